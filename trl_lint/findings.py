@@ -1,0 +1,85 @@
+"""What the tool reports: a finding, the places that explain it, and the fix it may carry."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import Enum
+
+DOCS_URL = "https://github.com/trl-lint/trl-lint#"
+
+
+class Applicability(str, Enum):
+    """How far a fix may be trusted, in ruff's words.
+
+    SAFE fixes are applied by `--fix`; UNSAFE ones only with `--unsafe-fixes`; DISPLAY ones are hints that
+    are shown and never applied.
+    """
+
+    SAFE = "safe"
+    UNSAFE = "unsafe"
+    DISPLAY = "display"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Position:
+    """A place in a file. `line` and `column` both count from 1, as ruff and editors print them."""
+
+    line: int
+    column: int
+
+
+@dataclass(frozen=True, slots=True)
+class Because:
+    """One step of the chain that explains a finding: what happened there, and where."""
+
+    text: str
+    path: str
+    start: Position
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """Replace the text from `start` up to `end` by `content`."""
+
+    start: Position
+    end: Position
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """A rewrite. `edits` builds its edits on demand, as that is work only a report or `--fix` needs."""
+
+    applicability: Applicability
+    title: str
+    edits: Callable[[], tuple[Edit, ...]] = field(compare=False, repr=False, default=tuple)
+    # Why the fix is not safe, or why there is only a hint; empty for a safe fix.
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One bug at one place.
+
+    `message` is one line: what is wrong and on which launch it shows. `because` leads from the source of the
+    fact to the place of the finding. `help` says how to mend it.
+    """
+
+    code: str
+    name: str
+    message: str
+    path: str
+    start: Position
+    end: Position
+    because: tuple[Because, ...] = ()
+    help: str = ""
+    fix: Fix | None = None
+
+    @property
+    def url(self) -> str:
+        return f"{DOCS_URL}{self.code.lower()}-{self.name}"
+
+    @property
+    def sort_key(self) -> tuple:
+        return (self.path, self.start, self.code)
