@@ -1,0 +1,143 @@
+"""Rank facts: how a value relates to the same value on the other ranks.
+
+The lattice and its two operations, `join` (control flow merges) and `combine` (an operator takes both), are
+those of the design: `BOTTOM` is neutral in a join and `UNKNOWN` absorbs all; in a combination the strongest
+of local > partial, shard > unknown > same wins, as a local operand makes any result local.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import Flag, IntEnum, auto
+from functools import cache
+from typing import NamedTuple
+
+
+class Origin(Flag):
+    """Where a local value differs from: what the rules may or may not care about."""
+
+    NONE = 0
+    DATA = auto()
+    RANK = auto()
+    CLOCK = auto()
+    MEMORY = auto()
+    RNG = auto()
+    IO = auto()
+
+
+class State(IntEnum):
+    """The height of a fact for `combine`: the strongest operand decides."""
+
+    BOTTOM = 0  # no value yet (optimistic start of loops, attributes, recursion)
+    SAME = 1  # equal on all ranks
+    UNKNOWN = 2
+    SHARD = 3  # a local piece; the pieces' concatenation is the whole
+    PARTIAL = 4  # a local piece of a global reduction
+    LOCAL = 5  # differs, no known relation
+
+
+class Rank(NamedTuple):
+    """One rank fact. `how` is the reduction of a PARTIAL, or "reduced" for a SAME that a collective made."""
+
+    state: State
+    origins: Origin = Origin.NONE
+    how: str = ""
+
+    @property
+    def differs(self) -> bool:
+        """Known to differ between ranks (not merely unknown)."""
+        return self.state >= State.SHARD
+
+    def __str__(self) -> str:
+        if self.state is State.PARTIAL:
+            return f"partial({self.how})"
+        if self.state is State.LOCAL:
+            names = [origin.name.lower() for origin in Origin if origin in self.origins and origin.name]
+            return f"local({', '.join(names)})"
+        return self.state.name.lower()
+
+
+BOTTOM = Rank(State.BOTTOM)
+SAME = Rank(State.SAME)
+REDUCED = Rank(State.SAME, how="reduced")
+UNKNOWN = Rank(State.UNKNOWN)
+SHARD = Rank(State.SHARD, Origin.DATA)
+LOCAL = Rank(State.LOCAL, Origin.DATA)
+RANK_LOCAL = Rank(State.LOCAL, Origin.RANK)
+CLOCK_LOCAL = Rank(State.LOCAL, Origin.CLOCK)
+MEMORY_LOCAL = Rank(State.LOCAL, Origin.MEMORY)
+RNG_LOCAL = Rank(State.LOCAL, Origin.RNG)
+IO_LOCAL = Rank(State.LOCAL, Origin.IO)
+
+
+def partial(how: str, origins: Origin = Origin.DATA) -> Rank:
+    """A local piece of the global reduction `how` (sum, mean, count, max, …)."""
+    return Rank(State.PARTIAL, origins, how)
+
+
+@cache
+def join(a: Rank, b: Rank) -> Rank:
+    """The fact where control flow merges: either of the two may be the value."""
+    if a == b or b.state is State.BOTTOM:
+        return a
+    if a.state is State.BOTTOM:
+        return b
+    if UNKNOWN in (a, b):
+        return UNKNOWN
+    if a.state is State.SAME and b.state is State.SAME:
+        return SAME
+    if a.state is b.state and a.how == b.how:
+        return Rank(a.state, a.origins | b.origins, a.how)
+    return Rank(State.LOCAL, a.origins | b.origins)
+
+
+@cache
+def combine(a: Rank, b: Rank) -> Rank:
+    """The fact of an element-wise operation on both: strongest of local > partial, shard > unknown > same."""
+    if a.state < b.state:
+        a, b = b, a
+    if b.state is State.BOTTOM:
+        return b
+    if a.state is State.SAME:
+        return REDUCED if REDUCED in (a, b) else SAME
+    if a.state is State.UNKNOWN:
+        return UNKNOWN
+    origins = a.origins | b.origins
+    if a.state is State.SHARD:
+        return Rank(State.SHARD, origins)
+    return Rank(State.LOCAL, origins)
+
+
+@cache
+def combine_linear(a: Rank, b: Rank) -> Rank:
+    """Like `combine`, for `+` and `-`: partial results of the same reduction stay partial results of it."""
+    if a.state is b.state is State.PARTIAL and a.how == b.how and a.how in ADDITIVE:
+        return Rank(State.PARTIAL, a.origins | b.origins, a.how)
+    return combine(a, b)
+
+
+@cache
+def combine_scaling(a: Rank, b: Rank) -> Rank:
+    """Like `combine`, for `*` and `/`: a partial sum or mean times a value that is the same stays one."""
+    for piece, factor in ((a, b), (b, a)):
+        if piece.state is State.PARTIAL and piece.how in ADDITIVE and factor.state is State.SAME:
+            return piece
+    return combine(a, b)
+
+
+def nonlinear(rank: Rank) -> Rank:
+    """The fact after a function that does not commute with reductions (exp, abs, comparison)."""
+    return Rank(State.LOCAL, rank.origins) if rank.state is State.PARTIAL else rank
+
+
+def combine_all(ranks: Iterable[Rank]) -> Rank:
+    """`combine` over any number of operands; the same on all ranks when there are none."""
+    result = SAME
+    for rank in ranks:
+        if rank is not result:
+            result = combine(result, rank)
+    return result
+
+
+# The reductions under which partial results can be added up and scaled.
+ADDITIVE = frozenset({"sum", "mean", "count"})

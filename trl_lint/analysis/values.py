@@ -1,0 +1,156 @@
+"""Abstract values: what the interpreter knows of one Python value, as small immutable objects."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+from trl_lint.analysis import facts
+from trl_lint.analysis.facts import Rank
+
+if TYPE_CHECKING:
+    from libcst import CSTNode
+
+
+class Kind(str, Enum):
+    """What a value is, as far as rules and transfers ask."""
+
+    UNKNOWN = "unknown"
+    TENSOR = "tensor"
+    NUMBER = "number"  # a Python int, float or bool
+    STRING = "string"
+    NONE = "none"
+    TUPLE = "tuple"
+    CELLS = "cells"  # one of some mutable containers on the abstract heap
+    MODEL = "model"
+    MODULE = "module"  # an imported module, or a dotted name of a library
+    FUNCTION = "function"
+    BOUND = "bound method"
+    CLASS = "class"
+    INSTANCE = "instance"
+    BATCH = "batch"  # what a data loader yields, or a model's output: any key or attribute is a piece of it
+    LOADER = "loader"  # iterating gives a batch per step
+
+
+class Wrapping(str, Enum):
+    """Whether a model is inside DDP, DataParallel or an engine."""
+
+    WRAPPED = "wrapped"
+    BARE = "bare"
+    UNKNOWN = "unknown"
+
+
+class World:
+    """A constant that follows from the assumption that there is more than one rank."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+WORLD_SIZE = World("world size")  # some number > 1
+WORLD_TRUE = World("true for several ranks")
+WORLD_FALSE = World("false for several ranks")
+
+
+class _Missing:
+    def __repr__(self) -> str:
+        return "MISSING"
+
+
+# No constant is known (None is a constant).
+MISSING: Any = _Missing()
+
+
+class Step:
+    """One place of the chain that explains a fact: newest first, linked to what came before."""
+
+    __slots__ = ("before", "module", "node", "text")
+
+    def __init__(self, module: Any, node: CSTNode, text: str, before: Step | None = None) -> None:
+        self.module = module
+        self.node = node
+        self.text = text
+        self.before = before
+
+
+class Write:
+    """A statement that put a local value into a metrics container. Equal for the same statement."""
+
+    __slots__ = ("kind", "module", "node", "what", "why")
+
+    def __init__(self, module: Any, node: CSTNode, what: str, kind: Kind, why: Step | None) -> None:
+        self.module = module
+        self.node = node
+        self.what = what
+        self.kind = kind
+        self.why = why
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Write) and self.node is other.node and self.what == other.what
+
+    def __hash__(self) -> int:
+        return hash((id(self.node), self.what))
+
+
+NO_WRITES: frozenset[Write] = frozenset()
+
+
+class Value:
+    """An abstract value. Never changed once built; `but(...)` makes a variant.
+
+    rank: how it relates to the same value on other ranks.
+    kind, data: what it is; `data` depends on the kind (a dotted name, the items of a tuple, heap cells, …).
+    const: its constant value, or MISSING.
+    wrapping: for models.
+    scalar: True for a tensor known to have exactly one element.
+    dtype: "int", "float", "bool" or "" when unknown.
+    why: the chain that made it differ between ranks.
+    writes: the statements by which it came into a metrics container.
+    pending: the call statements through which it was handed on unchanged, as a parameter.
+    """
+
+    __slots__ = ("const", "data", "dtype", "kind", "pending", "rank", "scalar", "why", "wrapping", "writes")
+
+    def __init__(
+        self,
+        rank: Rank = facts.UNKNOWN,
+        kind: Kind = Kind.UNKNOWN,
+        data: Any = None,
+        const: Any = MISSING,
+        wrapping: Wrapping | None = None,
+        scalar: bool = False,
+        dtype: str = "",
+        why: Step | None = None,
+        writes: frozenset[Write] = NO_WRITES,
+        pending: frozenset[Write] = NO_WRITES,
+    ) -> None:
+        self.rank = rank
+        self.kind = kind
+        self.data = data
+        self.const = const
+        self.wrapping = wrapping
+        self.scalar = scalar
+        self.dtype = dtype
+        self.why = why
+        self.writes = writes
+        self.pending = pending
+
+    def but(self, **changes: Any) -> Value:
+        """This value with some fields changed."""
+        fields = {name: getattr(self, name) for name in Value.__slots__}
+        fields.update(changes)
+        return Value(**fields)
+
+    def __repr__(self) -> str:
+        return f"<{self.kind.value} {self.rank}{'' if self.data is None else f' {self.data!r}'}>"
+
+
+UNKNOWN = Value()
+BOTTOM = Value(facts.BOTTOM)
+SAME = Value(facts.SAME)
+NONE = Value(facts.SAME, Kind.NONE, const=None)

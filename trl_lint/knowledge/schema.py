@@ -1,0 +1,141 @@
+"""The rows that knowledge is written in. Each row names one API of a library and where that is read from.
+
+A name is the canonical dotted one (`accelerate.Accelerator.gather`); `library.py` maps the ways a user can
+import it to that. `since` and `until` span the releases the row holds for: `since <= version < until`.
+A parameter is a `(position, name)` pair; positions do not count `self`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from trl_lint.analysis import facts
+from trl_lint.analysis.values import WORLD_SIZE, WORLD_TRUE, Kind, Value, Wrapping
+
+Parameter = tuple[int, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    name: str
+    source: str
+    since: str = ""
+    until: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Collective(Row):
+    """A call that every rank must make.
+
+    operand: the parameter it communicates. result: what the call does to the operand's facts ("gathered",
+    "reduced", "broadcast", "padded", "scattered", "objects", "barrier"). into: the parameter that receives
+    the result in place (for `all_reduce` the operand itself), else it is returned. lists: whether a list or
+    tuple of Python objects is right. fails: when a Python number makes it raise, "group" (once a process
+    group exists) or "always" (on bare python too). reduction: the parameter that names the reduction, and
+    its default.
+    """
+
+    operand: Parameter = (0, "tensor")
+    result: str = "gathered"
+    into: Parameter | None = None
+    lists: bool = False
+    fails: str = "group"
+    reduction: tuple[int, str, str] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Function(Row):
+    """A function, method or constructor whose result is known.
+
+    returns: the value it returns, or the name of a transfer: "pure" (as its arguments), "first" (its first
+    argument, unchanged), "prepared" (as `Accelerator.prepare`), "unwrapped" (the bare model of its first).
+    """
+
+    returns: Value | str = "pure"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attribute(Row):
+    """An attribute of an instance whose value is known."""
+
+    value: Value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hook(Row):
+    """A method that a library calls, or lets its subclasses inherit.
+
+    parameters: the facts of what it is called with. returns: what the library's own method returns, for
+    `super().hook(...)` and inherited calls. stored: the part of its return value that its caller logs, as an
+    index into the returned tuple. called:
+    False for helpers of the library that are no entry points of their own.
+    """
+
+    parameters: Mapping[str, Value] = field(default_factory=dict)
+    returns: Value | str = field(default_factory=Value)
+    stored: int | None = None
+    called: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sink(Row):
+    """A call that shows a metric to the user. form: "mapping" (a dict of metrics) or "value" (one of them)."""
+
+    payload: Parameter = (0, "data")
+    form: str = "mapping"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Store(Row):
+    """A container on a trainer (`Class.attribute`) whose contents the class's own `log` shows unreduced."""
+
+    # How deep the lists of values lie: self._metrics[mode][key] is 2, self.stats[key] is 1.
+    depth: int = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Class(Row):
+    """A class of a library: its bases (canonical names), and what calling it makes."""
+
+    bases: tuple[str, ...] = ()
+    makes: Value | str = ""
+    # Constructor arguments that are functions the library calls, with the facts of their parameters.
+    callbacks: Mapping[str, Mapping[str, Value]] = field(default_factory=dict)
+
+
+# --- the values rows speak of ---------------------------------------------------------------------------
+
+
+def tensor(rank: facts.Rank, *, scalar: bool = False, dtype: str = "") -> Value:
+    return Value(rank, Kind.TENSOR, scalar=scalar, dtype=dtype)
+
+
+def number(rank: facts.Rank, dtype: str = "") -> Value:
+    return Value(rank, Kind.NUMBER, scalar=True, dtype=dtype)
+
+
+def instance(name: str, rank: facts.Rank = facts.SAME) -> Value:
+    """An instance of a library's class."""
+    return Value(rank, Kind.INSTANCE, name)
+
+
+def items(*values: Value) -> Value:
+    """A tuple."""
+    return Value(facts.SAME, Kind.TUPLE, values)
+
+
+UNKNOWN = Value()
+SAME = Value(facts.SAME)
+BATCH = Value(facts.SHARD, Kind.BATCH)
+LOADER = Value(facts.SAME, Kind.LOADER, BATCH)
+LOCAL_LOSS = tensor(facts.LOCAL, scalar=True, dtype="float")
+LOCAL_TENSOR = tensor(facts.SHARD)
+SAME_NUMBER = number(facts.SAME)
+RANK_INDEX = number(facts.RANK_LOCAL, "int")
+RANK_GUARD = Value(facts.RANK_LOCAL, Kind.NUMBER, scalar=True, dtype="bool")
+WORLD = Value(facts.SAME, Kind.NUMBER, const=WORLD_SIZE, scalar=True, dtype="int")
+DISTRIBUTED = Value(facts.SAME, Kind.NUMBER, const=WORLD_TRUE, scalar=True, dtype="bool")
+WRAPPED_MODEL = Value(facts.SAME, Kind.MODEL, wrapping=Wrapping.WRAPPED)
+BARE_MODEL = Value(facts.SAME, Kind.MODEL, wrapping=Wrapping.BARE)
+SOME_MODEL = Value(facts.SAME, Kind.MODEL, wrapping=Wrapping.UNKNOWN)
