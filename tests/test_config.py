@@ -1,0 +1,183 @@
+"""Settings: where they come from, what they may say, and which rules they select."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from trl_lint.config import ConfigError, Settings, did_you_mean, load_settings, selected_rules
+from trl_lint.rules import all_rules
+
+EVERY = [rule.code for rule in all_rules()]
+
+
+def write(folder: Path, text: str) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / "pyproject.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def codes(**settings) -> list[str]:
+    return [rule.code for rule in selected_rules(Settings(**settings))]
+
+
+def test_every_key_is_read(tmp_path):
+    write(
+        tmp_path,
+        """
+        [tool.trl-lint]
+        select = ["TRL0"]
+        ignore = ["TRL003"]
+        extend-select = ["unreduced-metric"]
+        exclude = ["generated/"]
+        target-trl = "0.14"
+        target-transformers = "4.57.1"
+        unsafe-fixes = true
+        output-format = "concise"
+        """,
+    )
+    assert load_settings(tmp_path) == Settings(
+        select=("TRL0",),
+        ignore=("TRL003",),
+        extend_select=("unreduced-metric",),
+        exclude=("generated/",),
+        target_trl="0.14",
+        target_transformers="4.57.1",
+        unsafe_fixes=True,
+        output_format="concise",
+        root=tmp_path,
+    )
+
+
+def test_an_empty_table_gives_the_defaults(tmp_path):
+    write(tmp_path, "[tool.trl-lint]\n")
+    assert load_settings(tmp_path) == Settings(root=tmp_path)
+
+
+def test_the_nearest_table_wins(tmp_path):
+    write(tmp_path, "[tool.trl-lint]\nignore = ['TRL001']\n")
+    write(tmp_path / "a", "[tool.trl-lint]\nignore = ['TRL002']\n")
+    deep = tmp_path / "a" / "b"
+    deep.mkdir()
+    assert load_settings(deep).ignore == ("TRL002",)
+
+
+def test_a_project_file_without_the_table_does_not_hide_one_above(tmp_path):
+    write(tmp_path, "[tool.trl-lint]\nignore = ['TRL001']\n")
+    write(tmp_path / "a", "[project]\nname = 'a'\n")
+    assert load_settings(tmp_path / "a") == Settings(ignore=("TRL001",), root=tmp_path)
+
+
+def test_a_project_without_settings_still_gives_the_root(tmp_path):
+    write(tmp_path, "[project]\nname = 'a'\n")
+    assert load_settings(tmp_path / "not" / "there") == Settings(root=tmp_path)
+
+
+def test_isolated_reads_nothing(tmp_path):
+    write(tmp_path, "broken [")
+    assert load_settings(tmp_path, isolated=True) == Settings()
+
+
+def test_an_explicit_file_is_relative_to_where_the_user_stands(tmp_path, monkeypatch):
+    path = write(tmp_path / "elsewhere", "[tool.trl-lint]\nexclude = ['x']\n")
+    monkeypatch.chdir(tmp_path)
+    assert load_settings(Path("src"), path) == Settings(exclude=("x",), root=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            "[tool.trl-lint]\nselct = ['TRL001']\n",
+            "unknown key `selct` in [tool.trl-lint]; did you mean `select`?",
+        ),
+        ("[tool.trl-lint]\nzzz = 1\n", "unknown key `zzz` in [tool.trl-lint]"),
+        ("[tool.trl-lint]\nroot = '/'\n", "unknown key `root` in [tool.trl-lint]"),
+        ("[tool.trl-lint]\nselect = 'TRL001'\n", "[tool.trl-lint] select: Expected `array`, got `str`"),
+        ("[tool.trl-lint]\nselect = [1]\n", "[tool.trl-lint] select[0]: Expected `str`, got `int`"),
+        ("[tool.trl-lint]\nunsafe-fixes = 1\n", "[tool.trl-lint] unsafe-fixes: Expected `bool`, got `int`"),
+        (
+            "[tool.trl-lint]\noutput-format = 'xml'\n",
+            "[tool.trl-lint] output-format: Invalid enum value 'xml'",
+        ),
+        (
+            "[tool.trl-lint]\ntarget-trl = 'newest'\n",
+            "[tool.trl-lint] target-trl: Expected `str` matching regex",
+        ),
+        ("[tool]\ntrl-lint = 3\n", "[tool.trl-lint] must be a table"),
+        ("[tool.trl-lint\n", "cannot parse: "),
+        ("<<<<<<< ours\n", "cannot parse: "),
+    ],
+)
+def test_what_can_not_be_acted_on_is_one_line(tmp_path, text, said):
+    path = write(tmp_path, text)
+    with pytest.raises(ConfigError) as caught:
+        load_settings(tmp_path)
+    message = str(caught.value)
+    assert message.startswith(f"{path}: {said}")
+    assert "\n" not in message
+
+
+def test_a_project_file_in_another_encoding(tmp_path):
+    (tmp_path / "pyproject.toml").write_bytes("# é\n".encode("latin-1"))
+    with pytest.raises(ConfigError, match=r"cannot parse: .*utf-8"):
+        load_settings(tmp_path)
+
+
+def test_an_explicit_file_must_be_there_and_have_the_table(tmp_path):
+    with pytest.raises(ConfigError, match="cannot read: No such file"):
+        load_settings(tmp_path, tmp_path / "gone.toml")
+    with pytest.raises(ConfigError, match=r"has no \[tool.trl-lint\] table"):
+        load_settings(tmp_path, write(tmp_path, "[tool.other]\n"))
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        ({}, EVERY),
+        ({"select": ("TRL",)}, EVERY),
+        ({"select": ("trl0",)}, EVERY),
+        ({"select": ("TRL001",)}, ["TRL001"]),
+        ({"select": ("Item-Before-Gather",)}, ["TRL001"]),
+        ({"select": ()}, []),
+        ({"select": (), "extend_select": ("TRL003",)}, ["TRL003"]),
+        ({"ignore": ("ALL",)}, []),
+        ({"ignore": ("TRL",)}, []),
+        ({"select": ("TRL003",), "ignore": ("TRL",)}, ["TRL003"]),
+        ({"select": ("unreduced-metric",), "ignore": ("TRL00",)}, ["TRL003"]),
+        ({"select": ("TRL003",), "ignore": ("unreduced-metric",)}, []),
+        ({"ignore": ("TRL001",)}, [code for code in EVERY if code != "TRL001"]),
+    ],
+)
+def test_selection(settings, expected):
+    assert codes(**settings) == expected
+
+
+@pytest.mark.parametrize("field", ["select", "ignore", "extend_select"])
+@pytest.mark.parametrize(
+    ("word", "hint"),
+    [
+        ("item-before-gathr", "; did you mean `item-before-gather`?"),
+        ("X", ""),
+        ("", ""),
+        ("TRL0011", "; did you mean `TRL001`?"),
+    ],
+)
+def test_an_unknown_selector_is_named(field, word, hint):
+    with pytest.raises(ConfigError) as caught:
+        codes(**{field: (word,)})
+    assert str(caught.value) == f"unknown rule `{word}`{hint}"
+
+
+def test_did_you_mean_keeps_the_known_spelling():
+    assert did_you_mean("trl01", ["TRL001"]) == "; did you mean `TRL001`?"
+    assert did_you_mean("entirely-else", ["TRL001"]) == ""
+
+
+def test_settings_cost_no_msgspec():
+    script = "import sys, trl_lint.config; sys.exit('msgspec' in sys.modules or 'libcst' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
