@@ -1,0 +1,175 @@
+"""Which files a run looks at."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from trl_lint.discovery import DEFAULT_EXCLUDES, Problem, find_files
+
+
+@pytest.fixture
+def tree(tmp_path, monkeypatch):
+    """Makes files (`path: text`) below an empty folder the test stands in."""
+
+    def make(**files: str) -> Path:
+        for name, text in files.items():
+            path = tmp_path / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        return tmp_path
+
+    monkeypatch.chdir(tmp_path)
+    return make
+
+
+def found(*paths: str, **options) -> list[str]:
+    """What is found below the paths (default: here), problems as `path: message`."""
+    return [
+        f"{item.path.as_posix()}: {item.message}" if isinstance(item, Problem) else item.as_posix()
+        for item in find_files([Path(path) for path in paths or (".",)], **options)
+    ]
+
+
+def empty(*names: str) -> dict[str, str]:
+    return dict.fromkeys(names, "")
+
+
+def test_python_files_in_a_stable_order(tree):
+    tree(**empty("b.py", "a/z.py", "a/y.py", "c.pyi", "d.txt", "e", "a-b.py"))
+    assert found() == ["a/y.py", "a/z.py", "a-b.py", "b.py"]
+
+
+def test_a_folder_called_like_a_file(tree):
+    tree(**empty("x.py/y.py"))
+    assert found() == found("x.py") == ["x.py/y.py"]
+
+
+def test_named_files_are_always_linted(tree):
+    tree(**{".gitignore": "*.py\n"}, **empty("a.py", "script", "venv/b.py"))
+    assert found("a.py", "script", "venv/b.py", exclude=["a.py"]) == ["a.py", "script", "venv/b.py"]
+
+
+def test_each_file_once(tree):
+    here = tree(**empty("a/x.py", "a/y.py"))
+    assert found("a/y.py", "a", str(here / "a")) == ["a/y.py", "a/x.py"]
+
+
+def test_what_is_not_there(tree):
+    tree(**empty("a.py"))
+    assert found("gone", "a.py") == ["gone: no such file or directory", "a.py"]
+    assert found("a.py/b.py") == ["a.py/b.py: not a directory"]
+
+
+@pytest.mark.parametrize("name", sorted(DEFAULT_EXCLUDES))
+def test_default_excludes(tree, name):
+    tree(**empty(f"{name}/a.py", f"sub/{name}/a.py", "b.py"))
+    assert found() == ["b.py"]
+
+
+def test_a_named_folder_is_walked_whatever_it_is_called(tree):
+    here = tree(**empty("build/venv/a.py", "build/b.py", "venv/lib/site-packages/trl/c.py"))
+    assert found("build") == ["build/b.py"]
+    assert found("venv/lib/site-packages") == ["venv/lib/site-packages/trl/c.py"]
+    assert found(str(here / "build" / "venv")) == [(here / "build/venv/a.py").as_posix()]
+
+
+def test_gitignore(tree):
+    tree(
+        **{".gitignore": "# words\n/top.py\nout/\n*_gen.py\n!keep_gen.py\n"},
+        **empty("top.py", "a/top.py", "out/x.py", "a/out/x.py", "a_gen.py", "keep_gen.py"),
+    )
+    assert found() == ["a/top.py", "keep_gen.py"]
+    assert len(found(respect_gitignore=False)) == 6
+
+
+def test_nested_gitignores_the_nearest_decides(tree):
+    tree(
+        **{".gitignore": "*.py\n!c.py\n", "a/.gitignore": "!x.py\n/c.py\n"},
+        **empty("x.py", "c.py", "a/x.py", "a/c.py", "a/b/x.py", "a/b/c.py"),
+    )
+    assert found() == ["a/b/c.py", "a/b/x.py", "a/x.py", "c.py"]
+
+
+def test_gitignores_above_hold_as_far_as_the_repository(tree):
+    tree(
+        **{".gitignore": "*.py\n", "repo/.gitignore": "gen.py\n", "repo/.git/HEAD": ""},
+        **empty("repo/a/gen.py", "repo/a/x.py"),
+    )
+    assert found("repo/a") == ["repo/a/x.py"]
+
+
+def test_a_named_folder_outdoes_the_gitignore_that_hides_it(tree):
+    tree(
+        **{".gitignore": "out/\ngen.py\n", ".git/HEAD": ""},
+        **empty("out/x.py", "out/gen.py", "out/sub/y.py"),
+    )
+    assert found("out") == ["out/sub/y.py", "out/x.py"]
+    assert found("out/sub") == ["out/sub/y.py"]
+    assert found() == []
+
+
+def test_odd_gitignores_do_no_harm(tree):
+    here = tree(**empty("a.py", "b.py", "sub/.gitignore/c.py"))
+    (here / ".gitignore").write_bytes(b"!\n\xff\n\\\n[\na.py\n")
+    assert found() == ["b.py", "sub/.gitignore/c.py"]
+
+
+def test_exclude_is_relative_to_the_root(tree):
+    here = tree(**empty("a/gen/x.py", "a/y.py", "gen/z.py", "w.py"))
+    assert found(root=here, exclude=["/gen", "w.py"]) == ["a/gen/x.py", "a/y.py"]
+    assert found("a", root=here / "a", exclude=["/gen"]) == ["a/y.py"]
+
+
+def test_gitignore_can_not_bring_back_what_the_settings_exclude(tree):
+    here = tree(**{".gitignore": "!x.py\n"}, **empty("x.py", "y.py"))
+    assert found(root=here, exclude=["x.py"]) == ["y.py"]
+
+
+def test_a_named_folder_outdoes_the_exclude_that_hides_it(tree):
+    here = tree(**empty("fixtures/x.py", "fixtures/skip.py"))
+    assert found("fixtures", root=here, exclude=["fixtures", "skip.py"]) == ["fixtures/x.py"]
+    assert found(root=here, exclude=["fixtures"]) == []
+
+
+def test_links(tree):
+    here = tree(**empty("a/x.py"))
+    for link, target in {
+        "a/loop": here / "a",
+        "a/self.py": here / "a" / "self.py",
+        "a/.#lock.py": here / "nowhere",
+        "a/y.py": here / "a" / "x.py",
+        "b": here / "a",
+    }.items():
+        os.symlink(target, here / link)
+    assert found() == ["a/x.py", "a/y.py"]
+    assert found("b") == ["b/x.py", "b/y.py"]
+
+
+def test_a_folder_that_can_not_be_read(tree, monkeypatch):
+    tree(**empty("a/x.py", "b/y.py"))
+    scandir = os.scandir
+
+    def refuse(path):
+        if Path(path).name == "a":
+            raise PermissionError(13, "Permission denied")
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    assert found() == ["a: cannot read: Permission denied", "b/y.py"]
+
+
+def test_patterns_cost_pathspec_only_where_there_are_any(tmp_path):
+    (tmp_path / "x.py").write_text("")
+    script = (
+        "import sys; from pathlib import Path; from trl_lint.discovery import find_files\n"
+        "assert len(list(find_files([Path('.')]))) == 1; sys.exit(3 * ('pathspec' in sys.modules))"
+    )
+    run = [sys.executable, "-c", script]
+    assert subprocess.run(run, cwd=tmp_path, check=False).returncode == 0
+    (tmp_path / ".gitignore").write_text("y.py\n")
+    assert subprocess.run(run, cwd=tmp_path, check=False).returncode == 3
