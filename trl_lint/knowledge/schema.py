@@ -30,10 +30,12 @@ class Collective(Row):
 
     operand: the parameter it communicates. result: what the call does to the operand's facts ("gathered",
     "reduced", "broadcast", "padded", "scattered", "objects", "barrier"). into: the parameter that receives
-    the result in place (for `all_reduce` the operand itself), else it is returned. lists: whether a list or
-    tuple of Python objects is right. fails: when a Python number makes it raise, "group" (once a process
-    group exists) or "always" (on bare python too). reduction: the parameter that names the reduction, and
-    its default.
+    the result in place (for `all_reduce` the operand itself), else it is returned; returned: with `into`, it
+    is returned as well. lists: whether a list or tuple of Python objects is right. fails: when a Python
+    number makes it raise, "group" (once a process group exists), "always" (on bare python too) or "" (it takes any
+    object). reduction: the parameter that names the reduction, and its default. objects: the parameter that,
+    when true, makes it communicate Python objects. root: the parameter that names the one rank the result is
+    on, and its default (None: the result is on all ranks).
     """
 
     operand: Parameter = (0, "tensor")
@@ -41,7 +43,10 @@ class Collective(Row):
     into: Parameter | None = None
     lists: bool = False
     fails: str = "group"
+    returned: bool = False
     reduction: tuple[int, str, str] | None = None
+    objects: Parameter | None = None
+    root: tuple[int, str, int] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,10 +54,17 @@ class Function(Row):
     """A function, method or constructor whose result is known.
 
     returns: the value it returns, or the name of a transfer: "pure" (as its arguments), "first" (its first
-    argument, unchanged), "prepared" (as `Accelerator.prepare`), "unwrapped" (the bare model of its first).
+    argument, unchanged), "prepared" (as `Accelerator.prepare`), "unwrapped" (the bare model of its first),
+    "shard" (its first argument, a piece of it per rank).
+    yields: for a context manager, what `with f(...) as x` binds to `x` (a value or a transfer).
+    switch: a parameter that, when true, makes it return `switched` instead; when it is not known whether it
+    is true, neither is the result.
     """
 
     returns: Value | str = "pure"
+    yields: Value | str | None = None
+    switch: Parameter | None = None
+    switched: Value | str = field(default_factory=Value)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,21 +78,25 @@ class Attribute(Row):
 class Hook(Row):
     """A method that a library calls, or lets its subclasses inherit.
 
-    parameters: the facts of what it is called with. returns: what the library's own method returns, for
-    `super().hook(...)` and inherited calls. stored: the part of its return value that its caller logs, as an
-    index into the returned tuple. called:
-    False for helpers of the library that are no entry points of their own.
+    parameters: the facts of what it is called with, in the order of the signature from the first one on (an
+    override may name them otherwise); for `TrainerCallback` hooks what is handed over by keyword follows.
+    returns: what the library's own method returns, for `super().hook(...)` and inherited calls. stored: the
+    part of its return value that its caller logs, as an index into the returned tuple. called: False for
+    helpers of the library that are no entry points of their own. yields, switch, switched: as for `Function`.
     """
 
     parameters: Mapping[str, Value] = field(default_factory=dict)
     returns: Value | str = field(default_factory=Value)
+    yields: Value | str | None = None
+    switch: Parameter | None = None
+    switched: Value | str = field(default_factory=Value)
     stored: int | None = None
     called: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sink(Row):
-    """A call that shows a metric to the user. form: "mapping" (a dict of metrics) or "value" (one of them)."""
+    """A call that shows metrics to the user. form: "mapping" (a dict of them) or "value" (one)."""
 
     payload: Parameter = (0, "data")
     form: str = "mapping"
@@ -96,10 +112,16 @@ class Store(Row):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Class(Row):
-    """A class of a library: its bases (canonical names), and what calling it makes."""
+    """A class of a library: its bases (canonical names), and what calling it makes.
+
+    makes: a value, the name of a transfer (see `Function`), or "" for an instance of the class.
+    others: the value of every attribute that has no row, and of what every method without a row returns
+    (None: nothing is known of them).
+    """
 
     bases: tuple[str, ...] = ()
     makes: Value | str = ""
+    others: Value | None = None
     # Constructor arguments that are functions the library calls, with the facts of their parameters.
     callbacks: Mapping[str, Mapping[str, Value]] = field(default_factory=dict)
 
@@ -127,10 +149,16 @@ def items(*values: Value) -> Value:
 
 UNKNOWN = Value()
 SAME = Value(facts.SAME)
+NOTHING = Value(facts.SAME, Kind.NONE, const=None)
 BATCH = Value(facts.SHARD, Kind.BATCH)
 LOADER = Value(facts.SAME, Kind.LOADER, BATCH)
 LOCAL_LOSS = tensor(facts.LOCAL, scalar=True, dtype="float")
 LOCAL_TENSOR = tensor(facts.SHARD)
+REDUCED = Value(facts.REDUCED)
+# A dict of metrics: every entry has the fact.
+LOCAL_METRICS = Value(facts.LOCAL, Kind.BATCH)
+REDUCED_METRICS = Value(facts.REDUCED, Kind.BATCH)
+SAME_METRICS = Value(facts.SAME, Kind.BATCH)
 SAME_NUMBER = number(facts.SAME)
 RANK_INDEX = number(facts.RANK_LOCAL, "int")
 RANK_GUARD = Value(facts.RANK_LOCAL, Kind.NUMBER, scalar=True, dtype="bool")

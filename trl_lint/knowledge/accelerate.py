@@ -1,0 +1,234 @@
+"""What Accelerate's collectives, state and wrappers do. Read from accelerate 0.34.2, 1.6.0 and 1.15.0."""
+
+from __future__ import annotations
+
+from trl_lint.knowledge.schema import (
+    DISTRIBUTED,
+    NOTHING,
+    RANK_GUARD,
+    RANK_INDEX,
+    REDUCED,
+    SAME,
+    SAME_NUMBER,
+    UNKNOWN,
+    WORLD,
+    Attribute,
+    Class,
+    Collective,
+    Function,
+    Row,
+    Sink,
+    instance,
+)
+
+# The layout of a table is by hand: one or two lines per row.
+# fmt: off
+
+_ACCELERATOR = "accelerator.py::Accelerator"
+_STATE = "state.py::PartialState"
+_OPERATIONS = "utils/operations.py"
+_TRACKING = "tracking.py::GeneralTracker"
+
+_CLASSES: tuple[Row, ...] = (
+    Class(name="accelerate.Accelerator", source=_ACCELERATOR),
+    Class(name="accelerate.AcceleratorState", source="state.py::AcceleratorState",
+          bases=("accelerate.PartialState",)),
+    Class(name="accelerate.DistributedType", source="utils/dataclasses.py::DistributedType", others=SAME),
+    Class(name="accelerate.GeneralTracker", source=_TRACKING),
+    Class(name="accelerate.GradientState", source="state.py::GradientState", others=SAME),
+    Class(name="accelerate.PartialState", source=_STATE),
+    *(
+        Class(name=f"accelerate.{name}", source=f"tracking.py::{name}", bases=("accelerate.GeneralTracker",))
+        for name in ("AimTracker", "ClearMLTracker", "CometMLTracker", "DVCLiveTracker", "MLflowTracker",
+                     "TensorBoardTracker", "WandBTracker")
+    ),
+)
+
+_COLLECTIVES: tuple[Row, ...] = (
+    Collective(name="accelerate.Accelerator.gather", source=f"{_ACCELERATOR}.gather"),
+    Collective(name="accelerate.Accelerator.gather_for_metrics", source=f"{_ACCELERATOR}.gather_for_metrics",
+               operand=(0, "input_data"), lists=True, objects=(1, "use_gather_object")),
+    Collective(name="accelerate.Accelerator.pad_across_processes",
+               source=f"{_ACCELERATOR}.pad_across_processes",
+               result="padded", fails="always"),
+    Collective(name="accelerate.Accelerator.reduce", source=f"{_ACCELERATOR}.reduce", result="reduced",
+               fails="always", reduction=(1, "reduction", "sum")),
+    Collective(name="accelerate.Accelerator.wait_for_everyone", source=f"{_ACCELERATOR}.wait_for_everyone",
+               result="barrier", operand=(-1, ""), fails=""),
+    Collective(name="accelerate.PartialState.wait_for_everyone", source=f"{_STATE}.wait_for_everyone",
+               result="barrier", operand=(-1, ""), fails=""),
+    Collective(name="accelerate.utils.broadcast", source=f"{_OPERATIONS}::broadcast", result="broadcast"),
+    Collective(name="accelerate.utils.broadcast_object_list", source=f"{_OPERATIONS}::broadcast_object_list",
+               operand=(0, "object_list"), result="broadcast", into=(0, "object_list"), returned=True,
+               lists=True,
+               fails=""),
+    Collective(name="accelerate.utils.gather", source=f"{_OPERATIONS}::gather"),
+    Collective(name="accelerate.utils.gather_object", source=f"{_OPERATIONS}::gather_object",
+               operand=(0, "object"), result="objects", lists=True, fails=""),
+    Collective(name="accelerate.utils.pad_across_processes", source=f"{_OPERATIONS}::pad_across_processes",
+               result="padded", fails="always"),
+    Collective(name="accelerate.utils.reduce", source=f"{_OPERATIONS}::reduce", result="reduced",
+               fails="always", reduction=(1, "reduction", "mean")),
+    Collective(name="accelerate.utils.wait_for_everyone", source="utils/other.py::wait_for_everyone",
+               result="barrier", operand=(-1, ""), fails=""),
+)
+
+# Both states and the accelerator (whose properties hand on the state's).
+_RANK_ATTRIBUTES = {
+    "device": SAME,
+    "distributed_type": SAME,
+    "is_last_process": RANK_GUARD,
+    "is_local_main_process": RANK_GUARD,
+    "is_main_process": RANK_GUARD,
+    "local_process_index": RANK_INDEX,
+    "num_processes": WORLD,
+    "process_index": RANK_INDEX,
+    "use_distributed": DISTRIBUTED,
+}
+
+_ATTRIBUTES: tuple[Row, ...] = (
+    *(
+        Attribute(name=f"accelerate.Accelerator.{name}", source=f"{_ACCELERATOR}.{name}", value=value)
+        for name, value in _RANK_ATTRIBUTES.items()
+    ),
+    *(
+        Attribute(name=f"accelerate.Accelerator.{name}", source=f"{_ACCELERATOR}.{name}", value=SAME)
+        for name in (
+            "deepspeed_plugin", "device_placement", "dispatch_batches", "even_batches",
+            "gradient_accumulation_steps",
+            "log_with", "logging_dir", "mixed_precision", "native_amp", "non_blocking",
+            "optimizer_step_was_skipped",
+            "project_configuration", "project_dir", "save_iteration", "scaler", "split_batches",
+            "step_scheduler_with_optimizer", "sync_gradients", "use_seedable_sampler",
+        )
+    ),
+    Attribute(name="accelerate.Accelerator.gradient_state", source=f"{_ACCELERATOR}.__init__",
+              value=instance("accelerate.GradientState")),
+    Attribute(name="accelerate.Accelerator.state", source=f"{_ACCELERATOR}.__init__",
+              value=instance("accelerate.AcceleratorState")),
+    *(
+        Attribute(name=f"accelerate.Accelerator.{name}", source=f"{_ACCELERATOR}.{name}", since="1.10",
+                  value=RANK_INDEX)
+        for name in ("context_parallel_rank", "data_parallel_rank", "data_parallel_shard_rank",
+                     "pipeline_parallel_rank", "tensor_parallel_rank")
+    ),
+    *(
+        Attribute(name=f"accelerate.AcceleratorState.{name}", source=f"state.py::AcceleratorState.{name}",
+                  value=SAME)
+        for name in ("deepspeed_plugin", "distributed_type", "fsdp_plugin", "initialized", "mixed_precision")
+    ),
+    Attribute(name="accelerate.AcceleratorState.use_distributed",
+              source="state.py::AcceleratorState.use_distributed",
+              value=DISTRIBUTED),
+    *(
+        Attribute(name=f"accelerate.PartialState.{name}", source=f"{_STATE}.{name}", value=value)
+        for name, value in _RANK_ATTRIBUTES.items()
+    ),
+    *(
+        Attribute(name=f"accelerate.PartialState.{name}", source=f"{_STATE}.{name}", value=SAME)
+        for name in ("backend", "debug", "default_device", "fork_launched", "initialized")
+    ),
+)
+
+_SAME_METHODS = ("autocast", "get_state_dict", "prepare_optimizer", "prepare_scheduler")
+_NOTHING_METHODS = (
+    "backward", "clip_grad_value_", "end_training", "init_trackers", "load_state", "print",
+    "register_for_checkpointing", "register_load_state_pre_hook", "register_save_state_pre_hook", "save",
+    "save_model", "save_state", "set_trigger", "unscale_gradients",
+)
+
+_FUNCTIONS: tuple[Row, ...] = (
+    *(
+        Function(name=f"accelerate.Accelerator.{name}", source=f"{_ACCELERATOR}.{name}", returns=SAME)
+        for name in _SAME_METHODS
+    ),
+    *(
+        Function(name=f"accelerate.Accelerator.{name}", source=f"{_ACCELERATOR}.{name}", returns=NOTHING)
+        for name in _NOTHING_METHODS
+    ),
+    *(
+        Function(name=f"accelerate.Accelerator.{name}", source=f"{_ACCELERATOR}.{name}", returns=SAME,
+                 yields=NOTHING)
+        for name in ("accumulate", "join_uneven_inputs", "local_main_process_first", "main_process_first",
+                     "no_sync")
+    ),
+    # A reduction of its own: it sums the ranks' triggers.
+    Function(name="accelerate.Accelerator.check_trigger", source=f"{_ACCELERATOR}.check_trigger",
+             returns=REDUCED),
+    # Gradients are the same on all ranks by then.
+    Function(name="accelerate.Accelerator.clip_grad_norm_", source=f"{_ACCELERATOR}.clip_grad_norm_",
+             returns=SAME_NUMBER),
+    Function(name="accelerate.Accelerator.get_tracker", source=f"{_ACCELERATOR}.get_tracker",
+             returns=instance("accelerate.GeneralTracker"), switch=(1, "unwrap"), switched=UNKNOWN),
+    *(
+        Function(name=f"accelerate.Accelerator.{name}", source=f"{_ACCELERATOR}.{name}", returns="first")
+        for name in ("on_last_process", "on_local_main_process", "on_main_process")
+    ),
+    Function(name="accelerate.Accelerator.prepare", source=f"{_ACCELERATOR}.prepare", returns="prepared"),
+    Function(name="accelerate.Accelerator.prepare_data_loader", source=f"{_ACCELERATOR}.prepare_data_loader",
+             returns="prepared"),
+    # With evaluation_mode there is no DDP around it.
+    Function(name="accelerate.Accelerator.prepare_model", source=f"{_ACCELERATOR}.prepare_model",
+             returns="prepared", switch=(2, "evaluation_mode"), switched="first"),
+    Function(name="accelerate.Accelerator.skip_first_batches", source=f"{_ACCELERATOR}.skip_first_batches",
+             returns="first"),
+    Function(name="accelerate.Accelerator.split_between_processes",
+             source=f"{_ACCELERATOR}.split_between_processes",
+             returns=SAME, yields="shard"),
+    Function(name="accelerate.Accelerator.unwrap_model", source=f"{_ACCELERATOR}.unwrap_model",
+             returns="unwrapped"),
+    *(
+        Function(name=f"accelerate.PartialState.{name}", source=f"{_STATE}.{name}", returns=SAME,
+                 yields=NOTHING)
+        for name in ("local_main_process_first", "main_process_first")
+    ),
+    *(
+        Function(name=f"accelerate.PartialState.{name}", source=f"{_STATE}.{name}", returns="first")
+        for name in ("on_last_process", "on_local_main_process", "on_main_process")
+    ),
+    Function(name="accelerate.PartialState.print", source=f"{_STATE}.print", returns=NOTHING),
+    Function(name="accelerate.PartialState.split_between_processes",
+             source=f"{_STATE}.split_between_processes",
+             returns=SAME, yields="shard"),
+    Function(name="accelerate.skip_first_batches", source="data_loader.py::skip_first_batches",
+             returns="first"),
+    *(
+        Function(name=f"accelerate.utils.{name}", source=f"{_OPERATIONS}::{name}")
+        for name in ("concatenate", "convert_to_fp32", "find_batch_size", "honor_type", "listify",
+                     "slice_tensors")
+    ),
+    Function(name="accelerate.utils.extract_model_from_parallel",
+             source="utils/other.py::extract_model_from_parallel", returns="unwrapped"),
+    *(
+        Function(name=f"accelerate.utils.{name}", source=f"utils/random.py::{name}", returns=NOTHING)
+        for name in ("set_seed", "synchronize_rng_states")
+    ),
+    Function(name="accelerate.utils.is_torch_tensor", source=f"{_OPERATIONS}::is_torch_tensor", returns=SAME),
+    Function(name="accelerate.utils.send_to_device", source=f"{_OPERATIONS}::send_to_device",
+             returns="first"),
+)
+
+_SINKS: tuple[Row, ...] = (
+    Sink(name="accelerate.Accelerator.log", source=f"{_ACCELERATOR}.log", payload=(0, "values")),
+    Sink(name="accelerate.GeneralTracker.log", source=f"{_TRACKING}.log", payload=(0, "values")),
+)
+
+ROWS: tuple[Row, ...] = (*_CLASSES, *_COLLECTIVES, *_ATTRIBUTES, *_FUNCTIONS, *_SINKS)
+
+# Methods and attributes that, among the classes a training script deals with, only these have.
+UNIQUE: dict[str, str] = {
+    "check_trigger": "accelerate.Accelerator",
+    "gather_for_metrics": "accelerate.Accelerator",
+    "is_last_process": "accelerate.Accelerator",
+    "is_local_main_process": "accelerate.Accelerator",
+    "is_main_process": "accelerate.Accelerator",
+    "optimizer_step_was_skipped": "accelerate.Accelerator",
+    "pad_across_processes": "accelerate.Accelerator",
+    "prepare_data_loader": "accelerate.Accelerator",
+    "prepare_model": "accelerate.Accelerator",
+    "skip_first_batches": "accelerate.Accelerator",
+    "split_between_processes": "accelerate.Accelerator",
+    "sync_gradients": "accelerate.Accelerator",
+    "unwrap_model": "accelerate.Accelerator",
+    "wait_for_everyone": "accelerate.Accelerator",
+}

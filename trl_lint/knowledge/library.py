@@ -1,0 +1,430 @@
+"""The index over the tables: what is known of a canonical name, a class's method, an attribute.
+
+Every look-up takes canonical names (`canonical` makes them of import spellings) and, as rows may hold for a
+span of releases only, the releases in use: a mapping from a distribution (`trl`) to its version. A row whose span
+does not hold for a known version is left out; with the version unknown all are given, for the caller to join.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from typing import TypeVar
+
+from trl_lint.analysis.facts import Rank
+from trl_lint.analysis.values import Value
+from trl_lint.knowledge import accelerate, loggers, peft, torch, torch_distributed, transformers, trl
+from trl_lint.knowledge.schema import (
+    BARE_MODEL,
+    SAME,
+    Attribute,
+    Class,
+    Collective,
+    Function,
+    Hook,
+    Row,
+    Sink,
+    Store,
+    instance,
+)
+from trl_lint.knowledge.torch_distributed import OPTIMIZER_LOADER_ATTRIBUTES, WRAPPER_ATTRIBUTES
+
+__all__ = [
+    "NO_VERSIONS",
+    "OPTIMIZER_LOADER_ATTRIBUTES",
+    "ROWS",
+    "WRAPPER_ATTRIBUTES",
+    "attribute",
+    "canonical",
+    "constructor",
+    "extend",
+    "function",
+    "holding",
+    "hook",
+    "hooks_of",
+    "in_span",
+    "is_model_class",
+    "is_pure",
+    "is_subclass",
+    "maker",
+    "method",
+    "mro",
+    "origin",
+    "rows",
+    "store",
+    "stores",
+    "unique_method",
+]
+
+ROWS: tuple[Row, ...] = (
+    *accelerate.ROWS, *loggers.ROWS, *peft.ROWS, *torch_distributed.ROWS, *transformers.ROWS, *trl.ROWS,
+)  # fmt: skip
+NO_VERSIONS: Mapping[str, str] = {}
+
+_ByName = dict[str, tuple[Row, ...]]
+_BY_NAME: _ByName = {}
+# Library functions by root and own name: re-exports differ between releases, names do not.
+_FUNCTION_HOMES: dict[str, dict[str, str]] = {}
+_UNIQUE: dict[str, str] = accelerate.UNIQUE | transformers.UNIQUE
+# Libraries whose classes keep their name wherever they are imported from.
+_FLAT_ROOTS = frozenset({"accelerate", "peft", "transformers", "trl"})
+_R = TypeVar("_R", bound=Row)
+
+
+def extend(more: Iterable[Row]) -> None:
+    """Add rows (the user's, from configuration) to the index."""
+    for row in more:
+        _BY_NAME[row.name] = (*_BY_NAME.get(row.name, ()), row)
+        owner, _, own = row.name.rpartition(".")
+        root = row.name.partition(".")[0]
+        if root in _FLAT_ROOTS and isinstance(row, (Collective, Function, Sink)) and not _has_class(owner):
+            _FUNCTION_HOMES.setdefault(root, {})[own] = row.name
+    canonical.cache_clear()
+
+
+def _has_class(dotted: str) -> bool:
+    return any(part[:1].isupper() for part in dotted.split("."))
+
+
+# --- names ----------------------------------------------------------------------------------------------
+
+# Import spellings by their longest prefix.
+_ALIASES: dict[str, str] = {
+    "comet_ml.experiment.CometExperiment": "comet_ml.CometExperiment",
+    "deepspeed.comm": "torch.distributed",
+    "mlflow.client": "mlflow",
+    "mlflow.tracking": "mlflow",
+    "mlflow.tracking.client": "mlflow",
+    "mlflow.tracking.fluent": "mlflow",
+    "swanlab.data.run.main.SwanLabRun": "swanlab.Run",
+    "tensorboardX.writer": "tensorboardX",
+    "torch.cuda.memory": "torch.cuda",
+    "torch.distributed._composable.fsdp": "torch.distributed.fsdp",
+    "torch.distributed._composable.fsdp.fully_shard": "torch.distributed.fsdp.fully_shard",
+    "torch.distributed._tensor": "torch.distributed.tensor",
+    "torch.distributed._tensor.init_device_mesh": "torch.distributed.device_mesh.init_device_mesh",
+    "torch.distributed.DeviceMesh": "torch.distributed.device_mesh.DeviceMesh",
+    "torch.distributed.distributed_c10d": "torch.distributed",
+    "torch.distributed.fsdp.fully_sharded_data_parallel": "torch.distributed.fsdp",
+    "torch.distributed.init_device_mesh": "torch.distributed.device_mesh.init_device_mesh",
+    "torch.distributed.nn": "torch.distributed.nn.functional",
+    "torch.distributed.nn.functional": "torch.distributed.nn.functional",
+    "torch.functional": "torch",
+    "torch.nn.parallel.DataParallel": "torch.nn.DataParallel",
+    "torch.nn.parallel.data_parallel.DataParallel": "torch.nn.DataParallel",
+    "torch.nn.parallel.distributed": "torch.nn.parallel",
+    "torch.optim.lr_scheduler._LRScheduler": "torch.optim.lr_scheduler.LRScheduler",
+    "torch.optim.optimizer": "torch.optim",
+    "torch.utils.data.dataloader": "torch.utils.data",
+    "torch.utils.data.distributed": "torch.utils.data",
+    "torch.utils.data.sampler": "torch.utils.data",
+    "torch.utils.tensorboard.writer": "torch.utils.tensorboard",
+    "transformers.integrations.integration_utils": "transformers.integrations",
+    "wandb.sdk": "wandb",
+    "wandb.sdk.wandb_run": "wandb",
+    "wandb.wandb_sdk.wandb_run": "wandb",
+}
+
+
+@cache
+def canonical(dotted: str) -> str:
+    """The name that rows use for an imported name; unknown names are returned unchanged."""
+    parts = dotted.split(".")
+    root = parts[0]
+    if root in _FLAT_ROOTS:
+        for index in range(1, len(parts)):
+            if parts[index][:1].isupper():
+                return ".".join([root, *parts[index:]])
+        if dotted in _BY_NAME:
+            return dotted
+        return _FUNCTION_HOMES.get(root, {}).get(parts[-1], dotted)
+    for end in range(len(parts), 1, -1):
+        prefix = ".".join(parts[:end])
+        target = _ALIASES.get(prefix)
+        if target is not None:
+            return ".".join([target, *parts[end:]])
+    return dotted
+
+
+# --- versions -------------------------------------------------------------------------------------------
+
+
+@cache
+def _release(version: str) -> tuple[int, ...]:
+    """The release numbers of a version, without trailing zeros: 5.0 and 5 are equal."""
+    numbers = []
+    for part in version.split("."):
+        digits = ""
+        for character in part:
+            if not character.isdigit():
+                break
+            digits += character
+        if not digits:
+            break
+        numbers.append(int(digits))
+        if digits != part:
+            break
+    while numbers and not numbers[-1]:
+        numbers.pop()
+    return tuple(numbers)
+
+
+def in_span(row: Row, version: str | None) -> bool | None:
+    """Whether the row holds for that version of its library; None if that depends on an unknown version."""
+    if not row.since and not row.until:
+        return True
+    if not version:
+        return None
+    release = _release(version)
+    if row.since and release < _release(row.since):
+        return False
+    return not (row.until and release >= _release(row.until))
+
+
+def holding(rows: Iterable[_R], versions: Mapping[str, str] = NO_VERSIONS) -> tuple[_R, ...]:
+    """The rows that hold, or may hold, for the versions in use."""
+    return tuple(row for row in rows if in_span(row, versions.get(row.name.partition(".")[0])) is not False)
+
+
+# --- look-ups -------------------------------------------------------------------------------------------
+
+
+def rows(name: str) -> tuple[Row, ...]:
+    """All rows of a name, of whatever span."""
+    return _BY_NAME.get(name, ())
+
+
+def function(name: str, versions: Mapping[str, str] = NO_VERSIONS) -> Row | None:
+    """The row of a callable or class. With several that may hold, the newest."""
+    found = holding(_BY_NAME.get(name, ()), versions)
+    if found:
+        return found[-1]
+    if name.endswith("_available") and name.rpartition(".")[2].startswith("is_"):
+        return Function(name=name, source="whether a package is installed", returns=SAME)
+    return None
+
+
+def _class_rows(cls: str, versions: Mapping[str, str]) -> tuple[Class, ...]:
+    return holding((row for row in _BY_NAME.get(cls, ()) if isinstance(row, Class)), versions)
+
+
+def mro(cls: str, versions: Mapping[str, str] = NO_VERSIONS) -> Iterator[str]:
+    """The class and its bases, nearest first (the bases of all releases that may be in use)."""
+    queue, seen = [cls], {cls}
+    while queue:
+        current = queue.pop(0)
+        yield current
+        for row in _class_rows(current, versions):
+            for base in row.bases:
+                if base not in seen:
+                    seen.add(base)
+                    queue.append(base)
+
+
+def is_subclass(cls: str, base: str, versions: Mapping[str, str] = NO_VERSIONS) -> bool:
+    """Whether the class is, or in a release that may be in use is, the base or derived from it."""
+    return any(current == base for current in mro(cls, versions))
+
+
+def _others(cls: str, versions: Mapping[str, str]) -> Class | None:
+    for current in mro(cls, versions):
+        for row in _class_rows(current, versions):
+            if row.others is not None:
+                return row
+    return None
+
+
+def method(
+    cls: str, attr: str, versions: Mapping[str, str] = NO_VERSIONS
+) -> tuple[str, tuple[Row, ...]] | None:
+    """The class or base that has a method of that name, and the rows of it."""
+    for current in mro(cls, versions):
+        found = holding(
+            (
+                row
+                for row in _BY_NAME.get(f"{current}.{attr}", ())
+                if isinstance(row, (Collective, Function, Hook, Sink))
+            ),
+            versions,
+        )
+        if found:
+            return current, found
+    others = _others(cls, versions)
+    if others is not None and others.others is not None and attribute_row(cls, attr, versions) is None:
+        name = f"{others.name}.{attr}"
+        return others.name, (Function(name=name, source=others.source, returns=others.others),)
+    return None
+
+
+def attribute_row(cls: str, attr: str, versions: Mapping[str, str] = NO_VERSIONS) -> Attribute | None:
+    """The row of an attribute in the class or its bases, if it has one of its own."""
+    for current in mro(cls, versions):
+        found = holding(
+            (row for row in _BY_NAME.get(f"{current}.{attr}", ()) if isinstance(row, Attribute)), versions
+        )
+        if found:
+            return found[-1]
+    return None
+
+
+def attribute(cls: str, attr: str, versions: Mapping[str, str] = NO_VERSIONS) -> Attribute | None:
+    """What is known of an attribute of an instance; a class's `others` stand in for what has no row."""
+    found = attribute_row(cls, attr, versions)
+    if found is not None:
+        return found
+    others = _others(cls, versions)
+    if others is None or others.others is None:
+        return None
+    for current in mro(cls, versions):
+        if _BY_NAME.get(f"{current}.{attr}"):
+            return None
+    return Attribute(name=f"{others.name}.{attr}", source=others.source, value=others.others)
+
+
+def hook(cls: str, attr: str, versions: Mapping[str, str] = NO_VERSIONS) -> tuple[Hook, ...]:
+    """The Hook rows of a method in the nearest of the class and its bases that has any."""
+    for current in mro(cls, versions):
+        found = holding(
+            (row for row in _BY_NAME.get(f"{current}.{attr}", ()) if isinstance(row, Hook)), versions
+        )
+        if found:
+            return found
+    return ()
+
+
+def hooks_of(cls: str, versions: Mapping[str, str] = NO_VERSIONS) -> dict[str, tuple[Hook, ...]]:
+    """The methods that the library calls on the class, with their rows."""
+    found: dict[str, tuple[Hook, ...]] = {}
+    for current in mro(cls, versions):
+        for name, named in _HOOKS.get(current, {}).items():
+            if name not in found:
+                held = holding(named, versions)
+                if held:
+                    found[name] = held
+    return {name: named for name, named in found.items() if any(row.called for row in named)}
+
+
+def store(cls: str, attr: str, versions: Mapping[str, str] = NO_VERSIONS) -> Store | None:
+    """The metric store of that name on the class or its bases."""
+    for current in mro(cls, versions):
+        found = holding(
+            (row for row in _BY_NAME.get(f"{current}.{attr}", ()) if isinstance(row, Store)), versions
+        )
+        if found:
+            return found[-1]
+    return None
+
+
+def stores(cls: str, versions: Mapping[str, str] = NO_VERSIONS) -> dict[str, Store]:
+    """All metric stores of the class and its bases."""
+    found: dict[str, Store] = {}
+    for current in mro(cls, versions):
+        for row in holding(_STORES.get(current, ()), versions):
+            found.setdefault(row.name.rpartition(".")[2], row)
+    return found
+
+
+def unique_method(attr: str) -> str | None:
+    """The class that alone, among those a training script deals with, has an attribute of that name."""
+    return _UNIQUE.get(attr)
+
+
+# --- classes by their names -----------------------------------------------------------------------------
+
+_MODEL_ROOTS = frozenset({"diffusers", "peft", "sentence_transformers", "transformers", "trl"})
+
+
+def is_model_class(name: str) -> bool:
+    """Whether a class of a model library is a model, going by how such classes are called."""
+    root, _, rest = name.partition(".")
+    own = rest.rpartition(".")[2]
+    if root not in _MODEL_ROOTS or not own[:1].isupper() or own.endswith(transformers.SAME_SUFFIXES):
+        return False
+    if own.startswith("DataCollator"):
+        return False
+    return (
+        own.startswith(transformers.MODEL_PREFIXES)
+        or own.endswith(transformers.MODEL_SUFFIXES)
+        or own.partition("For")[2][:1].isupper()
+        or own.partition("With")[2] == "ValueHead"
+    )
+
+
+def maker(name: str) -> Value | None:
+    """What a class method that loads something returns: `transformers.AutoModel.from_pretrained`."""
+    cls, _, own = name.rpartition(".")
+    if own not in transformers.MODEL_MAKERS:
+        return None
+    if is_model_class(cls):
+        return BARE_MODEL
+    if cls.partition(".")[0] in _MODEL_ROOTS and cls.endswith(transformers.SAME_SUFFIXES):
+        return SAME
+    return None
+
+
+def constructor(name: str, versions: Mapping[str, str] = NO_VERSIONS) -> Value | str | None:
+    """What calling a class makes: a value, the name of a transfer, or None when the class is unknown."""
+    for row in _class_rows(name, versions):
+        return row.makes or instance(name)
+    own = name.rpartition(".")[2]
+    if own[:1].isupper():
+        if name.startswith("torch.optim.lr_scheduler."):
+            return instance("torch.optim.lr_scheduler.LRScheduler")
+        if name.startswith("torch.optim."):
+            return instance("torch.optim.Optimizer")
+        if is_model_class(name):
+            return BARE_MODEL
+        if name.partition(".")[0] in _MODEL_ROOTS and own.endswith(transformers.SAME_SUFFIXES):
+            return SAME
+    return None
+
+
+# --- functions by their roots ---------------------------------------------------------------------------
+
+
+@cache
+def is_pure(name: str) -> bool:
+    """Whether a call under a well-known root computes from its arguments only. No other table is asked."""
+    if name in torch.PURE_FUNCTIONS:
+        return True
+    parts = name.split(".")
+    for end in range(len(parts), 0, -1):
+        prefix = ".".join(parts[:end])
+        if prefix in torch.IMPURE:
+            return False
+        if prefix in torch.PURE_ROOTS:
+            return True
+    return len(parts) == 1 and name in torch.PURE_BUILTINS
+
+
+@cache
+def origin(name: str) -> Rank | None:
+    """The rank fact of a call or attribute that does not follow from its arguments (clocks, memory, …)."""
+    found = torch.ORIGINS.get(name)
+    if found is not None:
+        return found
+    parts = name.split(".")
+    for end in range(len(parts) - 1, 0, -1):
+        found = torch.ORIGINS.get(".".join(parts[:end]) + ".")
+        if found is not None:
+            return found
+    return None
+
+
+extend(ROWS)
+
+
+def _grouped() -> tuple[dict[str, dict[str, tuple[Hook, ...]]], dict[str, tuple[Store, ...]]]:
+    hooks: dict[str, dict[str, tuple[Hook, ...]]] = {}
+    kept: dict[str, tuple[Store, ...]] = {}
+    for row in ROWS:
+        owner, _, own = row.name.rpartition(".")
+        if isinstance(row, Hook):
+            named = hooks.setdefault(owner, {})
+            named[own] = (*named.get(own, ()), row)
+        elif isinstance(row, Store):
+            kept[owner] = (*kept.get(owner, ()), row)
+    return hooks, kept
+
+
+_HOOKS, _STORES = _grouped()

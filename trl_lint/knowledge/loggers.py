@@ -1,0 +1,100 @@
+"""Calls of experiment trackers that show a number to the user."""
+
+from __future__ import annotations
+
+from trl_lint.analysis import facts
+from trl_lint.analysis.values import Kind, Value
+from trl_lint.knowledge.schema import NOTHING, SAME, Attribute, Class, Function, Row, Sink, instance
+
+# The layout of a table is by hand: one or two lines per row.
+# fmt: off
+
+_RUN = instance("wandb.Run")
+# Other methods and attributes of a tracker do not concern metrics.
+_COMET = ("CometExperiment", "Experiment", "ExistingExperiment", "OfflineExperiment", "APIExperiment")
+
+ROWS: tuple[Row, ...] = (
+    # Weights & Biases
+    Attribute(name="wandb.run", source="wandb/__init__.py::run", value=_RUN),
+    Class(name="wandb.Run", source="wandb/sdk/wandb_run.py::Run", others=SAME),
+    Function(name="wandb.finish", source="wandb/sdk/wandb_run.py::finish", returns=NOTHING),
+    Function(name="wandb.init", source="wandb/sdk/wandb_init.py::init", returns=_RUN),
+    Sink(name="wandb.Run.log", source="wandb/sdk/wandb_run.py::Run.log", payload=(0, "data")),
+    Sink(name="wandb.log", source="wandb/sdk/wandb_run.py::Run.log", payload=(0, "data")),
+    # TensorBoard
+    *(
+        row
+        for package in ("torch.utils.tensorboard", "tensorboardX")
+        for row in (
+            Class(name=f"{package}.SummaryWriter", source=f"{package}/writer.py::SummaryWriter"),
+            Sink(name=f"{package}.SummaryWriter.add_scalar",
+                 source=f"{package}/writer.py::SummaryWriter.add_scalar",
+                 payload=(1, "scalar_value"), form="value"),
+            Sink(name=f"{package}.SummaryWriter.add_scalars",
+                 source=f"{package}/writer.py::SummaryWriter.add_scalars",
+                 payload=(1, "tag_scalar_dict")),
+        )
+    ),
+    # MLflow
+    Class(name="mlflow.MlflowClient", source="mlflow/tracking/client.py::MlflowClient"),
+    Sink(name="mlflow.MlflowClient.log_metric", source="mlflow/tracking/client.py::MlflowClient.log_metric",
+         payload=(2, "value"), form="value"),
+    Sink(name="mlflow.log_metric", source="mlflow/tracking/fluent.py::log_metric", payload=(1, "value"),
+         form="value"),
+    Sink(name="mlflow.log_metrics", source="mlflow/tracking/fluent.py::log_metrics", payload=(0, "metrics")),
+    # Trackio
+    Class(name="trackio.Run", source="trackio/run.py::Run"),
+    Function(name="trackio.init", source="trackio/__init__.py::init", returns=instance("trackio.Run")),
+    Sink(name="trackio.Run.log", source="trackio/run.py::Run.log", payload=(0, "metrics")),
+    Sink(name="trackio.log", source="trackio/__init__.py::log", payload=(0, "metrics")),
+    # Comet
+    *(
+        row
+        for name in _COMET
+        for row in (
+            Class(name=f"comet_ml.{name}", source="comet_ml/experiment.py::CometExperiment"),
+            Sink(name=f"comet_ml.{name}.log_metric",
+                 source="comet_ml/experiment.py::CometExperiment.log_metric",
+                 payload=(1, "value"), form="value"),
+            Sink(name=f"comet_ml.{name}.log_metrics",
+                 source="comet_ml/experiment.py::CometExperiment.log_metrics",
+                 payload=(0, "dic")),
+        )
+    ),
+    *(
+        Function(name=f"comet_ml.{name}", source=f"comet_ml/__init__.py::{name}",
+                 returns=instance("comet_ml.CometExperiment"))
+        for name in ("get_global_experiment", "get_running_experiment", "start")
+    ),
+    # SwanLab
+    Class(name="swanlab.Run", source="swanlab/data/run/main.py::SwanLabRun"),
+    Function(name="swanlab.init", source="swanlab/data/sdk.py::init", returns=instance("swanlab.Run")),
+    Sink(name="swanlab.Run.log", source="swanlab/data/run/main.py::SwanLabRun.log", payload=(0, "data")),
+    Sink(name="swanlab.log", source="swanlab/data/sdk.py::log", payload=(0, "data")),
+    # Aim
+    Class(name="aim.Run", source="aim/sdk/run.py::Run"),
+    Sink(name="aim.Run.track", source="aim/sdk/run.py::Run.track", payload=(0, "value"), form="value"),
+    # ClearML
+    Class(name="clearml.Logger", source="clearml/logger.py::Logger"),
+    Class(name="clearml.Task", source="clearml/task.py::Task"),
+    Function(name="clearml.Logger.current_logger", source="clearml/logger.py::Logger.current_logger",
+             returns=instance("clearml.Logger")),
+    Function(name="clearml.Task.get_logger", source="clearml/task.py::Task.get_logger",
+             returns=instance("clearml.Logger")),
+    Function(name="clearml.Task.init", source="clearml/task.py::Task.init", returns=instance("clearml.Task")),
+    Sink(name="clearml.Logger.report_scalar", source="clearml/logger.py::Logger.report_scalar",
+         payload=(2, "value"), form="value"),
+    Sink(name="clearml.Logger.report_single_value", source="clearml/logger.py::Logger.report_single_value",
+         payload=(1, "value"), form="value"),
+)
+
+# Constructors that wrap what is logged and are no numbers themselves (tables, images, media): what they
+# hold is rank-local by design, and no metric.
+MEDIA = Value(facts.UNKNOWN, Kind.UNKNOWN)
+MEDIA_NAMES = frozenset(
+    f"{package}.{name}"
+    for package in ("swanlab", "trackio", "wandb")
+    for name in ("Audio", "Artifact", "Html", "Histogram", "Image", "Molecule", "Object3D", "Plotly", "Table",
+                 "Text",
+                 "Trace", "Video")
+)

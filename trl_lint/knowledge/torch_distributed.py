@@ -1,0 +1,246 @@
+"""Collectives of torch.distributed, and what wraps models and shards data. Read from torch 2.13.0."""
+
+from __future__ import annotations
+
+from trl_lint.analysis import facts
+from trl_lint.analysis.values import Kind, Value
+from trl_lint.knowledge.schema import (
+    DISTRIBUTED,
+    LOADER,
+    NOTHING,
+    RANK_INDEX,
+    SAME,
+    SOME_MODEL,
+    WORLD,
+    WRAPPED_MODEL,
+    Attribute,
+    Class,
+    Collective,
+    Function,
+    Row,
+    instance,
+)
+
+# The layout of a table is by hand: one or two lines per row.
+# fmt: off
+
+_C10D = "torch/distributed/distributed_c10d.py"
+_NN = "torch/distributed/nn/functional.py"
+_DDP = "torch/nn/parallel/distributed.py::DistributedDataParallel"
+_DP = "torch/nn/parallel/data_parallel.py::DataParallel"
+_FSDP = "torch/distributed/fsdp/fully_sharded_data_parallel.py::FullyShardedDataParallel"
+_FSDP2 = "torch/distributed/fsdp/_fully_shard/_fully_shard.py"
+_SAMPLER = "torch/utils/data/distributed.py::DistributedSampler"
+
+# Its iteration gives each rank its own indices.
+_SHARDED_SAMPLER = Value(facts.SAME, Kind.INSTANCE, "torch.utils.data.DistributedSampler")
+
+
+def _c10d(name: str, operand: tuple[int, str], result: str, **more: object) -> Collective:
+    return Collective(name=f"torch.distributed.{name}", source=f"{_C10D}::{name}", operand=operand,
+                      result=result,
+                      fails=more.pop("fails", "always"), **more)  # type: ignore[arg-type]
+
+
+def _functional(name: str, operand: tuple[int, str], result: str, **more: object) -> Collective:
+    return Collective(name=f"torch.distributed.nn.functional.{name}", source=f"{_NN}::{name}",
+                      operand=operand,
+                      result=result, fails="always", **more)  # type: ignore[arg-type]
+
+
+_COLLECTIVES: tuple[Row, ...] = (
+    _c10d("all_gather", (1, "tensor"), "gathered", into=(0, "tensor_list")),
+    _c10d("all_gather_coalesced", (1, "input_tensor_list"), "gathered", into=(0, "output_tensor_lists")),
+    _c10d("all_gather_into_tensor", (1, "input_tensor"), "gathered", into=(0, "output_tensor")),
+    _c10d("all_gather_object", (1, "obj"), "objects", into=(0, "object_list"), fails=""),
+    _c10d("all_reduce", (0, "tensor"), "reduced", into=(0, "tensor"), reduction=(1, "op", "sum")),
+    _c10d("all_reduce_coalesced", (0, "tensors"), "reduced", into=(0, "tensors"), reduction=(1, "op", "sum")),
+    _c10d("all_to_all", (1, "input_tensor_list"), "scattered", into=(0, "output_tensor_list")),
+    _c10d("all_to_all_single", (1, "input"), "scattered", into=(0, "output")),
+    _c10d("barrier", (-1, ""), "barrier", fails=""),
+    _c10d("broadcast", (0, "tensor"), "broadcast", into=(0, "tensor")),
+    _c10d("broadcast_object_list", (0, "object_list"), "broadcast", into=(0, "object_list"), lists=True,
+          fails=""),
+    _c10d("gather", (0, "tensor"), "gathered", into=(1, "gather_list"), root=(2, "dst", 0)),
+    _c10d("gather_object", (0, "obj"), "objects", into=(1, "object_gather_list"), root=(2, "dst", 0),
+          fails=""),
+    _c10d("monitored_barrier", (-1, ""), "barrier", fails=""),
+    _c10d("reduce", (0, "tensor"), "reduced", into=(0, "tensor"), reduction=(2, "op", "sum"),
+          root=(1, "dst", 0)),
+    _c10d("reduce_scatter", (1, "input_list"), "scattered", into=(0, "output"), reduction=(2, "op", "sum")),
+    _c10d("reduce_scatter_tensor", (1, "input"), "scattered", into=(0, "output"), reduction=(2, "op", "sum")),
+    _c10d("scatter", (1, "scatter_list"), "scattered", into=(0, "tensor")),
+    _c10d("scatter_object_list", (1, "scatter_object_input_list"), "scattered",
+          into=(0, "scatter_object_output_list"), lists=True, fails=""),
+    _functional("all_gather", (0, "tensor"), "gathered"),
+    _functional("all_reduce", (0, "tensor"), "reduced", reduction=(1, "op", "sum")),
+    _functional("all_to_all", (1, "input_tensor_list"), "scattered"),
+    _functional("all_to_all_single", (1, "input"), "scattered"),
+    _functional("broadcast", (0, "tensor"), "broadcast"),
+    _functional("gather", (0, "tensor"), "gathered", root=(1, "dst", 0)),
+    _functional("reduce", (0, "tensor"), "reduced", reduction=(2, "op", "sum"), root=(1, "dst", 0)),
+    _functional("reduce_scatter", (1, "input_list"), "scattered", reduction=(2, "op", "sum")),
+    _functional("scatter", (0, "tensors"), "scattered"),
+)
+
+_CLASSES: tuple[Row, ...] = (
+    Class(name="torch.distributed.ReduceOp", source=f"{_C10D}::ReduceOp", others=SAME),
+    Class(name="torch.distributed.device_mesh.DeviceMesh",
+          source="torch/distributed/device_mesh.py::DeviceMesh"),
+    Class(name="torch.distributed.fsdp.FullyShardedDataParallel", source=_FSDP, makes=SOME_MODEL),
+    Class(name="torch.nn.DataParallel", source=_DP, makes=WRAPPED_MODEL),
+    Class(name="torch.nn.parallel.DistributedDataParallel", source=_DDP, makes=WRAPPED_MODEL),
+    Class(name="torch.optim.Optimizer", source="torch/optim/optimizer.py::Optimizer", others=SAME),
+    Class(name="torch.optim.lr_scheduler.LRScheduler", source="torch/optim/lr_scheduler.py::LRScheduler",
+          others=SAME),
+    Class(name="torch.utils.data.DataLoader", source="torch/utils/data/dataloader.py::DataLoader",
+          makes=LOADER),
+    Class(name="torch.utils.data.DistributedSampler", source=_SAMPLER, makes=_SHARDED_SAMPLER),
+    *(
+        Class(name=f"torch.utils.data.{name}", source=f"torch/utils/data/sampler.py::{name}", makes=SAME)
+        for name in ("BatchSampler", "RandomSampler", "SequentialSampler", "SubsetRandomSampler",
+                     "WeightedRandomSampler")
+    ),
+)
+
+_FUNCTIONS: tuple[Row, ...] = (
+    *(
+        Function(name=f"torch.distributed.{name}", source=f"{_C10D}::{name}", returns=NOTHING)
+        for name in ("destroy_process_group", "init_process_group")
+    ),
+    *(
+        Function(name=f"torch.distributed.{name}", source=f"{_C10D}::{name}", returns=SAME)
+        for name in ("get_backend", "is_gloo_available", "is_mpi_available", "is_nccl_available", "new_group")
+    ),
+    *(
+        Function(name=f"torch.distributed.{name}", source=f"{_C10D}::{name}", returns=RANK_INDEX)
+        for name in ("get_group_rank", "get_node_local_rank", "get_rank")
+    ),
+    Function(name="torch.distributed.device_mesh.init_device_mesh",
+             source="torch/distributed/device_mesh.py::init_device_mesh",
+             returns=instance("torch.distributed.device_mesh.DeviceMesh")),
+    Function(name="torch.distributed.device_mesh.DeviceMesh.get_local_rank",
+             source="torch/distributed/device_mesh.py::DeviceMesh.get_local_rank", returns=RANK_INDEX),
+    Function(name="torch.distributed.device_mesh.DeviceMesh.get_rank",
+             source="torch/distributed/device_mesh.py::DeviceMesh.get_rank", returns=RANK_INDEX),
+    Function(name="torch.distributed.fsdp.fully_shard", source=f"{_FSDP2}::fully_shard", returns="first"),
+    Function(name="torch.distributed.get_world_size", source=f"{_C10D}::get_world_size", returns=WORLD),
+    Function(name="torch.distributed.is_available", source="torch/distributed/__init__.py::is_available",
+             returns=DISTRIBUTED),
+    *(
+        Function(name=f"torch.distributed.{name}", source=f"{_C10D}::{name}", returns=DISTRIBUTED)
+        for name in ("is_initialized", "is_torchelastic_launched")
+    ),
+    Function(name="torch.utils.data.DistributedSampler.set_epoch", source=f"{_SAMPLER}.set_epoch",
+             returns=NOTHING),
+)
+
+_ATTRIBUTES: tuple[Row, ...] = (
+    Attribute(name="torch.utils.data.DistributedSampler.num_replicas", source=f"{_SAMPLER}.__init__",
+              value=WORLD),
+    Attribute(name="torch.utils.data.DistributedSampler.rank", source=f"{_SAMPLER}.__init__",
+              value=RANK_INDEX),
+)
+
+ROWS: tuple[Row, ...] = (*_COLLECTIVES, *_CLASSES, *_FUNCTIONS, *_ATTRIBUTES)
+
+# Environment variables that torchrun sets: `os.environ[name]`, `os.environ.get(name)`, `os.getenv(name)`.
+# Strings: RANK differs between ranks, WORLD_SIZE is the number of them.
+RANK_VARIABLES = frozenset({
+    "GROUP_RANK", "LOCAL_RANK", "NODE_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK",
+    "RANK",
+    "ROLE_RANK", "SLURM_LOCALID", "SLURM_NODEID", "SLURM_PROCID",
+})
+WORLD_VARIABLES = frozenset({"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS", "WORLD_SIZE"})
+
+# --- what may be read from a model that DDP or DataParallel wraps ------------------------------------------
+
+# torch.nn.Module, its public methods and the attributes its __init__ sets.
+_MODULE = frozenset({
+    "T_destination", "add_module", "apply", "bfloat16", "buffers", "call_super_init", "children", "compile",
+    "cpu",
+    "cuda", "double", "dump_patches", "eval", "extra_repr", "float", "forward", "get_buffer",
+    "get_extra_state",
+    "get_parameter", "get_submodule", "half", "ipu", "load_state_dict", "modules", "mtia", "named_buffers",
+    "named_children", "named_modules", "named_parameters", "parameters", "register_backward_hook",
+    "register_buffer", "register_forward_hook", "register_forward_pre_hook", "register_full_backward_hook",
+    "register_full_backward_pre_hook", "register_load_state_dict_post_hook",
+    "register_load_state_dict_pre_hook",
+    "register_module", "register_parameter", "register_state_dict_post_hook", "register_state_dict_pre_hook",
+    "requires_grad_", "set_extra_state", "set_submodule", "share_memory", "state_dict", "to", "to_empty",
+    "train",
+    "training", "type", "xpu", "zero_grad",
+    "_apply", "_backward_hooks", "_backward_pre_hooks", "_buffers", "_call_impl", "_compiled_call_impl",
+    "_forward_hooks", "_forward_hooks_always_called", "_forward_hooks_with_kwargs", "_forward_pre_hooks",
+    "_forward_pre_hooks_with_kwargs", "_get_backward_hooks", "_get_backward_pre_hooks", "_get_name",
+    "_is_full_backward_hook", "_load_from_state_dict", "_load_state_dict_post_hooks",
+    "_load_state_dict_pre_hooks", "_maybe_warn_non_full_backward_hook", "_modules", "_named_members",
+    "_non_persistent_buffers_set", "_parameters", "_register_load_state_dict_pre_hook",
+    "_register_state_dict_hook", "_replicate_for_data_parallel", "_save_to_state_dict", "_slow_forward",
+    "_state_dict_hooks", "_state_dict_pre_hooks", "_version", "_wrapped_call_impl",
+})
+# What DistributedDataParallel adds. It has `device` (and `device_type`), but no `dtype`.
+_DISTRIBUTED_DATA_PARALLEL = frozenset({
+    "batched_grad_copy", "broadcast_bucket_size", "broadcast_buffers", "bucket_bytes_cap",
+    "bucket_bytes_cap_default", "bucket_bytes_cap_list", "buffer_hook", "device", "device_ids", "device_mesh",
+    "device_type", "dim", "find_unused_parameters", "forward_sync_buffers", "gather",
+    "gradient_as_bucket_view",
+    "is_multi_device_module", "join", "join_device", "join_hook", "join_process_group", "logger",
+    "mixed_precision",
+    "module", "modules_buffers", "named_module_buffers", "no_sync", "output_device", "parameters_to_ignore",
+    "process_group", "reducer", "register_comm_hook", "require_backward_grad_sync",
+    "require_forward_param_sync",
+    "scatter", "skip_all_reduce_unused_params", "static_graph", "to_kwargs",
+    "use_side_stream_for_tensor_copies",
+    "will_sync_module_buffers",
+    "_active_ddp_module", "_authoritative_rank", "_bucket_config", "_comm_hooks",
+    "_ddp_params_and_buffers_to_ignore",
+    "_distributed_rank", "_get_ddp_logging_data", "_has_rebuilt_buckets", "_inside_ddp_forward",
+    "_join_config",
+    "_log_and_throw", "_module_parameters", "_post_forward", "_pre_forward", "_register_builtin_comm_hook",
+    "_register_fused_optim", "_set_ddp_runtime_logging_sample_rate",
+    "_set_params_and_buffers_to_ignore_for_model", "_set_static_graph", "_sync_buffers",
+    "_sync_module_buffers",
+    "_update_process_group", "_use_python_reducer",
+})
+# What DataParallel adds: no `device`. What one of the two wrappers has counts as there (silent side).
+_DATA_PARALLEL = frozenset({
+    "device_ids", "dim", "gather", "module", "output_device", "parallel_apply", "replicate", "scatter",
+    "src_device_obj",
+})
+# Set on the wrapper by accelerate's `prepare_model` and Trainer's `_wrap_model`.
+_ADDED = frozenset({"_is_accelerate_prepared", "_original_forward"})
+# Any object has these.
+_OBJECT = frozenset(name for name in (*dir(object), "__dict__", "__annotations__", "__call__", "__getattr__",
+                                      "__getstate__", "__module__", "__setstate__", "__weakref__"))
+WRAPPER_ATTRIBUTES: frozenset[str] = _MODULE | _DISTRIBUTED_DATA_PARALLEL | _DATA_PARALLEL | _ADDED | _OBJECT
+
+# Public attributes of optimizers, data loaders, learning rate schedulers and datasets, and of accelerate's
+# versions of them: a read of anything else from what `prepare` returned means that it is a model.
+OPTIMIZER_LOADER_ATTRIBUTES: frozenset[str] = frozenset({
+    # torch.optim.Optimizer, accelerate.optimizer.AcceleratedOptimizer
+    "add_param_group", "defaults", "load_state_dict", "optimizer", "param_groups",
+    "register_load_state_dict_post_hook",
+    "register_load_state_dict_pre_hook", "register_state_dict_post_hook", "register_state_dict_pre_hook",
+    "register_step_post_hook", "register_step_pre_hook", "scaler", "state", "state_dict", "step",
+    "step_was_skipped",
+    "zero_grad", "train", "eval", "accelerator_state", "device_placement", "gradient_state",
+    # torch.utils.data.DataLoader, accelerate.data_loader.DataLoaderShard
+    "base_dataloader", "batch_sampler", "batch_size", "check_worker_number_rationality", "collate_fn",
+    "dataset",
+    "dataloader", "device", "drop_last", "end", "end_of_dataloader", "generator", "get_sampler", "in_order",
+    "iteration",
+    "multiprocessing_context", "num_workers", "persistent_workers", "pin_memory", "pin_memory_device",
+    "prefetch_factor", "remainder", "rng_types", "sampler", "set_epoch", "set_sampler", "skip_batches",
+    "split_batches",
+    "synchronized_generator", "timeout", "total_batch_size", "total_dataset_length",
+    "use_stateful_dataloader",
+    "worker_init_fn", "__iter__", "__len__", "__getitem__",
+    # torch.optim.lr_scheduler.LRScheduler and its kinds, accelerate.scheduler.AcceleratedScheduler
+    "base_lrs", "best", "cooldown", "factor", "gamma", "get_last_lr", "get_lr", "last_epoch", "lr_lambdas",
+    "milestones", "min_lrs", "mode", "num_bad_epochs", "optimizers", "patience", "print_lr", "scheduler",
+    "schedulers",
+    "step_size", "step_with_optimizer", "threshold", "total_iters", "total_steps", "verbose",
+    # any object
+    "__class__", "__dict__", "__doc__", "__module__",
+})

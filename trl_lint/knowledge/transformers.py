@@ -1,0 +1,406 @@
+"""What Trainer hands to its hooks, what they return, and what it logs itself.
+
+Read from transformers 4.40.2, 4.46.0, 4.47.1, 4.51.3,
+5.0.0 and 5.23.0. The loop calls hooks with the wrapped model
+(`model_wrapped`); `self.model` is the bare one, which is also what callbacks get (`CallbackHandler.model`).
+"""
+
+from __future__ import annotations
+
+from trl_lint.analysis import facts
+from trl_lint.analysis.values import Kind, Value
+from trl_lint.knowledge.schema import (
+    BARE_MODEL,
+    BATCH,
+    LOADER,
+    LOCAL_LOSS,
+    LOCAL_TENSOR,
+    NOTHING,
+    RANK_GUARD,
+    RANK_INDEX,
+    SAME,
+    SAME_METRICS,
+    SAME_NUMBER,
+    UNKNOWN,
+    WORLD,
+    WRAPPED_MODEL,
+    Attribute,
+    Class,
+    Collective,
+    Function,
+    Hook,
+    Row,
+    Sink,
+    instance,
+    items,
+)
+
+# The layout of a table is by hand: one or two lines per row.
+# fmt: off
+
+_TRAINER = "trainer.py::Trainer"
+_SEQ2SEQ = "trainer_seq2seq.py::Seq2SeqTrainer"
+_CALLBACK = "trainer_callback.py::TrainerCallback"
+_ARGUMENTS = "training_args.py::TrainingArguments"
+
+_ARGS = instance("transformers.TrainingArguments")
+_STATE = instance("transformers.TrainerState")
+_CONTROL = instance("transformers.TrainerControl")
+# Gathered predictions, labels and inputs of the whole evaluation set.
+_EVAL_PREDICTION = Value(facts.SAME, Kind.BATCH)
+# Namedtuples of gathered arrays and metrics.
+_LOOP_OUTPUT = Value(facts.SAME, Kind.BATCH)
+_STEP_OUTPUT = items(LOCAL_LOSS, LOCAL_TENSOR, LOCAL_TENSOR)
+
+# Functions handed to the constructor, and what they are called with.
+CALLBACKS = {
+    "compute_loss_func": {"outputs": BATCH, "labels": LOCAL_TENSOR, "num_items_in_batch": UNKNOWN},
+    "compute_metrics": {"eval_prediction": _EVAL_PREDICTION},
+    "model_init": {"trial": SAME},
+    "preprocess_logits_for_metrics": {"logits": LOCAL_TENSOR, "labels": LOCAL_TENSOR},
+}
+
+_CLASSES: tuple[Row, ...] = (
+    *(
+        Class(name=f"transformers.{name}", source=f"trainer_callback.py::{name}",
+              bases=("transformers.TrainerCallback",))
+        for name in ("CallbackHandler", "DefaultFlowCallback", "EarlyStoppingCallback", "PrinterCallback",
+                     "ProgressCallback")
+    ),
+    Class(name="transformers.EvalLoopOutput", source="trainer_utils.py::EvalLoopOutput", makes="pure"),
+    Class(name="transformers.EvalPrediction", source="trainer_utils.py::EvalPrediction", makes="pure"),
+    Class(name="transformers.PredictionOutput", source="trainer_utils.py::PredictionOutput", makes="pure"),
+    Class(name="transformers.Seq2SeqTrainer", source=_SEQ2SEQ, bases=("transformers.Trainer",),
+          callbacks=CALLBACKS),
+    Class(name="transformers.Seq2SeqTrainingArguments",
+          source="training_args_seq2seq.py::Seq2SeqTrainingArguments",
+          bases=("transformers.TrainingArguments",)),
+    Class(name="transformers.Trainer", source=_TRAINER, callbacks=CALLBACKS),
+    Class(name="transformers.TrainerCallback", source=_CALLBACK),
+    Class(name="transformers.TrainerControl", source="trainer_callback.py::TrainerControl", others=SAME),
+    Class(name="transformers.TrainerState", source="trainer_callback.py::TrainerState", others=SAME),
+    Class(name="transformers.TrainingArguments", source=_ARGUMENTS, others=SAME),
+)
+
+_ATTRIBUTES: tuple[Row, ...] = (
+    Attribute(name="transformers.Trainer.accelerator",
+              source=f"{_TRAINER}.create_accelerator_and_postprocess",
+              value=instance("accelerate.Accelerator")),
+    Attribute(name="transformers.Trainer.args", source=f"{_TRAINER}.__init__", value=_ARGS),
+    Attribute(name="transformers.Trainer.control", source=f"{_TRAINER}.__init__", value=_CONTROL),
+    Attribute(name="transformers.Trainer.model", source=f"{_TRAINER}.__init__", value=BARE_MODEL),
+    Attribute(name="transformers.Trainer.model_wrapped", source=f"{_TRAINER}._inner_training_loop",
+              value=WRAPPED_MODEL),
+    Attribute(name="transformers.Trainer.optimizer", source=f"{_TRAINER}.__init__",
+              value=instance("torch.optim.Optimizer")),
+    Attribute(name="transformers.Trainer.lr_scheduler", source=f"{_TRAINER}.__init__",
+              value=instance("torch.optim.lr_scheduler.LRScheduler")),
+    Attribute(name="transformers.Trainer.state", source=f"{_TRAINER}.__init__", value=_STATE),
+    *(
+        Attribute(name=f"transformers.Trainer.{name}", source=f"{_TRAINER}.__init__", value=SAME)
+        for name in (
+            "_globalstep_last_logged", "_signature_columns", "_train_batch_size", "callback_handler",
+            "can_return_loss",
+            "compute_metrics", "data_collator", "eval_dataset", "is_deepspeed_enabled", "is_fsdp_enabled",
+            "is_in_train",
+            "is_model_parallel", "label_names", "label_smoother", "model_init", "place_model_on_device",
+            "preprocess_logits_for_metrics", "train_dataset",
+        )
+    ),
+    Attribute(name="transformers.Trainer.compute_loss_func", source=f"{_TRAINER}.__init__", since="4.46",
+              value=SAME),
+    Attribute(name="transformers.Trainer.model_accepts_loss_kwargs", source=f"{_TRAINER}.__init__",
+              since="4.46.2",
+              value=SAME),
+    Attribute(name="transformers.Trainer.processing_class", source=f"{_TRAINER}.__init__", since="4.46",
+              value=SAME),
+    Attribute(name="transformers.Trainer.tokenizer", source=f"{_TRAINER}.tokenizer", until="5.0", value=SAME),
+    # The running sum of this rank's losses, until the log step gathers it.
+    Attribute(name="transformers.Trainer._total_loss_scalar", source=f"{_TRAINER}._maybe_log_save_evaluate",
+              value=SAME),
+    # A local count; `store_flos` sums it over the ranks into the state.
+    Attribute(name="transformers.Trainer.current_flos", source=f"{_TRAINER}.store_flos",
+              value=Value(facts.partial("sum"), Kind.NUMBER, scalar=True)),
+    Attribute(name="transformers.TrainerState.is_local_process_zero",
+              source="trainer_callback.py::TrainerState.is_local_process_zero", value=RANK_GUARD),
+    Attribute(name="transformers.TrainerState.is_world_process_zero",
+              source="trainer_callback.py::TrainerState.is_world_process_zero", value=RANK_GUARD),
+    Attribute(name="transformers.TrainingArguments.distributed_state", source=f"{_ARGUMENTS}._setup_devices",
+              value=instance("accelerate.PartialState")),
+    Attribute(name="transformers.TrainingArguments.local_process_index",
+              source=f"{_ARGUMENTS}.local_process_index",
+              value=RANK_INDEX),
+    Attribute(name="transformers.TrainingArguments.local_rank", source=f"{_ARGUMENTS}.local_rank",
+              value=RANK_INDEX),
+    Attribute(name="transformers.TrainingArguments.process_index", source=f"{_ARGUMENTS}.process_index",
+              value=RANK_INDEX),
+    Attribute(name="transformers.TrainingArguments.should_log", source=f"{_ARGUMENTS}.should_log",
+              value=RANK_GUARD),
+    Attribute(name="transformers.TrainingArguments.should_save", source=f"{_ARGUMENTS}.should_save",
+              value=RANK_GUARD),
+    Attribute(name="transformers.TrainingArguments.world_size", source=f"{_ARGUMENTS}.world_size",
+              value=WORLD),
+)
+
+# --- hooks of Trainer -----------------------------------------------------------------------------------
+
+_EVALUATE = {"eval_dataset": SAME, "ignore_keys": SAME, "metric_key_prefix": SAME}
+_PREDICT = {"test_dataset": SAME, "ignore_keys": SAME, "metric_key_prefix": SAME}
+_EVALUATION_LOOP = {
+    "dataloader": LOADER, "description": SAME, "prediction_loss_only": SAME, "ignore_keys": SAME,
+    "metric_key_prefix": SAME,
+}
+_PREDICTION_STEP = {"model": WRAPPED_MODEL, "inputs": BATCH, "prediction_loss_only": SAME,
+                    "ignore_keys": SAME}
+_LOG_SAVE_EVALUATE = {
+    "tr_loss": LOCAL_LOSS, "grad_norm": SAME_NUMBER, "model": WRAPPED_MODEL, "trial": SAME, "epoch": SAME,
+    "ignore_keys_for_eval": SAME,
+}
+
+_HOOKS: tuple[Row, ...] = (
+    Hook(name="transformers.Trainer._determine_best_metric", source=f"{_TRAINER}._determine_best_metric",
+         since="4.47",
+         parameters={"metrics": SAME_METRICS, "trial": SAME}, returns=SAME),
+    Hook(name="transformers.Trainer._evaluate", source=f"{_TRAINER}._evaluate", since="4.42",
+         parameters={"trial": SAME, "ignore_keys_for_eval": SAME}, returns=SAME_METRICS),
+    Hook(name="transformers.Trainer._get_eval_sampler", source=f"{_TRAINER}._get_eval_sampler",
+         parameters={"eval_dataset": SAME}, returns=SAME),
+    Hook(name="transformers.Trainer._get_train_sampler", source=f"{_TRAINER}._get_train_sampler",
+         returns=SAME),
+    Hook(name="transformers.Trainer._inner_training_loop", source=f"{_TRAINER}._inner_training_loop",
+         parameters={"batch_size": SAME, "args": _ARGS, "resume_from_checkpoint": SAME, "trial": SAME,
+                     "ignore_keys_for_eval": SAME}, returns=SAME),
+    Hook(name="transformers.Trainer._load_best_model", source=f"{_TRAINER}._load_best_model",
+         returns=NOTHING),
+    Hook(name="transformers.Trainer._load_from_checkpoint", source=f"{_TRAINER}._load_from_checkpoint",
+         parameters={"resume_from_checkpoint": SAME}, returns=NOTHING),
+    Hook(name="transformers.Trainer._maybe_log_save_evaluate", source=f"{_TRAINER}._maybe_log_save_evaluate",
+         until="4.38", returns=NOTHING,
+         parameters={name: value for name, value in _LOG_SAVE_EVALUATE.items() if name != "grad_norm"}),
+    Hook(name="transformers.Trainer._maybe_log_save_evaluate", source=f"{_TRAINER}._maybe_log_save_evaluate",
+         since="4.38", until="4.47", parameters=_LOG_SAVE_EVALUATE, returns=NOTHING),
+    Hook(name="transformers.Trainer._maybe_log_save_evaluate", source=f"{_TRAINER}._maybe_log_save_evaluate",
+         since="4.47", until="4.50", parameters=_LOG_SAVE_EVALUATE | {"start_time": SAME}, returns=NOTHING),
+    Hook(name="transformers.Trainer._maybe_log_save_evaluate", source=f"{_TRAINER}._maybe_log_save_evaluate",
+         since="4.50", parameters=_LOG_SAVE_EVALUATE | {"start_time": SAME, "learning_rate": SAME},
+         returns=NOTHING),
+    Hook(name="transformers.Trainer._prepare_input", source=f"{_TRAINER}._prepare_input",
+         parameters={"data": BATCH}, returns="first"),
+    Hook(name="transformers.Trainer._prepare_inputs", source=f"{_TRAINER}._prepare_inputs",
+         parameters={"inputs": BATCH}, returns="first"),
+    Hook(name="transformers.Trainer._save", source=f"{_TRAINER}._save",
+         parameters={"output_dir": SAME, "state_dict": SAME}, returns=NOTHING),
+    Hook(name="transformers.Trainer._save_checkpoint", source=f"{_TRAINER}._save_checkpoint",
+         parameters={"model": WRAPPED_MODEL, "trial": SAME}, returns=NOTHING),
+    Hook(name="transformers.Trainer._wrap_model", source=f"{_TRAINER}._wrap_model",
+         parameters={"model": BARE_MODEL, "training": SAME}, returns=WRAPPED_MODEL),
+    Hook(name="transformers.Trainer.compute_loss", source=f"{_TRAINER}.compute_loss", until="4.46",
+         parameters={"model": WRAPPED_MODEL, "inputs": BATCH, "return_outputs": UNKNOWN}, returns=LOCAL_LOSS,
+         switch=(2, "return_outputs"), switched=items(LOCAL_LOSS, BATCH)),
+    Hook(name="transformers.Trainer.compute_loss", source=f"{_TRAINER}.compute_loss", since="4.46",
+         parameters={"model": WRAPPED_MODEL, "inputs": BATCH, "return_outputs": UNKNOWN,
+                     "num_items_in_batch": UNKNOWN}, returns=LOCAL_LOSS,
+         switch=(2, "return_outputs"), switched=items(LOCAL_LOSS, BATCH)),
+    Hook(name="transformers.Trainer.create_optimizer", source=f"{_TRAINER}.create_optimizer",
+         returns=instance("torch.optim.Optimizer")),
+    Hook(name="transformers.Trainer.create_optimizer_and_scheduler",
+         source=f"{_TRAINER}.create_optimizer_and_scheduler", parameters={"num_training_steps": SAME},
+         returns=NOTHING),
+    Hook(name="transformers.Trainer.create_scheduler", source=f"{_TRAINER}.create_scheduler",
+         parameters={"num_training_steps": SAME, "optimizer": instance("torch.optim.Optimizer")},
+         returns=instance("torch.optim.lr_scheduler.LRScheduler")),
+    Hook(name="transformers.Trainer.evaluate", source=f"{_TRAINER}.evaluate", parameters=_EVALUATE,
+         returns=SAME_METRICS),
+    Hook(name="transformers.Trainer.evaluation_loop", source=f"{_TRAINER}.evaluation_loop",
+         parameters=_EVALUATION_LOOP, returns=_LOOP_OUTPUT),
+    Hook(name="transformers.Trainer.floating_point_ops", source=f"{_TRAINER}.floating_point_ops",
+         parameters={"inputs": BATCH}, returns=Value(facts.LOCAL, Kind.NUMBER, scalar=True)),
+    Hook(name="transformers.Trainer.get_batch_samples", source=f"{_TRAINER}.get_batch_samples", since="4.46",
+         until="4.50", parameters={"epoch_iterator": LOADER, "num_batches": SAME},
+         returns=items(LOADER, UNKNOWN)),
+    Hook(name="transformers.Trainer.get_batch_samples", source=f"{_TRAINER}.get_batch_samples", since="4.50",
+         parameters={"epoch_iterator": LOADER, "num_batches": SAME, "device": SAME},
+         returns=items(LOADER, UNKNOWN)),
+    Hook(name="transformers.Trainer.get_eval_dataloader", source=f"{_TRAINER}.get_eval_dataloader",
+         parameters={"eval_dataset": SAME}, returns=LOADER),
+    Hook(name="transformers.Trainer.get_test_dataloader", source=f"{_TRAINER}.get_test_dataloader",
+         parameters={"test_dataset": SAME}, returns=LOADER),
+    Hook(name="transformers.Trainer.get_train_dataloader", source=f"{_TRAINER}.get_train_dataloader",
+         returns=LOADER),
+    Hook(name="transformers.Trainer.log", source=f"{_TRAINER}.log", until="4.47",
+         parameters={"logs": SAME_METRICS}, returns=NOTHING),
+    Hook(name="transformers.Trainer.log", source=f"{_TRAINER}.log", since="4.47",
+         parameters={"logs": SAME_METRICS, "start_time": SAME}, returns=NOTHING),
+    Hook(name="transformers.Trainer.predict", source=f"{_TRAINER}.predict", parameters=_PREDICT,
+         returns=_LOOP_OUTPUT),
+    Hook(name="transformers.Trainer.prediction_loop", source=f"{_TRAINER}.prediction_loop", until="5.0",
+         parameters=_EVALUATION_LOOP, returns=_LOOP_OUTPUT),
+    Hook(name="transformers.Trainer.prediction_step", source=f"{_TRAINER}.prediction_step",
+         parameters=_PREDICTION_STEP, returns=_STEP_OUTPUT),
+    Hook(name="transformers.Trainer.save_model", source=f"{_TRAINER}.save_model",
+         parameters={"output_dir": SAME, "_internal_call": SAME}, returns=NOTHING),
+    Hook(name="transformers.Trainer.train", source=f"{_TRAINER}.train",
+         parameters={"resume_from_checkpoint": SAME, "trial": SAME, "ignore_keys_for_eval": SAME},
+         returns=SAME),
+    Hook(name="transformers.Trainer.training_step", source=f"{_TRAINER}.training_step", until="4.46",
+         parameters={"model": WRAPPED_MODEL, "inputs": BATCH}, returns=LOCAL_LOSS),
+    Hook(name="transformers.Trainer.training_step", source=f"{_TRAINER}.training_step", since="4.46",
+         parameters={"model": WRAPPED_MODEL, "inputs": BATCH, "num_items_in_batch": UNKNOWN},
+         returns=LOCAL_LOSS),
+    Hook(name="transformers.Seq2SeqTrainer.evaluate", source=f"{_SEQ2SEQ}.evaluate", parameters=_EVALUATE,
+         returns=SAME_METRICS),
+    Hook(name="transformers.Seq2SeqTrainer.predict", source=f"{_SEQ2SEQ}.predict", parameters=_PREDICT,
+         returns=_LOOP_OUTPUT),
+    Hook(name="transformers.Seq2SeqTrainer.prediction_step", source=f"{_SEQ2SEQ}.prediction_step",
+         parameters=_PREDICTION_STEP, returns=_STEP_OUTPUT),
+)
+
+# --- hooks of TrainerCallback: the three positional parameters, then what is handed over by keyword -------
+
+_EVENT = {
+    "args": _ARGS, "state": _STATE, "control": _CONTROL, "model": BARE_MODEL, "processing_class": SAME,
+    "tokenizer": SAME, "optimizer": instance("torch.optim.Optimizer"),
+    "lr_scheduler": instance("torch.optim.lr_scheduler.LRScheduler"), "train_dataloader": LOADER,
+    "eval_dataloader": LOADER,
+}
+
+_CALLBACK_HOOKS: tuple[Row, ...] = (
+    *(
+        Hook(name=f"transformers.TrainerCallback.{name}", source=f"{_CALLBACK}.{name}", parameters=_EVENT,
+             returns=NOTHING)
+        for name in (
+            "on_epoch_begin", "on_epoch_end", "on_init_end", "on_prediction_step", "on_save", "on_step_begin",
+            "on_step_end", "on_substep_end", "on_train_begin", "on_train_end",
+        )
+    ),
+    Hook(name="transformers.TrainerCallback.on_evaluate", source=f"{_CALLBACK}.on_evaluate",
+         parameters=_EVENT | {"metrics": SAME_METRICS}, returns=NOTHING),
+    Hook(name="transformers.TrainerCallback.on_log", source=f"{_CALLBACK}.on_log",
+         parameters=_EVENT | {"logs": SAME_METRICS}, returns=NOTHING),
+    Hook(name="transformers.TrainerCallback.on_optimizer_step", source=f"{_CALLBACK}.on_optimizer_step",
+         since="4.46",
+         parameters=_EVENT, returns=NOTHING),
+    Hook(name="transformers.TrainerCallback.on_pre_optimizer_step",
+         source=f"{_CALLBACK}.on_pre_optimizer_step",
+         parameters=_EVENT, returns=NOTHING),
+    Hook(name="transformers.TrainerCallback.on_predict", source=f"{_CALLBACK}.on_predict",
+         parameters=_EVENT | {"metrics": SAME_METRICS}, returns=NOTHING),
+    Hook(name="transformers.TrainerCallback.on_push_begin", source=f"{_CALLBACK}.on_push_begin", since="5.0",
+         parameters=_EVENT, returns=NOTHING),
+)
+
+# --- collectives, sinks, functions ----------------------------------------------------------------------
+
+_COLLECTIVES: tuple[Row, ...] = (
+    Collective(name="transformers.Trainer._gather_and_numpify", source=f"{_TRAINER}._gather_and_numpify",
+               until="5.0",
+               operand=(0, "tensors")),
+    Collective(name="transformers.Trainer._nested_gather", source=f"{_TRAINER}._nested_gather", until="5.0",
+               operand=(0, "tensors")),
+    # An attribute: the accelerator's `gather_for_metrics`, or `gather` where a loop asks for every sample.
+    Collective(name="transformers.Trainer.gather_function",
+               source=f"{_TRAINER}.create_accelerator_and_postprocess",
+               since="4.37", operand=(0, "input_data"), lists=True),
+    Collective(name="transformers.trainer_pt_utils.distributed_broadcast_scalars",
+               source="trainer_pt_utils.py::distributed_broadcast_scalars", operand=(0, "scalars"),
+               lists=True,
+               fails=""),
+    Collective(name="transformers.trainer_pt_utils.distributed_concat",
+               source="trainer_pt_utils.py::distributed_concat"),
+    Collective(name="transformers.trainer_pt_utils.nested_gather",
+               source="trainer_pt_utils.py::nested_gather",
+               operand=(0, "tensors")),
+)
+
+_SINKS: tuple[Row, ...] = (
+    Sink(name="transformers.Trainer.log", source=f"{_TRAINER}.log", payload=(0, "logs")),
+    Sink(name="transformers.Trainer.log_metrics", source="trainer_pt_utils.py::log_metrics",
+         payload=(1, "metrics")),
+)
+
+_FUNCTIONS: tuple[Row, ...] = (
+    *(
+        Function(name=f"transformers.Trainer.{name}", source=f"{_TRAINER}.{name}", returns=NOTHING)
+        for name in (
+            "_issue_warnings_after_load", "_move_model_to_device", "_save_optimizer_and_scheduler",
+            "_save_rng_state",
+            "add_callback", "create_accelerator_and_postprocess", "create_model_card", "init_hf_repo",
+            "pop_callback",
+            "push_to_hub", "remove_callback", "store_flos",
+        )
+    ),
+    *(
+        Function(name=f"transformers.Trainer.{name}", source=f"{_TRAINER}.{name}", returns=SAME)
+        for name in (
+            "_get_collator_with_removed_columns", "_get_learning_rate", "_get_output_dir",
+            "_remove_unused_columns",
+            "_set_signature_columns_if_needed", "get_decay_parameter_names", "get_optimizer_cls_and_kwargs",
+            "num_examples",
+        )
+    ),
+    *(
+        Function(name=f"transformers.Trainer.{name}", source=f"{_TRAINER}.{name}", returns=SAME,
+                 yields=NOTHING)
+        for name in ("autocast_smart_context_manager", "compute_loss_context_manager")
+    ),
+    Function(name="transformers.Trainer.call_model_init", source=f"{_TRAINER}.call_model_init",
+             returns=BARE_MODEL),
+    *(
+        Function(name=f"transformers.Trainer.{name}", source=f"{_TRAINER}.{name}", returns=RANK_GUARD)
+        for name in ("is_local_process_zero", "is_world_process_zero")
+    ),
+    Function(name="transformers.Seq2SeqTrainer._pad_tensors_to_max_len",
+             source=f"{_SEQ2SEQ}._pad_tensors_to_max_len", returns="first"),
+    Function(name="transformers.TrainingArguments.main_process_first",
+             source=f"{_ARGUMENTS}.main_process_first",
+             returns=SAME, yields=NOTHING),
+    Function(name="transformers.modeling_utils.unwrap_model", source="modeling_utils.py::unwrap_model",
+             returns="unwrapped"),
+    *(
+        Function(name=f"transformers.trainer_pt_utils.{name}", source=f"trainer_pt_utils.py::{name}",
+                 returns=SAME)
+        for name in ("get_model_param_count", "get_parameter_names")
+    ),
+    *(
+        Function(name=f"transformers.trainer_pt_utils.{name}", source=f"trainer_pt_utils.py::{name}",
+                 returns="first")
+        for name in ("nested_detach", "nested_numpify")
+    ),
+    *(
+        Function(name=f"transformers.trainer_pt_utils.{name}", source=f"trainer_pt_utils.py::{name}")
+        for name in ("find_batch_size", "nested_concat", "nested_truncate")
+    ),
+    *(
+        Function(name=f"transformers.trainer_utils.{name}", source=f"trainer_utils.py::{name}",
+                 returns=NOTHING)
+        for name in ("enable_full_determinism", "set_seed")
+    ),
+    *(
+        Function(name=f"transformers.trainer_utils.{name}", source=f"trainer_utils.py::{name}", returns=SAME)
+        for name in ("get_last_checkpoint", "has_length")
+    ),
+    Function(name="transformers.trainer_utils.denumpify_detensorize",
+             source="trainer_utils.py::denumpify_detensorize",
+             returns="first"),
+    Function(name="transformers.trainer_utils.is_main_process", source="trainer_utils.py::is_main_process",
+             returns=RANK_GUARD),
+    Function(name="transformers.trainer_utils.speed_metrics", source="trainer_utils.py::speed_metrics",
+             returns=Value(facts.CLOCK_LOCAL, Kind.BATCH)),
+)
+
+ROWS: tuple[Row, ...] = (
+    *_CLASSES, *_ATTRIBUTES, *_HOOKS, *_CALLBACK_HOOKS, *_COLLECTIVES, *_SINKS, *_FUNCTIONS,
+)
+
+# Methods and attributes that, among the classes a training script deals with, only these have.
+UNIQUE: dict[str, str] = {
+    "_maybe_log_save_evaluate": "transformers.Trainer",
+    "_nested_gather": "transformers.Trainer",
+}
+
+# Class names of models: `<name>.from_pretrained(...)`, `.from_config(...)` and `.from_...` make a bare model.
+MODEL_PREFIXES = ("AutoModel", "TFAutoModel", "FlaxAutoModel")
+MODEL_SUFFIXES = ("Model",)  # and whatever has For<Task> or WithValueHead in its name
+MODEL_MAKERS = frozenset({"_from_config", "from_config", "from_pretrained"})
+# What is loaded the same on every rank and is no model.
+SAME_SUFFIXES = ("Config", "FeatureExtractor", "ImageProcessor", "Processor", "Tokenizer", "TokenizerFast")
