@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -40,6 +39,8 @@ KEYS = tuple(field.name.replace("_", "-") for field in fields(Settings) if field
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """`; did you mean …?` for the known word closest to `word`, else nothing."""
+    from difflib import get_close_matches
+
     spelled = {candidate.lower(): candidate for candidate in known}
     close = get_close_matches(word.lower(), spelled, n=1)
     return f"; did you mean `{spelled[close[0]]}`?" if close else ""

@@ -192,3 +192,10 @@ def _hidden(path: Path, is_dir: bool, excludes: tuple[_Layer, ...], gitignores: 
         return True
     verdicts = (layer.verdict(here, is_dir) for layer in reversed(gitignores))
     return bool(next((verdict for verdict in verdicts if verdict is not None), False))
+
+
+def display_path(path: str | os.PathLike[str]) -> str:
+    """A path as users read it: relative to where they stand when it lies below, else absolute."""
+    absolute = os.path.abspath(path)
+    below = os.path.join(os.getcwd(), "")
+    return absolute[len(below) :] if absolute.startswith(below) and absolute != below else absolute

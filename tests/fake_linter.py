@@ -1,0 +1,72 @@
+"""A linter that finds words, for tests of what stands around the analysis."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from trl_lint.findings import Applicability, Because, Edit, Finding, Fix, Position
+from trl_lint.linter import FixResult, SourceError
+
+KINDS = {
+    "BUG": ("TRL001", "item-before-gather", Applicability.SAFE),
+    "RISKY": ("TRL003", "unreduced-metric", Applicability.UNSAFE),
+    "HINT": ("TRL002", "wrapped-model-attribute", Applicability.DISPLAY),
+}
+
+
+class FakeLinter:
+    """Finds the words of `KINDS` and writes `good` instead. `(((` can't be parsed, `CRASH` crashes it."""
+
+    def __init__(self, settings, roots, rules):
+        self.settings, self.roots = settings, roots
+        self.codes = {rule.code for rule in rules}
+
+    def may_matter(self, source: bytes) -> bool:
+        return b"harmless" not in source
+
+    def check(self, path: Path, source: bytes) -> list[Finding]:
+        try:
+            text = source.decode().replace("\r\n", "\n")
+        except UnicodeDecodeError as error:
+            raise SourceError(str(path), 1, 1, str(error)) from None
+        if "(((" in text:
+            raise SourceError(str(path), 1, 2, "unexpected\nend")
+        if "CRASH" in text:
+            raise KeyError("some\nkey")
+        found = [finding(word, str(path), row, match.start() + 1) for word, row, match in _words(text)]
+        return [each for each in found if each.code in self.codes]
+
+    def fix(self, path: Path, source: bytes, *, unsafe: bool = False) -> FixResult:
+        found = self.check(path, source)
+        wanted = {Applicability.SAFE} | ({Applicability.UNSAFE} if unsafe else set())
+        kinds = {word for word, kind in KINDS.items() if kind[2] in wanted and b"WITHHOLD" not in source}
+        fixed = re.sub("|".join(kinds), "good", source.decode()).encode() if kinds else source
+        applied = tuple(each for each in found if kinds and each.fix.applicability in wanted)
+        withheld = tuple((each, "it adds another") for each in found if each not in applied) * (not kinds)
+        return FixResult(fixed, applied, withheld, tuple(self.check(path, fixed)))
+
+
+def _words(text: str):
+    for row, line in enumerate(text.split("\n"), 1):
+        for match in re.finditer("|".join(KINDS), line):
+            yield match[0], row, match
+
+
+def finding(word: str, path: str, row: int, column: int, *, end: Position | None = None) -> Finding:
+    """The finding for a word of `KINDS` at a place."""
+    code, name, applicability = KINDS[word]
+    start, end = Position(row, column), end or Position(row, column + len(word))
+    return Finding(
+        code=code,
+        name=name,
+        message=f"{word} is here",
+        path=path,
+        start=start,
+        end=end,
+        because=(Because("it was written", path, Position(1, 1)),),
+        help="write good",
+        fix=Fix(
+            applicability, "Write good", lambda: (Edit(start, end, "good"),), reason=f"it is {word.lower()}"
+        ),
+    )

@@ -1,0 +1,486 @@
+"""The command line: options, exit codes, what goes to which stream, and what bad input does."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from fake_linter import FakeLinter
+
+from trl_lint import __version__, runner
+from trl_lint.cli import main
+from trl_lint.rules import all_rules
+
+SUMMARY = "Found 1 finding in 1 file (1 fixable with --fix).\n"
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    """An empty folder to stand in, and a linter that finds words."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("trl_lint.linter.Linter", FakeLinter)
+    for name in ("FORCE_COLOR", "NO_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    return tmp_path
+
+
+def call(*args: str, stdin: str | bytes | None = None):
+    return CliRunner().invoke(main, list(args), input=stdin)
+
+
+def lint(*args: str, **rest) -> tuple[int, str, str]:
+    """Exit code, standard output and standard error of a concise run."""
+    done = call("--output-format=concise", *args, **rest)
+    return done.exit_code, done.stdout, done.stderr
+
+
+# What is printed, and the exit code
+
+
+def test_clean(folder):
+    (folder / "x.py").write_text("x = 1\n")
+    done = call()
+    assert (done.exit_code, done.stdout, done.stderr) == (0, "All clear: no findings.\n", "")
+
+
+@pytest.mark.parametrize("command", [(), ("check",)])
+def test_findings(folder, command):
+    (folder / "x.py").write_text("x = BUG\n")
+    done = call(*command, "x.py", "--output-format", "concise")
+    line = "x.py:1:5: TRL001 [*] item-before-gather: BUG is here\n"
+    assert (done.exit_code, done.stdout, done.stderr) == (1, line + SUMMARY, "")
+
+
+def test_text_is_the_default(folder):
+    (folder / "x.py").write_text("x = BUG\n")
+    assert "1 | x = BUG\n  |     ^^^\n" in call().stdout
+
+
+def test_the_settings_choose_the_format_and_the_option_wins(folder):
+    (folder / "x.py").write_text("x = 1\n")
+    (folder / "pyproject.toml").write_text("[tool.trl-lint]\noutput-format = 'json'\n")
+    assert call().stdout == "[]\n"
+    assert call("--output-format=text").stdout == "All clear: no findings.\n"
+
+
+def test_exit_zero_is_for_findings_only(folder):
+    (folder / "x.py").write_text("x = BUG\n")
+    assert lint("--exit-zero")[0] == 0
+    assert lint("--exit-zero", "gone.py", "x.py")[0] == 2
+
+
+def test_no_python_files(folder):
+    (folder / "x.txt").write_text("BUG\n")
+    assert lint() == (0, "", "warning: no Python files found under the given paths\n")
+
+
+def test_noqa(folder):
+    (folder / "x.py").write_text("x = BUG  # noqa: TRL001\ny = BUG  # noqa: TRL002\n")
+    assert lint()[1].startswith("x.py:2:5: ")
+    assert lint()[1].endswith(SUMMARY)
+
+
+# Selection and settings
+
+
+@pytest.mark.parametrize(
+    ("args", "codes"),
+    [
+        ((), ["TRL001", "TRL002", "TRL003"]),
+        (("--select", "TRL001,unreduced-metric"), ["TRL001", "TRL003"]),
+        (("--select", "TRL001", "--select=TRL002"), ["TRL001", "TRL002"]),
+        (("--ignore", "TRL0"), []),
+        (("--select=TRL001", "--extend-select=TRL002"), ["TRL001", "TRL002"]),
+    ],
+)
+def test_selection(folder, args, codes):
+    (folder / "x.py").write_text("BUG\nHINT\nRISKY\n")
+    rows = json.loads(call("--output-format=json", *args).stdout)
+    assert [row["code"] for row in rows] == codes
+
+
+@pytest.mark.parametrize(
+    ("args", "codes"),
+    [
+        ((), ["TRL001"]),
+        (("--isolated",), ["TRL001", "TRL002", "TRL003"]),
+        (("--select=TRL002",), ["TRL002"]),
+        (("--extend-select=TRL002",), ["TRL001", "TRL002"]),
+        (("--ignore=TRL001",), []),
+        (("--config=other.toml",), ["TRL003"]),
+    ],
+)
+def test_the_command_line_is_laid_over_the_settings(folder, args, codes):
+    (folder / "src").mkdir()
+    (folder / "src" / "x.py").write_text("BUG\nHINT\nRISKY\n")
+    (folder / "pyproject.toml").write_text("[tool.trl-lint]\nselect=['TRL001','TRL002']\nignore=['TRL002']\n")
+    (folder / "other.toml").write_text("[tool.trl-lint]\nselect = ['TRL003']\n")
+    rows = json.loads(call("--output-format=json", "src", *args).stdout)
+    assert [row["code"] for row in rows] == codes
+
+
+def test_settings_say_what_to_exclude(folder):
+    (folder / "gen").mkdir()
+    (folder / "gen" / "x.py").write_text("BUG\n")
+    (folder / "y.py").write_text("BUG\n")
+    (folder / "pyproject.toml").write_text("[tool.trl-lint]\nexclude = ['gen']\n")
+    assert lint()[1].startswith("y.py:1:1")
+    assert lint("gen/x.py")[0] == 1
+
+
+def test_gitignore_can_be_put_aside(folder):
+    (folder / ".gitignore").write_text("x.py\n")
+    (folder / "x.py").write_text("BUG\n")
+    assert [lint()[0], lint("--no-respect-gitignore")[0]] == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (
+            ("--select=item-before-gathr",),
+            "unknown rule `item-before-gathr`; did you mean `item-before-gather`?",
+        ),
+        (("--ignore=QQQ",), "unknown rule `QQQ`"),
+        (("--config=gone.toml",), "gone.toml: cannot read: No such file or directory"),
+    ],
+)
+def test_what_can_not_be_acted_on_is_one_line(args, said):
+    assert lint(*args) == (2, "", f"trl-lint: {said}\n")
+
+
+@pytest.mark.parametrize(
+    "text", ["[tool.trl-lint]\nselect = 3\n", "[tool.trl-lint]\nselct = []\n", "[tool\n"]
+)
+def test_bad_settings(folder, text):
+    (folder / "x.py").write_text("BUG\n")
+    (folder / "pyproject.toml").write_text(text)
+    code, out, err = lint()
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert err.startswith(f"trl-lint: {folder / 'pyproject.toml'}: ")
+
+
+@pytest.mark.parametrize(
+    "args", [("--nonsense",), ("--output-format=xml",), ("-", "x.py"), ("--isolated", "--config=x")]
+)
+def test_bad_options(args):
+    done = call(*args)
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert "Error: " in done.stderr
+
+
+# Bad input: one line each, and the other files are linted
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (
+            b"\xff BUG\n",
+            "a.py:1:1: cannot parse: 'utf-8' codec can't decode byte 0xff in position 0: invalid start byte",
+        ),
+        (b"(((\n", "a.py:1:2: cannot parse: unexpected end"),
+        (b"CRASH\n", "a.py: internal error: KeyError: 'some\\nkey' (please report it)"),
+    ],
+)
+def test_one_bad_file_does_not_hide_the_others(folder, content, said):
+    (folder / "a.py").write_bytes(content)
+    (folder / "b.py").write_text("BUG\n")
+    code, out, err = lint()
+    assert (code, err) == (2, said + "\n")
+    assert out.startswith("b.py:1:1: TRL001")
+
+
+def test_paths_that_are_not_there(folder):
+    (folder / "b.py").write_text("BUG\n")
+    code, out, err = lint("gone.py", "b.py")
+    assert (code, err) == (2, "gone.py: no such file or directory\n")
+    assert out.startswith("b.py:1:1")
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read everything")
+def test_permissions(folder):
+    (folder / "a.py").write_text("BUG\n")
+    (folder / "a.py").chmod(0)
+    assert lint() == (2, "", "a.py: cannot read: Permission denied\n")
+
+
+def test_a_file_that_can_not_be_read(folder, monkeypatch):
+    (folder / "a.py").write_text("BUG\n")
+
+    def refuse(path):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "read_bytes", refuse)
+    assert lint("--isolated") == (2, "", "a.py: cannot read: Permission denied\n")
+
+
+@pytest.mark.parametrize("content", [b"", b"\xef\xbb\xbf", b"# coding: latin-1\n", b"\r\n\r\n", b"\x0c"])
+def test_odd_but_fine(folder, content):
+    (folder / "a.py").write_bytes(content)
+    assert lint() == (0, "", "")
+
+
+def test_a_fix_that_can_not_be_built_is_an_internal_error(folder, monkeypatch):
+    (folder / "a.py").write_text("BUG\n")
+    monkeypatch.setattr("trl_lint.reports.json._fix", lambda fix: 1 / 0)
+    done = call("--output-format=json")
+    assert (done.exit_code, done.stdout) == (2, "[]\n")
+    assert done.stderr == "a.py: internal error: ZeroDivisionError: division by zero (please report it)\n"
+
+
+def test_whatever_fails_there_is_no_traceback(monkeypatch):
+    def fail(*args, **options):
+        raise RuntimeError("out\nof luck")
+
+    monkeypatch.setattr("trl_lint.discovery.find_files", fail)
+    assert lint() == (2, "", "trl-lint: internal error: RuntimeError: out of luck (please report it)\n")
+
+
+def test_interrupted(monkeypatch):
+    def interrupt(*args, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("trl_lint.discovery.find_files", interrupt)
+    assert lint()[0] == 130
+
+
+# Fixing
+
+
+def test_fix(folder):
+    path = folder / "x.py"
+    path.write_bytes(b"x = BUG\r\ny = RISKY\r\n")
+    path.chmod(0o751)
+    code, out, err = lint("--fix")
+    assert (code, err) == (1, "")
+    assert out == (
+        "x.py:2:5: TRL003 unreduced-metric: RISKY is here\n"
+        "Fixed 1 finding in 1 file:\n  x.py:1:5: TRL001 item-before-gather\n"
+        "Found 1 finding in 1 file (1 with --unsafe-fixes).\n"
+    )
+    assert path.read_bytes() == b"x = good\r\ny = RISKY\r\n"
+    assert path.stat().st_mode & 0o777 == 0o751
+    assert [entry.name for entry in folder.iterdir()] == ["x.py"]
+
+
+def test_fix_with_unsafe_fixes(folder):
+    (folder / "x.py").write_text("x = BUG\ny = RISKY\n")
+    assert lint("--fix", "--unsafe-fixes")[0] == 0
+    assert (folder / "x.py").read_text() == "x = good\ny = good\n"
+
+
+def test_settings_may_allow_unsafe_fixes_and_the_command_line_forbid_them(folder):
+    (folder / "pyproject.toml").write_text("[tool.trl-lint]\nunsafe-fixes = true\n")
+    (folder / "x.py").write_text("RISKY\n")
+    assert [lint("--fix", "--no-unsafe-fixes")[0], lint("--fix")[0]] == [1, 0]
+
+
+def test_what_was_withheld_is_said(folder):
+    (folder / "x.py").write_text("BUG  # WITHHOLD\n")
+    assert "Withheld 1 fix:\n  x.py:1:1: TRL001 item-before-gather: it adds another\n" in lint("--fix")[1]
+
+
+def test_a_fix_may_not_touch_what_a_comment_silences(folder):
+    (folder / "x.py").write_text("BUG  # noqa\n")
+    code, _, err = lint("--fix")
+    assert (code, "a fix mends what a comment silences" in err) == (2, True)
+    assert (folder / "x.py").read_text() == "BUG  # noqa\n"
+
+
+def test_a_link_stays_a_link(folder):
+    (folder / "real.txt").write_text("BUG\n")
+    (folder / "x.py").symlink_to("real.txt")
+    assert lint("--fix")[0] == 0
+    assert (folder / "x.py").is_symlink()
+    assert (folder / "real.txt").read_text() == "good\n"
+
+
+def test_a_file_that_changes_meanwhile_is_left_alone(folder, monkeypatch):
+    path = folder / "x.py"
+    path.write_text("BUG\n")
+    fix = FakeLinter.fix
+
+    def fix_while_the_user_types(self, *args, **options):
+        path.write_text("BUG  # typed\n")
+        return fix(self, *args, **options)
+
+    monkeypatch.setattr(FakeLinter, "fix", fix_while_the_user_types)
+    said = "x.py: not fixed: the file has changed since it was read\n"
+    assert lint("--fix") == (2, "", said)
+    assert path.read_text() == "BUG  # typed\n"
+
+
+def test_a_file_that_can_not_be_written_is_left_whole(folder, monkeypatch):
+    def refuse(*args):
+        raise PermissionError(13, "Permission denied")
+
+    (folder / "x.py").write_text("BUG\n")
+    monkeypatch.setattr(runner.os, "replace", refuse)
+    assert lint("--fix") == (2, "", "x.py: not fixed: cannot write: Permission denied\n")
+    assert [(entry.name, entry.read_text()) for entry in folder.iterdir()] == [("x.py", "BUG\n")]
+
+
+def test_diff(folder):
+    (folder / "x.py").write_bytes(b"a = '\xc3\xa9'\r\nx = BUG")
+    (folder / "y.py").write_text("RISKY\n")
+    done = call("--diff")
+    assert done.exit_code == 1
+    assert done.stdout_bytes == (
+        b"--- x.py\n+++ x.py\n@@ -1,2 +1,2 @@\n a = '\xc3\xa9'\r\n"
+        b"-x = BUG\n\\ No newline at end of file\n+x = good\n\\ No newline at end of file\n"
+    )
+    assert done.stderr == "Would fix 1 finding in 1 file:\n  x.py:2:5: TRL001 item-before-gather\n"
+    assert (folder / "x.py").read_bytes() == b"a = '\xc3\xa9'\r\nx = BUG"
+
+
+def test_diff_exit_codes(folder):
+    (folder / "y.py").write_text("RISKY\n")
+    codes = [
+        lint(*args)[0] for args in (["--diff"], ["--diff", "--unsafe-fixes"], ["--diff", "--fix", "gone"])
+    ]
+    assert codes == [0, 1, 2]
+    assert lint("--diff", "--unsafe-fixes", "--exit-zero")[0] == 0
+
+
+def test_diff_is_a_patch(folder):
+    (folder / "x.py").write_bytes(b"# \x0c \xe2\x80\xa8 \r here\nx = BUG")
+    patch = call("--diff").stdout_bytes
+    done = subprocess.run(["git", "apply", "-p0", "-"], cwd=folder, input=patch, check=False)
+    assert done.returncode == 0
+    assert (folder / "x.py").read_bytes() == b"# \x0c \xe2\x80\xa8 \r here\nx = good"
+
+
+# Standard input
+
+
+def test_stdin():
+    assert lint("-", stdin="BUG\n") == (
+        1,
+        "-:1:1: TRL001 [*] item-before-gather: BUG is here\n" + SUMMARY,
+        "",
+    )
+    assert lint("-", "--stdin-filename=a/b.py", stdin="BUG\n")[1].startswith("a/b.py:1:1: ")
+    assert lint("-", stdin="BUG  # noqa\n") == (0, "", "")
+
+
+def test_stdin_takes_the_settings_of_the_file_it_stands_for(folder):
+    (folder / "a").mkdir()
+    (folder / "a" / "pyproject.toml").write_text("[tool.trl-lint]\nignore = ['TRL001']\n")
+    assert [lint("-", *name, stdin="BUG\n")[0] for name in ([], ["--stdin-filename=a/b.py"])] == [1, 0]
+
+
+def test_fixing_stdin():
+    done = call("--fix", "-", "--output-format=concise", stdin="x = BUG\ny = HINT\n")
+    assert (done.exit_code, done.stdout) == (1, "x = good\ny = HINT\n")
+    assert done.stderr.startswith("-:2:5: TRL002 wrapped-model-attribute")
+
+
+@pytest.mark.parametrize("content", [b"(((\n", b"CRASH", b"\xff BUG\r\n", b"harmless"])
+def test_fixing_stdin_never_loses_the_code(content):
+    done = call("--fix", "-", stdin=content)
+    assert (done.exit_code, done.stdout_bytes) == (0 if content == b"harmless" else 2, content)
+
+
+def test_diff_of_stdin():
+    done = call("--diff", "-", "--stdin-filename=a.py", stdin="BUG\n")
+    assert (done.exit_code, done.stdout) == (1, "--- a.py\n+++ a.py\n@@ -1 +1 @@\n-BUG\n+good\n")
+
+
+# Colour, the other commands, start-up
+
+
+@pytest.mark.parametrize(
+    ("environment", "coloured"),
+    [({}, False), ({"FORCE_COLOR": "1"}, True), ({"FORCE_COLOR": "0"}, False), ({"NO_COLOR": "1"}, False)],
+)
+def test_colour(folder, monkeypatch, environment, coloured):
+    (folder / "x.py").write_text("BUG\n")
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    assert ("\x1b[" in call().stdout) is coloured
+
+
+@pytest.mark.parametrize("variables", [{"NO_COLOR": "1"}, {"TERM": "dumb"}, {}])
+def test_colour_on_a_terminal(monkeypatch, variables):
+    from trl_lint.cli import _wants_colour
+
+    monkeypatch.setenv("TERM", "xterm")
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    terminal = type("Terminal", (), {"isatty": lambda self: True})()
+    assert _wants_colour(terminal) is not bool(variables)
+
+
+def test_output_a_terminal_can_not_show(folder):
+    (folder / "x.py").write_text("# é\nx = 1\n")
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    script = (
+        "import trl_lint.linter, trl_lint.cli; from fake_linter import KINDS, FakeLinter\n"
+        "KINDS['é'] = KINDS['BUG']; trl_lint.linter.Linter = FakeLinter; trl_lint.cli.main()"
+    )
+    environment["PYTHONPATH"] = str(Path(__file__).parent)
+    done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (1, b"")
+    assert b"1 | # \\xe9\n" in done.stdout
+
+
+def test_rule():
+    for rule in all_rules():
+        pages = {call("rule", word).stdout for word in (rule.code, rule.code.lower(), rule.name)}
+        assert pages == {f"# {rule.name} ({rule.code})\n\n{rule.documentation}\n"}
+
+
+def test_unknown_rule():
+    done = call("rule", "TRL01")
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert done.stderr == "trl-lint: unknown rule `TRL01`; did you mean `TRL001`?\n"
+
+
+def test_rules():
+    lines = call("rules").stdout.splitlines()
+    assert len(lines) == len(all_rules())
+    for line, rule in zip(lines, all_rules(), strict=True):
+        code, name, fix, summary = line.split(maxsplit=3)
+        assert (code, name, fix == "fix", summary) == (rule.code, rule.name, bool(rule.codemod), rule.summary)
+
+
+def test_version():
+    assert call("--version").stdout == f"trl-lint {__version__}\n"
+
+
+def test_help_shows_options_and_commands():
+    text = call("--help").stdout
+    for word in ("--fix", "--diff", "--unsafe-fixes", "--stdin-filename", "rule ", "rules ", "check "):
+        assert word in text
+
+
+HEAVY = ("libcst", "rich", "pathspec", "msgspec", "torch")
+
+
+@pytest.mark.parametrize("args", [["--version"], ["--isolated", "x.py"], ["rules"]])
+def test_start_up_imports_nothing_heavy(folder, args):
+    (folder / "x.py").write_text("print('no trainer here')\n")
+    script = (
+        "import sys; from trl_lint.cli import main\n"
+        "try: main()\n"
+        f"finally: print([name for name in {HEAVY} if name in sys.modules], file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", script, *args], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "[]\n")
+
+
+def test_a_check_never_imports_what_only_fixes_need(folder):
+    (folder / "x.py").write_text("from trl import SFTTrainer\nclass T(SFTTrainer):\n    pass\n")
+    script = (
+        "import sys; from trl_lint.cli import main\n"
+        "try: main()\n"
+        "finally: print({'libcst.matchers', 'libcst.codemod'} & set(sys.modules), file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", script, "x.py"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "set()\n")

@@ -1,0 +1,275 @@
+"""The terminal: `trl-lint [check] PATHS`, `trl-lint rule`, `trl-lint rules`.
+
+Start-up is part of the tool's speed, so everything but click is imported where it is used.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn, TextIO
+
+import click
+
+from trl_lint import __version__
+from trl_lint.config import OUTPUT_FORMATS, ConfigError, Settings
+
+if TYPE_CHECKING:
+    from trl_lint.linter import Linter
+    from trl_lint.reports import Report
+    from trl_lint.runner import Action, FileResult
+
+STDIN = Path("-")
+CLEAN, FINDINGS, FAILED, INTERRUPTED = 0, 1, 2, 130
+
+
+class Commands(click.Group):
+    """A group that runs `check` when no command is named, and never ends in a traceback."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if not args or args[0] not in {*self.commands, *self.get_help_option_names(ctx)}:
+            args = ["check", *args]
+        return super().parse_args(ctx, args)
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        click.Command.format_options(self.commands["check"], ctx, formatter)
+        self.format_commands(ctx, formatter)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except ConfigError as error:
+            _fail(str(error))
+        except KeyboardInterrupt:  # click would exit with 1, which here means findings
+            sys.exit(INTERRUPTED)
+        except (click.ClickException, click.Abort, click.exceptions.Exit, BrokenPipeError):
+            raise
+        except Exception as error:
+            said = " ".join(f"{type(error).__name__}: {error}".split())
+            _fail(f"internal error: {said} (please report it)")
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """The command line of `check`."""
+
+    paths: tuple[Path, ...]
+    fix: bool
+    diff: bool
+    unsafe_fixes: bool | None
+    select: tuple[str, ...]
+    ignore: tuple[str, ...]
+    extend_select: tuple[str, ...]
+    output_format: str | None
+    stdin_filename: Path | None
+    exit_zero: bool
+    config: Path | None
+    isolated: bool
+    respect_gitignore: bool
+
+    @property
+    def reads_stdin(self) -> bool:
+        return self.paths == (STDIN,)
+
+    @property
+    def fixes_stdin(self) -> bool:
+        return self.reads_stdin and self.fix and not self.diff
+
+    @property
+    def start(self) -> Path:
+        """Where the search for settings begins."""
+        if self.reads_stdin:
+            return self.stdin_filename or Path.cwd()
+        return self.paths[0]
+
+
+def _words(ctx: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
+    """Comma separated values, however often the option was given."""
+    return tuple(word.strip() for value in values for word in value.split(",") if word.strip())
+
+
+def _rules_option(name: str, text: str) -> Any:
+    return click.option(name, metavar="RULES", multiple=True, callback=_words, help=text)
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+def main() -> None:
+    """Find, explain and fix the bugs of fine-tuning code that only show up on more than one GPU.
+
+    `trl-lint [OPTIONS] [PATHS]...` is short for `trl-lint check [OPTIONS] [PATHS]...`.
+    """
+
+
+@main.command()
+@click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
+@click.option("--fix", is_flag=True, help="Apply the safe fixes. With `-` the fixed code goes to stdout.")
+@click.option("--diff", is_flag=True, help="Show what --fix would change, and change nothing.")
+@click.option("--unsafe-fixes/--no-unsafe-fixes", default=None, help="Let --fix apply unsafe fixes, too.")
+@_rules_option("--select", "Codes, prefixes or names of the rules to run, separated by commas.")
+@_rules_option("--ignore", "Rules to leave out.")
+@_rules_option("--extend-select", "Rules to add to those the settings select.")
+@click.option(
+    "--output-format", type=click.Choice(OUTPUT_FORMATS), help="How findings are shown; default: text."
+)
+@click.option(
+    "--stdin-filename", type=click.Path(path_type=Path), help="What to call the code read from `-`."
+)
+@click.option("--exit-zero", is_flag=True, help="Exit with 0 even when there are findings.")
+@click.option("--config", type=click.Path(path_type=Path), help="Read [tool.trl-lint] from this file.")
+@click.option("--isolated", is_flag=True, help="Read no settings from any file.")
+@click.option("--respect-gitignore/--no-respect-gitignore", default=True, help="Skip what git ignores.")
+@click.version_option(__version__, prog_name="trl-lint", message="%(prog)s %(version)s")
+def check(paths: tuple[Path, ...], **given: Any) -> NoReturn:
+    """Lint files and folders (default: the current one); `-` reads standard input.
+
+    Exits with 0 when nothing is left to report, 1 when there are findings, and 2 when the tool could not do
+    its work.
+    """
+    options = Options(paths or (Path("."),), **given)
+    if STDIN in options.paths and len(options.paths) > 1:
+        raise click.UsageError("`-` can't be combined with other paths")
+    if options.config and options.isolated:
+        raise click.UsageError("--config can't be combined with --isolated")
+    sys.exit(_check(options, _settings(options)))
+
+
+@main.command()
+@click.argument("rule", metavar="CODE|NAME")
+def rule(rule: str) -> None:
+    """Print the documentation of a rule."""
+    from trl_lint.config import did_you_mean, rule_words
+    from trl_lint.rules import find_rule
+
+    found = find_rule(rule)
+    if found is None:
+        _fail(f"unknown rule `{rule}`{did_you_mean(rule, rule_words())}")
+    click.echo(f"# {found.name} ({found.code})\n\n{found.documentation}")
+
+
+@main.command()
+def rules() -> None:
+    """List all rules: code, name, whether there is a fix, and what it is about."""
+    from trl_lint.rules import all_rules
+
+    width = max(len(rule.name) for rule in all_rules())
+    for rule in all_rules():
+        click.echo(f"{rule.code}  {rule.name:<{width}}  {'fix' if rule.codemod else '-':<3}  {rule.summary}")
+
+
+def _fail(message: str) -> NoReturn:
+    click.echo(f"trl-lint: {message}", err=True)
+    sys.exit(FAILED)
+
+
+def _settings(options: Options) -> Settings:
+    """The settings of the project with the command line laid over them."""
+    from trl_lint.config import load_settings
+
+    settings = load_settings(options.start, options.config, isolated=options.isolated)
+    if options.select:
+        settings = replace(settings, select=options.select, ignore=(), extend_select=())
+    # What the command line asks for by name is not ignored because a file says so.
+    ignore = tuple(word for word in settings.ignore if word not in options.extend_select)
+    return replace(
+        settings,
+        ignore=ignore + options.ignore,
+        extend_select=settings.extend_select + options.extend_select,
+        unsafe_fixes=settings.unsafe_fixes if options.unsafe_fixes is None else options.unsafe_fixes,
+        output_format=options.output_format or settings.output_format,
+    )
+
+
+def _check(options: Options, settings: Settings) -> int:
+    """Run, report, and give the exit code."""
+    from trl_lint.config import selected_rules
+    from trl_lint.linter import Linter
+
+    linter = Linter(settings, _roots(options, settings), selected_rules(settings))
+    report = _report(options, settings)
+    for result in _results(options, settings, linter):
+        problem = _show(report, result)
+        if problem:
+            click.echo(problem, err=True)
+    report.close()
+    if not report.tally.files:
+        click.echo("warning: no Python files found under the given paths", err=True)
+    if report.tally.problems:
+        return FAILED
+    return FINDINGS if report.anything and not options.exit_zero else CLEAN
+
+
+def _show(report: Report, result: FileResult) -> str | None:
+    """Hand a result to the report; give the line that says what went wrong, if anything did."""
+    from trl_lint.runner import internal_error
+
+    try:
+        report.add(result)
+    except BrokenPipeError:
+        raise
+    except Exception as error:  # a fix builds its edits only when a report asks for them
+        report.tally.problems += 1
+        return internal_error(result.path, error)
+    return result.problem
+
+
+def _results(options: Options, settings: Settings, linter: Linter) -> Iterator[FileResult]:
+    from trl_lint.discovery import find_files
+    from trl_lint.runner import run, run_one
+
+    action = _action(options, settings)
+    if options.reads_stdin:
+        source = sys.stdin.buffer.read()
+        result = run_one(options.stdin_filename or STDIN, source, linter, action)
+        if options.fixes_stdin:
+            sys.stdout.buffer.write(result.source)
+        yield result
+        return
+    files = find_files(
+        options.paths,
+        root=settings.root,
+        exclude=settings.exclude,
+        respect_gitignore=options.respect_gitignore,
+    )
+    yield from run(files, linter, action)
+
+
+def _action(options: Options, settings: Settings) -> Action:
+    from functools import partial
+
+    from trl_lint import runner
+
+    if not options.fix and not options.diff:
+        return runner.check
+    in_place = not options.diff and not options.reads_stdin
+    return partial(runner.mend if in_place else runner.propose, unsafe=settings.unsafe_fixes)
+
+
+def _roots(options: Options, settings: Settings) -> tuple[Path, ...]:
+    """Where the imports of the linted files are looked up."""
+    root = Path(os.path.abspath(settings.root or Path.cwd()))
+    named = (Path(os.path.abspath(path)) for path in options.paths if path.is_dir())
+    return tuple(dict.fromkeys((root, root / "src", *named)))
+
+
+def _report(options: Options, settings: Settings) -> Report:
+    from trl_lint import reports
+
+    # Standard output is for the code where it is the code that was asked for.
+    out = sys.stderr if options.fixes_stdin else sys.stdout
+    if hasattr(out, "reconfigure"):  # no message may fail on a terminal that can't show it
+        out.reconfigure(errors="backslashreplace")
+    return reports.load("diff" if options.diff else settings.output_format or "text")(
+        out,
+        unsafe=settings.unsafe_fixes,
+        fixing=options.fix or options.diff,
+        colour=_wants_colour(out),
+    )
+
+
+def _wants_colour(out: TextIO) -> bool:
+    if os.environ.get("FORCE_COLOR", "0") not in ("", "0"):
+        return True
+    return out.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"

@@ -1,0 +1,21 @@
+"""One line per finding, for logs, editors and `grep`."""
+
+from __future__ import annotations
+
+from itertools import chain
+
+from trl_lint import reports
+from trl_lint.runner import FileResult
+
+
+class Report(reports.Report):
+    """`path:line:column: CODE name: message`, and the summary. Silent when there is nothing to say."""
+
+    def show(self, result: FileResult) -> None:
+        for finding in result.findings:
+            print(reports.headline(finding, self.mends(finding)), file=self.out)
+
+    def close(self) -> None:
+        closing = reports.summary(self.tally, unsafe=self.unsafe, fixing=self.fixing)
+        for line in chain(reports.fixes(self.tally), closing):
+            print(line, file=self.out)

@@ -1,0 +1,49 @@
+"""What `--fix` would change, as a unified diff that `patch` and `git apply` take."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from difflib import diff_bytes, unified_diff
+
+from trl_lint import reports
+from trl_lint.discovery import display_path
+from trl_lint.runner import FileResult
+
+
+class Report(reports.Report):
+    """Diffs on standard output, byte for byte as the files are encoded; what they mend on standard error."""
+
+    differs = False
+
+    @property
+    def anything(self) -> bool:
+        return self.differs
+
+    def show(self, result: FileResult) -> None:
+        self.out.flush()
+        for line in unified(result):
+            self.differs = True
+            self.out.buffer.write(line)
+
+    def close(self) -> None:
+        self.out.flush()
+        for line in reports.fixes(self.tally, "Would fix"):
+            print(line, file=sys.stderr)
+
+
+def unified(result: FileResult) -> Iterator[bytes]:
+    """The lines of the diff between what was read and what it would become."""
+    if result.before is None or result.before == result.source:
+        return
+    name = os.fsencode(display_path(result.path))
+    for line in diff_bytes(unified_diff, _lines(result.before), _lines(result.source), name, name):
+        yield line if line.endswith(b"\n") else line + b"\n\\ No newline at end of file\n"
+
+
+def _lines(source: bytes) -> list[bytes]:
+    """Lines for a diff end at a newline only: `bytes.splitlines` also splits at a lone carriage return."""
+    return [line + b"\n" for line in source.split(b"\n")[:-1]] + [
+        line for line in source.split(b"\n")[-1:] if line
+    ]

@@ -1,0 +1,59 @@
+"""ruff's JSON, so that what reads ruff's findings reads ours; `because` is our addition."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any
+
+from trl_lint import reports, suppressions
+from trl_lint.findings import Finding, Fix, Position
+from trl_lint.runner import FileResult
+
+
+class Report(reports.Report):
+    """A list of findings. Nothing else is printed, so that the output is always one JSON document."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.rows: list[dict[str, Any]] = []
+
+    def show(self, result: FileResult) -> None:
+        if result.findings:
+            spans = suppressions.joined_lines(result.source)
+            self.rows += [_row(finding, spans) for finding in result.findings]
+
+    def close(self) -> None:
+        json.dump(self.rows, self.out, indent=2)
+        self.out.write("\n")
+
+
+def _row(finding: Finding, spans: dict[int, tuple[int, int]]) -> dict[str, Any]:
+    line = finding.start.line
+    return {
+        "code": finding.code,
+        "name": finding.name,
+        "message": finding.message,
+        "filename": os.path.abspath(finding.path),
+        "location": _place(finding.start),
+        "end_location": _place(finding.end),
+        "fix": _fix(finding.fix) if finding.fix else None,
+        "url": finding.url,
+        "because": [
+            {"message": step.text, "filename": os.path.abspath(step.path), "location": _place(step.start)}
+            for step in finding.because
+        ],
+        "noqa_row": spans.get(line, (line, line))[1],
+    }
+
+
+def _fix(fix: Fix) -> dict[str, Any]:
+    edits = [
+        {"content": edit.content, "location": _place(edit.start), "end_location": _place(edit.end)}
+        for edit in fix.edits()
+    ]
+    return {"applicability": fix.applicability.value, "message": fix.title, "edits": edits}
+
+
+def _place(position: Position) -> dict[str, int]:
+    return {"row": position.line, "column": position.column}

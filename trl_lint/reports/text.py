@@ -1,0 +1,119 @@
+"""For people: each finding with its code, what led to it and what mends it; in colour where wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import cached_property
+from itertools import chain
+from unicodedata import east_asian_width
+
+from trl_lint import reports, suppressions
+from trl_lint.discovery import display_path
+from trl_lint.findings import Applicability, Finding, Fix
+from trl_lint.runner import FileResult
+
+# A line is a list of pieces: a text and its style in rich's words.
+Line = list[tuple[str, str]]
+
+TAB = "    "
+WIDEST = 160  # of a line of code; beyond it only the part around the finding is shown
+LEAD = 60
+
+HOW_TO_FIX = {
+    Applicability.UNSAFE: "only with --unsafe-fixes",
+    Applicability.DISPLAY: "by hand",
+}
+
+
+class Report(reports.Report):
+    """Findings with code frames, and a summary."""
+
+    def show(self, result: FileResult) -> None:
+        if not result.findings:
+            return
+        lines = suppressions.source_lines(result.source)
+        for finding in result.findings:
+            for line in self._finding(finding, lines):
+                self._write(line)
+
+    def close(self) -> None:
+        closing = list(reports.summary(self.tally, unsafe=self.unsafe, fixing=self.fixing))
+        if not closing and self.tally.files and not self.tally.problems:
+            closing = ["All clear: no findings."]
+        for text in chain(reports.fixes(self.tally), closing):
+            self._write([(text, "")])
+
+    def _finding(self, finding: Finding, lines: list[str]) -> Iterator[Line]:
+        margin = " " * len(str(finding.start.line))
+        mark = " [*]" * self.mends(finding)
+        yield [
+            (reports.place(finding), "bold"),
+            (": ", ""),
+            (finding.code, "bold red"),
+            (mark, "cyan"),
+            (f" {finding.name}: {finding.message}", ""),
+        ]
+        yield from frame(finding, lines)
+        for step in finding.because:
+            place = f"{display_path(step.path)}:{step.start.line}"
+            yield [(f"{margin} because: ", "cyan"), (step.text, ""), (f" ({place})", "dim")]
+        mended_by = finding.help or (finding.fix.title if finding.fix else "")
+        if mended_by:
+            yield [(f"{margin} help: ", "green"), (mended_by, "")]
+        if finding.fix and not self.mends(finding):
+            yield from _caveat(finding.fix, margin)
+        yield []
+
+    @cached_property
+    def _write(self) -> Callable[[Line], None]:
+        """How a line reaches the user: rich is only imported for colour, and only once there is a line."""
+        if not self.colour:
+            return lambda line: print("".join(text for text, _ in line), file=self.out)
+        from rich.console import Console
+        from rich.text import Text
+
+        console = Console(file=self.out, force_terminal=True, color_system="standard", no_color=False)
+        return lambda line: console.print(Text.assemble(*line), soft_wrap=True, highlight=False)
+
+
+def frame(finding: Finding, lines: list[str]) -> Iterator[Line]:
+    """The line of a finding and the one above it, with carets under what is meant."""
+    row = finding.start.line
+    if not 1 <= row <= len(lines):
+        return
+    margin = " " * len(str(row))
+    bar = (f"{margin} |", "blue")
+    yield [bar]
+    if row > 1 and lines[row - 2].strip():
+        yield _code(f"{row - 1:>{len(margin)}} | ", lines[row - 2].rstrip("\n")[:WIDEST])
+    line = lines[row - 1].rstrip("\n")
+    first = min(finding.start.column - 1, len(line))
+    last = finding.end.column - 1 if finding.end.line == row else len(line)
+    cut = first - LEAD if len(line) > WIDEST and first > LEAD else 0
+    yield _code(f"{row} | ", line[cut : cut + WIDEST])
+    skipped = _width(_shown(line[cut:first]))
+    carets = max(_width(_shown(line[first : min(last, cut + WIDEST)])), 1)
+    yield [bar, (" " + " " * skipped, ""), ("^" * carets, "bold red")]
+    yield [bar]
+
+
+def _code(gutter: str, text: str) -> Line:
+    shown = _shown(text).rstrip()
+    return [(gutter if shown else gutter.rstrip(), "blue"), (shown, "")]
+
+
+def _shown(text: str) -> str:
+    """Code as it can be shown: no tabs, and nothing that a terminal would obey."""
+    return "".join(char if char.isprintable() else "\N{MIDDLE DOT}" for char in text.replace("\t", TAB))
+
+
+def _width(text: str) -> int:
+    return sum(2 if east_asian_width(char) in "WF" else 1 for char in text)
+
+
+def _caveat(fix: Fix, margin: str) -> Iterator[Line]:
+    """Why `--fix` would leave a finding alone."""
+    how = HOW_TO_FIX.get(fix.applicability)
+    if how:
+        reason = f": {fix.reason}" if fix.reason else ""
+        yield [(f"{margin} fix: ", "dim"), (f"{how}{reason}", "dim")]
