@@ -104,7 +104,7 @@ def _settings(path: Path, table: Mapping[str, Any], root: Path) -> Settings:
         if key not in KEYS:
             raise ConfigError(f"{path}: unknown key `{key}` in [tool.trl-lint]{did_you_mean(key, KEYS)}")
     try:
-        values = msgspec.convert(table, _schema())
+        values: Any = msgspec.convert(table, _schema())
     except msgspec.ValidationError as error:
         reason, _, place = str(error).partition(" - at `$.")
         raise ConfigError(f"{path}: [tool.trl-lint] {place.rstrip('`')}: {reason}") from None

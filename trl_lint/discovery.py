@@ -114,7 +114,7 @@ def _excludes(root: Path | None, patterns: Sequence[str]) -> tuple[_Layer, ...]:
 def _layer(base: Path, lines: Iterable[str]) -> _Layer:
     from pathspec import GitIgnoreSpec
 
-    patterns = []
+    patterns: list[Any] = []
     for line in lines:
         try:
             patterns += GitIgnoreSpec.from_lines([line]).patterns

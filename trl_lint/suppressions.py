@@ -29,7 +29,8 @@ def split(findings: Sequence[Finding], source: bytes) -> tuple[list[Finding], li
     lines = source_lines(source)
     spans = joined_lines(source)
     whole_file = _file_level(lines)
-    kept, silenced = [], []
+    kept: list[Finding] = []
+    silenced: list[Finding] = []
     for finding in findings:
         first, last = spans.get(finding.start.line, (finding.start.line, finding.start.line))
         here = _inline("".join(lines[first - 1 : last]))
