@@ -30,7 +30,11 @@ def folder(tmp_path, monkeypatch):
 
 
 def call(*args: str, stdin: str | bytes | None = None):
-    return CliRunner().invoke(main, list(args), input=stdin)
+    try:
+        runs = CliRunner(mix_stderr=False)
+    except TypeError:  # click 8.2 and later never mix the streams
+        runs = CliRunner()
+    return runs.invoke(main, list(args), input=stdin)
 
 
 def lint(*args: str, **rest) -> tuple[int, str, str]:
@@ -390,6 +394,19 @@ def test_fixing_stdin_never_loses_the_code(content):
 def test_diff_of_stdin():
     done = call("--diff", "-", "--stdin-filename=a.py", stdin="BUG\n")
     assert (done.exit_code, done.stdout) == (1, "--- a.py\n+++ a.py\n@@ -1 +1 @@\n-BUG\n+good\n")
+
+
+def test_a_reader_that_has_seen_enough(folder):
+    (folder / "x.py").write_text("x = 1\n")
+    reading, writing = os.pipe()
+    os.close(reading)
+    script = "from trl_lint.cli import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", script], stdout=writing, stderr=subprocess.PIPE, cwd=folder, check=False
+    )
+    os.close(writing)
+    assert b"Traceback" not in done.stderr
+    assert b"BrokenPipe" not in done.stderr
 
 
 # Colour, the other commands, start-up

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import re
 import subprocess
 import sys
@@ -215,17 +216,18 @@ def test_colour_changes_nothing_but_the_colour():
     assert re.sub(r"\x1b\[[0-9;]*m", "", coloured) == shown("text", made)
 
 
-def test_rich_is_imported_for_a_line_in_colour_only():
+def test_rich_is_imported_for_findings_in_colour_only():
     script = (
-        "import io, sys; from pathlib import Path\n"
-        "from trl_lint import reports; from trl_lint.runner import FileResult\n"
-        "def used(**options):\n"
+        "import io, sys\n"
+        "from test_reports import reports, result\n"
+        "def used(*words, **options):\n"
         "    report = reports.load('text')(io.StringIO(), **options)\n"
-        "    report.add(FileResult(Path('x.py')))\n"
-        "    before = 'rich' in sys.modules\n"
+        "    report.add(result(*words))\n"
         "    report.close()\n"
-        "    return before, 'rich' in sys.modules\n"
-        "print(used(), used(colour=True))"
+        "    return 'rich' in sys.modules\n"
+        "print(used('BUG'), used(colour=True), used('BUG', colour=True))"
     )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert done.stdout == "(False, False) (False, True)\n"
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent)}
+    command = [sys.executable, "-c", script]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout == "False False True\n"

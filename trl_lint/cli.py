@@ -194,6 +194,8 @@ def _check(options: Options, settings: Settings) -> int:
         if problem:
             click.echo(problem, err=True)
     report.close()
+    for stream in (sys.stdout, sys.stderr):  # here click still knows what to do about a closed pipe
+        stream.flush()
     if not report.tally.files:
         click.echo("warning: no Python files found under the given paths", err=True)
     if report.tally.problems:

@@ -41,7 +41,7 @@ class Report(reports.Report):
         if not closing and self.tally.files and not self.tally.problems:
             closing = ["All clear: no findings."]
         for text in chain(reports.fixes(self.tally), closing):
-            self._write([(text, "")])
+            print(text, file=self.out)
 
     def _finding(self, finding: Finding, lines: list[str]) -> Iterator[Line]:
         margin = " " * len(str(finding.start.line))
@@ -66,7 +66,7 @@ class Report(reports.Report):
 
     @cached_property
     def _write(self) -> Callable[[Line], None]:
-        """How a line reaches the user: rich is only imported for colour, and only once there is a line."""
+        """How a line reaches the user: rich is only imported for colour, and only once there is a finding."""
         if not self.colour:
             return lambda line: print("".join(text for text, _ in line), file=self.out)
         from rich.console import Console
