@@ -173,3 +173,41 @@ def test_patterns_cost_pathspec_only_where_there_are_any(tmp_path):
     assert subprocess.run(run, cwd=tmp_path, check=False).returncode == 0
     (tmp_path / ".gitignore").write_text("y.py\n")
     assert subprocess.run(run, cwd=tmp_path, check=False).returncode == 3
+
+
+IGNORES = {
+    ".gitignore": "# all\n\n*.gen.py\n!/keep.gen.py\n/a/*\n!/a/b/\nc?/\n**/deep/x.py\n"
+    "sp\\ ace.py\n[xy].py\ntrail.py   \n",
+    "a/b/.gitignore": "*\n!in.py\n!sub\n!sub/**\n",
+    "d/.gitignore": "!z.gen.py\n/only_here.py\ne/f\n",
+}
+NAMES = [
+    *(
+        "keep.gen.py",
+        "q.gen.py",
+        "a/top.py",
+        "a/b/in.py",
+        "a/b/out.py",
+        "a/b/sub/s.py",
+        "c1/x1.py",
+        "c12/x2.py",
+    ),
+    *(
+        "d/z.gen.py",
+        "d/only_here.py",
+        "d/g/only_here.py",
+        "d/e/f/h.py",
+        "d/e/i.py",
+        "m/deep/x.py",
+        "m/deep/w.py",
+    ),
+    *("sp ace.py", "x.py", "m/y.py", "xy.py", "trail.py", "!bang.py", "#hash.py", "d/keep.gen.py"),
+]
+
+
+def test_git_agrees(tree):
+    here = tree(**IGNORES, **empty(*NAMES))
+    subprocess.run(["git", "init", "-q"], cwd=here, check=True)
+    command = ["git", "ls-files", "-z", "--others", "--exclude-standard", "*.py"]
+    theirs = subprocess.run(command, cwd=here, capture_output=True, text=True, check=True).stdout
+    assert sorted(found()) == sorted(theirs.split("\0")[:-1])
