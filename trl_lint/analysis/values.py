@@ -30,6 +30,8 @@ class Kind(str, Enum):
     INSTANCE = "instance"
     BATCH = "batch"  # what a data loader yields, or a model's output: any key or attribute is a piece of it
     LOADER = "loader"  # iterating gives a batch per step
+    NUMBERS = "numbers"  # a list of Python numbers
+    RANGE = "range"  # an iterable whose elements and length are known: data is (element, length rank)
 
 
 class Wrapping(str, Enum):

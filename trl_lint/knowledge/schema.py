@@ -9,11 +9,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import Enum
 
 from trl_lint.analysis import facts
 from trl_lint.analysis.values import WORLD_SIZE, WORLD_TRUE, Kind, Value, Wrapping
 
 Parameter = tuple[int, str]
+
+
+class Transfer(str, Enum):
+    """What a function makes of its arguments, where that is not one fixed value."""
+
+    FIRST = "first"  # its first argument, unchanged
+    PREPARED = "prepared"  # as `Accelerator.prepare`
+    PURE = "pure"  # computed from its arguments alone
+    SHARD = "shard"  # a piece of its first argument per rank
+    UNWRAPPED = "unwrapped"  # the bare model of its first argument
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,3 +178,5 @@ DISTRIBUTED = Value(facts.SAME, Kind.NUMBER, const=WORLD_TRUE, scalar=True, dtyp
 WRAPPED_MODEL = Value(facts.SAME, Kind.MODEL, wrapping=Wrapping.WRAPPED)
 BARE_MODEL = Value(facts.SAME, Kind.MODEL, wrapping=Wrapping.BARE)
 SOME_MODEL = Value(facts.SAME, Kind.MODEL, wrapping=Wrapping.UNKNOWN)
+# A callable object that only computes: a data collator, a tokenizer, a label smoother.
+PURE = instance("<pure>")

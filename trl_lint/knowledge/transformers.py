@@ -16,6 +16,7 @@ from trl_lint.knowledge.schema import (
     LOCAL_LOSS,
     LOCAL_TENSOR,
     NOTHING,
+    PURE,
     RANK_GUARD,
     RANK_INDEX,
     SAME,
@@ -101,11 +102,15 @@ _ATTRIBUTES: tuple[Row, ...] = (
         for name in (
             "_globalstep_last_logged", "_signature_columns", "_train_batch_size", "callback_handler",
             "can_return_loss",
-            "compute_metrics", "data_collator", "eval_dataset", "is_deepspeed_enabled", "is_fsdp_enabled",
+            "compute_metrics", "eval_dataset", "is_deepspeed_enabled", "is_fsdp_enabled",
             "is_in_train",
-            "is_model_parallel", "label_names", "label_smoother", "model_init", "place_model_on_device",
+            "is_model_parallel", "label_names", "model_init", "place_model_on_device",
             "preprocess_logits_for_metrics", "train_dataset",
         )
+    ),
+    *(
+        Attribute(name=f"transformers.Trainer.{name}", source=f"{_TRAINER}.__init__", value=PURE)
+        for name in ("data_collator", "label_smoother")
     ),
     Attribute(name="transformers.Trainer.compute_loss_func", source=f"{_TRAINER}.__init__", since="4.46",
               value=SAME),

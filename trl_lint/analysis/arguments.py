@@ -1,0 +1,50 @@
+"""The evaluated arguments of one call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import libcst as cst
+
+from trl_lint.analysis import facts
+from trl_lint.analysis.values import Kind, Value
+
+
+class Arguments:
+    """positional and keywords by value; star and double are what `*x` and `**x` add to them, if any.
+
+    nodes: the Arg node of each positional (by index) and keyword (by name) argument.
+    """
+
+    __slots__ = ("double", "keywords", "nodes", "positional", "star")
+
+    def __init__(self, positional: Iterable[Value] = (), keywords: dict[str, Value] | None = None) -> None:
+        self.positional: list[Value] = list(positional)
+        self.keywords: dict[str, Value] = dict(keywords or {})
+        self.star: Value | None = None
+        self.double: Value | None = None
+        self.nodes: dict[Any, cst.Arg] = {}
+
+    def get(self, position: int, name: str) -> Value | None:
+        """The argument of a parameter; None when it was not given (or came with a star)."""
+        if name in self.keywords:
+            return self.keywords[name]
+        if 0 <= position < len(self.positional):
+            return self.positional[position]
+        return None
+
+    def node(self, position: int, name: str) -> cst.Arg | None:
+        return self.nodes.get(name) or self.nodes.get(position)
+
+    def all(self) -> list[Value]:
+        values = [*self.positional, *self.keywords.values()]
+        values.extend(value for value in (self.star, self.double) if value is not None)
+        return values
+
+    def differing(self) -> Value | None:
+        """The first argument that differs between ranks."""
+        return next((value for value in self.all() if value.rank.differs), None)
+
+    def rank(self) -> facts.Rank:
+        return facts.combine_all(value.rank for value in self.all() if value.kind is not Kind.CELLS)

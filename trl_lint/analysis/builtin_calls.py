@@ -1,0 +1,296 @@
+"""Python's builtin functions, as far as they tell something about ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from trl_lint.analysis import calls, expressions, facts, members, tensors
+from trl_lint.analysis.arguments import Arguments
+from trl_lint.analysis.facts import Rank, State
+from trl_lint.analysis.frame import Frame, derived
+from trl_lint.analysis.heap import Cell, join
+from trl_lint.analysis.values import (
+    NONE,
+    SAME,
+    UNKNOWN,
+    WORLD_FALSE,
+    WORLD_TRUE,
+    Kind,
+    Value,
+    Wrapping,
+)
+from trl_lint.knowledge import library
+from trl_lint.knowledge import torch as table
+
+
+def call(frame: Frame, name: str, args: Arguments, node: Any) -> Value:
+    """The value of `name(...)`."""
+    handler = BUILTINS.get(name)
+    if handler is not None and args.positional and args.star is None:
+        return handler(frame, args, node)
+    if name in table.PURE_BUILTINS and name not in ("dict", "list", "set"):
+        return tensors.builtin(name, args.all())
+    if name in _SILENT:
+        return NONE if name == "print" else SAME
+    if name == "open":
+        return UNKNOWN
+    if name in ("dict", "list", "set"):
+        return frame.allocate(node, Cell("dict", dict(args.keywords)) if name == "dict" else Cell(name))
+    return calls.unresolved(frame, args, node)
+
+
+_SILENT = frozenset({"print", "isinstance", "issubclass", "callable", "type", "id", "hasattr", "setattr", "delattr"})
+
+
+def _len(frame: Frame, args: Arguments, node: Any) -> Value:
+    value = args.positional[0]
+    if value.kind is Kind.CELLS:
+        frame.consume(value)
+        rank = facts.SAME
+        for cell in frame.memory.cells(value):
+            rank = facts.join(rank, cell.length)
+        return _counted(frame, rank, value, node)
+    if value.kind is Kind.RANGE:
+        return _counted(frame, value.data[1], value, node)
+    if value.kind in (Kind.TUPLE, Kind.LOADER):
+        return Value(facts.SAME, Kind.NUMBER, scalar=True, dtype="int")
+    return _counted(frame, value.rank, value, node)
+
+
+def _counted(frame: Frame, rank: Rank, value: Value, node: Any) -> Value:
+    if rank.differs:
+        rank = Rank(State.PARTIAL, rank.origins, "count")
+    why = value.why or frame.step(node, "the number of elements is this rank's own")
+    return Value(rank, Kind.NUMBER, scalar=True, dtype="int", why=why if rank.differs else None, writes=value.writes)
+
+
+def _sum(frame: Frame, args: Arguments, node: Any) -> Value:
+    value = args.positional[0]
+    if value.kind in (Kind.TENSOR, Kind.BATCH) or value.kind is Kind.UNKNOWN:
+        return tensors.reduced(value, "sum", (), {}) if value.rank.differs else value.but(data=None)
+    return _reduced(frame, args, "sum")
+
+
+def _extreme(name: str) -> Callable[[Frame, Arguments, Any], Value]:
+    def handler(frame: Frame, args: Arguments, node: Any) -> Value:
+        if len(args.positional) > 1:
+            return _strongest(args.positional)
+        return _reduced(frame, args, name)
+
+    return handler
+
+
+def _strongest(values: list[Value]) -> Value:
+    rank = facts.nonlinear(facts.combine_all(value.rank for value in values))
+    kind = values[0].kind if len({value.kind for value in values}) == 1 else Kind.UNKNOWN
+    return derived(rank, kind, *values, scalar=all(value.scalar for value in values), dtype=_common([*values]))
+
+
+def _common(values: list[Value]) -> str:
+    dtypes = {value.dtype for value in values}
+    return dtypes.pop() if len(dtypes) == 1 else ""
+
+
+def _reduced(frame: Frame, args: Arguments, how: str) -> Value:
+    """A reduction of an iterable in Python: of tensors it is a tensor, of numbers a number."""
+    element, length = expressions.iterate(frame, args.positional[0])
+    rank = element.rank
+    if length.differs and rank.state is State.SAME:
+        rank = Rank(State.PARTIAL, length.origins, how)
+    elif rank.state is State.PARTIAL and rank.how != how:
+        rank = Rank(State.LOCAL, rank.origins)
+    elif rank.state is State.SHARD:
+        rank = Rank(State.PARTIAL, rank.origins, how)
+    elif length.state is State.UNKNOWN and rank.state is State.SAME:
+        rank = facts.UNKNOWN
+    kind = Kind.NUMBER if element.kind is Kind.NUMBER else element.kind
+    if how in ("any", "all"):
+        return derived(facts.nonlinear(rank), Kind.NUMBER, element, scalar=True, dtype="bool")
+    dtype = "int" if element.dtype == "bool" and how == "sum" else element.dtype
+    return derived(rank, kind, element, scalar=element.scalar, dtype=dtype)
+
+
+def _quantified(how: str) -> Callable[[Frame, Arguments, Any], Value]:
+    def handler(frame: Frame, args: Arguments, node: Any) -> Value:
+        return _reduced(frame, args, how)
+
+    return handler
+
+
+def _sequence(shape: str) -> Callable[[Frame, Arguments, Any], Value]:
+    """`list(x)`, `sorted(x)`, `set(x)`: a new container of the same elements."""
+
+    def handler(frame: Frame, args: Arguments, node: Any) -> Value:
+        value = args.positional[0]
+        if value.kind is Kind.TUPLE and shape == "list":
+            return frame.allocate(node, Cell("list", dict(enumerate(value.data))))
+        element, length = expressions.iterate(frame, value)
+        return frame.allocate(node, Cell(shape, rest=element, length=length))
+
+    return handler
+
+
+def _tuple(frame: Frame, args: Arguments, node: Any) -> Value:
+    value = args.positional[0]
+    if value.kind is Kind.TUPLE:
+        return value
+    return _sequence("list")(frame, args, node)
+
+
+def _dict(frame: Frame, args: Arguments, node: Any) -> Value:
+    cell = Cell("dict")
+    if args.positional:
+        source = args.positional[0]
+        if source.kind is Kind.CELLS and any(found.shape == "list" for found in frame.memory.cells(source)):
+            element, length = expressions.iterate(frame, source)
+            value = expressions.iterate(frame, element)[0]
+            cell = Cell("dict", rest=value, length=length)
+        else:
+            cell = expressions.merged_into(frame, cell, source)
+    for key, value in args.keywords.items():
+        cell = Cell("dict", {**cell.entries, key: frame.written(value, key)}, cell.rest)
+    return frame.allocate(node, cell)
+
+
+def _range(frame: Frame, args: Arguments, node: Any) -> Value:
+    rank = facts.nonlinear(args.rank())
+    return Value(facts.SAME, Kind.RANGE, (Value(facts.SAME, Kind.NUMBER, scalar=True, dtype="int"), rank))
+
+
+def _enumerate(frame: Frame, args: Arguments, node: Any) -> Value:
+    element, length = expressions.iterate(frame, args.positional[0])
+    index = Value(facts.SAME, Kind.NUMBER, scalar=True, dtype="int")
+    return Value(facts.SAME, Kind.RANGE, (Value(facts.SAME, Kind.TUPLE, (index, element)), length))
+
+
+def _zip(frame: Frame, args: Arguments, node: Any) -> Value:
+    pairs = [expressions.iterate(frame, value) for value in args.positional]
+    length = facts.combine_all(pair[1] for pair in pairs)
+    return Value(facts.SAME, Kind.RANGE, (Value(facts.SAME, Kind.TUPLE, tuple(pair[0] for pair in pairs)), length))
+
+
+def _map(frame: Frame, args: Arguments, node: Any) -> Value:
+    elements, lengths = [], []
+    for value in args.positional[1:]:
+        element, length = expressions.iterate(frame, value)
+        elements.append(element)
+        lengths.append(length)
+    result = calls.call_value(frame, args.positional[0], Arguments(elements), node)
+    return Value(facts.SAME, Kind.RANGE, (result, facts.combine_all(lengths)))
+
+
+def _filter(frame: Frame, args: Arguments, node: Any) -> Value:
+    element, length = expressions.iterate(frame, args.positional[-1])
+    return Value(facts.SAME, Kind.RANGE, (element, facts.combine(length, element.rank)))
+
+
+def _iter(frame: Frame, args: Arguments, node: Any) -> Value:
+    value = args.positional[0]
+    if value.kind is Kind.LOADER or len(args.positional) > 1:
+        return value
+    return Value(facts.SAME, Kind.RANGE, expressions.iterate(frame, value))
+
+
+def _next(frame: Frame, args: Arguments, node: Any) -> Value:
+    return expressions.iterate(frame, args.positional[0])[0]
+
+
+def _hasattr(frame: Frame, args: Arguments, node: Any) -> Value:
+    """On a wrapped model only what the wrapper itself has is there."""
+    owner = args.positional[0]
+    name = args.positional[1].const if len(args.positional) > 1 else None
+    if owner.kind is Kind.MODEL and owner.wrapping is Wrapping.WRAPPED and isinstance(name, str):
+        found = WORLD_TRUE if name in library.WRAPPER_ATTRIBUTES else WORLD_FALSE
+        return Value(facts.SAME, Kind.NUMBER, const=found, scalar=True, dtype="bool")
+    return Value(facts.SAME, Kind.NUMBER, scalar=True, dtype="bool")
+
+
+def _getattr(frame: Frame, args: Arguments, node: Any) -> Value:
+    owner = args.positional[0]
+    name = args.positional[1].const if len(args.positional) > 1 else None
+    default = args.positional[2] if len(args.positional) > 2 else None
+    if not isinstance(name, str) or "\0" in name:
+        return SAME if owner.kind is Kind.INSTANCE and owner.rank.state is State.SAME and default is None else UNKNOWN
+    if owner.kind is Kind.MODEL and default is not None and owner.wrapping is not Wrapping.BARE:
+        if owner.wrapping is Wrapping.WRAPPED and name not in library.WRAPPER_ATTRIBUTES:
+            return default
+        if name == "module":
+            return members.of_model(frame, owner, name, node)
+    if default is not None:
+        frame.forgiving += 1
+    value = members.read(frame, owner, name, node)
+    if default is not None:
+        frame.forgiving -= 1
+        if value.rank.state is State.SAME and value.kind is Kind.UNKNOWN:
+            return join(value, default)
+    return value
+
+
+_WRAPPERS = ("DistributedDataParallel", "DataParallel")
+_PLAIN_MODELS = ("PreTrainedModel", "PeftModel", "PeftMixedModel", "PeftModelForCausalLM")
+
+
+def _isinstance(frame: Frame, args: Arguments, node: Any) -> Value:
+    owner = args.positional[0]
+    wanted = args.positional[1] if len(args.positional) > 1 else UNKNOWN
+    const = None
+    names = _class_names(wanted)
+    if owner.kind is Kind.MODEL and owner.wrapping is Wrapping.WRAPPED and names:
+        if any(name in _WRAPPERS for name in names):
+            const = WORLD_TRUE
+        elif all(name in _PLAIN_MODELS or library.is_model_class(f"transformers.{name}") for name in names):
+            const = WORLD_FALSE
+    if names == ["Tensor"] and owner.kind in (Kind.TENSOR, Kind.NUMBER, Kind.NUMBERS, Kind.STRING, Kind.CELLS):
+        const = owner.kind is Kind.TENSOR
+    if const is not None:
+        return Value(facts.SAME, Kind.NUMBER, const=const, scalar=True, dtype="bool")
+    return Value(facts.SAME, Kind.NUMBER, scalar=True, dtype="bool")
+
+
+def _class_names(value: Value) -> list[str]:
+    """The own names of the classes in the second argument of isinstance; empty when one is unknown."""
+    options = value.data if value.kind is Kind.TUPLE else (value,)
+    names = []
+    for option in options:
+        if option.kind is Kind.MODULE and isinstance(option.data, str):
+            names.append(option.data.rpartition(".")[2])
+        elif option.kind is Kind.CLASS:
+            names.append(option.data.name)
+        else:
+            return []
+    return names
+
+
+def _absolute(frame: Frame, args: Arguments, node: Any) -> Value:
+    value = args.positional[0]
+    return derived(facts.nonlinear(value.rank), value.kind, value, scalar=value.scalar, dtype=value.dtype)
+
+
+BUILTINS: dict[str, Callable[[Frame, Arguments, Any], Value]] = {
+    "abs": _absolute,
+    "all": _quantified("all"),
+    "any": _quantified("any"),
+    "dict": _dict,
+    "enumerate": _enumerate,
+    "filter": _filter,
+    "frozenset": _sequence("set"),
+    "getattr": _getattr,
+    "hasattr": _hasattr,
+    "isinstance": _isinstance,
+    "iter": _iter,
+    "len": _len,
+    "list": _sequence("list"),
+    "map": _map,
+    "max": _extreme("max"),
+    "min": _extreme("min"),
+    "next": _next,
+    "range": _range,
+    "reversed": _sequence("list"),
+    "set": _sequence("set"),
+    "sorted": _sequence("list"),
+    "sum": _sum,
+    "tuple": _tuple,
+    "zip": _zip,
+}
+

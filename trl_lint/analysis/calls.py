@@ -1,0 +1,394 @@
+"""Calls: which function is meant, and what it returns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import libcst as cst
+
+from trl_lint.analysis import builtin_calls, container_calls, expressions, facts, library_calls, members, tensors
+from trl_lint.analysis.arguments import Arguments
+from trl_lint.analysis.classes import ClassInfo
+from trl_lint.analysis.events import Revealed
+from trl_lint.analysis.facts import State
+from trl_lint.analysis.frame import Frame, derived
+from trl_lint.analysis.heap import Cell, join, unknown_cell
+from trl_lint.analysis.values import BOTTOM, NONE, SAME, UNKNOWN, Kind, Value, Wrapping
+from trl_lint.knowledge import library
+from trl_lint.knowledge import torch as torch_table
+
+
+def call(frame: Frame, node: cst.Call) -> Value:
+    """The value of a call expression."""
+    func = node.func
+    if isinstance(func, cst.Attribute):
+        if _is_super(func.value):
+            return _call_super(frame, func.attr.value, evaluated(frame, node), node)
+        owner = expressions.evaluate(frame, func.value)
+        return call_member(frame, owner, func.attr.value, evaluated(frame, node), node)
+    if isinstance(func, cst.Name):
+        callee = expressions.lookup(frame, func.value)
+        if callee is None:
+            return _call_unbound(frame, func.value, node)
+        return call_value(frame, callee, evaluated(frame, node), node)
+    return call_value(frame, expressions.evaluate(frame, func), evaluated(frame, node), node)
+
+
+def _call_unbound(frame: Frame, name: str, node: cst.Call) -> Value:
+    """A call of a name that nothing in sight defines."""
+    args = evaluated(frame, node)
+    if name == "reveal_rank" and args.positional:
+        frame.emit(Revealed, node, value=args.positional[0])
+        return args.positional[0]
+    return unresolved(frame, args, node)
+
+
+def evaluated(frame: Frame, node: cst.Call) -> Arguments:
+    """Evaluate the arguments in order."""
+    args = Arguments()
+    for arg in node.args:
+        value = expressions.evaluate(frame, arg.value)
+        if arg.star == "*":
+            _add_star(frame, args, value)
+        elif arg.star == "**":
+            _add_double(frame, args, value)
+        elif arg.keyword is not None:
+            args.nodes[arg.keyword.value] = arg
+            args.keywords[arg.keyword.value] = value
+        else:
+            args.nodes[len(args.positional)] = arg
+            args.positional.append(value)
+    return args
+
+
+def _add_star(frame: Frame, args: Arguments, value: Value) -> None:
+    if value.kind is Kind.TUPLE:
+        args.positional.extend(value.data)
+    else:
+        element = expressions.iterate(frame, value)[0]
+        args.star = element if args.star is None else join(args.star, element)
+
+
+def _add_double(frame: Frame, args: Arguments, value: Value) -> None:
+    if value.kind is Kind.CELLS:
+        for cell in frame.memory.cells(value):
+            for key, item in cell.entries.items():
+                if isinstance(key, str):
+                    args.keywords.setdefault(key, item)
+            if cell.rest is not None:
+                args.double = cell.rest if args.double is None else join(args.double, cell.rest)
+    elif value.kind is Kind.BATCH:
+        element = value.but(data=None)
+        args.double = element if args.double is None else join(args.double, element)
+    elif value.kind is not Kind.NONE:
+        args.double = UNKNOWN if value.rank.state is not State.SAME else SAME
+
+
+def _is_super(node: Any) -> bool:
+    return isinstance(node, cst.Call) and isinstance(node.func, cst.Name) and node.func.value == "super"
+
+
+def _call_super(frame: Frame, name: str, args: Arguments, node: cst.Call) -> Value:
+    """`super().name(...)`: the method of a base in sight, or what the tables say of a library's."""
+    function = frame.function
+    outer = frame
+    while function is not None and function.cls is None and outer.outer is not None:
+        outer = outer.outer
+        function = outer.function
+    cls = frame.cls or outer.cls
+    if function is None or function.cls is None or cls is None:
+        return unresolved(frame, args, node)
+    owner = Value(facts.SAME, Kind.INSTANCE, cls)
+    above = function.cls.find_above(name)
+    if above is not None:
+        receiver = above.cls if name not in SINK_HOOKS else cls
+        return frame.engine.call(frame, above, args, node, Value(facts.SAME, Kind.INSTANCE, receiver or cls))
+    return library_calls.call_inherited(frame, owner, function.cls, name, args, node)
+
+
+# Inherited methods whose meaning depends on what the subclass stored: run for the subclass itself.
+SINK_HOOKS = frozenset({"log"})
+
+
+def call_member(frame: Frame, owner: Value, name: str, args: Arguments, node: cst.Call) -> Value:
+    """The value of `owner.name(...)`."""
+    kind = owner.kind
+    if owner.rank.state is State.BOTTOM:
+        return BOTTOM
+    if kind is Kind.MODULE:
+        return call_value(frame, frame.engine.member(owner, name), args, node)
+    if kind is Kind.INSTANCE:
+        return _call_on_instance(frame, owner, name, args, node)
+    if kind is Kind.MODEL:
+        return _call_on_model(frame, owner, name, args, node)
+    if kind is Kind.CELLS:
+        return container_calls.call(frame, owner, name, args, node)
+    if kind is Kind.CLASS:
+        return _call_on_class(frame, owner, name, args, node)
+    if kind in (Kind.TENSOR, Kind.BATCH, Kind.NUMBERS, Kind.NUMBER) or owner.rank.differs:
+        return _call_on_data(frame, owner, name, args, node)
+    if kind is Kind.STRING:
+        return derived(facts.nonlinear(facts.combine(owner.rank, args.rank())), Kind.STRING, owner, *args.all())
+    unique = library.unique_method(name)
+    if unique is not None:
+        return library_calls.call_method(frame, owner, unique, name, args, node)
+    if kind is Kind.FUNCTION and name == "__call__":
+        return call_value(frame, owner, args, node)
+    return _call_on_unknown(frame, owner, args, node)
+
+
+def _call_on_unknown(frame: Frame, owner: Value, args: Arguments, node: cst.Call) -> Value:
+    """A method of something whose class is not known: the same everywhere only if all that goes in is."""
+    if owner.rank.state is State.SAME and args.rank().state is State.SAME and not _has_cells(args):
+        return SAME
+    return unresolved(frame, args, node)
+
+
+def _has_cells(args: Arguments) -> bool:
+    return any(value.kind is Kind.CELLS for value in args.all())
+
+
+def unresolved(frame: Frame, args: Arguments, node: Any) -> Value:
+    """A call of code that is not in sight: its result is unknown, and so is what it may have changed in place."""
+    for value in args.all():
+        if value.kind is Kind.CELLS and not frame.is_stored(value):
+            frame.update(value, unknown_cell)
+    for key, value in (*enumerate(args.positional), *args.keywords.items()):
+        arg = args.nodes.get(key)
+        if arg is not None and frame.discarded is node and value.kind is Kind.TENSOR and value.rank.differs:
+            expressions.rebind(frame, arg.value, UNKNOWN)
+    return UNKNOWN
+
+
+def _call_on_instance(frame: Frame, owner: Value, name: str, args: Arguments, node: cst.Call) -> Value:
+    cls = owner.data
+    if not isinstance(cls, ClassInfo):
+        return _call_on_library_instance(frame, owner, name, args, node)
+    method = cls.find(name)
+    if method is not None and not method.is_property:
+        return call_method(frame, owner, cls, method, args, node)
+    value = members.read(frame, owner, name, node.func)
+    if value.kind is Kind.BOUND and value.data == (owner, name):
+        return library_calls.call_inherited(frame, owner, cls, name, args, node)
+    if value.rank.state is State.BOTTOM:
+        return BOTTOM
+    if value is not UNKNOWN:
+        return call_value(frame, value, args, node)
+    return library_calls.call_inherited(frame, owner, cls, name, args, node)
+
+
+def call_method(
+    frame: Frame, owner: Value, cls: ClassInfo, method: Any, args: Arguments, node: cst.Call
+) -> Value:
+    """A method in sight. An inherited one runs as its own class's, unless it is where metrics are shown."""
+    if frame.cls is cls:
+        cls.calls.setdefault(method.name, []).append((args, frame.memory))
+    runs_as = cls if method.cls is None or method.name in SINK_HOOKS else method.cls
+    receiver = owner if runs_as is cls else Value(facts.SAME, Kind.INSTANCE, runs_as)
+    return frame.engine.call(frame, method, args, node, None if method.is_static else receiver)
+
+
+def _call_on_library_instance(frame: Frame, owner: Value, name: str, args: Arguments, node: cst.Call) -> Value:
+    if owner.data == members.PREPARED:
+        value = members.read(frame, owner, name, node.func, called=True)
+        return _prepared_result(frame, owner, name, value, args)
+    if owner.data == members.ENVIRON:
+        return members.environment(frame, args.positional[0]) if args.positional else SAME
+    if owner.data.startswith("torch.nn.") or owner.data == library_calls.PURE_OBJECT:
+        return pure_result(args)
+    return library_calls.call_method(frame, owner, owner.data, name, args, node)
+
+
+def _prepared_result(frame: Frame, owner: Value, name: str, value: Value, args: Arguments) -> Value:
+    if name in ("parameters", "named_parameters", "state_dict", "train", "eval"):
+        return SAME
+    return value if value.rank.state is State.SAME and not args.differing() else UNKNOWN
+
+
+def pure_result(args: Arguments) -> Value:
+    """What a callable that only computes makes of its arguments."""
+    rank = facts.nonlinear(args.rank())
+    return derived(rank, Kind.BATCH, *args.all())
+
+
+def _call_on_model(frame: Frame, owner: Value, name: str, args: Arguments, node: cst.Call) -> Value:
+    """A method of a model: the ones that return the model, and those that compute."""
+    if name in ("to", "cuda", "cpu", "half", "float", "bfloat16", "train", "eval", "requires_grad_", "double"):
+        return owner
+    if name in ("parameters", "named_parameters", "state_dict", "modules", "named_modules", "children", "buffers"):
+        return SAME
+    members.of_model(frame, owner, name, node.func, called=True)
+    if name == "forward" or owner.wrapping is Wrapping.BARE or name == "generate":
+        return model_output(frame, args)
+    return UNKNOWN if args.differing() else SAME
+
+
+def model_output(frame: Frame, args: Arguments) -> Value:
+    """What a model makes of its inputs: weights are the same everywhere, so it differs as they do."""
+    rank = args.rank()
+    for value in args.all():
+        if value.kind is Kind.CELLS:
+            rank = facts.combine(rank, expressions.iterate(frame, value)[0].rank)
+    return derived(facts.nonlinear(rank), Kind.BATCH, *args.all(), data=members.OUTPUT)
+
+
+def _call_on_data(frame: Frame, owner: Value, name: str, args: Arguments, node: cst.Call) -> Value:
+    """A method of a tensor, or of data whose class is not known."""
+    if name in torch_table.STATEMENT_METHODS:
+        return NONE
+    if owner.kind is Kind.BATCH and name in ("items", "keys", "values", "get", "pop", "update", "copy", "setdefault"):
+        return _call_on_batch(owner, name, args)
+    if name in torch_table.IN_PLACE or name in torch_table.IN_PLACE_RANDOM:
+        return _in_place(frame, owner, name, args, node)
+    if owner.data == members.OUTPUT and name == "to_tuple":
+        return owner
+    return tensors.method(owner, name, args.positional, args.keywords)
+
+
+def _call_on_batch(owner: Value, name: str, args: Arguments) -> Value:
+    element = derived(owner.rank, Kind.BATCH, owner)
+    if name == "items":
+        return Value(facts.SAME, Kind.RANGE, (Value(facts.SAME, Kind.TUPLE, (SAME, element)), facts.SAME))
+    if name == "values":
+        return Value(facts.SAME, Kind.RANGE, (element, facts.SAME))
+    if name == "keys":
+        return SAME
+    if name == "copy":
+        return owner
+    if name == "update":
+        return NONE
+    if name in ("get", "pop") and args.positional and args.positional[0].const == "loss" and owner.data:
+        return members.output_attribute(owner, "loss")
+    return element
+
+
+def _in_place(frame: Frame, owner: Value, name: str, args: Arguments, node: cst.Call) -> Value:
+    """`x.add_(y)`: the tensor itself changes."""
+    if name in torch_table.IN_PLACE_REPLACING:
+        rank = args.rank()
+    elif name in torch_table.IN_PLACE_RANDOM:
+        rank = facts.RNG_LOCAL
+    elif name in ("add_", "sub_", "subtract_"):
+        rank = facts.combine_linear(owner.rank, args.rank())
+    elif name in ("div_", "divide_", "mul_", "multiply_", "true_divide_"):
+        rank = facts.combine_scaling(owner.rank, args.rank())
+    else:
+        rank = facts.nonlinear(facts.combine(owner.rank, args.rank()))
+    result = derived(rank, owner.kind, owner, *args.all(), scalar=owner.scalar, dtype=owner.dtype)
+    if isinstance(node.func, cst.Attribute):
+        expressions.rebind(frame, node.func.value, result)
+    return result
+
+
+def _call_on_class(frame: Frame, owner: Value, name: str, args: Arguments, node: cst.Call) -> Value:
+    cls = owner.data
+    if isinstance(cls, ClassInfo):
+        method = cls.find(name)
+        if method is not None:
+            if method.is_static:
+                return frame.engine.call(frame, method, args, node, None)
+            if "classmethod" in method.decorators:
+                return frame.engine.call(frame, method, args, node, owner)
+            return frame.engine.call(frame, method, args, node, None)
+        if name in ("from_pretrained", "from_config"):
+            return _instance_of(cls)
+    return unresolved(frame, args, node)
+
+
+def _instance_of(cls: ClassInfo) -> Value:
+    if is_module_class(cls):
+        return Value(facts.SAME, Kind.MODEL, cls, wrapping=Wrapping.BARE)
+    return Value(facts.SAME, Kind.INSTANCE, cls)
+
+
+def is_module_class(cls: ClassInfo) -> bool:
+    return any(base in MODULE_CLASSES or library.is_model_class(base) for base in cls.library_bases())
+
+
+MODULE_CLASSES = frozenset(
+    {"torch.nn.Module", "torch.nn.Sequential", "transformers.PreTrainedModel", "torch.nn.modules.module.Module"}
+)
+
+
+def call_value(frame: Frame, callee: Value, args: Arguments, node: Any) -> Value:
+    """The value of calling a value."""
+    kind = callee.kind
+    if kind is Kind.FUNCTION:
+        return frame.engine.call(frame, callee.data, args, node, None)
+    if kind is Kind.MODULE and isinstance(callee.data, str):
+        return _call_dotted(frame, callee.data, args, node)
+    if kind is Kind.BOUND:
+        return call_member(frame, callee.data[0], callee.data[1], args, node)
+    if kind is Kind.CLASS:
+        return _instantiate(frame, callee.data, args, node)
+    if kind is Kind.MODEL:
+        return model_output(frame, args)
+    if kind is Kind.INSTANCE:
+        return _call_instance(frame, callee, args, node)
+    if callee.rank.state is State.BOTTOM:
+        return BOTTOM
+    return unresolved(frame, args, node)
+
+
+def _call_instance(frame: Frame, callee: Value, args: Arguments, node: Any) -> Value:
+    data = callee.data
+    if isinstance(data, ClassInfo):
+        method = data.find("__call__")
+        if method is not None:
+            return call_method(frame, callee, data, method, args, node)
+        return unresolved(frame, args, node)
+    if data == members.PREPARED:
+        return model_output(frame, args)
+    if data.startswith("torch.nn."):
+        return library_calls.module_output(data, args)
+    if data == library_calls.PURE_OBJECT:
+        return pure_result(args)
+    return unresolved(frame, args, node)
+
+
+def _call_dotted(frame: Frame, dotted: str, args: Arguments, node: Any) -> Value:
+    if dotted.startswith("<store "):
+        return call_factory(frame, Value(facts.SAME, Kind.MODULE, dotted), id(node))
+    if dotted.startswith("builtins."):
+        return builtin_calls.call(frame, dotted[9:], args, node)
+    return library_calls.call_function(frame, dotted, args, node)
+
+
+def _instantiate(frame: Frame, cls: ClassInfo, args: Arguments, node: Any) -> Value:
+    made = _instance_of(cls)
+    if made.kind is Kind.MODEL:
+        return made
+    library_calls.hand_over(frame, cls, args)
+    init = cls.find("__init__")
+    if init is not None and init.cls is cls and not library_calls.is_entry_class(cls):
+        frame.engine.call(frame, init, args, node, made)
+    return made
+
+
+def call_property(frame: Frame, owner: Value, method: Any, node: Any) -> Value:
+    return frame.engine.call(frame, method, Arguments(), node, owner)
+
+
+def call_factory(frame: Frame, factory: Value | None, key: Any) -> Value:
+    """What a defaultdict's factory makes; `key` tells its entries apart."""
+    if factory is None:
+        return UNKNOWN
+    name = factory.data if factory.kind is Kind.MODULE else None
+    identity = frame.allocations.get(key)
+    if identity is None:
+        identity = frame.allocations[key] = frame.engine.fresh()
+    made = Value(facts.SAME, Kind.CELLS, frozenset((identity,)))
+    if isinstance(name, str) and name.startswith("<store "):
+        depth = int(name[7:-1])
+        inner = Value(facts.SAME, Kind.MODULE, f"<store {depth - 1}>")
+        frame.memory.heap[identity] = Cell("dict", factory=inner) if depth > 1 else Cell("list")
+        return made
+    if name in ("builtins.list", "builtins.dict", "builtins.set", "collections.deque"):
+        shape = "dict" if name.endswith("dict") else "list"
+        frame.memory.heap[identity] = Cell(shape)
+        return made
+    if name in ("builtins.int", "builtins.float"):
+        return Value(facts.SAME, Kind.NUMBER, scalar=True, dtype=name[9:])
+    if factory.kind is Kind.FUNCTION and isinstance(factory.data.node, cst.Lambda):
+        return expressions.evaluate(frame, factory.data.node.body)
+    return UNKNOWN

@@ -1,0 +1,328 @@
+"""Functions and classes of the linted project, as the interpreter knows them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import libcst as cst
+
+from trl_lint.analysis.heap import Cell, Memory, join, join_cells, reachable
+from trl_lint.analysis.values import BOTTOM, MISSING, Kind, Value, World
+from trl_lint.knowledge import library
+
+
+class Function:
+    """A function of the project. `summaries` holds its runs, one per facts of its arguments."""
+
+    __slots__ = (
+        "closure",
+        "cls",
+        "decorators",
+        "joined",
+        "module",
+        "name",
+        "node",
+        "parameters",
+        "pending_used",
+        "reached",
+        "summaries",
+    )
+
+    def __init__(self, node: Any, module: Any, cls: ClassInfo | None = None, closure: Any = None) -> None:
+        self.node = node  # a FunctionDef or a Lambda
+        self.module = module
+        self.cls = cls
+        self.closure = closure  # the Frame it was defined in, for nested functions
+        self.name = node.name.value if isinstance(node, cst.FunctionDef) else "<lambda>"
+        self.decorators = frozenset(_decorators(node))
+        self.parameters = _parameters(node.params)
+        self.summaries: dict[Any, Any] = {}
+        self.joined: dict[Any, dict[str, Value]] = {}
+        self.pending_used = False
+        self.reached = False
+
+    @property
+    def is_static(self) -> bool:
+        return "staticmethod" in self.decorators
+
+    @property
+    def is_property(self) -> bool:
+        return bool(self.decorators & {"property", "cached_property"})
+
+    @property
+    def is_context_manager(self) -> bool:
+        return "contextmanager" in self.decorators
+
+    def __repr__(self) -> str:
+        return f"{self.cls.name}.{self.name}" if self.cls else self.name
+
+
+class Parameter:
+    """One parameter. star: "" for a plain one, "*" or "**"; positional: whether a position can fill it."""
+
+    __slots__ = ("annotation", "default", "name", "node", "positional", "star")
+
+    def __init__(self, node: cst.Param, star: str, positional: bool) -> None:
+        self.node = node
+        self.name = node.name.value
+        self.annotation = node.annotation.annotation if node.annotation else None
+        self.default = node.default
+        self.star = star
+        self.positional = positional
+
+
+def _parameters(params: cst.Parameters) -> tuple[Parameter, ...]:
+    found = [Parameter(param, "", True) for param in (*params.posonly_params, *params.params)]
+    if isinstance(params.star_arg, cst.Param):
+        found.append(Parameter(params.star_arg, "*", True))
+    found.extend(Parameter(param, "", False) for param in params.kwonly_params)
+    if params.star_kwarg is not None:
+        found.append(Parameter(params.star_kwarg, "**", False))
+    return tuple(found)
+
+
+def _decorators(node: Any) -> Iterator[str]:
+    for decorator in getattr(node, "decorators", ()):
+        target = decorator.decorator
+        if isinstance(target, cst.Call):
+            target = target.func
+        if isinstance(target, cst.Attribute):
+            yield target.attr.value
+        elif isinstance(target, cst.Name):
+            yield target.value
+
+
+class ClassInfo:
+    """A class of the project, with what is known of the attributes of its instances.
+
+    bases: classes in sight as ClassInfo, library classes by canonical name, None for unknown ones.
+    attributes, heap: the join of all that its methods assign, loaded and flushed by the interpreter.
+    """
+
+    def __init__(self, node: cst.ClassDef, module: Any, bases: Sequence[ClassInfo | str | None]) -> None:
+        self.node = node
+        self.module = module
+        self.name = node.name.value
+        self.bases = tuple(bases)
+        self.methods: dict[str, Function] = {}
+        self.attributes: dict[str, Value] = {}
+        self.heap: dict[Any, Cell] = {}
+        self.versions: dict[Any, int] = {}
+        self.variables: dict[str, Value] = {}  # names assigned in the body of the class
+        self.traces: list[Any] = []
+        self.calls: dict[str, list[Any]] = {}  # how a class in sight calls methods of its own `self`
+        self.state = "new"
+        self._assigned: frozenset[str] | None = None
+        # The library class that this very class is, when the linted project is that library.
+        dotted = f"{module.name}.{self.name}"
+        self.canonical = library.canonical(dotted)
+
+    def __repr__(self) -> str:
+        return self.name
+
+    def lineage(self) -> Iterator[ClassInfo | str | None]:
+        """This class and its bases, depth first: ClassInfo, canonical names, None where unknown."""
+        yield self
+        if library.rows(self.canonical):
+            yield self.canonical
+        for base in self.bases:
+            if isinstance(base, ClassInfo):
+                yield from base.lineage()
+            else:
+                yield base
+
+    def in_sight(self) -> Iterator[ClassInfo]:
+        return (item for item in self.lineage() if isinstance(item, ClassInfo))
+
+    def library_bases(self) -> Iterator[str]:
+        return (item for item in self.lineage() if isinstance(item, str))
+
+    def is_subclass(self, canonical: str) -> bool:
+        return any(library.is_subclass(base, canonical) for base in self.library_bases())
+
+    def find(self, name: str) -> Function | None:
+        """The method of this name in the class or its bases in sight."""
+        for cls in self.in_sight():
+            if name in cls.methods:
+                return cls.methods[name]
+        return None
+
+    def find_above(self, name: str) -> Function | None:
+        """The method that `super().name` means, when it is in sight."""
+        for cls in self.in_sight():
+            if cls is not self and name in cls.methods:
+                return cls.methods[name]
+        return None
+
+    # --- the attributes of its instances ---
+
+    def attribute(self, name: str) -> Value | None:
+        """The join of what is assigned to `self.name` here and in the bases in sight; None if nothing is.
+
+        BOTTOM when it is assigned somewhere that has not been run yet.
+        """
+        found = [cls.attributes[name] for cls in self.in_sight() if name in cls.attributes]
+        if found:
+            result = found[0]
+            for value in found[1:]:
+                result = join(result, value)
+            return result
+        return BOTTOM if any(name in cls.assigned() for cls in self.in_sight()) else None
+
+    def contents(self) -> dict[Any, Cell]:
+        """The heap of its instances, joined over the bases in sight."""
+        layers = [cls.heap for cls in self.in_sight() if cls.heap]
+        if len(layers) == 1:
+            return layers[0]
+        merged: dict[Any, Cell] = {}
+        for layer in layers:
+            for identity, cell in layer.items():
+                merged[identity] = join_cells(merged[identity], cell) if identity in merged else cell
+        return merged
+
+    def flush(self, name: str, value: Value) -> None:
+        """Join what a method left in `self.name` into what is known of it."""
+        known = self.attributes.get(name)
+        merged = value if known is None else join(known, value)
+        if known is None or not alike(known, merged):
+            self.attributes[name] = _without_plain_constant(merged)
+            self.versions[name] = self.versions.get(name, 0) + 1
+
+    def flush_cell(self, identity: Any, cell: Cell) -> None:
+        known = self.heap.get(identity)
+        merged = cell if known is None else join_cells(known, cell)
+        if known is None or not alike_cells(known, merged):
+            self.heap[identity] = merged
+            self.versions[identity] = self.versions.get(identity, 0) + 1
+
+    def version(self, name: Any) -> int:
+        return sum(cls.versions.get(name, 0) for cls in self.in_sight())
+
+    def assigned(self) -> frozenset[str]:
+        """The names of all `self.x` that a method of this class assigns (a walk over statements only)."""
+        if self._assigned is None:
+            found: set[str] = set()
+            for method in self.methods.values():
+                _collect_assigned(method.node.body, found)
+            self._assigned = frozenset(found)
+        return self._assigned
+
+
+def _collect_assigned(body: Any, found: set[str]) -> None:
+    for statement in body.body:
+        if isinstance(statement, cst.SimpleStatementLine):
+            for small in statement.body:
+                for target in _targets(small):
+                    _collect_target(target, found)
+            continue
+        if isinstance(statement, cst.For):
+            _collect_target(statement.target, found)
+        for child in _blocks(statement):
+            _collect_assigned(child, found)
+
+
+def _targets(small: Any) -> list[Any]:
+    if isinstance(small, cst.Assign):
+        return [target.target for target in small.targets]
+    if isinstance(small, (cst.AnnAssign, cst.AugAssign)):
+        return [small.target]
+    return []
+
+
+def _collect_target(target: Any, found: set[str]) -> None:
+    if isinstance(target, (cst.Tuple, cst.List)):
+        for element in target.elements:
+            _collect_target(element.value, found)
+    elif isinstance(target, cst.Attribute) and isinstance(target.value, cst.Name) and target.value.value == "self":
+        found.add(target.attr.value)
+
+
+def _blocks(statement: Any) -> Iterator[Any]:
+    """The suites directly below a compound statement."""
+    body = getattr(statement, "body", None)
+    if isinstance(body, cst.BaseSuite) and not isinstance(statement, cst.FunctionDef):
+        yield body
+    for name in ("orelse", "finalbody"):
+        child = getattr(statement, name, None)
+        if isinstance(child, cst.If):
+            yield from _blocks(child)
+        elif child is not None:
+            yield child.body
+    for handler in getattr(statement, "handlers", ()):
+        yield handler.body
+    for case in getattr(statement, "cases", ()):
+        yield case.body
+
+
+def _without_plain_constant(value: Value) -> Value:
+    """A constant in an attribute may be changed by code out of sight; only what follows from the world holds."""
+    if value.const is MISSING or isinstance(value.const, World):
+        return value
+    return value.but(const=MISSING)
+
+
+def alike(a: Value, b: Value) -> bool:
+    """Whether two values carry the same facts (the chains that explain them apart)."""
+    return a is b or (
+        a.rank == b.rank
+        and a.kind is b.kind
+        and a.wrapping is b.wrapping
+        and a.writes == b.writes
+        and a.scalar == b.scalar
+        and (a.const is b.const or a.const == b.const)
+        and (a.data == b.data if a.kind is not Kind.TUPLE else _alike_items(a.data, b.data))
+    )
+
+
+def _alike_items(a: tuple, b: tuple) -> bool:
+    return len(a) == len(b) and all(alike(x, y) for x, y in zip(a, b, strict=True))
+
+
+def alike_cells(a: Cell, b: Cell) -> bool:
+    if a is b:
+        return True
+    if a.shape != b.shape or a.length != b.length or a.entries.keys() != b.entries.keys():
+        return False
+    if (a.rest is None) != (b.rest is None) or (a.rest is not None and not alike(a.rest, b.rest)):  # type: ignore[arg-type]
+        return False
+    return all(alike(value, b.entries[key]) for key, value in a.entries.items())
+
+
+def freeze(value: Value, heap: dict[Any, Cell], depth: int = 3) -> Any:
+    """A hashable key of a value's facts, with those of the containers it reaches."""
+    data = value.data
+    if value.kind is Kind.TUPLE:
+        data = tuple(freeze(item, heap, depth) for item in data) if depth else None
+    elif value.kind is Kind.RANGE:
+        data = (freeze(data[0], heap, depth), data[1]) if depth else None
+    elif value.kind is Kind.CELLS:
+        data = tuple(_freeze_cell(heap.get(identity), heap, depth - 1) for identity in data) if depth else None
+    elif value.kind is Kind.BOUND:
+        data = (id(data[0]), data[1])
+    elif value.kind in (Kind.LOADER, Kind.BATCH):
+        data = data if isinstance(data, (str, type(None))) else id(data)
+    const = value.const if isinstance(value.const, (str, int, float, type(None))) else id(value.const)
+    return (value.rank, value.kind, data, value.wrapping, type(const), const, value.scalar, value.dtype, value.writes)
+
+
+def _freeze_cell(cell: Cell | None, heap: dict[Any, Cell], depth: int) -> Any:
+    if cell is None or depth < 0:
+        return None
+    entries = tuple(sorted(((str(key), freeze(value, heap, depth)) for key, value in cell.entries.items()), key=_text))
+    rest = None if cell.rest is None else freeze(cell.rest, heap, depth)
+    return (cell.shape, entries, rest, cell.length, cell.factory is not None)
+
+
+def _text(item: tuple[str, Any]) -> str:
+    return item[0]
+
+
+def load_attribute(memory: Memory, cls: ClassInfo, value: Value) -> None:
+    """Bring the containers an attribute's value reaches onto the heap of a running function."""
+    contents = cls.contents()
+    for identity in reachable(value, {**contents, **memory.heap}):
+        if identity not in memory.heap and identity in contents:
+            memory.heap[identity] = contents[identity]
+
+

@@ -1,0 +1,168 @@
+"""Conditions: which of them are decided, what they tell about names, and how they divide the ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import libcst as cst
+
+from trl_lint.analysis import facts
+from trl_lint.analysis.facts import Origin, State
+from trl_lint.analysis.frame import Frame, derived
+from trl_lint.analysis.heap import UNIFORM, Control
+from trl_lint.analysis.values import MISSING, WORLD_FALSE, WORLD_SIZE, WORLD_TRUE, Kind, Value, World, Wrapping
+
+
+def truth(frame: Frame, value: Value) -> bool | None:
+    """Whether a value is known to be true or false on every rank of more than one; None when it is not."""
+    const = value.const
+    if const is MISSING:
+        return None
+    if isinstance(const, World):
+        return const is not WORLD_FALSE
+    if const is None or isinstance(const, bool):
+        return bool(const)
+    return None
+
+
+def divides(frame: Frame, test: Any, value: Value) -> Control:
+    """How a condition with this value divides the ranks."""
+    if value.rank.differs:
+        guard = value.rank.origins == Origin.RANK
+        why = frame.step(test, f"`{frame.source(test)}` differs between ranks", value.why)
+        return Control(2, why, guard)
+    if value.rank.state is State.UNKNOWN:
+        return Control(1, frame.step(test, f"whether `{frame.source(test)}` is the same on all ranks is not known"))
+    return UNIFORM
+
+
+_ORDER: dict[type, Callable[[int, int], bool]] = {
+    cst.GreaterThan: lambda a, b: a > b,
+    cst.GreaterThanEqual: lambda a, b: a >= b,
+    cst.LessThan: lambda a, b: a < b,
+    cst.LessThanEqual: lambda a, b: a <= b,
+    cst.Equal: lambda a, b: a == b,
+    cst.NotEqual: lambda a, b: a != b,
+}
+_MIRROR = {
+    cst.GreaterThan: cst.LessThan,
+    cst.GreaterThanEqual: cst.LessThanEqual,
+    cst.LessThan: cst.GreaterThan,
+    cst.LessThanEqual: cst.GreaterThanEqual,
+}
+# World sizes whose answers must agree for a comparison to be decided.
+_SIZES = (2, 3, 8, 1024)
+
+
+def compare(frame: Frame, left: Value, node: cst.Comparison, evaluate: Callable[[Frame, Any], Value]) -> Value:
+    """The value of a comparison, possibly chained."""
+    result: Value | None = None
+    for target in node.comparisons:
+        right = evaluate(frame, target.comparator)
+        part = _compare_once(left, target.operator, right)
+        result = part if result is None else _both(result, part)
+        left = right
+    assert result is not None
+    return result
+
+
+def _both(a: Value, b: Value) -> Value:
+    return derived(facts.combine(a.rank, b.rank), Kind.NUMBER if a.kind is Kind.NUMBER else b.kind, a, b, dtype="bool")
+
+
+def _compare_once(left: Value, operator: Any, right: Value) -> Value:
+    if isinstance(operator, (cst.Is, cst.IsNot)):
+        return _identity(left, operator, right)
+    if isinstance(operator, (cst.In, cst.NotIn)):
+        return _membership(left, right)
+    const = _decided(left.const, type(operator), right.const)
+    rank = facts.nonlinear(facts.combine(left.rank, right.rank))
+    if const is not MISSING:
+        return Value(facts.SAME, Kind.NUMBER, const=const, scalar=True, dtype="bool")
+    if Kind.STRING in (left.kind, right.kind) and left.rank.state is State.UNKNOWN:
+        rank = facts.UNKNOWN
+    tensor = {left.kind, right.kind} & {Kind.TENSOR, Kind.BATCH}
+    kind = Kind.TENSOR if tensor else Kind.NUMBER
+    scalar = not tensor or (left.scalar and right.scalar)
+    return derived(rank, kind, left, right, scalar=scalar, dtype="bool")
+
+
+def _decided(left: Any, operator: type, right: Any) -> Any:
+    """The constant result of comparing a world size, or what follows from it; MISSING when it is open."""
+    if right in (WORLD_SIZE, WORLD_TRUE, WORLD_FALSE) and not isinstance(left, World):
+        left, right, operator = right, left, _MIRROR.get(operator, operator)
+    if left is WORLD_SIZE and type(right) is int and operator in _ORDER:
+        answers = {_ORDER[operator](size, right) for size in _SIZES}
+        if len(answers) == 1 or (operator in (cst.Equal, cst.NotEqual) and right < 2):
+            return WORLD_TRUE if answers.pop() else WORLD_FALSE
+    return MISSING
+
+
+def _identity(left: Value, operator: Any, right: Value) -> Value:
+    """`x is None`: whether a hook was given something is the same on all ranks."""
+    negated = isinstance(operator, cst.IsNot)
+    if right.kind is Kind.NONE and right.const is None:
+        if left.const is None:
+            return Value(facts.SAME, Kind.NUMBER, const=not negated, scalar=True, dtype="bool")
+        certain = left.kind not in (Kind.UNKNOWN, Kind.NONE) and left.const is MISSING
+        if certain and left.kind in (Kind.MODEL, Kind.TENSOR, Kind.NUMBER, Kind.INSTANCE):
+            return Value(facts.SAME, Kind.NUMBER, scalar=True, dtype="bool")
+        rank = left.rank if left.rank.state is State.UNKNOWN or left.kind is Kind.NONE else facts.SAME
+        return derived(rank, Kind.NUMBER, left, scalar=True, dtype="bool")
+    rank = facts.nonlinear(facts.combine(left.rank, right.rank))
+    return derived(rank, Kind.NUMBER, left, right, scalar=True, dtype="bool")
+
+
+def _membership(left: Value, right: Value) -> Value:
+    """`key in batch` is decided by the data set's schema; `x in data` is not."""
+    if right.kind in (Kind.BATCH, Kind.CELLS, Kind.TUPLE) and left.kind is Kind.STRING and not left.rank.differs:
+        return Value(facts.SAME, Kind.NUMBER, scalar=True, dtype="bool")
+    rank = facts.nonlinear(facts.combine(left.rank, right.rank))
+    return derived(rank, Kind.NUMBER, left, right, scalar=True, dtype="bool")
+
+
+# --- narrowing ------------------------------------------------------------------------------------------
+
+
+def narrow(frame: Frame, test: Any, taken: bool) -> None:
+    """Refine what is known of names where `test` has come out as `taken`."""
+    if isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
+        narrow(frame, test.expression, not taken)
+    elif isinstance(test, cst.BooleanOperation):
+        if isinstance(test.operator, cst.And) is taken:
+            narrow(frame, test.left, taken)
+            narrow(frame, test.right, taken)
+    elif isinstance(test, cst.Comparison):
+        _narrow_none(frame, test, taken)
+    elif isinstance(test, cst.Call):
+        _narrow_call(frame, test, taken)
+
+
+def _narrow_none(frame: Frame, test: cst.Comparison, taken: bool) -> None:
+    if len(test.comparisons) != 1 or not isinstance(test.left, cst.Name):
+        return
+    operator, right = test.comparisons[0].operator, test.comparisons[0].comparator
+    if not (isinstance(right, cst.Name) and right.value == "None" and isinstance(operator, (cst.Is, cst.IsNot))):
+        return
+    value = frame.memory.names.get(test.left.value)
+    if value is not None and isinstance(operator, cst.Is) is taken:
+        frame.memory.names[test.left.value] = Value(facts.SAME, Kind.NONE, const=None)
+
+
+def _narrow_call(frame: Frame, test: cst.Call, taken: bool) -> None:
+    """`isinstance(model, FSDP)`: whether that wrapper forwards attributes is not known here."""
+    if not (isinstance(test.func, cst.Name) and test.func.value in ("isinstance", "hasattr") and test.args):
+        return
+    subject = test.args[0].value
+    if not (taken and isinstance(subject, cst.Name)):
+        return
+    value = frame.memory.names.get(subject.value)
+    if value is None or value.kind is not Kind.MODEL or value.wrapping is not Wrapping.WRAPPED:
+        return
+    if test.func.value == "isinstance" and len(test.args) > 1 and not _names_wrapper(frame.source(test.args[1].value)):
+        frame.memory.names[subject.value] = value.but(wrapping=Wrapping.UNKNOWN)
+
+
+def _names_wrapper(text: str) -> bool:
+    return "DataParallel" in text or "DDP" in text

@@ -1,0 +1,79 @@
+"""What the interpreter tells the rules: something happened at a place, with these facts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from libcst import CSTNode
+
+from trl_lint.analysis.heap import Control
+from trl_lint.analysis.values import Step, Value, Write
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """module, node: where. control: whether all ranks get there together. owner: the enclosing function."""
+
+    module: Any
+    node: CSTNode
+    control: Control
+    owner: Any = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CollectiveCalled(Event):
+    """A call of a collective. `operand` is what it communicates, `argument` the Arg node that holds it.
+
+    numbers: the names of dict entries that are Python numbers, when the operand is a dict of them.
+    reduction: the reduction it was asked for. device: source text of the accelerator's device in reach.
+    """
+
+    row: Any
+    operand: Value
+    argument: CSTNode
+    numbers: tuple[str, ...] = ()
+    accelerator: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttributeRead(Event):
+    """An attribute is read from a model. `called`: the result is called at once."""
+
+    model: Value
+    attribute: str
+    called: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Logged(Event):
+    """A value is shown to the user by `sink`, after it was put into a container by `writes` (or directly)."""
+
+    sink: str
+    what: str
+    value: Value
+    writes: frozenset[Write] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Revealed(Event):
+    """`reveal_rank(x)`: the analysis' own tests ask for the fact of a value."""
+
+    value: Value
+
+
+@dataclass(slots=True)
+class Trace:
+    """The events of one run of one function, by node: a later pass over a loop replaces an earlier one's."""
+
+    events: dict[Any, Event] = field(default_factory=dict)
+    calls: dict[Any, Any] = field(default_factory=dict)
+
+
+def steps(step: Step | None) -> list[Step]:
+    """The chain, from the source to the newest place."""
+    chain = []
+    while step is not None:
+        chain.append(step)
+        step = step.before
+    return chain[::-1]

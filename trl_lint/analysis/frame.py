@@ -1,0 +1,210 @@
+"""One run of one function: its names and heap, what it emits, and the helpers all parts of the walk share."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from trl_lint.analysis import facts
+from trl_lint.analysis.classes import ClassInfo, Function, load_attribute
+from trl_lint.analysis.events import Event, Trace
+from trl_lint.analysis.facts import Rank, State
+from trl_lint.analysis.heap import UNIFORM, Cell, Control, Memory, reachable
+from trl_lint.analysis.values import NO_WRITES, Kind, Step, Value, Write
+
+if TYPE_CHECKING:
+    from trl_lint.analysis.engine import Engine
+    from trl_lint.analysis.project import Module
+
+# Kinds of values that are metrics when they are logged.
+NUMERIC = frozenset({Kind.TENSOR, Kind.NUMBER, Kind.NUMBERS, Kind.BATCH})
+
+
+class Frame:
+    """The walk's state inside one function (or module body).
+
+    memory is the state at the current program point; forks swap it. exits counts the non-raising ways out
+    (return, break, continue) seen so far, by which an `if` knows that one of its arms left.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        module: Module,
+        function: Function | None = None,
+        cls: ClassInfo | None = None,
+        outer: Frame | None = None,
+        control: Control = UNIFORM,
+    ) -> None:
+        self.engine = engine
+        self.module = module
+        self.function = function
+        self.cls = cls  # the class of `self`, which may be below the one that defines the method
+        self.outer = outer
+        self.memory = Memory({}, {}, {}, control)
+        self.trace = Trace()
+        self.returned: list[tuple[Value, Memory]] = []
+        self.yielded: Value | None = None
+        self.exits = 0
+        self.loops: list[Loop] = []
+        self.statement: Any = None
+        self.entered: dict[int, Value] = {}  # what a `with` statement binds, by its call
+        self.discarded: Any = None  # the call whose result the current statement throws away
+        self.forgiving = 0  # inside how many `try` blocks that catch AttributeError
+        self.dependencies: dict[tuple[ClassInfo, Any], int] = {}
+        self.attribute_writes: set[tuple[ClassInfo, str]] = set()
+        self.cell_writes: set[Any] = set()
+        self.class_cells: dict[Any, ClassInfo] = {}
+        self.dirty: set[tuple[ClassInfo, str]] = set()
+        self.allocations: dict[Any, int] = {}
+        self.pending_used = False
+        self.yield_block: Any = None
+
+    @property
+    def depth(self) -> int:
+        return self.engine.depth
+
+    # --- containers ---
+
+    def allocate(self, node: Any, cell: Cell) -> Value:
+        """A new container made at `node`; a loop that comes here again makes the same one anew."""
+        key = id(node)
+        identity = self.allocations.get(key)
+        if identity is None:
+            identity = self.allocations[key] = self.engine.fresh()
+        self.memory.heap[identity] = cell
+        return Value(facts.SAME, Kind.CELLS, frozenset((identity,)))
+
+    def update(self, value: Value, change: Any) -> None:
+        """Put `change(cell)` in place of each container a value may be; a weak update when it may be several."""
+        heap = self.memory.heap
+        for identity in value.data:
+            cell = heap.get(identity)
+            if cell is not None:
+                heap[identity] = change(cell)
+                if identity in self.class_cells:
+                    self.cell_writes.add(identity)
+
+    def is_stored(self, value: Value) -> bool:
+        """Whether a container lives on `self` (or on another object of the project)."""
+        return any(identity in self.class_cells for identity in value.data)
+
+    # --- attributes of objects in sight ---
+
+    def read_attribute(self, cls: ClassInfo, name: str) -> Value | None:
+        key = (cls, name)
+        value = self.memory.attributes.get(key)
+        if value is not None:
+            return value
+        value = cls.attribute(name)
+        self.dependencies[key] = cls.version(name)
+        if value is not None and value.rank.state is not State.BOTTOM:
+            load_attribute(self.memory, cls, value)
+            for identity in reachable(value, self.memory.heap):
+                self.class_cells.setdefault(identity, cls)
+            self.memory.attributes[key] = value
+        return value
+
+    def consume(self, value: Value) -> None:
+        """Note that the contents of a container were read, so that a change of them asks for another run."""
+        for identity in value.data:
+            owner = self.class_cells.get(identity)
+            if owner is not None:
+                self.dependencies[(owner, identity)] = owner.version(identity)
+
+    def write_attribute(self, cls: ClassInfo, name: str, value: Value) -> None:
+        self.memory.attributes[(cls, name)] = value
+        self.dirty.add((cls, name))
+        self.attribute_writes.add((cls, name))
+        for identity in reachable(value, self.memory.heap):
+            if identity not in self.class_cells:
+                self.class_cells[identity] = cls
+                self.cell_writes.add(identity)
+
+    def flush(self, memory: Memory) -> None:
+        """Make what this run left on objects known to other methods."""
+        for key in self.dirty:
+            value = memory.attributes.get(key)
+            if value is not None:
+                key[0].flush(key[1], value)
+        for identity in self.cell_writes:
+            cell = memory.heap.get(identity)
+            if cell is not None:
+                owner = self.class_cells[identity]
+                owner.flush_cell(identity, cell)
+                for item in cell.values():
+                    self._adopt(item, owner, memory)
+
+    def _adopt(self, value: Value, owner: ClassInfo, memory: Memory) -> None:
+        """What is put into a container on an object lives there too."""
+        for identity in reachable(value, memory.heap):
+            if identity not in self.class_cells:
+                self.class_cells[identity] = owner
+            cell = memory.heap.get(identity)
+            if cell is not None:
+                owner.flush_cell(identity, cell)
+
+    def forget(self, attributes: set[tuple[ClassInfo, str]], cells: set[Any]) -> None:
+        """A callee changed these: what was known of them here is no longer all."""
+        from trl_lint.analysis.heap import join_cells
+
+        for key in attributes:
+            self.memory.attributes.pop(key, None)
+            self.dirty.discard(key)
+        for identity in cells:
+            owner = self.class_cells.get(identity)
+            mine = self.memory.heap.get(identity)
+            if owner is not None and mine is not None:
+                theirs = owner.contents().get(identity)
+                if theirs is not None:
+                    self.memory.heap[identity] = join_cells(mine, theirs)
+
+    # --- explanations and events ---
+
+    def step(self, node: Any, text: str, before: Step | None = None) -> Step:
+        return Step(self.module, node, text, before)
+
+    def emit(self, kind: type[Event], node: Any, tag: Any = None, **fields: Any) -> None:
+        """Tell the rules; `tag` tells several events of one kind at one node apart."""
+        self.trace.events[(id(node), kind, tag)] = kind(
+            module=self.module, node=node, control=self.memory.control, owner=self.function, **fields
+        )
+
+    def source(self, node: Any) -> str:
+        """The source text of a node, on one line and not too long."""
+        text = " ".join(self.module.tree.code_for_node(node).split())
+        return text if len(text) <= 60 else f"{text[:57]}..."
+
+    def written(self, value: Value, what: str) -> Value:
+        """A value as it is once the current statement put it into a container of metrics.
+
+        A value that came here unchanged as a parameter was put there by the caller's statement.
+        """
+        if not value.rank.differs or value.writes or value.kind not in NUMERIC | {Kind.UNKNOWN}:
+            return value
+        if value.pending:
+            self.pending_used = True
+            return value.but(writes=value.pending, pending=NO_WRITES)
+        return value.but(writes=frozenset((Write(self.module, self.statement, what, value.kind, value.why),)))
+
+
+class Loop:
+    """A loop being run: the states at its `break` and `continue` statements."""
+
+    __slots__ = ("breaks", "continues")
+
+    def __init__(self) -> None:
+        self.breaks: list[Memory] = []
+        self.continues: list[Memory] = []
+
+
+def derived(rank: Rank, kind: Kind, *sources: Value, **fields: Any) -> Value:
+    """A value computed from others: it differs because the first of them that does, does."""
+    why, writes = None, NO_WRITES
+    if rank.differs:
+        for source in sources:
+            if source.rank.differs:
+                why = why or source.why
+                writes |= source.writes
+    return Value(rank, kind, why=why, writes=writes, **fields)
+
+

@@ -1,0 +1,308 @@
+"""Mutable state: local names, containers on an abstract heap, and attributes of `self`, with their joins."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator
+from typing import Any
+
+from trl_lint.analysis import facts
+from trl_lint.analysis.facts import Rank, State
+from trl_lint.analysis.values import BOTTOM, MISSING, NO_WRITES, UNKNOWN, Kind, Value, Wrapping
+
+# In a key: stands for the unknown parts of an f-string.
+WILDCARD = "\0"
+
+
+class _Rest:
+    """The key of "every entry that is not named": a loop over such entries rewrites them all."""
+
+    def __repr__(self) -> str:
+        return "REST"
+
+
+REST: Any = _Rest()
+
+
+class Cell:
+    """The contents of one container. Never changed: a mutation puts a new Cell on the heap.
+
+    shape: "dict", "list" or "set". entries: values by constant key, or by position for a list whose items
+    are all known. rest: the join of all other values, None when there are none. factory: for a defaultdict,
+    the function that makes a missing entry. length: whether the number of entries is the same on all ranks.
+    """
+
+    __slots__ = ("entries", "factory", "length", "rest", "shape")
+
+    def __init__(
+        self,
+        shape: str,
+        entries: dict[Hashable, Value] | None = None,
+        rest: Value | None = None,
+        factory: Value | None = None,
+        length: Rank = facts.SAME,
+    ) -> None:
+        self.shape = shape
+        self.entries = entries or {}
+        self.rest = rest
+        self.factory = factory
+        self.length = length
+
+    def values(self) -> Iterator[Value]:
+        yield from self.entries.values()
+        if self.rest is not None:
+            yield self.rest
+
+    def element(self) -> Value:
+        """The join of everything inside."""
+        return join_all(self.values())
+
+
+def join_all(values: Iterable[Value]) -> Value:
+    result: Value = BOTTOM
+    for value in values:
+        result = join(result, value)
+    return result
+
+
+def join(a: Value, b: Value, divided: Rank = facts.SAME) -> Value:
+    """The value where control flow merges. `divided` is the fact of the condition that chose between them.
+
+    Two values that are each the same on all ranks make a local one if the ranks chose differently.
+    """
+    if a is b or b.rank.state is State.BOTTOM:
+        return a
+    if a.rank.state is State.BOTTOM:
+        return b
+    rank = facts.join(a.rank, b.rank)
+    const = a.const if _same_constant(a.const, b.const) else MISSING
+    if divided.differs and rank.state is State.SAME and const is MISSING and not _same_object(a, b):
+        rank = Rank(State.LOCAL, divided.origins)
+    kind, data = _join_kind(a, b)
+    main, other = (a, b) if a.rank.differs or a.why is not None else (b, a)
+    return Value(
+        rank,
+        kind,
+        data,
+        const,
+        _join_wrapping(a, b, kind),
+        (a.scalar or a.kind is Kind.NONE) and (b.scalar or b.kind is Kind.NONE),
+        a.dtype if a.dtype == b.dtype else "",
+        (main.why or other.why) if rank.differs else None,
+        a.writes | b.writes if rank.differs else NO_WRITES,
+        a.pending | b.pending if rank.differs else NO_WRITES,
+    )
+
+
+def _same_constant(a: Any, b: Any) -> bool:
+    return a is b or (type(a) is type(b) and a is not MISSING and a == b)
+
+
+def _same_object(a: Value, b: Value) -> bool:
+    """Whether both are one and the same thing, so that it does not matter which arm was taken."""
+    if a.kind is not b.kind:
+        return False
+    if a.kind in (Kind.MODEL, Kind.INSTANCE, Kind.FUNCTION, Kind.CLASS, Kind.MODULE, Kind.CELLS, Kind.LOADER):
+        return True
+    return a.kind is not Kind.UNKNOWN and a.data is not None and a.data == b.data
+
+
+def _join_kind(a: Value, b: Value) -> tuple[Kind, Any]:
+    if a.kind is b.kind:
+        if a.data == b.data:
+            return a.kind, a.data
+        if a.kind is Kind.CELLS:
+            return a.kind, a.data | b.data
+        if a.kind is Kind.TUPLE:
+            return _join_tuples(a.data, b.data)
+        return (a.kind, None) if a.kind not in _DATA_MATTERS else (Kind.UNKNOWN, None)
+    for value, other in ((a, b), (b, a)):
+        if value.kind is Kind.NONE:
+            return other.kind, other.data
+    if {a.kind, b.kind} <= {Kind.TENSOR, Kind.BATCH}:
+        return Kind.BATCH, None
+    return Kind.UNKNOWN, None
+
+
+# Without their data these kinds say nothing.
+_DATA_MATTERS = {Kind.FUNCTION, Kind.BOUND, Kind.CLASS, Kind.INSTANCE, Kind.MODULE}
+
+
+def _join_tuples(a: tuple, b: tuple) -> tuple[Kind, Any]:
+    """The common prefix; what a longer one has more is kept, as only the longer one's user asks for it."""
+    longer, shorter = (a, b) if len(a) >= len(b) else (b, a)
+    head = tuple(join(x, y) for x, y in zip(longer, shorter, strict=False))
+    return Kind.TUPLE, head + longer[len(shorter) :]
+
+
+def _join_wrapping(a: Value, b: Value, kind: Kind) -> Wrapping | None:
+    if kind is not Kind.MODEL:
+        return None
+    known = {value.wrapping for value in (a, b) if value.kind is Kind.MODEL}
+    return known.pop() if len(known) == 1 else Wrapping.UNKNOWN
+
+
+def join_cells(a: Cell, b: Cell, divided: Rank = facts.SAME) -> Cell:
+    if a is b:
+        return a
+    if a.shape != b.shape:
+        return Cell(a.shape, rest=join(a.element(), b.element(), divided), length=facts.UNKNOWN)
+    entries: dict[Hashable, Value] = {}
+    rest = _join_optional(a.rest, b.rest, divided)
+    length = facts.join(a.length, b.length)
+    if a.shape == "list" and len(a.entries) != len(b.entries):
+        # The positions no longer mean the same thing.
+        return Cell("list", rest=join(a.element(), b.element(), divided), length=length)
+    for key in a.entries.keys() | b.entries.keys():
+        left, right = a.entries.get(key), b.entries.get(key)
+        if left is None or right is None:
+            entries[key] = left or right  # type: ignore[assignment]
+        else:
+            entries[key] = join(left, right, divided)
+    return Cell(a.shape, entries, rest, a.factory or b.factory, length)
+
+
+def _join_optional(a: Value | None, b: Value | None, divided: Rank) -> Value | None:
+    if a is None or b is None:
+        return a or b
+    return join(a, b, divided)
+
+
+class Control:
+    """How sure it is that all ranks reach this point together. level: 0 all do, 1 not known, 2 they may not.
+
+    `why` names the condition (a Step); `guard` says that the only division is a test for the main process.
+    """
+
+    __slots__ = ("guard", "level", "why")
+
+    def __init__(self, level: int, why: Any = None, guard: bool = False) -> None:
+        self.level = level
+        self.why = why
+        self.guard = guard
+
+    def under(self, inner: Control) -> Control:
+        """This point, and then a further condition."""
+        return inner if inner.level > self.level else self
+
+
+UNIFORM = Control(0)
+
+
+class Memory:
+    """The mutable state at one program point."""
+
+    __slots__ = ("attributes", "control", "heap", "names")
+
+    def __init__(self, names: dict, heap: dict, attributes: dict, control: Control) -> None:
+        self.names: dict[str, Value] = names
+        self.heap: dict[Any, Cell] = heap
+        self.attributes: dict[tuple[Any, str], Value] = attributes
+        self.control = control
+
+    def fork(self) -> Memory:
+        return Memory(self.names.copy(), self.heap.copy(), self.attributes.copy(), self.control)
+
+    def merge(self, other: Memory | None, divided: Rank = facts.SAME) -> Memory:
+        """Join the other point into this one, in place."""
+        if other is None:
+            return self
+        _merge_values(self.names, other.names, divided)
+        _merge_values(self.attributes, other.attributes, divided)
+        heap = self.heap
+        for identity, cell in other.heap.items():
+            mine = heap.get(identity)
+            if mine is not cell:
+                heap[identity] = cell if mine is None else join_cells(mine, cell, divided)
+        self.control = self.control.under(other.control)
+        return self
+
+    def become(self, other: Memory) -> None:
+        """Take over another point's state."""
+        self.names, self.heap, self.attributes = other.names, other.heap, other.attributes
+        self.control = other.control
+
+    def cells(self, value: Value) -> list[Cell]:
+        return [self.heap[identity] for identity in value.data if identity in self.heap]
+
+    def load(self, value: Value, source: dict[Any, Cell]) -> None:
+        """Bring the cells a value reaches onto this heap."""
+        for identity in reachable(value, source):
+            if identity not in self.heap and identity in source:
+                self.heap[identity] = source[identity]
+
+
+def _merge_values(mine: dict, others: dict, divided: Rank) -> None:
+    for name, value in others.items():
+        own = mine.get(name)
+        if own is not value:
+            mine[name] = value if own is None else join(own, value, divided)
+
+
+def reachable(value: Value, heap: dict[Any, Cell]) -> list[Any]:
+    """The identities of all cells that can be reached from a value, in a stable order."""
+    found: dict[Any, None] = {}
+    todo = [value]
+    while todo:
+        item = todo.pop()
+        if item.kind is Kind.TUPLE:
+            todo.extend(reversed(item.data))
+        elif item.kind is Kind.RANGE:
+            todo.append(item.data[0])
+        elif item.kind is Kind.CELLS:
+            for identity in sorted(item.data, key=_order):
+                if identity not in found:
+                    found[identity] = None
+                    cell = heap.get(identity)
+                    if cell is not None:
+                        todo.extend(cell.values())
+    return list(found)
+
+
+def _order(identity: Any) -> tuple:
+    return (str(type(identity)), hash(identity))
+
+
+def read_key(cell: Cell, key: Hashable) -> Value | None:
+    """The value at a constant key; MISSING stands for an unknown key. None when nothing is there."""
+    if key is MISSING:
+        return cell.element() if cell.entries or cell.rest is not None else None
+    if key is REST:
+        return cell.rest
+    if isinstance(key, int) and key < 0 and cell.shape == "list" and cell.entries and cell.rest is None:
+        key = len(cell.entries) + key
+    found = cell.entries.get(key)
+    if found is not None:
+        return found
+    matching = [value for pattern, value in cell.entries.items() if _may_match(pattern, key)]
+    if cell.rest is not None:
+        matching.append(cell.rest)
+    return join_all(matching) if matching else None
+
+
+def _may_match(pattern: Hashable, key: Hashable) -> bool:
+    """Whether two keys, one or both with unknown parts, can be the same text."""
+    if not (isinstance(pattern, str) and isinstance(key, str)):
+        return False
+    if WILDCARD in key:
+        pattern, key = key, pattern
+    head, unknown, _ = pattern.partition(WILDCARD)
+    tail = pattern.rpartition(WILDCARD)[2]
+    return bool(unknown) and WILDCARD not in key and key.startswith(head) and key.endswith(tail)
+
+
+def with_key(cell: Cell, key: Hashable, value: Value) -> Cell:
+    """The cell after `cell[key] = value`."""
+    if key is REST:
+        return Cell(cell.shape, cell.entries, value, cell.factory, cell.length)
+    if key is MISSING:
+        rest = value if cell.rest is None else join(cell.rest, value)
+        if cell.shape == "list" and cell.entries:
+            return Cell("list", rest=join(cell.element(), value), length=cell.length)
+        return Cell(cell.shape, cell.entries, rest, cell.factory, cell.length)
+    return Cell(cell.shape, {**cell.entries, key: value}, cell.rest, cell.factory, cell.length)
+
+
+def unknown_cell(cell: Cell) -> Cell:
+    """The cell after code that is not in sight had its hands on it."""
+    entries = {key: UNKNOWN for key in cell.entries}
+    return Cell(cell.shape, entries, UNKNOWN, cell.factory, facts.UNKNOWN)

@@ -1,0 +1,495 @@
+"""Calls of library code: what the knowledge tables say happens."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import libcst as cst
+
+from trl_lint.analysis import calls, expressions, facts, members, tensors
+from trl_lint.analysis.arguments import Arguments
+from trl_lint.analysis.classes import ClassInfo, alike
+from trl_lint.analysis.events import CollectiveCalled, Logged
+from trl_lint.analysis.facts import Rank, State
+from trl_lint.analysis.frame import NUMERIC, Frame, derived
+from trl_lint.analysis.heap import Cell, join
+from trl_lint.analysis.values import NONE, SAME, UNKNOWN, Kind, Value, Wrapping
+from trl_lint.knowledge import library
+from trl_lint.knowledge.schema import BATCH, LOADER, PURE, Class, Collective, Function, Hook, Row, Sink, Transfer
+
+PURE_OBJECT = PURE.data
+
+
+def call_function(frame: Frame, dotted: str, args: Arguments, node: Any) -> Value:
+    """A call of a library's function or class by its dotted name."""
+    name = library.canonical(dotted)
+    special = _SPECIAL.get(name)
+    if special is not None:
+        return special(frame, args, node)
+    row = library.function(name, frame.engine.versions)
+    if row is not None and not (isinstance(row, Hook)):
+        return apply(frame, (row,), args, node, None)
+    made = library.maker(name)
+    if made is None:
+        made = library.constructor(name, frame.engine.versions)
+    if isinstance(made, Value):
+        return made
+    if name.startswith("torch.nn.") and name.rpartition(".")[2][:1].isupper():
+        return Value(facts.SAME, Kind.INSTANCE, name)
+    spread = _spread(frame, args)
+    found = tensors.function(name, spread.positional, spread.keywords)
+    if found is None:
+        return calls.unresolved(frame, args, node)
+    return _explained(frame, _functional_loss(name, found, args), node, name)
+
+
+def _explained(frame: Frame, value: Value, node: Any, name: str) -> Value:
+    if value.rank.differs and value.why is None:
+        return value.but(why=frame.step(node, f"`{name}` differs between ranks"))
+    return value
+
+
+def _spread(frame: Frame, args: Arguments) -> Arguments:
+    """Containers among the arguments of a pure function count as their elements."""
+    spread = Arguments()
+    for value in args.positional:
+        spread.positional.append(element_of(frame, value))
+    for key, value in args.keywords.items():
+        spread.keywords[key] = element_of(frame, value)
+    extra = [value for value in (args.star, args.double) if value is not None]
+    spread.positional.extend(extra)
+    return spread
+
+
+def element_of(frame: Frame, value: Value) -> Value:
+    """The join of what is inside a container, as one tensor's fact; other values as they are."""
+    if value.kind in (Kind.CELLS, Kind.RANGE, Kind.TUPLE):
+        element, length = expressions.iterate(frame, value)
+        if element.rank.state is State.BOTTOM:
+            element = SAME
+        if element.kind in (Kind.CELLS, Kind.TUPLE):
+            element = element_of(frame, element)
+        rank = element.rank
+        if length.differs and rank.state is State.SAME:
+            rank = Rank(State.SHARD, length.origins)
+        elif length.state is State.UNKNOWN and rank.state is State.SAME:
+            rank = facts.UNKNOWN
+        elif rank.state is State.PARTIAL:
+            rank = Rank(State.LOCAL, rank.origins)
+        return element.but(rank=rank, scalar=False, const=expressions.MISSING)
+    return value
+
+
+_LOSSES = ("_loss", "cross_entropy", "nll_loss", "kl_div")
+
+
+def _functional_loss(name: str, value: Value, args: Arguments) -> Value:
+    """`F.cross_entropy(…)` is a mean over a count of this rank's own, unless it is told not to reduce."""
+    if not (name.startswith("torch.nn.functional.") and name.endswith(_LOSSES)):
+        return value
+    return _reduced_loss(value, args.keywords.get("reduction"))
+
+
+def _reduced_loss(value: Value, reduction: Value | None) -> Value:
+    if reduction is not None and reduction.const != "mean" and reduction.const != "sum":
+        return value
+    rank = Rank(State.LOCAL, value.rank.origins) if value.rank.differs else value.rank
+    return value.but(rank=rank, kind=Kind.TENSOR, scalar=True, dtype="float")
+
+
+def module_output(name: str, args: Arguments) -> Value:
+    """What a module of torch.nn makes of its inputs."""
+    value = calls.pure_result(args)
+    return _reduced_loss(value, None) if name.endswith("Loss") else value
+
+
+# --- methods --------------------------------------------------------------------------------------------
+
+
+def call_method(frame: Frame, owner: Value, cls: str, name: str, args: Arguments, node: Any) -> Value:
+    """A method of an instance of a library's class."""
+    found = frame.engine.library_method(cls, name)
+    if found is not None:
+        return apply(frame, found[1], args, node, owner)
+    value = frame.engine.library_attribute(cls, name)
+    if value is not None and value.value.kind is not Kind.UNKNOWN:
+        return calls.call_value(frame, value.value, args, node)
+    return calls.unresolved(frame, args, node)
+
+
+def call_inherited(frame: Frame, owner: Value, cls: ClassInfo, name: str, args: Arguments, node: Any) -> Value:
+    """A method that a class in sight has from a base out of sight."""
+    for base in cls.library_bases():
+        found = frame.engine.library_method(base, name)
+        if found is not None:
+            return apply(frame, found[1], args, node, owner)
+    unique = library.unique_method(name)
+    if unique is not None and frame.engine.library_method(unique, name) is not None:
+        return call_method(frame, owner, unique, name, args, node)
+    return calls.unresolved(frame, args, node)
+
+
+def apply(frame: Frame, rows: Sequence[Row], args: Arguments, node: Any, owner: Value | None) -> Value:
+    """What the rows of one function say its call does and returns."""
+    for row in rows:
+        if isinstance(row, Sink):
+            return show(frame, row, args, node)
+    row = rows[-1]
+    if isinstance(row, Collective):
+        return collective(frame, row, args, node)
+    if isinstance(row, Class):
+        hand_over_to(frame, row, args)
+        return _constructed(frame, row, args, node)
+    if isinstance(row, (Function, Hook)):
+        results = [_returned(frame, each, args, node, owner) for each in rows if isinstance(each, (Function, Hook))]
+        first = results[0]
+        # Releases that disagree, with the version in use unknown: nothing is known.
+        return first if all(alike(first, other) for other in results[1:]) else UNKNOWN
+    return UNKNOWN
+
+
+def _returned(frame: Frame, row: Function | Hook, args: Arguments, node: Any, owner: Value | None) -> Value:
+    returns = row.returns
+    if row.switch is not None:
+        switch = args.get(*row.switch)
+        if switch is not None and switch.const is not False:
+            returns = row.switched if switch.const is True else UNKNOWN
+    if row.yields is not None:
+        frame.entered[id(node)] = transferred(frame, row.yields, args, node, row.name)
+    return transferred(frame, returns, args, node, row.name)
+
+
+def transferred(frame: Frame, returns: Value | str, args: Arguments, node: Any, name: str) -> Value:
+    """The value of a row's `returns` for these arguments."""
+    if isinstance(returns, Value):
+        if returns.rank.differs and returns.why is None:
+            short = name.rpartition(".")[2]
+            return explain(frame, returns, node, f"`{short}` gives this rank's own value")
+        return returns
+    return _TRANSFERS[Transfer(returns)](frame, args, node)
+
+
+def explain(frame: Frame, value: Value, node: Any, text: str) -> Value:
+    """A table's value, with the place it came from."""
+    why = frame.step(node, text)
+    if value.kind is Kind.TUPLE:
+        items = tuple(item.but(why=why) if item.rank.differs else item for item in value.data)
+        return value.but(data=items)
+    return value.but(why=why)
+
+
+def _pure(frame: Frame, args: Arguments, node: Any) -> Value:
+    return calls.pure_result(_spread(frame, args))
+
+
+def _first(frame: Frame, args: Arguments, node: Any) -> Value:
+    values = args.all()
+    return values[0] if values else UNKNOWN
+
+
+def _prepared(frame: Frame, args: Arguments, node: Any) -> Value:
+    """`accelerator.prepare(a, b)`: each wrapped according to what it is."""
+    if args.star is not None:
+        return UNKNOWN
+    results = tuple(prepared(frame, value, node) for value in args.positional)
+    if len(results) == 1:
+        return results[0]
+    return Value(facts.SAME, Kind.TUPLE, results) if results else UNKNOWN
+
+
+def prepared(frame: Frame, value: Value, node: Any) -> Value:
+    if value.kind is Kind.MODEL:
+        wrapping = Wrapping.WRAPPED if value.wrapping is not None else None
+        return Value(facts.SAME, Kind.MODEL, value.data, wrapping=wrapping, why=frame.step(node, "it is wrapped here"))
+    if value.kind is Kind.LOADER:
+        return LOADER.but(data=explain(frame, BATCH, node, "each rank gets its own batches from this loader"))
+    if value.kind in (Kind.TUPLE, Kind.CELLS, Kind.NONE):
+        return value
+    if value.kind is Kind.INSTANCE and isinstance(value.data, str) and value.data.startswith("torch.nn."):
+        return Value(facts.SAME, Kind.MODEL, wrapping=Wrapping.WRAPPED, why=frame.step(node, "it is wrapped here"))
+    if value.kind is Kind.INSTANCE and value.data != members.PREPARED:
+        return value
+    return Value(facts.SAME, Kind.INSTANCE, members.PREPARED, why=frame.step(node, "it is wrapped here"))
+
+
+def _unwrapped(frame: Frame, args: Arguments, node: Any) -> Value:
+    values = args.all()
+    data = values[0].data if values and values[0].kind is Kind.MODEL else None
+    return Value(facts.SAME, Kind.MODEL, data, wrapping=Wrapping.BARE)
+
+
+def _shard(frame: Frame, args: Arguments, node: Any) -> Value:
+    return explain(frame, BATCH, node, "each rank gets its own piece")
+
+
+_TRANSFERS = {
+    Transfer.FIRST: _first,
+    Transfer.PREPARED: _prepared,
+    Transfer.PURE: _pure,
+    Transfer.SHARD: _shard,
+    Transfer.UNWRAPPED: _unwrapped,
+}
+
+
+def entered(frame: Frame, call: Any, value: Value) -> Value:
+    """What `with call as x` binds to x, given the call's value."""
+    if value.kind is Kind.RANGE:
+        return value.data[0]
+    return value
+
+
+def _constructed(frame: Frame, row: Class, args: Arguments, node: Any) -> Value:
+    made = row.makes
+    if isinstance(made, str):
+        if not made:
+            return Value(facts.SAME, Kind.INSTANCE, row.name)
+        return transferred(frame, made, args, node, row.name)
+    if made.kind is Kind.MODEL and made.wrapping is Wrapping.WRAPPED:
+        inner = args.positional[0] if args.positional else UNKNOWN
+        data = inner.data if inner.kind is Kind.MODEL else None
+        return made.but(data=data, why=frame.step(node, "it is wrapped here"))
+    if made.kind is Kind.LOADER:
+        return _loader(frame, args, node)
+    return made
+
+
+def _loader(frame: Frame, args: Arguments, node: Any) -> Value:
+    """A DataLoader gives each rank its own batches only with a sampler that shards; `prepare` adds one."""
+    sampler = args.keywords.get("sampler") or args.keywords.get("batch_sampler")
+    sharded = "torch.utils.data.DistributedSampler"
+    if sampler is not None and sampler.kind is Kind.INSTANCE and sampler.data == sharded:
+        return LOADER.but(data=explain(frame, BATCH, node, "each rank gets its own batches from this loader"))
+    return LOADER.but(data=Value(facts.UNKNOWN, Kind.BATCH))
+
+
+# --- collectives ----------------------------------------------------------------------------------------
+
+
+def collective(frame: Frame, row: Collective, args: Arguments, node: Any) -> Value:
+    """A collective: told to the rules, and applied to the facts."""
+    if row.result == "barrier":
+        return NONE
+    operand = args.get(*row.operand)
+    if operand is None:
+        return SAME if args.all() else UNKNOWN
+    result = _communicated(frame, row, args, operand, node)
+    if row.into is not None:
+        target = args.node(*row.into)
+        receiver = args.get(*row.into)
+        if target is not None and receiver is not None:
+            _receive(frame, target.value, receiver, result)
+        return result if row.returned else NONE
+    return result
+
+
+def _communicated(frame: Frame, row: Collective, args: Arguments, operand: Value, node: Any) -> Value:
+    objects = args.get(*row.objects) if row.objects is not None else None
+    if objects is not None and objects.const is not False:
+        return _gathered_objects(frame, operand, node)
+    argument = args.node(*row.operand)
+    if argument is not None and row.fails:
+        frame.emit(
+            CollectiveCalled, node, row=row, operand=operand, argument=argument, numbers=_numbers(frame, operand)
+        )
+    return _result(frame, row, operand, node)
+
+
+def _numbers(frame: Frame, operand: Value) -> tuple[str, ...]:
+    """The entries of a dict (or the items of a list) that are Python numbers."""
+    if operand.kind is not Kind.CELLS:
+        return ()
+    found = []
+    for cell in frame.memory.cells(operand):
+        for key, value in cell.entries.items():
+            if value.kind in (Kind.NUMBER, Kind.NUMBERS):
+                found.append(f"{cell.shape}:{key}")
+        if cell.rest is not None and cell.rest.kind in (Kind.NUMBER, Kind.NUMBERS):
+            found.append(f"{cell.shape}:")
+    return tuple(found)
+
+
+def _result(frame: Frame, row: Collective, operand: Value, node: Any) -> Value:
+    if operand.rank.state is State.BOTTOM:
+        return operand
+    if row.result == "padded":
+        return operand
+    if row.result == "objects":
+        return _gathered_objects(frame, operand, node)
+    if row.result == "scattered":
+        return explain(frame, Value(facts.SHARD, Kind.TENSOR), node, "each rank receives its own piece")
+    return gathered(frame, operand, node, scalar=row.result in ("reduced", "broadcast"))
+
+
+def gathered(frame: Frame, value: Value, node: Any, scalar: bool) -> Value:
+    """A value after a collective: the same on all ranks, containers entry by entry."""
+    if value.kind is Kind.TUPLE:
+        return Value(facts.SAME, Kind.TUPLE, tuple(gathered(frame, item, node, scalar) for item in value.data))
+    if value.kind is Kind.CELLS:
+        cells = frame.memory.cells(value)
+        if len(cells) != 1:
+            return Value(facts.REDUCED)
+        cell = cells[0]
+        entries = {key: gathered(frame, item, (node, key), scalar) for key, item in cell.entries.items()}
+        rest = None if cell.rest is None else gathered(frame, cell.rest, (node, None), scalar)
+        return frame.allocate(node, Cell(cell.shape, entries, rest))
+    kind = Kind.TENSOR if value.kind in (Kind.TENSOR, Kind.BATCH, Kind.NUMBER, Kind.NUMBERS) else value.kind
+    return Value(facts.REDUCED, kind, dtype=value.dtype, scalar=scalar and value.scalar)
+
+
+def _gathered_objects(frame: Frame, operand: Value, node: Any) -> Value:
+    """Every rank's Python objects in one list."""
+    if operand.kind in (Kind.CELLS, Kind.RANGE, Kind.TUPLE):
+        element = expressions.iterate(frame, operand)[0]
+    else:
+        element = operand
+    return frame.allocate(node, Cell("list", rest=_agreed(element)))
+
+
+def _agreed(element: Value) -> Value:
+    if element.kind is Kind.TUPLE:
+        return Value(facts.REDUCED, Kind.TUPLE, tuple(_agreed(item) for item in element.data))
+    kind = element.kind if element.kind in (Kind.NUMBER, Kind.TENSOR, Kind.STRING) else Kind.UNKNOWN
+    return Value(facts.REDUCED, kind, dtype=element.dtype, scalar=element.kind is Kind.NUMBER)
+
+
+def _receive(frame: Frame, target: Any, receiver: Value, result: Value) -> None:
+    """A collective that fills its argument in place: useless on a temporary."""
+    if receiver.kind is Kind.CELLS:
+        element = result
+        if result.kind is Kind.CELLS:
+            element = expressions.iterate(frame, result)[0]
+        frame.update(receiver, lambda cell: Cell(cell.shape, rest=element))
+    else:
+        if result.kind is Kind.CELLS:
+            result = Value(facts.REDUCED)
+        expressions.rebind(frame, target, result)
+
+
+# --- sinks ----------------------------------------------------------------------------------------------
+
+
+def show(frame: Frame, row: Sink, args: Arguments, node: Any) -> Value:
+    """A call that shows metrics: each value in it that differs between ranks is told to the rules."""
+    payload = args.get(*row.payload)
+    if payload is not None:
+        report(frame, row.name, payload, node, mapping=row.form == "mapping")
+    elif row.form == "mapping":
+        for value in args.keywords.values():
+            report(frame, row.name, value, node, mapping=True)
+    return NONE
+
+
+def report(frame: Frame, sink: str, payload: Value, node: Any, *, mapping: bool) -> None:
+    for what, value in entries(frame, payload, 3 if mapping else 1):
+        if value.rank.differs and value.kind in NUMERIC:
+            marked = frame.written(value, what)
+            frame.emit(Logged, node, tag=(sink, what, value.writes), sink=sink, what=what, value=value, writes=marked.writes)
+
+
+def entries(frame: Frame, payload: Value, depth: int) -> Iterator[tuple[str, Value]]:
+    """The metrics inside what a sink is given, by name."""
+    if payload.kind is Kind.CELLS and depth:
+        frame.consume(payload)
+        for cell in frame.memory.cells(payload):
+            for key, value in cell.entries.items():
+                name = key.replace("\0", "…") if isinstance(key, str) else ""
+                for inner, found in entries(frame, value, depth - 1):
+                    yield inner or name, found
+            if cell.rest is not None:
+                yield from entries(frame, cell.rest, depth - 1)
+    elif payload.kind is Kind.RANGE:
+        yield from entries(frame, payload.data[0], depth - 1)
+    elif payload.kind not in (Kind.CELLS, Kind.TUPLE):
+        yield "", payload
+
+
+# --- functions handed to libraries ----------------------------------------------------------------------
+
+
+def hand_over(frame: Frame, cls: ClassInfo, args: Arguments) -> None:
+    """A trainer in sight is built: functions given to it are called by its library base."""
+    for base in cls.library_bases():
+        row = frame.engine.class_row(base)
+        if row is not None:
+            hand_over_to(frame, row, args)
+
+
+def hand_over_to(frame: Frame, row: Class, args: Arguments) -> None:
+    for parameter, facts_of in _callbacks(frame, row).items():
+        value = args.keywords.get(parameter)
+        if value is not None:
+            for function in _functions(frame, value):
+                frame.engine.enter(function, facts_of)
+
+
+def _callbacks(frame: Frame, row: Class) -> dict[str, Any]:
+    merged: dict[str, Any] = {}
+    for name in library.mro(row.name, frame.engine.versions):
+        each = frame.engine.class_row(name)
+        if each is not None:
+            for parameter, facts_of in each.callbacks.items():
+                merged.setdefault(parameter, facts_of)
+    return merged
+
+
+def _functions(frame: Frame, value: Value) -> Iterable[Any]:
+    if value.kind is Kind.FUNCTION:
+        yield value.data
+    elif value.kind is Kind.TUPLE:
+        for item in value.data:
+            yield from _functions(frame, item)
+    elif value.kind is Kind.CELLS:
+        for cell in frame.memory.cells(value):
+            for item in cell.values():
+                if item.kind is Kind.FUNCTION:
+                    yield item.data
+
+
+def is_entry_class(cls: ClassInfo) -> bool:
+    """Whether a library calls methods of this class by itself, so that it is run on its own."""
+    return any(library.hooks_of(base) for base in cls.library_bases())
+
+
+# --- names with a meaning no row can say ----------------------------------------------------------------
+
+
+def _getenv(frame: Frame, args: Arguments, node: Any) -> Value:
+    return members.environment(frame, args.positional[0]) if args.positional else SAME
+
+
+def _default_dict(frame: Frame, args: Arguments, node: Any) -> Value:
+    factory = args.positional[0] if args.positional else None
+    cell = Cell("dict", factory=factory)
+    if len(args.positional) > 1:
+        cell = expressions.merged_into(frame, cell, args.positional[1])
+    return frame.allocate(node, cell)
+
+
+def _deque(frame: Frame, args: Arguments, node: Any) -> Value:
+    if args.positional and args.positional[0].kind is not Kind.NONE:
+        element, length = expressions.iterate(frame, args.positional[0])
+        return frame.allocate(node, Cell("list", rest=element, length=length))
+    return frame.allocate(node, Cell("list"))
+
+
+def _ordered_dict(frame: Frame, args: Arguments, node: Any) -> Value:
+    cell = Cell("dict")
+    for value in args.positional:
+        cell = expressions.merged_into(frame, cell, value)
+    return frame.allocate(node, cell)
+
+
+def _partial(frame: Frame, args: Arguments, node: Any) -> Value:
+    return args.positional[0] if args.positional and len(args.all()) == 1 else UNKNOWN
+
+
+_SPECIAL = {
+    "collections.OrderedDict": _ordered_dict,
+    "collections.defaultdict": _default_dict,
+    "collections.deque": _deque,
+    "functools.partial": _partial,
+    "os.environ.get": _getenv,
+    "os.getenv": _getenv,
+}
+

@@ -1,0 +1,215 @@
+"""Attributes: of models, of objects in sight, of instances of library classes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import libcst as cst
+
+from trl_lint.analysis import facts, tensors
+from trl_lint.analysis.classes import ClassInfo
+from trl_lint.analysis.events import AttributeRead
+from trl_lint.analysis.facts import State
+from trl_lint.analysis.frame import Frame, derived
+from trl_lint.analysis.heap import Cell
+from trl_lint.analysis.values import BOTTOM, SAME, UNKNOWN, WORLD_SIZE, Kind, Value, Wrapping
+from trl_lint.knowledge import library
+from trl_lint.knowledge.schema import BARE_MODEL, BATCH
+from trl_lint.knowledge.torch_distributed import RANK_VARIABLES, WORLD_VARIABLES
+
+# Marks of values that no table names.
+PREPARED = "<prepared>"  # what `accelerator.prepare` made of something whose class is not in sight
+OUTPUT = "<output>"  # a model's output
+ENVIRON = "os.environ"
+SUPER = "<super>"
+
+BATCH_ELEMENT = BATCH
+# Attributes only models have among the things that are prepared.
+_MODEL_ATTRIBUTES = frozenset(
+    {
+        "base_model",
+        "config",
+        "generate",
+        "generation_config",
+        "get_input_embeddings",
+        "get_output_embeddings",
+        "gradient_checkpointing_enable",
+        "push_to_hub",
+        "resize_token_embeddings",
+        "save_pretrained",
+    }
+)
+# Attributes of a bare model that are plain data; all others may be modules or methods.
+_MODEL_DATA = frozenset({"config", "device", "dtype", "generation_config", "name_or_path", "training", "peft_config"})
+
+
+def read(frame: Frame, owner: Value, name: str, node: Any, called: bool = False) -> Value:
+    """The value of `owner.name`."""
+    kind = owner.kind
+    if kind is Kind.MODULE:
+        return frame.engine.member(owner, name)
+    if kind is Kind.INSTANCE:
+        return _of_instance(frame, owner, name, node, called)
+    if kind is Kind.MODEL:
+        return of_model(frame, owner, name, node, called)
+    if owner.rank.state is State.BOTTOM:
+        return BOTTOM
+    if kind in (Kind.TENSOR, Kind.BATCH, Kind.NUMBERS) or owner.rank.differs:
+        return _of_data(owner, name)
+    if kind is Kind.CLASS:
+        return _of_class(frame, owner, name)
+    if kind is Kind.CELLS:
+        return Value(facts.SAME, Kind.BOUND, (owner, name))
+    unique = library.unique_method(name)
+    if unique is not None and kind is Kind.UNKNOWN:
+        found = _library_attribute(frame, unique, name, Value(facts.SAME, Kind.INSTANCE, unique))
+        if found is not None:
+            return found
+    if kind is Kind.UNKNOWN and name == "module" and owner.rank.state is State.UNKNOWN:
+        return UNKNOWN
+    return SAME if owner.rank.state is State.SAME else UNKNOWN
+
+
+def _of_data(owner: Value, name: str) -> Value:
+    if owner.data == OUTPUT:
+        return output_attribute(owner, name)
+    found = tensors.attribute(owner, name)
+    if found is not None:
+        return found
+    return derived(owner.rank, Kind.BATCH if owner.kind is not Kind.TENSOR else Kind.TENSOR, owner)
+
+
+def output_attribute(owner: Value, name: str) -> Value:
+    """A field of a model's output: its loss is a local mean over an unknown count."""
+    if name == "loss":
+        rank = facts.Rank(State.LOCAL, owner.rank.origins) if owner.rank.differs else owner.rank
+        return derived(rank, Kind.TENSOR, owner, scalar=True, dtype="float")
+    if name in ("aux_loss",):
+        rank = facts.Rank(State.LOCAL, owner.rank.origins) if owner.rank.differs else owner.rank
+        return derived(rank, Kind.TENSOR, owner, scalar=True, dtype="float")
+    return derived(owner.rank, Kind.BATCH, owner)
+
+
+# --- models ---------------------------------------------------------------------------------------------
+
+
+def of_model(frame: Frame, model: Value, name: str, node: Any, called: bool = False) -> Value:
+    """An attribute of a model; what the wrapper does not forward is told to the rules."""
+    if name == "module":
+        return Value(facts.SAME, Kind.MODEL, model.data, wrapping=Wrapping.BARE)
+    if name in ("training",):
+        return Value(facts.SAME, Kind.NUMBER, scalar=True, dtype="bool")
+    if model.wrapping is Wrapping.WRAPPED and name not in library.WRAPPER_ATTRIBUTES and not frame.forgiving:
+        frame.emit(AttributeRead, node, model=model, attribute=name, called=called)
+    if name in _MODEL_DATA:
+        return SAME
+    if name in library.WRAPPER_ATTRIBUTES:
+        return Value(facts.SAME, Kind.BOUND, (model, name))
+    return BARE_MODEL.but(why=None)
+
+
+def narrowed_to_model(value: Value) -> Value:
+    """What `prepare` made of something, once its use shows that it is a model."""
+    return Value(facts.SAME, Kind.MODEL, why=value.why, wrapping=Wrapping.WRAPPED)
+
+
+# --- instances ------------------------------------------------------------------------------------------
+
+
+def _of_instance(frame: Frame, owner: Value, name: str, node: Any, called: bool) -> Value:
+    data = owner.data
+    if isinstance(data, ClassInfo):
+        return _of_object(frame, owner, data, name, node)
+    if data == PREPARED:
+        if name in _MODEL_ATTRIBUTES:
+            return of_model(frame, narrowed_to_model(owner), name, node, called)
+        return SAME if name in library.OPTIMIZER_LOADER_ATTRIBUTES else UNKNOWN
+    found = _library_attribute(frame, data, name, owner)
+    return UNKNOWN if found is None else found
+
+
+def _of_object(frame: Frame, owner: Value, cls: ClassInfo, name: str, node: Any) -> Value:
+    value = frame.read_attribute(cls, name)
+    if value is not None:
+        return value.but(pending=value.pending) if value.pending else value
+    method = cls.find(name)
+    if method is not None:
+        if method.is_property:
+            from trl_lint.analysis import calls
+
+            return calls.call_property(frame, owner, method, node)
+        return Value(facts.SAME, Kind.BOUND, (owner, name))
+    for base in cls.library_bases():
+        found = _library_attribute(frame, base, name, owner)
+        if found is not None:
+            return _remember(frame, cls, name, found, node)
+    return frame.engine.class_variable(cls, name) or UNKNOWN
+
+
+def _remember(frame: Frame, cls: ClassInfo, name: str, found: Value, node: Any) -> Value:
+    """A metric store of a base out of sight: one container that all methods of the class share."""
+    if found.kind is not Kind.CELLS:
+        return found
+    frame.write_attribute(cls, name, found)
+    return found
+
+
+def _library_attribute(frame: Frame, cls: str, name: str, owner: Value) -> Value | None:
+    row = frame.engine.library_attribute(cls, name)
+    if row is not None:
+        value = row.value
+        if value.rank.differs and value.why is None:
+            return value.but(why=frame.step(frame.statement, f"`.{name}` is this rank's own"))
+        return value
+    store = library.store(cls, name)
+    if store is not None:
+        return _opened_store(frame, owner, name, store.depth)
+    if frame.engine.library_method(cls, name) is not None:
+        return Value(facts.SAME, Kind.BOUND, (owner, name))
+    return None
+
+
+def _opened_store(frame: Frame, owner: Value, name: str, depth: int) -> Value:
+    """The container of metrics that a library's trainer keeps: dicts that make their entries on demand."""
+    factory = Value(facts.SAME, Kind.MODULE, f"<store {depth}>")
+    identity = frame.engine.store_identity(owner.data if isinstance(owner.data, ClassInfo) else owner.data, name)
+    frame.memory.heap.setdefault(identity, Cell("dict", factory=factory))
+    return Value(facts.SAME, Kind.CELLS, frozenset((identity,)))
+
+
+def _of_class(frame: Frame, owner: Value, name: str) -> Value:
+    cls = owner.data
+    if isinstance(cls, ClassInfo):
+        method = cls.find(name)
+        if method is not None:
+            return Value(facts.SAME, Kind.FUNCTION, method)
+        found = frame.engine.class_variable(cls, name)
+        if found is not None:
+            return found
+    return Value(facts.SAME)
+
+
+def library_item(frame: Frame, container: Value, index: Value) -> Value:
+    """`x[key]` of a library's object: the environment knows this rank and the world."""
+    if container.data == ENVIRON:
+        return environment(frame, index)
+    return SAME if container.rank.state is State.SAME else UNKNOWN
+
+
+def environment(frame: Frame, name: Value) -> Value:
+    """The value of an environment variable."""
+    if name.const in RANK_VARIABLES:
+        why = frame.step(frame.statement, f"`{name.const}` is this rank's own number")
+        return Value(facts.RANK_LOCAL, Kind.STRING, why=why)
+    if name.const in WORLD_VARIABLES:
+        return Value(facts.SAME, Kind.STRING, const=WORLD_SIZE)
+    return SAME
+
+
+# --- assignment -----------------------------------------------------------------------------------------
+
+
+def assign_attribute(frame: Frame, owner: Value, target: cst.Attribute, value: Value) -> None:
+    """`owner.name = value`."""
+    if owner.kind is Kind.INSTANCE and isinstance(owner.data, ClassInfo):
+        frame.write_attribute(owner.data, target.attr.value, value.but(pending=frozenset()) if value.pending else value)

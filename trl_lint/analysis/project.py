@@ -1,0 +1,130 @@
+"""The linted project: which file an import means, each file parsed at most once, and only when needed."""
+
+from __future__ import annotations
+
+import codecs
+import tokenize
+from collections.abc import Sequence
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import libcst as cst
+
+if TYPE_CHECKING:
+    from trl_lint.analysis.values import Value
+
+
+class Module:
+    """One parsed file. `names` are its global names once the interpreter has run its body."""
+
+    def __init__(self, path: Path, name: str, tree: cst.Module, top: Path) -> None:
+        self.path = path
+        self.name = name
+        self.tree = tree
+        self.top = top  # the directory that holds the top-level package
+        self.is_package = path.name == "__init__.py"
+        self.names: dict[str, Value] = {}
+        self.heap: dict[Any, Any] = {}
+        self.trace: Any = None
+        self.memory: Any = None
+        self.state = "new"  # new, running, done
+        self.functions: list[Any] = []
+        self.classes: list[Any] = []
+
+    def absolute(self, relative_level: int, dotted: str) -> str:
+        """The absolute name that `from ...dotted import` means in this file."""
+        if not relative_level:
+            return dotted
+        package = self.name.split(".") if self.is_package else self.name.split(".")[:-1]
+        package = package[: len(package) - relative_level + 1]
+        return ".".join([*package, dotted] if dotted else package)
+
+
+class DecodeError(Exception):
+    """A file whose bytes are not text in the encoding it declares."""
+
+
+def decode(source: bytes) -> tuple[str, str]:
+    """The text of a Python file, line ends as they are, and its encoding (with `-sig` for a BOM).
+
+    Raises:
+        DecodeError: the encoding is not known or the bytes are not valid in it.
+    """
+    try:
+        encoding, _ = tokenize.detect_encoding(BytesIO(source).readline)
+        return source.decode(encoding), encoding
+    except (SyntaxError, UnicodeDecodeError, LookupError) as error:
+        raise DecodeError(str(error)) from None
+
+
+def encode(text: str, encoding: str) -> bytes:
+    """The bytes of a text, with the BOM when the file had one."""
+    if encoding == "utf-8-sig":
+        return codecs.BOM_UTF8 + text.encode("utf-8")
+    return text.encode(encoding)
+
+
+class Project:
+    """All files an analysis may look at. `overlay` holds unsaved contents, consulted before the disk."""
+
+    def __init__(self, roots: Sequence[Path] = ()) -> None:
+        self.roots = tuple(root if root.is_dir() else root.parent for root in roots)
+        self.overlay: dict[Path, bytes] = {}
+        self._modules: dict[Path, Module | None] = {}
+        self._exists: dict[Path, bool] = {}
+        self._found: dict[tuple[str, Path], Path | None] = {}
+
+    def add(self, path: Path, source: str) -> Module:
+        """Parse a text as the content of a file.
+
+        Raises:
+            libcst.ParserSyntaxError: it is not valid Python.
+        """
+        tree = cst.parse_module(source)
+        top, name = self._place(path)
+        module = self._modules[path] = Module(path, name, tree, top)
+        return module
+
+    def module(self, path: Path) -> Module | None:
+        """The parsed file; None when it can't be read or parsed (its imports are then unknown)."""
+        if path not in self._modules:
+            self._modules[path] = None
+            try:
+                source = self.overlay.get(path)
+                text, _ = decode(path.read_bytes() if source is None else source)
+                self.add(path, text)
+            except (OSError, DecodeError, cst.ParserSyntaxError):
+                return None
+        return self._modules[path]
+
+    def find(self, dotted: str, importer: Module) -> Path | None:
+        """The file of the project that `import dotted` means in `importer`; None when it lies outside."""
+        key = (dotted, importer.path.parent)
+        if key not in self._found:
+            self._found[key] = self._search(dotted, importer)
+        return self._found[key]
+
+    def _search(self, dotted: str, importer: Module) -> Path | None:
+        if not dotted:
+            return None
+        relative = Path(*dotted.split("."))
+        for base in dict.fromkeys((importer.top, importer.path.parent, *self.roots)):
+            for candidate in (base / relative / "__init__.py", (base / relative).with_suffix(".py")):
+                if candidate != importer.path and self._is_file(candidate):
+                    return candidate
+        return None
+
+    def _is_file(self, path: Path) -> bool:
+        if path not in self._exists:
+            self._exists[path] = path in self.overlay or path.is_file()
+        return self._exists[path]
+
+    def _place(self, path: Path) -> tuple[Path, str]:
+        """The directory above the top-level package, and the dotted name of the module."""
+        parts = [] if path.name == "__init__.py" else [path.stem]
+        directory = path.parent
+        while self._is_file(directory / "__init__.py") and directory.parent != directory:
+            parts.append(directory.name)
+            directory = directory.parent
+        return directory, ".".join(reversed(parts)) or path.stem

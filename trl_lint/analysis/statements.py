@@ -1,0 +1,474 @@
+"""Statements: how each of them changes the state, and whether the next one is reached."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import libcst as cst
+
+from trl_lint.analysis import expressions, facts, library_calls
+from trl_lint.analysis.classes import alike, alike_cells
+from trl_lint.analysis.conditions import divides, narrow, truth
+from trl_lint.analysis.expressions import bind_target, evaluate
+from trl_lint.analysis.facts import Rank, State
+from trl_lint.analysis.frame import Frame, Loop, derived
+from trl_lint.analysis.heap import UNIFORM, Cell, Control, Memory, join
+from trl_lint.analysis.values import BOTTOM, NONE, UNKNOWN, Kind, Value
+
+# A loop's facts only climb the lattice, so it settles soon; this bound is for the pathological.
+_ROUNDS = 5
+
+
+def run_block(frame: Frame, body: Any) -> bool:
+    """Run the statements of a suite in order. Returns whether its end is reached."""
+    for statement in body:
+        handler = HANDLERS.get(type(statement))
+        if handler is None:
+            continue
+        if isinstance(statement, cst.SimpleStatementLine):
+            if not _simple_line(frame, statement):
+                return False
+        else:
+            frame.statement = statement
+            if not handler(frame, statement):
+                return False
+    return True
+
+
+def _simple_line(frame: Frame, line: Any) -> bool:
+    for small in line.body:
+        handler = HANDLERS.get(type(small))
+        if handler is not None:
+            frame.statement = small
+            if not handler(frame, small):
+                return False
+    return True
+
+
+# --- simple statements ----------------------------------------------------------------------------------
+
+
+def _expression(frame: Frame, node: cst.Expr) -> bool:
+    frame.discarded = node.value
+    evaluate(frame, node.value)
+    frame.discarded = None
+    return True
+
+
+def _assign(frame: Frame, node: cst.Assign) -> bool:
+    value = evaluate(frame, node.value)
+    for target in node.targets:
+        bind_target(frame, target.target, value)
+    return True
+
+
+def _annotated(frame: Frame, node: cst.AnnAssign) -> bool:
+    if node.value is not None:
+        value = evaluate(frame, node.value)
+        if value is UNKNOWN:
+            value = frame.engine.annotated(frame, node.annotation.annotation) or value
+        bind_target(frame, node.target, value)
+    return True
+
+
+def _augmented(frame: Frame, node: cst.AugAssign) -> bool:
+    old = evaluate(frame, node.target)
+    right = evaluate(frame, node.value)
+    if old.kind is Kind.CELLS and isinstance(node.operator, (cst.AddAssign, cst.BitOrAssign)):
+        _grow(frame, old, right)
+        return True
+    bind_target(frame, node.target, expressions.operate(frame, node.operator, old, right, node))
+    return True
+
+
+def _grow(frame: Frame, old: Value, right: Value) -> None:
+    """`items += more`: the container itself grows."""
+    if any(cell.shape == "dict" for cell in frame.memory.cells(old)):
+        frame.update(old, lambda cell: expressions.merged_into(frame, cell, right))
+        return
+    element, length = expressions.iterate(frame, right)
+    if frame.is_stored(old):
+        element = frame.written(element, "")
+    frame.update(
+        old, lambda cell: Cell(cell.shape, rest=join(cell.element(), element), length=facts.join(cell.length, length))
+    )
+
+
+def _return(frame: Frame, node: cst.Return) -> bool:
+    value = NONE if node.value is None else evaluate(frame, node.value)
+    frame.returned.append((value, frame.memory))
+    frame.exits += 1
+    return False
+
+
+def _raise(frame: Frame, node: cst.Raise) -> bool:
+    if node.exc is not None:
+        evaluate(frame, node.exc)
+    return False
+
+
+def _break(frame: Frame, node: cst.Break) -> bool:
+    if frame.loops:
+        frame.loops[-1].breaks.append(frame.memory)
+    frame.exits += 1
+    return False
+
+
+def _continue(frame: Frame, node: cst.Continue) -> bool:
+    if frame.loops:
+        frame.loops[-1].continues.append(frame.memory)
+    frame.exits += 1
+    return False
+
+
+def _assert(frame: Frame, node: cst.Assert) -> bool:
+    evaluate(frame, node.test)
+    narrow(frame, node.test, True)
+    return True
+
+
+def _delete(frame: Frame, node: cst.Del) -> bool:
+    targets = node.target.elements if isinstance(node.target, cst.Tuple) else (node.target,)
+    for target in targets:
+        inner = target.value if isinstance(target, cst.Element) else target
+        if isinstance(inner, cst.Name):
+            frame.memory.names.pop(inner.value, None)
+        elif isinstance(inner, cst.Subscript):
+            _delete_item(frame, inner)
+    return True
+
+
+def _delete_item(frame: Frame, target: cst.Subscript) -> None:
+    container = evaluate(frame, target.value)
+    if container.kind is Kind.CELLS and len(container.data) == 1:
+        key = expressions.constant_key(expressions._subscript_value(frame, target))
+        frame.update(
+            container,
+            lambda cell: Cell(
+                cell.shape,
+                {name: value for name, value in cell.entries.items() if name != key},
+                cell.rest,
+                cell.factory,
+                cell.length,
+            ),
+        )
+
+
+def _import(frame: Frame, node: cst.Import) -> bool:
+    frame.engine.run_import(frame, node)
+    return True
+
+
+def _import_from(frame: Frame, node: cst.ImportFrom) -> bool:
+    frame.engine.run_import_from(frame, node)
+    return True
+
+
+# --- definitions ----------------------------------------------------------------------------------------
+
+
+def _function(frame: Frame, node: cst.FunctionDef) -> bool:
+    outer = frame if frame.function is not None else None
+    function = frame.engine.function(node, outer, frame.module)
+    frame.memory.names[node.name.value] = Value(facts.SAME, Kind.FUNCTION, function)
+    return True
+
+
+def _class(frame: Frame, node: cst.ClassDef) -> bool:
+    cls = frame.engine.class_info(frame, node)
+    frame.memory.names[node.name.value] = Value(facts.SAME, Kind.CLASS, cls)
+    return True
+
+
+# --- branches -------------------------------------------------------------------------------------------
+
+
+def _if(frame: Frame, node: cst.If) -> bool:
+    test = evaluate(frame, node.test)
+    known = truth(frame, test)
+    if known is not None:
+        return _decided(frame, node, known)
+    before, exits = frame.memory, frame.exits
+    division = divides(frame, node.test, test)
+    inside = before.control.under(division)
+
+    frame.memory = before.fork()
+    frame.memory.control = inside
+    narrow(frame, node.test, True)
+    through = run_block(frame, node.body.body)
+    taken = frame.memory
+
+    frame.memory = before.fork()
+    frame.memory.control = inside
+    narrow(frame, node.test, False)
+    through_else = _otherwise(frame, node.orelse)
+    skipped = frame.memory
+
+    left = frame.exits > exits
+    after = before.control.under(division if left else UNIFORM)
+    return _meet(frame, ((through, taken), (through_else, skipped)), inside, after, test.rank)
+
+
+def _meet(
+    frame: Frame, arms: tuple[tuple[bool, Memory], ...], inside: Control, after: Control, divided: Rank
+) -> bool:
+    """The state after a branch: the join of the arms that reach its end."""
+    reached: Memory | None = None
+    for through, memory in arms:
+        if through:
+            if memory.control is not inside:
+                after = after.under(memory.control)
+            reached = memory if reached is None else reached.merge(memory, divided)
+    if reached is None:
+        return False
+    reached.control = after
+    frame.memory = reached
+    return True
+
+
+def _decided(frame: Frame, node: cst.If, known: bool) -> bool:
+    if known:
+        return run_block(frame, node.body.body)
+    return _otherwise(frame, node.orelse)
+
+
+def _otherwise(frame: Frame, orelse: Any) -> bool:
+    if orelse is None:
+        return True
+    if isinstance(orelse, cst.If):
+        return _if(frame, orelse)
+    return run_block(frame, orelse.body.body)
+
+
+def _match(frame: Frame, node: cst.Match) -> bool:
+    subject = evaluate(frame, node.subject)
+    division = divides(frame, node.subject, subject)
+    before, exits = frame.memory, frame.exits
+    inside = before.control.under(division)
+    arms: list[tuple[bool, Memory]] = []
+    for case in node.cases:
+        frame.memory = before.fork()
+        frame.memory.control = inside
+        arms.append((run_block(frame, case.body.body), frame.memory))
+    frame.memory = before.fork()
+    arms.append((True, frame.memory))
+    after = before.control.under(division if frame.exits > exits else UNIFORM)
+    return _meet(frame, tuple(arms), inside, after, subject.rank)
+
+
+# --- loops ----------------------------------------------------------------------------------------------
+
+
+def _for(frame: Frame, node: cst.For) -> bool:
+    iterable = evaluate(frame, node.iter)
+    entries = expressions.items_of(frame, iterable)
+    if entries is not None:
+        return _each_entry(frame, node, entries)
+    element, length = expressions.iterate(frame, iterable)
+    if element.rank.state is State.BOTTOM:
+        element = BOTTOM
+    if length.differs and element.rank.differs and element.why is None:
+        element = element.but(why=frame.step(node, "this rank's own data"))
+    trips = derived(length, Kind.NUMBER, iterable)
+    return _loop(frame, node, trips, lambda: bind_target(frame, node.target, element), may_skip=True)
+
+
+def _each_entry(frame: Frame, node: cst.For, entries: list[Value]) -> bool:
+    """A loop over a dict in sight runs once per key, so that each key keeps its own fact."""
+    before = frame.memory.control
+    for entry in entries:
+        loop = Loop()
+        frame.loops.append(loop)
+        bind_target(frame, node.target, entry)
+        through = run_block(frame, node.body.body)
+        frame.loops.pop()
+        memory = frame.memory if through else None
+        for other in (*loop.continues, *loop.breaks):
+            memory = other if memory is None else memory.merge(other)
+        if memory is None:
+            return False
+        memory.control = before
+        frame.memory = memory
+    return _otherwise(frame, node.orelse)
+
+
+def _while(frame: Frame, node: cst.While) -> bool:
+    test = evaluate(frame, node.test)
+    if truth(frame, test) is False:
+        return _otherwise(frame, node.orelse)
+    forever = truth(frame, test) is True
+    return _loop(
+        frame, node, test, lambda: _enter_while(frame, node), may_skip=not forever, forever=forever
+    )
+
+
+def _enter_while(frame: Frame, node: cst.While) -> None:
+    evaluate(frame, node.test)
+    narrow(frame, node.test, True)
+
+
+def _loop(
+    frame: Frame, node: Any, trips: Value, enter: Any, may_skip: bool, forever: bool = False
+) -> bool:
+    """Run a loop's body until the facts at its head settle."""
+    division = divides(frame, node.iter if isinstance(node, cst.For) else node.test, trips)
+    before = frame.memory
+    exits, returns = frame.exits, len(frame.returned)
+    head = before.fork()
+    head.control = before.control.under(division)
+    loop = Loop()
+    for _ in range(_ROUNDS):
+        loop = Loop()
+        frame.loops.append(loop)
+        frame.memory = head.fork()
+        frame.statement = node
+        enter()
+        through = run_block(frame, node.body.body)
+        end = frame.memory if through else None
+        frame.loops.pop()
+        for memory in loop.continues:
+            end = memory if end is None else end.merge(memory)
+        if end is None:
+            break
+        end.control = head.control
+        grown = head.fork().merge(end)
+        settled = _settled(before, head, grown)
+        head = grown
+        if settled:
+            break
+    divided = _temporal(trips.rank)
+    after: Memory | None = None
+    if not forever:
+        after = _leave(before, head, divided, may_skip)
+    for memory in loop.breaks:
+        after = memory if after is None else after.merge(memory)
+    if after is None:
+        return False
+    left = len(frame.returned) > returns or bool(loop.breaks)
+    after.control = before.control.under(_worst(loop, division)) if left and frame.exits > exits else before.control
+    frame.memory = after
+    return _otherwise(frame, node.orelse) if node.orelse is not None else True
+
+
+def _worst(loop: Loop, division: Control) -> Control:
+    result = division
+    for memory in loop.breaks:
+        result = result.under(memory.control)
+    return result
+
+
+def _temporal(trips: Rank) -> Rank:
+    """Ranks that go round a different number of times leave with different values; how is not known."""
+    return facts.UNKNOWN if trips.differs else facts.SAME
+
+
+def _leave(before: Memory, head: Memory, divided: Rank, may_skip: bool) -> Memory:
+    """The state after the loop's head has been left: it covers zero rounds as well."""
+    if divided.state is not State.UNKNOWN:
+        return head
+    for name, value in head.names.items():
+        old = before.names.get(name)
+        if old is not None and old is not value and value.rank.state is State.SAME and value.kind is Kind.NUMBER:
+            head.names[name] = value.but(rank=facts.UNKNOWN)
+    return head
+
+
+def _settled(before: Memory, head: Memory, grown: Memory) -> bool:
+    """Whether another round could find other facts: only names that were there before count."""
+    for name, value in grown.names.items():
+        old = head.names.get(name)
+        if old is value:
+            continue
+        if old is None:
+            continue
+        if not alike(old, value):
+            return False
+    for key, value in grown.attributes.items():
+        old = head.attributes.get(key)
+        if old is not None and old is not value and not alike(old, value):
+            return False
+    for identity, cell in grown.heap.items():
+        known = head.heap.get(identity)
+        if known is not None and known is not cell and not alike_cells(known, cell):
+            return False
+    return True
+
+
+# --- with, try ------------------------------------------------------------------------------------------
+
+
+def _with(frame: Frame, node: cst.With) -> bool:
+    for item in node.items:
+        value = evaluate(frame, item.item)
+        bound = frame.entered.pop(id(item.item), None)
+        if bound is None:
+            bound = library_calls.entered(frame, item.item, value)
+        if item.asname is not None:
+            bind_target(frame, item.asname.name, bound)
+    return run_block(frame, node.body.body)
+
+
+_CATCHES_MISSING = ("AttributeError", "Exception", "BaseException")
+
+
+def _try(frame: Frame, node: Any) -> bool:
+    before = frame.memory.fork()
+    forgiving = any(_forgives(frame, handler) for handler in node.handlers)
+    frame.forgiving += forgiving
+    through = run_block(frame, node.body.body)
+    frame.forgiving -= forgiving
+    done = frame.memory
+    arms: list[tuple[bool, Memory]] = []
+    caught = Control(1, frame.step(node, "which ranks get here is not known"))
+    for handler in node.handlers:
+        frame.memory = before.fork().merge(done)
+        frame.memory.control = before.control.under(caught)
+        if handler.name is not None:
+            bind_target(frame, handler.name.name, UNKNOWN)
+        arms.append((run_block(frame, handler.body.body), frame.memory))
+    frame.memory = done
+    if through and node.orelse is not None:
+        through = run_block(frame, node.orelse.body.body)
+    arms.append((through, frame.memory))
+    reached: Memory | None = None
+    for alive, memory in arms:
+        if alive:
+            reached = memory if reached is None else reached.merge(memory)
+    frame.memory = reached or done
+    control = before.control if reached is None else done.control
+    frame.memory.control = control
+    if node.finalbody is not None and not run_block(frame, node.finalbody.body.body):
+        return False
+    return reached is not None
+
+
+def _forgives(frame: Frame, handler: Any) -> bool:
+    return handler.type is None or any(name in frame.source(handler.type) for name in _CATCHES_MISSING)
+
+
+HANDLERS = {
+    cst.AnnAssign: _annotated,
+    cst.Assert: _assert,
+    cst.Assign: _assign,
+    cst.AugAssign: _augmented,
+    cst.Break: _break,
+    cst.ClassDef: _class,
+    cst.Continue: _continue,
+    cst.Del: _delete,
+    cst.Expr: _expression,
+    cst.For: _for,
+    cst.FunctionDef: _function,
+    cst.If: _if,
+    cst.Import: _import,
+    cst.ImportFrom: _import_from,
+    cst.Match: _match,
+    cst.Raise: _raise,
+    cst.Return: _return,
+    cst.SimpleStatementLine: _simple_line,
+    cst.SimpleStatementSuite: _simple_line,
+    cst.Try: _try,
+    cst.TryStar: _try,
+    cst.While: _while,
+    cst.With: _with,
+}
+

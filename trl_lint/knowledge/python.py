@@ -1,0 +1,22 @@
+"""What a few functions of Python's standard library and of progress bars do. Read from their documentation."""
+
+from __future__ import annotations
+
+from trl_lint.knowledge.schema import NOTHING, RANK_INDEX, SAME, Function, Row
+
+# They hand on (an iterator over) what they are given.
+_HANDS_ON = (
+    "contextlib.closing", "copy.copy", "copy.deepcopy", "functools.wraps", "itertools.chain.from_iterable",
+    "itertools.cycle", "itertools.islice", "rich.progress.track", "torch.compile", "torch.jit.script", "tqdm.auto.tqdm",
+    "tqdm.autonotebook.tqdm", "tqdm.notebook.tqdm", "tqdm.rich.tqdm", "tqdm.tqdm", "typing.cast",
+)  # fmt: skip
+# They show text to a person; each rank has its own screen, so that they are no sinks of metrics.
+_SHOWS = ("print", "warnings.warn", "pprint.pprint", "rich.print")
+
+ROWS: tuple[Row, ...] = (
+    *(Function(name=name, source="documentation", returns="first") for name in _HANDS_ON),
+    *(Function(name=name, source="documentation", returns=NOTHING) for name in _SHOWS),
+    Function(name="argparse.ArgumentParser", source="library/argparse", returns=SAME),
+    Function(name="logging.getLogger", source="library/logging", returns=SAME),
+    Function(name="multiprocessing.current_process", source="library/multiprocessing", returns=RANK_INDEX),
+)
