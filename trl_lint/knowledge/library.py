@@ -1,8 +1,8 @@
 """The index over the tables: what is known of a canonical name, a class's method, an attribute.
 
 Every look-up takes canonical names (`canonical` makes them of import spellings) and, as rows may hold for a
-span of releases only, the releases in use: a mapping from a distribution (`trl`) to its version. A row whose span
-does not hold for a known version is left out; with the version unknown all are given, for the caller to join.
+span of releases only, the releases in use: a mapping from a distribution (`trl`) to its version. A row whose
+span does not hold for a known version is left out; with the version unknown all are given, to be joined.
 """
 
 from __future__ import annotations
@@ -50,6 +50,7 @@ __all__ = [
     "method",
     "mro",
     "origin",
+    "others",
     "rows",
     "store",
     "stores",
@@ -133,7 +134,7 @@ def canonical(dotted: str) -> str:
     root = parts[0]
     if root in _FLAT_ROOTS:
         for index in range(1, len(parts)):
-            if parts[index][:1].isupper():
+            if parts[index].lstrip("_")[:1].isupper():
                 return ".".join([root, *parts[index:]])
         if dotted in _BY_NAME:
             return dotted
@@ -226,6 +227,12 @@ def is_subclass(cls: str, base: str, versions: Mapping[str, str] = NO_VERSIONS) 
     return any(current == base for current in mro(cls, versions))
 
 
+def others(cls: str, versions: Mapping[str, str] = NO_VERSIONS) -> Value | None:
+    """What every attribute without a row is, and every method without one returns; None: nothing is known."""
+    row = _others(cls, versions)
+    return None if row is None else row.others
+
+
 def _others(cls: str, versions: Mapping[str, str]) -> Class | None:
     for current in mro(cls, versions):
         for row in _class_rows(current, versions):
@@ -249,10 +256,9 @@ def method(
         )
         if found:
             return current, found
-    others = _others(cls, versions)
-    if others is not None and others.others is not None and attribute_row(cls, attr, versions) is None:
-        name = f"{others.name}.{attr}"
-        return others.name, (Function(name=name, source=others.source, returns=others.others),)
+    rest = _others(cls, versions)
+    if rest is not None and rest.others is not None and attribute_row(cls, attr, versions) is None:
+        return rest.name, (Function(name=f"{rest.name}.{attr}", source=rest.source, returns=rest.others),)
     return None
 
 
@@ -272,13 +278,13 @@ def attribute(cls: str, attr: str, versions: Mapping[str, str] = NO_VERSIONS) ->
     found = attribute_row(cls, attr, versions)
     if found is not None:
         return found
-    others = _others(cls, versions)
-    if others is None or others.others is None:
+    rest = _others(cls, versions)
+    if rest is None or rest.others is None:
         return None
     for current in mro(cls, versions):
         if _BY_NAME.get(f"{current}.{attr}"):
             return None
-    return Attribute(name=f"{others.name}.{attr}", source=others.source, value=others.others)
+    return Attribute(name=f"{rest.name}.{attr}", source=rest.source, value=rest.others)
 
 
 def hook(cls: str, attr: str, versions: Mapping[str, str] = NO_VERSIONS) -> tuple[Hook, ...]:

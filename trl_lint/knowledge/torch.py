@@ -1,7 +1,7 @@
 """Classes of transfer of tensor methods and of functions under roots whose calls are pure.
 
-Plain data: the interpreter looks names up in these sets. Read from the documentation of torch 2.13, of numpy 2
-and of Python.
+Plain data: the interpreter looks names up in these sets. Read from the documentation of torch 2.13, numpy
+2 and Python.
 """
 
 from __future__ import annotations
