@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 import re
+import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,6 +13,7 @@ from pathlib import Path
 import libcst as cst
 from source import Edit, Source, descendants
 
+# A file of its own gets a name of its own, so that a linter that keeps what it read is not led astray.
 ALIAS, LOCAL, HELPER, MODULE = "alias_", "value_", "helper_", "moved_helper_"
 
 
@@ -77,10 +79,11 @@ def moved_helper(source: Source, place: Place) -> Rewrite:
     names = _parameters(source, place, code)
     imports = "".join(_import_of(source, name) + "\n" for name in _others(code, names))
     text = f"{imports}\n\ndef {HELPER}({', '.join(names)}):\n    return ({code})\n"
+    module = f"{MODULE}{zlib.crc32(text.encode()):08x}"
     packaged = (source.path.parent / "__init__.py").is_file()
-    statement = f"from {'.' if packaged else ''}{MODULE} import {HELPER}\n\n\n"
+    statement = f"from {'.' if packaged else ''}{module} import {HELPER}\n\n\n"
     edits = [_above(source, place, statement), _call(source, place, names)]
-    return Rewrite(edits, {source.path.with_name(f"{MODULE}.py"): text})
+    return Rewrite(edits, {source.path.with_name(f"{module}.py"): text})
 
 
 STEPS: dict[str, Callable[[Source, Place], Rewrite]] = {
