@@ -1,14 +1,22 @@
-"""One file: read it, analyse it, ask the rules, and (for `--fix`) rewrite what they found."""
+"""One file: read it, analyse it, ask the rules, and (for `--fix`) rewrite what they found.
+
+LibCST, and all that needs it, is imported only once a file turns out to matter.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from trl_lint.config import Settings
-from trl_lint.findings import Finding
-from trl_lint.rules.base import Rule
+from trl_lint.findings import Because, Edit, Finding, Fix, Position
+from trl_lint.rules import all_rules
+from trl_lint.rules.base import Problem, Rule
+
+if TYPE_CHECKING:
+    from trl_lint.analysis.project import Module, Project
 
 
 class SourceError(Exception):
@@ -28,6 +36,15 @@ class FixResult:
     remaining: tuple[Finding, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Reported:
+    """A finding together with what a codemod needs to mend it."""
+
+    finding: Finding
+    rule: Rule
+    problem: Problem
+
+
 class Linter:
     """Lints files of one project. It keeps what it parsed, so files that import each other are read once."""
 
@@ -35,6 +52,12 @@ class Linter:
         self.settings = settings
         self.roots = tuple(roots)
         self.rules = tuple(rules)
+        # Contents that stand in for what is on the disk (an editor's unsaved buffers).
+        self.overlay: dict[Path, bytes] = {}
+        self._project: Project | None = None
+        self._engine: Any = None
+        # Problems that the analysis of one file found in another, by that file.
+        self._elsewhere: dict[Path, list[tuple[Rule, Problem]]] = {}
 
     def may_matter(self, source: bytes) -> bool:
         """Whether any selected rule can have a finding in a file with this content (a search of bytes)."""
@@ -46,8 +69,206 @@ class Linter:
         Raises:
             SourceError: the text can't be decoded or parsed.
         """
-        return []
+        return [reported.finding for reported in self.report(path, source)]
+
+    def prepare(self, files: Iterable[tuple[Path, bytes]]) -> None:
+        """Analyse these files, so that what one of them means for another is known whatever their order."""
+        for path, source in files:
+            if self.may_matter(source):
+                try:
+                    self._analyse(path, source)
+                except SourceError:
+                    continue  # said when the file itself is checked
+
+    def report(self, path: Path, source: bytes) -> list[Reported]:
+        """The findings with their problems; see `check`."""
+        module, found = self._analyse(path, source)
+        found = [*found, *self._elsewhere.get(path, ())]
+        if not found:
+            return []
+        return _located(module, found)
 
     def fix(self, path: Path, source: bytes, *, unsafe: bool = False) -> FixResult:
         """Apply the fixes that pass the gate; `unsafe` also applies the unsafe ones."""
-        return FixResult(source, (), (), ())
+        from trl_lint.fixing import fix
+
+        return fix(self, path, source, unsafe=unsafe)
+
+    # --- analysis ---
+
+    def _analyse(self, path: Path, source: bytes) -> tuple[Module, list[tuple[Rule, Problem]]]:
+        """The parsed module and what the rules say of it; problems in other files are put aside for those."""
+        project, engine = self._tools()
+        known = project.analysed.get(path)
+        if known is not None and known[0] == source:
+            return known[1], known[2]
+        module = self._parse(project, path, source)
+        here: list[tuple[Rule, Problem]] = []
+        for event in engine.analyse(module):
+            for rule in self.rules:
+                for problem in rule.visit(event):
+                    if problem.module is module:
+                        here.append((rule, problem))
+                    else:
+                        self._elsewhere.setdefault(problem.module.path, []).append((rule, problem))
+        project.analysed[path] = (source, module, here)
+        return module, here
+
+    def _tools(self) -> tuple[Project, Any]:
+        if self._project is None:
+            from trl_lint.analysis.engine import Engine
+            from trl_lint.analysis.project import Project
+
+            self._project = Project(self.roots)
+            self._project.overlay = self.overlay
+            self._engine = Engine(self._project, versions_of(self.settings))
+        return self._project, self._engine
+
+    def _parse(self, project: Project, path: Path, source: bytes) -> Module:
+        import libcst as cst
+
+        from trl_lint.analysis.project import DecodeError, decode
+
+        known = project.loaded(path, source)
+        if known is not None:
+            return known
+        try:
+            text, _ = decode(source)
+            return project.add(path, text, source)
+        except DecodeError as error:
+            raise SourceError(str(path), 1, 1, str(error)) from None
+        except cst.ParserSyntaxError as error:
+            raise SourceError(str(path), error.raw_line, error.raw_column + 1, _syntax(error)) from None
+        except (RecursionError, cst.CSTValidationError) as error:
+            raise SourceError(str(path), 1, 1, f"{type(error).__name__}: {error}") from None
+
+
+def _syntax(error: Any) -> str:
+    return str(error.message).partition("\n")[0] or "syntax error"
+
+
+def problems_of(path: Path, text: str, code: str) -> tuple[Any, list[Problem]]:
+    """The tree of a text and what one rule says of it: a codemod's door to the linter.
+
+    Raises:
+        SourceError: the text can't be parsed.
+    """
+    rules = [rule for rule in all_rules() if rule.code == code]
+    path = Path(path).resolve()
+    linter = Linter(Settings(), (path.parent,), rules)
+    module, found = linter._analyse(path, text.encode())
+    return module.tree, [problem for _, problem in found]
+
+
+# --- versions -------------------------------------------------------------------------------------------
+
+
+class _Installed(Mapping[str, str]):
+    """The releases in use: configured ones first, then what is installed. Metadata is read only when asked."""
+
+    def __init__(self, configured: dict[str, str]) -> None:
+        self._known: dict[str, str] = dict(configured)
+
+    def __getitem__(self, name: str) -> str:
+        if name not in self._known:
+            from importlib.metadata import PackageNotFoundError, version
+
+            try:
+                self._known[name] = version(name)
+            except PackageNotFoundError:
+                self._known[name] = ""
+        return self._known[name]
+
+    def get(self, name: str, default: Any = None) -> Any:
+        return self[name] or default
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._known)
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+
+def versions_of(settings: Settings) -> Mapping[str, str]:
+    """The releases of trl and transformers that the user's code runs with, as far as they are known."""
+    configured = {"trl": settings.target_trl, "transformers": settings.target_transformers}
+    return _Installed({name: version for name, version in configured.items() if version})
+
+
+# --- places ---------------------------------------------------------------------------------------------
+
+
+def _located(module: Module, found: Sequence[tuple[Rule, Problem]]) -> list[Reported]:
+    """Give problems their places; one finding per place and rule."""
+    groups: dict[tuple[str, int], list[tuple[Rule, Problem]]] = {}
+    for rule, problem in found:
+        groups.setdefault((rule.code, id(problem.node)), []).append((rule, problem))
+    places = {module: positions(module)}
+    reported = [_finding(places, group) for group in groups.values()]
+    return sorted(reported, key=lambda each: each.finding.sort_key)
+
+
+def positions(module: Module) -> Mapping[Any, Any]:
+    """The range of every node; computed only for files that have something to report."""
+    if module.positions is None:
+        from libcst.metadata import MetadataWrapper, PositionProvider
+
+        module.positions = MetadataWrapper(module.tree, unsafe_skip_copy=True).resolve(PositionProvider)
+    return module.positions
+
+
+def _finding(places: dict[Any, Any], group: list[tuple[Rule, Problem]]) -> Reported:
+    from trl_lint.analysis.events import steps
+
+    rule, problem = group[0]
+    others = [other.message for _, other in group[1:] if other.message != problem.message]
+    module = problem.module
+    where = places[module][problem.node]
+    because = []
+    for step in steps(problem.why):
+        if step.module not in places:
+            places[step.module] = positions(step.module)
+        place = places[step.module].get(step.node)
+        if place is not None:
+            start = Position(place.start.line, place.start.column + 1)
+            because.append(Because(step.text, str(step.module.path), start))
+    finding = Finding(
+        code=rule.code,
+        name=rule.name,
+        message=_merged(problem.message, others),
+        path=str(module.path),
+        start=Position(where.start.line, where.start.column + 1),
+        end=Position(where.end.line, where.end.column + 1),
+        because=tuple(dict.fromkeys(because)),
+        help=problem.help,
+        fix=_fix(rule, problem),
+    )
+    return Reported(finding, rule, problem)
+
+
+def _merged(message: str, others: list[str]) -> str:
+    """Several metrics of one statement are one finding that names them all."""
+    names = dict.fromkeys(text.split("`")[1] for text in others if text.startswith("`"))
+    extra = [f"`{name}`" for name in names if not message.startswith(f"`{name}`")]
+    if not extra:
+        return message
+    head, _, tail = message.partition("` is ")
+    return f"{head}`, {', '.join(extra)} are {tail}" if tail else message
+
+
+def _fix(rule: Rule, problem: Problem) -> Fix | None:
+    if problem.applicability is None:
+        return None
+    from functools import partial
+
+    edits = partial(_edits, rule, problem) if problem.plan is not None else tuple
+    return Fix(problem.applicability, problem.title, edits, problem.reason)
+
+
+def _edits(rule: Rule, problem: Problem) -> tuple[Edit, ...]:
+    from trl_lint.fixing import edits_between, transformed
+
+    before = problem.module.tree.code
+    return edits_between(before, transformed(problem.module.tree, {rule: [problem]}))
+
+

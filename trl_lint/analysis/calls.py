@@ -13,7 +13,7 @@ from trl_lint.analysis.events import Revealed
 from trl_lint.analysis.facts import State
 from trl_lint.analysis.frame import Frame, derived
 from trl_lint.analysis.heap import Cell, join, unknown_cell
-from trl_lint.analysis.values import BOTTOM, NONE, SAME, UNKNOWN, Kind, Value, Wrapping
+from trl_lint.analysis.values import BOTTOM, NO_WRITES, NONE, SAME, UNKNOWN, Kind, Value, Wrapping
 from trl_lint.knowledge import library
 from trl_lint.knowledge import torch as torch_table
 
@@ -208,7 +208,7 @@ def _prepared_result(frame: Frame, owner: Value, name: str, value: Value, args: 
 def pure_result(args: Arguments) -> Value:
     """What a callable that only computes makes of its arguments."""
     rank = facts.nonlinear(args.rank())
-    return derived(rank, Kind.BATCH, *args.all())
+    return derived(rank, Kind.BATCH, *args.all()).but(writes=NO_WRITES)
 
 
 def _call_on_model(frame: Frame, owner: Value, name: str, args: Arguments, node: cst.Call) -> Value:
@@ -229,7 +229,7 @@ def model_output(frame: Frame, args: Arguments) -> Value:
     for value in args.all():
         if value.kind is Kind.CELLS:
             rank = facts.combine(rank, expressions.iterate(frame, value)[0].rank)
-    return derived(facts.nonlinear(rank), Kind.BATCH, *args.all(), data=members.OUTPUT)
+    return derived(facts.nonlinear(rank), Kind.BATCH, *args.all(), data=members.OUTPUT).but(writes=NO_WRITES)
 
 
 def _call_on_data(frame: Frame, owner: Value, name: str, args: Arguments, node: cst.Call) -> Value:

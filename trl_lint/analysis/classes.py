@@ -271,8 +271,18 @@ def alike(a: Value, b: Value) -> bool:
         and a.writes == b.writes
         and a.scalar == b.scalar
         and (a.const is b.const or a.const == b.const)
-        and (a.data == b.data if a.kind is not Kind.TUPLE else _alike_items(a.data, b.data))
+        and _alike_data(a, b)
     )
+
+
+# Their data only explain the value.
+_EXPLAINED = frozenset({Kind.NUMBER, Kind.NUMBERS})
+
+
+def _alike_data(a: Value, b: Value) -> bool:
+    if a.kind in _EXPLAINED:
+        return True
+    return _alike_items(a.data, b.data) if a.kind is Kind.TUPLE else a.data == b.data
 
 
 def _alike_items(a: tuple, b: tuple) -> bool:
@@ -292,7 +302,9 @@ def alike_cells(a: Cell, b: Cell) -> bool:
 def freeze(value: Value, heap: dict[Any, Cell], depth: int = 3) -> Any:
     """A hashable key of a value's facts, with those of the containers it reaches."""
     data = value.data
-    if value.kind is Kind.TUPLE:
+    if value.kind in _EXPLAINED:
+        data = None
+    elif value.kind is Kind.TUPLE:
         data = tuple(freeze(item, heap, depth) for item in data) if depth else None
     elif value.kind is Kind.RANGE:
         data = (freeze(data[0], heap, depth), data[1]) if depth else None

@@ -125,14 +125,31 @@ def _membership(left: Value, right: Value) -> Value:
 # --- narrowing ------------------------------------------------------------------------------------------
 
 
+# Words in a condition by which code asks whether an engine other than DDP wraps the model.
+_ENGINES = ("deepspeed", "fsdp", "zero3", "zero_stage", "is_zero", "megatron", "tensor_parallel")
+
+
 def narrow(frame: Frame, test: Any, taken: bool) -> None:
     """Refine what is known of names where `test` has come out as `taken`."""
+    if taken and any(word in frame.source(test).lower() for word in _ENGINES):
+        _other_engine(frame)
+    _narrow(frame, test, taken)
+
+
+def _other_engine(frame: Frame) -> None:
+    """Under DeepSpeed or FSDP the wrapper has attributes that DDP does not have."""
+    for name, value in frame.memory.names.items():
+        if value.kind is Kind.MODEL and value.wrapping is Wrapping.WRAPPED:
+            frame.memory.names[name] = value.but(wrapping=Wrapping.UNKNOWN)
+
+
+def _narrow(frame: Frame, test: Any, taken: bool) -> None:
     if isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
-        narrow(frame, test.expression, not taken)
+        _narrow(frame, test.expression, not taken)
     elif isinstance(test, cst.BooleanOperation):
         if isinstance(test.operator, cst.And) is taken:
-            narrow(frame, test.left, taken)
-            narrow(frame, test.right, taken)
+            _narrow(frame, test.left, taken)
+            _narrow(frame, test.right, taken)
     elif isinstance(test, cst.Comparison):
         _narrow_none(frame, test, taken)
     elif isinstance(test, cst.Call):

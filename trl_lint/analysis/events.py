@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
-
-from libcst import CSTNode
+from typing import TYPE_CHECKING, Any
 
 from trl_lint.analysis.heap import Control
 from trl_lint.analysis.values import Step, Value, Write
+
+if TYPE_CHECKING:
+    from libcst import CSTNode
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,15 +26,13 @@ class Event:
 class CollectiveCalled(Event):
     """A call of a collective. `operand` is what it communicates, `argument` the Arg node that holds it.
 
-    numbers: the names of dict entries that are Python numbers, when the operand is a dict of them.
-    reduction: the reduction it was asked for. device: source text of the accelerator's device in reach.
+    numbers: the entries of a container that are Python numbers, as `shape:key`.
     """
 
     row: Any
     operand: Value
     argument: CSTNode
     numbers: tuple[str, ...] = ()
-    accelerator: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

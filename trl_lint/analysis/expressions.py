@@ -228,7 +228,7 @@ def iterate(frame: Frame, value: Value) -> tuple[Value, facts.Rank]:
     """An element of an iterable, and whether there are equally many on all ranks."""
     kind = value.kind
     if kind is Kind.RANGE:
-        return value.data
+        return value.data[0], value.data[1]
     if kind is Kind.LOADER:
         return value.data or UNKNOWN, facts.SAME
     if kind is Kind.TUPLE:

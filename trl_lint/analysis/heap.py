@@ -114,6 +114,8 @@ def _join_kind(a: Value, b: Value) -> tuple[Kind, Any]:
             return a.kind, a.data | b.data
         if a.kind is Kind.TUPLE:
             return _join_tuples(a.data, b.data)
+        if a.kind is Kind.RANGE:
+            return a.kind, (join(a.data[0], b.data[0]), facts.join(a.data[1], b.data[1]))
         return (a.kind, None) if a.kind not in _DATA_MATTERS else (Kind.UNKNOWN, None)
     for value, other in ((a, b), (b, a)):
         if value.kind is Kind.NONE:

@@ -29,6 +29,8 @@ class Module:
         self.trace: Any = None
         self.memory: Any = None
         self.state = "new"  # new, running, done
+        self.source: bytes | None = None
+        self.positions: Any = None
         self.functions: list[Any] = []
         self.classes: list[Any] = []
 
@@ -71,19 +73,27 @@ class Project:
     def __init__(self, roots: Sequence[Path] = ()) -> None:
         self.roots = tuple(root if root.is_dir() else root.parent for root in roots)
         self.overlay: dict[Path, bytes] = {}
+        # By file: the content that was analysed, and what came of it.
+        self.analysed: dict[Path, Any] = {}
         self._modules: dict[Path, Module | None] = {}
         self._exists: dict[Path, bool] = {}
         self._found: dict[tuple[str, Path], Path | None] = {}
 
-    def add(self, path: Path, source: str) -> Module:
+    def loaded(self, path: Path, source: bytes) -> Module | None:
+        """The parsed file, if it was parsed from this very content."""
+        module = self._modules.get(path)
+        return module if module is not None and module.source == source else None
+
+    def add(self, path: Path, text: str, source: bytes | None = None) -> Module:
         """Parse a text as the content of a file.
 
         Raises:
             libcst.ParserSyntaxError: it is not valid Python.
         """
-        tree = cst.parse_module(source)
+        tree = cst.parse_module(text)
         top, name = self._place(path)
         module = self._modules[path] = Module(path, name, tree, top)
+        module.source = source
         return module
 
     def module(self, path: Path) -> Module | None:
@@ -92,8 +102,8 @@ class Project:
             self._modules[path] = None
             try:
                 source = self.overlay.get(path)
-                text, _ = decode(path.read_bytes() if source is None else source)
-                self.add(path, text)
+                source = path.read_bytes() if source is None else source
+                self.add(path, decode(source)[0], source)
             except (OSError, DecodeError, cst.ParserSyntaxError):
                 return None
         return self._modules[path]

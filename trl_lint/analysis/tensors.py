@@ -95,6 +95,7 @@ def _to_host(receiver: Value, name: str) -> Value:
         receiver.rank,
         kind,
         receiver,
+        data=receiver,
         scalar=kind is Kind.NUMBER,
         dtype=receiver.dtype,
         pending=receiver.pending,
@@ -228,7 +229,7 @@ def builtin(name: str, args: Sequence[Value]) -> Value:
         const = _converted(name, source.const)
         kept = rank if name != "bool" else facts.nonlinear(rank)
         return derived(
-            kept, Kind.NUMBER, source, scalar=True, dtype=table.HOST_BUILTINS[name], const=const, pending=source.pending
+            kept, Kind.NUMBER, source, data=source, scalar=True, dtype=table.HOST_BUILTINS[name], const=const, pending=source.pending
         )
     if name == "round":
         return derived(rank, args[0].kind if args else Kind.NUMBER, *args[:1], scalar=True, dtype=args[0].dtype)

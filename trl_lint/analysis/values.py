@@ -106,7 +106,8 @@ class Value:
     """An abstract value. Never changed once built; `but(...)` makes a variant.
 
     rank: how it relates to the same value on other ranks.
-    kind, data: what it is; `data` depends on the kind (a dotted name, the items of a tuple, heap cells, …).
+    kind, data: what it is; `data` depends on the kind (a dotted name, the items of a tuple, heap cells, for a
+    number the value it was made of, …).
     const: its constant value, or MISSING.
     wrapping: for models.
     scalar: True for a tensor known to have exactly one element.

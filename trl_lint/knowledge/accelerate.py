@@ -49,8 +49,7 @@ _COLLECTIVES: tuple[Row, ...] = (
     Collective(name="accelerate.Accelerator.gather_for_metrics", source=f"{_ACCELERATOR}.gather_for_metrics",
                operand=(0, "input_data"), lists=True, objects=(1, "use_gather_object")),
     Collective(name="accelerate.Accelerator.pad_across_processes",
-               source=f"{_ACCELERATOR}.pad_across_processes",
-               result="padded", fails="always"),
+               source=f"{_ACCELERATOR}.pad_across_processes", result="padded", fails="always"),
     Collective(name="accelerate.Accelerator.reduce", source=f"{_ACCELERATOR}.reduce", result="reduced",
                fails="always", reduction=(1, "reduction", "sum")),
     Collective(name="accelerate.Accelerator.wait_for_everyone", source=f"{_ACCELERATOR}.wait_for_everyone",
@@ -60,8 +59,7 @@ _COLLECTIVES: tuple[Row, ...] = (
     Collective(name="accelerate.utils.broadcast", source=f"{_OPERATIONS}::broadcast", result="broadcast"),
     Collective(name="accelerate.utils.broadcast_object_list", source=f"{_OPERATIONS}::broadcast_object_list",
                operand=(0, "object_list"), result="broadcast", into=(0, "object_list"), returned=True,
-               lists=True,
-               fails=""),
+               lists=True, fails=""),
     Collective(name="accelerate.utils.gather", source=f"{_OPERATIONS}::gather"),
     Collective(name="accelerate.utils.gather_object", source=f"{_OPERATIONS}::gather_object",
                operand=(0, "object"), result="objects", lists=True, fails=""),
@@ -118,8 +116,7 @@ _ATTRIBUTES: tuple[Row, ...] = (
         for name in ("deepspeed_plugin", "distributed_type", "fsdp_plugin", "initialized", "mixed_precision")
     ),
     Attribute(name="accelerate.AcceleratorState.use_distributed",
-              source="state.py::AcceleratorState.use_distributed",
-              value=DISTRIBUTED),
+              source="state.py::AcceleratorState.use_distributed", value=DISTRIBUTED),
     *(
         Attribute(name=f"accelerate.PartialState.{name}", source=f"{_STATE}.{name}", value=value)
         for name, value in _RANK_ATTRIBUTES.items()
@@ -173,8 +170,7 @@ _FUNCTIONS: tuple[Row, ...] = (
     Function(name="accelerate.Accelerator.skip_first_batches", source=f"{_ACCELERATOR}.skip_first_batches",
              returns="first"),
     Function(name="accelerate.Accelerator.split_between_processes",
-             source=f"{_ACCELERATOR}.split_between_processes",
-             returns=SAME, yields="shard"),
+             source=f"{_ACCELERATOR}.split_between_processes", returns=SAME, yields="shard"),
     Function(name="accelerate.Accelerator.unwrap_model", source=f"{_ACCELERATOR}.unwrap_model",
              returns="unwrapped"),
     *(
@@ -188,8 +184,7 @@ _FUNCTIONS: tuple[Row, ...] = (
     ),
     Function(name="accelerate.PartialState.print", source=f"{_STATE}.print", returns=NOTHING),
     Function(name="accelerate.PartialState.split_between_processes",
-             source=f"{_STATE}.split_between_processes",
-             returns=SAME, yields="shard"),
+             source=f"{_STATE}.split_between_processes", returns=SAME, yields="shard"),
     Function(name="accelerate.skip_first_batches", source="data_loader.py::skip_first_batches",
              returns="first"),
     *(

@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from trl_lint.analysis.facts import Rank
 from trl_lint.analysis.values import Value
-from trl_lint.knowledge import accelerate, loggers, peft, torch, torch_distributed, transformers, trl
+from trl_lint.knowledge import accelerate, loggers, peft, python, torch, torch_distributed, transformers, trl
 from trl_lint.knowledge.schema import (
     BARE_MODEL,
     SAME,
@@ -58,7 +58,8 @@ __all__ = [
 ]
 
 ROWS: tuple[Row, ...] = (
-    *accelerate.ROWS, *loggers.ROWS, *peft.ROWS, *torch_distributed.ROWS, *transformers.ROWS, *trl.ROWS,
+    *accelerate.ROWS, *loggers.ROWS, *peft.ROWS, *python.ROWS, *torch_distributed.ROWS, *transformers.ROWS,
+    *trl.ROWS,
 )  # fmt: skip
 NO_VERSIONS: Mapping[str, str] = {}
 

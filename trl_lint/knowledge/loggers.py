@@ -28,11 +28,10 @@ ROWS: tuple[Row, ...] = (
         for row in (
             Class(name=f"{package}.SummaryWriter", source=f"{package}/writer.py::SummaryWriter"),
             Sink(name=f"{package}.SummaryWriter.add_scalar",
-                 source=f"{package}/writer.py::SummaryWriter.add_scalar",
-                 payload=(1, "scalar_value"), form="value"),
+                 source=f"{package}/writer.py::SummaryWriter.add_scalar", payload=(1, "scalar_value"),
+                 form="value"),
             Sink(name=f"{package}.SummaryWriter.add_scalars",
-                 source=f"{package}/writer.py::SummaryWriter.add_scalars",
-                 payload=(1, "tag_scalar_dict")),
+                 source=f"{package}/writer.py::SummaryWriter.add_scalars", payload=(1, "tag_scalar_dict")),
         )
     ),
     # MLflow
@@ -54,11 +53,10 @@ ROWS: tuple[Row, ...] = (
         for row in (
             Class(name=f"comet_ml.{name}", source="comet_ml/experiment.py::CometExperiment"),
             Sink(name=f"comet_ml.{name}.log_metric",
-                 source="comet_ml/experiment.py::CometExperiment.log_metric",
-                 payload=(1, "value"), form="value"),
+                 source="comet_ml/experiment.py::CometExperiment.log_metric", payload=(1, "value"),
+                 form="value"),
             Sink(name=f"comet_ml.{name}.log_metrics",
-                 source="comet_ml/experiment.py::CometExperiment.log_metrics",
-                 payload=(0, "dic")),
+                 source="comet_ml/experiment.py::CometExperiment.log_metrics", payload=(0, "dic")),
         )
     ),
     *(

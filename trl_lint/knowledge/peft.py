@@ -11,8 +11,7 @@ ROWS: tuple[Row, ...] = (
     Class(name="peft.PeftModel", source="peft_model.py::PeftModel", makes=BARE_MODEL),
     Function(name="peft.get_peft_model", source="mapping_func.py::get_peft_model", returns="first"),
     Function(name="peft.prepare_model_for_kbit_training",
-             source="utils/other.py::prepare_model_for_kbit_training",
-             returns="first"),
+             source="utils/other.py::prepare_model_for_kbit_training", returns="first"),
     Function(name="peft.utils.get_peft_model_state_dict",
              source="utils/save_and_load.py::get_peft_model_state_dict", returns=SAME),
 )

@@ -38,14 +38,12 @@ _SHARDED_SAMPLER = Value(facts.SAME, Kind.INSTANCE, "torch.utils.data.Distribute
 
 def _c10d(name: str, operand: tuple[int, str], result: str, **more: object) -> Collective:
     return Collective(name=f"torch.distributed.{name}", source=f"{_C10D}::{name}", operand=operand,
-                      result=result,
-                      fails=more.pop("fails", "always"), **more)  # type: ignore[arg-type]
+                      result=result, fails=more.pop("fails", "always"), **more)  # type: ignore[arg-type]
 
 
 def _functional(name: str, operand: tuple[int, str], result: str, **more: object) -> Collective:
     return Collective(name=f"torch.distributed.nn.functional.{name}", source=f"{_NN}::{name}",
-                      operand=operand,
-                      result=result, fails="always", **more)  # type: ignore[arg-type]
+                      operand=operand, result=result, fails="always", **more)  # type: ignore[arg-type]
 
 
 _COLLECTIVES: tuple[Row, ...] = (

@@ -115,8 +115,7 @@ _ATTRIBUTES: tuple[Row, ...] = (
     Attribute(name="transformers.Trainer.compute_loss_func", source=f"{_TRAINER}.__init__", since="4.46",
               value=SAME),
     Attribute(name="transformers.Trainer.model_accepts_loss_kwargs", source=f"{_TRAINER}.__init__",
-              since="4.46.2",
-              value=SAME),
+              since="4.46.2", value=SAME),
     Attribute(name="transformers.Trainer.processing_class", source=f"{_TRAINER}.__init__", since="4.46",
               value=SAME),
     Attribute(name="transformers.Trainer.tokenizer", source=f"{_TRAINER}.tokenizer", until="5.0", value=SAME),
@@ -133,8 +132,7 @@ _ATTRIBUTES: tuple[Row, ...] = (
     Attribute(name="transformers.TrainingArguments.distributed_state", source=f"{_ARGUMENTS}._setup_devices",
               value=instance("accelerate.PartialState")),
     Attribute(name="transformers.TrainingArguments.local_process_index",
-              source=f"{_ARGUMENTS}.local_process_index",
-              value=RANK_INDEX),
+              source=f"{_ARGUMENTS}.local_process_index", value=RANK_INDEX),
     Attribute(name="transformers.TrainingArguments.local_rank", source=f"{_ARGUMENTS}.local_rank",
               value=RANK_INDEX),
     Attribute(name="transformers.TrainingArguments.process_index", source=f"{_ARGUMENTS}.process_index",
@@ -155,6 +153,7 @@ _EVALUATION_LOOP = {
     "dataloader": LOADER, "description": SAME, "prediction_loss_only": SAME, "ignore_keys": SAME,
     "metric_key_prefix": SAME,
 }
+# Wrapped where DataParallel is (bare python, several GPUs); else evaluation runs the bare model.
 _PREDICTION_STEP = {"model": WRAPPED_MODEL, "inputs": BATCH, "prediction_loss_only": SAME,
                     "ignore_keys": SAME}
 _LOG_SAVE_EVALUATE = {
@@ -164,8 +163,7 @@ _LOG_SAVE_EVALUATE = {
 
 _HOOKS: tuple[Row, ...] = (
     Hook(name="transformers.Trainer._determine_best_metric", source=f"{_TRAINER}._determine_best_metric",
-         since="4.47",
-         parameters={"metrics": SAME_METRICS, "trial": SAME}, returns=SAME),
+         since="4.47", parameters={"metrics": SAME_METRICS, "trial": SAME}, returns=SAME),
     Hook(name="transformers.Trainer._evaluate", source=f"{_TRAINER}._evaluate", since="4.42",
          parameters={"trial": SAME, "ignore_keys_for_eval": SAME}, returns=SAME_METRICS),
     Hook(name="transformers.Trainer._get_eval_sampler", source=f"{_TRAINER}._get_eval_sampler",
@@ -204,8 +202,8 @@ _HOOKS: tuple[Row, ...] = (
          switch=(2, "return_outputs"), switched=items(LOCAL_LOSS, BATCH)),
     Hook(name="transformers.Trainer.compute_loss", source=f"{_TRAINER}.compute_loss", since="4.46",
          parameters={"model": WRAPPED_MODEL, "inputs": BATCH, "return_outputs": UNKNOWN,
-                     "num_items_in_batch": UNKNOWN}, returns=LOCAL_LOSS,
-         switch=(2, "return_outputs"), switched=items(LOCAL_LOSS, BATCH)),
+                     "num_items_in_batch": UNKNOWN}, returns=LOCAL_LOSS, switch=(2, "return_outputs"),
+         switched=items(LOCAL_LOSS, BATCH)),
     Hook(name="transformers.Trainer.create_optimizer", source=f"{_TRAINER}.create_optimizer",
          returns=instance("torch.optim.Optimizer")),
     Hook(name="transformers.Trainer.create_optimizer_and_scheduler",
@@ -283,11 +281,9 @@ _CALLBACK_HOOKS: tuple[Row, ...] = (
     Hook(name="transformers.TrainerCallback.on_log", source=f"{_CALLBACK}.on_log",
          parameters=_EVENT | {"logs": SAME_METRICS}, returns=NOTHING),
     Hook(name="transformers.TrainerCallback.on_optimizer_step", source=f"{_CALLBACK}.on_optimizer_step",
-         since="4.46",
-         parameters=_EVENT, returns=NOTHING),
+         since="4.46", parameters=_EVENT, returns=NOTHING),
     Hook(name="transformers.TrainerCallback.on_pre_optimizer_step",
-         source=f"{_CALLBACK}.on_pre_optimizer_step",
-         parameters=_EVENT, returns=NOTHING),
+         source=f"{_CALLBACK}.on_pre_optimizer_step", parameters=_EVENT, returns=NOTHING),
     Hook(name="transformers.TrainerCallback.on_predict", source=f"{_CALLBACK}.on_predict",
          parameters=_EVENT | {"metrics": SAME_METRICS}, returns=NOTHING),
     Hook(name="transformers.TrainerCallback.on_push_begin", source=f"{_CALLBACK}.on_push_begin", since="5.0",
@@ -298,23 +294,20 @@ _CALLBACK_HOOKS: tuple[Row, ...] = (
 
 _COLLECTIVES: tuple[Row, ...] = (
     Collective(name="transformers.Trainer._gather_and_numpify", source=f"{_TRAINER}._gather_and_numpify",
-               until="5.0",
-               operand=(0, "tensors")),
+               until="5.0", operand=(0, "tensors")),
     Collective(name="transformers.Trainer._nested_gather", source=f"{_TRAINER}._nested_gather", until="5.0",
                operand=(0, "tensors")),
     # An attribute: the accelerator's `gather_for_metrics`, or `gather` where a loop asks for every sample.
     Collective(name="transformers.Trainer.gather_function",
-               source=f"{_TRAINER}.create_accelerator_and_postprocess",
-               since="4.37", operand=(0, "input_data"), lists=True),
+               source=f"{_TRAINER}.create_accelerator_and_postprocess", since="4.37",
+               operand=(0, "input_data"), lists=True),
     Collective(name="transformers.trainer_pt_utils.distributed_broadcast_scalars",
                source="trainer_pt_utils.py::distributed_broadcast_scalars", operand=(0, "scalars"),
-               lists=True,
-               fails=""),
+               lists=True, fails=""),
     Collective(name="transformers.trainer_pt_utils.distributed_concat",
                source="trainer_pt_utils.py::distributed_concat"),
     Collective(name="transformers.trainer_pt_utils.nested_gather",
-               source="trainer_pt_utils.py::nested_gather",
-               operand=(0, "tensors")),
+               source="trainer_pt_utils.py::nested_gather", operand=(0, "tensors")),
 )
 
 _SINKS: tuple[Row, ...] = (
@@ -357,8 +350,7 @@ _FUNCTIONS: tuple[Row, ...] = (
     Function(name="transformers.Seq2SeqTrainer._pad_tensors_to_max_len",
              source=f"{_SEQ2SEQ}._pad_tensors_to_max_len", returns="first"),
     Function(name="transformers.TrainingArguments.main_process_first",
-             source=f"{_ARGUMENTS}.main_process_first",
-             returns=SAME, yields=NOTHING),
+             source=f"{_ARGUMENTS}.main_process_first", returns=SAME, yields=NOTHING),
     Function(name="transformers.modeling_utils.unwrap_model", source="modeling_utils.py::unwrap_model",
              returns="unwrapped"),
     *(
@@ -385,8 +377,7 @@ _FUNCTIONS: tuple[Row, ...] = (
         for name in ("get_last_checkpoint", "has_length")
     ),
     Function(name="transformers.trainer_utils.denumpify_detensorize",
-             source="trainer_utils.py::denumpify_detensorize",
-             returns="first"),
+             source="trainer_utils.py::denumpify_detensorize", returns="first"),
     Function(name="transformers.trainer_utils.is_main_process", source="trainer_utils.py::is_main_process",
              returns=RANK_GUARD),
     Function(name="transformers.trainer_utils.speed_metrics", source="trainer_utils.py::speed_metrics",

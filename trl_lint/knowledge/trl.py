@@ -1,11 +1,10 @@
 """TRL's trainers over their generations, from 0.4 to 1.16.
 
-Spans are read from the releases around them. Up to 0.11 `PPOTrainer` had a loop of its own and no `Trainer` under
-it; so do `DDPOTrainer` and `AlignPropTrainer`. Everything else derives from `transformers.Trainer`,
-from 0.24 on through
-a class between (`BaseTrainer`,
-                 from 1.0 on `_BaseTrainer`). Metrics of `get_batch_loss_metrics` are this rank's own
-up to 0.13 in DPO, CPO and ORPO, and the same on all ranks from 0.14 on and in KTO and BCO.
+Spans are read from the releases around them. Up to 0.11 `PPOTrainer` had a loop of its own and no `Trainer`
+under it; so do `DDPOTrainer` and `AlignPropTrainer`. All others derive from `transformers.Trainer`, from 0.24
+on through a class between (`BaseTrainer`, from 1.0 on `_BaseTrainer`). The metrics that
+`get_batch_loss_metrics` returns are this rank's own up to 0.13 in DPO, CPO and ORPO; they are the same on all
+ranks from 0.14 on, and in KTO and BCO.
 """
 
 from __future__ import annotations
@@ -106,13 +105,11 @@ _CLASSES: tuple[Row, ...] = (
     Class(name="trl.DDPOTrainer", source="trainer/ddpo_trainer.py::DDPOTrainer", since="0.6", until="0.24"),
     *_generations("DPOTrainer", "trainer/dpo_trainer.py", since="0.5"),
     _trainer("DPPOTrainer", "experimental/dppo/dppo_trainer.py", since="1.0", until="1.9",
-             base="trl.GRPOTrainer",
-             callbacks=_WITH_REWARDS),
+             base="trl.GRPOTrainer", callbacks=_WITH_REWARDS),
     _trainer("DistillationTrainer", "experimental/distillation/distillation_trainer.py", since="1.1",
              base=_BASE),
     _trainer("GFPOTrainer", "experimental/gfpo/gfpo_trainer.py", since="0.24", until="1.8",
-             base="trl.GRPOTrainer",
-             callbacks=_WITH_REWARDS),
+             base="trl.GRPOTrainer", callbacks=_WITH_REWARDS),
     _trainer("GKDTrainer", "trainer/gkd_trainer.py", since="0.11", base="trl.SFTTrainer"),
     _trainer("GMPOTrainer", "experimental/gmpo/gmpo_trainer.py", since="1.7", base="trl.GRPOTrainer",
              callbacks=_WITH_REWARDS),
@@ -120,21 +117,18 @@ _CLASSES: tuple[Row, ...] = (
     *_generations("GRPOTrainer", "trainer/grpo_trainer.py", since="0.14", callbacks=_WITH_REWARDS),
     _trainer("GRPOWithReplayBufferTrainer",
              "experimental/grpo_with_replay_buffer/grpo_with_replay_buffer_trainer.py", since="0.24",
-             until="1.14",
-             base="trl.GRPOTrainer", callbacks=_WITH_REWARDS),
+             until="1.14", base="trl.GRPOTrainer", callbacks=_WITH_REWARDS),
     _trainer("IWOPDTrainer", "experimental/iw_opd/iw_opd_trainer.py", since="1.9", base=_BASE),
     *_generations("IterativeSFTTrainer", "trainer/iterative_sft_trainer.py", since="0.7.3", until="0.24"),
     *_generations("KTOTrainer", "trainer/kto_trainer.py", since="0.8"),
     _trainer("MiniLLMTrainer", "experimental/minillm/minillm_trainer.py", since="0.26", until="1.15",
              base="trl.GRPOTrainer", callbacks=_WITH_REWARDS),
     _trainer("NashMDTrainer", "trainer/nash_md_trainer.py", since="0.11", until="1.14",
-             base="trl.OnlineDPOTrainer",
-             callbacks=_WITH_REWARDS),
+             base="trl.OnlineDPOTrainer", callbacks=_WITH_REWARDS),
     *_generations("ORPOTrainer", "trainer/orpo_trainer.py", since="0.8.2"),
     *_generations("OnlineDPOTrainer", "trainer/online_dpo_trainer.py", since="0.10", callbacks=_WITH_REWARDS),
     _trainer("PAPOTrainer", "experimental/papo/papo_trainer.py", since="0.25", until="1.8",
-             base="trl.GRPOTrainer",
-             callbacks=_WITH_REWARDS),
+             base="trl.GRPOTrainer", callbacks=_WITH_REWARDS),
     Class(name="trl.PPOTrainer", source=_PPO, until="0.12", bases=("trl.BaseTrainer",)),
     *_generations("PPOTrainer", "trainer/ppo_trainer.py", since="0.12", until="1.13"),
     _trainer("PPOv2Trainer", "trainer/ppov2_trainer.py", since="0.9", until="0.12"),
@@ -247,73 +241,71 @@ _LOGPS = {
 _THREE = items(LOCAL_TENSOR, LOCAL_TENSOR, LOCAL_TENSOR)
 
 
-def _loss_metrics(name: str, *, since: str, until: str, reduced: bool, last: str) -> tuple[Hook, ...]:
-    """`get_batch_loss_metrics`, and `compute_loss`, which returns its metrics beside the loss if asked."""
-    pair = _REDUCED_PAIR if reduced else _LOCAL_PAIR
-    parameters = _MODEL_BATCH | ({last: SAME} if last else {})
-    source = f"trainer/{name[:-7].lower()}_trainer.py::{name}"
-    return (
-        Hook(name=f"trl.{name}.get_batch_loss_metrics", source=f"{source}.get_batch_loss_metrics",
-             since=since,
-             until=until, parameters=parameters, returns=pair, stored=1),
-        Hook(name=f"trl.{name}.compute_loss", source=f"{source}.compute_loss", since=since, until=until,
-             parameters=_MODEL_INPUTS | {"return_outputs": UNKNOWN}, returns=LOCAL_LOSS,
-             switch=(2, "return_outputs"), switched=pair),
-    )
+def _loss_metrics(name: str, *, since: str, until: str, reduced: bool, last: str) -> Hook:
+    return Hook(name=f"trl.{name}.get_batch_loss_metrics", source=f"{name}.get_batch_loss_metrics",
+                since=since, until=until, parameters=_MODEL_BATCH | ({last: SAME} if last else {}), stored=1,
+                returns=_REDUCED_PAIR if reduced else _LOCAL_PAIR)
+
+
+def _compute_loss(name: str, *, since: str, until: str, reduced: bool) -> Hook:
+    """It returns those metrics beside the loss if asked."""
+    return Hook(name=f"trl.{name}.compute_loss", source=f"{name}.compute_loss", since=since, until=until,
+                parameters=_MODEL_INPUTS | {"return_outputs": UNKNOWN}, returns=LOCAL_LOSS,
+                switch=(2, "return_outputs"), switched=_REDUCED_PAIR if reduced else _LOCAL_PAIR)
 
 
 _PREFERENCE_HOOKS: tuple[Row, ...] = (
-    *_loss_metrics("BCOTrainer", since="0.10", until="0.17", reduced=True, last=""),
-    *_loss_metrics("BCOTrainer", since="0.17", until="1.14", reduced=True, last="do_train"),
-    *_loss_metrics("CPOTrainer", since="0.8.2", until="0.14", reduced=False, last="train_eval"),
-    *_loss_metrics("CPOTrainer", since="0.14", until="", reduced=True, last="train_eval"),
-    *_loss_metrics("DPOTrainer", since="0.7.5", until="0.14", reduced=False, last="train_eval"),
-    *_loss_metrics("DPOTrainer", since="0.14", until="0.29", reduced=True, last="train_eval"),
-    *_loss_metrics("KTOTrainer", since="0.8", until="0.8.2", reduced=True, last="train_eval"),
-    *_loss_metrics("KTOTrainer", since="0.8.2", until="1.5", reduced=True, last=""),
-    *_loss_metrics("ORPOTrainer", since="0.8.2", until="0.14", reduced=False, last="train_eval"),
-    *_loss_metrics("ORPOTrainer", since="0.14", until="", reduced=True, last="train_eval"),
+    _loss_metrics("BCOTrainer", since="0.10", until="0.17", reduced=True, last=""),
+    _loss_metrics("BCOTrainer", since="0.17", until="1.14", reduced=True, last="do_train"),
+    _loss_metrics("CPOTrainer", since="0.8.2", until="0.14", reduced=False, last="train_eval"),
+    _loss_metrics("CPOTrainer", since="0.14", until="", reduced=True, last="train_eval"),
+    _loss_metrics("DPOTrainer", since="0.7.5", until="0.14", reduced=False, last="train_eval"),
+    _loss_metrics("DPOTrainer", since="0.14", until="0.29", reduced=True, last="train_eval"),
+    _loss_metrics("KTOTrainer", since="0.8", until="0.8.2", reduced=True, last="train_eval"),
+    _loss_metrics("KTOTrainer", since="0.8.2", until="1.5", reduced=True, last=""),
+    _loss_metrics("ORPOTrainer", since="0.8.2", until="0.14", reduced=False, last="train_eval"),
+    _loss_metrics("ORPOTrainer", since="0.14", until="", reduced=True, last="train_eval"),
+    _compute_loss("BCOTrainer", since="0.10", until="1.14", reduced=True),
+    _compute_loss("CPOTrainer", since="0.8.2", until="0.14", reduced=False),
+    _compute_loss("CPOTrainer", since="0.14", until="", reduced=True),
+    _compute_loss("DPOTrainer", since="0.5", until="0.14", reduced=False),
+    _compute_loss("DPOTrainer", since="0.14", until="0.29", reduced=True),
+    _compute_loss("KTOTrainer", since="0.8", until="1.5", reduced=True),
+    _compute_loss("ORPOTrainer", since="0.8.2", until="0.14", reduced=False),
+    _compute_loss("ORPOTrainer", since="0.14", until="", reduced=True),
     Hook(name="trl.DPOTrainer.get_batch_metrics", source=f"{_DPO}.get_batch_metrics", since="0.5",
-         until="0.7.5",
-         parameters=_MODEL_BATCH | {"train_eval": SAME}, returns=_LOCAL_PAIR, stored=1),
+         until="0.7.5", parameters=_MODEL_BATCH | {"train_eval": SAME}, returns=_LOCAL_PAIR, stored=1),
     Hook(name="trl.DPOTrainer._compute_loss", source=f"{_DPO}._compute_loss", since="0.29",
          parameters=_MODEL_INPUTS | {"return_outputs": UNKNOWN}, returns=LOCAL_LOSS,
-         switch=(2, "return_outputs"),
-         switched=items(LOCAL_LOSS, BATCH)),
+         switch=(2, "return_outputs"), switched=items(LOCAL_LOSS, BATCH)),
     Hook(name="trl.KTOTrainer._compute_loss", source=f"{_KTO}._compute_loss", since="1.5", until="1.6",
          parameters=_MODEL_INPUTS, returns=LOCAL_LOSS),
     Hook(name="trl.KTOTrainer._compute_loss", source=f"{_KTO}._compute_loss", since="1.6",
          parameters=_MODEL_INPUTS | {"return_outputs": UNKNOWN}, returns=LOCAL_LOSS,
-         switch=(2, "return_outputs"),
-         switched=items(LOCAL_LOSS, BATCH)),
+         switch=(2, "return_outputs"), switched=items(LOCAL_LOSS, BATCH)),
     # The fused loss: from 1.9 on it gets the bare model, inside the wrapper's own forward where that matters.
     Hook(name="trl.DPOTrainer._compute_loss_liger", source=f"{_DPO}._compute_loss_liger", since="0.19",
-         until="0.29",
-         parameters=_MODEL_BATCH, returns=UNKNOWN),
+         until="0.29", parameters=_MODEL_BATCH, returns=UNKNOWN),
     Hook(name="trl.DPOTrainer._compute_loss_liger", source=f"{_DPO}._compute_loss_liger", since="0.29",
-         until="1.14",
-         parameters={"model": SOME_MODEL, "inputs": BATCH, "return_outputs": UNKNOWN}, returns=LOCAL_LOSS),
+         until="1.14", parameters={"model": SOME_MODEL, "inputs": BATCH, "return_outputs": UNKNOWN},
+         returns=LOCAL_LOSS),
     Hook(name="trl.KTOTrainer._compute_loss_liger", source=f"{_KTO}._compute_loss_liger", since="0.17",
-         until="1.5",
-         parameters=_MODEL_BATCH, returns=UNKNOWN),
+         until="1.5", parameters=_MODEL_BATCH, returns=UNKNOWN),
     Hook(name="trl.KTOTrainer._compute_loss_liger", source=f"{_KTO}._compute_loss_liger", since="1.5",
-         until="1.14",
-         parameters={"model": SOME_MODEL, "inputs": BATCH, "return_outputs": UNKNOWN}, returns=LOCAL_LOSS),
+         until="1.14", parameters={"model": SOME_MODEL, "inputs": BATCH, "return_outputs": UNKNOWN},
+         returns=LOCAL_LOSS),
     *(
         Hook(name=f"trl.{name}.concatenated_forward", source=f"{name}.concatenated_forward", since=since,
-             until=until,
-             parameters=_MODEL_BATCH, returns=BATCH)
+             until=until, parameters=_MODEL_BATCH, returns=BATCH)
         for name, since, until in (
             ("CPOTrainer", "0.8.2", ""), ("DPOTrainer", "0.5", "0.18"), ("ORPOTrainer", "0.8.2", ""),
         )
     ),
     Hook(name="trl.DPOTrainer.concatenated_forward", source=f"{_DPO}.concatenated_forward", since="0.18",
-         until="0.29",
-         parameters=_MODEL_BATCH | {"is_ref_model": SAME}, returns=BATCH),
+         until="0.29", parameters=_MODEL_BATCH | {"is_ref_model": SAME}, returns=BATCH),
     *(
         Hook(name=f"trl.{name}.forward", source=f"{name}.forward", since=since, until=until,
-             parameters=_MODEL_BATCH,
-             returns=BATCH)
+             parameters=_MODEL_BATCH, returns=BATCH)
         for name, since, until in (("BCOTrainer", "0.10", "1.14"), ("KTOTrainer", "0.8", "1.6"))
     ),
     # Reference log-probabilities of one batch.
@@ -336,8 +328,7 @@ _PREFERENCE_HOOKS: tuple[Row, ...] = (
          parameters={"model": SOME_MODEL, "inputs": BATCH}, returns=BATCH),
     *(
         Function(name=f"trl.{name}.null_ref_context", source=f"{name}.null_ref_context", since=since,
-                 until=until,
-                 returns=SAME, yields=NOTHING)
+                 until=until, returns=SAME, yields=NOTHING)
         for name, since, until in (
             ("BCOTrainer", "0.10", "1.14"), ("DPOTrainer", "0.7.10", "0.29"), ("KTOTrainer", "0.9", "1.6"),
             ("PPOTrainer", "0.13", "1.13"),
@@ -345,19 +336,17 @@ _PREFERENCE_HOOKS: tuple[Row, ...] = (
     ),
     # Losses of one batch.
     Hook(name="trl.BCOTrainer.bco_loss", source="trainer/bco_trainer.py::BCOTrainer.bco_loss", since="0.10",
-         until="1.14", parameters=_LOGPS | {"chosen_embeddings": LOCAL_TENSOR,
-                                            "rejected_embeddings": LOCAL_TENSOR},
+         until="1.14",
+         parameters=_LOGPS | {"chosen_embeddings": LOCAL_TENSOR, "rejected_embeddings": LOCAL_TENSOR},
          returns=items(LOCAL_TENSOR, LOCAL_TENSOR, LOCAL_TENSOR, UNKNOWN)),
     Hook(name="trl.CPOTrainer.cpo_loss", source="trainer/cpo_trainer.py::CPOTrainer.cpo_loss", since="0.8.2",
          parameters={"policy_chosen_logps": LOCAL_TENSOR, "policy_rejected_logps": LOCAL_TENSOR},
          returns=_THREE),
     Hook(name="trl.DPOTrainer.dpo_loss", source=f"{_DPO}.dpo_loss", since="0.5", until="0.12",
-         parameters=_LOGPS,
-         returns=_THREE),
+         parameters=_LOGPS, returns=_THREE),
     Hook(name="trl.DPOTrainer.dpo_loss", source=f"{_DPO}.dpo_loss", since="0.12", until="0.29",
          parameters={"chosen_logps": LOCAL_TENSOR, "rejected_logps": LOCAL_TENSOR,
-                     "ref_chosen_logps": LOCAL_TENSOR,
-                     "ref_rejected_logps": LOCAL_TENSOR}, returns=_THREE),
+                     "ref_chosen_logps": LOCAL_TENSOR, "ref_rejected_logps": LOCAL_TENSOR}, returns=_THREE),
     # The divergence estimate is gathered inside.
     Hook(name="trl.KTOTrainer.kto_loss", source=f"{_KTO}.kto_loss", since="0.8", until="1.6",
          parameters={"policy_chosen_logps": LOCAL_TENSOR, "policy_rejected_logps": LOCAL_TENSOR,
@@ -365,15 +354,13 @@ _PREFERENCE_HOOKS: tuple[Row, ...] = (
                      "reference_rejected_logps": LOCAL_TENSOR, "reference_KL_logps": LOCAL_TENSOR},
          returns=items(LOCAL_TENSOR, LOCAL_TENSOR, LOCAL_TENSOR, REDUCED)),
     Hook(name="trl.ORPOTrainer.odds_ratio_loss",
-         source="trainer/orpo_trainer.py::ORPOTrainer.odds_ratio_loss",
-         since="0.8.2", parameters={"policy_chosen_logps": LOCAL_TENSOR,
-                                    "policy_rejected_logps": LOCAL_TENSOR},
+         source="trainer/orpo_trainer.py::ORPOTrainer.odds_ratio_loss", since="0.8.2",
+         parameters={"policy_chosen_logps": LOCAL_TENSOR, "policy_rejected_logps": LOCAL_TENSOR},
          returns=items(*[LOCAL_TENSOR] * 5)),
     # Up to 0.11 these took Trainer's later `get_batch_samples` for generating samples.
     *(
         Hook(name=f"trl.{name}.get_batch_samples", source=f"{name}.get_batch_samples", since=since,
-             until="0.12",
-             parameters={"model": BARE_MODEL, "batch": BATCH}, returns=UNKNOWN)
+             until="0.12", parameters={"model": BARE_MODEL, "batch": BATCH}, returns=UNKNOWN)
         for name, since in (("BCOTrainer", "0.10"), ("CPOTrainer", "0.8.2"), ("DPOTrainer", "0.5"),
                             ("KTOTrainer", "0.8"), ("ORPOTrainer", "0.8.2"))
     ),
@@ -422,29 +409,25 @@ _ONLINE_HOOKS: tuple[Row, ...] = (
     Hook(name="trl.RLOOTrainer._generate", source=f"{_RLOO}._generate", since="0.25",
          parameters={"prompts": BATCH}, returns=UNKNOWN),
     Hook(name="trl.GRPOTrainer._generate_and_score_completions",
-         source=f"{_GRPO}._generate_and_score_completions",
-         since="0.16", parameters={"inputs": BATCH}, returns=BATCH),
+         source=f"{_GRPO}._generate_and_score_completions", since="0.16", parameters={"inputs": BATCH},
+         returns=BATCH),
     Hook(name="trl.RLOOTrainer._generate_and_score_completions",
-         source=f"{_RLOO}._generate_and_score_completions",
-         since="0.22", parameters={"inputs": BATCH}, returns=BATCH),
+         source=f"{_RLOO}._generate_and_score_completions", since="0.22", parameters={"inputs": BATCH},
+         returns=BATCH),
     Hook(name="trl.GRPOTrainer._get_last_hidden_state", source=f"{_GRPO}._get_last_hidden_state",
-         since="0.17",
-         until="0.18", parameters=_TOKEN_LOGPS, returns=LOCAL_TENSOR),
+         since="0.17", until="0.18", parameters=_TOKEN_LOGPS, returns=LOCAL_TENSOR),
     Hook(name="trl.GRPOTrainer._get_last_hidden_state", source=f"{_GRPO}._get_last_hidden_state",
-         since="0.18",
-         until="1.14", parameters={"unwrapped_model": BARE_MODEL, "input_ids": LOCAL_TENSOR,
-                                   "attention_mask": LOCAL_TENSOR, "logits_to_keep": SAME_NUMBER},
-         returns=LOCAL_TENSOR),
+         since="0.18", until="1.14",
+         parameters={"unwrapped_model": BARE_MODEL, "input_ids": LOCAL_TENSOR, "attention_mask": LOCAL_TENSOR,
+                     "logits_to_keep": SAME_NUMBER}, returns=LOCAL_TENSOR),
     Hook(name="trl.GRPOTrainer._get_per_token_logps", source=f"{_GRPO}._get_per_token_logps", since="0.15",
          until="0.20", parameters=_TOKEN_LOGPS, returns=LOCAL_TENSOR),
     Hook(name="trl.GRPOTrainer._get_per_token_logps_and_entropies",
          source=f"{_GRPO}._get_per_token_logps_and_entropies", since="0.20", until="1.7",
-         parameters=_TOKEN_LOGPS,
-         returns=items(LOCAL_TENSOR, LOCAL_TENSOR)),
+         parameters=_TOKEN_LOGPS, returns=items(LOCAL_TENSOR, LOCAL_TENSOR)),
     Hook(name="trl.GRPOTrainer._get_per_token_logps_and_entropies",
          source=f"{_GRPO}._get_per_token_logps_and_entropies", since="1.7", until="1.14",
-         parameters=_TOKEN_LOGPS,
-         returns=items(LOCAL_TENSOR, LOCAL_TENSOR, LOCAL_LOSS)),
+         parameters=_TOKEN_LOGPS, returns=items(LOCAL_TENSOR, LOCAL_TENSOR, LOCAL_LOSS)),
     Hook(name="trl.GRPOTrainer._get_per_token_logps_and_entropies",
          source=f"{_GRPO}._get_per_token_logps_and_entropies", since="1.14", until="1.15",
          parameters={"model": WRAPPED_MODEL}, returns=BATCH),
@@ -455,14 +438,18 @@ _ONLINE_HOOKS: tuple[Row, ...] = (
          source=f"{_RLOO}._get_per_token_logps_and_entropies", since="0.22", parameters=_TOKEN_LOGPS,
          returns=BATCH),
     Hook(name="trl.GRPOTrainer.compute_liger_loss", source=f"{_GRPO}.compute_liger_loss", since="0.17",
-         until="0.18",
-         parameters=_MODEL_INPUTS, returns=LOCAL_LOSS),
+         until="0.18", parameters=_MODEL_INPUTS, returns=LOCAL_LOSS),
     Hook(name="trl.GRPOTrainer.compute_liger_loss", source=f"{_GRPO}.compute_liger_loss", since="0.18",
-         until="1.14",
-         parameters={"unwrapped_model": BARE_MODEL, "inputs": BATCH}, returns=LOCAL_LOSS),
+         until="1.14", parameters={"unwrapped_model": BARE_MODEL, "inputs": BATCH}, returns=LOCAL_LOSS),
     # A list of samples goes in, and comes out as a batch of completions with their scores.
-    Hook(name="trl.GRPOTrainer._prepare_inputs", source=f"{_GRPO}._prepare_inputs", since="0.14",
-         parameters={"generation_batch": BATCH}, returns=BATCH),
+    *(
+        Hook(name="trl.GRPOTrainer._prepare_inputs", source=f"{_GRPO}._prepare_inputs", since=since,
+             until=until, parameters={own: BATCH}, returns=BATCH)
+        for since, until, own in (
+            ("0.14", "0.17", "inputs"), ("0.17", "0.18", "accumulated_local_batch"),
+            ("0.18", "", "generation_batch"),
+        )
+    ),
     Hook(name="trl.RLOOTrainer._prepare_inputs", source=f"{_RLOO}._prepare_inputs", since="0.22",
          parameters={"generation_batch": BATCH}, returns=BATCH),
     # Values that reward functions report: averaged over the ranks when they are logged.
@@ -479,20 +466,18 @@ _ONLINE_HOOKS: tuple[Row, ...] = (
     Hook(name="trl.OnlineDPOTrainer._generate", source=f"{_ONLINE}._generate", since="0.23",
          parameters={"model": WRAPPED_MODEL, "prompts": BATCH, "images": BATCH}, returns=BATCH),
     Hook(name="trl.OnlineDPOTrainer._generate_vllm", source=f"{_ONLINE}._generate_vllm", since="0.14",
-         until="0.23",
-         parameters={"model": WRAPPED_MODEL, "prompts": BATCH}, returns=_FOUR),
+         until="0.23", parameters={"model": WRAPPED_MODEL, "prompts": BATCH}, returns=_FOUR),
     Hook(name="trl.OnlineDPOTrainer._generate_vllm", source=f"{_ONLINE}._generate_vllm", since="0.23",
          parameters={"prompts": BATCH, "images": BATCH}, returns=_FOUR),
     Hook(name="trl.NashMDTrainer._compute_logprobs",
-         source="trainer/nash_md_trainer.py::NashMDTrainer._compute_logprobs",
-         since="0.11", until="1.14",
+         source="trainer/nash_md_trainer.py::NashMDTrainer._compute_logprobs", since="0.11", until="1.14",
          parameters={"model": WRAPPED_MODEL, "model_data": BATCH, "context_length": UNKNOWN}, returns=BATCH),
     Hook(name="trl.NashMDTrainer._generate_completions",
          source="trainer/nash_md_trainer.py::NashMDTrainer._generate_completions", since="0.11", until="1.14",
          parameters={"model": WRAPPED_MODEL, "prompts": BATCH}, returns=BATCH),
     Hook(name="trl.XPOTrainer._compute_logprobs",
-         source="trainer/xpo_trainer.py::XPOTrainer._compute_logprobs",
-         since="0.11", until="1.14", returns=BATCH,
+         source="trainer/xpo_trainer.py::XPOTrainer._compute_logprobs", since="0.11", until="1.14",
+         returns=BATCH,
          parameters={"model": WRAPPED_MODEL, "model_data": BATCH, "ref_data": BATCH,
                      "context_length": UNKNOWN}),
     Hook(name="trl.XPOTrainer._generate_completions",
@@ -523,8 +508,7 @@ _OLD_PPO: tuple[Row, ...] = (
          parameters={"model": SOME_MODEL, "queries": BATCH, "responses": BATCH, "model_inputs": BATCH},
          returns=BATCH),
     Collective(name="trl.PPOTrainer.gather_stats", source=f"{_PPO}.gather_stats", until="0.12",
-               operand=(0, "stats"),
-               result="reduced", fails=""),
+               operand=(0, "stats"), result="reduced", fails=""),
     *(
         Attribute(name=f"trl.{name}.accelerator", source=f"{name}.__init__", since=since, until="0.24",
                   value=instance("accelerate.Accelerator"))
@@ -627,8 +611,7 @@ _FUNCTIONS: tuple[Row, ...] = (
         for name in ("get_peft_config", "get_quantization_config")
     ),
     Function(name="trl.trainer.utils.get_kbit_device_map", source=f"{_UTILS}::get_kbit_device_map",
-             since="0.7.11",
-             until="1.7", returns=Value(facts.RANK_LOCAL, Kind.UNKNOWN)),
+             since="0.7.11", until="1.7", returns=Value(facts.RANK_LOCAL, Kind.UNKNOWN)),
     *(
         Function(name=f"trl.trainer.utils.{name}", source=f"{_UTILS}::{name}", since=since, returns=NOTHING)
         for name, since in (("disable_dropout_in_model", "0.7"), ("empty_cache", "0.10"),
@@ -637,25 +620,21 @@ _FUNCTIONS: tuple[Row, ...] = (
     ),
     # Models.
     Function(name="trl.models.utils.create_reference_model",
-             source="models/modeling_base.py::create_reference_model",
-             returns="first"),
+             source="models/modeling_base.py::create_reference_model", returns="first"),
     Function(name="trl.models.utils.prepare_deepspeed", source="models/utils.py::prepare_deepspeed",
-             since="0.14",
-             returns=SOME_MODEL),
+             since="0.14", returns=SOME_MODEL),
     Function(name="trl.models.utils.prepare_fsdp", source="models/utils.py::prepare_fsdp", since="0.16",
              returns=SOME_MODEL),
     Function(name="trl.models.utils.unwrap_model_for_generation",
              source="models/utils.py::unwrap_model_for_generation", since="0.8", returns=SAME,
              yields="unwrapped"),
     Function(name="trl.trainer.utils.create_model_from_path", source=f"{_UTILS}::create_model_from_path",
-             since="0.24",
-             returns=BARE_MODEL),
+             since="0.24", returns=BARE_MODEL),
     # Profiling.
     Function(name="trl.extras.profiling.profiling_context", source="extras/profiling.py::profiling_context",
              since="0.16", returns=SAME, yields=NOTHING),
     Function(name="trl.extras.profiling.profiling_decorator",
-             source="extras/profiling.py::profiling_decorator",
-             since="0.16", returns="first"),
+             source="extras/profiling.py::profiling_decorator", since="0.16", returns="first"),
 )
 
 ROWS: tuple[Row, ...] = (

@@ -4,7 +4,36 @@ from __future__ import annotations
 
 import inspect
 import sys
-from typing import ClassVar
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from trl_lint.findings import Applicability
+
+if TYPE_CHECKING:
+    from trl_lint.analysis.events import Event
+    from trl_lint.analysis.values import Step
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """What a rule says of an event, before it has a place in a file.
+
+    node is where the finding stands, in `module`. why is the chain that explains it. applicability is None
+    when there is nothing to rewrite; reason says why a fix is not safe. plan is what the codemod needs.
+    owner is the function that a fix would edit.
+    """
+
+    module: Any
+    node: Any
+    message: str
+    why: Step | None = None
+    help: str = ""
+    applicability: Applicability | None = None
+    title: str = ""
+    reason: str = ""
+    plan: Any = None
+    owner: Any = None
 
 
 class Rule:
@@ -21,6 +50,10 @@ class Rule:
     # A file can only matter to the rule if, for every group, it contains one of the group's byte strings.
     needles: ClassVar[tuple[tuple[bytes, ...], ...]] = ()
 
+    def visit(self, event: Event) -> Iterator[Problem]:
+        """What is wrong about an event, if anything."""
+        raise NotImplementedError
+
     @property
     def documentation(self) -> str:
         """The page for users, as Markdown."""
@@ -33,3 +66,7 @@ class Rule:
     def may_matter(self, source: bytes) -> bool:
         """Whether a file with this content can have a finding of this rule at all."""
         return all(any(needle in source for needle in group) for group in self.needles)
+
+
+# A file that concerns several ranks names one of these.
+LIBRARIES = (b"accelerat", b"Accelerator", b"Trainer", b"torch.distributed", b"DataParallel", b"wandb", b"trl")

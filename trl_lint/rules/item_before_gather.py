@@ -1,13 +1,110 @@
-"""(stub page of item-before-gather)"""
+"""A Python number reaches a collective that takes tensors.
+
+## What it does
+Reports a Python number (`.item()`, `float()`, `int()`, `len()`, arithmetic on them, directly or through locals,
+attributes and helpers), or a dict of them, that is handed to `gather`, `gather_for_metrics`, `reduce`,
+`pad_across_processes`, `Trainer._nested_gather` or one of torch.distributed's tensor collectives.
+
+## Why is this bad?
+Collectives move tensors. `accelerator.gather_for_metrics(loss.item())` passes on bare python, where it does nothing,
+and raises `TypeError: 'int' object is not iterable` as soon as there is a process group, even of one process.
+
+## Example
+```python
+total = accelerator.gather_for_metrics(inputs["attention_mask"].sum().item())
+```
+
+## Use instead
+```python
+total = accelerator.gather_for_metrics(inputs["attention_mask"].sum()).sum().item()
+```
+
+## Fix safety
+The collective stays where its author put it; the local reduction goes inside as a tensor and is repeated outside,
+`.item()` last, so that the value on one process is the same. The fix is safe where every rank is known to get there
+together, unsafe where that is not known, and a hint where ranks may differ, where the result is used as a list of one
+value per rank, for dicts and starred arguments, and where no reduction can be told from the code. Leaving the local
+reduction out as well would gather tensors of different shapes, which hangs.
+
+## Limits
+A number is reported only where it is certain to be one. `gather_object`, `use_gather_object=True`, and lists or
+tuples handed to `gather_for_metrics`, which gathers them as objects, are right.
+
+## References
+- https://github.com/huggingface/trl/pull/3048 and https://github.com/huggingface/trl/pull/3056
+- https://huggingface.co/docs/accelerate/package_reference/accelerator#accelerate.Accelerator.gather_for_metrics
+"""
 
 from __future__ import annotations
 
-from trl_lint.rules.base import Rule
+from collections.abc import Iterator
+
+from trl_lint.analysis.events import CollectiveCalled, Event
+from trl_lint.analysis.values import Kind, Step
+from trl_lint.findings import Applicability
+from trl_lint.rules.base import LIBRARIES, Problem, Rule
+
+_LAUNCHES = {
+    "always": "it raises on any launch",
+    "group": "it passes on bare python and raises as soon as a process group exists (torchrun, accelerate launch)",
+}
+_LEVELS = (Applicability.SAFE, Applicability.UNSAFE, Applicability.DISPLAY)
+_REASONS = (
+    "",
+    "it is not known whether all ranks get here together",
+    "not all ranks may get here together",
+)
 
 
 class ItemBeforeGather(Rule):
     code = "TRL001"
     name = "item-before-gather"
+    codemod = "trl_lint.codemods.item_before_gather:ItemBeforeGatherCommand"
+    needles = (LIBRARIES, (b"gather", b"reduce", b"pad_across", b"broadcast", b"scatter", b"all_to_all"))
+
+    def visit(self, event: Event) -> Iterator[Problem]:
+        if not isinstance(event, CollectiveCalled) or not _is_number(event):
+            return
+        from trl_lint.rewriting.gathers import NoPlan, plan_for
+
+        plan = plan_for(event)
+        applicability, reason = Applicability.DISPLAY, ""
+        if isinstance(plan, NoPlan):
+            reason = plan.reason
+        else:
+            applicability, reason = _LEVELS[event.control.level], _REASONS[event.control.level]
+        own_name = event.row.name.rpartition(".")[2]
+        yield Problem(
+            module=event.module,
+            node=event.node,
+            message=f"`{own_name}` gets {_what(event)}, not a tensor: {_LAUNCHES[event.row.fails]}",
+            why=event.operand.why or Step(event.module, event.argument, "the number is made here"),
+            help="keep the local reduction inside as a tensor, repeat it on the result, and call `.item()` last",
+            applicability=applicability,
+            title=f"Hand a tensor to `{own_name}`",
+            reason=reason,
+            plan=None if isinstance(plan, NoPlan) else plan,
+            owner=event.owner,
+        )
+
+
+def _is_number(event: CollectiveCalled) -> bool:
+    """Certain to be a Python number, or a container that holds some where a container is not right."""
+    kind = event.operand.kind
+    if kind is Kind.NUMBER:
+        return True
+    if kind is Kind.NUMBERS:
+        return not event.row.lists
+    return any(entry.startswith("dict:") or not event.row.lists for entry in event.numbers)
+
+
+def _what(event: CollectiveCalled) -> str:
+    if event.operand.kind is Kind.NUMBER:
+        return "a Python number"
+    if event.operand.kind is Kind.NUMBERS:
+        return "a list of Python numbers"
+    keys = [key for _, _, key in (entry.partition(":") for entry in event.numbers) if key]
+    return f"a container of Python numbers ({', '.join(keys[:3])})" if keys else "a container of Python numbers"
 
 
 RULES = (ItemBeforeGather(),)

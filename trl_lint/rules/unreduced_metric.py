@@ -1,13 +1,88 @@
-"""(stub page of unreduced-metric)"""
+"""A metric of one rank is logged as if it were the metric of all.
+
+## What it does
+Reports a value that was computed from this rank's own data and reaches a log (`Trainer.log`, `accelerator.log`,
+wandb, TensorBoard, MLflow, trackio, a trainer's metric store) without having been reduced over the ranks.
+
+## Why is this bad?
+Trackers show what the main process logs. On eight GPUs that is the loss, the accuracy or the reward of one eighth
+of the batch: the curves look right, are noisier than they should be, and are wrong. Nothing fails.
+
+## Example
+```python
+metrics["rewards/chosen"] = chosen_rewards.mean().cpu()
+self.store_metrics(metrics)
+```
+
+## Use instead
+```python
+metrics["rewards/chosen"] = self.accelerator.gather(chosen_rewards.mean()).mean().cpu()
+self.store_metrics(metrics)
+```
+
+## Fix safety
+There is no automatic fix yet; the message says what to write.
+
+## Limits
+Values are followed through locals, containers, attributes, methods and helpers in sight. A value that comes from, or
+is handed to, code that is not in sight counts as unknown, and nothing is said of it. Timings, memory figures,
+learning rates, counters that all ranks share, and what `Trainer` reduces itself are right as they are; so is a
+metric store whose `log` reduces it.
+
+## References
+- https://github.com/huggingface/trl/pull/2474 (DPO, CPO and ORPO logged the metrics of rank 0)
+- https://huggingface.co/docs/accelerate/package_reference/accelerator#accelerate.Accelerator.gather
+"""
 
 from __future__ import annotations
 
-from trl_lint.rules.base import Rule
+from collections.abc import Iterator
+
+from trl_lint.analysis.events import Event, Logged
+from trl_lint.analysis.facts import Origin, State
+from trl_lint.rules.base import LIBRARIES, Problem, Rule
+
+# Where a value that is mixed with one of these differs for a reason that no reduction mends.
+_SILENT = Origin.CLOCK | Origin.MEMORY
 
 
 class UnreducedMetric(Rule):
     code = "TRL003"
     name = "unreduced-metric"
+    needles = (LIBRARIES, (b".log", b"add_scalar", b"metric", b"stats", b"track", b"report_scalar"))
+
+    def visit(self, event: Event) -> Iterator[Problem]:
+        if not isinstance(event, Logged):
+            return
+        rank = event.value.rank
+        if Origin.DATA not in rank.origins or rank.origins & _SILENT:
+            return
+        for write in event.writes:
+            what = write.what or event.what
+            yield Problem(
+                module=write.module,
+                node=write.node,
+                message=self._message(what, event),
+                why=write.why or event.value.why,
+                help=_help(rank.how if rank.state is State.PARTIAL else ""),
+                owner=event.owner,
+            )
+
+    def _message(self, what: str, event: Logged) -> str:
+        subject = f"`{what}`" if what else "this metric"
+        return (
+            f"{subject} is computed from this rank's own data and reaches `{_short(event.sink)}` unreduced: "
+            "on several GPUs the log shows the main process's share only"
+        )
+
+
+def _short(sink: str) -> str:
+    return ".".join(sink.split(".")[-2:])
+
+
+def _help(how: str) -> str:
+    reduction = {"sum": "sum", "count": "sum", "max": "max", "min": "min"}.get(how, "mean")
+    return f"gather it over the ranks first: `accelerator.gather(value).{reduction}()`, then `.item()`"
 
 
 RULES = (UnreducedMetric(),)

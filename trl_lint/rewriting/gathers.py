@@ -1,0 +1,270 @@
+"""The plan for a collective that was given a Python number: which tensor goes in, and how the result is reduced."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import libcst as cst
+
+from trl_lint.analysis.events import CollectiveCalled
+from trl_lint.analysis.facts import State
+from trl_lint.analysis.values import Kind, Value
+from trl_lint.rewriting.tree import ancestors, call_of, has_comment, method_call, uses_of
+
+# Reductions that commute with gathering, and the method that repeats them on what was gathered.
+REPEATED = {
+    "sum": "sum", "nansum": "nansum", "mean": "mean", "nanmean": "nanmean", "max": "max", "amax": "amax",
+    "min": "min", "amin": "amin", "count": "sum",
+}  # fmt: skip
+# The end of an expression that takes a tensor to the host.
+_HOST_METHODS = frozenset({"item", "tolist", "cpu", "numpy"})
+_HOST_FUNCTIONS = frozenset({"float", "int"})
+# Methods that hand a reduced tensor on.
+_TRANSPARENT = frozenset({"detach", "float", "double", "long", "int", "to", "clone", "cpu", "item", "half", "bfloat16"})
+# Around the call: uses of the result as one value per rank.
+_TAKES_LISTS = frozenset({"len", "list", "sum", "sorted", "max", "min", "enumerate", "zip", "tuple", "set", "any", "all"})
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """tensor: what goes into the collective. factory: whether it is a number that becomes a tensor first (then
+    `device` is the text of its device). reduction: repeated outside, or "" where nothing is. host: whether
+    `.item()` ends the new expression."""
+
+    tensor: cst.BaseExpression
+    factory: bool = False
+    device: str = ""
+    cast: bool = False
+    reduction: str = ""
+    host: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class NoPlan:
+    """Why there is only a hint."""
+
+    reason: str
+
+
+def plan_for(event: CollectiveCalled) -> Plan | NoPlan:
+    """How to mend a collective that is given a Python number, or why that is left to the author."""
+    call = event.node
+    problem = _unsuitable(event)
+    if problem:
+        return NoPlan(problem)
+    tensor, value = peel(event.argument.value, event.operand)  # type: ignore[attr-defined]
+    outer = _outer_reduction(event, call)
+    factory = value.kind is Kind.NUMBER
+    device = ""
+    if factory:
+        device = _device(event)
+        if not device:
+            return NoPlan("no accelerator is in reach whose device the new tensor could be made on")
+    own_name = event.row.name.rpartition(".")[2]
+    if own_name == "reduce":
+        return Plan(tensor, factory, device, _needs_cast(value, _mode(event)), "", True)
+    reduction = _reduction(tensor, event.operand, value)
+    if not reduction:
+        return NoPlan("how the ranks' values belong together can't be told from the code")
+    if outer:
+        return Plan(tensor, factory, device, _needs_cast(value, outer), "", False)
+    return Plan(tensor, factory, device, _needs_cast(value, reduction), reduction, True)
+
+
+def _unsuitable(event: CollectiveCalled) -> str:
+    call, row = event.node, event.row
+    if event.numbers or event.operand.kind is not Kind.NUMBER:
+        return "a container of numbers: which of them belong together is the author's to say"
+    if row.into is not None or row.result not in ("gathered", "reduced"):
+        return "this collective works in place on its tensor"
+    if any(arg.star for arg in call.args):  # type: ignore[attr-defined]
+        return "the arguments are starred"
+    if not isinstance(event.argument, cst.Arg):
+        return "the argument is out of sight"
+    tensor, _ = peel(event.argument.value, event.operand)
+    if has_comment(event.module.tree, event.argument.value) and not has_comment(event.module.tree, tensor):
+        return "a comment stands in what the fix would remove"
+    if _used_as_list(event):
+        return "the result is used as a list of one value per rank"
+    return ""
+
+
+def peel(node: Any, value: Value) -> tuple[Any, Value]:
+    """Take the host tail (`.item()`, `.cpu()`, `float(…)`, `.tolist()`) off: the tensor under it and its facts."""
+    while True:
+        method = method_call(node)
+        if method is not None and method[1] in _HOST_METHODS and not node.args:
+            node, value = method[0], _source(value, method[1])
+        elif method is not None and method[1] == "to" and _is_cpu(node):
+            node = method[0]
+        elif isinstance(node, cst.Call) and isinstance(node.func, cst.Name) and len(node.args) == 1:
+            if node.func.value not in _HOST_FUNCTIONS or not _from_tensor(value):
+                return node, value
+            node, value = node.args[0].value, _source(value, "float")
+        else:
+            return node, value
+
+
+def _source(value: Value, step: str) -> Value:
+    if step in ("cpu", "numpy"):
+        return value
+    return value.data if isinstance(value.data, Value) else value
+
+
+def _from_tensor(value: Value) -> bool:
+    while isinstance(value.data, Value) and value.kind is Kind.NUMBER:
+        value = value.data
+    return value.kind in (Kind.TENSOR, Kind.BATCH)
+
+
+def _is_cpu(node: cst.Call) -> bool:
+    return len(node.args) == 1 and isinstance(node.args[0].value, cst.SimpleString) and "cpu" in node.args[0].value.value
+
+
+def _reduction(tensor: Any, operand: Value, source: Value) -> str:
+    """The reduction to repeat: the one in the text, else the one the facts know."""
+    written = _written_reduction(tensor)
+    if written is not None:
+        return REPEATED.get(written, "")
+    rank = operand.rank
+    if rank.state is State.PARTIAL:
+        return REPEATED.get(rank.how, "")
+    if operand.dtype == "float" and rank.differs:
+        return "mean"
+    return ""
+
+
+def _written_reduction(node: Any) -> str | None:
+    """The reduction an expression ends in; None when it does not end in one."""
+    while True:
+        method = method_call(node)
+        if method is None:
+            return None
+        receiver, name = method
+        if name in REPEATED and name != "count":
+            over = [arg for arg in node.args if arg.keyword is None or arg.keyword.value in ("dim", "axis")]
+            if isinstance(receiver, cst.Name) and receiver.value in ("torch", "np", "numpy"):
+                return name if len(node.args) == 1 else None
+            return name if not over else None
+        if name not in _TRANSPARENT:
+            return None
+        node = receiver
+
+
+def _needs_cast(value: Value, reduction: str) -> bool:
+    """`mean` of integers raises."""
+    return reduction in ("mean", "nanmean") and value.dtype in ("int", "bool")
+
+
+def _mode(event: CollectiveCalled) -> str:
+    _, _, default = event.row.reduction or (0, "", "")
+    for index, arg in enumerate(event.node.args):  # type: ignore[attr-defined]
+        named = arg.keyword is not None and arg.keyword.value == "reduction"
+        if (named or (arg.keyword is None and index == 1)) and isinstance(arg.value, cst.SimpleString):
+            return str(arg.value.evaluated_value)
+    return default
+
+
+def _device(event: CollectiveCalled) -> str:
+    """The text of the device that belongs to the collective's owner."""
+    func = event.node.func  # type: ignore[attr-defined]
+    if not isinstance(func, cst.Attribute):
+        return ""
+    owner = event.module.tree.code_for_node(func.value).strip()
+    cls = event.row.name.rpartition(".")[0]
+    if cls == "accelerate.Accelerator":
+        return f"{owner}.device"
+    return f"{owner}.args.device" if cls == "transformers.Trainer" else ""
+
+
+# --- how the result is used -----------------------------------------------------------------------------
+
+
+def _root(event: CollectiveCalled) -> Any:
+    return event.owner.node if event.owner is not None else event.module.tree
+
+
+def _outer_reduction(event: CollectiveCalled, call: Any) -> str:
+    """The reduction that is already called on the collective's result."""
+    around = ancestors(_root(event), call)
+    while len(around) >= 2:
+        attribute, outer = around[-1], around[-2]
+        if not (isinstance(attribute, cst.Attribute) and isinstance(outer, cst.Call) and outer.func is attribute):
+            return ""
+        if attribute.attr.value in REPEATED:
+            return attribute.attr.value
+        if attribute.attr.value not in _TRANSPARENT:
+            return ""
+        around = around[:-2]
+    return ""
+
+
+def _used_as_list(event: CollectiveCalled) -> bool:
+    around = ancestors(_root(event), event.node)
+    if not around:
+        return False
+    if _takes_list((*around[-3:], event.node)):
+        return True
+    parent = around[-1]
+    if isinstance(parent, cst.Assign) and len(parent.targets) == 1 and isinstance(parent.targets[0].target, cst.Name):
+        name = parent.targets[0].target.value
+        return any(_takes_list(use) for use in uses_of(_root(event), name))
+    return isinstance(parent, cst.Assign) and isinstance(parent.targets[0].target, (cst.Tuple, cst.List))
+
+
+def _takes_list(chain: tuple[Any, ...]) -> bool:
+    """Whether the innermost node of a chain is used as a sequence by what is around it."""
+    node, parents = chain[-1], chain[:-1][::-1]
+    if not parents:
+        return False
+    parent = parents[0]
+    if isinstance(parent, cst.Subscript):
+        return parent.value is node
+    if isinstance(parent, (cst.For, cst.CompFor)):
+        return parent.iter is node
+    if isinstance(parent, cst.StarredElement):
+        return True
+    if isinstance(parent, cst.Arg) and len(parents) > 1 and isinstance(parents[1], cst.Call):
+        if parent.star:
+            return True
+        func = parents[1].func
+        if isinstance(func, cst.Name):
+            return func.value in _TAKES_LISTS
+        return isinstance(func, cst.Attribute) and func.attr.value in ("extend", "stack", "cat", "mean", "sum", "array")
+    return False
+
+
+# --- the new expression ---------------------------------------------------------------------------------
+
+
+def rewritten(call: cst.Call, argument: cst.Arg, plan: Plan) -> cst.Call:
+    """The collective with a tensor inside, reduced again outside, on the host last."""
+    tensor = plan.tensor
+    if plan.factory:
+        device = cst.Arg(cst.parse_expression(plan.device), keyword=cst.Name("device"), equal=_TIGHT)
+        tensor = cst.Call(
+            cst.Attribute(cst.Name("torch"), cst.Name("tensor")),
+            [cst.Arg(tensor, comma=cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))), device],
+        )
+    if plan.cast:
+        tensor = call_of(tensor, "float")
+    args = [arg.with_changes(value=tensor) if arg is argument else arg for arg in call.args]
+    inner: Any = call.with_changes(args=_named_mode(call, args), lpar=[], rpar=[])
+    if plan.reduction:
+        inner = call_of(inner, plan.reduction)
+    if plan.host:
+        inner = call_of(inner, "item")
+    return inner.with_changes(lpar=call.lpar, rpar=call.rpar)
+
+
+_TIGHT = cst.AssignEqual(cst.SimpleWhitespace(""), cst.SimpleWhitespace(""))
+
+
+def _named_mode(call: cst.Call, args: list[cst.Arg]) -> list[cst.Arg]:
+    """`reduce(x, "mean")` says which reduction by name: next to a tensor, a bare string reads badly."""
+    func = call.func
+    name = func.attr.value if isinstance(func, cst.Attribute) else getattr(func, "value", "")
+    if name != "reduce" or len(args) < 2 or args[1].keyword is not None:
+        return args
+    return [args[0], args[1].with_changes(keyword=cst.Name("reduction"), equal=_TIGHT), *args[2:]]

@@ -1,0 +1,99 @@
+"""Small questions about nodes that a rewrite asks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import libcst as cst
+
+
+class _PathFinder(cst.CSTVisitor):
+    """Finds the ancestors of one node."""
+
+    def __init__(self, wanted: cst.CSTNode) -> None:
+        super().__init__()
+        self.wanted = wanted
+        self.stack: list[cst.CSTNode] = []
+        self.found: tuple[cst.CSTNode, ...] | None = None
+
+    def on_visit(self, node: cst.CSTNode) -> bool:
+        if node is self.wanted:
+            self.found = tuple(self.stack)
+        if self.found is not None:
+            return False
+        self.stack.append(node)
+        return True
+
+    def on_leave(self, original_node: cst.CSTNode) -> None:  # type: ignore[override]
+        if self.stack and self.stack[-1] is original_node:
+            self.stack.pop()
+
+
+def ancestors(root: cst.CSTNode, node: cst.CSTNode) -> tuple[cst.CSTNode, ...]:
+    """The nodes around `node`, from `root` inwards; empty when it is not below the root."""
+    finder = _PathFinder(node)
+    root.visit(finder)
+    return finder.found or ()
+
+
+class _NameUses(cst.CSTVisitor):
+    """Collects, for one name, the node around each of its uses."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.name = name
+        self.stack: list[cst.CSTNode] = []
+        self.uses: list[tuple[cst.CSTNode, ...]] = []
+
+    def on_visit(self, node: cst.CSTNode) -> bool:
+        if isinstance(node, cst.Name) and node.value == self.name:
+            self.uses.append((*self.stack[-3:], node))
+        self.stack.append(node)
+        return True
+
+    def on_leave(self, original_node: cst.CSTNode) -> None:  # type: ignore[override]
+        self.stack.pop()
+
+
+def uses_of(root: cst.CSTNode, name: str) -> list[tuple[cst.CSTNode, ...]]:
+    """Each use of a name: up to three nodes around it, and the name itself last."""
+    finder = _NameUses(name)
+    root.visit(finder)
+    return finder.uses
+
+
+def method_call(node: Any) -> tuple[Any, str] | None:
+    """The receiver and the name of `receiver.name(...)`."""
+    if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute):
+        return node.func.value, node.func.attr.value
+    return None
+
+
+def call_of(receiver: cst.BaseExpression, name: str, *args: cst.Arg) -> cst.Call:
+    """`receiver.name(args)`; an operator as receiver gets its parentheses."""
+    if not isinstance(receiver, _BINDS_TIGHTLY) and not receiver.lpar:
+        receiver = receiver.with_changes(lpar=[cst.LeftParen()], rpar=[cst.RightParen()])
+    return cst.Call(cst.Attribute(receiver, cst.Name(name)), args)
+
+
+_BINDS_TIGHTLY = (cst.Name, cst.Attribute, cst.Call, cst.Subscript)
+
+
+def has_comment(module: cst.Module, node: cst.CSTNode) -> bool:
+    """Whether a comment stands somewhere inside the node."""
+    return "#" in module.code_for_node(node) and _CommentFinder.find(node)
+
+
+class _CommentFinder(cst.CSTVisitor):
+    def __init__(self) -> None:
+        super().__init__()
+        self.found = False
+
+    def visit_Comment(self, node: cst.Comment) -> None:
+        self.found = True
+
+    @classmethod
+    def find(cls, node: cst.CSTNode) -> bool:
+        finder = cls()
+        node.visit(finder)
+        return finder.found
