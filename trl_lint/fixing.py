@@ -7,11 +7,11 @@ edits, or makes a text that does not parse is withheld, and said.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from difflib import SequenceMatcher
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from trl_lint import suppressions
 from trl_lint.findings import Applicability, Edit, Finding, Position
@@ -19,44 +19,64 @@ from trl_lint.linter import FixResult, Linter, Reported, SourceError
 from trl_lint.rules import all_rules
 from trl_lint.rules.base import Problem, Rule
 
-if TYPE_CHECKING:
-    import libcst as cst
-
 # Findings that were there before a fix of the first code, on the same value, and only became visible by it.
 _UNCOVERED = {"TRL001": frozenset({"TRL014"}), "TRL003": frozenset({"TRL007"})}
 
 
 def fix(linter: Linter, path: Path, source: bytes, *, unsafe: bool) -> FixResult:
-    """Apply the fixes of one file that pass the gate.
+    """Apply the fixes of one file that pass the gate, rule by rule.
 
     Raises:
         SourceError: the file can't be decoded or parsed.
     """
-    found = linter.report(path, source)
-    wanted = _wanted(found, source, unsafe)
     applied: list[Finding] = []
     withheld: list[tuple[Finding, str]] = []
     current = source
-    if wanted:
-        current = _passing(linter, path, source, wanted, found)
-        if current is not None:
-            applied = [each.finding for each in wanted]
-        else:
-            current, applied, withheld = _one_by_one(linter, path, source, wanted, found)
+    for rule in linter.rules:
+        if rule.codemod is None:
+            continue
+        scout = linter if current == source else _fresh(linter, path)
+        wanted = _wanted(scout.report(path, current), rule, current, unsafe)
+        if wanted:
+            current, mended, left = _apply(linter, path, current, wanted)
+            applied.extend(mended)
+            withheld.extend(left)
     remaining = linter.check(path, source) if current == source else _fresh(linter, path).check(path, current)
     return FixResult(current, tuple(applied), tuple(withheld), tuple(remaining))
 
 
-def _wanted(found: Sequence[Reported], source: bytes, unsafe: bool) -> list[Reported]:
+def _apply(
+    linter: Linter, path: Path, source: bytes, wanted: Sequence[Reported]
+) -> tuple[bytes, list[Finding], list[tuple[Finding, str]]]:
+    """The content with as many of these fixes as pass the gate: all together, else one by one."""
+    before = _fresh(linter, path, all_rules()).report(path, source)
+    new = _passing(linter, path, source, wanted, before)
+    if new is not None:
+        return new, [each.finding for each in wanted], []
+    passing: list[Reported] = []
+    withheld: list[tuple[Finding, str]] = []
+    current = source
+    for each in wanted if len(wanted) > 1 else ():
+        new = _passing(linter, path, source, [*passing, each], before)
+        if new is not None:
+            passing.append(each)
+            current = new
+    for each in wanted:
+        if each not in passing:
+            withheld.append((each.finding, "the result would still have this finding, or a new one"))
+    return current, [each.finding for each in passing], withheld
+
+
+def _wanted(found: Sequence[Reported], rule: Rule, source: bytes, unsafe: bool) -> list[Reported]:
     """The findings to mend: those with a plan that is trusted far enough, and that no comment silences."""
     levels = {Applicability.SAFE, Applicability.UNSAFE} if unsafe else {Applicability.SAFE}
     silenced = set(suppressions.split([each.finding for each in found], source)[1])
     return [
         each
         for each in found
-        if each.problem.plan is not None
+        if each.rule is rule
+        and each.problem.plan is not None
         and each.problem.applicability in levels
-        and each.rule.codemod is not None
         and each.finding not in silenced
     ]
 
@@ -69,22 +89,17 @@ def _fresh(linter: Linter, path: Path, rules: Sequence[Rule] | None = None) -> L
 
 
 def _passing(
-    linter: Linter, path: Path, source: bytes, chosen: Sequence[Reported], found: Sequence[Reported]
+    linter: Linter, path: Path, source: bytes, chosen: Sequence[Reported], before: Sequence[Reported]
 ) -> bytes | None:
     """The new content with these fixes if it passes the gate, else None."""
     from trl_lint.analysis.project import decode, encode
 
     text, encoding = decode(source)
-    by_rule: dict[Rule, list[Problem]] = {}
-    for each in chosen:
-        by_rule.setdefault(each.rule, []).append(each.problem)
-    tree = chosen[0].problem.module.tree
-    if tree.code != text:
+    if chosen[0].problem.module.tree.code != text:
         return None  # the parser does not give this text back byte for byte
-    new = encode(transformed(tree, by_rule), encoding)
+    new = encode(transformed(chosen[0].rule, [each.problem for each in chosen]), encoding)
     try:
         after = _fresh(linter, path, all_rules()).report(path, new)
-        before = _fresh(linter, path, all_rules()).report(path, source)
     except SourceError:
         return None
     return new if _improves(before, after, chosen) else None
@@ -103,34 +118,14 @@ def _place(reported: Reported) -> tuple[str, str]:
     return reported.rule.code, repr(reported.problem.owner)
 
 
-def _one_by_one(
-    linter: Linter, path: Path, source: bytes, wanted: Sequence[Reported], found: Sequence[Reported]
-) -> tuple[bytes, list[Finding], list[tuple[Finding, str]]]:
-    """Together they do not pass: find those that do alone, and apply as many of them as go together."""
-    passing: list[Reported] = []
-    withheld: list[tuple[Finding, str]] = []
-    current = source
-    for each in wanted:
-        new = _passing(linter, path, source, [*passing, each], found)
-        if new is None:
-            withheld.append((each.finding, "the result would still have this finding, or a new one"))
-        else:
-            passing.append(each)
-            current = new
-    return current, [each.finding for each in passing], withheld
-
-
 # --- text -----------------------------------------------------------------------------------------------
 
 
-def transformed(tree: cst.Module, by_rule: Mapping[Rule, Sequence[Problem]]) -> str:
-    """The text after the codemods of these rules have mended these problems."""
+def transformed(rule: Rule, problems: Sequence[Problem]) -> str:
+    """The text after the rule's codemod has mended these problems of one file."""
     from libcst.codemod import CodemodContext
 
-    result = tree
-    for rule, problems in by_rule.items():
-        result = _command(rule)(CodemodContext(), problems).transform_module(result)
-    return result.code
+    return _command(rule)(CodemodContext(), problems).transform_module(problems[0].module.tree).code
 
 
 def _command(rule: Rule) -> Any:

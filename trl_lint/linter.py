@@ -147,8 +147,8 @@ def _syntax(error: Any) -> str:
     return str(error.message).partition("\n")[0] or "syntax error"
 
 
-def problems_of(path: Path, text: str, code: str) -> tuple[Any, list[Problem]]:
-    """The tree of a text and what one rule says of it: a codemod's door to the linter.
+def problems_of(path: Path, text: str, code: str) -> list[Problem]:
+    """What one rule says of a text: a codemod's door to the linter.
 
     Raises:
         SourceError: the text can't be parsed.
@@ -156,8 +156,7 @@ def problems_of(path: Path, text: str, code: str) -> tuple[Any, list[Problem]]:
     rules = [rule for rule in all_rules() if rule.code == code]
     path = Path(path).resolve()
     linter = Linter(Settings(), (path.parent,), rules)
-    module, found = linter._analyse(path, text.encode())
-    return module.tree, [problem for _, problem in found]
+    return [reported.problem for reported in linter.report(path, text.encode())]
 
 
 # --- versions -------------------------------------------------------------------------------------------
@@ -269,6 +268,6 @@ def _edits(rule: Rule, problem: Problem) -> tuple[Edit, ...]:
     from trl_lint.fixing import edits_between, transformed
 
     before = problem.module.tree.code
-    return edits_between(before, transformed(problem.module.tree, {rule: [problem]}))
+    return edits_between(before, transformed(rule, [problem]))
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import libcst as cst
 
 from trl_lint.analysis import facts
-from trl_lint.analysis.facts import Origin, State
+from trl_lint.analysis.facts import State
 from trl_lint.analysis.frame import Frame, derived
 from trl_lint.analysis.heap import UNIFORM, Control
 from trl_lint.analysis.values import MISSING, WORLD_FALSE, WORLD_SIZE, WORLD_TRUE, Kind, Value, World, Wrapping
@@ -29,11 +29,11 @@ def truth(frame: Frame, value: Value) -> bool | None:
 def divides(frame: Frame, test: Any, value: Value) -> Control:
     """How a condition with this value divides the ranks."""
     if value.rank.differs:
-        guard = value.rank.origins == Origin.RANK
         why = frame.step(test, f"`{frame.source(test)}` differs between ranks", value.why)
-        return Control(2, why, guard)
+        return Control(2, why, value.rank)
     if value.rank.state is State.UNKNOWN:
-        return Control(1, frame.step(test, f"whether `{frame.source(test)}` is the same on all ranks is not known"))
+        why = frame.step(test, f"whether `{frame.source(test)}` is the same on all ranks is not known")
+        return Control(1, why, facts.UNKNOWN)
     return UNIFORM
 
 

@@ -44,10 +44,7 @@ def _longer(cell: Cell, length: facts.Rank) -> facts.Rank:
 
 def _division(frame: Frame) -> facts.Rank:
     """Whether all ranks add an element here."""
-    control = frame.memory.control
-    if control.level == 2:
-        return facts.LOCAL
-    return facts.UNKNOWN if control.level == 1 else facts.SAME
+    return facts.nonlinear(frame.memory.control.rank)
 
 
 def _name_of(frame: Frame, owner: Value) -> str:

@@ -14,7 +14,7 @@ from trl_lint.analysis.classes import ClassInfo, Function, Parameter, alike, fre
 from trl_lint.analysis.events import Event, Trace
 from trl_lint.analysis.facts import State
 from trl_lint.analysis.frame import NUMERIC, Frame, derived
-from trl_lint.analysis.heap import UNIFORM, Cell, Control, Memory, join, join_cells, reachable
+from trl_lint.analysis.heap import UNIFORM, Cell, Memory, join, join_cells, reachable
 from trl_lint.analysis.project import Module, Project
 from trl_lint.analysis.values import (
     BOTTOM,
@@ -447,7 +447,7 @@ class Engine:
         self, function: Function, key: Any, names: dict[str, Value], inputs: list[Any], cls: Any, caller: Memory
     ) -> Summary:
         level = caller.control.level
-        control = UNIFORM if not level else Control(level, caller.control.why, caller.control.guard)
+        control = caller.control if level else UNIFORM
         frame = Frame(self, function.module, function, cls, None, control)
         frame.memory = Memory(dict(names), {i: caller.heap[i] for i in inputs if i in caller.heap}, {}, control)
         self._claim(frame, cls, inputs)

@@ -251,11 +251,16 @@ def iterate(frame: Frame, value: Value) -> tuple[Value, facts.Rank]:
     if kind is Kind.MODEL:
         return value, facts.SAME
     if value.rank.differs:
-        element = derived(value.rank, Kind.NUMBER if kind is Kind.NUMBERS else kind, value)
+        kept = Kind.NUMBER if kind is Kind.NUMBERS else kind if kind in _KEPT_BY_ELEMENTS else Kind.UNKNOWN
+        element = derived(value.rank, kept, value)
         return element, facts.Rank(State.LOCAL, value.rank.origins)
     if value.rank.state is State.SAME and kind is not Kind.INSTANCE:
         return Value(value.rank), facts.SAME
     return UNKNOWN, facts.UNKNOWN
+
+
+# An element of one of these is of the same kind.
+_KEPT_BY_ELEMENTS = frozenset({Kind.TENSOR, Kind.BATCH, Kind.STRING})
 
 
 def items_of(frame: Frame, iterable: Value) -> list[Value] | None:

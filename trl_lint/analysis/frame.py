@@ -197,8 +197,16 @@ class Loop:
         self.continues: list[Memory] = []
 
 
+# Kinds whose values are what their data say.
+_SAYS_NOTHING_ALONE = frozenset(
+    {Kind.BOUND, Kind.CELLS, Kind.CLASS, Kind.FUNCTION, Kind.INSTANCE, Kind.MODULE, Kind.RANGE, Kind.TUPLE}
+)
+
+
 def derived(rank: Rank, kind: Kind, *sources: Value, **fields: Any) -> Value:
     """A value computed from others: it differs because the first of them that does, does."""
+    if kind in _SAYS_NOTHING_ALONE and "data" not in fields:
+        kind = Kind.UNKNOWN
     why, writes = None, NO_WRITES
     if rank.differs:
         for source in sources:

@@ -172,15 +172,20 @@ def _join_optional(a: Value | None, b: Value | None, divided: Rank) -> Value | N
 class Control:
     """How sure it is that all ranks reach this point together. level: 0 all do, 1 not known, 2 they may not.
 
-    `why` names the condition (a Step); `guard` says that the only division is a test for the main process.
+    `why` names the condition (a Step); `rank` is the condition's fact. `guard` says that the only division is a
+    test for the main process.
     """
 
-    __slots__ = ("guard", "level", "why")
+    __slots__ = ("level", "rank", "why")
 
-    def __init__(self, level: int, why: Any = None, guard: bool = False) -> None:
+    def __init__(self, level: int, why: Any = None, rank: Rank = facts.SAME) -> None:
         self.level = level
         self.why = why
-        self.guard = guard
+        self.rank = rank
+
+    @property
+    def guard(self) -> bool:
+        return self.rank.origins is facts.Origin.RANK
 
     def under(self, inner: Control) -> Control:
         """This point, and then a further condition."""

@@ -419,7 +419,7 @@ def _try(frame: Frame, node: Any) -> bool:
     frame.forgiving -= forgiving
     done = frame.memory
     arms: list[tuple[bool, Memory]] = []
-    caught = Control(1, frame.step(node, "which ranks get here is not known"))
+    caught = Control(1, frame.step(node, "which ranks get here is not known"), facts.UNKNOWN)
     for handler in node.handlers:
         frame.memory = before.fork().merge(done)
         frame.memory.control = before.control.under(caught)

@@ -92,7 +92,7 @@ _ATTRIBUTES: tuple[Row, ...] = (
     *(
         Attribute(name=f"accelerate.Accelerator.{name}", source=f"{_ACCELERATOR}.{name}", value=SAME)
         for name in (
-            "deepspeed_plugin", "device_placement", "dispatch_batches", "even_batches",
+            "device_placement", "dispatch_batches", "even_batches",
             "gradient_accumulation_steps",
             "log_with", "logging_dir", "mixed_precision", "native_amp", "non_blocking",
             "optimizer_step_was_skipped",

@@ -90,7 +90,7 @@ def _generations(
 _CLASSES: tuple[Row, ...] = (
     _trainer("A2POTrainer", "experimental/a2po/a2po_trainer.py", since="1.6", base=_BASE,
              callbacks=_WITH_REWARDS),
-    Class(name="trl.AlignPropTrainer", source="trainer/alignprop_trainer.py::AlignPropTrainer", since="0.9",
+    Class(name="trl.AlignPropTrainer", source="trainer/alignprop_trainer.py::AlignPropTrainer", since="0.9.4",
           until="0.24"),
     _trainer("AsyncDistillationTrainer", "experimental/async_distillation/async_distillation_trainer.py",
              since="1.11", base=_BASE),
@@ -136,14 +136,14 @@ _CLASSES: tuple[Row, ...] = (
     *_generations("PRMTrainer", "trainer/prm_trainer.py", since="0.13", until="1.14"),
     *_generations("RLOOTrainer", "trainer/rloo_trainer.py", since="0.9", callbacks=_WITH_REWARDS),
     *_generations("RewardTrainer", "trainer/reward_trainer.py", since="0.4"),
-    Class(name="trl.RunningMoments", source=f"{_UTILS}::RunningMoments", since="0.7", until="1.14"),
+    Class(name="trl.RunningMoments", source=f"{_UTILS}::RunningMoments", since="0.6", until="1.14"),
     *(
-        _trainer(name, file, since="1.0", base=_BASE)
-        for name, file in (
-            ("BaseSelfDistillationTrainer",
-             "experimental/self_distillation/base_self_distillation_trainer.py"),
-            ("SDFTTrainer", "experimental/sdft/sdft_trainer.py"),
-            ("SDPOTrainer", "experimental/sdpo/sdpo_trainer.py"),
+        _trainer(name, file, since="1.0", until=until, base=_BASE)
+        for name, file, until in (
+            ("BaseSelfDistillationTrainer", "experimental/self_distillation/base_self_distillation_trainer.py",
+             "1.6"),
+            ("SDFTTrainer", "experimental/sdft/sdft_trainer.py", ""),
+            ("SDPOTrainer", "experimental/sdpo/sdpo_trainer.py", ""),
         )
     ),
     *_generations("SFTTrainer", "trainer/sft_trainer.py", since="0.4"),
@@ -192,7 +192,7 @@ _STORES: tuple[Row, ...] = (
             ("DistillationTrainer", "1.1", ""),
             ("GOLDTrainer", "0.25", ""), ("GRPOTrainer", "0.16", ""), ("IWOPDTrainer", "1.9", ""),
             ("KTOTrainer", "1.4", ""), ("RLOOTrainer", "0.22", ""), ("RewardTrainer", "0.24", ""),
-            ("SDFTTrainer", "1.0", ""), ("SDPOTrainer", "1.6", ""), ("SFTTrainer", "0.16", ""),
+            ("SDFTTrainer", "1.0", ""), ("SDPOTrainer", "1.0", ""), ("SFTTrainer", "0.16", ""),
             ("SSDTrainer", "1.2", "1.16"), ("TPOTrainer", "1.3", ""),
         )
     ),
@@ -512,11 +512,11 @@ _OLD_PPO: tuple[Row, ...] = (
     *(
         Attribute(name=f"trl.{name}.accelerator", source=f"{name}.__init__", since=since, until="0.24",
                   value=instance("accelerate.Accelerator"))
-        for name, since in (("AlignPropTrainer", "0.9"), ("DDPOTrainer", "0.6"))
+        for name, since in (("AlignPropTrainer", "0.9.4"), ("DDPOTrainer", "0.6"))
     ),
     *(
         Attribute(name=f"trl.{name}.config", source=f"{name}.__init__", since=since, until="0.24", value=SAME)
-        for name, since in (("AlignPropTrainer", "0.9"), ("DDPOTrainer", "0.6"))
+        for name, since in (("AlignPropTrainer", "0.9.4"), ("DDPOTrainer", "0.6"))
     ),
 )
 
@@ -527,7 +527,7 @@ _ATTRIBUTES: tuple[Row, ...] = (
     Attribute(name="trl.IterativeSFTTrainer.model", source="IterativeSFTTrainer.__init__", since="0.7.3",
               until="0.24", value=WRAPPED_MODEL),
     Attribute(name="trl.PPOTrainer.model", source=f"{_PPO}.__init__", until="1.13", value=WRAPPED_MODEL),
-    Attribute(name="trl.PPOv2Trainer.model", source="PPOv2Trainer.__init__", since="0.9", until="0.12",
+    Attribute(name="trl.PPOv2Trainer.model", source="PPOv2Trainer.__init__", since="0.9", until="0.13",
               value=WRAPPED_MODEL),
     Attribute(name="trl.RLOOTrainer.model", source=f"{_RLOO}.__init__", since="0.9", until="0.22",
               value=WRAPPED_MODEL),
@@ -548,11 +548,11 @@ _ATTRIBUTES: tuple[Row, ...] = (
         for name, since, owns in (
             ("CPOTrainer", "0.8.2", ("beta", "is_encoder_decoder", "loss_type")),
             ("DPOTrainer", "0.5", ("beta",)),
-            ("DPOTrainer", "0.7.5", ("loss_type",)),
-            ("GKDTrainer", "0.11", ("beta", "generation_config", "lmbda", "seq_kd", "temperature")),
-            ("GRPOTrainer", "0.14", ("beta", "max_completion_length", "num_generations")),
-            ("GRPOTrainer", "0.15", ("temperature", "use_vllm")),
-            ("GRPOTrainer", "0.16", ("epsilon_high", "epsilon_low", "num_iterations", "reward_weights")),
+            ("GKDTrainer", "0.11", ("beta", "generation_config", "lmbda", "temperature")),
+            ("GKDTrainer", "0.12", ("seq_kd",)),
+            ("GRPOTrainer", "0.14", ("beta", "max_completion_length", "num_generations", "use_vllm")),
+            ("GRPOTrainer", "0.15", ("reward_weights",)),
+            ("GRPOTrainer", "0.16", ("epsilon_high", "epsilon_low", "num_iterations", "temperature")),
             ("GRPOTrainer", "0.17", ("loss_type", "scale_rewards")),
             ("KTOTrainer", "0.8", ("beta",)),
             ("ORPOTrainer", "0.8.2", ("beta", "is_encoder_decoder")),
@@ -567,10 +567,10 @@ _ATTRIBUTES: tuple[Row, ...] = (
 # --- functions ----------------------------------------------------------------------------------------
 
 _FUNCTIONS: tuple[Row, ...] = (
-    Collective(name="trl.RunningMoments.update", source=f"{_UTILS}::RunningMoments.update", since="0.7",
+    Collective(name="trl.RunningMoments.update", source=f"{_UTILS}::RunningMoments.update", since="0.6",
                until="1.14", operand=(0, "xs"), result="reduced", fails="always"),
     Collective(name="trl.trainer.utils.get_global_statistics", source=f"{_UTILS}::get_global_statistics",
-               since="0.7", until="1.14", operand=(1, "xs"), result="reduced", fails="always"),
+               since="0.6", until="1.14", operand=(1, "xs"), result="reduced", fails="always"),
     # Pure, or as good as.
     *(
         Function(name=f"trl.core.{name}", source=f"core.py::{name}", until=until)
@@ -592,14 +592,14 @@ _FUNCTIONS: tuple[Row, ...] = (
     *(
         Function(name=f"trl.trainer.utils.{name}", source=f"{_UTILS}::{name}", since=since, until=until)
         for name, since, until in (
-            ("compute_accuracy", "0.5", ""), ("decode_and_strip_padding", "0.11", ""),
+            ("compute_accuracy", "0.4", "1.14"), ("decode_and_strip_padding", "0.11", "0.25"),
             ("entropy_from_logits", "0.20", ""),
-            ("exact_div", "0.7", "1.13"), ("first_true_indices", "0.9", ""), ("flush_left", "0.14", ""),
+            ("exact_div", "0.6", "1.13"), ("first_true_indices", "0.9", ""), ("flush_left", "0.14", ""),
             ("forward", "0.9", "1.13"), ("generate", "0.9", "1.13"), ("get_reward", "0.9", ""),
-            ("nanmax", "0.22", ""),
-            ("nanmin", "0.22", ""), ("nanstd", "0.22", ""), ("pad", "0.9", ""), ("pad_to_length", "0.5", ""),
-            ("selective_log_softmax", "0.15", ""), ("shuffle_sequence_dict", "0.22", ""),
-            ("split_tensor_dict", "0.22", ""),
+            ("nanmax", "0.17", ""),
+            ("nanmin", "0.17", ""), ("nanstd", "0.17", ""), ("pad", "0.9.4", ""), ("pad_to_length", "0.5", ""),
+            ("selective_log_softmax", "0.15", ""), ("shuffle_sequence_dict", "0.20", ""),
+            ("split_tensor_dict", "0.17", ""),
             ("truncate_response", "0.9", "1.13"), ("truncate_right", "0.10", ""),
         )
     ),
@@ -611,10 +611,10 @@ _FUNCTIONS: tuple[Row, ...] = (
         for name in ("get_peft_config", "get_quantization_config")
     ),
     Function(name="trl.trainer.utils.get_kbit_device_map", source=f"{_UTILS}::get_kbit_device_map",
-             since="0.7.11", until="1.7", returns=Value(facts.RANK_LOCAL, Kind.UNKNOWN)),
+             since="0.7.11", until="1.8", returns=Value(facts.RANK_LOCAL, Kind.UNKNOWN)),
     *(
         Function(name=f"trl.trainer.utils.{name}", source=f"{_UTILS}::{name}", since=since, returns=NOTHING)
-        for name, since in (("disable_dropout_in_model", "0.7"), ("empty_cache", "0.10"),
+        for name, since in (("disable_dropout_in_model", "0.6"), ("empty_cache", "0.10"),
                             ("log_table_to_comet_experiment", "0.13"),
                             ("print_prompt_completions_sample", "0.16"))
     ),
@@ -626,7 +626,7 @@ _FUNCTIONS: tuple[Row, ...] = (
     Function(name="trl.models.utils.prepare_fsdp", source="models/utils.py::prepare_fsdp", since="0.16",
              returns=SOME_MODEL),
     Function(name="trl.models.utils.unwrap_model_for_generation",
-             source="models/utils.py::unwrap_model_for_generation", since="0.8", returns=SAME,
+             source="models/utils.py::unwrap_model_for_generation", since="0.8.2", returns=SAME,
              yields="unwrapped"),
     Function(name="trl.trainer.utils.create_model_from_path", source=f"{_UTILS}::create_model_from_path",
              since="0.24", returns=BARE_MODEL),

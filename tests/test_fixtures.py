@@ -1,0 +1,84 @@
+"""The fixtures say what the tool must find, what it must leave alone, and what `--fix` must write."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from trl_lint.config import Settings
+from trl_lint.linter import Linter
+from trl_lint.rules import all_rules, find_rule
+
+FIXTURES = Path(__file__).parent.parent / "fixtures"
+MARK = re.compile(r"[ \t]*# expect: (?P<codes>[A-Z0-9, ]+)$", re.MULTILINE)
+FILES = sorted(FIXTURES.glob("*/*.py"))
+BROKEN = [path for path in FILES if path.stem.startswith("broken")]
+# No fix is safe for these yet: their fixed.py is written by hand.
+BY_HAND = {rule.name for rule in all_rules() if rule.codemod is None}
+
+
+def identity(path: Path) -> str:
+    return f"{path.parent.name}/{path.stem}"
+
+
+def expected(text: str) -> set[tuple[int, str]]:
+    """The (line, code) pairs that the marks of a fixture name."""
+    marks = set()
+    for number, line in enumerate(text.split("\n"), 1):
+        found = MARK.search(line)
+        if found:
+            marks |= {(number, code.strip()) for code in found["codes"].split(",")}
+    return marks
+
+
+def linter() -> Linter:
+    return Linter(Settings(target_trl="0.17.0", target_transformers="4.51.3"), (FIXTURES,), all_rules())
+
+
+def found(path: Path, source: bytes) -> set[tuple[int, str]]:
+    return {(finding.start.line, finding.code) for finding in linter().check(path, source)}
+
+
+def twin(path: Path) -> Path:
+    return path.with_name(path.name.replace("broken", "fixed", 1))
+
+
+def rule_name(path: Path) -> str:
+    return path.parent.name.replace("_", "-")
+
+
+@pytest.mark.parametrize("path", FILES, ids=identity)
+def test_findings_stand_where_the_marks_are(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    marks = expected(text)
+    assert bool(marks) == path.stem.startswith("broken")
+    assert found(path, path.read_bytes()) == marks
+
+
+@pytest.mark.parametrize("path", BROKEN, ids=identity)
+def test_a_broken_fixture_is_about_its_own_rule(path: Path) -> None:
+    rule = find_rule(rule_name(path))
+    assert rule is not None
+    assert rule.code in {code for _, code in expected(path.read_text(encoding="utf-8"))}
+
+
+@pytest.mark.parametrize(
+    "path", [path for path in BROKEN if twin(path).exists() and rule_name(path) not in BY_HAND], ids=identity
+)
+def test_the_fix_makes_the_fixed_twin(path: Path) -> None:
+    source = MARK.sub("", path.read_text(encoding="utf-8")).encode()
+    result = linter().fix(path, source)
+    assert result.source.decode() == twin(path).read_text(encoding="utf-8")
+    assert not result.withheld
+    again = linter().fix(path, result.source)
+    assert again.source == result.source
+
+
+@pytest.mark.parametrize("path", [path for path in BROKEN if not twin(path).exists()], ids=identity)
+def test_a_hint_changes_nothing(path: Path) -> None:
+    source = MARK.sub("", path.read_text(encoding="utf-8")).encode()
+    result = linter().fix(path, source, unsafe=True)
+    assert result.source == source
+    assert result.remaining
