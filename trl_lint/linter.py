@@ -230,7 +230,7 @@ def _finding(places: dict[Any, Any], group: list[tuple[Rule, Problem]]) -> Repor
         place = places[step.module].get(step.node)
         if place is not None:
             start = Position(place.start.line, place.start.column + 1)
-            because.append(Because(step.text, str(step.module.path), start))
+            because.append(Because(_said(step), str(step.module.path), start))
     finding = Finding(
         code=rule.code,
         name=rule.name,
@@ -243,6 +243,14 @@ def _finding(places: dict[Any, Any], group: list[tuple[Rule, Problem]]) -> Repor
         fix=_fix(rule, problem),
     )
     return Reported(finding, rule, problem)
+
+
+def _said(step: Any) -> str:
+    """The text of a step, with the source of its node on one line where the text asks for it."""
+    if "{}" not in step.text:
+        return step.text
+    source = " ".join(step.module.tree.code_for_node(step.node).split())
+    return step.text.replace("{}", source if len(source) <= 60 else f"{source[:57]}...")
 
 
 def _merged(message: str, others: list[str]) -> str:

@@ -107,6 +107,7 @@ class ClassInfo:
         self.bases = tuple(bases)
         self.methods: dict[str, Function] = {}
         self.attributes: dict[str, Value] = {}
+        self._left: dict[str, dict[Any, Value]] = {}
         self.heap: dict[Any, Cell] = {}
         self.versions: dict[Any, int] = {}
         self.variables: dict[str, Value] = {}  # names assigned in the body of the class
@@ -114,9 +115,10 @@ class ClassInfo:
         self.calls: dict[str, list[Any]] = {}  # how a class in sight calls methods of its own `self`
         self.state = "new"
         self._assigned: frozenset[str] | None = None
-        # The library class that this very class is, when the linted project is that library.
-        dotted = f"{module.name}.{self.name}"
-        self.canonical = library.canonical(dotted)
+        # The library class that this very class is, when the linted project is transformers itself: its loop is
+        # too dynamic to show what it calls its hooks with.
+        canonical = library.canonical(f"{module.name}.{self.name}")
+        self.canonical = canonical if canonical.startswith("transformers.") and library.rows(canonical) else ""
 
     def __repr__(self) -> str:
         return self.name
@@ -124,7 +126,7 @@ class ClassInfo:
     def lineage(self) -> Iterator[ClassInfo | str | None]:
         """This class and its bases, depth first: ClassInfo, canonical names, None where unknown."""
         yield self
-        if library.rows(self.canonical):
+        if self.canonical:
             yield self.canonical
         for base in self.bases:
             if isinstance(base, ClassInfo):
@@ -181,12 +183,16 @@ class ClassInfo:
                 merged[identity] = join_cells(merged[identity], cell) if identity in merged else cell
         return merged
 
-    def flush(self, name: str, value: Value) -> None:
-        """Join what a method left in `self.name` into what is known of it."""
+    def flush(self, name: str, value: Value, writer: Any) -> None:
+        """Note what a method left in `self.name`; what it left there before, on its way, no longer counts."""
+        left = self._left.setdefault(name, {})
+        left[writer] = _without_plain_constant(value)
+        merged: Value = BOTTOM
+        for each in left.values():
+            merged = join(merged, each)
         known = self.attributes.get(name)
-        merged = value if known is None else join(known, value)
         if known is None or not alike(known, merged):
-            self.attributes[name] = _without_plain_constant(merged)
+            self.attributes[name] = merged
             self.versions[name] = self.versions.get(name, 0) + 1
 
     def flush_cell(self, identity: Any, cell: Cell) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import libcst as cst
@@ -29,10 +29,10 @@ def truth(frame: Frame, value: Value) -> bool | None:
 def divides(frame: Frame, test: Any, value: Value) -> Control:
     """How a condition with this value divides the ranks."""
     if value.rank.differs:
-        why = frame.step(test, f"`{frame.source(test)}` differs between ranks", value.why)
+        why = frame.step(test, "`{}` differs between ranks", value.why)
         return Control(2, why, value.rank)
     if value.rank.state is State.UNKNOWN:
-        why = frame.step(test, f"whether `{frame.source(test)}` is the same on all ranks is not known")
+        why = frame.step(test, "whether `{}` is the same on all ranks is not known")
         return Control(1, why, facts.UNKNOWN)
     return UNIFORM
 
@@ -131,16 +131,28 @@ _ENGINES = ("deepspeed", "fsdp", "zero3", "zero_stage", "is_zero", "megatron", "
 
 def narrow(frame: Frame, test: Any, taken: bool) -> None:
     """Refine what is known of names where `test` has come out as `taken`."""
-    if taken and any(word in frame.source(test).lower() for word in _ENGINES):
-        _other_engine(frame)
+    if taken:
+        wrapped = [
+            name
+            for name, value in frame.memory.names.items()
+            if value.kind is Kind.MODEL and value.wrapping is Wrapping.WRAPPED
+        ]
+        if wrapped and any(word in name.lower() for name in identifiers(test) for word in _ENGINES):
+            # Under DeepSpeed or FSDP the wrapper has attributes that DDP does not have.
+            for name in wrapped:
+                frame.memory.names[name] = frame.memory.names[name].but(wrapping=Wrapping.UNKNOWN)
     _narrow(frame, test, taken)
 
 
-def _other_engine(frame: Frame) -> None:
-    """Under DeepSpeed or FSDP the wrapper has attributes that DDP does not have."""
-    for name, value in frame.memory.names.items():
-        if value.kind is Kind.MODEL and value.wrapping is Wrapping.WRAPPED:
-            frame.memory.names[name] = value.but(wrapping=Wrapping.UNKNOWN)
+def identifiers(node: Any) -> Iterator[str]:
+    """The names and attributes in an expression."""
+    todo = [node]
+    while todo:
+        current = todo.pop()
+        if isinstance(current, cst.Name):
+            yield current.value
+        elif isinstance(current, cst.CSTNode):
+            todo.extend(current.children)
 
 
 def _narrow(frame: Frame, test: Any, taken: bool) -> None:
@@ -177,9 +189,8 @@ def _narrow_call(frame: Frame, test: cst.Call, taken: bool) -> None:
     value = frame.memory.names.get(subject.value)
     if value is None or value.kind is not Kind.MODEL or value.wrapping is not Wrapping.WRAPPED:
         return
-    if test.func.value == "isinstance" and len(test.args) > 1 and not _names_wrapper(frame.source(test.args[1].value)):
+    if test.func.value == "isinstance" and len(test.args) > 1 and not any(
+        "DataParallel" in name or "DDP" in name for name in identifiers(test.args[1].value)
+    ):
         frame.memory.names[subject.value] = value.but(wrapping=Wrapping.UNKNOWN)
 
-
-def _names_wrapper(text: str) -> bool:
-    return "DataParallel" in text or "DDP" in text

@@ -300,7 +300,7 @@ class Engine:
             found = [option for option in options if option is not None]
             return found[0] if len(found) == 1 and _is_none(annotation) else None
         if isinstance(annotation, cst.Subscript):
-            if frame.source(annotation.value).endswith("Optional"):
+            if _dotted(annotation.value).endswith("Optional"):
                 element = annotation.slice[0].slice
                 return self.annotated(frame, element.value) if isinstance(element, cst.Index) else None
             return None
@@ -837,7 +837,7 @@ def _dotted(node: Any) -> str:
     while isinstance(node, cst.Attribute):
         parts.append(node.attr.value)
         node = node.value
-    parts.append(node.value)
+    parts.append(node.value if isinstance(node, cst.Name) else "?")
     return ".".join(reversed(parts))
 
 

@@ -125,7 +125,7 @@ class Frame:
         for key in self.dirty:
             value = memory.attributes.get(key)
             if value is not None:
-                key[0].flush(key[1], value)
+                key[0].flush(key[1], value, self.function)
         for identity in self.cell_writes:
             cell = memory.heap.get(identity)
             if cell is not None:
@@ -168,11 +168,6 @@ class Frame:
         self.trace.events[(id(node), kind, tag)] = kind(
             module=self.module, node=node, control=self.memory.control, owner=self.function, **fields
         )
-
-    def source(self, node: Any) -> str:
-        """The source text of a node, on one line and not too long."""
-        text = " ".join(self.module.tree.code_for_node(node).split())
-        return text if len(text) <= 60 else f"{text[:57]}..."
 
     def written(self, value: Value, what: str) -> Value:
         """A value as it is once the current statement put it into a container of metrics.

@@ -14,7 +14,7 @@ from trl_lint.analysis.events import CollectiveCalled, Logged
 from trl_lint.analysis.facts import Rank, State
 from trl_lint.analysis.frame import NUMERIC, Frame, derived
 from trl_lint.analysis.heap import Cell, join
-from trl_lint.analysis.values import NONE, SAME, UNKNOWN, Kind, Value, Wrapping
+from trl_lint.analysis.values import MISSING, NONE, SAME, UNKNOWN, WORLD_FALSE, Kind, Value, Wrapping
 from trl_lint.knowledge import library
 from trl_lint.knowledge.schema import BATCH, LOADER, PURE, Class, Collective, Function, Hook, Row, Sink, Transfer
 
@@ -46,7 +46,7 @@ def call_function(frame: Frame, dotted: str, args: Arguments, node: Any) -> Valu
 
 def _explained(frame: Frame, value: Value, node: Any, name: str) -> Value:
     if value.rank.differs and value.why is None:
-        return value.but(why=frame.step(node, f"`{name}` differs between ranks"))
+        return value.but(why=frame.step(node, "`{}` differs between ranks"))
     return value
 
 
@@ -77,7 +77,7 @@ def element_of(frame: Frame, value: Value) -> Value:
             rank = facts.UNKNOWN
         elif rank.state is State.PARTIAL:
             rank = Rank(State.LOCAL, rank.origins)
-        return element.but(rank=rank, scalar=False, const=expressions.MISSING)
+        return element.but(rank=rank, scalar=False, const=MISSING)
     return value
 
 
@@ -484,7 +484,19 @@ def _partial(frame: Frame, args: Arguments, node: Any) -> Value:
     return args.positional[0] if args.positional and len(args.all()) == 1 else UNKNOWN
 
 
+def _is_peft_model(frame: Frame, args: Arguments, node: Any) -> Value:
+    """It asks for the class, which on a wrapped model is the wrapper's."""
+    model = args.positional[0] if args.positional else UNKNOWN
+    wrapped = model.kind is Kind.MODEL and model.wrapping is Wrapping.WRAPPED
+    return Value(facts.SAME, Kind.NUMBER, const=WORLD_FALSE if wrapped else MISSING, scalar=True, dtype="bool")
+
+
 _SPECIAL = {
+    "accelerate.utils.is_peft_model": _is_peft_model,
+    "peft.is_peft_model": _is_peft_model,
+    "transformers.trainer.is_peft_model": _is_peft_model,
+    "trl.models.utils.is_peft_model": _is_peft_model,
+    "trl.trainer.utils.is_peft_model": _is_peft_model,
     "collections.OrderedDict": _ordered_dict,
     "collections.defaultdict": _default_dict,
     "collections.deque": _deque,

@@ -8,7 +8,7 @@ import libcst as cst
 
 from trl_lint.analysis import expressions, facts, library_calls
 from trl_lint.analysis.classes import alike, alike_cells
-from trl_lint.analysis.conditions import divides, narrow, truth
+from trl_lint.analysis.conditions import divides, identifiers, narrow, truth
 from trl_lint.analysis.expressions import bind_target, evaluate
 from trl_lint.analysis.facts import Rank, State
 from trl_lint.analysis.frame import Frame, Loop, derived
@@ -443,7 +443,7 @@ def _try(frame: Frame, node: Any) -> bool:
 
 
 def _forgives(frame: Frame, handler: Any) -> bool:
-    return handler.type is None or any(name in frame.source(handler.type) for name in _CATCHES_MISSING)
+    return handler.type is None or any(name in _CATCHES_MISSING for name in identifiers(handler.type))
 
 
 HANDLERS = {

@@ -69,7 +69,10 @@ MISSING: Any = _Missing()
 
 
 class Step:
-    """One place of the chain that explains a fact: newest first, linked to what came before."""
+    """One place of the chain that explains a fact: newest first, linked to what came before.
+
+    `{}` in the text stands for the source of the node, which is only looked up when the step is shown.
+    """
 
     __slots__ = ("before", "module", "node", "text")
 

@@ -1,4 +1,4 @@
-"""What Accelerate's collectives, state and wrappers do. Read from accelerate 0.34.2, 1.6.0 and 1.15.0."""
+"""What Accelerate's collectives, state and wrappers do. Read from accelerate 0.34 to 1.15."""
 
 from __future__ import annotations
 

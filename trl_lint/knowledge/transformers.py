@@ -283,7 +283,7 @@ _CALLBACK_HOOKS: tuple[Row, ...] = (
     Hook(name="transformers.TrainerCallback.on_optimizer_step", source=f"{_CALLBACK}.on_optimizer_step",
          since="4.42", parameters=_EVENT, returns=NOTHING),
     Hook(name="transformers.TrainerCallback.on_pre_optimizer_step",
-         source=f"{_CALLBACK}.on_pre_optimizer_step", parameters=_EVENT, returns=NOTHING),
+         source=f"{_CALLBACK}.on_pre_optimizer_step", since="4.45", parameters=_EVENT, returns=NOTHING),
     Hook(name="transformers.TrainerCallback.on_predict", source=f"{_CALLBACK}.on_predict",
          parameters=_EVENT | {"metrics": SAME_METRICS}, returns=NOTHING),
     Hook(name="transformers.TrainerCallback.on_push_begin", source=f"{_CALLBACK}.on_push_begin", since="5.0",
@@ -299,14 +299,14 @@ _COLLECTIVES: tuple[Row, ...] = (
                operand=(0, "tensors")),
     # An attribute: the accelerator's `gather_for_metrics`, or `gather` where a loop asks for every sample.
     Collective(name="transformers.Trainer.gather_function",
-               source=f"{_TRAINER}.create_accelerator_and_postprocess", since="4.36",
-               operand=(0, "input_data"), lists=True),
+               source=f"{_TRAINER}.create_accelerator_and_postprocess", operand=(0, "input_data"),
+               lists=True),
     Collective(name="transformers.trainer_pt_utils.distributed_broadcast_scalars",
                source="trainer_pt_utils.py::distributed_broadcast_scalars", operand=(0, "scalars"),
                lists=True, fails=""),
     Collective(name="transformers.trainer_pt_utils.distributed_concat",
                source="trainer_pt_utils.py::distributed_concat"),
-    Collective(name="transformers.trainer_pt_utils.nested_gather",
+    Collective(name="transformers.trainer_pt_utils.nested_gather", since="5.2",
                source="trainer_pt_utils.py::nested_gather", operand=(0, "tensors")),
 )
 

@@ -90,7 +90,7 @@ def _generations(
 _CLASSES: tuple[Row, ...] = (
     _trainer("A2POTrainer", "experimental/a2po/a2po_trainer.py", since="1.6", base=_BASE,
              callbacks=_WITH_REWARDS),
-    Class(name="trl.AlignPropTrainer", source="trainer/alignprop_trainer.py::AlignPropTrainer", since="0.9.4",
+    Class(name="trl.AlignPropTrainer", source="trainer/alignprop_trainer.py::AlignPropTrainer", since="0.9.6",
           until="0.24"),
     _trainer("AsyncDistillationTrainer", "experimental/async_distillation/async_distillation_trainer.py",
              since="1.11", base=_BASE),
@@ -159,7 +159,7 @@ _CLASSES: tuple[Row, ...] = (
         Class(name=f"trl.{name}Config", source=f"trainer/{name.lower()}_config.py::{name}Config",
               bases=("transformers.TrainingArguments",), others=SAME)
         for name in (
-            "A2PO", "AlignProp", "AsyncDistillation", "AsyncGRPO", "BCO", "CPO", "DDPO", "DPO", "DPPO",
+            "A2PO", "AsyncDistillation", "AsyncGRPO", "BCO", "CPO", "DPO", "DPPO",
             "Distillation",
             "GFPO", "GKD", "GMPO", "GOLD", "GRPO", "GRPOWithReplayBuffer", "IWOPD", "IterativeSFT", "KTO",
             "MiniLLM",
@@ -167,6 +167,10 @@ _CLASSES: tuple[Row, ...] = (
             "SDFT", "SDPO",
             "SFT", "SSD", "ServerDistillation", "TPO", "XPO", "_Base",
         )
+    ),
+    *(
+        Class(name=f"trl.{name}Config", source=f"trainer/{name.lower()}_config.py::{name}Config", others=SAME)
+        for name in ("AlignProp", "DDPO")
     ),
     Class(name="trl.ModelConfig", source="trainer/model_config.py::ModelConfig", others=SAME),
     Class(name="trl.ScriptArguments", source="scripts/utils.py::ScriptArguments", others=SAME),
@@ -512,11 +516,11 @@ _OLD_PPO: tuple[Row, ...] = (
     *(
         Attribute(name=f"trl.{name}.accelerator", source=f"{name}.__init__", since=since, until="0.24",
                   value=instance("accelerate.Accelerator"))
-        for name, since in (("AlignPropTrainer", "0.9.4"), ("DDPOTrainer", "0.6"))
+        for name, since in (("AlignPropTrainer", "0.9.6"), ("DDPOTrainer", "0.6"))
     ),
     *(
         Attribute(name=f"trl.{name}.config", source=f"{name}.__init__", since=since, until="0.24", value=SAME)
-        for name, since in (("AlignPropTrainer", "0.9.4"), ("DDPOTrainer", "0.6"))
+        for name, since in (("AlignPropTrainer", "0.9.6"), ("DDPOTrainer", "0.6"))
     ),
 )
 
@@ -597,7 +601,7 @@ _FUNCTIONS: tuple[Row, ...] = (
             ("exact_div", "0.6", "1.13"), ("first_true_indices", "0.9", ""), ("flush_left", "0.14", ""),
             ("forward", "0.9", "1.13"), ("generate", "0.9", "1.13"), ("get_reward", "0.9", ""),
             ("nanmax", "0.17", ""),
-            ("nanmin", "0.17", ""), ("nanstd", "0.17", ""), ("pad", "0.9.4", ""), ("pad_to_length", "0.5", ""),
+            ("nanmin", "0.17", ""), ("nanstd", "0.17", ""), ("pad", "0.9.6", ""), ("pad_to_length", "0.5", ""),
             ("selective_log_softmax", "0.15", ""), ("shuffle_sequence_dict", "0.20", ""),
             ("split_tensor_dict", "0.17", ""),
             ("truncate_response", "0.9", "1.13"), ("truncate_right", "0.10", ""),
