@@ -140,8 +140,8 @@ _CLASSES: tuple[Row, ...] = (
     *(
         _trainer(name, file, since="1.0", until=until, base=_BASE)
         for name, file, until in (
-            ("BaseSelfDistillationTrainer", "experimental/self_distillation/base_self_distillation_trainer.py",
-             "1.6"),
+            ("BaseSelfDistillationTrainer",
+             "experimental/self_distillation/base_self_distillation_trainer.py", "1.6"),
             ("SDFTTrainer", "experimental/sdft/sdft_trainer.py", ""),
             ("SDPOTrainer", "experimental/sdpo/sdpo_trainer.py", ""),
         )
@@ -601,7 +601,8 @@ _FUNCTIONS: tuple[Row, ...] = (
             ("exact_div", "0.6", "1.13"), ("first_true_indices", "0.9", ""), ("flush_left", "0.14", ""),
             ("forward", "0.9", "1.13"), ("generate", "0.9", "1.13"), ("get_reward", "0.9", ""),
             ("nanmax", "0.17", ""),
-            ("nanmin", "0.17", ""), ("nanstd", "0.17", ""), ("pad", "0.9.6", ""), ("pad_to_length", "0.5", ""),
+            ("nanmin", "0.17", ""), ("nanstd", "0.17", ""), ("pad", "0.9.6", ""),
+            ("pad_to_length", "0.5", ""),
             ("selective_log_softmax", "0.15", ""), ("shuffle_sequence_dict", "0.20", ""),
             ("split_tensor_dict", "0.17", ""),
             ("truncate_response", "0.9", "1.13"), ("truncate_right", "0.10", ""),
