@@ -136,10 +136,10 @@ def _setdefault(frame: Frame, owner: Value, args: Arguments, node: Any) -> Value
             found = default
             frame.memory.heap[identity] = with_key(cell, key, default)
             if identity in frame.class_cells:
-                frame.cell_writes.add(identity)
+                frame.touch(identity)
                 for inner in default.data if default.kind is Kind.CELLS else ():
                     frame.class_cells[inner] = frame.class_cells[identity]
-                    frame.cell_writes.add(inner)
+                    frame.touch(inner)
         result = join(result, found)
     return UNKNOWN if result is BOTTOM else result
 

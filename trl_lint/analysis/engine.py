@@ -66,8 +66,8 @@ class Summary:
         "final",
         "inputs",
         "pending_used",
-        "rerun",
         "result",
+        "round",
         "trace",
         "yielded",
     )
@@ -82,7 +82,7 @@ class Summary:
         self.attribute_writes: set[Any] = set()
         self.cell_writes: set[Any] = set()
         self.pending_used = False
-        self.rerun: Any = None
+        self.round = 0
 
     def is_current(self) -> bool:
         return all(cls.version(name) == version for (cls, name), version in self.dependencies.items())
@@ -95,6 +95,7 @@ class Engine:
         self.project = project
         self.versions: Mapping[str, str] = versions or library.NO_VERSIONS
         self.depth = 0
+        self.round = 0
         self._serial = itertools.count(1)
         self._running: list[Any] = []
         self._attributes: dict[tuple[str, str], Attribute | None] = {}
@@ -358,7 +359,7 @@ class Engine:
             return BOTTOM
         inner = Frame(self, function.module, function, None, function.closure, frame.memory.control)
         inner.memory = Memory(names, frame.memory.heap, frame.memory.attributes, frame.memory.control)
-        inner.class_cells, inner.dirty = frame.class_cells, frame.dirty
+        inner.class_cells, inner.dirty, inner.dirty_cells = frame.class_cells, frame.dirty, frame.dirty_cells
         inner.dependencies, inner.cell_writes = frame.dependencies, frame.cell_writes
         inner.attribute_writes, inner.allocations = frame.attribute_writes, {}
         inner.trace = frame.trace
@@ -402,14 +403,18 @@ class Engine:
                 return BOTTOM
         self._flush(frame)
         summary = function.summaries.get(key)
-        if summary is None or not summary.is_current():
+        if summary is None or not self._usable(summary):
             summary = self._run(function, key, names, inputs, cls, frame.memory)
         frame.trace.calls[(id(node), id(function))] = summary
         return self._instantiate(frame, summary, inputs, node, function)
 
+    def _usable(self, summary: Summary) -> bool:
+        """A run of this round is good enough: if what it read has changed since, the next round finds out."""
+        return summary.round == self.round or summary.is_current()
+
     def _flush(self, frame: Frame) -> None:
         """Before a callee looks at shared objects, make known what this run did to them."""
-        if frame.dirty or frame.cell_writes:
+        if frame.dirty or frame.dirty_cells:
             frame.flush(frame.memory)
 
     def _key(self, frame: Frame, function: Function, names: dict[str, Value], cls: Any) -> Any:
@@ -449,6 +454,7 @@ class Engine:
         level = caller.control.level
         control = caller.control if level else UNIFORM
         frame = Frame(self, function.module, function, cls, None, control)
+        frame.key = key
         frame.memory = Memory(dict(names), {i: caller.heap[i] for i in inputs if i in caller.heap}, {}, control)
         self._claim(frame, cls, inputs)
         summary = Summary()
@@ -465,7 +471,7 @@ class Engine:
         summary.attribute_writes, summary.cell_writes = frame.attribute_writes, frame.cell_writes
         summary.pending_used = frame.pending_used
         function.pending_used |= frame.pending_used
-        summary.rerun = (function, key, names, inputs, cls, caller)
+        summary.round = self.round
         function.summaries[key] = summary
         return summary
 
@@ -506,7 +512,7 @@ class Engine:
             target = renamed[identity]
             content = _rename_cell(cell, renamed)
             if identity in summary.inputs and target in frame.class_cells:
-                frame.cell_writes.add(target)
+                frame.touch(target)
             frame.memory.heap[target] = content
         return self._explained(frame, _rename(summary.result, renamed), function, node)
 
@@ -643,7 +649,7 @@ class Engine:
     ) -> Summary:
         key = self._key(frame, function, names, cls)
         summary = function.summaries.get(key)
-        if summary is None or not summary.is_current():
+        if summary is None or not self._usable(summary):
             inputs = self._inputs(names, frame.memory)
             summary = self._run(function, key, names, inputs, cls, frame.memory)
         return summary
@@ -703,6 +709,7 @@ class Engine:
                 self.load(base.module)
                 self.analyse_class(base)
         for _ in range(MAX_ROUNDS):
+            self.round += 1
             summaries = list(self._class_roots(cls))
             if all(summary.is_current() for summary in summaries):
                 break

@@ -474,11 +474,11 @@ def _make_missing(frame: Frame, identity: Any, key: Any, cell: Cell, node: Any) 
     frame.memory.heap[identity] = with_key(cell, key, made)
     if identity in frame.class_cells:
         owner = frame.class_cells[identity]
-        frame.cell_writes.add(identity)
+        frame.touch(identity)
         if made.kind is Kind.CELLS:
             for inner in made.data:
                 frame.class_cells[inner] = owner
-                frame.cell_writes.add(inner)
+                frame.touch(inner)
     return made
 
 

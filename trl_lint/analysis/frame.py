@@ -55,6 +55,8 @@ class Frame:
         self.cell_writes: set[Any] = set()
         self.class_cells: dict[Any, ClassInfo] = {}
         self.dirty: set[tuple[ClassInfo, str]] = set()
+        self.dirty_cells: set[Any] = set()
+        self.key: Any = function
         self.allocations: dict[Any, int] = {}
         self.pending_used = False
         self.yield_block: Any = None
@@ -82,7 +84,12 @@ class Frame:
             if cell is not None:
                 heap[identity] = change(cell)
                 if identity in self.class_cells:
-                    self.cell_writes.add(identity)
+                    self.touch(identity)
+
+    def touch(self, identity: Any) -> None:
+        """Note that a container on an object was changed."""
+        self.cell_writes.add(identity)
+        self.dirty_cells.add(identity)
 
     def is_stored(self, value: Value) -> bool:
         """Whether a container lives on `self` (or on another object of the project)."""
@@ -118,30 +125,33 @@ class Frame:
         for identity in reachable(value, self.memory.heap):
             if identity not in self.class_cells:
                 self.class_cells[identity] = cls
-                self.cell_writes.add(identity)
+                self.touch(identity)
 
     def flush(self, memory: Memory) -> None:
-        """Make what this run left on objects known to other methods."""
+        """Make what this run has done to objects since the last flush known to other methods."""
         for key in self.dirty:
             value = memory.attributes.get(key)
             if value is not None:
-                key[0].flush(key[1], value, self.function)
-        for identity in self.cell_writes:
+                key[0].flush(key[1], value, self.key)
+        self.dirty.clear()
+        todo = list(self.dirty_cells)
+        self.dirty_cells.clear()
+        seen = set(todo)
+        while todo:
+            identity = todo.pop()
             cell = memory.heap.get(identity)
-            if cell is not None:
-                owner = self.class_cells[identity]
-                owner.flush_cell(identity, cell)
-                for item in cell.values():
-                    self._adopt(item, owner, memory)
-
-    def _adopt(self, value: Value, owner: ClassInfo, memory: Memory) -> None:
-        """What is put into a container on an object lives there too."""
-        for identity in reachable(value, memory.heap):
-            if identity not in self.class_cells:
-                self.class_cells[identity] = owner
-            cell = memory.heap.get(identity)
-            if cell is not None:
-                owner.flush_cell(identity, cell)
+            if cell is None:
+                continue
+            owner = self.class_cells[identity]
+            owner.flush_cell(identity, cell)
+            for item in cell.values():
+                if item.kind in (Kind.CELLS, Kind.TUPLE):
+                    # What is put into a container on an object lives there too.
+                    for inner in reachable(item, memory.heap):
+                        self.class_cells.setdefault(inner, owner)
+                        if inner not in seen:
+                            seen.add(inner)
+                            todo.append(inner)
 
     def forget(self, attributes: set[tuple[ClassInfo, str]], cells: set[Any]) -> None:
         """A callee changed these: what was known of them here is no longer all."""

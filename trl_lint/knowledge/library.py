@@ -65,6 +65,8 @@ NO_VERSIONS: Mapping[str, str] = {}
 
 _ByName = dict[str, tuple[Row, ...]]
 _BY_NAME: _ByName = {}
+_HOOKS: dict[str, dict[str, tuple[Hook, ...]]] = {}
+_STORES: dict[str, tuple[Store, ...]] = {}
 # Library functions by root and own name: re-exports differ between releases, names do not.
 _FUNCTION_HOMES: dict[str, dict[str, str]] = {}
 _UNIQUE: dict[str, str] = accelerate.UNIQUE | transformers.UNIQUE
@@ -78,6 +80,11 @@ def extend(more: Iterable[Row]) -> None:
     for row in more:
         _BY_NAME[row.name] = (*_BY_NAME.get(row.name, ()), row)
         owner, _, own = row.name.rpartition(".")
+        if isinstance(row, Hook):
+            named = _HOOKS.setdefault(owner, {})
+            named[own] = (*named.get(own, ()), row)
+        elif isinstance(row, Store):
+            _STORES[owner] = (*_STORES.get(owner, ()), row)
         root = row.name.partition(".")[0]
         if root in _FLAT_ROOTS and isinstance(row, (Collective, Function, Sink)) and not _has_class(owner):
             _FUNCTION_HOMES.setdefault(root, {})[own] = row.name
@@ -419,19 +426,3 @@ def origin(name: str) -> Rank | None:
 
 
 extend(ROWS)
-
-
-def _grouped() -> tuple[dict[str, dict[str, tuple[Hook, ...]]], dict[str, tuple[Store, ...]]]:
-    hooks: dict[str, dict[str, tuple[Hook, ...]]] = {}
-    kept: dict[str, tuple[Store, ...]] = {}
-    for row in ROWS:
-        owner, _, own = row.name.rpartition(".")
-        if isinstance(row, Hook):
-            named = hooks.setdefault(owner, {})
-            named[own] = (*named.get(own, ()), row)
-        elif isinstance(row, Store):
-            kept[owner] = (*kept.get(owner, ()), row)
-    return hooks, kept
-
-
-_HOOKS, _STORES = _grouped()

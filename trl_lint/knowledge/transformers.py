@@ -119,7 +119,7 @@ _ATTRIBUTES: tuple[Row, ...] = (
     Attribute(name="transformers.Trainer.processing_class", source=f"{_TRAINER}.__init__", since="4.46",
               value=SAME),
     Attribute(name="transformers.Trainer.tokenizer", source=f"{_TRAINER}.tokenizer", until="5.0", value=SAME),
-    # The running sum of this rank's losses, until the log step gathers it.
+    # Only ever fed with losses that were gathered at a log step.
     Attribute(name="transformers.Trainer._total_loss_scalar", source=f"{_TRAINER}._maybe_log_save_evaluate",
               value=SAME),
     # A local count; `store_flos` sums it over the ranks into the state.
