@@ -7,7 +7,7 @@ import pytest
 from trl_lint.analysis import facts
 from trl_lint.analysis.values import Kind, Wrapping
 from trl_lint.knowledge import library, torch
-from trl_lint.knowledge.schema import Class, Collective, Function, Hook, Row, Sink, instance
+from trl_lint.knowledge.schema import Class, Collective, Function, Hook, Row, Sink, Store, instance
 
 
 def test_every_row_has_a_source():
@@ -356,15 +356,22 @@ def test_what_a_prepared_object_has_tells_optimizers_and_loaders_from_models():
     assert not {"config", "generate", "module", "forward"} & library.OPTIMIZER_LOADER_ATTRIBUTES
 
 
-def test_rows_of_the_user_can_be_added():
+@pytest.fixture
+def index(monkeypatch):
+    """The index, as it was before once the test is over."""
+    for name in ("_BY_NAME", "_HOOKS", "_STORES"):
+        monkeypatch.setattr(library, name, dict(getattr(library, name)))
+    return library
+
+
+def test_rows_of_the_user_can_be_added(index):
     row = Collective(name="my_package.reduce_mean", source="pyproject.toml", result="reduced")
-    before = dict(library._BY_NAME)
-    try:
-        library.extend([row])
-        assert library.function("my_package.reduce_mean") is row
-    finally:
-        library._BY_NAME.clear()
-        library._BY_NAME.update(before)
+    store = Store(name="my_package.MyTrainer.kept", source="pyproject.toml", depth=1)
+    hook = Hook(name="my_package.MyTrainer.on_batch", source="pyproject.toml")
+    index.extend([row, store, hook])
+    assert index.function("my_package.reduce_mean") is row
+    assert index.stores("my_package.MyTrainer") == {"kept": store}
+    assert index.hooks_of("my_package.MyTrainer") == {"on_batch": (hook,)}
 
 
 def test_whether_a_package_is_installed_is_the_same_on_all_ranks():
