@@ -347,8 +347,6 @@ def _call_instance(frame: Frame, callee: Value, args: Arguments, node: Any) -> V
 
 
 def _call_dotted(frame: Frame, dotted: str, args: Arguments, node: Any) -> Value:
-    if dotted.startswith("<store "):
-        return call_factory(frame, Value(facts.SAME, Kind.MODULE, dotted), id(node))
     if dotted.startswith("builtins."):
         return builtin_calls.call(frame, dotted[9:], args, node)
     return library_calls.call_function(frame, dotted, args, node)
@@ -378,10 +376,8 @@ def call_factory(frame: Frame, factory: Value | None, key: Any) -> Value:
     if identity is None:
         identity = frame.allocations[key] = frame.engine.fresh()
     made = Value(facts.SAME, Kind.CELLS, frozenset((identity,)))
-    if isinstance(name, str) and name.startswith("<store "):
-        depth = int(name[7:-1])
-        inner = Value(facts.SAME, Kind.MODULE, f"<store {depth - 1}>")
-        frame.memory.heap[identity] = Cell("dict", factory=inner) if depth > 1 else Cell("list")
+    if name == members.STORE:
+        frame.memory.heap[identity] = Cell("dict", factory=factory)
         return made
     if name in ("builtins.list", "builtins.dict", "builtins.set", "collections.deque"):
         shape = "dict" if name.endswith("dict") else "list"

@@ -758,9 +758,14 @@ class Engine:
         given: dict[str, Value] = {}
         for parameter in method.parameters[1:]:
             if not parameter.star:
-                is_model = parameter.name in ("model", "ref_model", "reward_model", "teacher_model")
-                given[parameter.name] = Value(facts.SAME, Kind.MODEL, wrapping=Wrapping.BARE) if is_model else SAME
+                given[parameter.name] = self._built_from(cls, method, parameter)
         return given
+
+    def _built_from(self, cls: ClassInfo, method: Function, parameter: Parameter) -> Value:
+        if parameter.name in _MODEL_PARAMETERS and cls.is_subclass("transformers.Trainer"):
+            return Value(facts.SAME, Kind.MODEL, wrapping=Wrapping.BARE)
+        known = self._by_annotation(Frame(self, method.module), parameter)
+        return known if known is not UNKNOWN else SAME
 
     def _enter_hook(self, cls: ClassInfo, method: Function, row: Hook) -> Summary:
         summary = self._enter_with(method, cls, row.parameters)
@@ -876,6 +881,9 @@ def _rename_cell(cell: Cell, renamed: Mapping[Any, Any]) -> Cell:
     rest = None if cell.rest is None else _rename(cell.rest, renamed)
     return Cell(cell.shape, entries, rest, cell.factory, cell.length)
 
+
+# What Trainer's constructor, and those of TRL's trainers, call the models they are given.
+_MODEL_PARAMETERS = frozenset({"model", "ref_model", "reward_model", "teacher_model"})
 
 _ANNOTATED_KINDS = {
     "torch.Tensor": Value(facts.UNKNOWN, Kind.TENSOR),

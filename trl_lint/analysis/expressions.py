@@ -159,9 +159,9 @@ def merged_into(frame: Frame, cell: Cell, other: Value) -> Cell:
         return cell
     if other.kind is Kind.NONE:
         return cell
-    value = other.but(kind=Kind.BATCH) if other.rank.differs or other.kind is Kind.BATCH else UNKNOWN
-    if other.rank.state is State.SAME and other.kind is not Kind.UNKNOWN:
-        value = SAME
+    value = UNKNOWN
+    if other.rank.differs or other.kind is Kind.BATCH:
+        value = other.but(kind=Kind.BATCH, data=None)
     return with_key(cell, MISSING, frame.written(value, ""))
 
 
@@ -345,6 +345,12 @@ def _assign_subscript(frame: Frame, target: cst.Subscript, value: Value) -> None
             key = MISSING
         weak = len(container.data) > 1
         frame.update(container, lambda cell: _put(cell, key, value, weak))
+    elif container.kind is Kind.BATCH and isinstance(index.const, str) and isinstance(target.value, cst.Name):
+        # A batch, or a dict of metrics, gets one more entry: from here on it is a dict in sight.
+        key = constant_key(index)
+        entries = {key: frame.written(value, _text_of(key))}
+        element = derived(container.rank, Kind.BATCH, container)
+        rebind(frame, target.value, frame.allocate(target, Cell("dict", entries, element)))
     elif container.kind in (Kind.TENSOR, Kind.BATCH, Kind.UNKNOWN, Kind.NUMBERS):
         # A buffer holds what was put into any part of it.
         merged = join(container, value) if container.kind is not Kind.UNKNOWN else UNKNOWN

@@ -120,11 +120,13 @@ def _join_kind(a: Value, b: Value) -> tuple[Kind, Any]:
     for value, other in ((a, b), (b, a)):
         if value.kind is Kind.NONE:
             return other.kind, other.data
-    if {a.kind, b.kind} <= {Kind.TENSOR, Kind.BATCH}:
+    if a.kind in _DATA and b.kind in _DATA:
         return Kind.BATCH, None
     return Kind.UNKNOWN, None
 
 
+# One or the other of these is still something to compute with and to log.
+_DATA = frozenset({Kind.BATCH, Kind.NUMBER, Kind.NUMBERS, Kind.TENSOR})
 # Without their data these kinds say nothing.
 _DATA_MATTERS = {Kind.FUNCTION, Kind.BOUND, Kind.CLASS, Kind.INSTANCE, Kind.MODULE}
 

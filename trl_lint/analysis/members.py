@@ -161,19 +161,21 @@ def _library_attribute(frame: Frame, cls: str, name: str, owner: Value) -> Value
         if value.rank.differs and value.why is None:
             return value.but(why=frame.step(frame.statement, f"`.{name}` is this rank's own"))
         return value
-    store = library.store(cls, name)
-    if store is not None:
-        return _opened_store(frame, owner, name, store.depth)
+    if library.store(cls, name, frame.engine.versions) is not None:
+        return _opened_store(frame, owner, name)
     if frame.engine.library_method(cls, name) is not None:
         return Value(facts.SAME, Kind.BOUND, (owner, name))
     return None
 
 
-def _opened_store(frame: Frame, owner: Value, name: str, depth: int) -> Value:
-    """The container of metrics that a library's trainer keeps: dicts that make their entries on demand."""
-    factory = Value(facts.SAME, Kind.MODULE, f"<store {depth}>")
-    identity = frame.engine.store_identity(owner.data if isinstance(owner.data, ClassInfo) else owner.data, name)
-    frame.memory.heap.setdefault(identity, Cell("dict", factory=factory))
+# The factory of a library's metric store: each of its entries is again such a container.
+STORE = "<store>"
+
+
+def _opened_store(frame: Frame, owner: Value, name: str) -> Value:
+    """The container of metrics that a library's trainer keeps; how deep it is nested, its users show."""
+    identity = frame.engine.store_identity(owner.data, name)
+    frame.memory.heap.setdefault(identity, Cell("dict", factory=Value(facts.SAME, Kind.MODULE, STORE)))
     return Value(facts.SAME, Kind.CELLS, frozenset((identity,)))
 
 

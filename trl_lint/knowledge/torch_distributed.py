@@ -129,6 +129,8 @@ _FUNCTIONS: tuple[Row, ...] = (
         Function(name=f"torch.distributed.{name}", source=f"{_C10D}::{name}", returns=DISTRIBUTED)
         for name in ("is_initialized", "is_torchelastic_launched")
     ),
+    # Asked for in order to wrap the model when there is more than one.
+    Function(name="torch.cuda.device_count", source="torch/cuda/__init__.py::device_count", returns=WORLD),
     Function(name="torch.utils.data.DistributedSampler.set_epoch", source=f"{_SAMPLER}.set_epoch",
              returns=NOTHING),
 )

@@ -130,7 +130,7 @@ def _reduction(tensor: Any, operand: Value, source: Value) -> str:
     rank = operand.rank
     if rank.state is State.PARTIAL:
         return REPEATED.get(rank.how, "")
-    if operand.dtype == "float" and rank.differs:
+    if operand.dtype == "float":
         return "mean"
     return ""
 
