@@ -83,7 +83,7 @@ class Linter:
     def report(self, path: Path, source: bytes) -> list[Reported]:
         """The findings with their problems; see `check`."""
         module, found = self._analyse(path, source)
-        found = [*found, *self._elsewhere.get(path, ())]
+        found = [*found, *(each for each in self._elsewhere.get(path, ()) if each[1].module is module)]
         if not found:
             return []
         return _located(module, found)
@@ -220,7 +220,6 @@ def _finding(places: dict[Any, Any], group: list[tuple[Rule, Problem]]) -> Repor
     from trl_lint.analysis.events import steps
 
     rule, problem = group[0]
-    others = [other.message for _, other in group[1:] if other.message != problem.message]
     module = problem.module
     where = places[module][problem.node]
     because = []
@@ -234,7 +233,7 @@ def _finding(places: dict[Any, Any], group: list[tuple[Rule, Problem]]) -> Repor
     finding = Finding(
         code=rule.code,
         name=rule.name,
-        message=_merged(problem.message, others),
+        message=_merged([each for _, each in group]),
         path=str(module.path),
         start=Position(where.start.line, where.start.column + 1),
         end=Position(where.end.line, where.end.column + 1),
@@ -253,14 +252,14 @@ def _said(step: Any) -> str:
     return step.text.replace("{}", source if len(source) <= 60 else f"{source[:57]}...")
 
 
-def _merged(message: str, others: list[str]) -> str:
+def _merged(problems: Sequence[Problem]) -> str:
     """Several metrics of one statement are one finding that names them all."""
-    names = dict.fromkeys(text.split("`")[1] for text in others if text.startswith("`"))
-    extra = [f"`{name}`" for name in names if not message.startswith(f"`{name}`")]
-    if not extra:
+    message = problems[0].message
+    names = list(dict.fromkeys(problem.subject for problem in problems if problem.subject))
+    if len(names) < 2:
         return message
-    head, _, tail = message.partition("` is ")
-    return f"{head}`, {', '.join(extra)} are {tail}" if tail else message
+    listed = ", ".join(f"`{name}`" for name in names[:5]) + (", …" if len(names) > 5 else "")
+    return message.replace(f"`{names[0]}` is", f"{listed} are", 1).replace(" and reaches ", " and reach ", 1)
 
 
 def _fix(rule: Rule, problem: Problem) -> Fix | None:

@@ -53,7 +53,7 @@ def _len(frame: Frame, args: Arguments, node: Any) -> Value:
         return _counted(frame, rank, value, node)
     if value.kind is Kind.RANGE:
         return _counted(frame, value.data[1], value, node)
-    if value.kind in (Kind.TUPLE, Kind.LOADER):
+    if value.kind in (Kind.TUPLE, Kind.LOADER) or value.data == tensors.SHAPE:
         return Value(facts.SAME, Kind.NUMBER, scalar=True, dtype="int")
     return _counted(frame, value.rank, value, node)
 

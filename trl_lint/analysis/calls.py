@@ -236,7 +236,10 @@ def _call_on_data(frame: Frame, owner: Value, name: str, args: Arguments, node: 
     """A method of a tensor, or of data whose class is not known."""
     if name in torch_table.STATEMENT_METHODS:
         return NONE
-    if owner.kind is Kind.BATCH and name in ("items", "keys", "values", "get", "pop", "update", "copy", "setdefault"):
+    if owner.kind is Kind.BATCH and name == "update" and isinstance(node.func, cst.Attribute):
+        promoted = expressions.as_dict(frame, owner, node.func.value, node)
+        return container_calls.call(frame, promoted, name, args, node)
+    if owner.kind is Kind.BATCH and name in ("items", "keys", "values", "get", "pop", "copy", "setdefault"):
         return _call_on_batch(owner, name, args)
     if name in torch_table.IN_PLACE or name in torch_table.IN_PLACE_RANDOM:
         return _in_place(frame, owner, name, args, node)
@@ -255,8 +258,6 @@ def _call_on_batch(owner: Value, name: str, args: Arguments) -> Value:
         return SAME
     if name == "copy":
         return owner
-    if name == "update":
-        return NONE
     if name in ("get", "pop") and args.positional and args.positional[0].const == "loss" and owner.data:
         return members.output_attribute(owner, "loss")
     return element

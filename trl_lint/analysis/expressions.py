@@ -263,21 +263,43 @@ def iterate(frame: Frame, value: Value) -> tuple[Value, facts.Rank]:
 _KEPT_BY_ELEMENTS = frozenset({Kind.TENSOR, Kind.BATCH, Kind.STRING})
 
 
+class ViewKey(str):
+    """A key met in a loop over `d.items()`: an assignment `d[key] = …` in that loop is about that one entry."""
+
+    __slots__ = ("cells",)
+    cells: frozenset[Any]
+
+
+# More entries than this are not walked one by one.
+_MAX_ENTRIES = 60
+
+
 def items_of(frame: Frame, iterable: Value) -> list[Value] | None:
     """The (key, value) pairs of `d.items()` one by one, when `d` is a dict in sight; None otherwise."""
     if iterable.kind is not Kind.RANGE or len(iterable.data) < 3:
         return None
     source, form = iterable.data[2]
-    cells = frame.memory.cells(source)
-    if len(cells) != 1 or len(cells[0].entries) > 40:
+    entries: dict[Any, Value] = {}
+    rest: Value | None = None
+    for cell in frame.memory.cells(source):
+        for key, value in cell.entries.items():
+            entries[key] = join(entries[key], value) if key in entries else value
+        if cell.rest is not None:
+            rest = cell.rest if rest is None else join(rest, cell.rest)
+    if len(entries) > _MAX_ENTRIES:
         return None
     frame.consume(source)
-    pairs = []
-    for key, value in cells[0].entries.items():
-        pairs.append(_pair(Value(facts.SAME, Kind.STRING, const=key), value, form))
-    if cells[0].rest is not None:
-        pairs.append(_pair(Value(facts.SAME, Kind.STRING, const=REST), cells[0].rest, form))
+    pairs = [_pair(_key_value(key, source), value, form) for key, value in entries.items()]
+    if rest is not None:
+        pairs.append(_pair(Value(facts.SAME, Kind.STRING, const=REST), rest, form))
     return pairs
+
+
+def _key_value(key: Any, source: Value) -> Value:
+    if isinstance(key, str):
+        key = ViewKey(key)
+        key.cells = source.data
+    return Value(facts.SAME, Kind.STRING, const=key)
 
 
 def _pair(key: Value, value: Value, form: str) -> Value:
@@ -340,17 +362,15 @@ def _assign_subscript(frame: Frame, target: cst.Subscript, value: Value) -> None
         if stored or is_dict:
             value = frame.written(value, _text_of(key))
         if value.kind is Kind.CELLS and stored:
-            _write_elements(frame, value)
+            _write_elements(frame, value, _text_of(key))
         if index.const is MISSING and len(container.data) == 1:
             key = MISSING
-        weak = len(container.data) > 1
+        weak = len(container.data) > 1 and not (isinstance(key, ViewKey) and key.cells == container.data)
         frame.update(container, lambda cell: _put(cell, key, value, weak))
     elif container.kind is Kind.BATCH and isinstance(index.const, str) and isinstance(target.value, cst.Name):
-        # A batch, or a dict of metrics, gets one more entry: from here on it is a dict in sight.
         key = constant_key(index)
-        entries = {key: frame.written(value, _text_of(key))}
-        element = derived(container.rank, Kind.BATCH, container)
-        rebind(frame, target.value, frame.allocate(target, Cell("dict", entries, element)))
+        promoted = as_dict(frame, container, target.value, target)
+        frame.update(promoted, lambda cell: with_key(cell, key, frame.written(value, _text_of(key))))
     elif container.kind in (Kind.TENSOR, Kind.BATCH, Kind.UNKNOWN, Kind.NUMBERS):
         # A buffer holds what was put into any part of it.
         merged = join(container, value) if container.kind is not Kind.UNKNOWN else UNKNOWN
@@ -360,12 +380,20 @@ def _assign_subscript(frame: Frame, target: cst.Subscript, value: Value) -> None
         rebind(frame, target.value, merged)
 
 
-def _write_elements(frame: Frame, value: Value) -> None:
+def as_dict(frame: Frame, batch: Value, target: Any, node: Any) -> Value:
+    """A batch, or a dict of metrics, is about to get more entries: from here on it is a dict in sight."""
+    element = derived(batch.rank, Kind.BATCH, batch)
+    promoted = frame.allocate(node, Cell("dict", rest=element))
+    rebind(frame, target, promoted)
+    return promoted
+
+
+def _write_elements(frame: Frame, value: Value, what: str) -> None:
     """`self._metrics[mode][key] = [v]`: the list's items came into the store by this statement."""
 
     def mark(cell: Cell) -> Cell:
-        entries = {key: frame.written(item, "") for key, item in cell.entries.items()}
-        rest = None if cell.rest is None else frame.written(cell.rest, "")
+        entries = {key: frame.written(item, what) for key, item in cell.entries.items()}
+        rest = None if cell.rest is None else frame.written(cell.rest, what)
         return Cell(cell.shape, entries, rest, cell.factory, cell.length)
 
     frame.update(value, mark)
@@ -450,6 +478,7 @@ def _item_of_cells(frame: Frame, container: Value, index: Value, node: Any) -> V
         return _sliced(frame, container, index, node)
     key = constant_key(index)
     result: Value = BOTTOM
+    missing = False
     for identity in container.data:
         cell = frame.memory.heap.get(identity)
         if cell is None:
@@ -457,7 +486,12 @@ def _item_of_cells(frame: Frame, container: Value, index: Value, node: Any) -> V
         found = read_key(cell, key)
         if found is None and cell.factory is not None:
             found = _make_missing(frame, identity, key, cell, node)
-        result = join(result, UNKNOWN if found is None and _may_be_elsewhere(frame, identity, cell) else found or BOTTOM)
+        if found is not None:
+            result = join(result, found)
+        elif identity not in frame.class_cells:
+            missing = True
+    if missing and result is BOTTOM:
+        return UNKNOWN
     if result.kind is not Kind.CELLS:
         frame.consume(container)
     if key is not MISSING and result.writes and not frame.is_stored(container):
@@ -467,11 +501,6 @@ def _item_of_cells(frame: Frame, container: Value, index: Value, node: Any) -> V
         rank = facts.combine(result.rank, facts.nonlinear(index.rank))
         result = derived(rank, result.kind, index, data=result.data)
     return result
-
-
-def _may_be_elsewhere(frame: Frame, identity: Any, cell: Cell) -> bool:
-    """Whether a missing entry may have been put there by code that has not been run or is not in sight."""
-    return identity not in frame.class_cells
 
 
 def _make_missing(frame: Frame, identity: Any, key: Any, cell: Cell, node: Any) -> Value:

@@ -132,11 +132,13 @@ def nonlinear(rank: Rank) -> Rank:
 
 def combine_all(ranks: Iterable[Rank]) -> Rank:
     """`combine` over any number of operands; the same on all ranks when there are none."""
-    result = SAME
+    result: Rank | None = None
     for rank in ranks:
-        if rank is not result:
+        if result is None:
+            result = rank
+        elif rank is not result or rank.state is State.PARTIAL:
             result = combine(result, rank)
-    return result
+    return SAME if result is None else result
 
 
 # The reductions under which partial results can be added up and scaled.

@@ -13,6 +13,10 @@ from trl_lint.knowledge import library
 from trl_lint.knowledge import torch as table
 
 _NUMBERLIKE = frozenset({Kind.NUMBER, Kind.NONE})
+# Reductions that leave one element what it is.
+_OF_ONE = frozenset({"all", "any", "max", "mean", "median", "min", "nanmean", "prod", "quantile", "sum"})
+# Marks the sizes of a tensor's dimensions: of these the first is how many samples there are.
+SHAPE = "<shape>"
 # Reductions that keep a value's dtype.
 _SAME_DTYPE = frozenset({"amax", "amin", "max", "min", "sum", "nansum", "prod", "median"})
 
@@ -26,6 +30,8 @@ def arithmetic(rank: Rank, left: Value, right: Value, divides: bool) -> Value:
         kind = Kind.NUMBER
     elif Kind.BATCH in kinds:
         kind = Kind.TENSOR
+    elif kinds & {Kind.NUMBER, Kind.NUMBERS}:
+        kind = Kind.BATCH
     else:
         kind = Kind.UNKNOWN
     dtype = _dtype(left, right, divides)
@@ -43,6 +49,8 @@ def _dtype(left: Value, right: Value, divides: bool) -> str:
 
 def indexed(container: Value, index: Value) -> Value:
     """`x[index]` of a tensor or a batch."""
+    if container.data == SHAPE:
+        return _dimension(container, index)
     rank = facts.combine(container.rank, facts.nonlinear(index.rank))
     if container.rank.state is State.PARTIAL and index.rank.state is State.SAME:
         rank = container.rank
@@ -58,35 +66,97 @@ def attribute(value: Value, name: str) -> Value | None:
     """A tensor's attribute; None when it is a method to be called."""
     if name in table.META:
         return Value(facts.SAME)
+    if name == "shape":
+        return _shape(value)
     if name in table.COUNTS:
-        return derived(_count(value.rank), Kind.TENSOR, value, dtype="int").but(kind=Kind.UNKNOWN)
+        return derived(_count(value), Kind.TENSOR, value, dtype="int").but(kind=Kind.UNKNOWN)
     if name in table.PASSTHROUGH:
-        return value.but(scalar=value.scalar)
+        return value
     return None
 
 
-def _count(rank: Rank) -> Rank:
-    return Rank(State.PARTIAL, rank.origins, "count") if rank.differs else rank
+def _count(value: Value) -> Rank:
+    """How many elements: as many everywhere in a tensor of one."""
+    if value.scalar:
+        return facts.SAME
+    return Rank(State.PARTIAL, value.rank.origins, "count") if value.rank.differs else value.rank
+
+
+def _shape(value: Value) -> Value:
+    """The sizes of all dimensions: the data decide on them."""
+    rank = facts.SAME if value.scalar else collapsed(value.rank)
+    return derived(rank, Kind.UNKNOWN, value, dtype="int", data=SHAPE)
+
+
+def _dimension(shape: Value, index: Value) -> Value:
+    """One size, or (for a slice) several: the ranks' numbers of samples add up, their other sizes do not."""
+    rank = facts.combine(shape.rank, index.rank)
+    if index.kind is Kind.TUPLE:
+        return derived(rank, Kind.UNKNOWN, shape, index, dtype="int", data=SHAPE)
+    if index.const == 0 and type(index.const) is int and rank.differs:
+        rank = Rank(State.PARTIAL, rank.origins, "count")
+    return derived(rank, Kind.NUMBER, shape, index, scalar=True, dtype="int")
+
+
+def collapsed(rank: Rank) -> Rank:
+    """The fact of what is no longer spread over the samples, nor a step of a reduction."""
+    return Rank(State.LOCAL, rank.origins) if rank.differs else rank
 
 
 def method(receiver: Value, name: str, args: Sequence[Value], keywords: dict[str, Value]) -> Value:
     """The result of `receiver.name(...)`: tensor methods are pure unless the tables say otherwise."""
     if name in table.META:
         return Value(facts.SAME)
+    if name in ("size", "stride"):
+        shape = _shape(receiver)
+        over = keywords.get("dim", args[0] if args else None)
+        sized = shape if over is None or over.kind is Kind.NONE else _dimension(shape, over)
+        return sized if name == "size" else sized.but(rank=collapsed(sized.rank))
     if name in table.COUNTS:
-        return derived(_count(receiver.rank), Kind.NUMBER, receiver, scalar=True, dtype="int")
+        return derived(_count(receiver), Kind.NUMBER, receiver, scalar=True, dtype="int")
     if name in table.HOST:
         return _to_host(receiver, name)
     if name in table.REDUCTIONS:
         return reduced(receiver, name, args, keywords)
     if name in table.PASSTHROUGH:
         return _passed(receiver, name, args)
+    if name == "new_tensor":
+        return _made(args)
     if name in table.FILLED_LIKE:
-        return derived(facts.SAME, Kind.TENSOR, receiver)
-    rank = facts.nonlinear(facts.combine_all([receiver.rank, *(v.rank for v in args), *(v.rank for v in keywords.values())]))
+        return _filled_with(keywords.get("fill_value", args[1] if len(args) > 1 and name == "new_full" else None))
+    values = (receiver, *args, *keywords.values())
+    if name in table.RANDOM_LIKE:
+        return _drawn(name, values)
+    rank = facts.nonlinear(facts.combine_all(value.rank for value in values))
+    if name in table.DECISIONS or (name in table.INDICES and not _dimensions(args, keywords)):
+        return _decision(rank, name, values)
     kind = Kind.STRING if receiver.kind is Kind.STRING else Kind.TENSOR if receiver.kind is Kind.TENSOR else Kind.BATCH
     dtype = table.DTYPES.get(name, receiver.dtype)
-    return derived(rank, kind, receiver, *args, *keywords.values(), dtype=dtype, scalar=receiver.scalar and not args)
+    return derived(rank, kind, *values, dtype=dtype, scalar=receiver.scalar and not args)
+
+
+def _dimensions(args: Sequence[Value], keywords: dict[str, Value]) -> Value | None:
+    """The argument that says over which dimensions a reduction goes; None when it goes over all."""
+    over = keywords.get("dim", keywords.get("axis", args[0] if args else None))
+    return None if over is None or over.kind is Kind.NONE else over
+
+
+def _decision(rank: Rank, name: str, values: Sequence[Value]) -> Value:
+    """One answer about all elements (`equal`, `argmax`): no collective makes the whole's of the pieces'."""
+    kind = Kind.NUMBER if name in table.DECISIONS else Kind.TENSOR
+    return derived(collapsed(rank), kind, *values, scalar=True, dtype=table.DTYPES.get(name, "bool"))
+
+
+def _drawn(name: str, values: Sequence[Value]) -> Value:
+    """Random numbers: of the given distribution, or only shaped like the argument."""
+    given = () if name.endswith("_like") else values
+    rank = facts.combine_all([facts.RNG_LOCAL, *(facts.nonlinear(value.rank) for value in given)])
+    return derived(rank, Kind.TENSOR, *given)
+
+
+def _filled_with(filling: Value | None) -> Value:
+    """A tensor shaped like another, filled with one value (a constant when none is given)."""
+    return Value(facts.SAME, Kind.TENSOR) if filling is None else derived(filling.rank, Kind.TENSOR, filling)
 
 
 def _to_host(receiver: Value, name: str) -> Value:
@@ -111,25 +181,31 @@ def _passed(receiver: Value, name: str, args: Sequence[Value]) -> Value:
     if receiver.kind in (Kind.BATCH, Kind.STRING) and name in ("to", "copy", "split"):
         kind = receiver.kind
     scalar = receiver.scalar and name not in ("expand", "repeat", "repeat_interleave")
-    return derived(
-        receiver.rank, kind, receiver, scalar=scalar, dtype=dtype, pending=receiver.pending, data=receiver.data
-    )
+    rank = receiver.rank if name != "bool" or receiver.dtype == "bool" else facts.nonlinear(receiver.rank)
+    return derived(rank, kind, receiver, scalar=scalar, dtype=dtype, pending=receiver.pending, data=receiver.data)
 
 
 def reduced(value: Value, name: str, args: Sequence[Value], keywords: dict[str, Value]) -> Value:
     """The result of a reduction, over everything or over given dimensions."""
     how = table.REDUCTIONS[name]
     dtype = _reduced_dtype(value, name)
-    over = keywords.get("dim", keywords.get("axis", args[0] if args else None))
-    if over is not None and over.kind is not Kind.NONE:
-        if name in ("max", "min") and (over.kind in (Kind.TENSOR, Kind.BATCH)):
-            rank = facts.nonlinear(facts.combine(value.rank, over.rank))
-            return derived(rank, Kind.TENSOR, value, over, dtype=dtype)
-        if over.const != 0:
-            # One value per sample stays one; the batch is dimension 0.
-            return derived(facts.nonlinear(value.rank), Kind.TENSOR, value, dtype=dtype)
-        return derived(_partial(value.rank, how), Kind.TENSOR, value, dtype=dtype)
-    return derived(_partial(value.rank, how), Kind.TENSOR, value, dtype=dtype, scalar=True)
+    over = _dimensions(args, keywords)
+    if over is None:
+        return derived(_partial(value, how), Kind.TENSOR, value, dtype=dtype, scalar=True)
+    if name in ("max", "min") and over.kind in (Kind.TENSOR, Kind.BATCH):
+        rank = facts.nonlinear(facts.combine(value.rank, over.rank))
+        return derived(rank, Kind.TENSOR, value, over, dtype=dtype)
+    return derived(_over_dimensions(value, over, how), Kind.TENSOR, value, dtype=dtype)
+
+
+def _over_dimensions(value: Value, over: Value, how: str) -> Rank:
+    """The batch is dimension 0: over the others, one value per sample stays one."""
+    dimensions = over.data if over.kind is Kind.TUPLE else (over,)
+    if any(type(dimension.const) is int and dimension.const == 0 for dimension in dimensions):
+        return _partial(value, how)
+    if all(type(dimension.const) is int for dimension in dimensions):
+        return facts.nonlinear(value.rank)
+    return collapsed(value.rank)
 
 
 def _reduced_dtype(value: Value, name: str) -> str:
@@ -142,7 +218,10 @@ def _reduced_dtype(value: Value, name: str) -> str:
     return "float"
 
 
-def _partial(rank: Rank, how: str) -> Rank:
+def _partial(value: Value, how: str) -> Rank:
+    rank = value.rank
+    if value.scalar and how in _OF_ONE:
+        return rank
     if rank.state is State.SHARD:
         return Rank(State.PARTIAL, rank.origins, how)
     if rank.state is State.PARTIAL:
@@ -153,6 +232,8 @@ def _partial(rank: Rank, how: str) -> Rank:
 def function(dotted: str, args: Sequence[Value], keywords: dict[str, Value]) -> Value | None:
     """The result of a function under one of the pure roots; None when the tables do not know it."""
     name = dotted.rpartition(".")[2]
+    if name in table.RANDOM_LIKE and dotted.startswith("torch."):
+        return _drawn(name, [*args, *keywords.values()])
     origin = library.origin(dotted)
     if origin is not None:
         return _of_origin(dotted, name, origin)
@@ -171,7 +252,7 @@ def function(dotted: str, args: Sequence[Value], keywords: dict[str, Value]) -> 
 
 def _pure(name: str, args: Sequence[Value], keywords: dict[str, Value]) -> Value:
     if name in table.FILLED_LIKE:
-        return derived(facts.SAME, Kind.TENSOR, *args[:1])
+        return _filled_with(keywords.get("fill_value", args[1] if len(args) > 1 and name == "full_like" else None))
     if args and args[0].kind is not Kind.MODULE:
         if name in table.REDUCTIONS:
             return reduced(args[0], name, args[1:], keywords)
@@ -181,6 +262,8 @@ def _pure(name: str, args: Sequence[Value], keywords: dict[str, Value]) -> Value
     rank = facts.combine_all(value.rank for value in values)
     if name in table.JOINING:
         return derived(rank, Kind.TENSOR, *values, dtype=_common_dtype(values))
+    if name in table.DECISIONS or (name in table.INDICES and not _dimensions(args[1:], keywords)):
+        return _decision(rank, name, values)
     scalar = bool(values) and all(value.scalar for value in values)
     return derived(
         facts.nonlinear(rank), Kind.TENSOR, *values, dtype=table.DTYPES.get(name, _common_dtype(values)), scalar=scalar
@@ -232,7 +315,9 @@ def builtin(name: str, args: Sequence[Value]) -> Value:
             kept, Kind.NUMBER, source, data=source, scalar=True, dtype=table.HOST_BUILTINS[name], const=const, pending=source.pending
         )
     if name == "round":
-        return derived(rank, args[0].kind if args else Kind.NUMBER, *args[:1], scalar=True, dtype=args[0].dtype)
+        source = args[0] if args else Value(facts.SAME, Kind.NUMBER)
+        kept = source.rank if all(value.rank.state is State.SAME for value in args[1:]) else rank
+        return derived(kept, source.kind, source, scalar=True, dtype=source.dtype)
     return derived(facts.nonlinear(rank), Kind.UNKNOWN, *args)
 
 

@@ -15,7 +15,7 @@ from trl_lint.analysis.facts import Rank
 # --- tensor (and array) methods, and the functions of the same names ---------------------------------------
 
 # Reductions of all elements, or of the given dimensions: the kind of partial result that a shard becomes.
-# A kind that no collective can complete ("median", …) is a plain local value.
+# Some kinds ("median", "std", …) no collective can complete: they are told apart so that no fix claims to.
 REDUCTIONS: dict[str, str] = {
     "all": "all", "amax": "max", "amin": "min", "any": "any", "average": "mean", "count_nonzero": "sum",
     "fsum": "sum",
@@ -42,8 +42,9 @@ PASSTHROUGH = frozenset({
     "unfold", "unsqueeze", "view", "view_as", "xpu", "astype", "requires_grad_", "retain_grad",
 })
 
-# Linear in their tensor: a partial sum or mean stays one.
-LINEAR = (PASSTHROUGH - {"bool", "byte", "char", "int", "long", "short"}) | {"neg", "negative", "__neg__"}
+# One Python answer about all elements, and one index among all of them (unless a dimension is given).
+DECISIONS = frozenset({"allclose", "array_equal", "equal", "is_nonzero"})
+INDICES = frozenset({"argmax", "argmin", "nanargmax", "nanargmin"})
 
 # The dtype of the result.
 DTYPES: dict[str, str] = {
@@ -147,7 +148,6 @@ ORIGINS: dict[str, Rank] = {
     "glob.iglob": facts.IO_LOCAL,
     "numpy.random.": facts.RNG_LOCAL,
     "numpy.random.seed": facts.SAME,
-    "open": facts.IO_LOCAL,
     "os.access": facts.IO_LOCAL,
     "os.getcwd": facts.SAME,
     "os.getpid": facts.RANK_LOCAL,

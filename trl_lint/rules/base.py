@@ -21,7 +21,8 @@ class Problem:
 
     node is where the finding stands, in `module`. why is the chain that explains it. applicability is None
     when there is nothing to rewrite; reason says why a fix is not safe. plan is what the codemod needs.
-    owner is the function that a fix would edit.
+    owner is the function that a fix would edit. subject is what the message is about, where one statement may
+    concern several.
     """
 
     module: Any
@@ -34,6 +35,7 @@ class Problem:
     reason: str = ""
     plan: Any = None
     owner: Any = None
+    subject: str = ""
 
 
 class Rule:

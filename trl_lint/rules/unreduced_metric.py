@@ -66,6 +66,7 @@ class UnreducedMetric(Rule):
                 why=write.why or event.value.why,
                 help=_help(rank.how if rank.state is State.PARTIAL else ""),
                 owner=event.owner,
+                subject=what,
             )
 
     def _message(self, what: str, event: Logged) -> str:
