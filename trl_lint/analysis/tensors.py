@@ -43,7 +43,9 @@ def _dtype(left: Value, right: Value, divides: bool) -> str:
     if divides or "float" in (left.dtype, right.dtype):
         return "float"
     if left.dtype and right.dtype:
-        return "int" if "int" in (left.dtype, right.dtype) or left.dtype == right.dtype == "bool" else left.dtype
+        return (
+            "int" if "int" in (left.dtype, right.dtype) or left.dtype == right.dtype == "bool" else left.dtype
+        )
     return ""
 
 
@@ -123,14 +125,16 @@ def method(receiver: Value, name: str, args: Sequence[Value], keywords: dict[str
     if name == "new_tensor":
         return _made(args)
     if name in table.FILLED_LIKE:
-        return _filled_with(keywords.get("fill_value", args[1] if len(args) > 1 and name == "new_full" else None))
+        return _filled_with(
+            keywords.get("fill_value", args[1] if len(args) > 1 and name == "new_full" else None)
+        )
     values = (receiver, *args, *keywords.values())
     if name in table.RANDOM_LIKE:
         return _drawn(name, values)
     rank = facts.nonlinear(facts.combine_all(value.rank for value in values))
     if name in table.DECISIONS or (name in table.INDICES and not _dimensions(args, keywords)):
         return _decision(rank, name, values)
-    kind = Kind.STRING if receiver.kind is Kind.STRING else Kind.TENSOR if receiver.kind is Kind.TENSOR else Kind.BATCH
+    kind = receiver.kind if receiver.kind in (Kind.STRING, Kind.TENSOR) else Kind.BATCH
     dtype = table.DTYPES.get(name, receiver.dtype)
     return derived(rank, kind, *values, dtype=dtype, scalar=receiver.scalar and not args)
 
@@ -182,7 +186,9 @@ def _passed(receiver: Value, name: str, args: Sequence[Value]) -> Value:
         kind = receiver.kind
     scalar = receiver.scalar and name not in ("expand", "repeat", "repeat_interleave")
     rank = receiver.rank if name != "bool" or receiver.dtype == "bool" else facts.nonlinear(receiver.rank)
-    return derived(rank, kind, receiver, scalar=scalar, dtype=dtype, pending=receiver.pending, data=receiver.data)
+    return derived(
+        rank, kind, receiver, scalar=scalar, dtype=dtype, pending=receiver.pending, data=receiver.data
+    )
 
 
 def reduced(value: Value, name: str, args: Sequence[Value], keywords: dict[str, Value]) -> Value:
@@ -252,7 +258,9 @@ def function(dotted: str, args: Sequence[Value], keywords: dict[str, Value]) -> 
 
 def _pure(name: str, args: Sequence[Value], keywords: dict[str, Value]) -> Value:
     if name in table.FILLED_LIKE:
-        return _filled_with(keywords.get("fill_value", args[1] if len(args) > 1 and name == "full_like" else None))
+        return _filled_with(
+            keywords.get("fill_value", args[1] if len(args) > 1 and name == "full_like" else None)
+        )
     if args and args[0].kind is not Kind.MODULE:
         if name in table.REDUCTIONS:
             return reduced(args[0], name, args[1:], keywords)
@@ -266,7 +274,11 @@ def _pure(name: str, args: Sequence[Value], keywords: dict[str, Value]) -> Value
         return _decision(rank, name, values)
     scalar = bool(values) and all(value.scalar for value in values)
     return derived(
-        facts.nonlinear(rank), Kind.TENSOR, *values, dtype=table.DTYPES.get(name, _common_dtype(values)), scalar=scalar
+        facts.nonlinear(rank),
+        Kind.TENSOR,
+        *values,
+        dtype=table.DTYPES.get(name, _common_dtype(values)),
+        scalar=scalar,
     )
 
 
@@ -312,7 +324,14 @@ def builtin(name: str, args: Sequence[Value]) -> Value:
         const = _converted(name, source.const)
         kept = rank if name != "bool" else facts.nonlinear(rank)
         return derived(
-            kept, Kind.NUMBER, source, data=source, scalar=True, dtype=table.HOST_BUILTINS[name], const=const, pending=source.pending
+            kept,
+            Kind.NUMBER,
+            source,
+            data=source,
+            scalar=True,
+            dtype=table.HOST_BUILTINS[name],
+            const=const,
+            pending=source.pending,
         )
     if name == "round":
         source = args[0] if args else Value(facts.SAME, Kind.NUMBER)

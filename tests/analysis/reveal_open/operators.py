@@ -1,0 +1,15 @@
+"""Reductions that the tables of library calls do not carry over yet."""
+
+import torch
+import torch.nn.functional as F
+from transformers import Trainer
+
+
+class Operators(Trainer):
+    def training_step(self, model, inputs, num_items_in_batch=None):
+        x, y = inputs["x"].float(), inputs["y"].float()
+        reveal_rank(F.mse_loss(x, y, reduction="sum"))  # revealed: partial(sum)
+        reveal_rank(torch.stack([x.sum(), y.sum()]))  # revealed: partial(sum)
+        reveal_rank(torch.cat([x.sum().view(1), y.sum().view(1)]))  # revealed: partial(sum)
+        reveal_rank(torch.tensor([len(x)]))  # revealed: partial(count)
+        return x.mean()

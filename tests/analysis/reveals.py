@@ -1,0 +1,75 @@
+"""Programs whose `reveal_rank(x)` calls say, in a mark on their line, which rank fact `x` has.
+
+`# revealed: local(data)` is the one fact; `# revealed: same | local(data)` the set of facts when the line is
+reached in several ways; `# revealed: never` says that no process gets there.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from trl_lint.analysis.engine import Engine
+from trl_lint.analysis.events import Revealed
+from trl_lint.analysis.project import Project
+from trl_lint.linter import positions
+
+MARK = re.compile(r"#\s*revealed:\s*(?P<facts>[^#]+?)\s*$")
+NEVER = "never"
+
+Facts = dict[int, frozenset[str]]
+
+
+def marks(text: str) -> Facts:
+    """The facts that the marks of a program name, by line."""
+    found: Facts = {}
+    for number, line in enumerate(text.splitlines(), 1):
+        mark = MARK.search(line)
+        if mark:
+            found[number] = frozenset(fact.strip() for fact in mark["facts"].split("|"))
+    return found
+
+
+def unmarked(text: str) -> list[int]:
+    """The lines with a reveal and no mark."""
+    lines = enumerate(text.splitlines(), 1)
+    return [number for number, line in lines if "reveal_rank(" in line and not MARK.search(line)]
+
+
+def revealed(paths: Sequence[Path], versions: Mapping[str, str] | None = None) -> dict[Path, Facts]:
+    """The facts that the analysis finds at the reveals of some files of one project, by file and line."""
+    project = Project(tuple(dict.fromkeys(path.parent for path in paths)))
+    engine = Engine(project, versions)
+    found: dict[Path, dict[int, set[str]]] = {path: {} for path in paths}
+    for path in paths:
+        module = project.module(path)
+        assert module is not None, f"{path} can't be parsed"
+        for event in engine.analyse(module):
+            if isinstance(event, Revealed):
+                line = positions(event.module)[event.node].start.line
+                found[event.module.path].setdefault(line, set()).add(str(event.value.rank))
+    return {path: {line: frozenset(facts) for line, facts in lines.items()} for path, lines in found.items()}
+
+
+def differences(path: Path, expected: Facts, actual: Facts) -> list[str]:
+    """What does not agree, one line each: `file:line: expected …, got …`."""
+    wrong = []
+    for line in sorted(expected.keys() | actual.keys()):
+        wanted = expected.get(line, frozenset())
+        got = actual.get(line, frozenset((NEVER,)))
+        if wanted != got:
+            wrong.append(f"{path.name}:{line}: expected {_shown(wanted)}, got {_shown(got)}")
+    return wrong
+
+
+def _shown(facts: frozenset[str]) -> str:
+    return " | ".join(sorted(facts)) or "no reveal"
+
+
+def fact(program: str, tmp_path: Path, versions: Mapping[str, str] | None = None) -> str:
+    """The fact at the only reveal of a small program."""
+    path = tmp_path / "program.py"
+    path.write_text(program, encoding="utf-8")
+    lines = revealed([path], versions)[path]
+    return " | ".join(_shown(facts) for _, facts in sorted(lines.items())) or NEVER

@@ -1,0 +1,49 @@
+"""The facts' own tests: small programs that say which rank fact each value has, apart from any rule."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE))
+
+from reveals import differences, marks, revealed, unmarked  # noqa: E402
+
+PROGRAMS = HERE / "reveal"
+FILES = sorted(PROGRAMS.glob("*.py"))
+PACKAGES = sorted(path for path in PROGRAMS.iterdir() if path.is_dir() and any(path.glob("*.py")))
+# The releases that programs are read for; rows that changed since are asked with other releases below.
+VERSIONS = {"trl": "0.17.0", "transformers": "4.51.3"}
+
+
+def check(paths: list[Path]) -> None:
+    found = revealed(paths, VERSIONS)
+    wrong = [
+        line for path in paths for line in differences(path, marks(path.read_text("utf-8")), found[path])
+    ]
+    assert not wrong, "\n" + "\n".join(wrong)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_values_have_the_facts_that_are_marked(path: Path) -> None:
+    check([path])
+
+
+@pytest.mark.parametrize("package", PACKAGES, ids=lambda path: path.name)
+def test_facts_cross_files_in_any_order(package: Path) -> None:
+    paths = sorted(package.glob("*.py"))
+    check(paths)
+    check(paths[::-1])
+
+
+@pytest.mark.parametrize("path", [*FILES, *PROGRAMS.glob("*/*.py")], ids=lambda path: path.stem)
+def test_every_reveal_is_marked(path: Path) -> None:
+    assert unmarked(path.read_text("utf-8")) == []
+
+
+def test_there_are_many_of_them() -> None:
+    texts = [path.read_text("utf-8") for path in PROGRAMS.rglob("*.py")]
+    assert sum(len(marks(text)) for text in texts) >= 200
