@@ -93,8 +93,8 @@ def _decided(left: Any, operator: type, right: Any) -> Any:
     if right in (WORLD_SIZE, WORLD_TRUE, WORLD_FALSE) and not isinstance(left, World):
         left, right, operator = right, left, _MIRROR.get(operator, operator)
     if left is WORLD_SIZE and type(right) is int and operator in _ORDER:
-        answers = {_ORDER[operator](size, right) for size in _SIZES}
-        if len(answers) == 1 or (operator in (cst.Equal, cst.NotEqual) and right < 2):
+        answers = {_ORDER[operator](size, right) for size in (*_SIZES, max(right, 2), max(right, 2) + 1)}
+        if len(answers) == 1:
             return WORLD_TRUE if answers.pop() else WORLD_FALSE
     return MISSING
 

@@ -12,4 +12,6 @@ class Operators(Trainer):
         reveal_rank(torch.stack([x.sum(), y.sum()]))  # revealed: partial(sum)
         reveal_rank(torch.cat([x.sum().view(1), y.sum().view(1)]))  # revealed: partial(sum)
         reveal_rank(torch.tensor([len(x)]))  # revealed: partial(count)
+        # The first of a model's outputs is its loss when there are labels, else its logits.
+        reveal_rank(model(**inputs)[0])  # revealed: local(data)
         return x.mean()

@@ -1,0 +1,1 @@
+from .helpers import reduce_mean as reduce_mean
