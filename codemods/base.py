@@ -32,10 +32,14 @@ class FindingCommand(VisitorBasedCodemodCommand):
             from trl_lint.linter import problems_of
 
             path = Path(self.context.filename or "<string>")
-            tree, found = problems_of(path, tree.code, self.CODE)
+            found = problems_of(path, tree.code, self.CODE)
             self.problems = [each for each in found if each.applicability is Applicability.SAFE]
-        self.by_node = {id(problem.node): problem for problem in self.problems if problem.plan is not None}
-        return super().transform_module_impl(tree) if self.by_node else tree
+        mended = [problem for problem in self.problems if problem.plan is not None]
+        if not mended:
+            return tree
+        self.by_node = {id(problem.node): problem for problem in mended}
+        # LibCST hands over a copy; findings point into the tree they were found in.
+        return super().transform_module_impl(mended[0].module.tree)
 
     def problem_at(self, node: Any) -> Problem | None:
         """The finding to mend at a node of the original tree."""

@@ -195,7 +195,8 @@ def _call_on_library_instance(frame: Frame, owner: Value, name: str, args: Argum
     if owner.data == members.ENVIRON:
         return members.environment(frame, args.positional[0]) if args.positional else SAME
     if owner.data.startswith("torch.nn.") or owner.data == library_calls.PURE_OBJECT:
-        return pure_result(args)
+        result = pure_result(library_calls.spread(frame, args))
+        return result.but(kind=Kind.STRING) if "decode" in name else result
     return library_calls.call_method(frame, owner, owner.data, name, args, node)
 
 
@@ -343,7 +344,7 @@ def _call_instance(frame: Frame, callee: Value, args: Arguments, node: Any) -> V
     if data.startswith("torch.nn."):
         return library_calls.module_output(data, args)
     if data == library_calls.PURE_OBJECT:
-        return pure_result(args)
+        return pure_result(library_calls.spread(frame, args))
     return unresolved(frame, args, node)
 
 

@@ -32,6 +32,7 @@ from trl_lint.analysis.values import (
 from trl_lint.knowledge import library
 from trl_lint.knowledge import torch as torch_table
 from trl_lint.knowledge.schema import Attribute, Class, Hook
+from trl_lint.knowledge.transformers import CONSTRUCTOR
 
 # How deep calls are followed, and in how many different ways one function is run before they are joined.
 MAX_DEPTH = 14
@@ -692,6 +693,7 @@ class Engine:
         return self.annotated(frame, parameter.annotation) or UNKNOWN
 
     def _sourced(self, frame: Frame, parameter: Parameter, value: Value, name: str) -> Value:
+        value = library_calls.opened(frame, value, (parameter.node, name))
         if value.rank.differs or (value.kind is Kind.MODEL and value.wrapping is Wrapping.WRAPPED):
             text = f"`{name}` is this rank's own data" if value.rank.differs else f"`{name}` is the wrapped model"
             return value.but(why=frame.step(parameter.node, text))
@@ -762,8 +764,8 @@ class Engine:
         return given
 
     def _built_from(self, cls: ClassInfo, method: Function, parameter: Parameter) -> Value:
-        if parameter.name in _MODEL_PARAMETERS and cls.is_subclass("transformers.Trainer"):
-            return Value(facts.SAME, Kind.MODEL, wrapping=Wrapping.BARE)
+        if parameter.name in CONSTRUCTOR and cls.is_subclass("transformers.Trainer"):
+            return CONSTRUCTOR[parameter.name]
         known = self._by_annotation(Frame(self, method.module), parameter)
         return known if known is not UNKNOWN else SAME
 
@@ -881,9 +883,6 @@ def _rename_cell(cell: Cell, renamed: Mapping[Any, Any]) -> Cell:
     rest = None if cell.rest is None else _rename(cell.rest, renamed)
     return Cell(cell.shape, entries, rest, cell.factory, cell.length)
 
-
-# What Trainer's constructor, and those of TRL's trainers, call the models they are given.
-_MODEL_PARAMETERS = frozenset({"model", "ref_model", "reward_model", "teacher_model"})
 
 _ANNOTATED_KINDS = {
     "torch.Tensor": Value(facts.UNKNOWN, Kind.TENSOR),

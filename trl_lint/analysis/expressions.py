@@ -328,7 +328,7 @@ def bind_target(frame: Frame, target: Any, value: Value) -> None:
 def _unpack(frame: Frame, target: Any, value: Value) -> None:
     elements = target.elements
     stars = [index for index, element in enumerate(elements) if isinstance(element, cst.StarredElement)]
-    known = _positions(frame, value)
+    known = positions_of(frame, value)
     for index, element in enumerate(elements):
         if isinstance(element, cst.StarredElement):
             rest = iterate(frame, value)[0]
@@ -342,7 +342,8 @@ def _unpack(frame: Frame, target: Any, value: Value) -> None:
             bind_target(frame, element.value, item)
 
 
-def _positions(frame: Frame, value: Value) -> tuple[Value, ...] | None:
+def positions_of(frame: Frame, value: Value) -> tuple[Value, ...] | None:
+    """The items of a tuple, or of a list whose items are all known; None otherwise."""
     if value.kind is Kind.TUPLE:
         return value.data
     if value.kind is Kind.CELLS and len(value.data) == 1:

@@ -69,7 +69,7 @@ class Frame:
 
     def allocate(self, node: Any, cell: Cell) -> Value:
         """A new container made at `node`; a loop that comes here again makes the same one anew."""
-        key = id(node)
+        key = node if isinstance(node, tuple) else id(node)
         identity = self.allocations.get(key)
         if identity is None:
             identity = self.allocations[key] = self.engine.fresh()

@@ -73,11 +73,11 @@ def join(a: Value, b: Value, divided: Rank = facts.SAME) -> Value:
         return a
     if a.rank.state is State.BOTTOM:
         return b
-    rank = facts.join(a.rank, b.rank)
+    kind, data = _join_kind(a, b)
+    rank = facts.SAME if kind is Kind.CELLS else facts.join(a.rank, b.rank)
     const = a.const if _same_constant(a.const, b.const) else MISSING
     if divided.differs and rank.state is State.SAME and const is MISSING and not _same_object(a, b):
         rank = Rank(State.LOCAL, divided.origins)
-    kind, data = _join_kind(a, b)
     main, other = (a, b) if a.rank.differs or a.why is not None else (b, a)
     return Value(
         rank,
@@ -118,7 +118,8 @@ def _join_kind(a: Value, b: Value) -> tuple[Kind, Any]:
             return a.kind, (join(a.data[0], b.data[0]), facts.join(a.data[1], b.data[1]))
         return (a.kind, None) if a.kind not in _DATA_MATTERS else (Kind.UNKNOWN, None)
     for value, other in ((a, b), (b, a)):
-        if value.kind is Kind.NONE:
+        if value.kind is Kind.NONE or (value.kind is Kind.BATCH and other.kind is Kind.CELLS):
+            # A batch that became a dict in sight on one way: that dict holds the batch as well.
             return other.kind, other.data
     if a.kind in _DATA and b.kind in _DATA:
         return Kind.BATCH, None

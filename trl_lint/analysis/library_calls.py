@@ -16,7 +16,7 @@ from trl_lint.analysis.frame import NUMERIC, Frame, derived
 from trl_lint.analysis.heap import Cell, join
 from trl_lint.analysis.values import MISSING, NONE, SAME, UNKNOWN, WORLD_FALSE, Kind, Value, Wrapping
 from trl_lint.knowledge import library
-from trl_lint.knowledge.schema import BATCH, LOADER, PURE, Class, Collective, Function, Hook, Row, Sink, Transfer
+from trl_lint.knowledge.schema import BATCH, LOADER, METRICS, PURE, Class, Collective, Function, Hook, Row, Sink, Transfer
 
 PURE_OBJECT = PURE.data
 
@@ -37,8 +37,8 @@ def call_function(frame: Frame, dotted: str, args: Arguments, node: Any) -> Valu
         return made
     if name.startswith("torch.nn.") and name.rpartition(".")[2][:1].isupper():
         return Value(facts.SAME, Kind.INSTANCE, name)
-    spread = _spread(frame, args)
-    found = tensors.function(name, spread.positional, spread.keywords)
+    flat = spread(frame, args)
+    found = tensors.function(name, flat.positional, flat.keywords)
     if found is None:
         return calls.unresolved(frame, args, node)
     return _explained(frame, _functional_loss(name, found, args), node, name)
@@ -50,16 +50,13 @@ def _explained(frame: Frame, value: Value, node: Any, name: str) -> Value:
     return value
 
 
-def _spread(frame: Frame, args: Arguments) -> Arguments:
+def spread(frame: Frame, args: Arguments) -> Arguments:
     """Containers among the arguments of a pure function count as their elements."""
-    spread = Arguments()
-    for value in args.positional:
-        spread.positional.append(element_of(frame, value))
+    flat = Arguments(element_of(frame, value) for value in args.positional)
     for key, value in args.keywords.items():
-        spread.keywords[key] = element_of(frame, value)
-    extra = [value for value in (args.star, args.double) if value is not None]
-    spread.positional.extend(extra)
-    return spread
+        flat.keywords[key] = element_of(frame, value)
+    flat.positional.extend(value for value in (args.star, args.double) if value is not None)
+    return flat
 
 
 def element_of(frame: Frame, value: Value) -> Value:
@@ -160,9 +157,21 @@ def _returned(frame: Frame, row: Function | Hook, args: Arguments, node: Any, ow
     return transferred(frame, returns, args, node, row.name)
 
 
+def opened(frame: Frame, value: Value, node: Any) -> Value:
+    """A table's dicts of metrics as containers in sight, which may get more entries."""
+    if value.kind is Kind.TUPLE:
+        items = tuple(opened(frame, item, (node, index)) for index, item in enumerate(value.data))
+        return value.but(data=items)
+    if value.kind is Kind.BATCH and value.data == METRICS:
+        return frame.allocate(node, Cell("dict", rest=value.but(data=None)))
+    return value
+
+
 def transferred(frame: Frame, returns: Value | str, args: Arguments, node: Any, name: str) -> Value:
     """The value of a row's `returns` for these arguments."""
     if isinstance(returns, Value):
+        if returns.kind is Kind.TUPLE or returns.data == METRICS:
+            return opened(frame, explain(frame, returns, node, f"`{name.rpartition('.')[2]}` gives it unreduced"), node)
         if returns.rank.differs and returns.why is None:
             short = name.rpartition(".")[2]
             return explain(frame, returns, node, f"`{short}` gives this rank's own value")
@@ -180,7 +189,7 @@ def explain(frame: Frame, value: Value, node: Any, text: str) -> Value:
 
 
 def _pure(frame: Frame, args: Arguments, node: Any) -> Value:
-    return calls.pure_result(_spread(frame, args))
+    return calls.pure_result(spread(frame, args))
 
 
 def _first(frame: Frame, args: Arguments, node: Any) -> Value:

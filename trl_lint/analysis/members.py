@@ -14,7 +14,7 @@ from trl_lint.analysis.frame import Frame, derived
 from trl_lint.analysis.heap import Cell
 from trl_lint.analysis.values import BOTTOM, SAME, UNKNOWN, WORLD_SIZE, Kind, Value, Wrapping
 from trl_lint.knowledge import library
-from trl_lint.knowledge.schema import BARE_MODEL, BATCH
+from trl_lint.knowledge.schema import BARE_MODEL, BATCH, PURE
 from trl_lint.knowledge.torch_distributed import RANK_VARIABLES, WORLD_VARIABLES
 
 # Marks of values that no table names.
@@ -125,13 +125,15 @@ def _of_instance(frame: Frame, owner: Value, name: str, node: Any, called: bool)
             return of_model(frame, narrowed_to_model(owner), name, node, called)
         return SAME if name in library.OPTIMIZER_LOADER_ATTRIBUTES else UNKNOWN
     found = _library_attribute(frame, data, name, owner)
+    if found is None and data == PURE.data:
+        return SAME
     return UNKNOWN if found is None else found
 
 
 def _of_object(frame: Frame, owner: Value, cls: ClassInfo, name: str, node: Any) -> Value:
     value = frame.read_attribute(cls, name)
-    if value is not None:
-        return value.but(pending=value.pending) if value.pending else value
+    if value is not None and (value.rank.state is not State.BOTTOM or cls.state != "new"):
+        return value
     method = cls.find(name)
     if method is not None:
         if method.is_property:

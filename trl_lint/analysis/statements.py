@@ -261,7 +261,7 @@ def _match(frame: Frame, node: cst.Match) -> bool:
 
 def _for(frame: Frame, node: cst.For) -> bool:
     iterable = evaluate(frame, node.iter)
-    entries = expressions.items_of(frame, iterable)
+    entries = expressions.items_of(frame, iterable) or _constants(frame, iterable)
     if entries is not None:
         return _each_entry(frame, node, entries)
     element, length = expressions.iterate(frame, iterable)
@@ -271,6 +271,18 @@ def _for(frame: Frame, node: cst.For) -> bool:
         element = element.but(why=frame.step(node, "this rank's own data"))
     trips = derived(length, Kind.NUMBER, iterable)
     return _loop(frame, node, trips, lambda: bind_target(frame, node.target, element), may_skip=True)
+
+
+# Loops over this many constants at most are run once per constant.
+_MAX_CONSTANTS = 8
+
+
+def _constants(frame: Frame, iterable: Value) -> list[Value] | None:
+    """The items of a list or tuple of constant strings, as in `for split in ("chosen", "rejected")`."""
+    items = expressions.positions_of(frame, iterable)
+    if not items or len(items) > _MAX_CONSTANTS:
+        return None
+    return list(items) if all(isinstance(item.const, str) for item in items) else None
 
 
 def _each_entry(frame: Frame, node: cst.For, entries: list[Value]) -> bool:
@@ -313,7 +325,7 @@ def _loop(
     """Run a loop's body until the facts at its head settle."""
     division = divides(frame, node.iter if isinstance(node, cst.For) else node.test, trips)
     before = frame.memory
-    exits, returns = frame.exits, len(frame.returned)
+    returns = len(frame.returned)
     head = before.fork()
     head.control = before.control.under(division)
     loop = Loop()
@@ -341,20 +353,14 @@ def _loop(
     if not forever:
         after = _leave(before, head, divided, may_skip)
     for memory in loop.breaks:
-        after = memory if after is None else after.merge(memory)
+        chosen = memory.control.rank
+        after = memory if after is None else after.merge(memory, chosen)
     if after is None:
         return False
-    left = len(frame.returned) > returns or bool(loop.breaks)
-    after.control = before.control.under(_worst(loop, division)) if left and frame.exits > exits else before.control
+    # A `break` leaves the loop, where all ranks meet again; a `return` does not.
+    after.control = before.control.under(division) if len(frame.returned) > returns else before.control
     frame.memory = after
     return _otherwise(frame, node.orelse) if node.orelse is not None else True
-
-
-def _worst(loop: Loop, division: Control) -> Control:
-    result = division
-    for memory in loop.breaks:
-        result = result.under(memory.control)
-    return result
 
 
 def _temporal(trips: Rank) -> Rank:

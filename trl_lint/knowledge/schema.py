@@ -167,9 +167,10 @@ LOCAL_LOSS = tensor(facts.LOCAL, scalar=True, dtype="float")
 LOCAL_TENSOR = tensor(facts.SHARD)
 REDUCED = Value(facts.REDUCED)
 # A dict of metrics: every entry has the fact.
-LOCAL_METRICS = Value(facts.LOCAL, Kind.BATCH)
-REDUCED_METRICS = Value(facts.REDUCED, Kind.BATCH)
-SAME_METRICS = Value(facts.SAME, Kind.BATCH)
+METRICS = "<metrics>"
+LOCAL_METRICS = Value(facts.LOCAL, Kind.BATCH, METRICS)
+REDUCED_METRICS = Value(facts.REDUCED, Kind.BATCH, METRICS)
+SAME_METRICS = Value(facts.SAME, Kind.BATCH, METRICS)
 SAME_NUMBER = number(facts.SAME)
 RANK_INDEX = number(facts.RANK_LOCAL, "int")
 RANK_GUARD = Value(facts.RANK_LOCAL, Kind.NUMBER, scalar=True, dtype="bool")

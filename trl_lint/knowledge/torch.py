@@ -184,7 +184,6 @@ ORIGINS: dict[str, Rank] = {
     "torch.bernoulli": facts.RNG_LOCAL,
     "torch.cuda.": facts.SAME,
     "torch.cuda.current_device": facts.RANK_LOCAL,
-    "torch.cuda.device_count": facts.UNKNOWN,
     "torch.cuda.max_memory_allocated": facts.MEMORY_LOCAL,
     "torch.cuda.max_memory_cached": facts.MEMORY_LOCAL,
     "torch.cuda.max_memory_reserved": facts.MEMORY_LOCAL,

@@ -394,6 +394,20 @@ UNIQUE: dict[str, str] = {
     "_nested_gather": "transformers.Trainer",
 }
 
+# What the constructor of Trainer, and those of trainers built on it, are given, by parameter.
+CONSTRUCTOR: dict[str, Value] = {
+    "data_collator": PURE,
+    "eval_dataset": SAME,
+    "model": BARE_MODEL,
+    "processing_class": PURE,
+    "ref_model": BARE_MODEL,
+    "reward_model": BARE_MODEL,
+    "reward_processing_classes": SAME,
+    "teacher_model": BARE_MODEL,
+    "tokenizer": PURE,
+    "train_dataset": SAME,
+}
+
 # Class names of models: `<name>.from_pretrained(...)`, `.from_config(...)` and `.from_...` make a bare model.
 MODEL_PREFIXES = ("AutoModel", "TFAutoModel", "FlaxAutoModel")
 MODEL_SUFFIXES = ("Model",)  # and whatever has For<Task> or WithValueHead in its name

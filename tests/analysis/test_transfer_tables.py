@@ -1,0 +1,363 @@
+"""Every row of the transfer tables, each through a program of a few lines that is made from it."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from reveals import fact  # noqa: E402
+
+from trl_lint.analysis import facts  # noqa: E402
+from trl_lint.knowledge import library, schema, torch_distributed, transformers  # noqa: E402
+from trl_lint.knowledge import torch as table  # noqa: E402
+
+# In a hook: x is a tensor with one value per sample, loss this rank's own mean, same a gathered one.
+HOOK = """\
+import torch
+import torch.nn.functional as F
+from transformers import Trainer
+
+class Hook(Trainer):
+    def training_step(self, model, inputs, num_items_in_batch=None):
+        x = inputs["x"].float()
+        loss = model(**inputs).loss
+        same = self.accelerator.gather(loss).mean()
+        unknown = something_unknown()
+"""
+
+
+def in_hook(expression: str, tmp_path: Path, *before: str) -> str:
+    """The fact of an expression in a hook, after some statements."""
+    lines = [f"        {line}\n" for line in (*before, f"reveal_rank({expression})")]
+    return fact(HOOK + "".join(lines), tmp_path)
+
+
+def at_top(expression: str, tmp_path: Path, root: str) -> str:
+    """The fact of an expression in a script that imports `root`."""
+    return fact(f"import {root}\nreveal_rank({expression})\n", tmp_path)
+
+
+# --- tensor methods, and the functions of the same names --------------------------------------------------
+
+_NUMPY_ONLY = {"average", "nanmax", "nanmin", "nanstd", "nanvar", "percentile", "ptp"}
+
+
+@pytest.mark.parametrize("name", sorted(table.REDUCTIONS))
+def test_a_reduction_makes_a_shard_partial(name: str, tmp_path: Path) -> None:
+    partial = f"partial({table.REDUCTIONS[name]})"
+    assert in_hook(f"x.{name}()", tmp_path) == partial
+    assert in_hook(f"x.{name}(dim=0)", tmp_path) == partial
+    assert in_hook(f"x.{name}(dim=-1)", tmp_path) == "shard"
+    assert in_hook(f"torch.{name}(x)", tmp_path) == partial
+
+
+@pytest.mark.parametrize("name", sorted(table.REDUCTIONS))
+def test_a_reduction_keeps_every_other_fact(name: str, tmp_path: Path) -> None:
+    assert in_hook(f"loss.{name}()", tmp_path) == "local(data)"
+    assert in_hook(f"same.{name}()", tmp_path) == "same"
+    assert in_hook(f"torch.{name}(unknown)", tmp_path) == "unknown"
+
+
+@pytest.mark.parametrize("name", sorted(table.PASSTHROUGH))
+def test_what_is_passed_through_keeps_its_fact(name: str, tmp_path: Path) -> None:
+    assert in_hook(f"x.{name}()", tmp_path) == "shard"
+    assert in_hook(f"loss.{name}()", tmp_path) == "local(data)"
+    assert in_hook(f"same.{name}()", tmp_path) == "same"
+    assert in_hook(f"x.mean().{name}()", tmp_path) == ("local(data)" if name == "bool" else "partial(mean)")
+    assert in_hook(f"x.{name}", tmp_path) == "shard"
+
+
+@pytest.mark.parametrize("name", sorted(table.META))
+def test_what_a_tensor_is_does_not_differ(name: str, tmp_path: Path) -> None:
+    assert in_hook(f"x.{name}", tmp_path) == "same"
+    assert in_hook(f"loss.{name}()", tmp_path) == "same"
+
+
+@pytest.mark.parametrize("name", sorted(table.COUNTS))
+def test_how_many_there_are_differs_with_the_data(name: str, tmp_path: Path) -> None:
+    wanted = "local(data)" if name in ("shape", "size", "stride") else "partial(count)"
+    expression = f"x.{name}" if name in ("nbytes", "shape") else f"x.{name}()"
+    assert in_hook(expression, tmp_path) == wanted
+    assert in_hook(expression.replace("x.", "same.", 1), tmp_path) == "same"
+
+
+@pytest.mark.parametrize("name", sorted(table.HOST))
+def test_the_way_to_the_host_keeps_the_fact(name: str, tmp_path: Path) -> None:
+    assert in_hook(f"loss.{name}()", tmp_path) == "local(data)"
+    assert in_hook(f"x.sum().{name}()", tmp_path) == "partial(sum)"
+    assert in_hook(f"same.{name}()", tmp_path) == "same"
+
+
+@pytest.mark.parametrize("name", sorted(table.IN_PLACE - table.IN_PLACE_RANDOM))
+def test_a_method_with_an_underscore_changes_the_tensor(name: str, tmp_path: Path) -> None:
+    assert in_hook("t", tmp_path, "t = torch.zeros(3)", f"t.{name}(loss)") == "local(data)"
+    assert in_hook("t", tmp_path, "t = torch.zeros(3)", f"t.{name}(same)") == "same"
+    kept = "same" if name in table.IN_PLACE_REPLACING else "local(data)"
+    assert in_hook("t", tmp_path, "t = loss.clone()", f"t.{name}(1.0)") == kept
+
+
+@pytest.mark.parametrize("name", sorted(table.IN_PLACE_RANDOM))
+def test_random_numbers_replace_what_was_there(name: str, tmp_path: Path) -> None:
+    assert in_hook("t", tmp_path, "t = torch.zeros(3)", f"t.{name}()") == "local(rng)"
+    assert in_hook("t", tmp_path, "t = loss.clone()", f"t.{name}()") == "local(rng)"
+
+
+@pytest.mark.parametrize("name", sorted(table.STATEMENT_METHODS))
+def test_methods_that_return_nothing(name: str, tmp_path: Path) -> None:
+    assert in_hook(f"loss.{name}()", tmp_path) == "same"
+
+
+@pytest.mark.parametrize("name", sorted(table.FILLED_LIKE))
+def test_what_is_shaped_like_a_tensor_holds_constants(name: str, tmp_path: Path) -> None:
+    if name.startswith("new_"):
+        assert in_hook(f"x.{name}((3,))", tmp_path) == "same"
+    else:
+        assert in_hook(f"torch.{name}(x)", tmp_path) == "same"
+    if "full" in name:
+        assert in_hook(f"torch.{name}(x, fill_value=loss)", tmp_path) == "local(data)"
+
+
+@pytest.mark.parametrize("name", sorted(table.RANDOM_LIKE))
+def test_what_is_drawn_is_random_too(name: str, tmp_path: Path) -> None:
+    wanted = "local(rng)" if name.endswith("_like") else "local(data, rng)"
+    assert in_hook(f"torch.{name}(x)", tmp_path) == wanted
+    assert in_hook(f"x.{name}()", tmp_path) == wanted
+
+
+@pytest.mark.parametrize("name", sorted(table.DECISIONS))
+def test_one_answer_about_all_elements(name: str, tmp_path: Path) -> None:
+    assert in_hook(f"torch.{name}(x, x)", tmp_path) == "local(data)"
+    assert in_hook(f"torch.{name}(same, same)", tmp_path) == "same"
+
+
+@pytest.mark.parametrize("name", sorted(table.INDICES))
+def test_an_index_among_all_elements(name: str, tmp_path: Path) -> None:
+    assert in_hook(f"torch.{name}(x)", tmp_path) == "local(data)"
+    assert in_hook(f"x.{name}(dim=1)", tmp_path) == "shard"
+
+
+# --- functions ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", sorted(table.JOINING))
+def test_what_is_put_together(name: str, tmp_path: Path) -> None:
+    assert in_hook(f"torch.{name}([x, x])", tmp_path) == "shard"
+    assert in_hook(f"torch.{name}([loss, same])", tmp_path) == "local(data)"
+    assert in_hook(f"torch.{name}([same, same])", tmp_path) == "same"
+    assert in_hook(f"torch.{name}([unknown, same])", tmp_path) == "unknown"
+
+
+@pytest.mark.parametrize("dotted", sorted(table.TENSOR_MAKERS))
+def test_a_tensor_of_a_number_is_as_the_number(dotted: str, tmp_path: Path) -> None:
+    assert in_hook(f"{dotted}(loss.item())", tmp_path) == "local(data)"
+    assert in_hook(f"{dotted}(x.sum().item())", tmp_path) == "partial(sum)"
+    assert in_hook(f"{dotted}([loss.item(), 1.0])", tmp_path) == "local(data)"
+    assert in_hook(f"{dotted}([1.0, 2.0])", tmp_path) == "same"
+
+
+@pytest.mark.parametrize("dotted", sorted(table.FILLED))
+def test_a_filled_tensor_is_the_same_everywhere(dotted: str, tmp_path: Path) -> None:
+    assert in_hook(f"{dotted}(3)", tmp_path, "import numpy") == "same"
+    assert in_hook(f"{dotted}(len(x), 3)", tmp_path, "import numpy") == "same"
+
+
+def called(dotted: str) -> str:
+    return f"{dotted}x" if dotted.endswith(".") else dotted
+
+
+@pytest.mark.parametrize("dotted", sorted(table.ORIGINS))
+def test_what_differs_for_a_reason_of_its_own(dotted: str, tmp_path: Path) -> None:
+    wanted = str(table.ORIGINS[dotted])
+    if dotted.rpartition(".")[2] in table.RANDOM_LIKE:
+        wanted = "local(rng)"
+    assert at_top(f"{called(dotted)}()", tmp_path, dotted.partition(".")[0]) == wanted
+
+
+@pytest.mark.parametrize("dotted", sorted(name for name in table.SAME_FUNCTIONS if "." in name))
+def test_functions_whose_result_is_the_same(dotted: str, tmp_path: Path) -> None:
+    assert in_hook(f"{dotted}(loss)", tmp_path, f"import {dotted.partition('.')[0]}") == "same"
+
+
+@pytest.mark.parametrize("dotted", sorted(table.GRADIENT_NORMS))
+def test_gradients_are_synchronised(dotted: str, tmp_path: Path) -> None:
+    assert in_hook(f"{dotted}(model.parameters(), 1.0)", tmp_path) == "same"
+
+
+@pytest.mark.parametrize("root", sorted(table.PURE_ROOTS))
+def test_calls_under_pure_roots_are_as_their_arguments(root: str, tmp_path: Path) -> None:
+    imported = f"import {root}"
+    assert in_hook(f"{root}.compute(loss)", tmp_path, imported) == "local(data)"
+    assert in_hook(f"{root}.compute(x, 2)", tmp_path, imported) == "shard"
+    assert in_hook(f"{root}.compute(x.mean())", tmp_path, imported) == "local(data)"
+    assert in_hook(f"{root}.compute(same, 2)", tmp_path, imported) == "same"
+    assert in_hook(f"{root}.compute(unknown, 2)", tmp_path, imported) == "unknown"
+
+
+@pytest.mark.parametrize("root", sorted(table.IMPURE))
+def test_calls_under_impure_roots_are_unknown(root: str, tmp_path: Path) -> None:
+    assert in_hook(f"{root}.compute(loss)", tmp_path, f"import {root.partition('.')[0]}") == "unknown"
+
+
+@pytest.mark.parametrize("dotted", sorted(table.PURE_FUNCTIONS))
+def test_pure_functions_under_impure_roots(dotted: str, tmp_path: Path) -> None:
+    assert in_hook(f"{dotted}(x)", tmp_path) == "shard"
+
+
+# --- Python's own functions -----------------------------------------------------------------------------------
+
+# What the fact of `name(loss)` is, where it is not local as its argument, and how it is asked.
+_OF_LOCAL = {
+    "dict": None, "enumerate": "next(iter({}))[1]", "filter": "next(iter({}))", "frozenset": "next(iter({}))",
+    "getattr": None, "iter": "next({})", "len": None, "list": "{}[0]", "map": None, "next": None,
+    "range": None, "reversed": "next(iter({}))", "set": "next(iter({}))", "slice": None, "sorted": "{}[0]",
+    "tuple": "{}[0]", "zip": "next(iter({}))[0]",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", sorted(table.PURE_BUILTINS))
+def test_pure_builtins_are_as_their_arguments(name: str, tmp_path: Path) -> None:
+    form = _OF_LOCAL.get(name, "{}")
+    if form is None:
+        pytest.skip("asked in reveal/builtins.py")
+    given = "None, [{}]" if name == "filter" else "[{}]" if name in _OF_LOCAL else "{}"
+    for value, wanted in (("loss", "local(data)"), ("same", "same"), ("unknown", "unknown")):
+        assert in_hook(form.format(f"{name}({given.format(value)})"), tmp_path) == wanted
+
+
+@pytest.mark.parametrize("name", sorted(table.REDUCING_BUILTINS))
+def test_reducing_builtins_reduce_iterables(name: str, tmp_path: Path) -> None:
+    assert in_hook(f"{name}([loss, same])", tmp_path) == "local(data)"
+    assert in_hook(f"{name}([same, same])", tmp_path) == "same"
+    wanted = "local(data)" if name in ("all", "any") else f"partial({table.REDUCING_BUILTINS[name]})"
+    assert in_hook(f"{name}(x.tolist())", tmp_path) == wanted
+
+
+@pytest.mark.parametrize("name", sorted(table.CONTAINER_METHODS - {"items", "keys", "values", "get"}))
+def test_methods_of_texts_are_pure(name: str, tmp_path: Path) -> None:
+    assert in_hook(f'"text".{name}("a")', tmp_path) == "same"
+    assert in_hook(f'str(loss).{name}("a")', tmp_path) == "local(data)"
+
+
+# --- rows of the libraries ------------------------------------------------------------------------------------
+
+_RESULTS = {
+    "barrier": "same", "broadcast": "same", "gathered": "same", "objects": "same", "padded": "partial(mean)",
+    "reduced": "same", "scattered": "shard",
+}  # fmt: skip
+COLLECTIVES = sorted(
+    {(row.name, row.since) for row in library.ROWS if isinstance(row, schema.Collective)},
+)
+
+
+def row_of(name: str, since: str) -> schema.Collective:
+    return next(
+        row
+        for row in library.ROWS
+        if isinstance(row, schema.Collective) and (row.name, row.since) == (name, since)
+    )
+
+
+def version_within(row: schema.Row) -> dict[str, str]:
+    """A release of the row's library in which it holds."""
+    root = row.name.partition(".")[0]
+    if row.since:
+        return {root: row.since}
+    return {root: "0.0.1"} if row.until else {}
+
+
+def receiver(name: str) -> tuple[str, str]:
+    """How a collective is reached in a hook: what must be imported, and the expression to call."""
+    owner, _, own = name.rpartition(".")
+    if owner == "accelerate.Accelerator":
+        return "", f"self.accelerator.{own}"
+    if owner == "transformers.Trainer":
+        return "", f"self.{own}"
+    if owner.rpartition(".")[2][:1].isupper():
+        return f"from {owner.rpartition('.')[0]} import {owner.rpartition('.')[2]}", f"made.{own}"
+    return f"import {owner}", name
+
+
+@pytest.mark.parametrize(("name", "since"), COLLECTIVES, ids=lambda value: value)
+def test_every_collective(name: str, since: str, tmp_path: Path) -> None:
+    row = row_of(name, since)
+    imported, callee = receiver(name)
+    arguments = ["given"] * (row.operand[0] + 1)
+    if row.into is not None and row.into != row.operand:
+        arguments += ["given"] * (row.into[0] + 1 - len(arguments))
+        arguments[row.into[0]] = "into"
+    elif row.operand[0] >= 0:
+        arguments[row.operand[0]] = "given"
+    listed = row.lists or row.result == "objects" or "list" in row.operand[1]
+    before = [
+        *([imported] if imported else []),
+        *([f"made = {name.split('.')[-2]}()"] if callee.startswith("made.") else []),
+        f"given = {'[x.mean()]' if listed else 'x.mean()'}",
+        f"into = {'[None]' if row.into and ('list' in row.into[1]) else 'torch.zeros(1)'}",
+    ]
+    call = f"{callee}({', '.join(arguments)})"
+    if row.into is None:
+        shown = f"{call}[0]" if listed and row.result not in ("padded", "scattered") else call
+    else:
+        target = "given" if row.into == row.operand else "into"
+        before.append(call)
+        shown = f"{target}[0]" if "list" in row.into[1] or row.lists else target
+    lines = "".join(f"        {line}\n" for line in (*before, f"reveal_rank({shown})"))
+    assert fact(HOOK + lines, tmp_path, version_within(row)) == _RESULTS[row.result]
+
+
+ATTRIBUTES = sorted(
+    {
+        row.name
+        for row in library.ROWS
+        if isinstance(row, schema.Attribute) and row.value.kind.value not in ("model", "instance", "loader")
+    }
+)
+
+
+@pytest.mark.parametrize("name", ATTRIBUTES)
+def test_every_attribute(name: str, tmp_path: Path) -> None:
+    rows = [row for row in library.ROWS if isinstance(row, schema.Attribute) and row.name == name]
+    owner, _, own = name.rpartition(".")
+    module, _, cls = owner.rpartition(".")
+    if library.is_subclass(owner, "transformers.Trainer", version_within(rows[-1])):
+        program = f"from {module} import {cls}\nclass My({cls}):\n    def extra(self):\n"
+        program += f"        reveal_rank(self.{own})\n"
+    else:
+        program = f"from {module} import {cls}\ndef use(made: {cls}):\n    reveal_rank(made.{own})\n"
+    assert fact(program, tmp_path, version_within(rows[-1])) == str(rows[-1].value.rank)
+
+
+HOOKS = sorted({row.name for row in transformers.ROWS if isinstance(row, schema.Hook) and row.called})
+
+
+@pytest.mark.parametrize("name", HOOKS)
+def test_every_hook_gets_what_its_row_says(name: str, tmp_path: Path) -> None:
+    row = [row for row in transformers.ROWS if isinstance(row, schema.Hook) and row.name == name][-1]
+    owner, _, own = name.rpartition(".")
+    base = owner.rpartition(".")[2]
+    given = [key for key in row.parameters if key != "**"]
+    lines = [f"from transformers import {base}", f"class My({base}):", f"    def {own}(self, {', '.join(given)}):"]
+    lines += [f"        reveal_rank({key})" for key in given] or ["        reveal_rank(1)"]
+    wanted = [str(row.parameters[key].rank) for key in given] or ["same"]
+    assert fact("\n".join(lines) + "\n", tmp_path, version_within(row)) == " | ".join(wanted)
+
+
+@pytest.mark.parametrize("name", sorted(torch_distributed.RANK_VARIABLES))
+def test_variables_of_the_rank(name: str, tmp_path: Path) -> None:
+    assert at_top(f'int(os.environ["{name}"])', tmp_path, "os") == "local(rank)"
+    assert at_top(f'os.environ.get("{name}", 0)', tmp_path, "os") == "local(rank)"
+    assert at_top(f'os.getenv("{name}")', tmp_path, "os") == "local(rank)"
+
+
+@pytest.mark.parametrize("name", sorted(torch_distributed.WORLD_VARIABLES))
+def test_variables_of_the_world(name: str, tmp_path: Path) -> None:
+    assert at_top(f'int(os.environ["{name}"])', tmp_path, "os") == "same"
+    assert fact(f'import os\nif int(os.getenv("{name}", 1)) == 1:\n    reveal_rank(1)\n', tmp_path) == "never"
+
+
+def test_no_table_of_origins_says_bottom() -> None:
+    assert facts.BOTTOM not in table.ORIGINS.values()
