@@ -579,7 +579,7 @@ class Engine:
             return value
         if value.pending or frame.statement is None:
             return value
-        mark = Write(frame.module, frame.statement, "", value.kind, value.why)
+        mark = Write(frame.module, frame.statement, "", value.rank, value.why)
         return value.but(pending=frozenset((mark,)))
 
     def _rest_of(self, frame: Frame, parameter: Parameter, rest: list[Value], star: Value | None) -> Value:

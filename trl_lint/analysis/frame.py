@@ -189,7 +189,7 @@ class Frame:
         if value.pending:
             self.pending_used = True
             return value.but(writes=value.pending, pending=NO_WRITES)
-        return value.but(writes=frozenset((Write(self.module, self.statement, what, value.kind, value.why),)))
+        return value.but(writes=frozenset((Write(self.module, self.statement, what, value.rank, value.why),)))
 
 
 class Loop:

@@ -86,13 +86,13 @@ class Step:
 class Write:
     """A statement that put a local value into a metrics container. Equal for the same statement."""
 
-    __slots__ = ("kind", "module", "node", "what", "why")
+    __slots__ = ("module", "node", "rank", "what", "why")
 
-    def __init__(self, module: Any, node: CSTNode, what: str, kind: Kind, why: Step | None) -> None:
+    def __init__(self, module: Any, node: CSTNode, what: str, rank: Rank, why: Step | None) -> None:
         self.module = module
         self.node = node
         self.what = what
-        self.kind = kind
+        self.rank = rank
         self.why = why
 
     def __eq__(self, other: object) -> bool:

@@ -39,7 +39,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from trl_lint.analysis.events import Event, Logged
-from trl_lint.analysis.facts import Origin, State
+from trl_lint.analysis.facts import Origin, Rank, State
 from trl_lint.rules.base import LIBRARIES, Problem, Rule
 
 # Where a value that is mixed with one of these differs for a reason that no reduction mends.
@@ -55,9 +55,11 @@ class UnreducedMetric(Rule):
         if not isinstance(event, Logged):
             return
         rank = event.value.rank
-        if Origin.DATA not in rank.origins or rank.origins & _SILENT:
+        if not _is_reported(rank):
             return
         for write in event.writes:
+            if not _is_reported(write.rank):
+                continue
             what = write.what or event.what
             yield Problem(
                 module=write.module,
@@ -75,6 +77,10 @@ class UnreducedMetric(Rule):
             f"{subject} is computed from this rank's own data and reaches `{_short(event.sink)}` unreduced: "
             "on several GPUs the log shows the main process's share only"
         )
+
+
+def _is_reported(rank: Rank) -> bool:
+    return Origin.DATA in rank.origins and not rank.origins & _SILENT
 
 
 def _short(sink: str) -> str:
