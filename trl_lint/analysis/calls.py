@@ -101,13 +101,9 @@ def _call_super(frame: Frame, name: str, args: Arguments, node: cst.Call) -> Val
     owner = Value(facts.SAME, Kind.INSTANCE, cls)
     above = function.cls.find_above(name)
     if above is not None:
-        receiver = above.cls if name not in SINK_HOOKS else cls
+        receiver = cls if above.shows else above.cls
         return frame.engine.call(frame, above, args, node, Value(facts.SAME, Kind.INSTANCE, receiver or cls))
     return library_calls.call_inherited(frame, owner, function.cls, name, args, node)
-
-
-# Inherited methods whose meaning depends on what the subclass stored: run for the subclass itself.
-SINK_HOOKS = frozenset({"log"})
 
 
 def call_member(frame: Frame, owner: Value, name: str, args: Arguments, node: cst.Call) -> Value:
@@ -183,7 +179,7 @@ def call_method(
     """A method in sight. An inherited one runs as its own class's, unless it is where metrics are shown."""
     if frame.cls is cls:
         cls.calls.setdefault(method.name, []).append((args, frame.memory))
-    runs_as = cls if method.cls is None or method.name in SINK_HOOKS else method.cls
+    runs_as = cls if method.cls is None or method.shows else method.cls
     receiver = owner if runs_as is cls else Value(facts.SAME, Kind.INSTANCE, runs_as)
     return frame.engine.call(frame, method, args, node, None if method.is_static else receiver)
 

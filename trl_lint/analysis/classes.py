@@ -54,6 +54,11 @@ class Function:
     def is_context_manager(self) -> bool:
         return "contextmanager" in self.decorators
 
+    @property
+    def shows(self) -> bool:
+        """Whether it hands metrics to a sink: what it shows then depends on what a subclass has stored."""
+        return self.name == "log" or any(summary.trace.shows for summary in self.summaries.values())
+
     def __repr__(self) -> str:
         return f"{self.cls.name}.{self.name}" if self.cls else self.name
 

@@ -503,6 +503,7 @@ class Engine:
             {key: version for key, version in summary.dependencies.items() if key not in frame.dependencies}
         )
         frame.attribute_writes |= summary.attribute_writes
+        frame.trace.shows |= summary.trace.shows
         frame.forget(summary.attribute_writes, summary.cell_writes)
         frame.pending_used |= summary.pending_used and function.pending_used and self._passes_pending(frame)
         renamed = dict(zip(summary.inputs, inputs, strict=False))
@@ -735,16 +736,16 @@ class Engine:
             else:
                 late.append(method)
         for method in late:
-            inherited = list(self._called_by_bases(cls, method))
-            yield from inherited
-            if not inherited and not method.reached:
+            contexts = list(self._called_by_bases(cls, method))
+            yield from contexts
+            if not contexts and not method.reached:
                 yield self._enter_with(method, cls, {})
-            elif not inherited:
+            elif not contexts:
                 yield from (summary for summary in method.summaries.values() if not summary.is_current())
-        if "log" not in cls.methods:
-            inherited_log = cls.find("log")
-            if inherited_log is not None and "log" in hooks:
-                yield self._enter_hook(cls, inherited_log, hooks["log"][-1])
+        for name, rows in hooks.items():
+            inherited = None if name in cls.methods else cls.find(name)
+            if inherited is not None and inherited.shows:
+                yield self._enter_hook(cls, inherited, rows[-1])
 
     def _hooks_of(self, cls: ClassInfo) -> dict[str, tuple[Hook, ...]]:
         merged: dict[str, tuple[Hook, ...]] = {}

@@ -67,6 +67,7 @@ class Trace:
 
     events: dict[Any, Event] = field(default_factory=dict)
     calls: dict[Any, Any] = field(default_factory=dict)
+    shows: bool = False  # whether it hands anything to a sink, itself or in what it calls
 
 
 def steps(step: Step | None) -> list[Step]:

@@ -380,6 +380,7 @@ def _receive(frame: Frame, target: Any, receiver: Value, result: Value) -> None:
 
 def show(frame: Frame, row: Sink, args: Arguments, node: Any) -> Value:
     """A call that shows metrics: each value in it that differs between ranks is told to the rules."""
+    frame.trace.shows = True
     payload = args.get(*row.payload)
     if payload is not None:
         report(frame, row.name, payload, node, mapping=row.form == "mapping")
