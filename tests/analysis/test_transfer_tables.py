@@ -12,7 +12,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 from reveals import fact  # noqa: E402
 
 from trl_lint.analysis import facts  # noqa: E402
-from trl_lint.knowledge import library, schema, torch_distributed, transformers  # noqa: E402
+from trl_lint.analysis.values import Kind  # noqa: E402
+from trl_lint.knowledge import library, schema, torch_distributed  # noqa: E402
 from trl_lint.knowledge import torch as table  # noqa: E402
 
 # In a hook: x is a tensor with one value per sample, loss this rank's own mean, same a gathered one.
@@ -42,8 +43,6 @@ def at_top(expression: str, tmp_path: Path, root: str) -> str:
 
 
 # --- tensor methods, and the functions of the same names --------------------------------------------------
-
-_NUMPY_ONLY = {"average", "nanmax", "nanmin", "nanstd", "nanvar", "percentile", "ptp"}
 
 
 @pytest.mark.parametrize("name", sorted(table.REDUCTIONS))
@@ -209,21 +208,20 @@ def test_pure_functions_under_impure_roots(dotted: str, tmp_path: Path) -> None:
 
 # --- Python's own functions -----------------------------------------------------------------------------------
 
-# What the fact of `name(loss)` is, where it is not local as its argument, and how it is asked.
-_OF_LOCAL = {
-    "dict": None, "enumerate": "next(iter({}))[1]", "filter": "next(iter({}))", "frozenset": "next(iter({}))",
-    "getattr": None, "iter": "next({})", "len": None, "list": "{}[0]", "map": None, "next": None,
-    "range": None, "reversed": "next(iter({}))", "set": "next(iter({}))", "slice": None, "sorted": "{}[0]",
-    "tuple": "{}[0]", "zip": "next(iter({}))[0]",
+# How the elements of what these make are asked for.
+_ELEMENTS = {
+    "enumerate": "next(iter({}))[1]", "filter": "next(iter({}))", "frozenset": "next(iter({}))",
+    "iter": "next({})", "list": "{}[0]", "reversed": "next(iter({}))", "set": "next(iter({}))",
+    "sorted": "{}[0]", "tuple": "{}[0]", "zip": "next(iter({}))[0]",
 }  # fmt: skip
+# Asked for by hand in reveal/builtins.py.
+_BY_HAND = {"dict", "getattr", "len", "map", "next", "range", "slice"}
 
 
-@pytest.mark.parametrize("name", sorted(table.PURE_BUILTINS))
+@pytest.mark.parametrize("name", sorted(table.PURE_BUILTINS - _BY_HAND))
 def test_pure_builtins_are_as_their_arguments(name: str, tmp_path: Path) -> None:
-    form = _OF_LOCAL.get(name, "{}")
-    if form is None:
-        pytest.skip("asked in reveal/builtins.py")
-    given = "None, [{}]" if name == "filter" else "[{}]" if name in _OF_LOCAL else "{}"
+    form = _ELEMENTS.get(name, "{}")
+    given = "None, [{}]" if name == "filter" else "[{}]" if name in _ELEMENTS else "{}"
     for value, wanted in (("loss", "local(data)"), ("same", "same"), ("unknown", "unknown")):
         assert in_hook(form.format(f"{name}({given.format(value)})"), tmp_path) == wanted
 
@@ -309,12 +307,10 @@ def test_every_collective(name: str, since: str, tmp_path: Path) -> None:
     assert fact(HOOK + lines, tmp_path, version_within(row)) == _RESULTS[row.result]
 
 
+# Kinds whose fact says all that the row says.
+_PLAIN = frozenset(Kind) - {Kind.MODEL, Kind.INSTANCE, Kind.LOADER, Kind.TUPLE, Kind.CELLS}
 ATTRIBUTES = sorted(
-    {
-        row.name
-        for row in library.ROWS
-        if isinstance(row, schema.Attribute) and row.value.kind.value not in ("model", "instance", "loader")
-    }
+    {row.name for row in library.ROWS if isinstance(row, schema.Attribute) and row.value.kind in _PLAIN}
 )
 
 
@@ -331,19 +327,59 @@ def test_every_attribute(name: str, tmp_path: Path) -> None:
     assert fact(program, tmp_path, version_within(rows[-1])) == str(rows[-1].value.rank)
 
 
-HOOKS = sorted({row.name for row in transformers.ROWS if isinstance(row, schema.Hook) and row.called})
+HOOKS = sorted({row.name for row in library.ROWS if isinstance(row, schema.Hook) and row.called})
 
 
 @pytest.mark.parametrize("name", HOOKS)
 def test_every_hook_gets_what_its_row_says(name: str, tmp_path: Path) -> None:
-    row = [row for row in transformers.ROWS if isinstance(row, schema.Hook) and row.name == name][-1]
+    row = [row for row in library.ROWS if isinstance(row, schema.Hook) and row.name == name][-1]
     owner, _, own = name.rpartition(".")
-    base = owner.rpartition(".")[2]
+    root, _, base = owner.rpartition(".")
     given = [key for key in row.parameters if key != "**"]
-    lines = [f"from transformers import {base}", f"class My({base}):", f"    def {own}(self, {', '.join(given)}):"]
+    lines = [f"from {root} import {base}", f"class My({base}):", f"    def {own}(self, {', '.join(given)}):"]
     lines += [f"        reveal_rank({key})" for key in given] or ["        reveal_rank(1)"]
     wanted = [str(row.parameters[key].rank) for key in given] or ["same"]
     assert fact("\n".join(lines) + "\n", tmp_path, version_within(row)) == " | ".join(wanted)
+
+
+FUNCTIONS = sorted(
+    {
+        row.name
+        for row in library.ROWS
+        if isinstance(row, schema.Function)
+        and not row.switch
+        and (row.returns in ("first", "pure") or getattr(row.returns, "kind", None) in _PLAIN)
+    }
+)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_every_function_returns_what_its_row_says(name: str, tmp_path: Path) -> None:
+    row = [row for row in library.ROWS if isinstance(row, schema.Function) and row.name == name][-1]
+    wanted = "local(data)" if isinstance(row.returns, str) else str(row.returns.rank)
+    owner, _, own = name.rpartition(".")
+    module, _, cls = owner.rpartition(".")
+    if not cls[:1].isupper():
+        given = [f"import {owner or name}", f"reveal_rank({name}(loss))"]
+    elif library.is_subclass(owner, "transformers.Trainer", version_within(row)):
+        given = [
+            f"from {module} import {cls}",
+            "class My(" + cls + "):",
+            "    def training_step(self, model, inputs):",
+        ]
+        given += ["        loss = model(**inputs).loss", f"        reveal_rank(self.{own}(loss))"]
+        assert fact("\n".join(given) + "\n", tmp_path, version_within(row)) == wanted
+        return
+    else:
+        given = [
+            f"from {module} import {cls}",
+            f"def use(made: {cls}, loss):",
+            f"    return made.{own}(loss)",
+        ]
+        given += ["reveal_rank(use(make(), loss))"]
+        given[2:] = [f"    reveal_rank(made.{own}(loss))", f"use({cls}(), loss)"]
+    lines = "".join(f"        {line}\n" for line in given)
+    assert fact(HOOK + lines, tmp_path, version_within(row)) == wanted
 
 
 @pytest.mark.parametrize("name", sorted(torch_distributed.RANK_VARIABLES))

@@ -2,6 +2,7 @@
 
 import os
 
+import torch
 import torch.distributed as dist
 from accelerate import Accelerator, PartialState
 from transformers import Trainer
@@ -74,6 +75,10 @@ class Guards(Trainer):
         if int(os.environ["WORLD_SIZE"]) > 1:
             reveal_rank(loss)  # revealed: local(data)
         if accelerator.use_distributed:
+            reveal_rank(loss)  # revealed: local(data)
+        else:
+            reveal_rank(loss)  # revealed: never
+        if torch.cuda.device_count() > 1:
             reveal_rank(loss)  # revealed: local(data)
         else:
             reveal_rank(loss)  # revealed: never
