@@ -9,12 +9,12 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from reveals import fact  # noqa: E402
+from trl_lint.analysis import facts
+from trl_lint.analysis.values import Kind
+from trl_lint.knowledge import library, schema, torch_distributed
+from trl_lint.knowledge import torch as table
 
-from trl_lint.analysis import facts  # noqa: E402
-from trl_lint.analysis.values import Kind  # noqa: E402
-from trl_lint.knowledge import library, schema, torch_distributed  # noqa: E402
-from trl_lint.knowledge import torch as table  # noqa: E402
+from reveals import fact
 
 # In a hook: x is a tensor with one value per sample, loss this rank's own mean, same a gathered one.
 HOOK = """\
@@ -42,7 +42,7 @@ def at_top(expression: str, tmp_path: Path, root: str) -> str:
     return fact(f"import {root}\nreveal_rank({expression})\n", tmp_path)
 
 
-# --- tensor methods, and the functions of the same names --------------------------------------------------
+# --- tensor methods, and the functions of the same names ------------------------------------------------
 
 
 @pytest.mark.parametrize("name", sorted(table.REDUCTIONS))
@@ -139,7 +139,7 @@ def test_an_index_among_all_elements(name: str, tmp_path: Path) -> None:
     assert in_hook(f"x.{name}(dim=1)", tmp_path) == "shard"
 
 
-# --- functions ----------------------------------------------------------------------------------------------
+# --- functions ------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", sorted(table.JOINING))
@@ -206,7 +206,7 @@ def test_pure_functions_under_impure_roots(dotted: str, tmp_path: Path) -> None:
     assert in_hook(f"{dotted}(x)", tmp_path) == "shard"
 
 
-# --- Python's own functions -----------------------------------------------------------------------------------
+# --- Python's own functions -----------------------------------------------------------------------------
 
 # How the elements of what these make are asked for.
 _ELEMENTS = {
@@ -240,7 +240,7 @@ def test_methods_of_texts_are_pure(name: str, tmp_path: Path) -> None:
     assert in_hook(f'str(loss).{name}("a")', tmp_path) == "local(data)"
 
 
-# --- rows of the libraries ------------------------------------------------------------------------------------
+# --- rows of the libraries ------------------------------------------------------------------------------
 
 _RESULTS = {
     "barrier": "same", "broadcast": "same", "gathered": "same", "objects": "same", "padded": "partial(mean)",
