@@ -9,7 +9,7 @@ from trl_lint.analysis import calls, expressions, facts, members, tensors
 from trl_lint.analysis.arguments import Arguments
 from trl_lint.analysis.facts import Rank, State
 from trl_lint.analysis.frame import Frame, derived
-from trl_lint.analysis.heap import Cell, join
+from trl_lint.analysis.heap import Cell, join, with_key
 from trl_lint.analysis.values import (
     NONE,
     SAME,
@@ -29,6 +29,10 @@ def call(frame: Frame, name: str, args: Arguments, node: Any) -> Value:
     handler = BUILTINS.get(name)
     if handler is not None and args.positional and args.star is None:
         return handler(frame, args, node)
+    if name == "zip" and args.star is not None and not args.positional:
+        return _unzipped(frame, args.star, node)
+    if handler is not None and args.star is not None:
+        return derived(_spread_rank(frame, args), Kind.UNKNOWN, *args.all())
     if name in table.PURE_BUILTINS and name not in ("dict", "list", "set"):
         return tensors.builtin(name, args.all())
     if name in _SILENT:
@@ -69,14 +73,22 @@ def _sum(frame: Frame, args: Arguments, node: Any) -> Value:
     value = args.positional[0]
     if value.kind in (Kind.TENSOR, Kind.BATCH) or value.kind is Kind.UNKNOWN:
         return tensors.reduced(value, "sum", (), {}) if value.rank.differs else value.but(data=None)
-    return _reduced(frame, args, "sum")
+    result = _reduced(frame, args, "sum")
+    start = args.positional[1] if len(args.positional) > 1 else args.keywords.get("start")
+    if result.rank.state is State.BOTTOM:  # of nothing
+        return start or Value(facts.SAME, Kind.NUMBER, scalar=True, dtype="int")
+    if start is None:
+        return result
+    return tensors.arithmetic(facts.combine_linear(result.rank, start.rank), result, start, False)
 
 
 def _extreme(name: str) -> Callable[[Frame, Arguments, Any], Value]:
     def handler(frame: Frame, args: Arguments, node: Any) -> Value:
         if len(args.positional) > 1:
             return _strongest(args.positional)
-        return _reduced(frame, args, name)
+        result = _reduced(frame, args, name)
+        default = args.keywords.get("default")
+        return result if default is None else join(result, default)
 
     return handler
 
@@ -98,7 +110,7 @@ def _reduced(frame: Frame, args: Arguments, how: str) -> Value:
     rank = element.rank
     if length.differs and rank.state is State.SAME:
         rank = Rank(State.PARTIAL, length.origins, how)
-    elif rank.state is State.PARTIAL and rank.how != how:
+    elif rank.state is State.PARTIAL and rank.how != how and not _adds_up(rank, length, how):
         rank = Rank(State.LOCAL, rank.origins)
     elif rank.state is State.SHARD:
         rank = Rank(State.PARTIAL, rank.origins, how)
@@ -109,6 +121,11 @@ def _reduced(frame: Frame, args: Arguments, how: str) -> Value:
         return derived(facts.nonlinear(rank), Kind.NUMBER, element, scalar=True, dtype="bool")
     dtype = "int" if element.dtype == "bool" and how == "sum" else element.dtype
     return derived(rank, kind, element, scalar=element.scalar, dtype=dtype)
+
+
+def _adds_up(rank: Rank, length: Rank, how: str) -> bool:
+    """Whether a sum of partial means (equally many on all ranks) is a partial mean."""
+    return how == "sum" and rank.how in facts.ADDITIVE and length.state is State.SAME
 
 
 def _quantified(how: str) -> Callable[[Frame, Arguments, Any], Value]:
@@ -142,14 +159,44 @@ def _dict(frame: Frame, args: Arguments, node: Any) -> Value:
     cell = Cell("dict")
     if args.positional:
         source = args.positional[0]
-        if source.kind is Kind.CELLS and any(found.shape == "list" for found in frame.memory.cells(source)):
-            element, length = expressions.iterate(frame, source)
-            value = expressions.iterate(frame, element)[0]
-            cell = Cell("dict", rest=value, length=length)
+        listed = source.kind is Kind.CELLS and any(found.shape == "list" for found in frame.memory.cells(source))
+        if listed or source.kind is Kind.RANGE:
+            cell = _of_pairs(frame, source)
         else:
             cell = expressions.merged_into(frame, cell, source)
     for key, value in args.keywords.items():
         cell = Cell("dict", {**cell.entries, key: frame.written(value, key)}, cell.rest)
+    return frame.allocate(node, cell)
+
+
+def _of_pairs(frame: Frame, source: Value) -> Cell:
+    """The dict made of (key, value) pairs: key by key where the pairs are in sight."""
+    cells = frame.memory.cells(source) if source.kind is Kind.CELLS else []
+    if len(cells) == 1 and cells[0].rest is None:
+        cell = Cell("dict")
+        for pair in cells[0].entries.values():
+            key, value = pair.data if pair.kind is Kind.TUPLE and len(pair.data) == 2 else (UNKNOWN, UNKNOWN)
+            cell = with_key(cell, expressions.constant_key(key), value)
+        return cell
+    element, length = expressions.iterate(frame, source)
+    paired = element.kind is Kind.TUPLE and len(element.data) == 2
+    value = element.data[1] if paired else expressions.iterate(frame, element)[0]
+    return Cell("dict", rest=value, length=length)
+
+
+def _from_keys(frame: Frame, args: Arguments, node: Any) -> Value:
+    """`dict.fromkeys(keys, value)`."""
+    source = args.positional[0]
+    value = args.positional[1] if len(args.positional) > 1 else NONE
+    cells = frame.memory.cells(source) if source.kind is Kind.CELLS else []
+    keys = source.data if source.kind is Kind.TUPLE else ()
+    if len(cells) == 1 and cells[0].rest is None and cells[0].shape == "list":
+        keys = tuple(cells[0].entries.values())
+    if not keys:
+        return frame.allocate(node, Cell("dict", rest=value, length=expressions.iterate(frame, source)[1]))
+    cell = Cell("dict")
+    for key in keys:
+        cell = with_key(cell, expressions.constant_key(key), value)
     return frame.allocate(node, cell)
 
 
@@ -168,6 +215,27 @@ def _zip(frame: Frame, args: Arguments, node: Any) -> Value:
     pairs = [expressions.iterate(frame, value) for value in args.positional]
     length = facts.combine_all(pair[1] for pair in pairs)
     return Value(facts.SAME, Kind.RANGE, (Value(facts.SAME, Kind.TUPLE, tuple(pair[0] for pair in pairs)), length))
+
+
+def _unzipped(frame: Frame, row: Value, node: Any) -> Value:
+    """`zip(*rows)`: the columns, one by one where the rows are tuples in sight."""
+    if row.kind is Kind.TUPLE:
+        columns = [
+            frame.allocate((node, index), Cell("list", rest=item)) for index, item in enumerate(row.data)
+        ]
+        return Value(facts.SAME, Kind.TUPLE, tuple(columns))
+    element, length = expressions.iterate(frame, row)
+    column = frame.allocate(node, Cell("list", rest=element))
+    return Value(facts.SAME, Kind.RANGE, (column, length))
+
+
+def _spread_rank(frame: Frame, args: Arguments) -> Rank:
+    """The fact of a call with a star: of the elements where a container is given."""
+    ranks = []
+    for value in args.all():
+        container = value.kind in (Kind.CELLS, Kind.RANGE, Kind.TUPLE)
+        ranks.append(expressions.iterate(frame, value)[0].rank if container else value.rank)
+    return facts.nonlinear(facts.combine_all(ranks))
 
 
 def _map(frame: Frame, args: Arguments, node: Any) -> Value:
@@ -193,7 +261,8 @@ def _iter(frame: Frame, args: Arguments, node: Any) -> Value:
 
 
 def _next(frame: Frame, args: Arguments, node: Any) -> Value:
-    return expressions.iterate(frame, args.positional[0])[0]
+    element = expressions.iterate(frame, args.positional[0])[0]
+    return join(element, args.positional[1]) if len(args.positional) > 1 else element
 
 
 def _hasattr(frame: Frame, args: Arguments, node: Any) -> Value:
@@ -272,6 +341,7 @@ BUILTINS: dict[str, Callable[[Frame, Arguments, Any], Value]] = {
     "all": _quantified("all"),
     "any": _quantified("any"),
     "dict": _dict,
+    "dict.fromkeys": _from_keys,
     "enumerate": _enumerate,
     "filter": _filter,
     "frozenset": _sequence("set"),

@@ -7,11 +7,11 @@ from typing import Any
 
 import libcst as cst
 
-from trl_lint.analysis import facts
+from trl_lint.analysis import facts, tensors
 from trl_lint.analysis.facts import State
 from trl_lint.analysis.frame import Frame, derived
-from trl_lint.analysis.heap import UNIFORM, Control
-from trl_lint.analysis.values import MISSING, WORLD_FALSE, WORLD_SIZE, WORLD_TRUE, Kind, Value, World, Wrapping
+from trl_lint.analysis.heap import UNIFORM, Control, join_all
+from trl_lint.analysis.values import MISSING, SAME, WORLD_FALSE, WORLD_SIZE, WORLD_TRUE, Kind, Value, World, Wrapping
 
 
 def truth(frame: Frame, value: Value) -> bool | None:
@@ -60,7 +60,7 @@ def compare(frame: Frame, left: Value, node: cst.Comparison, evaluate: Callable[
     result: Value | None = None
     for target in node.comparisons:
         right = evaluate(frame, target.comparator)
-        part = _compare_once(left, target.operator, right)
+        part = _compare_once(frame, left, target.operator, right)
         result = part if result is None else _both(result, part)
         left = right
     assert result is not None
@@ -71,11 +71,11 @@ def _both(a: Value, b: Value) -> Value:
     return derived(facts.combine(a.rank, b.rank), Kind.NUMBER if a.kind is Kind.NUMBER else b.kind, a, b, dtype="bool")
 
 
-def _compare_once(left: Value, operator: Any, right: Value) -> Value:
+def _compare_once(frame: Frame, left: Value, operator: Any, right: Value) -> Value:
     if isinstance(operator, (cst.Is, cst.IsNot)):
         return _identity(left, operator, right)
     if isinstance(operator, (cst.In, cst.NotIn)):
-        return _membership(left, right)
+        return _membership(frame, left, right)
     const = _decided(left.const, type(operator), right.const)
     rank = facts.nonlinear(facts.combine(left.rank, right.rank))
     if const is not MISSING:
@@ -114,12 +114,24 @@ def _identity(left: Value, operator: Any, right: Value) -> Value:
     return derived(rank, Kind.NUMBER, left, right, scalar=True, dtype="bool")
 
 
-def _membership(left: Value, right: Value) -> Value:
+def _membership(frame: Frame, left: Value, right: Value) -> Value:
     """`key in batch` is decided by the data set's schema; `x in data` is not."""
     if right.kind in (Kind.BATCH, Kind.CELLS, Kind.TUPLE) and left.kind is Kind.STRING and not left.rank.differs:
         return Value(facts.SAME, Kind.NUMBER, scalar=True, dtype="bool")
-    rank = facts.nonlinear(facts.combine(left.rank, right.rank))
-    return derived(rank, Kind.NUMBER, left, right, scalar=True, dtype="bool")
+    elements = _elements(frame, right)
+    rank = tensors.collapsed(facts.combine(left.rank, elements.rank))
+    return derived(rank, Kind.NUMBER, left, elements, scalar=True, dtype="bool")
+
+
+def _elements(frame: Frame, value: Value) -> Value:
+    """What `in` compares with: the items of a container in sight, the keys of a dict."""
+    if value.kind is Kind.TUPLE:
+        return join_all(value.data) if value.data else SAME
+    if value.kind is not Kind.CELLS:
+        return value
+    frame.consume(value)
+    items = join_all(cell.element() for cell in frame.memory.cells(value) if cell.shape != "dict")
+    return SAME if items.rank.state is State.BOTTOM else items
 
 
 # --- narrowing ------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from trl_lint.analysis import expressions, facts
 from trl_lint.analysis.arguments import Arguments
 from trl_lint.analysis.facts import State
 from trl_lint.analysis.frame import Frame
-from trl_lint.analysis.heap import Cell, join, read_key, with_key
+from trl_lint.analysis.heap import Cell, join, join_elements, read_key, with_key
 from trl_lint.analysis.values import BOTTOM, MISSING, NONE, UNKNOWN, Kind, Value
 
 
@@ -29,15 +29,20 @@ def _append(frame: Frame, owner: Value, args: Arguments, node: Any) -> Value:
         value = frame.written(_divided(frame, value), _name_of(frame, owner))
         length = facts.SAME
     weak = len(owner.data) > 1
+    at_end = len(args.positional) == 1 and "appendleft" not in _called(node)
 
     def change(cell: Cell) -> Cell:
-        if cell.rest is None and not weak and len(cell.entries) < 16 and cell.shape == "list" and not frame.loops:
+        if at_end and cell.rest is None and not weak and len(cell.entries) < 16 and cell.shape == "list" and not frame.loops:
             return Cell("list", {**cell.entries, len(cell.entries): value}, None, cell.factory, _longer(cell, length))
-        rest = join(cell.element(), value)
+        rest = join_elements(cell.element(), value)
         return Cell(cell.shape, rest=rest, factory=cell.factory, length=_longer(cell, length))
 
     frame.update(owner, change)
     return NONE
+
+
+def _called(node: Any) -> str:
+    return node.func.attr.value if hasattr(getattr(node, "func", None), "attr") else ""
 
 
 def _longer(cell: Cell, length: facts.Rank) -> facts.Rank:
@@ -77,7 +82,7 @@ def _extend(frame: Frame, owner: Value, args: Arguments, node: Any) -> Value:
         element = frame.written(element, _name_of(frame, owner))
     grown = facts.join(length, _division(frame))
     frame.update(
-        owner, lambda cell: Cell(cell.shape, rest=join(cell.element(), element), length=facts.join(cell.length, grown))
+        owner, lambda cell: Cell(cell.shape, rest=join_elements(cell.element(), element), length=facts.join(cell.length, grown))
     )
     return NONE
 

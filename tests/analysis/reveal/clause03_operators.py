@@ -97,7 +97,7 @@ class Operators(Trainer):
         reveal_rank(model is not None)  # revealed: same
         reveal_rank(hasattr(inputs, "x"))  # revealed: same
         reveal_rank(isinstance(x, torch.Tensor))  # revealed: same
-        reveal_rank(3 in x)  # revealed: shard
+        reveal_rank(3 in x)  # revealed: local(data)
         reveal_rank(x.shape == y.shape)  # revealed: local(data)
 
         # Comparisons and boolean operators.
