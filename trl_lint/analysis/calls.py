@@ -16,6 +16,7 @@ from trl_lint.analysis.heap import Cell, join, unknown_cell
 from trl_lint.analysis.values import BOTTOM, NO_WRITES, NONE, SAME, UNKNOWN, Kind, Value, Wrapping
 from trl_lint.knowledge import library
 from trl_lint.knowledge import torch as torch_table
+from trl_lint.knowledge.schema import Sink
 
 
 def call(frame: Frame, node: cst.Call) -> Value:
@@ -128,6 +129,9 @@ def call_member(frame: Frame, owner: Value, name: str, args: Arguments, node: cs
     unique = library.unique_method(name)
     if unique is not None:
         return library_calls.call_method(frame, owner, unique, name, args, node)
+    if kind is Kind.UNKNOWN and name in torch_table.HOST:
+        # Only tensors and array scalars have these.
+        return tensors.method(owner, name, args.positional, args.keywords)
     if kind is Kind.FUNCTION and name == "__call__":
         return call_value(frame, owner, args, node)
     return _call_on_unknown(frame, owner, args, node)
@@ -177,6 +181,11 @@ def call_method(
     frame: Frame, owner: Value, cls: ClassInfo, method: Any, args: Arguments, node: cst.Call
 ) -> Value:
     """A method in sight. An inherited one runs as its own class's, unless it is where metrics are shown."""
+    if method.cls is not None and method.cls.canonical:
+        # The linted project is the library: its own sink is still one.
+        for row in library.rows(f"{method.cls.canonical}.{method.name}"):
+            if isinstance(row, Sink):
+                library_calls.show(frame, row, args, node)
     if frame.cls is cls:
         cls.calls.setdefault(method.name, []).append((args, frame.memory))
     runs_as = cls if method.cls is None or method.shows else method.cls

@@ -10,7 +10,7 @@ from trl_lint.analysis import calls, facts, members, tensors
 from trl_lint.analysis.conditions import narrow, truth
 from trl_lint.analysis.facts import State
 from trl_lint.analysis.frame import Frame, derived
-from trl_lint.analysis.heap import REST, WILDCARD, Cell, join, read_key, with_key
+from trl_lint.analysis.heap import REST, WILDCARD, Cell, join, join_elements, read_key, with_key
 from trl_lint.analysis.values import (
     BOTTOM,
     MISSING,
@@ -243,7 +243,7 @@ def iterate(frame: Frame, value: Value) -> tuple[Value, facts.Rank]:
             if cell.shape == "dict":
                 result = join(result, Value(facts.SAME, Kind.STRING))
             else:
-                result = join(result, cell.element())
+                result = join_elements(result, cell.element())
             length = facts.join(length, cell.length)
         return result, length
     if kind is Kind.INSTANCE and value.data == members.PREPARED:

@@ -53,8 +53,11 @@ class Cell:
             yield self.rest
 
     def element(self) -> Value:
-        """The join of everything inside."""
-        return join_all(self.values())
+        """What an element of it may be."""
+        result: Value = BOTTOM
+        for value in self.values():
+            result = join_elements(result, value)
+        return result
 
 
 def join_all(values: Iterable[Value]) -> Value:
@@ -91,6 +94,20 @@ def join(a: Value, b: Value, divided: Rank = facts.SAME) -> Value:
         a.writes | b.writes if rank.differs else NO_WRITES,
         a.pending | b.pending if rank.differs else NO_WRITES,
     )
+
+
+def join_elements(a: Value, b: Value, divided: Rank = facts.SAME) -> Value:
+    """What is known of the elements of a container that holds both.
+
+    An element of which nothing is known does not take away that another one is known to differ.
+    """
+    merged = join(a, b, divided)
+    if merged.rank.state is State.UNKNOWN:
+        for value in (a, b):
+            if value.rank.differs:
+                kind, data = (value.kind, value.data) if merged.kind is Kind.UNKNOWN else (merged.kind, merged.data)
+                return merged.but(rank=value.rank, kind=kind, data=data, why=value.why, writes=value.writes)
+    return merged
 
 
 def _same_constant(a: Any, b: Any) -> bool:
@@ -152,11 +169,11 @@ def join_cells(a: Cell, b: Cell, divided: Rank = facts.SAME) -> Cell:
     if a.shape != b.shape:
         return Cell(a.shape, rest=join(a.element(), b.element(), divided), length=facts.UNKNOWN)
     entries: dict[Hashable, Value] = {}
-    rest = _join_optional(a.rest, b.rest, divided)
+    rest = _join_optional(a.rest, b.rest, divided, join_elements if a.shape == "list" else join)
     length = facts.join(a.length, b.length)
     if a.shape == "list" and len(a.entries) != len(b.entries):
         # The positions no longer mean the same thing.
-        return Cell("list", rest=join(a.element(), b.element(), divided), length=length)
+        return Cell("list", rest=join_elements(a.element(), b.element(), divided), length=length)
     for key in a.entries.keys() | b.entries.keys():
         left, right = a.entries.get(key), b.entries.get(key)
         if left is None or right is None:
@@ -166,10 +183,10 @@ def join_cells(a: Cell, b: Cell, divided: Rank = facts.SAME) -> Cell:
     return Cell(a.shape, entries, rest, a.factory or b.factory, length)
 
 
-def _join_optional(a: Value | None, b: Value | None, divided: Rank) -> Value | None:
+def _join_optional(a: Value | None, b: Value | None, divided: Rank, how: Any) -> Value | None:
     if a is None or b is None:
         return a or b
-    return join(a, b, divided)
+    return how(a, b, divided)
 
 
 class Control:

@@ -12,7 +12,7 @@ from trl_lint.analysis.conditions import divides, identifiers, narrow, truth
 from trl_lint.analysis.expressions import bind_target, evaluate
 from trl_lint.analysis.facts import Rank, State
 from trl_lint.analysis.frame import Frame, Loop, derived
-from trl_lint.analysis.heap import UNIFORM, Cell, Control, Memory, join
+from trl_lint.analysis.heap import UNIFORM, Cell, Control, Memory, join_elements
 from trl_lint.analysis.values import BOTTOM, NONE, UNKNOWN, Kind, Value
 
 # A loop's facts only climb the lattice, so it settles soon; this bound is for the pathological.
@@ -90,7 +90,7 @@ def _grow(frame: Frame, old: Value, right: Value) -> None:
     if frame.is_stored(old):
         element = frame.written(element, "")
     frame.update(
-        old, lambda cell: Cell(cell.shape, rest=join(cell.element(), element), length=facts.join(cell.length, length))
+        old, lambda cell: Cell(cell.shape, rest=join_elements(cell.element(), element), length=facts.join(cell.length, length))
     )
 
 
