@@ -7,10 +7,12 @@ from typing import Any
 
 from trl_lint.analysis import calls, expressions, facts, members, tensors
 from trl_lint.analysis.arguments import Arguments
+from trl_lint.analysis.classes import ClassInfo
 from trl_lint.analysis.facts import Rank, State
 from trl_lint.analysis.frame import Frame, derived
 from trl_lint.analysis.heap import Cell, join, with_key
 from trl_lint.analysis.values import (
+    MISSING,
     NONE,
     SAME,
     UNKNOWN,
@@ -44,7 +46,9 @@ def call(frame: Frame, name: str, args: Arguments, node: Any) -> Value:
     return calls.unresolved(frame, args, node)
 
 
-_SILENT = frozenset({"print", "isinstance", "issubclass", "callable", "type", "id", "hasattr", "setattr", "delattr"})
+_SILENT = frozenset(
+    {"print", "isinstance", "issubclass", "callable", "type", "id", "hasattr", "setattr", "delattr"}
+)
 
 
 def _len(frame: Frame, args: Arguments, node: Any) -> Value:
@@ -66,7 +70,9 @@ def _counted(frame: Frame, rank: Rank, value: Value, node: Any) -> Value:
     if rank.differs:
         rank = Rank(State.PARTIAL, rank.origins, "count")
     why = value.why or frame.step(node, "the number of elements is this rank's own")
-    return Value(rank, Kind.NUMBER, scalar=True, dtype="int", why=why if rank.differs else None, writes=value.writes)
+    return Value(
+        rank, Kind.NUMBER, scalar=True, dtype="int", why=why if rank.differs else None, writes=value.writes
+    )
 
 
 def _sum(frame: Frame, args: Arguments, node: Any) -> Value:
@@ -96,7 +102,9 @@ def _extreme(name: str) -> Callable[[Frame, Arguments, Any], Value]:
 def _strongest(values: list[Value]) -> Value:
     rank = facts.nonlinear(facts.combine_all(value.rank for value in values))
     kind = values[0].kind if len({value.kind for value in values}) == 1 else Kind.UNKNOWN
-    return derived(rank, kind, *values, scalar=all(value.scalar for value in values), dtype=_common([*values]))
+    return derived(
+        rank, kind, *values, scalar=all(value.scalar for value in values), dtype=_common([*values])
+    )
 
 
 def _common(values: list[Value]) -> str:
@@ -159,7 +167,9 @@ def _dict(frame: Frame, args: Arguments, node: Any) -> Value:
     cell = Cell("dict")
     if args.positional:
         source = args.positional[0]
-        listed = source.kind is Kind.CELLS and any(found.shape == "list" for found in frame.memory.cells(source))
+        listed = source.kind is Kind.CELLS and any(
+            found.shape == "list" for found in frame.memory.cells(source)
+        )
         if listed or source.kind is Kind.RANGE:
             cell = _of_pairs(frame, source)
         else:
@@ -214,7 +224,9 @@ def _enumerate(frame: Frame, args: Arguments, node: Any) -> Value:
 def _zip(frame: Frame, args: Arguments, node: Any) -> Value:
     pairs = [expressions.iterate(frame, value) for value in args.positional]
     length = facts.combine_all(pair[1] for pair in pairs)
-    return Value(facts.SAME, Kind.RANGE, (Value(facts.SAME, Kind.TUPLE, tuple(pair[0] for pair in pairs)), length))
+    return Value(
+        facts.SAME, Kind.RANGE, (Value(facts.SAME, Kind.TUPLE, tuple(pair[0] for pair in pairs)), length)
+    )
 
 
 def _unzipped(frame: Frame, row: Value, node: Any) -> Value:
@@ -280,7 +292,11 @@ def _getattr(frame: Frame, args: Arguments, node: Any) -> Value:
     name = args.positional[1].const if len(args.positional) > 1 else None
     default = args.positional[2] if len(args.positional) > 2 else None
     if not isinstance(name, str) or "\0" in name:
-        return SAME if owner.kind is Kind.INSTANCE and owner.rank.state is State.SAME and default is None else UNKNOWN
+        return (
+            SAME
+            if owner.kind is Kind.INSTANCE and owner.rank.state is State.SAME and default is None
+            else UNKNOWN
+        )
     if owner.kind is Kind.MODEL and default is not None and owner.wrapping is not Wrapping.BARE:
         if owner.wrapping is Wrapping.WRAPPED and name not in library.WRAPPER_ATTRIBUTES:
             return default
@@ -291,9 +307,18 @@ def _getattr(frame: Frame, args: Arguments, node: Any) -> Value:
     value = members.read(frame, owner, name, node)
     if default is not None:
         frame.forgiving -= 1
-        if value.rank.state is State.SAME and value.kind is Kind.UNKNOWN:
+        if value.rank.state is State.SAME and value.kind is Kind.UNKNOWN and value.const is MISSING:
             return join(value, default)
     return value
+
+
+def _setattr(frame: Frame, args: Arguments, node: Any) -> Value:
+    """`setattr(self, "name", value)` with a constant name is an assignment."""
+    owner, name, value = [*args.positional, UNKNOWN, UNKNOWN, UNKNOWN][:3]
+    in_sight = owner.kind is Kind.INSTANCE and isinstance(owner.data, ClassInfo)
+    if in_sight and isinstance(name.const, str) and "\0" not in name.const:
+        frame.write_attribute(owner.data, name.const, value)
+    return NONE
 
 
 _WRAPPERS = ("DistributedDataParallel", "DataParallel")
@@ -310,7 +335,13 @@ def _isinstance(frame: Frame, args: Arguments, node: Any) -> Value:
             const = WORLD_TRUE
         elif all(name in _PLAIN_MODELS or library.is_model_class(f"transformers.{name}") for name in names):
             const = WORLD_FALSE
-    if names == ["Tensor"] and owner.kind in (Kind.TENSOR, Kind.NUMBER, Kind.NUMBERS, Kind.STRING, Kind.CELLS):
+    if names == ["Tensor"] and owner.kind in (
+        Kind.TENSOR,
+        Kind.NUMBER,
+        Kind.NUMBERS,
+        Kind.STRING,
+        Kind.CELLS,
+    ):
         const = owner.kind is Kind.TENSOR
     if const is not None:
         return Value(facts.SAME, Kind.NUMBER, const=const, scalar=True, dtype="bool")
@@ -358,9 +389,9 @@ BUILTINS: dict[str, Callable[[Frame, Arguments, Any], Value]] = {
     "range": _range,
     "reversed": _sequence("list"),
     "set": _sequence("set"),
+    "setattr": _setattr,
     "sorted": _sequence("list"),
     "sum": _sum,
     "tuple": _tuple,
     "zip": _zip,
 }
-

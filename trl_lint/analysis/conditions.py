@@ -11,7 +11,18 @@ from trl_lint.analysis import facts, tensors
 from trl_lint.analysis.facts import State
 from trl_lint.analysis.frame import Frame, derived
 from trl_lint.analysis.heap import UNIFORM, Control, join_all
-from trl_lint.analysis.values import MISSING, SAME, WORLD_FALSE, WORLD_SIZE, WORLD_TRUE, Kind, Value, World, Wrapping
+from trl_lint.analysis.values import (
+    MISSING,
+    SAME,
+    WORLD_FALSE,
+    WORLD_KIND,
+    WORLD_SIZE,
+    WORLD_TRUE,
+    Kind,
+    Value,
+    World,
+    Wrapping,
+)
 
 
 def truth(frame: Frame, value: Value) -> bool | None:
@@ -55,7 +66,9 @@ _MIRROR = {
 _SIZES = (2, 3, 8, 1024)
 
 
-def compare(frame: Frame, left: Value, node: cst.Comparison, evaluate: Callable[[Frame, Any], Value]) -> Value:
+def compare(
+    frame: Frame, left: Value, node: cst.Comparison, evaluate: Callable[[Frame, Any], Value]
+) -> Value:
     """The value of a comparison, possibly chained."""
     result: Value | None = None
     for target in node.comparisons:
@@ -68,10 +81,14 @@ def compare(frame: Frame, left: Value, node: cst.Comparison, evaluate: Callable[
 
 
 def _both(a: Value, b: Value) -> Value:
-    return derived(facts.combine(a.rank, b.rank), Kind.NUMBER if a.kind is Kind.NUMBER else b.kind, a, b, dtype="bool")
+    return derived(
+        facts.combine(a.rank, b.rank), Kind.NUMBER if a.kind is Kind.NUMBER else b.kind, a, b, dtype="bool"
+    )
 
 
 def _compare_once(frame: Frame, left: Value, operator: Any, right: Value) -> Value:
+    if WORLD_KIND in (left.const, right.const):
+        return _kind_of_run(left, operator, right)
     if isinstance(operator, (cst.Is, cst.IsNot)):
         return _identity(left, operator, right)
     if isinstance(operator, (cst.In, cst.NotIn)):
@@ -99,6 +116,17 @@ def _decided(left: Any, operator: type, right: Any) -> Any:
     return MISSING
 
 
+def _kind_of_run(left: Value, operator: Any, right: Value) -> Value:
+    """`accelerator.distributed_type != DistributedType.NO`: with several ranks it is not NO."""
+    other = right if left.const is WORLD_KIND else left
+    if isinstance(other.data, str) and other.data.endswith("DistributedType.NO"):
+        if isinstance(operator, (cst.NotEqual, cst.IsNot)):
+            return Value(facts.SAME, Kind.NUMBER, const=WORLD_TRUE, scalar=True, dtype="bool")
+        if isinstance(operator, (cst.Equal, cst.Is)):
+            return Value(facts.SAME, Kind.NUMBER, const=WORLD_FALSE, scalar=True, dtype="bool")
+    return Value(facts.SAME, Kind.NUMBER, scalar=True, dtype="bool")
+
+
 def _identity(left: Value, operator: Any, right: Value) -> Value:
     """`x is None`: whether a hook was given something is the same on all ranks."""
     negated = isinstance(operator, cst.IsNot)
@@ -116,7 +144,11 @@ def _identity(left: Value, operator: Any, right: Value) -> Value:
 
 def _membership(frame: Frame, left: Value, right: Value) -> Value:
     """`key in batch` is decided by the data set's schema; `x in data` is not."""
-    if right.kind in (Kind.BATCH, Kind.CELLS, Kind.TUPLE) and left.kind is Kind.STRING and not left.rank.differs:
+    if (
+        right.kind in (Kind.BATCH, Kind.CELLS, Kind.TUPLE)
+        and left.kind is Kind.STRING
+        and not left.rank.differs
+    ):
         return Value(facts.SAME, Kind.NUMBER, scalar=True, dtype="bool")
     elements = _elements(frame, right)
     rank = tensors.collapsed(facts.combine(left.rank, elements.rank))
@@ -184,7 +216,9 @@ def _narrow_none(frame: Frame, test: cst.Comparison, taken: bool) -> None:
     if len(test.comparisons) != 1 or not isinstance(test.left, cst.Name):
         return
     operator, right = test.comparisons[0].operator, test.comparisons[0].comparator
-    if not (isinstance(right, cst.Name) and right.value == "None" and isinstance(operator, (cst.Is, cst.IsNot))):
+    if not (
+        isinstance(right, cst.Name) and right.value == "None" and isinstance(operator, (cst.Is, cst.IsNot))
+    ):
         return
     value = frame.memory.names.get(test.left.value)
     if value is not None and isinstance(operator, cst.Is) is taken:
@@ -201,8 +235,9 @@ def _narrow_call(frame: Frame, test: cst.Call, taken: bool) -> None:
     value = frame.memory.names.get(subject.value)
     if value is None or value.kind is not Kind.MODEL or value.wrapping is not Wrapping.WRAPPED:
         return
-    if test.func.value == "isinstance" and len(test.args) > 1 and not any(
-        "DataParallel" in name or "DDP" in name for name in identifiers(test.args[1].value)
+    if (
+        test.func.value == "isinstance"
+        and len(test.args) > 1
+        and not any("DataParallel" in name or "DDP" in name for name in identifiers(test.args[1].value))
     ):
         frame.memory.names[subject.value] = value.but(wrapping=Wrapping.UNKNOWN)
-

@@ -55,6 +55,7 @@ class World:
 
 
 WORLD_SIZE = World("world size")  # some number > 1
+WORLD_KIND = World("a kind of distributed run")  # a DistributedType other than NO
 WORLD_TRUE = World("true for several ranks")
 WORLD_FALSE = World("false for several ranks")
 

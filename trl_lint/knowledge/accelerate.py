@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from trl_lint.knowledge.schema import (
     DISTRIBUTED,
+    DISTRIBUTED_TYPE,
     NOTHING,
     RANK_GUARD,
     RANK_INDEX,
@@ -74,7 +75,7 @@ _COLLECTIVES: tuple[Row, ...] = (
 # Both states and the accelerator (whose properties hand on the state's).
 _RANK_ATTRIBUTES = {
     "device": SAME,
-    "distributed_type": SAME,
+    "distributed_type": DISTRIBUTED_TYPE,
     "is_last_process": RANK_GUARD,
     "is_local_main_process": RANK_GUARD,
     "is_main_process": RANK_GUARD,

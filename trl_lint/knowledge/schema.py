@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from trl_lint.analysis import facts
-from trl_lint.analysis.values import WORLD_SIZE, WORLD_TRUE, Kind, Value, Wrapping
+from trl_lint.analysis.values import WORLD_KIND, WORLD_SIZE, WORLD_TRUE, Kind, Value, Wrapping
 
 Parameter = tuple[int, str]
 
@@ -175,6 +175,7 @@ SAME_NUMBER = number(facts.SAME)
 RANK_INDEX = number(facts.RANK_LOCAL, "int")
 RANK_GUARD = Value(facts.RANK_LOCAL, Kind.NUMBER, scalar=True, dtype="bool")
 WORLD = Value(facts.SAME, Kind.NUMBER, const=WORLD_SIZE, scalar=True, dtype="int")
+DISTRIBUTED_TYPE = Value(facts.SAME, const=WORLD_KIND)
 DISTRIBUTED = Value(facts.SAME, Kind.NUMBER, const=WORLD_TRUE, scalar=True, dtype="bool")
 WRAPPED_MODEL = Value(facts.SAME, Kind.MODEL, wrapping=Wrapping.WRAPPED)
 BARE_MODEL = Value(facts.SAME, Kind.MODEL, wrapping=Wrapping.BARE)
