@@ -169,7 +169,7 @@ Step = Callable[[str], tuple[str, str]]
 
 
 def _each(program: str, form: Callable[[str, str, str], tuple[list[str], str, str]]) -> tuple[str, str]:
-    """Replace every marked expression. `form` gives lines to put before, a definition, and what stands there."""
+    """Replace every marked expression: `form` gives lines before it, a definition, and what stands there."""
     lines: list[str] = []
     definitions: list[str] = []
     for line in program.splitlines():

@@ -10,7 +10,7 @@ import pytest
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
-from reveals import differences, marks, revealed, unmarked  # noqa: E402
+from reveals import differences, fact, marks, revealed, unmarked  # noqa: E402
 
 PROGRAMS = HERE / "reveal"
 FILES = sorted(PROGRAMS.glob("*.py"))
@@ -47,3 +47,23 @@ def test_every_reveal_is_marked(path: Path) -> None:
 def test_there_are_many_of_them() -> None:
     texts = [path.read_text("utf-8") for path in PROGRAMS.rglob("*.py")]
     assert sum(len(marks(text)) for text in texts) >= 200
+
+
+INHERITED = """\
+from trl import DPOTrainer
+
+class Mine(DPOTrainer):
+    def get_batch_loss_metrics(self, model, batch, train_eval="train"):
+        loss, metrics = super().get_batch_loss_metrics(model, batch, train_eval)
+        reveal_rank(metrics["logps/chosen"])
+        return loss, metrics
+"""
+
+
+@pytest.mark.parametrize(
+    ("release", "wanted"),
+    [("0.13.0", "local(data)"), ("0.14.0", "same"), ("0.17.0", "same"), ("", "unknown")],
+)
+def test_rows_hold_for_their_releases(release: str, wanted: str, tmp_path: Path) -> None:
+    versions = {"trl": release} if release else {}
+    assert fact(INHERITED, tmp_path, versions) == wanted

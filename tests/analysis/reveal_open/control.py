@@ -32,5 +32,4 @@ class Control(Trainer):
         reveal_rank(tries)  # revealed: local(data)
         reveal_rank(main_only(same))  # revealed: local(rank)
         reveal_rank(graded(loss))  # revealed: local(data)
-        reveal_rank(model.module(**inputs).loss)  # revealed: local(data)
         return count

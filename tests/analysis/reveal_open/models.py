@@ -1,0 +1,14 @@
+"""What is read from a model and called at once is the module that was read."""
+
+import torch
+from torch.nn.parallel import DistributedDataParallel
+from transformers import Trainer
+
+
+class Models(Trainer):
+    def training_step(self, model, inputs, num_items_in_batch=None):
+        reveal_rank(model.module(**inputs).loss)  # revealed: local(data)
+        wrapped = DistributedDataParallel(torch.nn.Linear(2, 2))
+        reveal_rank(wrapped.module(inputs["x"]))  # revealed: shard
+        reveal_rank(self.model.get_input_embeddings()(inputs["x"]))  # revealed: shard
+        return model(**inputs).loss
