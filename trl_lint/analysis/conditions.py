@@ -8,7 +8,7 @@ from typing import Any
 import libcst as cst
 
 from trl_lint.analysis import facts, tensors
-from trl_lint.analysis.facts import State
+from trl_lint.analysis.facts import Origin, State
 from trl_lint.analysis.frame import Frame, derived
 from trl_lint.analysis.heap import UNIFORM, Control, join_all
 from trl_lint.analysis.values import (
@@ -119,10 +119,11 @@ def _decided(left: Any, operator: type, right: Any) -> Any:
 def _kind_of_run(left: Value, operator: Any, right: Value) -> Value:
     """`accelerator.distributed_type != DistributedType.NO`: with several ranks it is not NO."""
     other = right if left.const is WORLD_KIND else left
-    if isinstance(other.data, str) and other.data.endswith("DistributedType.NO"):
-        if isinstance(operator, (cst.NotEqual, cst.IsNot)):
+    options = other.data if isinstance(operator, (cst.In, cst.NotIn)) and other.kind is Kind.TUPLE else (other,)
+    if all(isinstance(each.data, str) and each.data.endswith("DistributedType.NO") for each in options):
+        if isinstance(operator, (cst.NotEqual, cst.IsNot, cst.NotIn)):
             return Value(facts.SAME, Kind.NUMBER, const=WORLD_TRUE, scalar=True, dtype="bool")
-        if isinstance(operator, (cst.Equal, cst.Is)):
+        if isinstance(operator, (cst.Equal, cst.Is, cst.In)):
             return Value(facts.SAME, Kind.NUMBER, const=WORLD_FALSE, scalar=True, dtype="bool")
     return Value(facts.SAME, Kind.NUMBER, scalar=True, dtype="bool")
 
@@ -136,7 +137,8 @@ def _identity(left: Value, operator: Any, right: Value) -> Value:
         certain = left.kind not in (Kind.UNKNOWN, Kind.NONE) and left.const is MISSING
         if certain and left.kind in (Kind.MODEL, Kind.TENSOR, Kind.NUMBER, Kind.INSTANCE):
             return Value(facts.SAME, Kind.NUMBER, scalar=True, dtype="bool")
-        rank = left.rank if left.rank.state is State.UNKNOWN or left.kind is Kind.NONE else facts.SAME
+        by_rank = left.kind is Kind.NONE and left.rank.origins == Origin.RANK
+        rank = left.rank if left.rank.state is State.UNKNOWN or by_rank else facts.SAME
         return derived(rank, Kind.NUMBER, left, scalar=True, dtype="bool")
     rank = facts.nonlinear(facts.combine(left.rank, right.rank))
     return derived(rank, Kind.NUMBER, left, right, scalar=True, dtype="bool")
@@ -170,7 +172,18 @@ def _elements(frame: Frame, value: Value) -> Value:
 
 
 # Words in a condition by which code asks whether an engine other than DDP wraps the model.
-_ENGINES = ("deepspeed", "fsdp", "zero3", "zero_stage", "is_zero", "megatron", "tensor_parallel")
+_ENGINES = ("deepspeed", "fsdp", "zero3", "zero_stage", "is_zero", "megatron", "tensor_parallel", "sagemaker")
+
+
+def engine_arm(test: Any) -> bool | None:
+    """Which outcome of a test means that such an engine wraps the model; None when it does not ask for one."""
+    if isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
+        inner = engine_arm(test.expression)
+        return None if inner is None else not inner
+    if not any(word in name.lower() for name in identifiers(test) for word in _ENGINES):
+        return None
+    negated = isinstance(test, cst.Comparison) and isinstance(test.comparisons[0].operator, (cst.NotEqual, cst.Is))
+    return not negated
 
 
 def narrow(frame: Frame, test: Any, taken: bool) -> None:

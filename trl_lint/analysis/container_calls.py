@@ -7,7 +7,6 @@ from typing import Any
 
 from trl_lint.analysis import expressions, facts
 from trl_lint.analysis.arguments import Arguments
-from trl_lint.analysis.facts import State
 from trl_lint.analysis.frame import Frame
 from trl_lint.analysis.heap import Cell, join, join_elements, read_key, with_key
 from trl_lint.analysis.values import BOTTOM, MISSING, NONE, UNKNOWN, Kind, Value
@@ -26,7 +25,7 @@ def _append(frame: Frame, owner: Value, args: Arguments, node: Any) -> Value:
     value = args.positional[-1]
     length = _division(frame)
     if frame.is_stored(owner):
-        value = frame.written(_divided(frame, value), _name_of(frame, owner))
+        value = frame.written(value, _name_of(frame, owner))
         length = facts.SAME
     weak = len(owner.data) > 1
     at_end = len(args.positional) == 1 and "appendleft" not in _called(node)
@@ -52,15 +51,6 @@ def _longer(cell: Cell, length: facts.Rank) -> facts.Rank:
 def _division(frame: Frame) -> facts.Rank:
     """Whether all ranks add an element here."""
     return facts.nonlinear(frame.memory.control.rank)
-
-
-def _divided(frame: Frame, value: Value) -> Value:
-    """What only some ranks put into a store makes the store differ, whatever the value is."""
-    control = frame.memory.control
-    if control.level < 2 or value.rank.differs or value.rank.state is State.UNKNOWN:
-        return value
-    kind = Kind.BATCH if value.kind is Kind.UNKNOWN else value.kind
-    return value.but(rank=facts.Rank(State.LOCAL, control.rank.origins), kind=kind, why=control.why)
 
 
 def _name_of(frame: Frame, owner: Value) -> str:

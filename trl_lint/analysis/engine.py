@@ -14,7 +14,7 @@ from trl_lint.analysis.classes import ClassInfo, Function, Parameter, alike, fre
 from trl_lint.analysis.events import Event, Trace
 from trl_lint.analysis.facts import State
 from trl_lint.analysis.frame import NUMERIC, Frame, derived
-from trl_lint.analysis.heap import UNIFORM, Cell, Memory, join, join_cells, reachable
+from trl_lint.analysis.heap import UNIFORM, Cell, Control, Memory, join, join_cells, reachable
 from trl_lint.analysis.project import Module, Project
 from trl_lint.analysis.values import (
     BOTTOM,
@@ -37,6 +37,8 @@ from trl_lint.knowledge.transformers import CONSTRUCTOR
 # How deep calls are followed, and in how many different ways one function is run before they are joined.
 MAX_DEPTH = 14
 MAX_CONTEXTS = 8
+# How many star imports of a file are followed to find a name.
+MAX_STARS = 5
 # How often the methods of a class are run again because an attribute they read has changed.
 MAX_ROUNDS = 4
 
@@ -153,11 +155,20 @@ class Engine:
             if found is not None and frame is not None and found.kind in (Kind.CELLS, Kind.TUPLE):
                 frame.memory.load(found, module.heap)
         if found is None:
-            return _BUILTINS.get(name)
+            builtin = _BUILTINS.get(name)
+            if builtin is not None:
+                return builtin
+            found = self._starred(module, name)
+            if found is None:
+                return None
         found = self.settle(found)
         if found.const is not MISSING and module.state == "done":
             return _without_constant(found)
         return found
+
+    def global_names(self, module: Module) -> dict[str, Value]:
+        """The module's global names, to be assigned to by a function that declares them `global`."""
+        return module.memory().names if module.state == "running" else module.names
 
     def settle(self, value: Value) -> Value:
         """Look an imported name of the project up, now that it is used."""
@@ -176,7 +187,7 @@ class Engine:
             return UNKNOWN
         self.load(module)
         names = module.memory().names if module.state == "running" else module.names
-        found = names.get(reference.name)
+        found = names.get(reference.name) or self._starred(module, reference.name)
         if found is not None:
             return self.settle(found)
         inner = self.project.find(f"{module.name}.{reference.name}", module)
@@ -212,7 +223,8 @@ class Engine:
         dotted = frame.module.absolute(len(node.relative), _dotted(node.module) if node.module else "")
         path = self.project.find(dotted, frame.module)
         if isinstance(node.names, cst.ImportStar):
-            self._import_all(frame, path)
+            if path is not None:
+                frame.module.stars.append(path)
             return
         for alias in node.names:
             name = alias.name.value
@@ -227,13 +239,19 @@ class Engine:
             return self.member(Value(facts.SAME, Kind.MODULE, dotted), name)
         return Value(facts.SAME, Kind.MODULE, Imported(path, name))
 
-    def _import_all(self, frame: Frame, path: Any) -> None:
-        module = None if path is None else self.project.module(path)
-        if module is not None and module.state != "running":
-            self.load(module)
-            for name, value in module.names.items():
-                if not name.startswith("_"):
-                    frame.memory.names.setdefault(name, value)
+    def _starred(self, module: Module, name: str) -> Value | None:
+        """A name that `from … import *` may have brought; only a few files are opened to find out."""
+        if not module.stars or name in module.not_starred:
+            return None
+        for path in module.stars[:MAX_STARS]:
+            other = self.project.module(path)
+            if other is not None and other.state != "running":
+                self.load(other)
+                found = other.names.get(name)
+                if found is not None:
+                    return found
+        module.not_starred.add(name)
+        return None
 
     def class_variable(self, cls: ClassInfo, name: str) -> Value | None:
         """A name assigned in the body of the class or a base in sight."""
@@ -377,18 +395,27 @@ class Engine:
         node = function.node
         if isinstance(node, cst.Lambda):
             return expressions.evaluate(frame, node.body)
+        entry = frame.memory.control
         if statements.run_block(frame, node.body.body):
             frame.returned.append((NONE, frame.memory))
         result: Value = BOTTOM
         memory: Memory | None = None
+        divided = self._divided(frame, entry)
         for value, state in frame.returned:
-            result = join(result, value)
+            result = join(result, value, divided)
             memory = state if memory is None else memory.merge(state)
         if memory is not None:
             frame.memory = memory
         if frame.yielded is not None:
             return Value(facts.SAME, Kind.RANGE, (frame.yielded, facts.UNKNOWN))
         return result
+
+    def _divided(self, frame: Frame, entry: Control) -> facts.Rank:
+        """Whether ranks leave a function at different places."""
+        for _, state in frame.returned:
+            if state.control.level > entry.level and state.control.rank.differs:
+                return state.control.rank
+        return facts.SAME
 
     def _summarised(
         self, frame: Frame, function: Function, names: dict[str, Value], node: Any, owner: Value | None
@@ -423,7 +450,7 @@ class Engine:
         parts = [(name, freeze(value, heap)) for name, value in names.items()]
         if function.pending_used:
             parts.append(("", tuple(sorted(hash(write) for value in names.values() for write in value.pending))))
-        return (id(function.node), id(cls), frame.memory.control.level, tuple(parts))
+        return (id(function.node), id(cls), frame.memory.control.level, frame.memory.control.engine, tuple(parts))
 
     def _inputs(self, names: dict[str, Value], memory: Memory) -> list[Any]:
         found: dict[Any, None] = {}
@@ -453,7 +480,7 @@ class Engine:
         self, function: Function, key: Any, names: dict[str, Value], inputs: list[Any], cls: Any, caller: Memory
     ) -> Summary:
         level = caller.control.level
-        control = caller.control if level else UNIFORM
+        control = caller.control if level or caller.control.engine else UNIFORM
         frame = Frame(self, function.module, function, cls, None, control)
         frame.key = key
         frame.memory = Memory(dict(names), {i: caller.heap[i] for i in inputs if i in caller.heap}, {}, control)

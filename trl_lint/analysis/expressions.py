@@ -188,11 +188,13 @@ def _comprehension(frame: Frame, node: Any) -> Value:
 def _dict_comprehension(frame: Frame, node: cst.DictComp) -> Value:
     saved = dict(frame.memory.names)
     loop = node.for_in
-    iterable = evaluate(frame, loop.iter)
+    iterable = as_view(frame, evaluate(frame, loop.iter))
     cell = Cell("dict")
-    entries = items_of(frame, iterable) if not loop.inner_for_in else None
+    outside = frame.rounds
+    entries = (items_of(frame, iterable) or constants_of(frame, iterable)) if not loop.inner_for_in else None
     if entries is not None:
-        for item in entries:
+        for index, item in enumerate(entries):
+            frame.rounds = (*outside, index)
             bind_target(frame, loop.target, item)
             if any(truth(frame, evaluate(frame, test.test)) is False for test in loop.ifs):
                 continue
@@ -203,6 +205,7 @@ def _dict_comprehension(frame: Frame, node: cst.DictComp) -> Value:
         key = constant_key(evaluate(frame, node.key))
         cell = with_key(cell, key, frame.written(evaluate(frame, node.value), _text_of(key)))
     frame.memory.names = saved
+    frame.rounds = outside
     return frame.allocate(node, cell)
 
 
@@ -274,6 +277,13 @@ class ViewKey(str):
 _MAX_ENTRIES = 60
 
 
+def as_view(frame: Frame, iterable: Value) -> Value:
+    """`for key in d` walks the keys as `for key in d.keys()` does."""
+    if iterable.kind is Kind.CELLS and all(cell.shape == "dict" for cell in frame.memory.cells(iterable)):
+        return Value(facts.SAME, Kind.RANGE, (Value(facts.SAME, Kind.STRING), facts.SAME, (iterable, "keys")))
+    return iterable
+
+
 def items_of(frame: Frame, iterable: Value) -> list[Value] | None:
     """The (key, value) pairs of `d.items()` one by one, when `d` is a dict in sight; None otherwise."""
     if iterable.kind is not Kind.RANGE or len(iterable.data) < 3:
@@ -295,6 +305,18 @@ def items_of(frame: Frame, iterable: Value) -> list[Value] | None:
     return pairs
 
 
+# Loops over this many constants at most are run once per constant.
+_MAX_CONSTANTS = 8
+
+
+def constants_of(frame: Frame, iterable: Value) -> list[Value] | None:
+    """The items of a list or tuple of constant strings, as in `for split in ("chosen", "rejected")`."""
+    items = positions_of(frame, iterable)
+    if not items or len(items) > _MAX_CONSTANTS:
+        return None
+    return list(items) if all(isinstance(item.const, str) for item in items) else None
+
+
 def _key_value(key: Any, source: Value) -> Value:
     if isinstance(key, str):
         key = ViewKey(key)
@@ -314,7 +336,10 @@ def _pair(key: Value, value: Value, form: str) -> Value:
 def bind_target(frame: Frame, target: Any, value: Value) -> None:
     """Assign a value to a name, attribute, subscript or a pattern of them."""
     if isinstance(target, cst.Name):
-        frame.memory.names[target.value] = value
+        if target.value in frame.elsewhere:
+            _assign_outside(frame, target.value, value)
+        else:
+            frame.memory.names[target.value] = value
     elif isinstance(target, (cst.Tuple, cst.List)):
         _unpack(frame, target, value)
     elif isinstance(target, cst.Attribute):
@@ -323,6 +348,16 @@ def bind_target(frame: Frame, target: Any, value: Value) -> None:
         _assign_subscript(frame, target, value)
     elif isinstance(target, cst.StarredElement):
         bind_target(frame, target.value, value)
+
+
+def _assign_outside(frame: Frame, name: str, value: Value) -> None:
+    """Assign to a name of an enclosing function, or of the module: a call may or may not have happened."""
+    scope = frame.outer
+    while scope is not None and name not in scope.memory.names:
+        scope = scope.outer
+    names = scope.memory.names if scope is not None else frame.engine.global_names(frame.module)
+    known = names.get(name)
+    names[name] = value if known is None else join(known, value)
 
 
 def _unpack(frame: Frame, target: Any, value: Value) -> None:
@@ -564,6 +599,8 @@ def operate(frame: Frame, operator: Any, left: Value, right: Value, node: Any) -
         joined = _concatenation(frame, left, right, node)
         if joined is not None:
             return joined
+    if isinstance(operator, (cst.BitOr, cst.BitOrAssign)) and left.kind is Kind.CELLS:
+        return frame.allocate(node, merged_into(frame, merged_into(frame, Cell("dict"), left), right))
     if isinstance(operator, (cst.Multiply, cst.MultiplyAssign)):
         for value in (left, right):
             if value.kind is Kind.CELLS:

@@ -45,6 +45,8 @@ class Frame:
         self.returned: list[tuple[Value, Memory]] = []
         self.yielded: Value | None = None
         self.exits = 0
+        self.rounds: tuple[int, ...] = ()  # in which rounds of the loops that are run once per item
+        self.elsewhere: set[str] = set()  # names that `nonlocal` and `global` say live outside
         self.loops: list[Loop] = []
         self.statement: Any = None
         self.entered: dict[int, Value] = {}  # what a `with` statement binds, by its call
@@ -69,7 +71,7 @@ class Frame:
 
     def allocate(self, node: Any, cell: Cell) -> Value:
         """A new container made at `node`; a loop that comes here again makes the same one anew."""
-        key = node if isinstance(node, tuple) else id(node)
+        key = (node if isinstance(node, tuple) else id(node), self.rounds)
         identity = self.allocations.get(key)
         if identity is None:
             identity = self.allocations[key] = self.engine.fresh()
@@ -175,7 +177,7 @@ class Frame:
 
     def emit(self, kind: type[Event], node: Any, tag: Any = None, **fields: Any) -> None:
         """Tell the rules; `tag` tells several events of one kind at one node apart."""
-        self.trace.events[(id(node), kind, tag)] = kind(
+        self.trace.events[(id(node), kind, tag, self.rounds)] = kind(
             module=self.module, node=node, control=self.memory.control, owner=self.function, **fields
         )
 

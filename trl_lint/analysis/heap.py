@@ -193,15 +193,20 @@ class Control:
     """How sure it is that all ranks reach this point together. level: 0 all do, 1 not known, 2 they may not.
 
     `why` names the condition (a Step); `rank` is the condition's fact. `guard` says that the only division is a
-    test for the main process.
+    test for the main process. `engine` says that code here runs under DeepSpeed, FSDP or the like only, whose
+    wrapper has attributes that DDP does not have.
     """
 
-    __slots__ = ("level", "rank", "why")
+    __slots__ = ("engine", "level", "rank", "why")
 
-    def __init__(self, level: int, why: Any = None, rank: Rank = facts.SAME) -> None:
+    def __init__(self, level: int, why: Any = None, rank: Rank = facts.SAME, engine: bool = False) -> None:
         self.level = level
         self.why = why
         self.rank = rank
+        self.engine = engine
+
+    def under_engine(self) -> Control:
+        return self if self.engine else Control(self.level, self.why, self.rank, True)
 
     @property
     def guard(self) -> bool:
@@ -209,7 +214,9 @@ class Control:
 
     def under(self, inner: Control) -> Control:
         """This point, and then a further condition."""
-        return inner if inner.level > self.level else self
+        if inner.level <= self.level:
+            return self
+        return inner.under_engine() if self.engine else inner
 
 
 UNIFORM = Control(0)

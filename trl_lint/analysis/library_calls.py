@@ -139,11 +139,14 @@ def apply(frame: Frame, rows: Sequence[Row], args: Arguments, node: Any, owner: 
         hand_over_to(frame, row, args)
         return _constructed(frame, row, args, node)
     if isinstance(row, (Function, Hook)):
-        results = [_returned(frame, each, args, node, owner) for each in rows if isinstance(each, (Function, Hook))]
-        first = results[0]
-        # Releases that disagree, with the version in use unknown: nothing is known.
-        return first if all(alike(first, other) for other in results[1:]) else UNKNOWN
+        if not all(_agree(row.returns, each.returns) for each in rows if isinstance(each, (Function, Hook))):
+            return UNKNOWN  # releases disagree, and the one in use is not known
+        return _returned(frame, row, args, node, owner)
     return UNKNOWN
+
+
+def _agree(a: Value | str, b: Value | str) -> bool:
+    return a == b if isinstance(a, str) or isinstance(b, str) else alike(a, b)
 
 
 def _returned(frame: Frame, row: Function | Hook, args: Arguments, node: Any, owner: Value | None) -> Value:

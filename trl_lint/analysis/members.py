@@ -99,13 +99,18 @@ def of_model(frame: Frame, model: Value, name: str, node: Any, called: bool = Fa
         return Value(facts.SAME, Kind.MODEL, model.data, wrapping=Wrapping.BARE)
     if name in ("training",):
         return Value(facts.SAME, Kind.NUMBER, scalar=True, dtype="bool")
-    if model.wrapping is Wrapping.WRAPPED and name not in library.WRAPPER_ATTRIBUTES and not frame.forgiving:
+    if model.wrapping is Wrapping.WRAPPED and not _is_there(frame, name):
         frame.emit(AttributeRead, node, model=model, attribute=name, called=called)
     if name in _MODEL_DATA:
         return SAME
     if name in library.WRAPPER_ATTRIBUTES:
         return Value(facts.SAME, Kind.BOUND, (model, name))
     return BARE_MODEL.but(why=None)
+
+
+def _is_there(frame: Frame, name: str) -> bool:
+    """Whether the wrapper has the attribute, or the code is prepared for its absence or for another engine."""
+    return name in library.WRAPPER_ATTRIBUTES or frame.forgiving > 0 or frame.memory.control.engine
 
 
 def narrowed_to_model(value: Value) -> Value:

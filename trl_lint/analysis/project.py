@@ -25,6 +25,8 @@ class Module:
         self.top = top  # the directory that holds the top-level package
         self.is_package = path.name == "__init__.py"
         self.names: dict[str, Value] = {}
+        self.stars: list[Path] = []  # the files whose names `from … import *` brings
+        self.not_starred: set[str] = set()
         self.heap: dict[Any, Any] = {}
         self.trace: Any = None
         self.memory: Any = None

@@ -8,12 +8,12 @@ import libcst as cst
 
 from trl_lint.analysis import expressions, facts, library_calls
 from trl_lint.analysis.classes import alike, alike_cells
-from trl_lint.analysis.conditions import divides, identifiers, narrow, truth
+from trl_lint.analysis.conditions import divides, engine_arm, identifiers, narrow, truth
 from trl_lint.analysis.expressions import bind_target, evaluate
 from trl_lint.analysis.facts import Rank, State
 from trl_lint.analysis.frame import Frame, Loop, derived
 from trl_lint.analysis.heap import UNIFORM, Cell, Control, Memory, join_elements
-from trl_lint.analysis.values import BOTTOM, NONE, UNKNOWN, Kind, Value
+from trl_lint.analysis.values import BOTTOM, MISSING, NONE, UNKNOWN, Kind, Value
 
 # A loop's facts only climb the lattice, so it settles soon; this bound is for the pathological.
 _ROUNDS = 5
@@ -99,6 +99,11 @@ def _return(frame: Frame, node: cst.Return) -> bool:
     frame.returned.append((value, frame.memory))
     frame.exits += 1
     return False
+
+
+def _nonlocal(frame: Frame, node: cst.Nonlocal) -> bool:
+    frame.elsewhere |= {item.name.value for item in node.names}
+    return True
 
 
 def _raise(frame: Frame, node: cst.Raise) -> bool:
@@ -191,15 +196,16 @@ def _if(frame: Frame, node: cst.If) -> bool:
     before, exits = frame.memory, frame.exits
     division = divides(frame, node.test, test)
     inside = before.control.under(division)
+    engine = engine_arm(node.test)
 
     frame.memory = before.fork()
-    frame.memory.control = inside
+    frame.memory.control = inside.under_engine() if engine is True else inside
     narrow(frame, node.test, True)
     through = run_block(frame, node.body.body)
     taken = frame.memory
 
     frame.memory = before.fork()
-    frame.memory.control = inside
+    frame.memory.control = inside.under_engine() if engine is False else inside
     narrow(frame, node.test, False)
     through_else = _otherwise(frame, node.orelse)
     skipped = frame.memory
@@ -216,7 +222,7 @@ def _meet(
     reached: Memory | None = None
     for through, memory in arms:
         if through:
-            if memory.control is not inside:
+            if memory.control.level > inside.level:
                 after = after.under(memory.control)
             reached = memory if reached is None else reached.merge(memory, divided)
     if reached is None:
@@ -260,8 +266,8 @@ def _match(frame: Frame, node: cst.Match) -> bool:
 
 
 def _for(frame: Frame, node: cst.For) -> bool:
-    iterable = evaluate(frame, node.iter)
-    entries = expressions.items_of(frame, iterable) or _constants(frame, iterable)
+    iterable = expressions.as_view(frame, evaluate(frame, node.iter))
+    entries = expressions.items_of(frame, iterable) or expressions.constants_of(frame, iterable)
     if entries is not None:
         return _each_entry(frame, node, entries)
     element, length = expressions.iterate(frame, iterable)
@@ -273,27 +279,17 @@ def _for(frame: Frame, node: cst.For) -> bool:
     return _loop(frame, node, trips, lambda: bind_target(frame, node.target, element), may_skip=True)
 
 
-# Loops over this many constants at most are run once per constant.
-_MAX_CONSTANTS = 8
-
-
-def _constants(frame: Frame, iterable: Value) -> list[Value] | None:
-    """The items of a list or tuple of constant strings, as in `for split in ("chosen", "rejected")`."""
-    items = expressions.positions_of(frame, iterable)
-    if not items or len(items) > _MAX_CONSTANTS:
-        return None
-    return list(items) if all(isinstance(item.const, str) for item in items) else None
-
-
 def _each_entry(frame: Frame, node: cst.For, entries: list[Value]) -> bool:
     """A loop over a dict in sight runs once per key, so that each key keeps its own fact."""
     before = frame.memory.control
-    for entry in entries:
+    for index, entry in enumerate(entries):
+        frame.rounds = (*frame.rounds, index)
         loop = Loop()
         frame.loops.append(loop)
         bind_target(frame, node.target, entry)
         through = run_block(frame, node.body.body)
         frame.loops.pop()
+        frame.rounds = frame.rounds[:-1]
         memory = frame.memory if through else None
         for other in (*loop.continues, *loop.breaks):
             memory = other if memory is None else memory.merge(other)
@@ -352,11 +348,14 @@ def _loop(
     after: Memory | None = None
     if not forever:
         after = _leave(before, head, divided, may_skip)
+    chosen = facts.SAME
     for memory in loop.breaks:
-        chosen = memory.control.rank
+        chosen = _temporal(memory.control.rank) if memory.control.rank.differs else chosen
         after = memory if after is None else after.merge(memory, chosen)
     if after is None:
         return False
+    if chosen.differs:
+        _divide_counters(before, after, chosen)
     # A `break` leaves the loop, where all ranks meet again; a `return` does not.
     after.control = before.control.under(division) if len(frame.returned) > returns else before.control
     frame.memory = after
@@ -364,19 +363,23 @@ def _loop(
 
 
 def _temporal(trips: Rank) -> Rank:
-    """Ranks that go round a different number of times leave with different values; how is not known."""
-    return facts.UNKNOWN if trips.differs else facts.SAME
+    """Ranks that go round a different number of times leave with different values."""
+    return facts.nonlinear(Rank(State.LOCAL, trips.origins)) if trips.differs else facts.SAME
 
 
 def _leave(before: Memory, head: Memory, divided: Rank, may_skip: bool) -> Memory:
     """The state after the loop's head has been left: it covers zero rounds as well."""
-    if divided.state is not State.UNKNOWN:
-        return head
-    for name, value in head.names.items():
+    if divided.differs:
+        _divide_counters(before, head, divided)
+    return head
+
+
+def _divide_counters(before: Memory, after: Memory, divided: Rank) -> None:
+    """What a loop counts differs where the ranks leave it in different rounds."""
+    for name, value in after.names.items():
         old = before.names.get(name)
         if old is not None and old is not value and value.rank.state is State.SAME and value.kind is Kind.NUMBER:
-            head.names[name] = value.but(rank=facts.UNKNOWN)
-    return head
+            after.names[name] = value.but(rank=divided, const=MISSING)
 
 
 def _settled(before: Memory, head: Memory, grown: Memory) -> bool:
@@ -467,7 +470,9 @@ HANDLERS = {
     cst.If: _if,
     cst.Import: _import,
     cst.ImportFrom: _import_from,
+    cst.Global: _nonlocal,
     cst.Match: _match,
+    cst.Nonlocal: _nonlocal,
     cst.Raise: _raise,
     cst.Return: _return,
     cst.SimpleStatementLine: _simple_line,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trl_lint.knowledge.schema import NOTHING, RANK_INDEX, SAME, Function, Row
+from trl_lint.knowledge.schema import NOTHING, RANK_INDEX, SAME, Class, Function, Row, instance
 
 # They hand on (an iterator over) what they are given.
 _HANDS_ON = (
@@ -17,6 +17,10 @@ ROWS: tuple[Row, ...] = (
     *(Function(name=name, source="documentation", returns="first") for name in _HANDS_ON),
     *(Function(name=name, source="documentation", returns=NOTHING) for name in _SHOWS),
     Function(name="argparse.ArgumentParser", source="library/argparse", returns=SAME),
-    Function(name="logging.getLogger", source="library/logging", returns=SAME),
+    Class(name="logging.Logger", source="library/logging", others=SAME),
+    *(
+        Function(name=name, source="documentation", returns=instance("logging.Logger"))
+        for name in ("accelerate.logging.get_logger", "logging.getLogger", "transformers.utils.logging.get_logger")
+    ),
     Function(name="multiprocessing.current_process", source="library/multiprocessing", returns=RANK_INDEX),
 )
