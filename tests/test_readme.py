@@ -1,0 +1,117 @@
+"""README against the tool: its example is what the tool does, its tables name what there is."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from trl_lint.cli import main
+from trl_lint.config import KEYS
+from trl_lint.rules import all_rules
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+FENCE = re.compile(r"^```(?P<language>\w+)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
+MARK = re.compile(r"[ \t]*# expect: [A-Z0-9, ]+$", re.MULTILINE)
+
+
+def block(name: str) -> str:
+    """The code block after the comment `<!-- name -->`."""
+    _, _, rest = README.partition(f"<!-- {name} -->\n")
+    fence = FENCE.match(rest)
+    assert fence, name
+    return fence["text"]
+
+
+def section(heading: str) -> str:
+    """What stands below a heading, up to the next one."""
+    _, found, rest = README.partition(f"\n{heading}\n")
+    assert found, heading
+    return re.split(r"^#+ ", rest, maxsplit=1, flags=re.MULTILINE)[0]
+
+
+def cells(text: str) -> list[list[str]]:
+    """The rows of the tables in a text, without their heads."""
+    rows = [line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("|")]
+    heads = {index - 1 for index, row in enumerate(rows) if set(row) == {"---"}}
+    return [row for index, row in enumerate(rows) if index not in heads and set(row) != {"---"}]
+
+
+def anchor(heading: str) -> str:
+    """The anchor that a heading gets where README is shown."""
+    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+
+
+@pytest.fixture
+def train(tmp_path, monkeypatch) -> Path:
+    """README's broken example as a file in the current folder."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("FORCE_COLOR", "NO_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    path = tmp_path / "train.py"
+    path.write_text(block("broken"), encoding="utf-8")
+    return path
+
+
+def test_the_output_is_what_the_tool_prints(train):
+    done = CliRunner().invoke(main, ["--isolated", "train.py"])
+    assert (done.exit_code, done.stdout) == (1, block("output"))
+
+
+def test_the_fixed_example_is_what_the_tool_makes_of_the_broken_one(train):
+    done = CliRunner().invoke(main, ["--isolated", "--fix", "train.py"])
+    assert done.exit_code == 0
+    assert train.read_text(encoding="utf-8") == block("fixed")
+
+
+@pytest.mark.parametrize("name", ["broken", "fixed"])
+def test_the_example_is_a_fixture(name):
+    text = (ROOT / "fixtures" / "item_before_gather" / f"{name}.py").read_text(encoding="utf-8")
+    assert block(name) in MARK.sub("", text)
+
+
+def test_every_rule_is_in_the_table():
+    rows = cells(section("## Rules"))
+    linked = [f"[{rule.code}](#{rule.code.lower()}-{rule.name})" for rule in all_rules()]
+    assert [row[0] for row in rows] == linked
+    assert [row[1:3] for row in rows] == [[rule.name, rule.summary] for rule in all_rules()]
+    assert [row[3] != "no automatic fix yet" for row in rows] == [bool(rule.codemod) for rule in all_rules()]
+
+
+@pytest.mark.parametrize("rule", all_rules(), ids=lambda rule: rule.code)
+def test_every_rule_has_its_section(rule):
+    text = section(f"### {rule.code} {rule.name}")
+    examples = [fence["text"] for fence in FENCE.finditer(rule.documentation)]
+    assert [fence["text"] for fence in FENCE.finditer(text)] == examples
+    assert anchor(f"{rule.code} {rule.name}") == f"{rule.code.lower()}-{rule.name}"
+
+
+@pytest.mark.parametrize("rule", all_rules(), ids=lambda rule: rule.code)
+def test_the_link_of_a_finding_leads_to_the_section(rule):
+    from trl_lint.findings import Finding, Position
+
+    here = Position(1, 1)
+    url = Finding(rule.code, rule.name, "", "x.py", here, here).url
+    assert url.partition("#")[2] == anchor(f"{rule.code} {rule.name}")
+
+
+def test_every_option_is_explained():
+    check = main.commands["check"]
+    options = [each for each in check.params if isinstance(each, click.Option)]
+    known = {name for option in options for name in (*option.opts, *option.secondary_opts)} | {"--help"}
+    named = [name for row in cells(section("## Use")) for name in re.findall(r"--[a-z-]+", row[0])]
+    assert sorted(named) == sorted(known)
+
+
+def test_every_setting_is_explained():
+    assert [row[0].strip("`") for row in cells(section("### Settings"))] == list(KEYS)
+
+
+@pytest.mark.parametrize("name", ["history", "mutation", "speed", "crash"])
+def test_every_benchmark_is_there(name):
+    assert f"`python bench/{name}.py`" in section("## Accuracy")
+    assert (ROOT / "bench" / f"{name}.py").is_file()
