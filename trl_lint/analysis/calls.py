@@ -16,7 +16,7 @@ from trl_lint.analysis.heap import Cell, join, unknown_cell
 from trl_lint.analysis.values import BOTTOM, NO_WRITES, NONE, SAME, UNKNOWN, Kind, Value, Wrapping
 from trl_lint.knowledge import library
 from trl_lint.knowledge import torch as torch_table
-from trl_lint.knowledge.schema import Sink
+from trl_lint.knowledge.schema import BARE_MODEL, Sink
 
 
 def call(frame: Frame, node: cst.Call) -> Value:
@@ -223,7 +223,11 @@ def _call_on_model(frame: Frame, owner: Value, name: str, args: Arguments, node:
         return owner
     if name in ("parameters", "named_parameters", "state_dict", "modules", "named_modules", "children", "buffers"):
         return SAME
+    if name == "module":
+        return model_output(frame, args)
     members.of_model(frame, owner, name, node.func, called=True)
+    if name.startswith("get_") and not args.differing():
+        return BARE_MODEL
     if name == "forward" or owner.wrapping is Wrapping.BARE or name == "generate":
         return model_output(frame, args)
     return UNKNOWN if args.differing() else SAME
@@ -367,7 +371,16 @@ def _instantiate(frame: Frame, cls: ClassInfo, args: Arguments, node: Any) -> Va
     init = cls.find("__init__")
     if init is not None and init.cls is cls and not library_calls.is_entry_class(cls):
         frame.engine.call(frame, init, args, node, made)
+    elif init is None:
+        _fill_record(frame, cls, args)
     return made
+
+
+def _fill_record(frame: Frame, cls: ClassInfo, args: Arguments) -> None:
+    """A dataclass or NamedTuple keeps what it is given under the names its body lists."""
+    for name, value in (*zip(cls.variables, args.positional, strict=False), *args.keywords.items()):
+        if name in cls.variables:
+            frame.write_attribute(cls, name, value)
 
 
 def call_property(frame: Frame, owner: Value, method: Any, node: Any) -> Value:

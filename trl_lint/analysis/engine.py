@@ -625,7 +625,7 @@ class Engine:
     def _missing(self, frame: Frame, function: Function, parameter: Parameter, args: Arguments) -> Value:
         possible = [value for value in (args.star, args.double) if value is not None]
         if possible:
-            return possible[0].but(const=MISSING) if possible[0].kind is not Kind.UNKNOWN else UNKNOWN
+            return possible[0].but(const=MISSING)
         if parameter.default is None:
             return UNKNOWN
         return self.default(function, parameter)
@@ -644,7 +644,8 @@ class Engine:
         """All events of a module: its body, its classes, and the functions nobody in sight calls."""
         self.load(module)
         roots: list[Trace] = [module.trace]
-        for cls in list(module.classes):
+        # What libraries call comes first; plain helpers run on their own only if nothing in sight uses them.
+        for cls in sorted(module.classes, key=lambda cls: not library_calls.is_entry_class(cls)):
             self.analyse_class(cls)
             roots.extend(cls.traces)
         roots.extend(self._handed_over())
@@ -698,16 +699,17 @@ class Engine:
                 continue
             if parameter.star == "**":
                 rest = {key: self._sourced(frame, parameter, value, key) for key, value in ordered if key not in names}
-                star = given.get("**")
+                rest.pop("*", None)
+                star = rest.pop("**", None)
                 names[name] = frame.allocate(parameter.node, Cell("dict", rest, star))
                 continue
             if parameter.star == "*":
-                names[name] = UNKNOWN
+                names[name] = given.get("*", UNKNOWN)
                 continue
             value = given.get(name)
             if value is None and parameter.positional and position < len(ordered) and not _is_callback(given):
                 key, candidate = ordered[position]
-                if key != "**" and key not in {each.name for each in function.parameters}:
+                if not key.startswith("*") and key not in {each.name for each in function.parameters}:
                     value = candidate
             position += 1
             if value is None:
@@ -758,6 +760,8 @@ class Engine:
                 for row in hooks[name]:
                     yield self._enter_hook(cls, method, row)
                 yield from self._called_by_bases(cls, method)
+            elif name == "__init__" and method.reached and not library_calls.is_entry_class(cls):
+                continue
             elif name == "__init__":
                 yield self._enter_with(method, cls, self._init_parameters(cls, method))
             else:
@@ -785,7 +789,7 @@ class Engine:
         """What a trainer is built from is the same on all ranks; its model is not wrapped yet."""
         if not library_calls.is_entry_class(cls):
             return {}
-        given: dict[str, Value] = {}
+        given: dict[str, Value] = {"*": SAME, "**": SAME}
         for parameter in method.parameters[1:]:
             if not parameter.star:
                 given[parameter.name] = self._built_from(cls, method, parameter)

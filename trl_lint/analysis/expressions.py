@@ -351,13 +351,13 @@ def bind_target(frame: Frame, target: Any, value: Value) -> None:
 
 
 def _assign_outside(frame: Frame, name: str, value: Value) -> None:
-    """Assign to a name of an enclosing function, or of the module: a call may or may not have happened."""
+    """Assign to a name of an enclosing function, or of the module, which other calls may have assigned as well."""
     scope = frame.outer
     while scope is not None and name not in scope.memory.names:
         scope = scope.outer
     names = scope.memory.names if scope is not None else frame.engine.global_names(frame.module)
     known = names.get(name)
-    names[name] = value if known is None else join(known, value)
+    names[name] = value if known is None or scope is not None else join(known, value)
 
 
 def _unpack(frame: Frame, target: Any, value: Value) -> None:

@@ -139,18 +139,17 @@ def apply(frame: Frame, rows: Sequence[Row], args: Arguments, node: Any, owner: 
         hand_over_to(frame, row, args)
         return _constructed(frame, row, args, node)
     if isinstance(row, (Function, Hook)):
-        if not all(_agree(row.returns, each.returns) for each in rows if isinstance(each, (Function, Hook))):
-            return UNKNOWN  # releases disagree, and the one in use is not known
-        return _returned(frame, row, args, node, owner)
+        spans = [each for each in rows if isinstance(each, (Function, Hook))]
+        return _returned(frame, spans, args, node)
     return UNKNOWN
 
 
-def _agree(a: Value | str, b: Value | str) -> bool:
-    return a == b if isinstance(a, str) or isinstance(b, str) else alike(a, b)
-
-
-def _returned(frame: Frame, row: Function | Hook, args: Arguments, node: Any, owner: Value | None) -> Value:
-    returns = row.returns
+def _returned(frame: Frame, rows: Sequence[Function | Hook], args: Arguments, node: Any) -> Value:
+    """What a call returns by its rows: one per span of releases that may be in use."""
+    row = rows[-1]
+    returns: Value | str = row.returns
+    for other in rows[:-1]:
+        returns = _common(returns, other.returns)
     if row.switch is not None:
         switch = args.get(*row.switch)
         if switch is not None and switch.const is not False:
@@ -158,6 +157,20 @@ def _returned(frame: Frame, row: Function | Hook, args: Arguments, node: Any, ow
     if row.yields is not None:
         frame.entered[id(node)] = transferred(frame, row.yields, args, node, row.name)
     return transferred(frame, returns, args, node, row.name)
+
+
+def _common(a: Value | str, b: Value | str) -> Value | str:
+    """What holds in both of two spans of releases; where they disagree, and the one in use is not known, nothing."""
+    if isinstance(a, str) or isinstance(b, str):
+        return a if a == b else UNKNOWN
+    if alike(a, b):
+        return a
+    if a.kind is b.kind is Kind.TUPLE and len(a.data) == len(b.data):
+        items = tuple(_common(x, y) for x, y in zip(a.data, b.data, strict=True))
+        return Value(facts.SAME, Kind.TUPLE, items)
+    if a.data == b.data == METRICS:
+        return Value(facts.UNKNOWN, Kind.BATCH, METRICS)
+    return UNKNOWN
 
 
 def opened(frame: Frame, value: Value, node: Any) -> Value:
