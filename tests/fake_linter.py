@@ -25,6 +25,9 @@ class FakeLinter:
     def may_matter(self, source: bytes) -> bool:
         return b"harmless" not in source
 
+    def prepare(self, files) -> None:
+        """Nothing in one file concerns another."""
+
     def check(self, path: Path, source: bytes) -> list[Finding]:
         try:
             text = source.decode().replace("\r\n", "\n")

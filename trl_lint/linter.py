@@ -77,7 +77,7 @@ class Linter:
             if self.may_matter(source):
                 try:
                     self._analyse(path, source)
-                except SourceError:
+                except Exception:
                     continue  # said when the file itself is checked
 
     def report(self, path: Path, source: bytes) -> list[Reported]:
@@ -138,13 +138,21 @@ class Linter:
         except DecodeError as error:
             raise SourceError(str(path), 1, 1, str(error)) from None
         except cst.ParserSyntaxError as error:
-            raise SourceError(str(path), error.raw_line, error.raw_column + 1, _syntax(error)) from None
+            raise _syntax_error(path, source, error) from None
         except (RecursionError, cst.CSTValidationError) as error:
             raise SourceError(str(path), 1, 1, f"{type(error).__name__}: {error}") from None
 
 
-def _syntax(error: Any) -> str:
-    return str(error.message).partition("\n")[0] or "syntax error"
+def _syntax_error(path: Path, source: bytes, error: Any) -> SourceError:
+    """Where a text stops being Python: in Python's own words, which are better known than the parser's."""
+    try:
+        compile(source, str(path), "exec", dont_inherit=True)
+    except SyntaxError as known:
+        return SourceError(str(path), known.lineno or 1, known.offset or 1, known.msg)
+    except ValueError as known:  # null bytes
+        return SourceError(str(path), 1, 1, str(known))
+    message = str(error.message).partition("\n")[0]
+    return SourceError(str(path), max(error.raw_line, 1), error.raw_column + 1, message or "syntax error")
 
 
 def problems_of(path: Path, text: str, code: str) -> list[Problem]:

@@ -37,22 +37,30 @@ Action = Callable[[Linter, Path, bytes], FileResult]
 
 
 def run(items: Iterable[Path | Problem], linter: Linter, action: Action) -> Iterator[FileResult]:
-    """The result of `action` for every file, in order, as soon as it is there."""
-    for item in items:
-        if isinstance(item, Problem):
-            yield FileResult(item.path, problem=f"{display_path(item.path)}: {item.message}")
-            continue
-        try:
-            source = item.read_bytes()
-        except OSError as error:
-            yield FileResult(item, problem=f"{display_path(item)}: cannot read: {error.strerror}")
-        else:
-            yield run_one(item, source, linter, action)
+    """The result of `action` for every file, in order.
+
+    All files are analysed before the first is reported: what one of them means for another must not depend on
+    their order.
+    """
+    read = [_read(item) for item in items]
+    linter.prepare((result.path, result.source) for result in read if result.problem is None)
+    for result in read:
+        yield result if result.problem else run_one(result.path, result.source, linter, action)
+
+
+def _read(item: Path | Problem) -> FileResult:
+    if isinstance(item, Problem):
+        return FileResult(item.path, problem=f"{display_path(item.path)}: {item.message}")
+    # The analysis looks for packages around the file, so it must see where the file really lies.
+    path = Path(os.path.abspath(item))
+    try:
+        return FileResult(path, path.read_bytes())
+    except OSError as error:
+        return FileResult(path, problem=f"{display_path(path)}: cannot read: {error.strerror}")
 
 
 def run_one(path: Path, source: bytes, linter: Linter, action: Action) -> FileResult:
     """The result of `action` for one content; whatever goes wrong is in the result."""
-    # The analysis looks for packages around the file, so it must see where the file really lies.
     path = Path(os.path.abspath(path))
     if not linter.may_matter(source):
         return FileResult(path, source)

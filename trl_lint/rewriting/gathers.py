@@ -49,12 +49,13 @@ class NoPlan:
 
 def plan_for(event: CollectiveCalled) -> Plan | NoPlan:
     """How to mend a collective that is given a Python number, or why that is left to the author."""
-    call = event.node
     problem = _unsuitable(event)
     if problem:
         return NoPlan(problem)
     tensor, value = peel(event.argument.value, event.operand)  # type: ignore[attr-defined]
-    outer = _outer_reduction(event, call)
+    use = _use_of_result(event)
+    if use is None:
+        return NoPlan("the result is used as a tensor or list of one value per rank")
     factory = value.kind is Kind.NUMBER
     device = ""
     if factory:
@@ -63,21 +64,22 @@ def plan_for(event: CollectiveCalled) -> Plan | NoPlan:
             return NoPlan("no accelerator is in reach whose device the new tensor could be made on")
     own_name = event.row.name.rpartition(".")[2]
     if own_name == "reduce":
-        return Plan(tensor, factory, device, _needs_cast(value, _mode(event)), "", True)
+        return Plan(tensor, factory, device, _needs_cast(value, _mode(event)), "", not use.tail)
     reduction = _reduction(tensor, event.operand, value)
     if not reduction:
         return NoPlan("how the ranks' values belong together can't be told from the code")
-    if outer:
-        return Plan(tensor, factory, device, _needs_cast(value, outer), "", False)
-    return Plan(tensor, factory, device, _needs_cast(value, reduction), reduction, True)
+    cast = _needs_cast(value, use.reduction or reduction)
+    return Plan(tensor, factory, device, cast, "" if use.reduction else reduction, not use.tail)
 
 
 def _unsuitable(event: CollectiveCalled) -> str:
     call, row = event.node, event.row
     if event.numbers or event.operand.kind is not Kind.NUMBER:
         return "a container of numbers: which of them belong together is the author's to say"
-    if row.into is not None or row.result not in ("gathered", "reduced"):
+    if row.into is not None:
         return "this collective works in place on its tensor"
+    if row.result not in ("gathered", "reduced"):
+        return "this collective does not put the ranks' values together"
     if any(arg.star for arg in call.args):  # type: ignore[attr-defined]
         return "the arguments are starred"
     if not isinstance(event.argument, cst.Arg):
@@ -130,9 +132,14 @@ def _reduction(tensor: Any, operand: Value, source: Value) -> str:
     rank = operand.rank
     if rank.state is State.PARTIAL:
         return REPEATED.get(rank.how, "")
-    if operand.dtype == "float":
-        return "mean"
-    return ""
+    return "mean" if operand.dtype == "float" and not _is_product(tensor) else ""
+
+
+def _is_product(node: Any) -> bool:
+    """Whether a number may be weighted, as a loss is by the length of its batch: a mean would be wrong."""
+    if not isinstance(node, cst.BinaryOperation) or not isinstance(node.operator, cst.Multiply):
+        return False
+    return not any(isinstance(side, cst.BaseNumber) for side in (node.left, node.right))
 
 
 def _written_reduction(node: Any) -> str | None:
@@ -153,8 +160,8 @@ def _written_reduction(node: Any) -> str | None:
 
 
 def _needs_cast(value: Value, reduction: str) -> bool:
-    """`mean` of integers raises."""
-    return reduction in ("mean", "nanmean") and value.dtype in ("int", "bool")
+    """`mean` of integers raises, so what is not known to be a float is made one."""
+    return reduction in ("mean", "nanmean") and value.dtype != "float"
 
 
 def _mode(event: CollectiveCalled) -> str:
@@ -185,19 +192,51 @@ def _root(event: CollectiveCalled) -> Any:
     return event.owner.node if event.owner is not None else event.module.tree
 
 
-def _outer_reduction(event: CollectiveCalled, call: Any) -> str:
-    """The reduction that is already called on the collective's result."""
-    around = ancestors(_root(event), call)
-    while len(around) >= 2:
-        attribute, outer = around[-1], around[-2]
-        if not (isinstance(attribute, cst.Attribute) and isinstance(outer, cst.Call) and outer.func is attribute):
-            return ""
+@dataclass(frozen=True, slots=True)
+class _Use:
+    """How a result is used. reduction: what it is reduced by already. tail: methods of a tensor follow."""
+
+    reduction: str = ""
+    tail: bool = False
+
+
+def _use_of_result(event: CollectiveCalled) -> _Use | None:
+    """How the result is used where it stands, or else through the name it is bound to; None: per rank."""
+    around = ancestors(_root(event), event.node)
+    use = _use_of((*around, event.node))
+    name = _bound_name(around)
+    if not name:
+        return use
+    uses = {_use_of(each) for each in uses_of(_root(event), name, after=event.node)} - {_Use()}
+    if not uses:
+        return use
+    # All of them must reduce: the name stays the tensor they reduce.
+    return _Use("mean", True) if all(each is not None and each.reduction for each in uses) else None
+
+
+def _use_of(chain: tuple[Any, ...]) -> _Use | None:
+    """What the methods called on the innermost node of a chain make of it."""
+    tail = False
+    while len(chain) >= 3:
+        node, attribute, outer = chain[-1], chain[-2], chain[-3]
+        if not isinstance(attribute, cst.Attribute) or attribute.value is not node:
+            break
+        if not (isinstance(outer, cst.Call) and outer.func is attribute):
+            return None
         if attribute.attr.value in REPEATED:
-            return attribute.attr.value
+            return _Use(attribute.attr.value, True)
         if attribute.attr.value not in _TRANSPARENT:
-            return ""
-        around = around[:-2]
-    return ""
+            return None
+        chain, tail = chain[:-2], True
+    return _Use("", tail)
+
+
+def _bound_name(around: tuple[Any, ...]) -> str:
+    """The name that a call is assigned to, as it is."""
+    if not around or not isinstance(around[-1], cst.Assign) or len(around[-1].targets) != 1:
+        return ""
+    target = around[-1].targets[0].target
+    return target.value if isinstance(target, cst.Name) else ""
 
 
 def _used_as_list(event: CollectiveCalled) -> bool:
@@ -207,9 +246,9 @@ def _used_as_list(event: CollectiveCalled) -> bool:
     if _takes_list((*around[-3:], event.node)):
         return True
     parent = around[-1]
-    if isinstance(parent, cst.Assign) and len(parent.targets) == 1 and isinstance(parent.targets[0].target, cst.Name):
-        name = parent.targets[0].target.value
-        return any(_takes_list(use) for use in uses_of(_root(event), name))
+    name = _bound_name(around)
+    if name:
+        return any(_takes_list(use) for use in uses_of(_root(event), name, after=event.node))
     return isinstance(parent, cst.Assign) and isinstance(parent.targets[0].target, (cst.Tuple, cst.List))
 
 

@@ -37,27 +37,30 @@ def ancestors(root: cst.CSTNode, node: cst.CSTNode) -> tuple[cst.CSTNode, ...]:
 
 
 class _NameUses(cst.CSTVisitor):
-    """Collects, for one name, the node around each of its uses."""
+    """Collects, for one name, the nodes around each of its uses that come after a node in the text."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, after: cst.CSTNode) -> None:
         super().__init__()
         self.name = name
+        self.after = after
+        self.passed = False
         self.stack: list[cst.CSTNode] = []
         self.uses: list[tuple[cst.CSTNode, ...]] = []
 
     def on_visit(self, node: cst.CSTNode) -> bool:
-        if isinstance(node, cst.Name) and node.value == self.name:
-            self.uses.append((*self.stack[-3:], node))
+        if self.passed and isinstance(node, cst.Name) and node.value == self.name:
+            self.uses.append((*self.stack, node))
         self.stack.append(node)
         return True
 
     def on_leave(self, original_node: cst.CSTNode) -> None:  # type: ignore[override]
         self.stack.pop()
+        self.passed = self.passed or original_node is self.after
 
 
-def uses_of(root: cst.CSTNode, name: str) -> list[tuple[cst.CSTNode, ...]]:
-    """Each use of a name: up to three nodes around it, and the name itself last."""
-    finder = _NameUses(name)
+def uses_of(root: cst.CSTNode, name: str, *, after: cst.CSTNode) -> list[tuple[cst.CSTNode, ...]]:
+    """Each use of a name in the text after a node: the nodes around it, and the name itself last."""
+    finder = _NameUses(name, after)
     root.visit(finder)
     return finder.uses
 

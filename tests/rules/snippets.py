@@ -1,0 +1,82 @@
+"""Small pieces of training code, linted and mended as the text of one file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from textwrap import dedent, indent
+
+from trl_lint.config import Settings
+from trl_lint.findings import Finding
+from trl_lint.linter import FixResult, Linter
+from trl_lint.rules import find_rule
+
+HERE = Path(__file__).parent
+SETTINGS = Settings(target_trl="0.17.0", target_transformers="4.51.3")
+
+LOOP = """\
+import time
+import torch
+import wandb
+from accelerate import Accelerator
+
+def train(model, optimizer, loader):
+    accelerator = Accelerator(log_with="wandb")
+    model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
+    for step, batch in enumerate(loader):
+        loss = model(**batch).loss
+        accelerator.backward(loss)
+        mask = batch["attention_mask"]
+"""
+TRAINER = """\
+import torch
+from transformers import Trainer
+
+class MyTrainer(Trainer):
+"""
+
+
+def loop(body: str) -> str:
+    """A training loop on an `Accelerator` that ends in `body`."""
+    return LOOP + indent(dedent(body).strip("\n") + "\n", " " * 8)
+
+
+def trainer(body: str) -> str:
+    """A subclass of `transformers.Trainer` with this body."""
+    return TRAINER + indent(dedent(body).strip("\n") + "\n", " " * 4)
+
+
+class Snippets:
+    """Lints and mends texts with one rule (the gate of a fix always asks all of them)."""
+
+    def __init__(self, code: str) -> None:
+        self.rule = find_rule(code)
+        self.path = HERE / "snippet.py"
+
+    def linter(self) -> Linter:
+        return Linter(SETTINGS, (HERE,), (self.rule,))
+
+    def findings(self, text: str) -> list[Finding]:
+        return self.linter().check(self.path, text.encode())
+
+    def finding(self, text: str) -> Finding:
+        """The only finding of a text."""
+        (found,) = self.findings(text)
+        return found
+
+    def fix(self, source: bytes, *, unsafe: bool = False) -> FixResult:
+        return self.linter().fix(self.path, source, unsafe=unsafe)
+
+    def mended(self, text: str, *, unsafe: bool = False) -> str:
+        """The text after `--fix`; mending it again must change nothing."""
+        result = self.fix(text.encode(), unsafe=unsafe)
+        assert not result.withheld
+        assert self.fix(result.source, unsafe=unsafe).source == result.source
+        return result.source.decode()
+
+
+def shown(text: str, finding: Finding) -> str:
+    """The code that a finding points at."""
+    lines = text.splitlines(keepends=True)[finding.start.line - 1 : finding.end.line]
+    lines[-1] = lines[-1][: finding.end.column - 1]
+    lines[0] = lines[0][finding.start.column - 1 :]
+    return "".join(lines)

@@ -1,0 +1,109 @@
+"""The linter over several files, unusual texts, and the gate of `--fix`."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+
+import pytest
+
+from trl_lint.config import Settings
+from trl_lint.findings import Applicability
+from trl_lint.linter import Linter, SourceError
+from trl_lint.rules import all_rules
+
+HELPERS = '''
+from accelerate import Accelerator
+
+
+def log_mean(accelerator: Accelerator, name, value):
+    accelerator.log({name: value.float().mean().item()})
+
+
+def log_as_it_is(accelerator: Accelerator, name, value):
+    accelerator.log({name: value})
+'''
+LOOP = '''
+from accelerate import Accelerator
+from helpers import log_as_it_is as show
+import helpers
+
+
+def main(model, loader):
+    accelerator = Accelerator()
+    model, loader = accelerator.prepare(model, loader)
+    for batch in loader:
+        loss = model(**batch).loss
+        helpers.log_mean(accelerator, "mean", loss)
+        show(accelerator, "loss", loss.item())
+        show(accelerator, "all", accelerator.gather(loss).mean().item())
+'''
+
+
+def make(folder: Path, **files: str) -> dict[str, Path]:
+    paths = {}
+    for name, text in files.items():
+        paths[name] = folder / f"{name}.py"
+        paths[name].write_text(text, encoding="utf-8")
+    return paths
+
+
+def linter(root: Path) -> Linter:
+    return Linter(Settings(), (root,), all_rules())
+
+
+def places(checker: Linter, path: Path) -> list[tuple[int, str]]:
+    return [(finding.start.line, finding.code) for finding in checker.check(path, path.read_bytes())]
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations(("helpers", "loop"))), ids="-".join)
+def test_what_one_file_means_for_another_does_not_depend_on_their_order(tmp_path: Path, order) -> None:
+    paths = make(tmp_path, helpers=HELPERS, loop=LOOP)
+    checker = linter(tmp_path)
+    checker.prepare((paths[name], paths[name].read_bytes()) for name in order)
+    found = {name: places(checker, paths[name]) for name in order}
+    # The helper that reduces over the batch stores it itself; the one that passes on is its caller's statement.
+    assert found == {"helpers": [(6, "TRL003")], "loop": [(13, "TRL003")]}
+
+
+def test_a_base_class_in_another_file_is_read_from_the_disk(tmp_path: Path) -> None:
+    paths = make(
+        tmp_path,
+        base="from transformers import Trainer\n\n\nclass Base(Trainer):\n    def show(self, value):\n"
+        "        self.log({'x': value})\n",
+        mine="from base import Base\n\n\nclass Mine(Base):\n    def compute_loss(self, model, inputs, **kwargs):\n"
+        "        loss = model(**inputs).loss\n        self.show(loss.item())\n        return loss\n",
+    )
+    assert places(linter(tmp_path), paths["mine"]) == [(7, "TRL003")]
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        (b"x = 1\ndef f(:\n", "2:7: cannot parse: "),
+        (b"x = '\xff'\n", "1:1: cannot parse: "),
+        (b"# -*- coding: nonsense -*-\n", "1:1: cannot parse: "),
+        (b"x = 1\0\n", "cannot parse: "),
+    ],
+)
+def test_what_can_not_be_read_is_one_clear_line(tmp_path: Path, source: bytes, said: str) -> None:
+    with pytest.raises(SourceError) as caught:
+        linter(tmp_path).check(tmp_path / "x.py", source)
+    assert said in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_fix_under_a_condition_of_this_rank_is_only_a_hint(tmp_path: Path) -> None:
+    text = (
+        "from accelerate import Accelerator\n\naccelerator = Accelerator()\n\n\ndef f(loss):\n"
+        "    if accelerator.is_main_process:\n        return accelerator.gather(loss.item())\n"
+    )
+    (finding,) = linter(tmp_path).check(tmp_path / "x.py", text.encode())
+    assert finding.fix is not None
+    assert finding.fix.applicability is Applicability.DISPLAY
+
+
+def test_an_empty_file_and_one_without_needles_have_nothing(tmp_path: Path) -> None:
+    checker = linter(tmp_path)
+    assert checker.check(tmp_path / "a.py", b"") == []
+    assert not checker.may_matter(b"print('gather')\n")
