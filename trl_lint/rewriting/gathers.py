@@ -1,4 +1,4 @@
-"""The plan for a collective that was given a Python number: which tensor goes in, and how the result is reduced."""
+"""The plan for a collective that got a Python number: which tensor goes in, and how the result is reduced."""
 
 from __future__ import annotations
 
@@ -21,16 +21,26 @@ REPEATED = {
 _HOST_METHODS = frozenset({"item", "tolist", "cpu", "numpy"})
 _HOST_FUNCTIONS = frozenset({"float", "int"})
 # Methods that hand a reduced tensor on.
-_TRANSPARENT = frozenset({"detach", "float", "double", "long", "int", "to", "clone", "cpu", "item", "half", "bfloat16"})
+_TRANSPARENT = frozenset(
+    {"detach", "float", "double", "long", "int", "to", "clone", "cpu", "item", "half", "bfloat16"}
+)
+# Methods of the result that say that it is one value, or make it one.
+_FOLLOWING = (_TRANSPARENT | REPEATED.keys()) - {"count"}
 # Around the call: uses of the result as one value per rank.
-_TAKES_LISTS = frozenset({"len", "list", "sum", "sorted", "max", "min", "enumerate", "zip", "tuple", "set", "any", "all"})
+_TAKES_LISTS = frozenset(
+    {"len", "list", "sum", "sorted", "max", "min", "enumerate", "zip", "tuple", "set", "any", "all"}
+)
+_TAKES_TENSORS = frozenset({"extend", "stack", "cat", "mean", "sum", "array"})
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """tensor: what goes into the collective. factory: whether it is a number that becomes a tensor first (then
-    `device` is the text of its device). reduction: repeated outside, or "" where nothing is. host: whether
-    `.item()` ends the new expression."""
+    """What to write.
+
+    tensor: what goes into the collective. factory: whether it is a number that becomes a tensor first (then
+    `device` is the text of its device). cast: whether it is made a float. reduction: repeated outside, or ""
+    where nothing is. host: whether `.item()` ends the new expression.
+    """
 
     tensor: cst.BaseExpression
     factory: bool = False
@@ -68,7 +78,7 @@ def plan_for(event: CollectiveCalled) -> Plan | NoPlan:
     reduction = _reduction(tensor, event.operand, value)
     if not reduction:
         return NoPlan("how the ranks' values belong together can't be told from the code")
-    cast = _needs_cast(value, use.reduction or reduction)
+    cast = not use.floats and _needs_cast(value, use.reduction or reduction)
     return Plan(tensor, factory, device, cast, "" if use.reduction else reduction, not use.tail)
 
 
@@ -93,7 +103,7 @@ def _unsuitable(event: CollectiveCalled) -> str:
 
 
 def peel(node: Any, value: Value) -> tuple[Any, Value]:
-    """Take the host tail (`.item()`, `.cpu()`, `float(…)`, `.tolist()`) off: the tensor under it and its facts."""
+    """Take the host tail (`.item()`, `.cpu()`, `float(…)`, …) off: the tensor under it and its facts."""
     while True:
         method = method_call(node)
         if method is not None and method[1] in _HOST_METHODS and not node.args:
@@ -121,7 +131,8 @@ def _from_tensor(value: Value) -> bool:
 
 
 def _is_cpu(node: cst.Call) -> bool:
-    return len(node.args) == 1 and isinstance(node.args[0].value, cst.SimpleString) and "cpu" in node.args[0].value.value
+    target = node.args[0].value if len(node.args) == 1 else None
+    return isinstance(target, cst.SimpleString) and target.evaluated_value == "cpu"
 
 
 def _reduction(tensor: Any, operand: Value, source: Value) -> str:
@@ -161,7 +172,11 @@ def _written_reduction(node: Any) -> str | None:
 
 def _needs_cast(value: Value, reduction: str) -> bool:
     """`mean` of integers raises, so what is not known to be a float is made one."""
-    return reduction in ("mean", "nanmean") and value.dtype != "float"
+    return _is_mean(reduction) and value.dtype != "float"
+
+
+def _is_mean(reduction: str) -> bool:
+    return reduction in ("mean", "nanmean")
 
 
 def _mode(event: CollectiveCalled) -> str:
@@ -194,41 +209,48 @@ def _root(event: CollectiveCalled) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class _Use:
-    """How a result is used. reduction: what it is reduced by already. tail: methods of a tensor follow."""
+    """How a result is used: methods of a tensor follow (`tail`), and one of them reduces it by `reduction`.
 
-    reduction: str = ""
+    floats: it is made a float before that.
+    """
+
     tail: bool = False
+    reduction: str = ""
+    floats: bool = False
 
 
 def _use_of_result(event: CollectiveCalled) -> _Use | None:
     """How the result is used where it stands, or else through the name it is bound to; None: per rank."""
     around = ancestors(_root(event), event.node)
-    use = _use_of((*around, event.node))
     name = _bound_name(around)
     if not name:
-        return use
-    uses = {_use_of(each) for each in uses_of(_root(event), name, after=event.node)} - {_Use()}
-    if not uses:
-        return use
-    # All of them must reduce: the name stays the tensor they reduce.
-    return _Use("mean", True) if all(each is not None and each.reduction for each in uses) else None
+        return _use_of((*around, event.node))
+    chains = uses_of(_root(event), name, after=event.node)
+    uses = [_use_of(chain) for chain in chains if not isinstance(chain[-2], cst.AssignTarget)]
+    if all(use == _Use() for use in uses):
+        return _Use()
+    reducing = [use for use in uses if use is not None and use.reduction]
+    if len(reducing) < len(uses):
+        return None
+    # The name stays the tensor that all of its uses reduce.
+    means = [use for use in reducing if _is_mean(use.reduction) and not use.floats]
+    return (means or reducing)[0]
 
 
 def _use_of(chain: tuple[Any, ...]) -> _Use | None:
     """What the methods called on the innermost node of a chain make of it."""
-    tail = False
+    tail = floats = False
     while len(chain) >= 3:
         node, attribute, outer = chain[-1], chain[-2], chain[-3]
         if not isinstance(attribute, cst.Attribute) or attribute.value is not node:
             break
-        if not (isinstance(outer, cst.Call) and outer.func is attribute):
+        name = attribute.attr.value
+        if not (isinstance(outer, cst.Call) and outer.func is attribute and name in _FOLLOWING):
             return None
-        if attribute.attr.value in REPEATED:
-            return _Use(attribute.attr.value, True)
-        if attribute.attr.value not in _TRANSPARENT:
-            return None
-        chain, tail = chain[:-2], True
-    return _Use("", tail)
+        if name in REPEATED:
+            return _Use(True, name, floats)
+        chain, tail, floats = chain[:-2], True, floats or name in ("float", "double", "half", "bfloat16")
+    return _Use(tail)
 
 
 def _bound_name(around: tuple[Any, ...]) -> str:
@@ -270,7 +292,7 @@ def _takes_list(chain: tuple[Any, ...]) -> bool:
         func = parents[1].func
         if isinstance(func, cst.Name):
             return func.value in _TAKES_LISTS
-        return isinstance(func, cst.Attribute) and func.attr.value in ("extend", "stack", "cat", "mean", "sum", "array")
+        return isinstance(func, cst.Attribute) and func.attr.value in _TAKES_TENSORS
     return False
 
 

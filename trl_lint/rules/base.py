@@ -71,4 +71,4 @@ class Rule:
 
 
 # A file that concerns several ranks names one of these.
-LIBRARIES = (b"accelerat", b"Accelerator", b"Trainer", b"torch.distributed", b"DataParallel", b"wandb", b"trl")
+LIBRARIES = tuple(b"accelerat Accelerator Trainer torch.distributed DataParallel wandb trl".split())

@@ -1,13 +1,15 @@
 """A Python number reaches a collective that takes tensors.
 
 ## What it does
-Reports a Python number (`.item()`, `float()`, `int()`, `len()`, arithmetic on them, directly or through locals,
-attributes and helpers), or a dict of them, that is handed to `gather`, `gather_for_metrics`, `reduce`,
-`pad_across_processes`, `Trainer._nested_gather` or one of torch.distributed's tensor collectives.
+Reports a Python number (`.item()`, `float()`, `int()`, `len()`, arithmetic on them, directly or through
+locals, attributes and helpers), or a dict of them, that is handed to `gather`, `gather_for_metrics`,
+`reduce`, `pad_across_processes`, `Trainer._nested_gather` or one of torch.distributed's tensor
+collectives.
 
 ## Why is this bad?
-Collectives move tensors. `accelerator.gather_for_metrics(loss.item())` passes on bare python, where it does nothing,
-and raises `TypeError: 'int' object is not iterable` as soon as there is a process group, even of one process.
+Collectives move tensors. `accelerator.gather_for_metrics(loss.item())` passes on bare python, where it
+does nothing, and raises `TypeError: 'int' object is not iterable` as soon as there is a process group,
+even of one process.
 
 ## Example
 ```python
@@ -20,15 +22,16 @@ total = accelerator.gather_for_metrics(inputs["attention_mask"].sum()).sum().ite
 ```
 
 ## Fix safety
-The collective stays where its author put it; the local reduction goes inside as a tensor and is repeated outside,
-`.item()` last, so that the value on one process is the same. The fix is safe where every rank is known to get there
-together, unsafe where that is not known, and a hint where ranks may differ, where the result is used as a list of one
-value per rank, for dicts and starred arguments, and where no reduction can be told from the code. Leaving the local
-reduction out as well would gather tensors of different shapes, which hangs.
+The collective stays where its author put it; the local reduction goes inside as a tensor and is repeated
+outside, `.item()` last, so that the value on one process is the same. The fix is safe where every rank is
+known to get there together, unsafe where that is not known, and a hint where ranks may differ, where the
+result is used as a list of one value per rank, for dicts and starred arguments, and where no reduction
+can be told from the code. Leaving the local reduction out as well would gather tensors of different
+shapes, which hangs.
 
 ## Limits
-A number is reported only where it is certain to be one. `gather_object`, `use_gather_object=True`, and lists or
-tuples handed to `gather_for_metrics`, which gathers them as objects, are right.
+A number is reported only where it is certain to be one. `gather_object`, `use_gather_object=True`, and
+lists or tuples handed to `gather_for_metrics`, which gathers them as objects, are right.
 
 ## References
 - https://github.com/huggingface/trl/pull/3048 and https://github.com/huggingface/trl/pull/3056
@@ -46,8 +49,11 @@ from trl_lint.rules.base import LIBRARIES, Problem, Rule
 
 _LAUNCHES = {
     "always": "it raises on any launch",
-    "group": "it passes on bare python and raises as soon as a process group exists (torchrun, accelerate launch)",
+    "group": (
+        "it passes on bare python and raises as soon as a process group exists (torchrun, accelerate launch)"
+    ),
 }
+_HELP = "keep the local reduction inside as a tensor, repeat it on the result, and call `.item()` last"
 _LEVELS = (Applicability.SAFE, Applicability.UNSAFE, Applicability.DISPLAY)
 _REASONS = (
     "",
@@ -79,7 +85,7 @@ class ItemBeforeGather(Rule):
             node=event.node,
             message=f"`{own_name}` gets {_what(event)}, not a tensor: {_LAUNCHES[event.row.fails]}",
             why=event.operand.why or Step(event.module, event.argument, "the number is made here"),
-            help="keep the local reduction inside as a tensor, repeat it on the result, and call `.item()` last",
+            help=_HELP,
             applicability=applicability,
             title=f"Hand a tensor to `{own_name}`",
             reason=reason,
@@ -101,10 +107,11 @@ def _is_number(event: CollectiveCalled) -> bool:
 def _what(event: CollectiveCalled) -> str:
     if event.operand.kind is Kind.NUMBER:
         return "a Python number"
-    if event.operand.kind is Kind.NUMBERS:
-        return "a list of Python numbers"
-    keys = [key for _, _, key in (entry.partition(":") for entry in event.numbers) if key]
-    return f"a container of Python numbers ({', '.join(keys[:3])})" if keys else "a container of Python numbers"
+    entries = [entry.partition(":") for entry in event.numbers]
+    keys = [key for shape, _, key in entries if shape == "dict" and key]
+    if keys:
+        return f"a dict of Python numbers ({', '.join(keys[:3])}{', …' * (len(keys) > 3)})"
+    return f"a {entries[0][0] if entries else 'list'} of Python numbers"
 
 
 RULES = (ItemBeforeGather(),)

@@ -1,12 +1,14 @@
 """A metric of one rank is logged as if it were the metric of all.
 
 ## What it does
-Reports a value that was computed from this rank's own data and reaches a log (`Trainer.log`, `accelerator.log`,
-wandb, TensorBoard, MLflow, trackio, a trainer's metric store) without having been reduced over the ranks.
+Reports a value that was computed from this rank's own data and reaches a log (`Trainer.log`,
+`accelerator.log`, wandb, TensorBoard, MLflow, trackio, a trainer's metric store) without having been
+reduced over the ranks.
 
 ## Why is this bad?
-Trackers show what the main process logs. On eight GPUs that is the loss, the accuracy or the reward of one eighth
-of the batch: the curves look right, are noisier than they should be, and are wrong. Nothing fails.
+Trackers show what the main process logs. On eight GPUs that is the loss, the accuracy or the reward of
+one eighth of the batch: the curves look right, are noisier than they should be, and are wrong. Nothing
+fails.
 
 ## Example
 ```python
@@ -24,10 +26,10 @@ self.store_metrics(metrics)
 There is no automatic fix yet; the message says what to write.
 
 ## Limits
-Values are followed through locals, containers, attributes, methods and helpers in sight. A value that comes from, or
-is handed to, code that is not in sight counts as unknown, and nothing is said of it. Timings, memory figures,
-learning rates, counters that all ranks share, and what `Trainer` reduces itself are right as they are; so is a
-metric store whose `log` reduces it.
+Values are followed through locals, containers, attributes, methods and helpers in sight. A value that
+comes from, or is handed to, code that is not in sight counts as unknown, and nothing is said of it.
+Timings, memory figures, learning rates, counters that all ranks share, and what `Trainer` reduces itself
+are right as they are; so is a metric store whose `log` reduces it.
 
 ## References
 - https://github.com/huggingface/trl/pull/2474 (DPO, CPO and ORPO logged the metrics of rank 0)

@@ -1,14 +1,15 @@
 """An attribute is read from a wrapped model, which does not have it.
 
 ## What it does
-Reports the read of an attribute such as `.config` from a model that `DistributedDataParallel` or `DataParallel`
-wraps: the `model` that Trainer hands to `training_step`, `compute_loss` and `prediction_step`, `self.model_wrapped`,
-what `accelerator.prepare` returned, and whatever these are handed on to.
+Reports the read of an attribute such as `.config` from a model that `DistributedDataParallel` or
+`DataParallel` wraps: the `model` that Trainer hands to `training_step`, `compute_loss` and
+`prediction_step`, `self.model_wrapped`, what `accelerator.prepare` returned, and whatever these are
+handed on to.
 
 ## Why is this bad?
-The wrapper forwards calls, not attributes. On one GPU there is no wrapper and the code works; on two it dies with
-`AttributeError: 'DistributedDataParallel' object has no attribute 'config'`. Under DeepSpeed it is worse: the engine
-has a `config` of its own, and the code goes on with the wrong one.
+The wrapper forwards calls, not attributes. On one GPU there is no wrapper and the code works; on two it
+dies with `AttributeError: 'DistributedDataParallel' object has no attribute 'config'`. Under DeepSpeed it
+is worse: the engine has a `config` of its own, and the code goes on with the wrong one.
 
 ## Example
 ```python
@@ -29,13 +30,14 @@ def training_step(self, model, inputs, num_items_in_batch=None):
 ```
 
 ## Fix safety
-There is no automatic fix yet. Do not write `model = model.module`: a forward through the bare module no longer
-synchronises the gradients.
+There is no automatic fix yet. Do not write `model = model.module`: a forward through the bare module no
+longer synchronises the gradients.
 
 ## Limits
-`self.model` of a `transformers.Trainer` is the bare model and right; in a trainer that assigns it from `prepare` it
-is the wrapper. Reads guarded by `hasattr`, `getattr` with a default or `except AttributeError` are right, and so are
-the attributes of `nn.Module` and of the wrapper itself. FSDP forwards attributes: code under a test for it is silent.
+`self.model` of a `transformers.Trainer` is the bare model and right; in a trainer that assigns it from
+`prepare` it is the wrapper. Reads guarded by `hasattr`, `getattr` with a default or `except
+AttributeError` are right, and so are the attributes of `nn.Module` and of the wrapper itself. FSDP
+forwards attributes: code under a test for it is silent.
 
 ## References
 - https://github.com/huggingface/trl/pull/3225 (OnlineDPO read `model.config` in its training step)
@@ -48,7 +50,6 @@ from collections.abc import Iterator
 
 from trl_lint.analysis.events import AttributeRead, Event
 from trl_lint.rules.base import LIBRARIES, Problem, Rule
-
 
 
 class WrappedModelAttribute(Rule):
@@ -69,7 +70,10 @@ class WrappedModelAttribute(Rule):
                 "another object under DeepSpeed"
             ),
             why=event.model.why,
-            help=f"unwrap it first (`accelerator.unwrap_model(model).{name}`), or cache what you need in `__init__`",
+            help=(
+                f"unwrap it first (`accelerator.unwrap_model(model).{name}`), "
+                "or cache what you need in `__init__`"
+            ),
             owner=event.owner,
         )
 
