@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -115,3 +116,20 @@ def test_every_setting_is_explained():
 def test_every_benchmark_is_there(name):
     assert f"`python bench/{name}.py`" in section("## Accuracy")
     assert (ROOT / "bench" / f"{name}.py").is_file()
+
+
+def test_the_first_command_finds_what_is_marked(monkeypatch):
+    monkeypatch.chdir(ROOT)
+    done = CliRunner().invoke(main, ["--output-format=json", "fixtures/"])
+    assert done.exit_code == 1
+    found = sorted(
+        (Path(row["filename"]), row["location"]["row"], row["code"]) for row in json.loads(done.stdout)
+    )
+    marked = [
+        (path, number, code)
+        for path in sorted((ROOT / "fixtures").rglob("*.py"))
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+        for mark in MARK.findall(line)
+        for code in sorted(mark.partition(":")[2].replace(",", " ").split())
+    ]
+    assert found == sorted(marked)

@@ -103,7 +103,7 @@ def main() -> None:
     """
 
 
-@main.command()
+@main.command(short_help="Lint files and folders; this is what runs when no command is named.")
 @click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
 @click.option("--fix", is_flag=True, help="Apply the safe fixes. With `-` the fixed code goes to stdout.")
 @click.option("--diff", is_flag=True, help="Show what --fix would change, and change nothing.")
@@ -149,7 +149,7 @@ def rule(rule: str) -> None:
     click.echo(f"# {found.name} ({found.code})\n\n{found.documentation}")
 
 
-@main.command()
+@main.command(short_help="List all rules.")
 def rules() -> None:
     """List all rules: code, name, whether there is a fix, and what it is about."""
     from trl_lint.rules import all_rules

@@ -5,7 +5,9 @@ LibCST, and all that needs it, is imported only once a file turns out to matter.
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -102,9 +104,11 @@ class Linter:
         known = project.analysed.get(path)
         if known is not None and known[0] == source:
             return known[1], known[2]
-        module = self._parse(project, path, source)
+        with _without_collector():
+            module = self._parse(project, path, source)
+            events = engine.analyse(module)
         here: list[tuple[Rule, Problem]] = []
-        for event in engine.analyse(module):
+        for event in events:
             for rule in self.rules:
                 for problem in rule.visit(event):
                     if problem.module is module:
@@ -141,6 +145,18 @@ class Linter:
             raise _syntax_error(path, source, error) from None
         except (RecursionError, cst.CSTValidationError) as error:
             raise SourceError(str(path), 1, 1, f"{type(error).__name__}: {error}") from None
+
+
+@contextmanager
+def _without_collector() -> Iterator[None]:
+    """Trees are large and free of cycles: looking through them for garbage costs as much as parsing them."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def _syntax_error(path: Path, source: bytes, error: Any) -> SourceError:

@@ -355,6 +355,8 @@ def _class_names(value: Value) -> list[str]:
     for option in options:
         if option.kind is Kind.MODULE and isinstance(option.data, str):
             names.append(option.data.rpartition(".")[2])
+        elif option.kind is Kind.MODULE and option.data.name is not None:
+            names.append(option.data.name)  # of another file of the project, which need not be opened for this
         elif option.kind is Kind.CLASS:
             names.append(option.data.name)
         else:

@@ -109,6 +109,7 @@ def _call_super(frame: Frame, name: str, args: Arguments, node: cst.Call) -> Val
 
 def call_member(frame: Frame, owner: Value, name: str, args: Arguments, node: cst.Call) -> Value:
     """The value of `owner.name(...)`."""
+    owner = frame.engine.settle(owner)
     kind = owner.kind
     if owner.rank.state is State.BOTTOM:
         return BOTTOM
@@ -323,6 +324,7 @@ MODULE_CLASSES = frozenset(
 
 def call_value(frame: Frame, callee: Value, args: Arguments, node: Any) -> Value:
     """The value of calling a value."""
+    callee = frame.engine.settle(callee)
     kind = callee.kind
     if kind is Kind.FUNCTION:
         return frame.engine.call(frame, callee.data, args, node, None)

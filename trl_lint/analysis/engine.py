@@ -161,7 +161,6 @@ class Engine:
             found = self._starred(module, name)
             if found is None:
                 return None
-        found = self.settle(found)
         if found.const is not MISSING and module.state == "done":
             return _without_constant(found)
         return found
@@ -182,6 +181,12 @@ class Engine:
         return found
 
     def _find_imported(self, reference: Imported) -> Value:
+        known = self._in_tables(reference)
+        if known is not None:
+            return known
+        below = self.project.below(reference.path, reference.name or "")
+        if below is not None:
+            return Value(facts.SAME, Kind.MODULE, Imported(below, None))
         module = self.project.module(reference.path)
         if module is None:
             return UNKNOWN
@@ -190,8 +195,20 @@ class Engine:
         found = names.get(reference.name) or self._starred(module, reference.name)
         if found is not None:
             return self.settle(found)
-        inner = self.project.find(f"{module.name}.{reference.name}", module)
-        return UNKNOWN if inner is None else Value(facts.SAME, Kind.MODULE, Imported(inner, None))
+        return UNKNOWN
+
+    def _in_tables(self, reference: Imported) -> Value | None:
+        """A name of accelerate or transformers, when those are the linted project: the tables know it better."""
+        name = reference.name or ""
+        dotted = f"{self.project.name_of(reference.path)}.{name}"
+        if name.startswith("is_") and name.endswith("_available"):
+            return Value(facts.SAME, Kind.MODULE, dotted)  # whether a package is installed
+        if dotted.partition(".")[0] not in _TABLED:
+            return None
+        canonical = library.canonical(dotted)
+        if library.rows(canonical) or library.constructor(canonical) is not None:
+            return Value(facts.SAME, Kind.MODULE, canonical)
+        return None
 
     def member(self, owner: Value, name: str) -> Value:
         """`module.name`, of a library or of the project."""
@@ -293,7 +310,7 @@ class Engine:
         node = arg.value
         if isinstance(node, cst.Subscript):  # Generic[T]
             node = node.value
-        value = expressions.evaluate(frame, node)
+        value = self.settle(expressions.evaluate(frame, node))
         if value.kind is Kind.CLASS:
             return value.data
         if value.kind is Kind.MODULE and isinstance(value.data, str):
@@ -326,7 +343,7 @@ class Engine:
             return None
         if not isinstance(annotation, (cst.Name, cst.Attribute)):
             return None
-        return self._of_class(expressions.evaluate(frame, annotation))
+        return self._of_class(self.settle(expressions.evaluate(frame, annotation)))
 
     def _of_class(self, value: Value) -> Value | None:
         if value.kind is Kind.CLASS and not isinstance(value.data, str):
@@ -915,6 +932,9 @@ def _rename_cell(cell: Cell, renamed: Mapping[Any, Any]) -> Cell:
     rest = None if cell.rest is None else _rename(cell.rest, renamed)
     return Cell(cell.shape, entries, rest, cell.factory, cell.length)
 
+
+# Libraries whose own sources say no more than the tables do, at a high price.
+_TABLED = frozenset({"accelerate", "peft", "transformers"})
 
 _ANNOTATED_KINDS = {
     "torch.Tensor": Value(facts.UNKNOWN, Kind.TENSOR),

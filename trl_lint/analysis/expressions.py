@@ -34,14 +34,17 @@ def evaluate(frame: Frame, node: Any) -> Value:
 
 
 def lookup(frame: Frame, name: str) -> Value | None:
-    """The value a name has here: local, of an enclosing function, global or builtin."""
+    """The value a name has here: local, of an enclosing function, global or builtin.
+
+    A name imported from another file of the project is not looked up before something is done with it.
+    """
     scope: Frame | None = frame
     while scope is not None:
         value = scope.memory.names.get(name)
         if value is not None:
             if scope is not frame:
                 _bring_cells(frame, scope, value)
-            return frame.engine.settle(value)
+            return value
         scope = scope.outer
     return frame.engine.global_name(frame.module, name, frame)
 
@@ -229,6 +232,7 @@ def _bind_comprehension(frame: Frame, loop: cst.CompFor) -> tuple[facts.Rank, fa
 
 def iterate(frame: Frame, value: Value) -> tuple[Value, facts.Rank]:
     """An element of an iterable, and whether there are equally many on all ranks."""
+    value = frame.engine.settle(value)
     kind = value.kind
     if kind is Kind.RANGE:
         return value.data[0], value.data[1]
@@ -489,6 +493,7 @@ def _subscript(frame: Frame, node: cst.Subscript) -> Value:
 
 def item_of(frame: Frame, container: Value, index: Value, node: Any) -> Value:
     """The value of `container[index]`."""
+    container = frame.engine.settle(container)
     kind = container.kind
     if kind is Kind.CELLS:
         return _item_of_cells(frame, container, index, node)

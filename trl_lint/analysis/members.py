@@ -45,6 +45,7 @@ _MODEL_DATA = frozenset({"config", "device", "dtype", "generation_config", "name
 
 def read(frame: Frame, owner: Value, name: str, node: Any, called: bool = False) -> Value:
     """The value of `owner.name`."""
+    owner = frame.engine.settle(owner)
     kind = owner.kind
     if kind is Kind.MODULE:
         return frame.engine.member(owner, name)

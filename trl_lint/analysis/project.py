@@ -79,6 +79,7 @@ class Project:
         self.analysed: dict[Path, Any] = {}
         self._modules: dict[Path, Module | None] = {}
         self._exists: dict[Path, bool] = {}
+        self._names: dict[Path, str] = {}
         self._found: dict[tuple[str, Path], Path | None] = {}
 
     def loaded(self, path: Path, source: bytes) -> Module | None:
@@ -116,6 +117,21 @@ class Project:
         if key not in self._found:
             self._found[key] = self._search(dotted, importer)
         return self._found[key]
+
+    def name_of(self, path: Path) -> str:
+        """The dotted name of a file of the project, without opening it."""
+        if path not in self._names:
+            self._names[path] = self._place(path)[1]
+        return self._names[path]
+
+    def below(self, package: Path, name: str) -> Path | None:
+        """The submodule of a package (given by its `__init__.py`), if there is one of that name."""
+        if package.name != "__init__.py" or not name:
+            return None
+        for candidate in (package.parent / f"{name}.py", package.parent / name / "__init__.py"):
+            if self._is_file(candidate):
+                return candidate
+        return None
 
     def _search(self, dotted: str, importer: Module) -> Path | None:
         if not dotted:

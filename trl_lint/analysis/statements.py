@@ -107,8 +107,6 @@ def _nonlocal(frame: Frame, node: cst.Nonlocal) -> bool:
 
 
 def _raise(frame: Frame, node: cst.Raise) -> bool:
-    if node.exc is not None:
-        evaluate(frame, node.exc)
     return False
 
 

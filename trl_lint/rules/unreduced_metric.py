@@ -46,6 +46,8 @@ from trl_lint.rules.base import LIBRARIES, Problem, Rule
 
 # Where a value that is mixed with one of these differs for a reason that no reduction mends.
 _SILENT = Origin.CLOCK | Origin.MEMORY
+# The level of a place that only some ranks may get to.
+_DIVERGENT = 2
 
 
 class UnreducedMetric(Rule):
@@ -68,7 +70,7 @@ class UnreducedMetric(Rule):
                 node=write.node,
                 message=self._message(what, event),
                 why=write.why or event.value.why,
-                help=_help(rank.how if rank.state is State.PARTIAL else ""),
+                help=_help(write.rank, divergent=event.control.level == _DIVERGENT),
                 owner=event.owner,
                 subject=what,
             )
@@ -89,9 +91,11 @@ def _short(sink: str) -> str:
     return ".".join(sink.split(".")[-2:])
 
 
-def _help(how: str) -> str:
+def _help(rank: Rank, *, divergent: bool) -> str:
+    how = rank.how if rank.state is State.PARTIAL else ""
     reduction = {"sum": "sum", "count": "sum", "max": "max", "min": "min"}.get(how, "mean")
-    return f"gather it over the ranks first: `accelerator.gather(value).{reduction}()`, then `.item()`"
+    where = "where all of them get to, before the condition around this log" if divergent else "first"
+    return f"gather it over the ranks {where}: `accelerator.gather(value).{reduction}()`, then `.item()`"
 
 
 RULES = (UnreducedMetric(),)

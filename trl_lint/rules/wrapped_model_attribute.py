@@ -51,6 +51,18 @@ from collections.abc import Iterator
 from trl_lint.analysis.events import AttributeRead, Event
 from trl_lint.rules.base import LIBRARIES, Problem, Rule
 
+# By whether the attribute is called.
+_HELP = {
+    False: (
+        "unwrap it first (`accelerator.unwrap_model(model).{}`), or cache what you need in `__init__` "
+        "from the bare model"
+    ),
+    True: (
+        "call it on the bare model (`accelerator.unwrap_model(model).{}(...)`), "
+        "but never for a forward whose gradients are needed"
+    ),
+}
+
 
 class WrappedModelAttribute(Rule):
     code = "TRL002"
@@ -70,10 +82,7 @@ class WrappedModelAttribute(Rule):
                 "another object under DeepSpeed"
             ),
             why=event.model.why,
-            help=(
-                f"unwrap it first (`accelerator.unwrap_model(model).{name}`), "
-                "or cache what you need in `__init__`"
-            ),
+            help=_HELP[event.called].format(name),
             owner=event.owner,
         )
 
