@@ -339,7 +339,10 @@ def test_diff(folder):
         b"--- x.py\n+++ x.py\n@@ -1,2 +1,2 @@\n a = '\xc3\xa9'\r\n"
         b"-x = BUG\n\\ No newline at end of file\n+x = good\n\\ No newline at end of file\n"
     )
-    assert done.stderr == "Would fix 1 finding in 1 file:\n  x.py:2:5: TRL001 item-before-gather\n"
+    assert done.stderr == (
+        "Would fix 1 finding in 1 file:\n  x.py:2:5: TRL001 item-before-gather\n"
+        "1 finding would be left; run without --diff to see it.\n"
+    )
     assert (folder / "x.py").read_bytes() == b"a = '\xc3\xa9'\r\nx = BUG"
 
 

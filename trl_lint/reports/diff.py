@@ -31,6 +31,11 @@ class Report(reports.Report):
         self.out.flush()
         for line in reports.fixes(self.tally, "Would fix"):
             print(line, file=sys.stderr)
+        left = len(self.tally.findings)
+        if left:
+            them = "it" if left == 1 else "them"
+            said = f"{reports.many(left, 'finding')} would be left; run without --diff to see {them}."
+            print(said, file=sys.stderr)
 
 
 def unified(result: FileResult) -> Iterator[bytes]:
