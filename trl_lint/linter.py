@@ -75,12 +75,14 @@ class Linter:
 
     def prepare(self, files: Iterable[tuple[Path, bytes]]) -> None:
         """Analyse these files, so that what one of them means for another is known whatever their order."""
-        for path, source in files:
-            if self.may_matter(source):
-                try:
-                    self._analyse(path, source)
-                except Exception:
-                    continue  # said when the file itself is checked
+        matter = [(path, source) for path, source in files if self.may_matter(source)]
+        if matter:
+            self._tools()[0].linted.update(path for path, _ in matter)
+        for path, source in matter:
+            try:
+                self._analyse(path, source)
+            except Exception:
+                continue  # said when the file itself is checked
 
     def report(self, path: Path, source: bytes) -> list[Reported]:
         """The findings with their problems; see `check`."""
@@ -104,6 +106,7 @@ class Linter:
         known = project.analysed.get(path)
         if known is not None and known[0] == source:
             return known[1], known[2]
+        project.linted.add(path)
         with _without_collector():
             module = self._parse(project, path, source)
             events = engine.analyse(module)

@@ -104,7 +104,7 @@ class Engine:
         self._attributes: dict[tuple[str, str], Attribute | None] = {}
         self._methods: dict[tuple[str, str], Any] = {}
         self._stores: dict[Any, int] = {}
-        self._settled: dict[Imported, Value] = {}
+        self._settled: dict[tuple[Imported, bool], Value] = {}
         self._entered: list[tuple[Function, Mapping[str, Value]]] = []
         self._classes: dict[int, ClassInfo] = {}
         self._functions: dict[int, Function] = {}
@@ -169,24 +169,27 @@ class Engine:
         """The module's global names, to be assigned to by a function that declares them `global`."""
         return module.memory().names if module.state == "running" else module.names
 
-    def settle(self, value: Value) -> Value:
-        """Look an imported name of the project up, now that it is used."""
+    def settle(self, value: Value, *, base: bool = False) -> Value:
+        """Look an imported name of the project up, now that it is used (`base`: as a base class)."""
         if value.kind is not Kind.MODULE or not isinstance(value.data, Imported) or value.data.name is None:
             return value
         reference = value.data
-        found = self._settled.get(reference)
+        key = (reference, base)
+        found = self._settled.get(key)
         if found is None:
-            self._settled[reference] = UNKNOWN  # imports that go round in circles
-            found = self._settled[reference] = self._find_imported(reference)
+            self._settled[key] = UNKNOWN  # imports that go round in circles
+            found = self._settled[key] = self._find_imported(reference, base)
         return found
 
-    def _find_imported(self, reference: Imported) -> Value:
+    def _find_imported(self, reference: Imported, base: bool) -> Value:
         known = self._in_tables(reference)
         if known is not None:
             return known
         below = self.project.below(reference.path, reference.name or "")
         if below is not None:
             return Value(facts.SAME, Kind.MODULE, Imported(below, None))
+        if not (base or self.project.may_open(reference.path)):
+            return UNKNOWN
         module = self.project.module(reference.path)
         if module is None:
             return UNKNOWN
@@ -194,7 +197,7 @@ class Engine:
         names = module.memory().names if module.state == "running" else module.names
         found = names.get(reference.name) or self._starred(module, reference.name)
         if found is not None:
-            return self.settle(found)
+            return self.settle(found, base=base)
         return UNKNOWN
 
     def _in_tables(self, reference: Imported) -> Value | None:
@@ -274,6 +277,9 @@ class Engine:
         """A name assigned in the body of the class or a base in sight."""
         for each in cls.in_sight():
             found = each.variables.get(name)
+            if found is UNKNOWN and name in each.annotations:
+                frame = Frame(self, each.module)
+                found = each.variables[name] = self.annotated(frame, each.annotations.pop(name)) or UNKNOWN
             if found is not None:
                 return _without_constant(found)
         return None
@@ -310,7 +316,7 @@ class Engine:
         node = arg.value
         if isinstance(node, cst.Subscript):  # Generic[T]
             node = node.value
-        value = self.settle(expressions.evaluate(frame, node))
+        value = self.settle(expressions.evaluate(frame, node), base=True)
         if value.kind is Kind.CLASS:
             return value.data
         if value.kind is Kind.MODULE and isinstance(value.data, str):
@@ -322,8 +328,8 @@ class Engine:
             if isinstance(small, cst.Assign) and len(small.targets) == 1 and isinstance(small.targets[0].target, cst.Name):
                 cls.variables[small.targets[0].target.value] = expressions.evaluate(frame, small.value)
             elif isinstance(small, cst.AnnAssign) and isinstance(small.target, cst.Name):
-                value = self.annotated(frame, small.annotation.annotation)
-                cls.variables[small.target.value] = value or UNKNOWN
+                cls.variables[small.target.value] = UNKNOWN
+                cls.annotations[small.target.value] = small.annotation.annotation
 
     def annotated(self, frame: Frame, annotation: Any) -> Value | None:
         """What a parameter is by its annotation: an instance of a class whose objects the rules ask about."""

@@ -69,17 +69,26 @@ def encode(text: str, encoding: str) -> bytes:
     return text.encode(encoding)
 
 
+# Files larger than this that nobody asked to lint are opened for a base class only, not for what they hold else.
+MAX_OPENED = 100_000
+
+
 class Project:
-    """All files an analysis may look at. `overlay` holds unsaved contents, consulted before the disk."""
+    """All files an analysis may look at. `overlay` holds unsaved contents, consulted before the disk.
+
+    linted: the files that are being linted, as opposed to those that are only imported.
+    """
 
     def __init__(self, roots: Sequence[Path] = ()) -> None:
         self.roots = tuple(root if root.is_dir() else root.parent for root in roots)
         self.overlay: dict[Path, bytes] = {}
+        self.linted: set[Path] = set()
         # By file: the content that was analysed, and what came of it.
         self.analysed: dict[Path, Any] = {}
         self._modules: dict[Path, Module | None] = {}
         self._exists: dict[Path, bool] = {}
         self._names: dict[Path, str] = {}
+        self._sizes: dict[Path, int] = {}
         self._found: dict[tuple[str, Path], Path | None] = {}
 
     def loaded(self, path: Path, source: bytes) -> Module | None:
@@ -110,6 +119,17 @@ class Project:
             except (OSError, DecodeError, cst.ParserSyntaxError):
                 return None
         return self._modules[path]
+
+    def may_open(self, path: Path) -> bool:
+        """Whether what a file holds is worth its parsing."""
+        if path in self.linted or path in self.overlay:
+            return True
+        if path not in self._sizes:
+            try:
+                self._sizes[path] = path.stat().st_size
+            except OSError:
+                self._sizes[path] = 0
+        return self._sizes[path] <= MAX_OPENED
 
     def find(self, dotted: str, importer: Module) -> Path | None:
         """The file of the project that `import dotted` means in `importer`; None when it lies outside."""

@@ -222,11 +222,12 @@ class _Use:
 def _use_of_result(event: CollectiveCalled) -> _Use | None:
     """How the result is used where it stands, or else through the name it is bound to; None: per rank."""
     around = ancestors(_root(event), event.node)
-    name = _bound_name(around)
-    if not name:
-        return _use_of((*around, event.node))
-    chains = uses_of(_root(event), name, after=event.node)
-    uses = [_use_of(chain) for chain in chains if not isinstance(chain[-2], cst.AssignTarget)]
+    here = _use_of((*around, event.node))
+    if here != _Use():
+        return here
+    uses = [
+        _use_of(chain) for chain in _later_uses(event, around) if not isinstance(chain[-2], cst.AssignTarget)
+    ]
     if all(use == _Use() for use in uses):
         return _Use()
     reducing = [use for use in uses if use is not None and use.reduction]
@@ -253,12 +254,22 @@ def _use_of(chain: tuple[Any, ...]) -> _Use | None:
     return _Use(tail)
 
 
-def _bound_name(around: tuple[Any, ...]) -> str:
-    """The name that a call is assigned to, as it is."""
-    if not around or not isinstance(around[-1], cst.Assign) or len(around[-1].targets) != 1:
-        return ""
-    target = around[-1].targets[0].target
-    return target.value if isinstance(target, cst.Name) else ""
+def _bound_names(around: tuple[Any, ...]) -> list[str]:
+    """The names that a call is assigned to, as it is."""
+    match around[-1] if around else None:
+        case cst.Assign(targets=targets):
+            bound = [each.target for each in targets]
+        case cst.AnnAssign(target=target) | cst.NamedExpr(target=target):
+            bound = [target]
+        case _:
+            bound = []
+    return [each.value for each in bound if isinstance(each, cst.Name)]
+
+
+def _later_uses(event: CollectiveCalled, around: tuple[Any, ...]) -> list[tuple[Any, ...]]:
+    """The uses of these names in the text after the call, with the nodes around them."""
+    names = _bound_names(around)
+    return [chain for name in names for chain in uses_of(_root(event), name, after=event.node)]
 
 
 def _used_as_list(event: CollectiveCalled) -> bool:
@@ -268,10 +279,9 @@ def _used_as_list(event: CollectiveCalled) -> bool:
     if _takes_list((*around[-3:], event.node)):
         return True
     parent = around[-1]
-    name = _bound_name(around)
-    if name:
-        return any(_takes_list(use) for use in uses_of(_root(event), name, after=event.node))
-    return isinstance(parent, cst.Assign) and isinstance(parent.targets[0].target, (cst.Tuple, cst.List))
+    if isinstance(parent, cst.Assign) and isinstance(parent.targets[0].target, (cst.Tuple, cst.List)):
+        return True
+    return any(_takes_list(use) for use in _later_uses(event, around))
 
 
 def _takes_list(chain: tuple[Any, ...]) -> bool:
