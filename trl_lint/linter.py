@@ -78,11 +78,14 @@ class Linter:
         matter = [(path, source) for path, source in files if self.may_matter(source)]
         if matter:
             self._tools()[0].linted.update(path for path, _ in matter)
-        for path, source in matter:
-            try:
-                self._analyse(path, source)
-            except Exception:
-                continue  # said when the file itself is checked
+        with _without_collector():
+            for path, source in matter:
+                try:
+                    self._analyse(path, source)
+                except Exception:
+                    continue  # said when the file itself is checked
+        if matter:
+            gc.freeze()  # all of it is needed until the end
 
     def report(self, path: Path, source: bytes) -> list[Reported]:
         """The findings with their problems; see `check`."""
