@@ -14,7 +14,7 @@ import releases
 FILES = {
     "transformers": (
         "modeling_utils.py", "trainer.py", "trainer_callback.py", "trainer_pt_utils.py", "trainer_seq2seq.py",
-        "trainer_utils.py", "training_args.py", "training_args_seq2seq.py",
+        "trainer_utils.py", "training_args.py", "training_args_seq2seq.py", "utils/logging.py",
     ),
 }  # fmt: skip
 _Function = (ast.FunctionDef, ast.AsyncFunctionDef)
