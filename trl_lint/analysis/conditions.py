@@ -175,41 +175,61 @@ def _elements(frame: Frame, value: Value) -> Value:
 _ENGINES = ("deepspeed", "fsdp", "zero3", "zero_stage", "is_zero", "megatron", "tensor_parallel", "sagemaker")
 
 
-def engine_arm(test: Any) -> bool | None:
+def engine_arm(frame: Frame, test: Any) -> bool | None:
     """Which outcome of a test means that such an engine wraps the model; None when it does not ask for one."""
+    known = frame.engine.engine_arms
+    if id(test) not in known:
+        known[id(test)] = _engine_arm(test)
+    return known[id(test)]
+
+
+def _engine_arm(test: Any) -> bool | None:
     if isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
-        inner = engine_arm(test.expression)
+        inner = _engine_arm(test.expression)
         return None if inner is None else not inner
     if not any(word in name.lower() for name in identifiers(test) for word in _ENGINES):
         return None
-    negated = isinstance(test, cst.Comparison) and isinstance(test.comparisons[0].operator, (cst.NotEqual, cst.Is))
-    return not negated
+    return not (
+        isinstance(test, cst.Comparison) and isinstance(test.comparisons[0].operator, (cst.NotEqual, cst.Is))
+    )
 
 
 def narrow(frame: Frame, test: Any, taken: bool) -> None:
     """Refine what is known of names where `test` has come out as `taken`."""
-    if taken:
-        wrapped = [
-            name
-            for name, value in frame.memory.names.items()
-            if value.kind is Kind.MODEL and value.wrapping is Wrapping.WRAPPED
-        ]
-        if wrapped and any(word in name.lower() for name in identifiers(test) for word in _ENGINES):
-            # Under DeepSpeed or FSDP the wrapper has attributes that DDP does not have.
-            for name in wrapped:
-                frame.memory.names[name] = frame.memory.names[name].but(wrapping=Wrapping.UNKNOWN)
+    if engine_arm(frame, test) is taken:
+        # Under DeepSpeed or FSDP the wrapper has attributes that DDP does not have.
+        for name, value in frame.memory.names.items():
+            if value.kind is Kind.MODEL and value.wrapping is Wrapping.WRAPPED:
+                frame.memory.names[name] = value.but(wrapping=Wrapping.UNKNOWN)
     _narrow(frame, test, taken)
 
 
 def identifiers(node: Any) -> Iterator[str]:
-    """The names and attributes in an expression."""
+    """The names and attributes in a condition."""
     todo = [node]
     while todo:
         current = todo.pop()
         if isinstance(current, cst.Name):
             yield current.value
-        elif isinstance(current, cst.CSTNode):
-            todo.extend(current.children)
+        elif isinstance(current, cst.Attribute):
+            yield current.attr.value
+            todo.append(current.value)
+        else:
+            todo.extend(_operands(current))
+
+
+def _operands(node: Any) -> list[Any]:
+    if isinstance(node, cst.Call):
+        return [node.func, *(arg.value for arg in node.args)]
+    if isinstance(node, cst.Comparison):
+        return [node.left, *(target.comparator for target in node.comparisons)]
+    if isinstance(node, cst.BooleanOperation):
+        return [node.left, node.right]
+    if isinstance(node, cst.UnaryOperation):
+        return [node.expression]
+    if isinstance(node, (cst.Tuple, cst.List)):
+        return [element.value for element in node.elements]
+    return [node.value] if isinstance(node, (cst.Subscript, cst.NamedExpr)) else []
 
 
 def _narrow(frame: Frame, test: Any, taken: bool) -> None:

@@ -99,6 +99,7 @@ class Engine:
         self.versions: Mapping[str, str] = versions or library.NO_VERSIONS
         self.depth = 0
         self.round = 0
+        self.engine_arms: dict[int, bool | None] = {}  # by condition; see `conditions.engine_arm`
         self._serial = itertools.count(1)
         self._running: list[Any] = []
         self._attributes: dict[tuple[str, str], Attribute | None] = {}

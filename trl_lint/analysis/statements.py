@@ -194,7 +194,7 @@ def _if(frame: Frame, node: cst.If) -> bool:
     before, exits = frame.memory, frame.exits
     division = divides(frame, node.test, test)
     inside = before.control.under(division)
-    engine = engine_arm(node.test)
+    engine = engine_arm(frame, node.test)
 
     frame.memory = before.fork()
     frame.memory.control = inside.under_engine() if engine is True else inside
