@@ -121,6 +121,8 @@ class ClassInfo:
         self.calls: dict[str, list[Any]] = {}  # how a class in sight calls methods of its own `self`
         self.state = "new"
         self._assigned: frozenset[str] | None = None
+        self._in_sight: tuple[ClassInfo, ...] | None = None
+        self._library_bases: tuple[str, ...] | None = None
         # The library class that this very class is, when the linted project is transformers itself: its loop is
         # too dynamic to show what it calls its hooks with.
         canonical = library.canonical(f"{module.name}.{self.name}")
@@ -140,11 +142,17 @@ class ClassInfo:
             else:
                 yield base
 
-    def in_sight(self) -> Iterator[ClassInfo]:
-        return (item for item in self.lineage() if isinstance(item, ClassInfo))
+    def in_sight(self) -> tuple[ClassInfo, ...]:
+        """The class and its bases that are part of the project."""
+        if self._in_sight is None:
+            self._in_sight = tuple(item for item in self.lineage() if isinstance(item, ClassInfo))
+        return self._in_sight
 
-    def library_bases(self) -> Iterator[str]:
-        return (item for item in self.lineage() if isinstance(item, str))
+    def library_bases(self) -> tuple[str, ...]:
+        """The canonical names of its bases (or of itself) that the tables may know."""
+        if self._library_bases is None:
+            self._library_bases = tuple(item for item in self.lineage() if isinstance(item, str))
+        return self._library_bases
 
     def is_subclass(self, canonical: str) -> bool:
         return any(library.is_subclass(base, canonical) for base in self.library_bases())

@@ -63,11 +63,11 @@ _INTEGER = Value(facts.SAME, Kind.NUMBER, scalar=True, dtype="int")
 
 
 def _integer(frame: Frame, node: cst.Integer) -> Value:
-    return Value(facts.SAME, Kind.NUMBER, const=node.evaluated_value, scalar=True, dtype="int")
+    return Value(facts.SAME, Kind.NUMBER, const=int(node.value, 0), scalar=True, dtype="int")
 
 
 def _float(frame: Frame, node: cst.Float) -> Value:
-    return Value(facts.SAME, Kind.NUMBER, const=node.evaluated_value, scalar=True, dtype="float")
+    return Value(facts.SAME, Kind.NUMBER, const=float(node.value), scalar=True, dtype="float")
 
 
 def _string(frame: Frame, node: cst.SimpleString) -> Value:

@@ -28,6 +28,8 @@ class Origin(Flag):
 class State(IntEnum):
     """The height of a fact for `combine`: the strongest operand decides."""
 
+    __hash__ = int.__hash__  # an enum's own is slow
+
     BOTTOM = 0  # no value yet (optimistic start of loops, attributes, recursion)
     SAME = 1  # equal on all ranks
     UNKNOWN = 2
@@ -75,9 +77,13 @@ def partial(how: str, origins: Origin = Origin.DATA) -> Rank:
     return Rank(State.PARTIAL, origins, how)
 
 
-@cache
 def join(a: Rank, b: Rank) -> Rank:
     """The fact where control flow merges: either of the two may be the value."""
+    return a if a is b else _join(a, b)
+
+
+@cache
+def _join(a: Rank, b: Rank) -> Rank:
     if a == b or b.state is State.BOTTOM:
         return a
     if a.state is State.BOTTOM:
@@ -91,9 +97,13 @@ def join(a: Rank, b: Rank) -> Rank:
     return Rank(State.LOCAL, a.origins | b.origins)
 
 
-@cache
 def combine(a: Rank, b: Rank) -> Rank:
     """The fact of an element-wise operation on both: strongest of local > partial, shard > unknown > same."""
+    return SAME if a is b is SAME else _combine(a, b)
+
+
+@cache
+def _combine(a: Rank, b: Rank) -> Rank:
     if a.state < b.state:
         a, b = b, a
     if b.state is State.BOTTOM:

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 class Kind(str, Enum):
     """What a value is, as far as rules and transfers ask."""
 
+    __hash__ = str.__hash__  # an enum's own is slow, and kinds are looked up all the time
+
     UNKNOWN = "unknown"
     TENSOR = "tensor"
     NUMBER = "number"  # a Python int, float or bool

@@ -396,6 +396,7 @@ UNIQUE: dict[str, str] = {
 
 # What the constructor of Trainer, and those of trainers built on it, are given, by parameter.
 CONSTRUCTOR: dict[str, Value] = {
+    "args": _ARGS,
     "data_collator": PURE,
     "eval_dataset": SAME,
     "model": BARE_MODEL,
