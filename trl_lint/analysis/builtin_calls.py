@@ -284,6 +284,10 @@ def _hasattr(frame: Frame, args: Arguments, node: Any) -> Value:
     if owner.kind is Kind.MODEL and owner.wrapping is Wrapping.WRAPPED and isinstance(name, str):
         found = WORLD_TRUE if name in library.WRAPPER_ATTRIBUTES else WORLD_FALSE
         return Value(facts.SAME, Kind.NUMBER, const=found, scalar=True, dtype="bool")
+    if owner.kind is Kind.INSTANCE and owner.data == members.PREPARED and isinstance(name, str):
+        # Whichever of the things that are prepared it is: with several ranks it has what those have.
+        if name not in library.WRAPPER_ATTRIBUTES and name not in library.OPTIMIZER_LOADER_ATTRIBUTES:
+            return Value(facts.SAME, Kind.NUMBER, const=WORLD_FALSE, scalar=True, dtype="bool")
     return Value(facts.SAME, Kind.NUMBER, scalar=True, dtype="bool")
 
 

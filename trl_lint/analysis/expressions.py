@@ -254,7 +254,7 @@ def iterate(frame: Frame, value: Value) -> tuple[Value, facts.Rank]:
             length = facts.join(length, cell.length)
         return result, length
     if kind is Kind.INSTANCE and value.data == members.PREPARED:
-        return members.BATCH_ELEMENT, facts.SAME
+        return members.BATCH_ELEMENT.but(why=value.why), facts.SAME
     if kind is Kind.MODEL:
         return value, facts.SAME
     if value.rank.differs:

@@ -226,16 +226,16 @@ def _prepared(frame: Frame, args: Arguments, node: Any) -> Value:
 def prepared(frame: Frame, value: Value, node: Any) -> Value:
     if value.kind is Kind.MODEL:
         wrapping = Wrapping.WRAPPED if value.wrapping is not None else None
-        return Value(facts.SAME, Kind.MODEL, value.data, wrapping=wrapping, why=frame.step(node, "it is wrapped here"))
+        return Value(facts.SAME, Kind.MODEL, value.data, wrapping=wrapping, why=frame.step(node, "it is prepared, and so wrapped, here"))
     if value.kind is Kind.LOADER:
         return LOADER.but(data=explain(frame, BATCH, node, "each rank gets its own batches from this loader"))
     if value.kind in (Kind.TUPLE, Kind.CELLS, Kind.NONE):
         return value
     if value.kind is Kind.INSTANCE and isinstance(value.data, str) and value.data.startswith("torch.nn."):
-        return Value(facts.SAME, Kind.MODEL, wrapping=Wrapping.WRAPPED, why=frame.step(node, "it is wrapped here"))
+        return Value(facts.SAME, Kind.MODEL, wrapping=Wrapping.WRAPPED, why=frame.step(node, "it is prepared, and so wrapped, here"))
     if value.kind is Kind.INSTANCE and value.data != members.PREPARED:
         return value
-    return Value(facts.SAME, Kind.INSTANCE, members.PREPARED, why=frame.step(node, "it is wrapped here"))
+    return Value(facts.SAME, Kind.INSTANCE, members.PREPARED, why=frame.step(node, "it is prepared here"))
 
 
 def _unwrapped(frame: Frame, args: Arguments, node: Any) -> Value:
@@ -297,7 +297,7 @@ def collective(frame: Frame, row: Collective, args: Arguments, node: Any) -> Val
         return NONE
     operand = args.get(*row.operand)
     if operand is None:
-        return SAME if args.all() else UNKNOWN
+        return _starred_collective(frame, row, args, node)
     result = _communicated(frame, row, args, operand, node)
     if row.into is not None:
         target = args.node(*row.into)
@@ -306,6 +306,15 @@ def collective(frame: Frame, row: Collective, args: Arguments, node: Any) -> Val
             _receive(frame, target.value, receiver, result)
         return result if row.returned else NONE
     return result
+
+
+def _starred_collective(frame: Frame, row: Collective, args: Arguments, node: Any) -> Value:
+    """`gather(*values)`: what is communicated is one of them."""
+    starred = next((arg for arg in node.args if arg.star == "*"), None) if isinstance(node, cst.Call) else None
+    if args.star is None or starred is None or not row.fails:
+        return SAME if args.all() else UNKNOWN
+    frame.emit(CollectiveCalled, node, row=row, operand=args.star, argument=starred)
+    return _result(frame, row, args.star, node)
 
 
 def _communicated(frame: Frame, row: Collective, args: Arguments, operand: Value, node: Any) -> Value:

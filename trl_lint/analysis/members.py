@@ -168,6 +168,8 @@ def _library_attribute(frame: Frame, cls: str, name: str, owner: Value) -> Value
         value = row.value
         if value.rank.differs and value.why is None:
             return value.but(why=frame.step(frame.statement, f"`.{name}` is this rank's own"))
+        if value.kind is Kind.MODEL and value.wrapping is Wrapping.WRAPPED:
+            return value.but(why=frame.step(frame.statement, f"`.{name}` is the wrapped model"))
         return value
     if library.store(cls, name, frame.engine.versions) is not None:
         return _opened_store(frame, owner, name)

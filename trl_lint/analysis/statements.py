@@ -420,6 +420,10 @@ _CATCHES_MISSING = ("AttributeError", "Exception", "BaseException")
 
 def _try(frame: Frame, node: Any) -> bool:
     before = frame.memory.fork()
+    if any(not _raises_again(handler) for handler in node.handlers):
+        # A rank on which something raises leaves the body and goes on behind it.
+        left = frame.step(node, "a rank on which something raises does not get to the end of this")
+        frame.memory.control = before.control.under(Control(1, left, facts.UNKNOWN))
     forgiving = any(_forgives(frame, handler) for handler in node.handlers)
     frame.forgiving += forgiving
     through = run_block(frame, node.body.body)
@@ -442,11 +446,18 @@ def _try(frame: Frame, node: Any) -> bool:
         if alive:
             reached = memory if reached is None else reached.merge(memory)
     frame.memory = reached or done
-    control = before.control if reached is None else done.control
-    frame.memory.control = control
+    frame.memory.control = before.control
     if node.finalbody is not None and not run_block(frame, node.finalbody.body.body):
         return False
     return reached is not None
+
+
+def _raises_again(handler: Any) -> bool:
+    body = handler.body.body
+    last = body[-1] if body else None
+    if isinstance(last, cst.SimpleStatementLine):
+        last = last.body[-1]
+    return isinstance(last, cst.Raise)
 
 
 def _forgives(frame: Frame, handler: Any) -> bool:
