@@ -103,13 +103,18 @@ def measure(corpus: Corpus) -> tuple[list[Timing], float]:
     linter = new_linter(corpus.root)
     sources = {path: path.read_bytes() for path in corpus.files}
     candidates = {path: source for path, source in sources.items() if linter.may_matter(source)}
-    parse = {path: _cpu(lambda source=source: libcst.parse_module(source)) for path, source in candidates.items()}
+    parse = {
+        path: _cpu(lambda source=source: libcst.parse_module(source)) for path, source in candidates.items()
+    }
     ledger = Ledger()
     with ledger.installed():
         linter.prepare(candidates.items())
         for path, source in candidates.items():
             linter.check(path, source)
-    rows = [Timing(str(corpus), _relative(path, corpus.root), parse[path], ledger.spent[path]) for path in candidates]
+    rows = [
+        Timing(str(corpus), _relative(path, corpus.root), parse[path], ledger.spent[path])
+        for path in candidates
+    ]
     return rows, sum(ledger.spent.values())
 
 

@@ -12,7 +12,7 @@ from trl_lint.findings import Applicability
 from trl_lint.linter import Linter, SourceError
 from trl_lint.rules import all_rules
 
-HELPERS = '''
+HELPERS = """
 from accelerate import Accelerator
 
 
@@ -22,8 +22,8 @@ def log_mean(accelerator: Accelerator, name, value):
 
 def log_as_it_is(accelerator: Accelerator, name, value):
     accelerator.log({name: value})
-'''
-LOOP = '''
+"""
+LOOP = """
 from accelerate import Accelerator
 from helpers import log_as_it_is as show
 import helpers
@@ -37,7 +37,7 @@ def main(model, loader):
         helpers.log_mean(accelerator, "mean", loss)
         show(accelerator, "loss", loss.item())
         show(accelerator, "all", accelerator.gather(loss).mean().item())
-'''
+"""
 
 
 def make(folder: Path, **files: str) -> dict[str, Path]:

@@ -306,5 +306,3 @@ def _edits(rule: Rule, problem: Problem) -> tuple[Edit, ...]:
 
     before = problem.module.tree.code
     return edits_between(before, transformed(rule, [problem]))
-
-

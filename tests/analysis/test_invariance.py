@@ -12,6 +12,7 @@ from pathlib import Path
 
 import libcst as cst
 import pytest
+
 from trl_lint.config import Settings
 from trl_lint.linter import Linter
 from trl_lint.rules import all_rules

@@ -9,12 +9,11 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+from reveals import fact
 from trl_lint.analysis import facts
 from trl_lint.analysis.values import Kind
 from trl_lint.knowledge import library, schema, torch_distributed
 from trl_lint.knowledge import torch as table
-
-from reveals import fact
 
 # In a hook: x is a tensor with one value per sample, loss this rank's own mean, same a gathered one.
 HOOK = """\

@@ -286,8 +286,9 @@ def _hasattr(frame: Frame, args: Arguments, node: Any) -> Value:
         return Value(facts.SAME, Kind.NUMBER, const=found, scalar=True, dtype="bool")
     if owner.kind is Kind.INSTANCE and owner.data == members.PREPARED and isinstance(name, str):
         # Whichever of the things that are prepared it is: with several ranks it has what those have.
-        if name not in library.WRAPPER_ATTRIBUTES and name not in library.OPTIMIZER_LOADER_ATTRIBUTES:
-            return Value(facts.SAME, Kind.NUMBER, const=WORLD_FALSE, scalar=True, dtype="bool")
+        there = name in library.WRAPPER_ATTRIBUTES or name in library.OPTIMIZER_LOADER_ATTRIBUTES
+        const = MISSING if there else WORLD_FALSE
+        return Value(facts.SAME, Kind.NUMBER, const=const, scalar=True, dtype="bool")
     return Value(facts.SAME, Kind.NUMBER, scalar=True, dtype="bool")
 
 
@@ -360,7 +361,9 @@ def _class_names(value: Value) -> list[str]:
         if option.kind is Kind.MODULE and isinstance(option.data, str):
             names.append(option.data.rpartition(".")[2])
         elif option.kind is Kind.MODULE and option.data.name is not None:
-            names.append(option.data.name)  # of another file of the project, which need not be opened for this
+            names.append(
+                option.data.name
+            )  # of another file of the project, which need not be opened for this
         elif option.kind is Kind.CLASS:
             names.append(option.data.name)
         else:

@@ -6,7 +6,15 @@ from typing import Any
 
 import libcst as cst
 
-from trl_lint.analysis import builtin_calls, container_calls, expressions, facts, library_calls, members, tensors
+from trl_lint.analysis import (
+    builtin_calls,
+    container_calls,
+    expressions,
+    facts,
+    library_calls,
+    members,
+    tensors,
+)
 from trl_lint.analysis.arguments import Arguments
 from trl_lint.analysis.classes import ClassInfo
 from trl_lint.analysis.events import Revealed
@@ -126,7 +134,9 @@ def call_member(frame: Frame, owner: Value, name: str, args: Arguments, node: cs
     if kind in (Kind.TENSOR, Kind.BATCH, Kind.NUMBERS, Kind.NUMBER) or owner.rank.differs:
         return _call_on_data(frame, owner, name, args, node)
     if kind is Kind.STRING:
-        return derived(facts.nonlinear(facts.combine(owner.rank, args.rank())), Kind.STRING, owner, *args.all())
+        return derived(
+            facts.nonlinear(facts.combine(owner.rank, args.rank())), Kind.STRING, owner, *args.all()
+        )
     unique = library.unique_method(name)
     if unique is not None:
         return library_calls.call_method(frame, owner, unique, name, args, node)
@@ -194,7 +204,9 @@ def call_method(
     return frame.engine.call(frame, method, args, node, None if method.is_static else receiver)
 
 
-def _call_on_library_instance(frame: Frame, owner: Value, name: str, args: Arguments, node: cst.Call) -> Value:
+def _call_on_library_instance(
+    frame: Frame, owner: Value, name: str, args: Arguments, node: cst.Call
+) -> Value:
     if owner.data == members.PREPARED:
         value = members.read(frame, owner, name, node.func, called=True)
         return _prepared_result(frame, owner, name, value, args)
@@ -220,9 +232,28 @@ def pure_result(args: Arguments) -> Value:
 
 def _call_on_model(frame: Frame, owner: Value, name: str, args: Arguments, node: cst.Call) -> Value:
     """A method of a model: the ones that return the model, and those that compute."""
-    if name in ("to", "cuda", "cpu", "half", "float", "bfloat16", "train", "eval", "requires_grad_", "double"):
+    if name in (
+        "to",
+        "cuda",
+        "cpu",
+        "half",
+        "float",
+        "bfloat16",
+        "train",
+        "eval",
+        "requires_grad_",
+        "double",
+    ):
         return owner
-    if name in ("parameters", "named_parameters", "state_dict", "modules", "named_modules", "children", "buffers"):
+    if name in (
+        "parameters",
+        "named_parameters",
+        "state_dict",
+        "modules",
+        "named_modules",
+        "children",
+        "buffers",
+    ):
         return SAME
     if name == "module":
         return model_output(frame, args)
@@ -318,7 +349,12 @@ def is_module_class(cls: ClassInfo) -> bool:
 
 
 MODULE_CLASSES = frozenset(
-    {"torch.nn.Module", "torch.nn.Sequential", "transformers.PreTrainedModel", "torch.nn.modules.module.Module"}
+    {
+        "torch.nn.Module",
+        "torch.nn.Sequential",
+        "transformers.PreTrainedModel",
+        "torch.nn.modules.module.Module",
+    }
 )
 
 

@@ -116,7 +116,9 @@ class ClassInfo:
         self.heap: dict[Any, Cell] = {}
         self.versions: dict[Any, int] = {}
         self.variables: dict[str, Value] = {}  # names assigned in the body of the class
-        self.annotations: dict[str, Any] = {}  # of those, the ones that are only annotated, until one is asked for
+        self.annotations: dict[
+            str, Any
+        ] = {}  # of those, the ones that are only annotated, until one is asked for
         self.traces: list[Any] = []
         self.calls: dict[str, list[Any]] = {}  # how a class in sight calls methods of its own `self`
         self.state = "new"
@@ -126,7 +128,9 @@ class ClassInfo:
         # The library class that this very class is, when the linted project is transformers itself: its loop is
         # too dynamic to show what it calls its hooks with.
         canonical = library.canonical(f"{module.name}.{self.name}")
-        self.canonical = canonical if canonical.startswith("transformers.") and library.rows(canonical) else ""
+        self.canonical = (
+            canonical if canonical.startswith("transformers.") and library.rows(canonical) else ""
+        )
 
     def __repr__(self) -> str:
         return self.name
@@ -254,7 +258,11 @@ def _collect_target(target: Any, found: set[str]) -> None:
     if isinstance(target, (cst.Tuple, cst.List)):
         for element in target.elements:
             _collect_target(element.value, found)
-    elif isinstance(target, cst.Attribute) and isinstance(target.value, cst.Name) and target.value.value == "self":
+    elif (
+        isinstance(target, cst.Attribute)
+        and isinstance(target.value, cst.Name)
+        and target.value.value == "self"
+    ):
         found.add(target.attr.value)
 
 
@@ -329,19 +337,33 @@ def freeze(value: Value, heap: dict[Any, Cell], depth: int = 3) -> Any:
     elif value.kind is Kind.RANGE:
         data = (freeze(data[0], heap, depth), data[1]) if depth else None
     elif value.kind is Kind.CELLS:
-        data = tuple(_freeze_cell(heap.get(identity), heap, depth - 1) for identity in data) if depth else None
+        data = (
+            tuple(_freeze_cell(heap.get(identity), heap, depth - 1) for identity in data) if depth else None
+        )
     elif value.kind is Kind.BOUND:
         data = (id(data[0]), data[1])
     elif value.kind in (Kind.LOADER, Kind.BATCH):
         data = data if isinstance(data, (str, type(None))) else id(data)
     const = value.const if isinstance(value.const, (str, int, float, type(None))) else id(value.const)
-    return (value.rank, value.kind, data, value.wrapping, type(const), const, value.scalar, value.dtype, value.writes)
+    return (
+        value.rank,
+        value.kind,
+        data,
+        value.wrapping,
+        type(const),
+        const,
+        value.scalar,
+        value.dtype,
+        value.writes,
+    )
 
 
 def _freeze_cell(cell: Cell | None, heap: dict[Any, Cell], depth: int) -> Any:
     if cell is None or depth < 0:
         return None
-    entries = tuple(sorted(((str(key), freeze(value, heap, depth)) for key, value in cell.entries.items()), key=_text))
+    entries = tuple(
+        sorted(((str(key), freeze(value, heap, depth)) for key, value in cell.entries.items()), key=_text)
+    )
     rest = None if cell.rest is None else freeze(cell.rest, heap, depth)
     return (cell.shape, entries, rest, cell.length, cell.factory is not None)
 
@@ -356,5 +378,3 @@ def load_attribute(memory: Memory, cls: ClassInfo, value: Value) -> None:
     for identity in reachable(value, {**contents, **memory.heap}):
         if identity not in memory.heap and identity in contents:
             memory.heap[identity] = contents[identity]
-
-

@@ -119,7 +119,9 @@ def _decided(left: Any, operator: type, right: Any) -> Any:
 def _kind_of_run(left: Value, operator: Any, right: Value) -> Value:
     """`accelerator.distributed_type != DistributedType.NO`: with several ranks it is not NO."""
     other = right if left.const is WORLD_KIND else left
-    options = other.data if isinstance(operator, (cst.In, cst.NotIn)) and other.kind is Kind.TUPLE else (other,)
+    options = (
+        other.data if isinstance(operator, (cst.In, cst.NotIn)) and other.kind is Kind.TUPLE else (other,)
+    )
     if all(isinstance(each.data, str) and each.data.endswith("DistributedType.NO") for each in options):
         if isinstance(operator, (cst.NotEqual, cst.IsNot, cst.NotIn)):
             return Value(facts.SAME, Kind.NUMBER, const=WORLD_TRUE, scalar=True, dtype="bool")

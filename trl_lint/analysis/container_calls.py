@@ -31,8 +31,17 @@ def _append(frame: Frame, owner: Value, args: Arguments, node: Any) -> Value:
     at_end = len(args.positional) == 1 and "appendleft" not in _called(node)
 
     def change(cell: Cell) -> Cell:
-        if at_end and cell.rest is None and not weak and len(cell.entries) < 16 and cell.shape == "list" and not frame.loops:
-            return Cell("list", {**cell.entries, len(cell.entries): value}, None, cell.factory, _longer(cell, length))
+        if (
+            at_end
+            and cell.rest is None
+            and not weak
+            and len(cell.entries) < 16
+            and cell.shape == "list"
+            and not frame.loops
+        ):
+            return Cell(
+                "list", {**cell.entries, len(cell.entries): value}, None, cell.factory, _longer(cell, length)
+            )
         rest = join_elements(cell.element(), value)
         return Cell(cell.shape, rest=rest, factory=cell.factory, length=_longer(cell, length))
 
@@ -72,7 +81,10 @@ def _extend(frame: Frame, owner: Value, args: Arguments, node: Any) -> Value:
         element = frame.written(element, _name_of(frame, owner))
     grown = facts.join(length, _division(frame))
     frame.update(
-        owner, lambda cell: Cell(cell.shape, rest=join_elements(cell.element(), element), length=facts.join(cell.length, grown))
+        owner,
+        lambda cell: Cell(
+            cell.shape, rest=join_elements(cell.element(), element), length=facts.join(cell.length, grown)
+        ),
     )
     return NONE
 

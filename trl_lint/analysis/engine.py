@@ -12,9 +12,8 @@ from trl_lint.analysis import expressions, facts, library_calls, statements
 from trl_lint.analysis.arguments import Arguments
 from trl_lint.analysis.classes import ClassInfo, Function, Parameter, alike, freeze
 from trl_lint.analysis.events import Event, Trace
-from trl_lint.analysis.facts import State
-from trl_lint.analysis.frame import NUMERIC, Frame, derived
-from trl_lint.analysis.heap import UNIFORM, Cell, Control, Memory, join, join_cells, reachable
+from trl_lint.analysis.frame import NUMERIC, Frame
+from trl_lint.analysis.heap import UNIFORM, Cell, Control, Memory, join, reachable
 from trl_lint.analysis.project import Module, Project
 from trl_lint.analysis.values import (
     BOTTOM,
@@ -140,7 +139,10 @@ class Engine:
         return self._hooks[cls]
 
     def class_row(self, name: str) -> Class | None:
-        return next((row for row in library.holding(library.rows(name), self.versions) if isinstance(row, Class)), None)
+        return next(
+            (row for row in library.holding(library.rows(name), self.versions) if isinstance(row, Class)),
+            None,
+        )
 
     # --- names ---
 
@@ -307,7 +309,9 @@ class Engine:
             if isinstance(statement, cst.FunctionDef):
                 method = Function(statement, frame.module, cls)
                 cls.methods.setdefault(method.name, method)
-                cls.methods[method.name] = method if not method.decorators & {"setter"} else cls.methods[method.name]
+                cls.methods[method.name] = (
+                    method if not method.decorators & {"setter"} else cls.methods[method.name]
+                )
             elif isinstance(statement, cst.SimpleStatementLine):
                 self._class_statement(frame, cls, statement)
         frame.module.classes.append(cls)
@@ -326,7 +330,11 @@ class Engine:
 
     def _class_statement(self, frame: Frame, cls: ClassInfo, line: cst.SimpleStatementLine) -> None:
         for small in line.body:
-            if isinstance(small, cst.Assign) and len(small.targets) == 1 and isinstance(small.targets[0].target, cst.Name):
+            if (
+                isinstance(small, cst.Assign)
+                and len(small.targets) == 1
+                and isinstance(small.targets[0].target, cst.Name)
+            ):
                 cls.variables[small.targets[0].target.value] = expressions.evaluate(frame, small.value)
             elif isinstance(small, cst.AnnAssign) and isinstance(small.target, cst.Name):
                 cls.variables[small.target.value] = UNKNOWN
@@ -383,7 +391,9 @@ class Engine:
         module.names, module.heap, module.trace = frame.memory.names, frame.memory.heap, frame.trace
         module.state = "done"
 
-    def call(self, frame: Frame, function: Function, args: Arguments, node: Any, owner: Value | None) -> Value:
+    def call(
+        self, frame: Frame, function: Function, args: Arguments, node: Any, owner: Value | None
+    ) -> Value:
         """Call a function in sight: by its summary for these facts, or by running it."""
         if self.depth > MAX_DEPTH:
             return UNKNOWN
@@ -473,8 +483,16 @@ class Engine:
         heap = frame.memory.heap
         parts = [(name, freeze(value, heap)) for name, value in names.items()]
         if function.pending_used:
-            parts.append(("", tuple(sorted(hash(write) for value in names.values() for write in value.pending))))
-        return (id(function.node), id(cls), frame.memory.control.level, frame.memory.control.engine, tuple(parts))
+            parts.append(
+                ("", tuple(sorted(hash(write) for value in names.values() for write in value.pending)))
+            )
+        return (
+            id(function.node),
+            id(cls),
+            frame.memory.control.level,
+            frame.memory.control.engine,
+            tuple(parts),
+        )
 
     def _inputs(self, names: dict[str, Value], memory: Memory) -> list[Any]:
         found: dict[Any, None] = {}
@@ -501,13 +519,21 @@ class Engine:
         return key, names, inputs
 
     def _run(
-        self, function: Function, key: Any, names: dict[str, Value], inputs: list[Any], cls: Any, caller: Memory
+        self,
+        function: Function,
+        key: Any,
+        names: dict[str, Value],
+        inputs: list[Any],
+        cls: Any,
+        caller: Memory,
     ) -> Summary:
         level = caller.control.level
         control = caller.control if level or caller.control.engine else UNIFORM
         frame = Frame(self, function.module, function, cls, None, control)
         frame.key = key
-        frame.memory = Memory(dict(names), {i: caller.heap[i] for i in inputs if i in caller.heap}, {}, control)
+        frame.memory = Memory(
+            dict(names), {i: caller.heap[i] for i in inputs if i in caller.heap}, {}, control
+        )
         self._claim(frame, cls, inputs)
         summary = Summary()
         self._running.append(key)
@@ -548,7 +574,9 @@ class Engine:
             for value in cell.values():
                 yield from reachable(value, heap)
 
-    def _instantiate(self, frame: Frame, summary: Summary, inputs: list[Any], node: Any, function: Function) -> Value:
+    def _instantiate(
+        self, frame: Frame, summary: Summary, inputs: list[Any], node: Any, function: Function
+    ) -> Value:
         """The caller's state and value after a call with this summary."""
         frame.dependencies.update(
             {key: version for key, version in summary.dependencies.items() if key not in frame.dependencies}
@@ -722,7 +750,11 @@ class Engine:
                 names[name] = Value(facts.SAME, kind, cls)
                 continue
             if parameter.star == "**":
-                rest = {key: self._sourced(frame, parameter, value, key) for key, value in ordered if key not in names}
+                rest = {
+                    key: self._sourced(frame, parameter, value, key)
+                    for key, value in ordered
+                    if key not in names
+                }
                 rest.pop("*", None)
                 star = rest.pop("**", None)
                 names[name] = frame.allocate(parameter.node, Cell("dict", rest, star))
@@ -749,10 +781,18 @@ class Engine:
     def _sourced(self, frame: Frame, parameter: Parameter, value: Value, name: str) -> Value:
         value = library_calls.opened(frame, value, (parameter.node, name))
         if value.rank.differs or (value.kind is Kind.MODEL and value.wrapping is Wrapping.WRAPPED):
-            text = f"`{name}` is this rank's own data" if value.rank.differs else f"`{name}` is the wrapped model"
+            text = (
+                f"`{name}` is this rank's own data"
+                if value.rank.differs
+                else f"`{name}` is the wrapped model"
+            )
             return value.but(why=frame.step(parameter.node, text))
         if value.kind is Kind.LOADER and value.data is not None and value.data.why is None:
-            return value.but(data=value.data.but(why=frame.step(parameter.node, f"`{name}` gives each rank its own batches")))
+            return value.but(
+                data=value.data.but(
+                    why=frame.step(parameter.node, f"`{name}` gives each rank its own batches")
+                )
+            )
         return value
 
     def analyse_class(self, cls: ClassInfo) -> None:
@@ -875,9 +915,7 @@ class Engine:
         log = cls.find("log")
         if log is None:
             return False
-        return any(
-            key[1] == name for summary in log.summaries.values() for key in summary.dependencies
-        )
+        return any(key[1] == name for summary in log.summaries.values() for key in summary.dependencies)
 
 
 # --- helpers --------------------------------------------------------------------------------------------
@@ -912,7 +950,9 @@ def _dotted(node: Any) -> str:
 
 
 def _is_none(annotation: cst.BinaryOperation) -> bool:
-    return any(isinstance(side, cst.Name) and side.value == "None" for side in (annotation.left, annotation.right))
+    return any(
+        isinstance(side, cst.Name) and side.value == "None" for side in (annotation.left, annotation.right)
+    )
 
 
 def _without_constant(value: Value) -> Value:
@@ -974,4 +1014,3 @@ _BUILTINS: dict[str, Value] = {
     "None": NONE,
     "TYPE_CHECKING": Value(facts.SAME, Kind.NUMBER, const=WORLD_TRUE, scalar=True, dtype="bool"),
 }
-

@@ -16,7 +16,6 @@ from trl_lint.analysis.values import (
     MISSING,
     NO_WRITES,
     NONE,
-    SAME,
     UNKNOWN,
     Kind,
     Value,
@@ -416,7 +415,9 @@ def _assign_subscript(frame: Frame, target: cst.Subscript, value: Value) -> None
         merged = join(container, value) if container.kind is not Kind.UNKNOWN else UNKNOWN
         if container.kind is Kind.TENSOR:
             rank = facts.combine(container.rank, facts.combine(value.rank, index.rank))
-            merged = derived(facts.nonlinear(rank), Kind.TENSOR, container, value, index, dtype=container.dtype)
+            merged = derived(
+                facts.nonlinear(rank), Kind.TENSOR, container, value, index, dtype=container.dtype
+            )
         rebind(frame, target.value, merged)
 
 
@@ -482,9 +483,15 @@ def _subscript_value(frame: Frame, node: cst.Subscript) -> Value:
         if isinstance(index, cst.Index):
             parts.append(evaluate(frame, index.value))
         else:
-            parts.extend(evaluate(frame, part) for part in (index.lower, index.upper, index.step) if part is not None)
+            parts.extend(
+                evaluate(frame, part) for part in (index.lower, index.upper, index.step) if part is not None
+            )
     rank = facts.combine_all(part.rank for part in parts)
-    return derived(facts.nonlinear(rank), Kind.TUPLE, *parts, data=()) if parts else Value(facts.SAME, Kind.TUPLE, ())
+    return (
+        derived(facts.nonlinear(rank), Kind.TUPLE, *parts, data=())
+        if parts
+        else Value(facts.SAME, Kind.TUPLE, ())
+    )
 
 
 def _subscript(frame: Frame, node: cst.Subscript) -> Value:
@@ -502,7 +509,9 @@ def item_of(frame: Frame, container: Value, index: Value, node: Any) -> Value:
     if kind is Kind.MODEL:
         return container
     if kind is Kind.NUMBERS:
-        return derived(facts.nonlinear(facts.combine(container.rank, index.rank)), Kind.NUMBER, container, index)
+        return derived(
+            facts.nonlinear(facts.combine(container.rank, index.rank)), Kind.NUMBER, container, index
+        )
     if kind is Kind.BATCH and container.data == members.OUTPUT and index.const == "loss":
         return members.output_attribute(container, "loss")
     if kind is Kind.INSTANCE and isinstance(container.data, str):
@@ -511,7 +520,9 @@ def item_of(frame: Frame, container: Value, index: Value, node: Any) -> Value:
 
 
 def _is_slice(node: Any) -> bool:
-    return isinstance(node, cst.Subscript) and any(isinstance(element.slice, cst.Slice) for element in node.slice)
+    return isinstance(node, cst.Subscript) and any(
+        isinstance(element.slice, cst.Slice) for element in node.slice
+    )
 
 
 def _item_of_cells(frame: Frame, container: Value, index: Value, node: Any) -> Value:

@@ -221,5 +221,3 @@ def derived(rank: Rank, kind: Kind, *sources: Value, **fields: Any) -> Value:
                 why = why or source.why
                 writes |= source.writes
     return Value(rank, kind, why=why, writes=writes, **fields)
-
-

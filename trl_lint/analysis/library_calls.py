@@ -12,11 +12,23 @@ from trl_lint.analysis.arguments import Arguments
 from trl_lint.analysis.classes import ClassInfo, alike
 from trl_lint.analysis.events import CollectiveCalled, Logged
 from trl_lint.analysis.facts import Rank, State
-from trl_lint.analysis.frame import NUMERIC, Frame, derived
-from trl_lint.analysis.heap import Cell, join
+from trl_lint.analysis.frame import NUMERIC, Frame
+from trl_lint.analysis.heap import Cell
 from trl_lint.analysis.values import MISSING, NONE, SAME, UNKNOWN, WORLD_FALSE, Kind, Value, Wrapping
 from trl_lint.knowledge import library
-from trl_lint.knowledge.schema import BATCH, LOADER, METRICS, PURE, Class, Collective, Function, Hook, Row, Sink, Transfer
+from trl_lint.knowledge.schema import (
+    BATCH,
+    LOADER,
+    METRICS,
+    PURE,
+    Class,
+    Collective,
+    Function,
+    Hook,
+    Row,
+    Sink,
+    Transfer,
+)
 
 PURE_OBJECT = PURE.data
 
@@ -115,7 +127,9 @@ def call_method(frame: Frame, owner: Value, cls: str, name: str, args: Arguments
     return calls.unresolved(frame, args, node)
 
 
-def call_inherited(frame: Frame, owner: Value, cls: ClassInfo, name: str, args: Arguments, node: Any) -> Value:
+def call_inherited(
+    frame: Frame, owner: Value, cls: ClassInfo, name: str, args: Arguments, node: Any
+) -> Value:
     """A method that a class in sight has from a base out of sight."""
     for base in cls.library_bases():
         found = frame.engine.library_method(base, name)
@@ -187,7 +201,9 @@ def transferred(frame: Frame, returns: Value | str, args: Arguments, node: Any, 
     """The value of a row's `returns` for these arguments."""
     if isinstance(returns, Value):
         if returns.kind is Kind.TUPLE or returns.data == METRICS:
-            return opened(frame, explain(frame, returns, node, f"`{name.rpartition('.')[2]}` gives it unreduced"), node)
+            return opened(
+                frame, explain(frame, returns, node, f"`{name.rpartition('.')[2]}` gives it unreduced"), node
+            )
         if returns.rank.differs and returns.why is None:
             short = name.rpartition(".")[2]
             return explain(frame, returns, node, f"`{short}` gives this rank's own value")
@@ -226,13 +242,24 @@ def _prepared(frame: Frame, args: Arguments, node: Any) -> Value:
 def prepared(frame: Frame, value: Value, node: Any) -> Value:
     if value.kind is Kind.MODEL:
         wrapping = Wrapping.WRAPPED if value.wrapping is not None else None
-        return Value(facts.SAME, Kind.MODEL, value.data, wrapping=wrapping, why=frame.step(node, "it is prepared, and so wrapped, here"))
+        return Value(
+            facts.SAME,
+            Kind.MODEL,
+            value.data,
+            wrapping=wrapping,
+            why=frame.step(node, "it is prepared, and so wrapped, here"),
+        )
     if value.kind is Kind.LOADER:
         return LOADER.but(data=explain(frame, BATCH, node, "each rank gets its own batches from this loader"))
     if value.kind in (Kind.TUPLE, Kind.CELLS, Kind.NONE):
         return value
     if value.kind is Kind.INSTANCE and isinstance(value.data, str) and value.data.startswith("torch.nn."):
-        return Value(facts.SAME, Kind.MODEL, wrapping=Wrapping.WRAPPED, why=frame.step(node, "it is prepared, and so wrapped, here"))
+        return Value(
+            facts.SAME,
+            Kind.MODEL,
+            wrapping=Wrapping.WRAPPED,
+            why=frame.step(node, "it is prepared, and so wrapped, here"),
+        )
     if value.kind is Kind.INSTANCE and value.data != members.PREPARED:
         return value
     return Value(facts.SAME, Kind.INSTANCE, members.PREPARED, why=frame.step(node, "it is prepared here"))
@@ -310,7 +337,9 @@ def collective(frame: Frame, row: Collective, args: Arguments, node: Any) -> Val
 
 def _starred_collective(frame: Frame, row: Collective, args: Arguments, node: Any) -> Value:
     """`gather(*values)`: what is communicated is one of them."""
-    starred = next((arg for arg in node.args if arg.star == "*"), None) if isinstance(node, cst.Call) else None
+    starred = (
+        next((arg for arg in node.args if arg.star == "*"), None) if isinstance(node, cst.Call) else None
+    )
     if args.star is None or starred is None or not row.fails:
         return SAME if args.all() else UNKNOWN
     frame.emit(CollectiveCalled, node, row=row, operand=args.star, argument=starred)
@@ -324,7 +353,12 @@ def _communicated(frame: Frame, row: Collective, args: Arguments, operand: Value
     argument = args.node(*row.operand)
     if argument is not None and row.fails:
         frame.emit(
-            CollectiveCalled, node, row=row, operand=operand, argument=argument, numbers=_numbers(frame, operand)
+            CollectiveCalled,
+            node,
+            row=row,
+            operand=operand,
+            argument=argument,
+            numbers=_numbers(frame, operand),
         )
     return _result(frame, row, operand, node)
 
@@ -358,7 +392,9 @@ def _result(frame: Frame, row: Collective, operand: Value, node: Any) -> Value:
 def gathered(frame: Frame, value: Value, node: Any, scalar: bool) -> Value:
     """A value after a collective: the same on all ranks, containers entry by entry."""
     if value.kind is Kind.TUPLE:
-        return Value(facts.SAME, Kind.TUPLE, tuple(gathered(frame, item, node, scalar) for item in value.data))
+        return Value(
+            facts.SAME, Kind.TUPLE, tuple(gathered(frame, item, node, scalar) for item in value.data)
+        )
     if value.kind is Kind.CELLS:
         cells = frame.memory.cells(value)
         if len(cells) != 1:
@@ -419,7 +455,15 @@ def report(frame: Frame, sink: str, payload: Value, node: Any, *, mapping: bool)
     for what, value in entries(frame, payload, 3 if mapping else 1):
         if value.rank.differs and value.kind in NUMERIC:
             marked = frame.written(value, what)
-            frame.emit(Logged, node, tag=(sink, what, value.writes), sink=sink, what=what, value=value, writes=marked.writes)
+            frame.emit(
+                Logged,
+                node,
+                tag=(sink, what, value.writes),
+                sink=sink,
+                what=what,
+                value=value,
+                writes=marked.writes,
+            )
 
 
 def entries(frame: Frame, payload: Value, depth: int) -> Iterator[tuple[str, Value]]:
@@ -523,7 +567,9 @@ def _is_peft_model(frame: Frame, args: Arguments, node: Any) -> Value:
     """It asks for the class, which on a wrapped model is the wrapper's."""
     model = args.positional[0] if args.positional else UNKNOWN
     wrapped = model.kind is Kind.MODEL and model.wrapping is Wrapping.WRAPPED
-    return Value(facts.SAME, Kind.NUMBER, const=WORLD_FALSE if wrapped else MISSING, scalar=True, dtype="bool")
+    return Value(
+        facts.SAME, Kind.NUMBER, const=WORLD_FALSE if wrapped else MISSING, scalar=True, dtype="bool"
+    )
 
 
 _SPECIAL = {
@@ -539,4 +585,3 @@ _SPECIAL = {
     "os.environ.get": _getenv,
     "os.getenv": _getenv,
 }
-

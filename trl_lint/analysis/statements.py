@@ -90,7 +90,10 @@ def _grow(frame: Frame, old: Value, right: Value) -> None:
     if frame.is_stored(old):
         element = frame.written(element, "")
     frame.update(
-        old, lambda cell: Cell(cell.shape, rest=join_elements(cell.element(), element), length=facts.join(cell.length, length))
+        old,
+        lambda cell: Cell(
+            cell.shape, rest=join_elements(cell.element(), element), length=facts.join(cell.length, length)
+        ),
     )
 
 
@@ -303,9 +306,7 @@ def _while(frame: Frame, node: cst.While) -> bool:
     if truth(frame, test) is False:
         return _otherwise(frame, node.orelse)
     forever = truth(frame, test) is True
-    return _loop(
-        frame, node, test, lambda: _enter_while(frame, node), may_skip=not forever, forever=forever
-    )
+    return _loop(frame, node, test, lambda: _enter_while(frame, node), may_skip=not forever, forever=forever)
 
 
 def _enter_while(frame: Frame, node: cst.While) -> None:
@@ -313,9 +314,7 @@ def _enter_while(frame: Frame, node: cst.While) -> None:
     narrow(frame, node.test, True)
 
 
-def _loop(
-    frame: Frame, node: Any, trips: Value, enter: Any, may_skip: bool, forever: bool = False
-) -> bool:
+def _loop(frame: Frame, node: Any, trips: Value, enter: Any, may_skip: bool, forever: bool = False) -> bool:
     """Run a loop's body until the facts at its head settle."""
     division = divides(frame, node.iter if isinstance(node, cst.For) else node.test, trips)
     before = frame.memory
@@ -376,7 +375,12 @@ def _divide_counters(before: Memory, after: Memory, divided: Rank) -> None:
     """What a loop counts differs where the ranks leave it in different rounds."""
     for name, value in after.names.items():
         old = before.names.get(name)
-        if old is not None and old is not value and value.rank.state is State.SAME and value.kind is Kind.NUMBER:
+        if (
+            old is not None
+            and old is not value
+            and value.rank.state is State.SAME
+            and value.kind is Kind.NUMBER
+        ):
             after.names[name] = value.but(rank=divided, const=MISSING)
 
 
@@ -491,4 +495,3 @@ HANDLERS = {
     cst.While: _while,
     cst.With: _with,
 }
-
