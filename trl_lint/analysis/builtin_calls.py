@@ -150,6 +150,9 @@ def _sequence(shape: str) -> Callable[[Frame, Arguments, Any], Value]:
         value = args.positional[0]
         if value.kind is Kind.TUPLE and shape == "list":
             return frame.allocate(node, Cell("list", dict(enumerate(value.data))))
+        view = expressions.as_view(frame, value)
+        if view.kind is Kind.RANGE and len(view.data) > 2:
+            return view  # `sorted(d)`, `list(d.items())`: still the entries of that dict
         element, length = expressions.iterate(frame, value)
         return frame.allocate(node, Cell(shape, rest=element, length=length))
 

@@ -508,6 +508,8 @@ def item_of(frame: Frame, container: Value, index: Value, node: Any) -> Value:
         return _item_of_tuple(frame, container, index, node)
     if kind is Kind.MODEL:
         return container
+    if kind is Kind.RANGE:
+        return container.data[0]
     if kind is Kind.NUMBERS:
         return derived(
             facts.nonlinear(facts.combine(container.rank, index.rank)), Kind.NUMBER, container, index
