@@ -444,15 +444,19 @@ def show(frame: Frame, row: Sink, args: Arguments, node: Any) -> Value:
     frame.trace.shows = True
     payload = args.get(*row.payload)
     if payload is not None:
-        report(frame, row.name, payload, node, mapping=row.form == "mapping")
+        tag = args.positional[0].const if args.positional and row.form == "value" else ""
+        named = tag.replace("\0", "…") if isinstance(tag, str) else ""
+        report(frame, row.name, payload, node, mapping=row.form == "mapping", named=named)
     elif row.form == "mapping":
         for value in args.keywords.values():
             report(frame, row.name, value, node, mapping=True)
     return NONE
 
 
-def report(frame: Frame, sink: str, payload: Value, node: Any, *, mapping: bool) -> None:
-    for what, value in entries(frame, payload, 3 if mapping else 1):
+def report(frame: Frame, sink: str, payload: Value, node: Any, *, mapping: bool, named: str = "") -> None:
+    """Tell the rules of every value that differs in what a sink is given; `named` is its name if it is one value."""
+    for key, value in entries(frame, payload, 3 if mapping else 1):
+        what = key or named
         if value.rank.differs and value.kind in NUMERIC:
             marked = frame.written(value, what)
             frame.emit(
