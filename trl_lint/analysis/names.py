@@ -1,0 +1,239 @@
+"""Names: of the module, of builtins, and of other files, which are opened when something is done with them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import libcst as cst
+
+from trl_lint.analysis import facts, statements
+from trl_lint.analysis.classes import ClassInfo
+from trl_lint.analysis.frame import Frame
+from trl_lint.analysis.project import Module, Project
+from trl_lint.analysis.tables import Tables
+from trl_lint.analysis.values import MISSING, NONE, UNKNOWN, WORLD_TRUE, Kind, Value, World
+from trl_lint.knowledge import library
+from trl_lint.knowledge import torch as torch_table
+from trl_lint.knowledge.schema import Attribute
+
+# How many star imports of a file are followed to find a name.
+MAX_STARS = 5
+# Libraries whose own sources say no more than the tables do, at a high price.
+_TABLED = frozenset({"accelerate", "peft", "transformers"})
+
+
+class Imported:
+    """A name (or, without one, a module) of another file of the project, not looked at yet."""
+
+    __slots__ = ("name", "path")
+
+    def __init__(self, path: Any, name: str | None) -> None:
+        self.path = path
+        self.name = name
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Imported) and (self.path, self.name) == (other.path, other.name)
+
+    def __hash__(self) -> int:
+        return hash((self.path, self.name))
+
+
+class Names(Tables):
+    """Looks names up, and runs the bodies of modules to know them."""
+
+    def __init__(self, project: Project, versions: Mapping[str, str] | None = None) -> None:
+        super().__init__(project, versions)
+        self._settled: dict[tuple[Imported, bool], Value] = {}
+
+    def load(self, module: Module) -> None:
+        """Run a module's body, once."""
+        if module.state != "new":
+            return
+        module.state = "running"
+        frame = Frame(self, module)
+        module.memory = lambda: frame.memory
+        frame.memory.names["__name__"] = Value(facts.SAME, Kind.STRING, const="__main__")
+        statements.run_block(frame, module.tree.body)
+        module.names, module.heap, module.trace = frame.memory.names, frame.memory.heap, frame.trace
+        module.state = "done"
+
+    def global_name(self, module: Module, name: str, frame: Frame | None = None) -> Value | None:
+        """A global or builtin name, as a function of the module sees it."""
+        self.load(module)
+        if module.state == "running" and module.memory is not None:
+            found = module.memory().names.get(name)
+            if found is not None and frame is not None and found.kind in (Kind.CELLS, Kind.TUPLE):
+                frame.memory.load(found, module.memory().heap)
+        else:
+            found = module.names.get(name)
+            if found is not None and frame is not None and found.kind in (Kind.CELLS, Kind.TUPLE):
+                frame.memory.load(found, module.heap)
+        if found is None:
+            builtin = _BUILTINS.get(name)
+            if builtin is not None:
+                return builtin
+            found = self._starred(module, name)
+            if found is None:
+                return None
+        if found.const is not MISSING and module.state == "done":
+            return without_constant(found)
+        return found
+
+    def global_names(self, module: Module) -> dict[str, Value]:
+        """The module's global names, to be assigned to by a function that declares them `global`."""
+        return module.memory().names if module.state == "running" else module.names
+
+    def settle(self, value: Value, *, base: bool = False) -> Value:
+        """Look an imported name of the project up, now that it is used (`base`: as a base class)."""
+        if value.kind is not Kind.MODULE or not isinstance(value.data, Imported) or value.data.name is None:
+            return value
+        reference = value.data
+        key = (reference, base)
+        found = self._settled.get(key)
+        if found is None:
+            self._settled[key] = UNKNOWN  # imports that go round in circles
+            found = self._settled[key] = self._find_imported(reference, base)
+        return found
+
+    def _find_imported(self, reference: Imported, base: bool) -> Value:
+        known = self._in_tables(reference)
+        if known is not None:
+            return known
+        below = self.project.below(reference.path, reference.name or "")
+        if below is not None:
+            return Value(facts.SAME, Kind.MODULE, Imported(below, None))
+        if not (base or self.project.may_open(reference.path)):
+            return UNKNOWN
+        module = self.project.module(reference.path)
+        if module is None:
+            return UNKNOWN
+        self.load(module)
+        names = module.memory().names if module.state == "running" else module.names
+        found = names.get(reference.name) or self._starred(module, reference.name)
+        if found is not None:
+            return self.settle(found, base=base)
+        return UNKNOWN
+
+    def _in_tables(self, reference: Imported) -> Value | None:
+        """A name of accelerate or transformers, when those are the linted project: the tables know it better."""
+        name = reference.name or ""
+        dotted = f"{self.project.name_of(reference.path)}.{name}"
+        if name.startswith("is_") and name.endswith("_available"):
+            return Value(facts.SAME, Kind.MODULE, dotted)  # whether a package is installed
+        if dotted.partition(".")[0] not in _TABLED:
+            return None
+        canonical = library.canonical(dotted)
+        if library.rows(canonical) or library.constructor(canonical) is not None:
+            return Value(facts.SAME, Kind.MODULE, canonical)
+        return None
+
+    def member(self, owner: Value, name: str) -> Value:
+        """`module.name`, of a library or of the project."""
+        if isinstance(owner.data, Imported):
+            return self.settle(Value(facts.SAME, Kind.MODULE, Imported(owner.data.path, name)))
+        dotted = f"{owner.data}.{name}"
+        canonical = library.canonical(dotted)
+        if canonical == "os.environ":
+            return Value(facts.SAME, Kind.INSTANCE, "os.environ")
+        for row in library.rows(canonical):
+            if isinstance(row, Attribute):
+                return row.value
+        return Value(facts.SAME, Kind.MODULE, dotted)
+
+    def run_import(self, frame: Frame, node: cst.Import) -> None:
+        for alias in node.names:
+            dotted = dotted_name(alias.name)
+            path = self.project.find(dotted, frame.module)
+            if alias.asname is not None:
+                target: Any = dotted if path is None else Imported(path, None)
+                frame.memory.names[alias.asname.name.value] = Value(facts.SAME, Kind.MODULE, target)  # type: ignore[union-attr]
+            else:
+                top = dotted.partition(".")[0]
+                root = self.project.find(top, frame.module)
+                target = top if root is None else Imported(root, None)
+                frame.memory.names[top] = Value(facts.SAME, Kind.MODULE, target)
+
+    def run_import_from(self, frame: Frame, node: cst.ImportFrom) -> None:
+        dotted = frame.module.absolute(len(node.relative), dotted_name(node.module) if node.module else "")
+        path = self.project.find(dotted, frame.module)
+        if isinstance(node.names, cst.ImportStar):
+            if path is not None:
+                frame.module.stars.append(path)
+            return
+        for alias in node.names:
+            name = alias.name.value
+            bound = alias.asname.name.value if alias.asname is not None else name  # type: ignore[union-attr]
+            frame.memory.names[bound] = self._imported(frame.module, dotted, path, str(name))
+
+    def _imported(self, importer: Module, dotted: str, path: Any, name: str) -> Value:
+        if path is None:
+            inner = self.project.find(f"{dotted}.{name}", importer) if dotted else None
+            if inner is not None:
+                return Value(facts.SAME, Kind.MODULE, Imported(inner, None))
+            return self.member(Value(facts.SAME, Kind.MODULE, dotted), name)
+        return Value(facts.SAME, Kind.MODULE, Imported(path, name))
+
+    def _starred(self, module: Module, name: str) -> Value | None:
+        """A name that `from … import *` may have brought; only a few files are opened to find out."""
+        if not module.stars or name in module.not_starred:
+            return None
+        for path in module.stars[:MAX_STARS]:
+            other = self.project.module(path)
+            if other is not None and other.state != "running":
+                self.load(other)
+                found = other.names.get(name)
+                if found is not None:
+                    return found
+        module.not_starred.add(name)
+        return None
+
+    def class_variable(self, cls: ClassInfo, name: str) -> Value | None:
+        """A name assigned in the body of the class or a base in sight."""
+        for each in cls.in_sight():
+            found = each.variables.get(name)
+            if found is UNKNOWN and name in each.annotations:
+                frame = Frame(self, each.module)
+                found = each.variables[name] = self.annotated(frame, each.annotations.pop(name)) or UNKNOWN
+            if found is not None:
+                return without_constant(found)
+        return None
+
+
+def dotted_name(node: Any) -> str:
+    parts: list[str] = []
+    while isinstance(node, cst.Attribute):
+        parts.append(node.attr.value)
+        node = node.value
+    parts.append(node.value if isinstance(node, cst.Name) else "?")
+    return ".".join(reversed(parts))
+
+
+def without_constant(value: Value) -> Value:
+    if value.const is MISSING or isinstance(value.const, World) or value.kind is Kind.STRING:
+        return value
+    return value.but(const=MISSING)
+
+
+_BUILTINS: dict[str, Value] = {
+    **{
+        name: Value(facts.SAME, Kind.MODULE, f"builtins.{name}")
+        for name in (
+            *torch_table.PURE_BUILTINS,
+            "callable",
+            "delattr",
+            "hasattr",
+            "id",
+            "isinstance",
+            "issubclass",
+            "open",
+            "print",
+            "setattr",
+            "type",
+        )
+    },
+    "True": Value(facts.SAME, Kind.NUMBER, const=True, scalar=True, dtype="bool"),
+    "False": Value(facts.SAME, Kind.NUMBER, const=False, scalar=True, dtype="bool"),
+    "None": NONE,
+    "TYPE_CHECKING": Value(facts.SAME, Kind.NUMBER, const=WORLD_TRUE, scalar=True, dtype="bool"),
+}

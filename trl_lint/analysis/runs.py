@@ -1,0 +1,369 @@
+"""Runs of functions: once per facts of their arguments, summarised, and applied at each call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import libcst as cst
+
+from trl_lint.analysis import expressions, facts, statements
+from trl_lint.analysis.arguments import Arguments
+from trl_lint.analysis.classes import ClassInfo, Function, Parameter, alike, freeze
+from trl_lint.analysis.definitions import Definitions
+from trl_lint.analysis.events import Trace
+from trl_lint.analysis.frame import NUMERIC, Frame
+from trl_lint.analysis.heap import UNIFORM, Cell, Control, Memory, join, reachable
+from trl_lint.analysis.project import Project
+from trl_lint.analysis.values import BOTTOM, MISSING, NO_WRITES, NONE, UNKNOWN, Kind, Value, Write
+
+# How deep calls are followed, and in how many different ways one function is run before they are joined.
+MAX_DEPTH = 14
+MAX_CONTEXTS = 8
+
+
+class Summary:
+    """One run of one function: what it returns and does, for given facts of its arguments."""
+
+    __slots__ = (
+        "attribute_writes",
+        "cell_writes",
+        "dependencies",
+        "final",
+        "inputs",
+        "pending_used",
+        "result",
+        "round",
+        "trace",
+        "yielded",
+    )
+
+    def __init__(self) -> None:
+        self.result: Value = BOTTOM
+        self.yielded: Value | None = None
+        self.inputs: list[Any] = []
+        self.final: dict[Any, Cell] = {}
+        self.trace = Trace()
+        self.dependencies: dict[Any, int] = {}
+        self.attribute_writes: set[Any] = set()
+        self.cell_writes: set[Any] = set()
+        self.pending_used = False
+        self.round = 0
+
+    def is_current(self) -> bool:
+        return all(cls.version(name) == version for (cls, name), version in self.dependencies.items())
+
+
+class Runs(Definitions):
+    """Calls functions in sight: by their summaries, or by running them."""
+
+    def __init__(self, project: Project, versions: Mapping[str, str] | None = None) -> None:
+        super().__init__(project, versions)
+        self.depth = 0
+        self.round = 0
+        self.engine_arms: dict[int, bool | None] = {}  # by condition; see `conditions.engine_arm`
+        self._running: list[Any] = []
+
+    def call(self, frame: Frame, function: Function, args: Arguments, node: Any, owner: Value | None) -> Value:
+        """Call a function in sight: by its summary for these facts, or by running it."""
+        if self.depth > MAX_DEPTH:
+            return UNKNOWN
+        function.reached = True
+        if function.module is not None:
+            self.load(function.module)
+        names = self._bind(frame, function, args, node, owner)
+        if function.closure is not None or isinstance(function.node, cst.Lambda):
+            return self._inline(frame, function, names, node)
+        return self._summarised(frame, function, names, node, owner)
+
+    def _inline(self, frame: Frame, function: Function, names: dict[str, Value], node: Any) -> Value:
+        """A nested function sees, and may change, what its maker sees: it runs anew at each call."""
+        key = ("inline", id(function.node))
+        if self._running.count(key) > 1:
+            return BOTTOM
+        inner = Frame(self, function.module, function, None, function.closure, frame.memory.control)
+        inner.memory = Memory(names, frame.memory.heap, frame.memory.attributes, frame.memory.control)
+        inner.class_cells, inner.dirty, inner.dirty_cells = frame.class_cells, frame.dirty, frame.dirty_cells
+        inner.dependencies, inner.cell_writes = frame.dependencies, frame.cell_writes
+        inner.attribute_writes, inner.allocations = frame.attribute_writes, {}
+        inner.trace = frame.trace
+        self._running.append(key)
+        self.depth += 1
+        value = self._run_body(inner, function)
+        self.depth -= 1
+        self._running.pop()
+        frame.pending_used |= inner.pending_used
+        return self._explained(frame, value, function, node)
+
+    def _run_body(self, frame: Frame, function: Function) -> Value:
+        """Run a function's body in a prepared frame; the value it returns."""
+        node = function.node
+        if isinstance(node, cst.Lambda):
+            return expressions.evaluate(frame, node.body)
+        entry = frame.memory.control
+        if statements.run_block(frame, node.body.body):
+            frame.returned.append((NONE, frame.memory))
+        result: Value = BOTTOM
+        memory: Memory | None = None
+        divided = self._divided(frame, entry)
+        for value, state in frame.returned:
+            result = join(result, value, divided)
+            memory = state if memory is None else memory.merge(state)
+        if memory is not None:
+            frame.memory = memory
+        if frame.yielded is not None:
+            return Value(facts.SAME, Kind.RANGE, (frame.yielded, facts.UNKNOWN))
+        return result
+
+    def _divided(self, frame: Frame, entry: Control) -> facts.Rank:
+        """Whether ranks leave a function at different places."""
+        for _, state in frame.returned:
+            if state.control.level > entry.level and state.control.rank.differs:
+                return state.control.rank
+        return facts.SAME
+
+    def _summarised(
+        self, frame: Frame, function: Function, names: dict[str, Value], node: Any, owner: Value | None
+    ) -> Value:
+        cls = owner.data if owner is not None and isinstance(owner.data, ClassInfo) else function.cls
+        inputs = self._inputs(names, frame.memory)
+        key = self._key(frame, function, names, cls)
+        if key in self._running:
+            return BOTTOM
+        if key not in function.summaries and len(function.summaries) >= MAX_CONTEXTS:
+            key, names, inputs = self._widened(frame, function, names, inputs, cls)
+            if key in self._running:
+                return BOTTOM
+        self._flush(frame)
+        summary = function.summaries.get(key)
+        if summary is None or not self._usable(summary):
+            summary = self._run(function, key, names, inputs, cls, frame.memory)
+        frame.trace.calls[(id(node), id(function))] = summary
+        return self._instantiate(frame, summary, inputs, node, function)
+
+    def _usable(self, summary: Summary) -> bool:
+        """A run of this round is good enough: if what it read has changed since, the next round finds out."""
+        return summary.round == self.round or summary.is_current()
+
+    def _flush(self, frame: Frame) -> None:
+        """Before a callee looks at shared objects, make known what this run did to them."""
+        if frame.dirty or frame.dirty_cells:
+            frame.flush(frame.memory)
+
+    def _key(self, frame: Frame, function: Function, names: dict[str, Value], cls: Any) -> Any:
+        heap = frame.memory.heap
+        parts = [(name, freeze(value, heap)) for name, value in names.items()]
+        if function.pending_used:
+            parts.append(("", tuple(sorted(hash(write) for value in names.values() for write in value.pending))))
+        return (
+            id(function.node),
+            id(cls),
+            frame.memory.control.level,
+            frame.memory.control.engine,
+            tuple(parts),
+        )
+
+    def _inputs(self, names: dict[str, Value], memory: Memory) -> list[Any]:
+        found: dict[Any, None] = {}
+        for value in names.values():
+            if value.kind in (Kind.CELLS, Kind.TUPLE, Kind.RANGE):
+                for identity in reachable(value, memory.heap):
+                    found[identity] = None
+        return list(found)
+
+    def _widened(
+        self, frame: Frame, function: Function, names: dict[str, Value], inputs: list[Any], cls: Any
+    ) -> tuple[Any, dict[str, Value], list[Any]]:
+        """One context for all further calls: their facts joined."""
+        key = (id(function.node), id(cls), "joined")
+        known = function.joined.get(id(cls))
+        if known is not None:
+            joined = {name: join(value, known.get(name, BOTTOM)) for name, value in names.items()}
+            if all(alike(joined[name], known.get(name, BOTTOM)) for name in joined):
+                names = known
+            else:
+                function.summaries.pop(key, None)
+                names = joined
+        function.joined[id(cls)] = names
+        return key, names, inputs
+
+    def _run(
+        self,
+        function: Function,
+        key: Any,
+        names: dict[str, Value],
+        inputs: list[Any],
+        cls: Any,
+        caller: Memory,
+    ) -> Summary:
+        level = caller.control.level
+        control = caller.control if level or caller.control.engine else UNIFORM
+        frame = Frame(self, function.module, function, cls, None, control)
+        frame.key = key
+        frame.memory = Memory(dict(names), {i: caller.heap[i] for i in inputs if i in caller.heap}, {}, control)
+        self._claim(frame, cls, inputs)
+        summary = Summary()
+        self._running.append(key)
+        self.depth += 1
+        summary.result = self._run_body(frame, function)
+        self.depth -= 1
+        self._running.pop()
+        frame.flush(frame.memory)
+        summary.inputs = inputs
+        summary.final = self._final(frame, summary.result, inputs)
+        summary.trace = frame.trace
+        summary.dependencies = frame.dependencies
+        summary.attribute_writes, summary.cell_writes = frame.attribute_writes, frame.cell_writes
+        summary.pending_used = frame.pending_used
+        function.pending_used |= frame.pending_used
+        summary.round = self.round
+        function.summaries[key] = summary
+        return summary
+
+    def _claim(self, frame: Frame, cls: Any, inputs: Iterable[Any]) -> None:
+        """Containers handed over may live on an object: writes to them are writes to that object."""
+        if isinstance(cls, ClassInfo):
+            for each in cls.in_sight():
+                for identity in inputs:
+                    if identity in each.heap:
+                        frame.class_cells[identity] = cls
+
+    def _final(self, frame: Frame, result: Value, inputs: list[Any]) -> dict[Any, Cell]:
+        heap = frame.memory.heap
+        kept = {identity: heap[identity] for identity in inputs if identity in heap}
+        for identity in (*reachable(result, heap), *self._inputs_of_cells(kept, heap)):
+            if identity in heap:
+                kept[identity] = heap[identity]
+        return kept
+
+    def _inputs_of_cells(self, cells: dict[Any, Cell], heap: dict[Any, Cell]) -> Iterator[Any]:
+        for cell in cells.values():
+            for value in cell.values():
+                yield from reachable(value, heap)
+
+    def _instantiate(self, frame: Frame, summary: Summary, inputs: list[Any], node: Any, function: Function) -> Value:
+        """The caller's state and value after a call with this summary."""
+        frame.dependencies.update(
+            {key: version for key, version in summary.dependencies.items() if key not in frame.dependencies}
+        )
+        frame.attribute_writes |= summary.attribute_writes
+        frame.trace.shows |= summary.trace.shows
+        frame.forget(summary.attribute_writes, summary.cell_writes)
+        frame.pending_used |= summary.pending_used and function.pending_used and self._passes_pending(frame)
+        renamed = dict(zip(summary.inputs, inputs, strict=False))
+        for identity in summary.final:
+            if identity not in renamed:
+                renamed[identity] = self._renamed(frame, identity, node)
+        for identity, cell in summary.final.items():
+            target = renamed[identity]
+            content = _rename_cell(cell, renamed)
+            if identity in summary.inputs and target in frame.class_cells:
+                frame.touch(target)
+            frame.memory.heap[target] = content
+        return self._explained(frame, _rename(summary.result, renamed), function, node)
+
+    def _passes_pending(self, frame: Frame) -> bool:
+        return any(value.pending for value in frame.memory.names.values())
+
+    def _renamed(self, frame: Frame, identity: Any, node: Any) -> Any:
+        """The caller's own name for a container that a callee made; those on objects keep theirs."""
+        if identity in frame.class_cells or self._lives_on_object(frame, identity):
+            return identity
+        key = (id(node), identity)
+        if key not in frame.allocations:
+            frame.allocations[key] = self.fresh()
+        return frame.allocations[key]
+
+    def _lives_on_object(self, frame: Frame, identity: Any) -> bool:
+        cls = frame.cls
+        if cls is not None and any(identity in each.heap for each in cls.in_sight()):
+            frame.class_cells[identity] = cls
+            return True
+        return False
+
+    def _explained(self, frame: Frame, value: Value, function: Function, node: Any) -> Value:
+        """A differing result came through this call."""
+        if value.rank.differs and value.why is not None and isinstance(node, cst.CSTNode):
+            why = frame.step(node, f"returned by `{function.name}`", value.why)
+            return value.but(why=why, pending=NO_WRITES, const=value.const)
+        return value
+
+    # --- binding parameters ---
+
+    def _bind(
+        self, frame: Frame, function: Function, args: Arguments, node: Any, owner: Value | None
+    ) -> dict[str, Value]:
+        names: dict[str, Value] = {}
+        positional = list(args.positional)
+        if owner is not None:
+            positional.insert(0, owner)
+        index = 0
+        taken: set[str] = set()
+        for parameter in function.parameters:
+            name = parameter.name
+            if parameter.star == "*":
+                rest = positional[index:]
+                index = len(positional)
+                names[name] = self._rest_of(frame, parameter, rest, args.star)
+            elif parameter.star == "**":
+                names[name] = self._keywords_of(frame, parameter, args, taken)
+            elif parameter.positional and index < len(positional):
+                names[name] = self._handed(frame, positional[index], node, index == 0 and owner is not None)
+                index += 1
+                taken.add(name)
+            elif name in args.keywords:
+                names[name] = self._handed(frame, args.keywords[name], node, False)
+                taken.add(name)
+            else:
+                names[name] = self._missing(frame, function, parameter, args)
+        return names
+
+    def _handed(self, frame: Frame, value: Value, node: Any, is_owner: bool) -> Value:
+        """An argument, marked with the call by which it came: a callee that stores it stores it from here."""
+        if is_owner or not value.rank.differs or value.writes or value.kind not in NUMERIC:
+            return value
+        if value.pending or frame.statement is None:
+            return value
+        mark = Write(frame.module, frame.statement, "", value.rank, value.why)
+        return value.but(pending=frozenset((mark,)))
+
+    def _rest_of(self, frame: Frame, parameter: Parameter, rest: list[Value], star: Value | None) -> Value:
+        if star is None:
+            return Value(facts.SAME, Kind.TUPLE, tuple(rest))
+        element = star
+        for value in rest:
+            element = join(element, value)
+        return frame.allocate(parameter.node, Cell("list", rest=element))
+
+    def _keywords_of(self, frame: Frame, parameter: Parameter, args: Arguments, taken: set[str]) -> Value:
+        entries = {name: value for name, value in args.keywords.items() if name not in taken}
+        return frame.allocate(parameter.node, Cell("dict", dict(entries), args.double))
+
+    def _missing(self, frame: Frame, function: Function, parameter: Parameter, args: Arguments) -> Value:
+        possible = [value for value in (args.star, args.double) if value is not None]
+        if possible:
+            return possible[0].but(const=MISSING)
+        if parameter.default is None:
+            return UNKNOWN
+        return self.default(function, parameter)
+
+    def default(self, function: Function, parameter: Parameter) -> Value:
+        module_frame = Frame(self, function.module)
+        return expressions.evaluate(module_frame, parameter.default)
+
+
+def _rename(value: Value, renamed: Mapping[Any, Any]) -> Value:
+    if value.kind is Kind.CELLS:
+        return value.but(data=frozenset(renamed.get(identity, identity) for identity in value.data))
+    if value.kind is Kind.TUPLE:
+        items = tuple(_rename(item, renamed) for item in value.data)
+        return value if all(a is b for a, b in zip(items, value.data, strict=True)) else value.but(data=items)
+    if value.kind is Kind.RANGE:
+        return value.but(data=(_rename(value.data[0], renamed), value.data[1]))
+    return value
+
+
+def _rename_cell(cell: Cell, renamed: Mapping[Any, Any]) -> Cell:
+    entries = {key: _rename(value, renamed) for key, value in cell.entries.items()}
+    rest = None if cell.rest is None else _rename(cell.rest, renamed)
+    return Cell(cell.shape, entries, rest, cell.factory, cell.length)
