@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from trl_lint.analysis import calls, expressions, facts, members, tensors
+from trl_lint.analysis import calls, containers, facts, members, tensors
 from trl_lint.analysis.arguments import Arguments
 from trl_lint.analysis.classes import ClassInfo
 from trl_lint.analysis.facts import Rank, State
@@ -46,9 +46,7 @@ def call(frame: Frame, name: str, args: Arguments, node: Any) -> Value:
     return calls.unresolved(frame, args, node)
 
 
-_SILENT = frozenset(
-    {"print", "isinstance", "issubclass", "callable", "type", "id", "hasattr", "setattr", "delattr"}
-)
+_SILENT = frozenset({"print", "isinstance", "issubclass", "callable", "type", "id", "hasattr", "setattr", "delattr"})
 
 
 def _len(frame: Frame, args: Arguments, node: Any) -> Value:
@@ -70,9 +68,7 @@ def _counted(frame: Frame, rank: Rank, value: Value, node: Any) -> Value:
     if rank.differs:
         rank = Rank(State.PARTIAL, rank.origins, "count")
     why = value.why or frame.step(node, "the number of elements is this rank's own")
-    return Value(
-        rank, Kind.NUMBER, scalar=True, dtype="int", why=why if rank.differs else None, writes=value.writes
-    )
+    return Value(rank, Kind.NUMBER, scalar=True, dtype="int", why=why if rank.differs else None, writes=value.writes)
 
 
 def _sum(frame: Frame, args: Arguments, node: Any) -> Value:
@@ -102,9 +98,7 @@ def _extreme(name: str) -> Callable[[Frame, Arguments, Any], Value]:
 def _strongest(values: list[Value]) -> Value:
     rank = facts.nonlinear(facts.combine_all(value.rank for value in values))
     kind = values[0].kind if len({value.kind for value in values}) == 1 else Kind.UNKNOWN
-    return derived(
-        rank, kind, *values, scalar=all(value.scalar for value in values), dtype=_common([*values])
-    )
+    return derived(rank, kind, *values, scalar=all(value.scalar for value in values), dtype=_common([*values]))
 
 
 def _common(values: list[Value]) -> str:
@@ -114,7 +108,7 @@ def _common(values: list[Value]) -> str:
 
 def _reduced(frame: Frame, args: Arguments, how: str) -> Value:
     """A reduction of an iterable in Python: of tensors it is a tensor, of numbers a number."""
-    element, length = expressions.iterate(frame, args.positional[0])
+    element, length = containers.iterate(frame, args.positional[0])
     rank = element.rank
     if length.differs and rank.state is State.SAME:
         rank = Rank(State.PARTIAL, length.origins, how)
@@ -150,10 +144,10 @@ def _sequence(shape: str) -> Callable[[Frame, Arguments, Any], Value]:
         value = args.positional[0]
         if value.kind is Kind.TUPLE and shape == "list":
             return frame.allocate(node, Cell("list", dict(enumerate(value.data))))
-        view = expressions.as_view(frame, value)
+        view = containers.as_view(frame, value)
         if view.kind is Kind.RANGE and len(view.data) > 2:
             return view  # `sorted(d)`, `list(d.items())`: still the entries of that dict
-        element, length = expressions.iterate(frame, value)
+        element, length = containers.iterate(frame, value)
         return frame.allocate(node, Cell(shape, rest=element, length=length))
 
     return handler
@@ -170,13 +164,11 @@ def _dict(frame: Frame, args: Arguments, node: Any) -> Value:
     cell = Cell("dict")
     if args.positional:
         source = args.positional[0]
-        listed = source.kind is Kind.CELLS and any(
-            found.shape == "list" for found in frame.memory.cells(source)
-        )
+        listed = source.kind is Kind.CELLS and any(found.shape == "list" for found in frame.memory.cells(source))
         if listed or source.kind is Kind.RANGE:
             cell = _of_pairs(frame, source)
         else:
-            cell = expressions.merged_into(frame, cell, source)
+            cell = containers.merged_into(frame, cell, source)
     for key, value in args.keywords.items():
         cell = Cell("dict", {**cell.entries, key: frame.written(value, key)}, cell.rest)
     return frame.allocate(node, cell)
@@ -189,11 +181,11 @@ def _of_pairs(frame: Frame, source: Value) -> Cell:
         cell = Cell("dict")
         for pair in cells[0].entries.values():
             key, value = pair.data if pair.kind is Kind.TUPLE and len(pair.data) == 2 else (UNKNOWN, UNKNOWN)
-            cell = with_key(cell, expressions.constant_key(key), value)
+            cell = with_key(cell, containers.constant_key(key), value)
         return cell
-    element, length = expressions.iterate(frame, source)
+    element, length = containers.iterate(frame, source)
     paired = element.kind is Kind.TUPLE and len(element.data) == 2
-    value = element.data[1] if paired else expressions.iterate(frame, element)[0]
+    value = element.data[1] if paired else containers.iterate(frame, element)[0]
     return Cell("dict", rest=value, length=length)
 
 
@@ -206,10 +198,10 @@ def _from_keys(frame: Frame, args: Arguments, node: Any) -> Value:
     if len(cells) == 1 and cells[0].rest is None and cells[0].shape == "list":
         keys = tuple(cells[0].entries.values())
     if not keys:
-        return frame.allocate(node, Cell("dict", rest=value, length=expressions.iterate(frame, source)[1]))
+        return frame.allocate(node, Cell("dict", rest=value, length=containers.iterate(frame, source)[1]))
     cell = Cell("dict")
     for key in keys:
-        cell = with_key(cell, expressions.constant_key(key), value)
+        cell = with_key(cell, containers.constant_key(key), value)
     return frame.allocate(node, cell)
 
 
@@ -219,27 +211,23 @@ def _range(frame: Frame, args: Arguments, node: Any) -> Value:
 
 
 def _enumerate(frame: Frame, args: Arguments, node: Any) -> Value:
-    element, length = expressions.iterate(frame, args.positional[0])
+    element, length = containers.iterate(frame, args.positional[0])
     index = Value(facts.SAME, Kind.NUMBER, scalar=True, dtype="int")
     return Value(facts.SAME, Kind.RANGE, (Value(facts.SAME, Kind.TUPLE, (index, element)), length))
 
 
 def _zip(frame: Frame, args: Arguments, node: Any) -> Value:
-    pairs = [expressions.iterate(frame, value) for value in args.positional]
+    pairs = [containers.iterate(frame, value) for value in args.positional]
     length = facts.combine_all(pair[1] for pair in pairs)
-    return Value(
-        facts.SAME, Kind.RANGE, (Value(facts.SAME, Kind.TUPLE, tuple(pair[0] for pair in pairs)), length)
-    )
+    return Value(facts.SAME, Kind.RANGE, (Value(facts.SAME, Kind.TUPLE, tuple(pair[0] for pair in pairs)), length))
 
 
 def _unzipped(frame: Frame, row: Value, node: Any) -> Value:
     """`zip(*rows)`: the columns, one by one where the rows are tuples in sight."""
     if row.kind is Kind.TUPLE:
-        columns = [
-            frame.allocate((node, index), Cell("list", rest=item)) for index, item in enumerate(row.data)
-        ]
+        columns = [frame.allocate((node, index), Cell("list", rest=item)) for index, item in enumerate(row.data)]
         return Value(facts.SAME, Kind.TUPLE, tuple(columns))
-    element, length = expressions.iterate(frame, row)
+    element, length = containers.iterate(frame, row)
     column = frame.allocate(node, Cell("list", rest=element))
     return Value(facts.SAME, Kind.RANGE, (column, length))
 
@@ -249,14 +237,14 @@ def _spread_rank(frame: Frame, args: Arguments) -> Rank:
     ranks = []
     for value in args.all():
         container = value.kind in (Kind.CELLS, Kind.RANGE, Kind.TUPLE)
-        ranks.append(expressions.iterate(frame, value)[0].rank if container else value.rank)
+        ranks.append(containers.iterate(frame, value)[0].rank if container else value.rank)
     return facts.nonlinear(facts.combine_all(ranks))
 
 
 def _map(frame: Frame, args: Arguments, node: Any) -> Value:
     elements, lengths = [], []
     for value in args.positional[1:]:
-        element, length = expressions.iterate(frame, value)
+        element, length = containers.iterate(frame, value)
         elements.append(element)
         lengths.append(length)
     result = calls.call_value(frame, args.positional[0], Arguments(elements), node)
@@ -264,7 +252,7 @@ def _map(frame: Frame, args: Arguments, node: Any) -> Value:
 
 
 def _filter(frame: Frame, args: Arguments, node: Any) -> Value:
-    element, length = expressions.iterate(frame, args.positional[-1])
+    element, length = containers.iterate(frame, args.positional[-1])
     return Value(facts.SAME, Kind.RANGE, (element, facts.combine(length, element.rank)))
 
 
@@ -272,11 +260,11 @@ def _iter(frame: Frame, args: Arguments, node: Any) -> Value:
     value = args.positional[0]
     if value.kind is Kind.LOADER or len(args.positional) > 1:
         return value
-    return Value(facts.SAME, Kind.RANGE, expressions.iterate(frame, value))
+    return Value(facts.SAME, Kind.RANGE, containers.iterate(frame, value))
 
 
 def _next(frame: Frame, args: Arguments, node: Any) -> Value:
-    element = expressions.iterate(frame, args.positional[0])[0]
+    element = containers.iterate(frame, args.positional[0])[0]
     return join(element, args.positional[1]) if len(args.positional) > 1 else element
 
 
@@ -300,11 +288,7 @@ def _getattr(frame: Frame, args: Arguments, node: Any) -> Value:
     name = args.positional[1].const if len(args.positional) > 1 else None
     default = args.positional[2] if len(args.positional) > 2 else None
     if not isinstance(name, str) or "\0" in name:
-        return (
-            SAME
-            if owner.kind is Kind.INSTANCE and owner.rank.state is State.SAME and default is None
-            else UNKNOWN
-        )
+        return SAME if owner.kind is Kind.INSTANCE and owner.rank.state is State.SAME and default is None else UNKNOWN
     if owner.kind is Kind.MODEL and default is not None and owner.wrapping is not Wrapping.BARE:
         if owner.wrapping is Wrapping.WRAPPED and name not in library.WRAPPER_ATTRIBUTES:
             return default
@@ -364,9 +348,7 @@ def _class_names(value: Value) -> list[str]:
         if option.kind is Kind.MODULE and isinstance(option.data, str):
             names.append(option.data.rpartition(".")[2])
         elif option.kind is Kind.MODULE and option.data.name is not None:
-            names.append(
-                option.data.name
-            )  # of another file of the project, which need not be opened for this
+            names.append(option.data.name)  # of another file of the project, which need not be opened for this
         elif option.kind is Kind.CLASS:
             names.append(option.data.name)
         else:

@@ -7,8 +7,10 @@ from typing import Any
 import libcst as cst
 
 from trl_lint.analysis import (
+    assignment,
     builtin_calls,
     container_calls,
+    containers,
     expressions,
     facts,
     library_calls,
@@ -74,7 +76,7 @@ def _add_star(frame: Frame, args: Arguments, value: Value) -> None:
     if value.kind is Kind.TUPLE:
         args.positional.extend(value.data)
     else:
-        element = expressions.iterate(frame, value)[0]
+        element = containers.iterate(frame, value)[0]
         args.star = element if args.star is None else join(args.star, element)
 
 
@@ -134,9 +136,7 @@ def call_member(frame: Frame, owner: Value, name: str, args: Arguments, node: cs
     if kind in (Kind.TENSOR, Kind.BATCH, Kind.NUMBERS, Kind.NUMBER) or owner.rank.differs:
         return _call_on_data(frame, owner, name, args, node)
     if kind is Kind.STRING:
-        return derived(
-            facts.nonlinear(facts.combine(owner.rank, args.rank())), Kind.STRING, owner, *args.all()
-        )
+        return derived(facts.nonlinear(facts.combine(owner.rank, args.rank())), Kind.STRING, owner, *args.all())
     unique = library.unique_method(name)
     if unique is not None:
         return library_calls.call_method(frame, owner, unique, name, args, node)
@@ -167,7 +167,7 @@ def unresolved(frame: Frame, args: Arguments, node: Any) -> Value:
     for key, value in (*enumerate(args.positional), *args.keywords.items()):
         arg = args.nodes.get(key)
         if arg is not None and frame.discarded is node and value.kind is Kind.TENSOR and value.rank.differs:
-            expressions.rebind(frame, arg.value, UNKNOWN)
+            assignment.rebind(frame, arg.value, UNKNOWN)
     return UNKNOWN
 
 
@@ -188,9 +188,7 @@ def _call_on_instance(frame: Frame, owner: Value, name: str, args: Arguments, no
     return library_calls.call_inherited(frame, owner, cls, name, args, node)
 
 
-def call_method(
-    frame: Frame, owner: Value, cls: ClassInfo, method: Any, args: Arguments, node: cst.Call
-) -> Value:
+def call_method(frame: Frame, owner: Value, cls: ClassInfo, method: Any, args: Arguments, node: cst.Call) -> Value:
     """A method in sight. An inherited one runs as its own class's, unless it is where metrics are shown."""
     if method.cls is not None and method.cls.canonical:
         # The linted project is the library: its own sink is still one.
@@ -204,9 +202,7 @@ def call_method(
     return frame.engine.call(frame, method, args, node, None if method.is_static else receiver)
 
 
-def _call_on_library_instance(
-    frame: Frame, owner: Value, name: str, args: Arguments, node: cst.Call
-) -> Value:
+def _call_on_library_instance(frame: Frame, owner: Value, name: str, args: Arguments, node: cst.Call) -> Value:
     if owner.data == members.PREPARED:
         value = members.read(frame, owner, name, node.func, called=True)
         return _prepared_result(frame, owner, name, value, args)
@@ -270,7 +266,7 @@ def model_output(frame: Frame, args: Arguments) -> Value:
     rank = args.rank()
     for value in args.all():
         if value.kind is Kind.CELLS:
-            rank = facts.combine(rank, expressions.iterate(frame, value)[0].rank)
+            rank = facts.combine(rank, containers.iterate(frame, value)[0].rank)
     return derived(facts.nonlinear(rank), Kind.BATCH, *args.all(), data=members.OUTPUT).but(writes=NO_WRITES)
 
 
@@ -279,7 +275,7 @@ def _call_on_data(frame: Frame, owner: Value, name: str, args: Arguments, node: 
     if name in torch_table.STATEMENT_METHODS:
         return NONE
     if owner.kind is Kind.BATCH and name == "update" and isinstance(node.func, cst.Attribute):
-        promoted = expressions.as_dict(frame, owner, node.func.value, node)
+        promoted = assignment.as_dict(frame, owner, node.func.value, node)
         return container_calls.call(frame, promoted, name, args, node)
     if owner.kind is Kind.BATCH and name in ("items", "keys", "values", "get", "pop", "copy", "setdefault"):
         return _call_on_batch(owner, name, args)
@@ -319,7 +315,7 @@ def _in_place(frame: Frame, owner: Value, name: str, args: Arguments, node: cst.
         rank = facts.nonlinear(facts.combine(owner.rank, args.rank()))
     result = derived(rank, owner.kind, owner, *args.all(), scalar=owner.scalar, dtype=owner.dtype)
     if isinstance(node.func, cst.Attribute):
-        expressions.rebind(frame, node.func.value, result)
+        assignment.rebind(frame, node.func.value, result)
     return result
 
 

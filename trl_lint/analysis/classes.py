@@ -116,9 +116,7 @@ class ClassInfo:
         self.heap: dict[Any, Cell] = {}
         self.versions: dict[Any, int] = {}
         self.variables: dict[str, Value] = {}  # names assigned in the body of the class
-        self.annotations: dict[
-            str, Any
-        ] = {}  # of those, the ones that are only annotated, until one is asked for
+        self.annotations: dict[str, Any] = {}  # of those, the ones that are only annotated, until one is asked for
         self.traces: list[Any] = []
         self.calls: dict[str, list[Any]] = {}  # how a class in sight calls methods of its own `self`
         self.state = "new"
@@ -128,9 +126,7 @@ class ClassInfo:
         # The library class that this very class is, when the linted project is transformers itself: its loop is
         # too dynamic to show what it calls its hooks with.
         canonical = library.canonical(f"{module.name}.{self.name}")
-        self.canonical = (
-            canonical if canonical.startswith("transformers.") and library.rows(canonical) else ""
-        )
+        self.canonical = canonical if canonical.startswith("transformers.") and library.rows(canonical) else ""
 
     def __repr__(self) -> str:
         return self.name
@@ -258,11 +254,7 @@ def _collect_target(target: Any, found: set[str]) -> None:
     if isinstance(target, (cst.Tuple, cst.List)):
         for element in target.elements:
             _collect_target(element.value, found)
-    elif (
-        isinstance(target, cst.Attribute)
-        and isinstance(target.value, cst.Name)
-        and target.value.value == "self"
-    ):
+    elif isinstance(target, cst.Attribute) and isinstance(target.value, cst.Name) and target.value.value == "self":
         found.add(target.attr.value)
 
 
@@ -337,9 +329,7 @@ def freeze(value: Value, heap: dict[Any, Cell], depth: int = 3) -> Any:
     elif value.kind is Kind.RANGE:
         data = (freeze(data[0], heap, depth), data[1]) if depth else None
     elif value.kind is Kind.CELLS:
-        data = (
-            tuple(_freeze_cell(heap.get(identity), heap, depth - 1) for identity in data) if depth else None
-        )
+        data = tuple(_freeze_cell(heap.get(identity), heap, depth - 1) for identity in data) if depth else None
     elif value.kind is Kind.BOUND:
         data = (id(data[0]), data[1])
     elif value.kind in (Kind.LOADER, Kind.BATCH):
@@ -361,9 +351,7 @@ def freeze(value: Value, heap: dict[Any, Cell], depth: int = 3) -> Any:
 def _freeze_cell(cell: Cell | None, heap: dict[Any, Cell], depth: int) -> Any:
     if cell is None or depth < 0:
         return None
-    entries = tuple(
-        sorted(((str(key), freeze(value, heap, depth)) for key, value in cell.entries.items()), key=_text)
-    )
+    entries = tuple(sorted(((str(key), freeze(value, heap, depth)) for key, value in cell.entries.items()), key=_text))
     rest = None if cell.rest is None else freeze(cell.rest, heap, depth)
     return (cell.shape, entries, rest, cell.length, cell.factory is not None)
 

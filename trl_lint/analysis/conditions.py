@@ -66,9 +66,7 @@ _MIRROR = {
 _SIZES = (2, 3, 8, 1024)
 
 
-def compare(
-    frame: Frame, left: Value, node: cst.Comparison, evaluate: Callable[[Frame, Any], Value]
-) -> Value:
+def compare(frame: Frame, left: Value, node: cst.Comparison, evaluate: Callable[[Frame, Any], Value]) -> Value:
     """The value of a comparison, possibly chained."""
     result: Value | None = None
     for target in node.comparisons:
@@ -81,9 +79,7 @@ def compare(
 
 
 def _both(a: Value, b: Value) -> Value:
-    return derived(
-        facts.combine(a.rank, b.rank), Kind.NUMBER if a.kind is Kind.NUMBER else b.kind, a, b, dtype="bool"
-    )
+    return derived(facts.combine(a.rank, b.rank), Kind.NUMBER if a.kind is Kind.NUMBER else b.kind, a, b, dtype="bool")
 
 
 def _compare_once(frame: Frame, left: Value, operator: Any, right: Value) -> Value:
@@ -119,9 +115,7 @@ def _decided(left: Any, operator: type, right: Any) -> Any:
 def _kind_of_run(left: Value, operator: Any, right: Value) -> Value:
     """`accelerator.distributed_type != DistributedType.NO`: with several ranks it is not NO."""
     other = right if left.const is WORLD_KIND else left
-    options = (
-        other.data if isinstance(operator, (cst.In, cst.NotIn)) and other.kind is Kind.TUPLE else (other,)
-    )
+    options = other.data if isinstance(operator, (cst.In, cst.NotIn)) and other.kind is Kind.TUPLE else (other,)
     if all(isinstance(each.data, str) and each.data.endswith("DistributedType.NO") for each in options):
         if isinstance(operator, (cst.NotEqual, cst.IsNot, cst.NotIn)):
             return Value(facts.SAME, Kind.NUMBER, const=WORLD_TRUE, scalar=True, dtype="bool")
@@ -148,11 +142,7 @@ def _identity(left: Value, operator: Any, right: Value) -> Value:
 
 def _membership(frame: Frame, left: Value, right: Value) -> Value:
     """`key in batch` is decided by the data set's schema; `x in data` is not."""
-    if (
-        right.kind in (Kind.BATCH, Kind.CELLS, Kind.TUPLE)
-        and left.kind is Kind.STRING
-        and not left.rank.differs
-    ):
+    if right.kind in (Kind.BATCH, Kind.CELLS, Kind.TUPLE) and left.kind is Kind.STRING and not left.rank.differs:
         return Value(facts.SAME, Kind.NUMBER, scalar=True, dtype="bool")
     elements = _elements(frame, right)
     rank = tensors.collapsed(facts.combine(left.rank, elements.rank))
@@ -191,9 +181,7 @@ def _engine_arm(test: Any) -> bool | None:
         return None if inner is None else not inner
     if not any(word in name.lower() for name in identifiers(test) for word in _ENGINES):
         return None
-    return not (
-        isinstance(test, cst.Comparison) and isinstance(test.comparisons[0].operator, (cst.NotEqual, cst.Is))
-    )
+    return not (isinstance(test, cst.Comparison) and isinstance(test.comparisons[0].operator, (cst.NotEqual, cst.Is)))
 
 
 def narrow(frame: Frame, test: Any, taken: bool) -> None:
@@ -251,9 +239,7 @@ def _narrow_none(frame: Frame, test: cst.Comparison, taken: bool) -> None:
     if len(test.comparisons) != 1 or not isinstance(test.left, cst.Name):
         return
     operator, right = test.comparisons[0].operator, test.comparisons[0].comparator
-    if not (
-        isinstance(right, cst.Name) and right.value == "None" and isinstance(operator, (cst.Is, cst.IsNot))
-    ):
+    if not (isinstance(right, cst.Name) and right.value == "None" and isinstance(operator, (cst.Is, cst.IsNot))):
         return
     value = frame.memory.names.get(test.left.value)
     if value is not None and isinstance(operator, cst.Is) is taken:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from trl_lint.analysis import expressions, facts
+from trl_lint.analysis import containers, facts
 from trl_lint.analysis.arguments import Arguments
 from trl_lint.analysis.frame import Frame
 from trl_lint.analysis.heap import Cell, join, join_elements, read_key, with_key
@@ -39,9 +39,7 @@ def _append(frame: Frame, owner: Value, args: Arguments, node: Any) -> Value:
             and cell.shape == "list"
             and not frame.loops
         ):
-            return Cell(
-                "list", {**cell.entries, len(cell.entries): value}, None, cell.factory, _longer(cell, length)
-            )
+            return Cell("list", {**cell.entries, len(cell.entries): value}, None, cell.factory, _longer(cell, length))
         rest = join_elements(cell.element(), value)
         return Cell(cell.shape, rest=rest, factory=cell.factory, length=_longer(cell, length))
 
@@ -76,7 +74,7 @@ def _name_of(frame: Frame, owner: Value) -> str:
 def _extend(frame: Frame, owner: Value, args: Arguments, node: Any) -> Value:
     if not args.positional:
         return NONE
-    element, length = expressions.iterate(frame, args.positional[0])
+    element, length = containers.iterate(frame, args.positional[0])
     if frame.is_stored(owner):
         element = frame.written(element, _name_of(frame, owner))
     grown = facts.join(length, _division(frame))
@@ -92,7 +90,7 @@ def _extend(frame: Frame, owner: Value, args: Arguments, node: Any) -> Value:
 def _update(frame: Frame, owner: Value, args: Arguments, node: Any) -> Value:
     stored = frame.is_stored(owner)
     for other in args.positional:
-        frame.update(owner, lambda cell, other=other: expressions.merged_into(frame, cell, other))
+        frame.update(owner, lambda cell, other=other: containers.merged_into(frame, cell, other))
     for key, value in args.keywords.items():
         kept = frame.written(value, key) if stored or value.rank.differs else value
         frame.update(owner, lambda cell, key=key, kept=kept: with_key(cell, key, kept))
@@ -103,7 +101,7 @@ def _update(frame: Frame, owner: Value, args: Arguments, node: Any) -> Value:
 
 
 def _get(frame: Frame, owner: Value, args: Arguments, node: Any) -> Value:
-    key = expressions.constant_key(args.positional[0]) if args.positional else MISSING
+    key = containers.constant_key(args.positional[0]) if args.positional else MISSING
     result: Value = BOTTOM
     for cell in frame.memory.cells(owner):
         found = read_key(cell, key)
@@ -124,7 +122,7 @@ def _pop(frame: Frame, owner: Value, args: Arguments, node: Any) -> Value:
             result = join(result, cell.element())
         return result
     result = _get(frame, owner, args, node)
-    key = expressions.constant_key(args.positional[0]) if args.positional else MISSING
+    key = containers.constant_key(args.positional[0]) if args.positional else MISSING
     if key is not MISSING and len(owner.data) == 1:
         frame.update(owner, lambda cell: _without(cell, key))
     return result
@@ -142,7 +140,7 @@ def _clear(frame: Frame, owner: Value, args: Arguments, node: Any) -> Value:
 
 
 def _setdefault(frame: Frame, owner: Value, args: Arguments, node: Any) -> Value:
-    key = expressions.constant_key(args.positional[0]) if args.positional else MISSING
+    key = containers.constant_key(args.positional[0]) if args.positional else MISSING
     default = args.positional[1] if len(args.positional) > 1 else NONE
     result: Value = BOTTOM
     for identity in owner.data:
@@ -188,7 +186,7 @@ def _copy(frame: Frame, owner: Value, args: Arguments, node: Any) -> Value:
 
 def _count(frame: Frame, owner: Value, args: Arguments, node: Any) -> Value:
     frame.consume(owner)
-    element, length = expressions.iterate(frame, owner)
+    element, length = containers.iterate(frame, owner)
     rank = facts.nonlinear(facts.combine(element.rank, length))
     return Value(rank, Kind.NUMBER, scalar=True, dtype="int", why=element.why)
 

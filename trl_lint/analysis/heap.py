@@ -105,9 +105,7 @@ def join_elements(a: Value, b: Value, divided: Rank = facts.SAME) -> Value:
     if merged.rank.state is State.UNKNOWN:
         for value in (a, b):
             if value.rank.differs:
-                kind, data = (
-                    (value.kind, value.data) if merged.kind is Kind.UNKNOWN else (merged.kind, merged.data)
-                )
+                kind, data = (value.kind, value.data) if merged.kind is Kind.UNKNOWN else (merged.kind, merged.data)
                 return merged.but(rank=value.rank, kind=kind, data=data, why=value.why, writes=value.writes)
     return merged
 

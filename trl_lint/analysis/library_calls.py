@@ -7,7 +7,7 @@ from typing import Any
 
 import libcst as cst
 
-from trl_lint.analysis import calls, expressions, facts, members, tensors
+from trl_lint.analysis import assignment, calls, containers, facts, members, tensors
 from trl_lint.analysis.arguments import Arguments
 from trl_lint.analysis.classes import ClassInfo, alike
 from trl_lint.analysis.events import CollectiveCalled, Logged
@@ -74,7 +74,7 @@ def spread(frame: Frame, args: Arguments) -> Arguments:
 def element_of(frame: Frame, value: Value) -> Value:
     """The join of what is inside a container, as one tensor's fact; other values as they are."""
     if value.kind in (Kind.CELLS, Kind.RANGE, Kind.TUPLE):
-        element, length = expressions.iterate(frame, value)
+        element, length = containers.iterate(frame, value)
         if element.rank.state is State.BOTTOM:
             element = SAME
         if element.kind in (Kind.CELLS, Kind.TUPLE):
@@ -127,9 +127,7 @@ def call_method(frame: Frame, owner: Value, cls: str, name: str, args: Arguments
     return calls.unresolved(frame, args, node)
 
 
-def call_inherited(
-    frame: Frame, owner: Value, cls: ClassInfo, name: str, args: Arguments, node: Any
-) -> Value:
+def call_inherited(frame: Frame, owner: Value, cls: ClassInfo, name: str, args: Arguments, node: Any) -> Value:
     """A method that a class in sight has from a base out of sight."""
     for base in cls.library_bases():
         found = frame.engine.library_method(base, name)
@@ -201,9 +199,7 @@ def transferred(frame: Frame, returns: Value | str, args: Arguments, node: Any, 
     """The value of a row's `returns` for these arguments."""
     if isinstance(returns, Value):
         if returns.kind is Kind.TUPLE or returns.data == METRICS:
-            return opened(
-                frame, explain(frame, returns, node, f"`{name.rpartition('.')[2]}` gives it unreduced"), node
-            )
+            return opened(frame, explain(frame, returns, node, f"`{name.rpartition('.')[2]}` gives it unreduced"), node)
         if returns.rank.differs and returns.why is None:
             short = name.rpartition(".")[2]
             return explain(frame, returns, node, f"`{short}` gives this rank's own value")
@@ -337,9 +333,7 @@ def collective(frame: Frame, row: Collective, args: Arguments, node: Any) -> Val
 
 def _starred_collective(frame: Frame, row: Collective, args: Arguments, node: Any) -> Value:
     """`gather(*values)`: what is communicated is one of them."""
-    starred = (
-        next((arg for arg in node.args if arg.star == "*"), None) if isinstance(node, cst.Call) else None
-    )
+    starred = next((arg for arg in node.args if arg.star == "*"), None) if isinstance(node, cst.Call) else None
     if args.star is None or starred is None or not row.fails:
         return SAME if args.all() else UNKNOWN
     frame.emit(CollectiveCalled, node, row=row, operand=args.star, argument=starred)
@@ -392,9 +386,7 @@ def _result(frame: Frame, row: Collective, operand: Value, node: Any) -> Value:
 def gathered(frame: Frame, value: Value, node: Any, scalar: bool) -> Value:
     """A value after a collective: the same on all ranks, containers entry by entry."""
     if value.kind is Kind.TUPLE:
-        return Value(
-            facts.SAME, Kind.TUPLE, tuple(gathered(frame, item, node, scalar) for item in value.data)
-        )
+        return Value(facts.SAME, Kind.TUPLE, tuple(gathered(frame, item, node, scalar) for item in value.data))
     if value.kind is Kind.CELLS:
         cells = frame.memory.cells(value)
         if len(cells) != 1:
@@ -409,10 +401,8 @@ def gathered(frame: Frame, value: Value, node: Any, scalar: bool) -> Value:
 
 def _gathered_objects(frame: Frame, operand: Value, node: Any) -> Value:
     """Every rank's Python objects in one list."""
-    if operand.kind in (Kind.CELLS, Kind.RANGE, Kind.TUPLE):
-        element = expressions.iterate(frame, operand)[0]
-    else:
-        element = operand
+    is_several = operand.kind in (Kind.CELLS, Kind.RANGE, Kind.TUPLE)
+    element = containers.iterate(frame, operand)[0] if is_several else operand
     return frame.allocate(node, Cell("list", rest=_agreed(element)))
 
 
@@ -428,12 +418,12 @@ def _receive(frame: Frame, target: Any, receiver: Value, result: Value) -> None:
     if receiver.kind is Kind.CELLS:
         element = result
         if result.kind is Kind.CELLS:
-            element = expressions.iterate(frame, result)[0]
+            element = containers.iterate(frame, result)[0]
         frame.update(receiver, lambda cell: Cell(cell.shape, rest=element))
     else:
         if result.kind is Kind.CELLS:
             result = Value(facts.REDUCED)
-        expressions.rebind(frame, target, result)
+        assignment.rebind(frame, target, result)
 
 
 # --- sinks ----------------------------------------------------------------------------------------------
@@ -545,13 +535,13 @@ def _default_dict(frame: Frame, args: Arguments, node: Any) -> Value:
     factory = args.positional[0] if args.positional else None
     cell = Cell("dict", factory=factory)
     if len(args.positional) > 1:
-        cell = expressions.merged_into(frame, cell, args.positional[1])
+        cell = containers.merged_into(frame, cell, args.positional[1])
     return frame.allocate(node, cell)
 
 
 def _deque(frame: Frame, args: Arguments, node: Any) -> Value:
     if args.positional and args.positional[0].kind is not Kind.NONE:
-        element, length = expressions.iterate(frame, args.positional[0])
+        element, length = containers.iterate(frame, args.positional[0])
         return frame.allocate(node, Cell("list", rest=element, length=length))
     return frame.allocate(node, Cell("list"))
 
@@ -559,7 +549,7 @@ def _deque(frame: Frame, args: Arguments, node: Any) -> Value:
 def _ordered_dict(frame: Frame, args: Arguments, node: Any) -> Value:
     cell = Cell("dict")
     for value in args.positional:
-        cell = expressions.merged_into(frame, cell, value)
+        cell = containers.merged_into(frame, cell, value)
     return frame.allocate(node, cell)
 
 
@@ -571,9 +561,7 @@ def _is_peft_model(frame: Frame, args: Arguments, node: Any) -> Value:
     """It asks for the class, which on a wrapped model is the wrapper's."""
     model = args.positional[0] if args.positional else UNKNOWN
     wrapped = model.kind is Kind.MODEL and model.wrapping is Wrapping.WRAPPED
-    return Value(
-        facts.SAME, Kind.NUMBER, const=WORLD_FALSE if wrapped else MISSING, scalar=True, dtype="bool"
-    )
+    return Value(facts.SAME, Kind.NUMBER, const=WORLD_FALSE if wrapped else MISSING, scalar=True, dtype="bool")
 
 
 _SPECIAL = {

@@ -40,9 +40,7 @@ _MODEL_ATTRIBUTES = frozenset(
     }
 )
 # Attributes of a bare model that are plain data; all others may be modules or methods.
-_MODEL_DATA = frozenset(
-    {"config", "device", "dtype", "generation_config", "name_or_path", "training", "peft_config"}
-)
+_MODEL_DATA = frozenset({"config", "device", "dtype", "generation_config", "name_or_path", "training", "peft_config"})
 
 
 def read(frame: Frame, owner: Value, name: str, node: Any, called: bool = False) -> Value:
@@ -226,6 +224,4 @@ def environment(frame: Frame, name: Value) -> Value:
 def assign_attribute(frame: Frame, owner: Value, target: cst.Attribute, value: Value) -> None:
     """`owner.name = value`."""
     if owner.kind is Kind.INSTANCE and isinstance(owner.data, ClassInfo):
-        frame.write_attribute(
-            owner.data, target.attr.value, value.but(pending=frozenset()) if value.pending else value
-        )
+        frame.write_attribute(owner.data, target.attr.value, value.but(pending=frozenset()) if value.pending else value)

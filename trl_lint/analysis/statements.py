@@ -6,10 +6,11 @@ from typing import Any
 
 import libcst as cst
 
-from trl_lint.analysis import expressions, facts, library_calls
+from trl_lint.analysis import containers, expressions, facts, library_calls
+from trl_lint.analysis.assignment import bind_target
 from trl_lint.analysis.classes import alike, alike_cells
 from trl_lint.analysis.conditions import divides, engine_arm, identifiers, narrow, truth
-from trl_lint.analysis.expressions import bind_target, evaluate
+from trl_lint.analysis.expressions import evaluate
 from trl_lint.analysis.facts import Rank, State
 from trl_lint.analysis.frame import Frame, Loop, derived
 from trl_lint.analysis.heap import UNIFORM, Cell, Control, Memory, join_elements
@@ -84,9 +85,9 @@ def _augmented(frame: Frame, node: cst.AugAssign) -> bool:
 def _grow(frame: Frame, old: Value, right: Value) -> None:
     """`items += more`: the container itself grows."""
     if any(cell.shape == "dict" for cell in frame.memory.cells(old)):
-        frame.update(old, lambda cell: expressions.merged_into(frame, cell, right))
+        frame.update(old, lambda cell: containers.merged_into(frame, cell, right))
         return
-    element, length = expressions.iterate(frame, right)
+    element, length = containers.iterate(frame, right)
     if frame.is_stored(old):
         element = frame.written(element, "")
     frame.update(
@@ -147,7 +148,7 @@ def _delete(frame: Frame, node: cst.Del) -> bool:
 def _delete_item(frame: Frame, target: cst.Subscript) -> None:
     container = evaluate(frame, target.value)
     if container.kind is Kind.CELLS and len(container.data) == 1:
-        key = expressions.constant_key(expressions._subscript_value(frame, target))
+        key = containers.constant_key(expressions.subscript_value(frame, target))
         frame.update(
             container,
             lambda cell: Cell(
@@ -216,9 +217,7 @@ def _if(frame: Frame, node: cst.If) -> bool:
     return _meet(frame, ((through, taken), (through_else, skipped)), inside, after, test.rank)
 
 
-def _meet(
-    frame: Frame, arms: tuple[tuple[bool, Memory], ...], inside: Control, after: Control, divided: Rank
-) -> bool:
+def _meet(frame: Frame, arms: tuple[tuple[bool, Memory], ...], inside: Control, after: Control, divided: Rank) -> bool:
     """The state after a branch: the join of the arms that reach its end."""
     reached: Memory | None = None
     for through, memory in arms:
@@ -267,11 +266,11 @@ def _match(frame: Frame, node: cst.Match) -> bool:
 
 
 def _for(frame: Frame, node: cst.For) -> bool:
-    iterable = expressions.as_view(frame, evaluate(frame, node.iter))
-    entries = expressions.items_of(frame, iterable) or expressions.constants_of(frame, iterable)
+    iterable = containers.as_view(frame, evaluate(frame, node.iter))
+    entries = containers.items_of(frame, iterable) or containers.constants_of(frame, iterable)
     if entries is not None:
         return _each_entry(frame, node, entries)
-    element, length = expressions.iterate(frame, iterable)
+    element, length = containers.iterate(frame, iterable)
     if element.rank.state is State.BOTTOM:
         element = BOTTOM
     if length.differs and element.rank.differs and element.why is None:
@@ -375,12 +374,7 @@ def _divide_counters(before: Memory, after: Memory, divided: Rank) -> None:
     """What a loop counts differs where the ranks leave it in different rounds."""
     for name, value in after.names.items():
         old = before.names.get(name)
-        if (
-            old is not None
-            and old is not value
-            and value.rank.state is State.SAME
-            and value.kind is Kind.NUMBER
-        ):
+        if old is not None and old is not value and value.rank.state is State.SAME and value.kind is Kind.NUMBER:
             after.names[name] = value.but(rank=divided, const=MISSING)
 
 

@@ -43,9 +43,7 @@ def _dtype(left: Value, right: Value, divides: bool) -> str:
     if divides or "float" in (left.dtype, right.dtype):
         return "float"
     if left.dtype and right.dtype:
-        return (
-            "int" if "int" in (left.dtype, right.dtype) or left.dtype == right.dtype == "bool" else left.dtype
-        )
+        return "int" if "int" in (left.dtype, right.dtype) or left.dtype == right.dtype == "bool" else left.dtype
     return ""
 
 
@@ -125,9 +123,7 @@ def method(receiver: Value, name: str, args: Sequence[Value], keywords: dict[str
     if name == "new_tensor":
         return _made(args)
     if name in table.FILLED_LIKE:
-        return _filled_with(
-            keywords.get("fill_value", args[1] if len(args) > 1 and name == "new_full" else None)
-        )
+        return _filled_with(keywords.get("fill_value", args[1] if len(args) > 1 and name == "new_full" else None))
     values = (receiver, *args, *keywords.values())
     if name in table.RANDOM_LIKE:
         return _drawn(name, values)
@@ -186,9 +182,7 @@ def _passed(receiver: Value, name: str, args: Sequence[Value]) -> Value:
         kind = receiver.kind
     scalar = receiver.scalar and name not in ("expand", "repeat", "repeat_interleave")
     rank = receiver.rank if name != "bool" or receiver.dtype == "bool" else facts.nonlinear(receiver.rank)
-    return derived(
-        rank, kind, receiver, scalar=scalar, dtype=dtype, pending=receiver.pending, data=receiver.data
-    )
+    return derived(rank, kind, receiver, scalar=scalar, dtype=dtype, pending=receiver.pending, data=receiver.data)
 
 
 def reduced(value: Value, name: str, args: Sequence[Value], keywords: dict[str, Value]) -> Value:
@@ -258,9 +252,7 @@ def function(dotted: str, args: Sequence[Value], keywords: dict[str, Value]) -> 
 
 def _pure(name: str, args: Sequence[Value], keywords: dict[str, Value]) -> Value:
     if name in table.FILLED_LIKE:
-        return _filled_with(
-            keywords.get("fill_value", args[1] if len(args) > 1 and name == "full_like" else None)
-        )
+        return _filled_with(keywords.get("fill_value", args[1] if len(args) > 1 and name == "full_like" else None))
     if args and args[0].kind is not Kind.MODULE:
         if name in table.REDUCTIONS:
             return reduced(args[0], name, args[1:], keywords)

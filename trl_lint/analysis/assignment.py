@@ -1,0 +1,128 @@
+"""Assignment: to names, attributes, subscripts and patterns of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import libcst as cst
+
+from trl_lint.analysis import containers, expressions, facts, members
+from trl_lint.analysis.frame import Frame, derived
+from trl_lint.analysis.heap import Cell, join, read_key, with_key
+from trl_lint.analysis.values import MISSING, UNKNOWN, Kind, Value
+
+
+def bind_target(frame: Frame, target: Any, value: Value) -> None:
+    """Assign a value to a name, attribute, subscript or a pattern of them."""
+    if isinstance(target, cst.Name):
+        if target.value in frame.elsewhere:
+            _assign_outside(frame, target.value, value)
+        else:
+            frame.memory.names[target.value] = value
+    elif isinstance(target, (cst.Tuple, cst.List)):
+        _unpack(frame, target, value)
+    elif isinstance(target, cst.Attribute):
+        members.assign_attribute(frame, expressions.evaluate(frame, target.value), target, value)
+    elif isinstance(target, cst.Subscript):
+        _assign_subscript(frame, target, value)
+    elif isinstance(target, cst.StarredElement):
+        bind_target(frame, target.value, value)
+
+
+def _assign_outside(frame: Frame, name: str, value: Value) -> None:
+    """Assign to a name of an enclosing function, or of the module, which other calls may have assigned as well."""
+    scope = frame.outer
+    while scope is not None and name not in scope.memory.names:
+        scope = scope.outer
+    names = scope.memory.names if scope is not None else frame.engine.global_names(frame.module)
+    known = names.get(name)
+    names[name] = value if known is None or scope is not None else join(known, value)
+
+
+def _unpack(frame: Frame, target: Any, value: Value) -> None:
+    elements = target.elements
+    stars = [index for index, element in enumerate(elements) if isinstance(element, cst.StarredElement)]
+    known = containers.positions_of(frame, value)
+    for index, element in enumerate(elements):
+        if isinstance(element, cst.StarredElement):
+            rest = containers.iterate(frame, value)[0]
+            bind_target(frame, element.value, frame.allocate(element, Cell("list", rest=rest)))
+        elif known is not None and (not stars or index < stars[0]) and index < len(known):
+            bind_target(frame, element.value, known[index])
+        elif known is not None and stars and index > stars[0] and len(elements) - index <= len(known):
+            bind_target(frame, element.value, known[index - len(elements)])
+        else:
+            item = containers.iterate(frame, value)[0]
+            bind_target(frame, element.value, item)
+
+
+def _assign_subscript(frame: Frame, target: cst.Subscript, value: Value) -> None:
+    container = expressions.evaluate(frame, target.value)
+    index = expressions.subscript_value(frame, target)
+    if container.kind is Kind.CELLS:
+        key = containers.constant_key(index)
+        stored = frame.is_stored(container)
+        is_dict = any(cell.shape == "dict" for cell in frame.memory.cells(container))
+        if stored or is_dict:
+            value = frame.written(value, containers.key_text(key))
+        if value.kind is Kind.CELLS and stored:
+            _write_elements(frame, value, containers.key_text(key))
+        if index.const is MISSING and len(container.data) == 1:
+            key = MISSING
+        weak = len(container.data) > 1 and not (isinstance(key, containers.ViewKey) and key.cells == container.data)
+        frame.update(container, lambda cell: _put(cell, key, value, weak))
+    elif container.kind is Kind.BATCH and isinstance(index.const, str) and isinstance(target.value, cst.Name):
+        key = containers.constant_key(index)
+        promoted = as_dict(frame, container, target.value, target)
+        frame.update(promoted, lambda cell: with_key(cell, key, frame.written(value, containers.key_text(key))))
+    elif container.kind in (Kind.TENSOR, Kind.BATCH, Kind.UNKNOWN, Kind.NUMBERS):
+        # A buffer holds what was put into any part of it.
+        merged = join(container, value) if container.kind is not Kind.UNKNOWN else UNKNOWN
+        if container.kind is Kind.TENSOR:
+            rank = facts.combine(container.rank, facts.combine(value.rank, index.rank))
+            merged = derived(facts.nonlinear(rank), Kind.TENSOR, container, value, index, dtype=container.dtype)
+        rebind(frame, target.value, merged)
+
+
+def as_dict(frame: Frame, batch: Value, target: Any, node: Any) -> Value:
+    """A batch, or a dict of metrics, is about to get more entries: from here on it is a dict in sight."""
+    element = derived(batch.rank, Kind.BATCH, batch)
+    promoted = frame.allocate(node, Cell("dict", rest=element))
+    rebind(frame, target, promoted)
+    return promoted
+
+
+def _write_elements(frame: Frame, value: Value, what: str) -> None:
+    """`self._metrics[mode][key] = [v]`: the list's items came into the store by this statement."""
+
+    def mark(cell: Cell) -> Cell:
+        entries = {key: frame.written(item, what) for key, item in cell.entries.items()}
+        rest = None if cell.rest is None else frame.written(cell.rest, what)
+        return Cell(cell.shape, entries, rest, cell.factory, cell.length)
+
+    frame.update(value, mark)
+
+
+def _put(cell: Cell, key: Any, value: Value, weak: bool) -> Cell:
+    if weak:
+        old = read_key(cell, key)
+        value = value if old is None else join(old, value)
+    return with_key(cell, key, value)
+
+
+def rebind(frame: Frame, target: Any, value: Value) -> None:
+    """Give the variable behind an expression a new value, after something changed it in place."""
+    if isinstance(target, cst.Name):
+        if target.value in frame.memory.names:
+            frame.memory.names[target.value] = value
+    elif isinstance(target, cst.Attribute):
+        owner = expressions.evaluate(frame, target.value)
+        if owner.kind is Kind.INSTANCE:
+            members.assign_attribute(frame, owner, target, value)
+    elif isinstance(target, cst.Subscript):
+        container = expressions.evaluate(frame, target.value)
+        if container.kind is Kind.CELLS:
+            key = containers.constant_key(expressions.subscript_value(frame, target))
+            frame.update(container, lambda cell: _put(cell, key, value, len(container.data) > 1))
+        elif container.kind in (Kind.TENSOR, Kind.BATCH):
+            rebind(frame, target.value, join(container, value))

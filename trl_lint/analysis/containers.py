@@ -1,0 +1,256 @@
+"""Containers: their keys, entries and elements, and what reading them gives."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import libcst as cst
+
+from trl_lint.analysis import calls, expressions, facts, members, tensors
+from trl_lint.analysis.facts import State
+from trl_lint.analysis.frame import Frame, derived
+from trl_lint.analysis.heap import REST, WILDCARD, Cell, join, join_elements, read_key, with_key
+from trl_lint.analysis.values import BOTTOM, MISSING, NO_WRITES, UNKNOWN, Kind, Value
+
+
+def merged_into(frame: Frame, cell: Cell, other: Value) -> Cell:
+    """The cell after `update(other)`: key by key where the other's keys are known."""
+    if other.kind is Kind.CELLS:
+        for theirs in frame.memory.cells(other):
+            for key, value in theirs.entries.items():
+                cell = with_key(cell, key, value)
+            if theirs.rest is not None:
+                cell = with_key(cell, MISSING, theirs.rest)
+        return cell
+    if other.kind is Kind.NONE:
+        return cell
+    value = UNKNOWN
+    if other.rank.differs or other.kind is Kind.BATCH:
+        value = other.but(kind=Kind.BATCH, data=None)
+    return with_key(cell, MISSING, frame.written(value, ""))
+
+
+def constant_key(value: Value) -> Any:
+    """What a subscript's value is as a key of a cell: a constant, or MISSING."""
+    const = value.const
+    if const is REST or (const is not MISSING and isinstance(const, (str, int, float, bool, type(None)))):
+        return MISSING if const == WILDCARD else const
+    return MISSING
+
+
+def key_text(key: Any) -> str:
+    return key.replace(WILDCARD, "…") if isinstance(key, str) else ""
+
+
+def iterate(frame: Frame, value: Value) -> tuple[Value, facts.Rank]:
+    """An element of an iterable, and whether there are equally many on all ranks."""
+    value = frame.engine.settle(value)
+    kind = value.kind
+    if kind is Kind.RANGE:
+        return value.data[0], value.data[1]
+    if kind is Kind.LOADER:
+        return value.data or UNKNOWN, facts.SAME
+    if kind is Kind.TUPLE:
+        result: Value = BOTTOM
+        for item in value.data:
+            result = join(result, item)
+        return result, facts.SAME
+    if kind is Kind.CELLS:
+        frame.consume(value)
+        result, length = BOTTOM, facts.SAME
+        for cell in frame.memory.cells(value):
+            if cell.shape == "dict":
+                result = join(result, Value(facts.SAME, Kind.STRING))
+            else:
+                result = join_elements(result, cell.element())
+            length = facts.join(length, cell.length)
+        return result, length
+    if kind is Kind.INSTANCE and value.data == members.PREPARED:
+        return members.BATCH_ELEMENT.but(why=value.why), facts.SAME
+    if kind is Kind.MODEL:
+        return value, facts.SAME
+    if value.rank.differs:
+        kept = Kind.NUMBER if kind is Kind.NUMBERS else kind if kind in _KEPT_BY_ELEMENTS else Kind.UNKNOWN
+        element = derived(value.rank, kept, value)
+        return element, facts.Rank(State.LOCAL, value.rank.origins)
+    if value.rank.state is State.SAME and kind is not Kind.INSTANCE:
+        return Value(value.rank), facts.SAME
+    return UNKNOWN, facts.UNKNOWN
+
+
+# An element of one of these is of the same kind.
+_KEPT_BY_ELEMENTS = frozenset({Kind.TENSOR, Kind.BATCH, Kind.STRING})
+
+
+class ViewKey(str):
+    """A key met in a loop over `d.items()`: an assignment `d[key] = …` in that loop is about that one entry."""
+
+    __slots__ = ("cells",)
+    cells: frozenset[Any]
+
+
+# More entries than this are not walked one by one.
+_MAX_ENTRIES = 60
+
+
+def as_view(frame: Frame, iterable: Value) -> Value:
+    """`for key in d` walks the keys as `for key in d.keys()` does."""
+    if iterable.kind is Kind.CELLS and all(cell.shape == "dict" for cell in frame.memory.cells(iterable)):
+        return Value(facts.SAME, Kind.RANGE, (Value(facts.SAME, Kind.STRING), facts.SAME, (iterable, "keys")))
+    return iterable
+
+
+def items_of(frame: Frame, iterable: Value) -> list[Value] | None:
+    """The (key, value) pairs of `d.items()` one by one, when `d` is a dict in sight; None otherwise."""
+    if iterable.kind is not Kind.RANGE or len(iterable.data) < 3:
+        return None
+    source, form = iterable.data[2]
+    entries: dict[Any, Value] = {}
+    rest: Value | None = None
+    for cell in frame.memory.cells(source):
+        for key, value in cell.entries.items():
+            entries[key] = join(entries[key], value) if key in entries else value
+        if cell.rest is not None:
+            rest = cell.rest if rest is None else join(rest, cell.rest)
+    if len(entries) > _MAX_ENTRIES:
+        return None
+    frame.consume(source)
+    pairs = [_pair(_key_value(key, source), value, form) for key, value in entries.items()]
+    if rest is not None:
+        pairs.append(_pair(Value(facts.SAME, Kind.STRING, const=REST), rest, form))
+    return pairs
+
+
+# Loops over this many constants at most are run once per constant.
+_MAX_CONSTANTS = 8
+
+
+def constants_of(frame: Frame, iterable: Value) -> list[Value] | None:
+    """The items of a list or tuple of constant strings, as in `for split in ("chosen", "rejected")`."""
+    items = positions_of(frame, iterable)
+    if not items or len(items) > _MAX_CONSTANTS:
+        return None
+    return list(items) if all(isinstance(item.const, str) for item in items) else None
+
+
+def _key_value(key: Any, source: Value) -> Value:
+    if isinstance(key, str):
+        key = ViewKey(key)
+        key.cells = source.data
+    return Value(facts.SAME, Kind.STRING, const=key)
+
+
+def _pair(key: Value, value: Value, form: str) -> Value:
+    if form == "items":
+        return Value(facts.SAME, Kind.TUPLE, (key, value))
+    return value if form == "values" else key
+
+
+def positions_of(frame: Frame, value: Value) -> tuple[Value, ...] | None:
+    """The items of a tuple, or of a list whose items are all known; None otherwise."""
+    if value.kind is Kind.TUPLE:
+        return value.data
+    if value.kind is Kind.CELLS and len(value.data) == 1:
+        cells = frame.memory.cells(value)
+        if cells and cells[0].shape == "list" and cells[0].rest is None:
+            return tuple(cells[0].entries.values())
+    return None
+
+
+def item_of(frame: Frame, container: Value, index: Value, node: Any) -> Value:
+    """The value of `container[index]`."""
+    container = frame.engine.settle(container)
+    kind = container.kind
+    if kind is Kind.CELLS:
+        return _item_of_cells(frame, container, index, node)
+    if kind is Kind.TUPLE:
+        return _item_of_tuple(frame, container, index, node)
+    if kind is Kind.MODEL:
+        return container
+    if kind is Kind.RANGE:
+        return container.data[0]
+    if kind is Kind.NUMBERS:
+        return derived(facts.nonlinear(facts.combine(container.rank, index.rank)), Kind.NUMBER, container, index)
+    if kind is Kind.BATCH and container.data == members.OUTPUT and index.const == "loss":
+        return members.output_attribute(container, "loss")
+    if kind is Kind.INSTANCE and isinstance(container.data, str):
+        return members.library_item(frame, container, index)
+    return tensors.indexed(container, index)
+
+
+def _is_slice(node: Any) -> bool:
+    return isinstance(node, cst.Subscript) and any(isinstance(element.slice, cst.Slice) for element in node.slice)
+
+
+def _item_of_cells(frame: Frame, container: Value, index: Value, node: Any) -> Value:
+    if _is_slice(node):
+        return _sliced(frame, container, index, node)
+    key = constant_key(index)
+    result: Value = BOTTOM
+    missing = False
+    for identity in container.data:
+        cell = frame.memory.heap.get(identity)
+        if cell is None:
+            return UNKNOWN
+        found = read_key(cell, key)
+        if found is None and cell.factory is not None:
+            found = _make_missing(frame, identity, key, cell, node)
+        if found is not None:
+            result = join(result, found)
+        elif identity not in frame.class_cells:
+            missing = True
+    if missing and result is BOTTOM:
+        return UNKNOWN
+    if result.kind is not Kind.CELLS:
+        frame.consume(container)
+    if key is not MISSING and result.writes and not frame.is_stored(container):
+        # Taken out of a local dict by name: it is this program point's value, not a logged entry any more.
+        result = result.but(writes=NO_WRITES)
+    if index.rank.differs and not result.rank.differs and result.kind is not Kind.CELLS:
+        rank = facts.combine(result.rank, facts.nonlinear(index.rank))
+        result = derived(rank, result.kind, index, data=result.data)
+    return result
+
+
+def _make_missing(frame: Frame, identity: Any, key: Any, cell: Cell, node: Any) -> Value:
+    """`d[key]` of a defaultdict makes the entry."""
+    made = calls.call_factory(frame, cell.factory, (id(node), identity, key if key is not MISSING else None))
+    frame.memory.heap[identity] = with_key(cell, key, made)
+    if identity in frame.class_cells:
+        owner = frame.class_cells[identity]
+        frame.touch(identity)
+        if made.kind is Kind.CELLS:
+            for inner in made.data:
+                frame.class_cells[inner] = owner
+                frame.touch(inner)
+    return made
+
+
+def _sliced(frame: Frame, container: Value, index: Value, node: Any) -> Value:
+    cells = frame.memory.cells(container)
+    element: Value = BOTTOM
+    for cell in cells:
+        element = join(element, cell.element())
+    frame.consume(container)
+    length = facts.combine_all([index.rank, *(cell.length for cell in cells)])
+    return frame.allocate(node, Cell("list", rest=element, length=length))
+
+
+def _item_of_tuple(frame: Frame, container: Value, index: Value, node: Any) -> Value:
+    items = container.data
+    if _is_slice(node):
+        return _tuple_slice(frame, items, node)
+    if isinstance(index.const, int) and -len(items) <= index.const < len(items):
+        return items[index.const]
+    return iterate(frame, container)[0]
+
+
+def _tuple_slice(frame: Frame, items: tuple, node: cst.Subscript) -> Value:
+    index = node.slice[0].slice
+    bounds: list[Any] = []
+    for part in (index.lower, index.upper, index.step):  # type: ignore[union-attr]
+        const = None if part is None else expressions.evaluate(frame, part).const
+        if const is not None and not isinstance(const, int):
+            return Value(facts.UNKNOWN)
+        bounds.append(const)
+    return Value(facts.SAME, Kind.TUPLE, items[slice(*bounds)])
