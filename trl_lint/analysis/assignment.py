@@ -9,7 +9,7 @@ import libcst as cst
 from trl_lint.analysis import containers, expressions, facts, members
 from trl_lint.analysis.frame import Frame, derived
 from trl_lint.analysis.heap import Cell, join, read_key, with_key
-from trl_lint.analysis.values import MISSING, UNKNOWN, Kind, Value
+from trl_lint.analysis.values import FIELD, MISSING, UNKNOWN, Kind, Value
 
 
 def bind_target(frame: Frame, target: Any, value: Value) -> None:
@@ -86,7 +86,7 @@ def _assign_subscript(frame: Frame, target: cst.Subscript, value: Value) -> None
 
 def as_dict(frame: Frame, batch: Value, target: Any, node: Any) -> Value:
     """A batch, or a dict of metrics, is about to get more entries: from here on it is a dict in sight."""
-    element = derived(batch.rank, Kind.BATCH, batch)
+    element = derived(batch.rank, Kind.BATCH, batch, data=FIELD)
     promoted = frame.allocate(node, Cell("dict", rest=element))
     rebind(frame, target, promoted)
     return promoted

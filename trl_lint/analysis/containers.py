@@ -10,7 +10,7 @@ from trl_lint.analysis import calls, expressions, facts, members, tensors
 from trl_lint.analysis.facts import State
 from trl_lint.analysis.frame import Frame, derived
 from trl_lint.analysis.heap import REST, WILDCARD, Cell, join, join_elements, read_key, with_key
-from trl_lint.analysis.values import BOTTOM, MISSING, NO_WRITES, UNKNOWN, Kind, Value
+from trl_lint.analysis.values import BOTTOM, FIELD, MISSING, NO_WRITES, UNKNOWN, Kind, Value
 
 
 def merged_into(frame: Frame, cell: Cell, other: Value) -> Cell:
@@ -171,6 +171,11 @@ def item_of(frame: Frame, container: Value, index: Value, node: Any) -> Value:
         return container.data[0]
     if kind is Kind.NUMBERS:
         return derived(facts.nonlinear(facts.combine(container.rank, index.rank)), Kind.NUMBER, container, index)
+    if kind is Kind.BATCH and container.data == FIELD and isinstance(index.const, int):
+        # One entry of a field: collators also put there what is the same on all ranks (a count, a flag).
+        return derived(facts.UNKNOWN, Kind.UNKNOWN)
+    if kind is Kind.BATCH and container.data is None and isinstance(index.const, str):
+        return tensors.indexed(container, index).but(data=FIELD)
     if kind is Kind.BATCH and container.data == members.OUTPUT and index.const == "loss":
         return members.output_attribute(container, "loss")
     if kind is Kind.INSTANCE and isinstance(container.data, str):

@@ -8,7 +8,7 @@ from typing import Any
 from trl_lint.analysis import facts
 from trl_lint.analysis.facts import Rank, State
 from trl_lint.analysis.frame import derived
-from trl_lint.analysis.values import MISSING, Kind, Value
+from trl_lint.analysis.values import FIELD, MISSING, Kind, Value
 from trl_lint.knowledge import library
 from trl_lint.knowledge import torch as table
 
@@ -177,12 +177,13 @@ def _passed(receiver: Value, name: str, args: Sequence[Value]) -> Value:
     for arg in args:
         if isinstance(arg.data, str) and arg.kind is Kind.MODULE and arg.data.startswith("torch."):
             dtype = table.DTYPE_NAMES.get(arg.data[6:], dtype)
-    kind = Kind.TENSOR if receiver.kind is not Kind.BATCH or receiver.data is None else receiver.kind
-    if receiver.kind in (Kind.BATCH, Kind.STRING) and name in ("to", "copy", "split"):
+    data = None if receiver.data == FIELD else receiver.data
+    kind = Kind.TENSOR if receiver.kind is not Kind.BATCH or data is None else receiver.kind
+    if receiver.kind in (Kind.BATCH, Kind.STRING) and receiver.data != FIELD and name in ("to", "copy", "split"):
         kind = receiver.kind
     scalar = receiver.scalar and name not in ("expand", "repeat", "repeat_interleave")
     rank = receiver.rank if name != "bool" or receiver.dtype == "bool" else facts.nonlinear(receiver.rank)
-    return derived(rank, kind, receiver, scalar=scalar, dtype=dtype, pending=receiver.pending, data=receiver.data)
+    return derived(rank, kind, receiver, scalar=scalar, dtype=dtype, pending=receiver.pending, data=data)
 
 
 def reduced(value: Value, name: str, args: Sequence[Value], keywords: dict[str, Value]) -> Value:

@@ -67,6 +67,9 @@ class _Missing:
         return "MISSING"
 
 
+# Data of a BATCH that is one named field of a batch, as the collator made it.
+FIELD = "<field>"
+
 # No constant is known (None is a constant).
 MISSING: Any = _Missing()
 
