@@ -26,7 +26,7 @@ from trl_lint.analysis.heap import Cell, join, unknown_cell
 from trl_lint.analysis.values import BOTTOM, NO_WRITES, NONE, SAME, UNKNOWN, Kind, Value, Wrapping
 from trl_lint.knowledge import library
 from trl_lint.knowledge import torch as torch_table
-from trl_lint.knowledge.schema import BARE_MODEL, Sink
+from trl_lint.knowledge.schema import BARE_MODEL, Collective, Sink
 
 
 def call(frame: Frame, node: cst.Call) -> Value:
@@ -191,10 +191,12 @@ def _call_on_instance(frame: Frame, owner: Value, name: str, args: Arguments, no
 def call_method(frame: Frame, owner: Value, cls: ClassInfo, method: Any, args: Arguments, node: cst.Call) -> Value:
     """A method in sight. An inherited one runs as its own class's, unless it is where metrics are shown."""
     if method.cls is not None and method.cls.canonical:
-        # The linted project is the library: its own sink is still one.
+        # The linted project is the library: its own sinks and collectives are still what they are.
         for row in library.rows(f"{method.cls.canonical}.{method.name}"):
             if isinstance(row, Sink):
                 library_calls.show(frame, row, args, node)
+            elif isinstance(row, Collective):
+                return library_calls.collective(frame, row, args, node)
     if frame.cls is cls:
         cls.calls.setdefault(method.name, []).append((args, frame.memory))
     runs_as = cls if method.cls is None or method.shows else method.cls
