@@ -107,3 +107,14 @@ def test_an_empty_file_and_one_without_needles_have_nothing(tmp_path: Path) -> N
     checker = linter(tmp_path)
     assert checker.check(tmp_path / "a.py", b"") == []
     assert not checker.may_matter(b"print('gather')\n")
+
+
+def test_a_fix_reached_in_several_ways_is_as_safe_as_the_least_safe(tmp_path: Path) -> None:
+    text = (
+        "from accelerate import Accelerator\n\naccelerator = Accelerator()\n\n\ndef total(loss):\n"
+        "    return accelerator.gather(loss.item())\n\n\ndef all_ranks(loss):\n    return total(loss)\n\n\n"
+        "def one_rank(loss):\n    if accelerator.is_main_process:\n        return total(loss)\n"
+    )
+    (finding,) = linter(tmp_path).check(tmp_path / "x.py", text.encode())
+    assert finding.fix is not None
+    assert finding.fix.applicability is Applicability.DISPLAY

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from trl_lint.config import Settings
-from trl_lint.findings import Because, Edit, Finding, Fix, Position
+from trl_lint.findings import Applicability, Because, Edit, Finding, Fix, Position
 from trl_lint.rules import all_rules
 from trl_lint.rules.base import Problem, Rule
 
@@ -246,10 +246,14 @@ def positions(module: Module) -> Mapping[Any, Any]:
     return module.positions
 
 
+_CAUTION = [None, Applicability.SAFE, Applicability.UNSAFE, Applicability.DISPLAY]
+
+
 def _finding(places: dict[Any, Any], group: list[tuple[Rule, Problem]]) -> Reported:
     from trl_lint.analysis.events import steps
 
-    rule, problem = group[0]
+    # Reached in several ways, a fix is as safe as the least safe of them.
+    rule, problem = max(group, key=lambda each: _CAUTION.index(each[1].applicability))
     module = problem.module
     where = places[module][problem.node]
     because = []
