@@ -198,7 +198,8 @@ def call_method(frame: Frame, owner: Value, cls: ClassInfo, method: Any, args: A
             elif isinstance(row, Collective):
                 return library_calls.collective(frame, row, args, node)
     if frame.cls is cls:
-        cls.calls.setdefault(method.name, []).append((args, frame.memory))
+        facts_of = tuple((value.rank, value.kind, value.wrapping) for value in args.all())
+        cls.calls.setdefault(method.name, {})[(id(node), facts_of)] = (args, frame.memory)
     runs_as = cls if method.cls is None or method.shows else method.cls
     receiver = owner if runs_as is cls else Value(facts.SAME, Kind.INSTANCE, runs_as)
     return frame.engine.call(frame, method, args, node, None if method.is_static else receiver)

@@ -118,7 +118,7 @@ class ClassInfo:
         self.variables: dict[str, Value] = {}  # names assigned in the body of the class
         self.annotations: dict[str, Any] = {}  # of those, the ones that are only annotated, until one is asked for
         self.traces: list[Any] = []
-        self.calls: dict[str, list[Any]] = {}  # how a class in sight calls methods of its own `self`
+        self.calls: dict[str, dict[Any, Any]] = {}  # how a class in sight calls methods of its own `self`
         self.state = "new"
         self._assigned: frozenset[str] | None = None
         self._in_sight: tuple[ClassInfo, ...] | None = None

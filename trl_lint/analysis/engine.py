@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from trl_lint.analysis import facts, library_calls
 from trl_lint.analysis.classes import ClassInfo, Function, Parameter
 from trl_lint.analysis.events import Event, Trace
+from trl_lint.analysis.facts import State
 from trl_lint.analysis.frame import Frame
 from trl_lint.analysis.heap import Cell
 from trl_lint.analysis.project import Module, Project
@@ -214,7 +215,10 @@ class Engine(Runs):
         for base in cls.in_sight():
             if base is cls or base.find(method.name) is None:
                 continue
-            for args, memory in base.calls.get(method.name, [])[:MAX_CONTEXTS]:
+            contexts = list(base.calls.get(method.name, {}).values())
+            for args, memory in contexts[-MAX_CONTEXTS:]:
+                if any(value.rank.state is State.BOTTOM for value in args.all()):
+                    continue  # from before the facts had settled
                 frame = Frame(self, base.module, None, base)
                 frame.memory = memory.fork()
                 owner = None if method.is_static else Value(facts.SAME, Kind.INSTANCE, cls)
