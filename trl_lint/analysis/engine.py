@@ -67,7 +67,7 @@ class Engine(Runs):
         return self._enter_names(frame, function, cls, names)
 
     def _enter_names(self, frame: Frame, function: Function, cls: ClassInfo | None, names: dict[str, Value]) -> Summary:
-        key = self._key(frame, function, names, cls)
+        key = self._key(frame.memory, function, names, cls)
         summary = function.summaries.get(key)
         if summary is None or not self._usable(summary):
             inputs = self._inputs(names, frame.memory)

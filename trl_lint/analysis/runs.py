@@ -15,11 +15,13 @@ from trl_lint.analysis.events import Trace
 from trl_lint.analysis.frame import NUMERIC, Frame
 from trl_lint.analysis.heap import UNIFORM, Cell, Control, Memory, join, reachable
 from trl_lint.analysis.project import Project
-from trl_lint.analysis.values import BOTTOM, MISSING, NO_WRITES, NONE, UNKNOWN, Kind, Value, Write
+from trl_lint.analysis.values import BOTTOM, MISSING, NO_WRITES, NONE, UNKNOWN, Kind, Value, World, Write
 
 # How deep calls are followed, and in how many different ways one function is run before they are joined.
 MAX_DEPTH = 14
 MAX_CONTEXTS = 8
+# How often a function may be inside itself, with different facts each time.
+MAX_RECURSION = 2
 
 
 class Summary:
@@ -127,17 +129,19 @@ class Runs(Definitions):
     ) -> Value:
         cls = owner.data if owner is not None and isinstance(owner.data, ClassInfo) else function.cls
         inputs = self._inputs(names, frame.memory)
-        key = self._key(frame, function, names, cls)
-        if key in self._running:
+        memory = frame.memory
+        key = self._key(memory, function, names, cls)
+        if key not in function.summaries and len(function.summaries) >= MAX_CONTEXTS and key not in self._running:
+            names, memory = self._without_constants(names, inputs, memory)
+            key = self._key(memory, function, names, cls)
+            if key not in function.summaries and len(function.summaries) >= 2 * MAX_CONTEXTS:
+                key, names, inputs = self._widened(function, names, inputs, cls)
+        if key in self._running or sum(other[0] == key[0] for other in self._running) >= MAX_RECURSION:
             return BOTTOM
-        if key not in function.summaries and len(function.summaries) >= MAX_CONTEXTS:
-            key, names, inputs = self._widened(frame, function, names, inputs, cls)
-            if key in self._running:
-                return BOTTOM
         self._flush(frame)
         summary = function.summaries.get(key)
         if summary is None or not self._usable(summary):
-            summary = self._run(function, key, names, inputs, cls, frame.memory)
+            summary = self._run(function, key, names, inputs, cls, memory)
         frame.trace.calls[(id(node), id(function))] = summary
         return self._instantiate(frame, summary, inputs, node, function)
 
@@ -150,16 +154,16 @@ class Runs(Definitions):
         if frame.dirty or frame.dirty_cells:
             frame.flush(frame.memory)
 
-    def _key(self, frame: Frame, function: Function, names: dict[str, Value], cls: Any) -> Any:
-        heap = frame.memory.heap
+    def _key(self, memory: Memory, function: Function, names: dict[str, Value], cls: Any) -> Any:
+        heap = memory.heap
         parts = [(name, freeze(value, heap)) for name, value in names.items()]
         if function.pending_used:
             parts.append(("", tuple(sorted(hash(write) for value in names.values() for write in value.pending))))
         return (
             id(function.node),
             id(cls),
-            frame.memory.control.level,
-            frame.memory.control.engine,
+            memory.control.level,
+            memory.control.engine,
             tuple(parts),
         )
 
@@ -171,8 +175,22 @@ class Runs(Definitions):
                     found[identity] = None
         return list(found)
 
+    def _without_constants(
+        self, names: dict[str, Value], inputs: list[Any], memory: Memory
+    ) -> tuple[dict[str, Value], Memory]:
+        """A function called in many ways: the constants and types of its arguments no longer make a difference."""
+        heap = dict(memory.heap)
+        for identity in inputs:
+            cell = heap.get(identity)
+            if cell is not None:
+                entries = {key: _without_details(value) for key, value in cell.entries.items()}
+                rest = None if cell.rest is None else _without_details(cell.rest)
+                heap[identity] = Cell(cell.shape, entries, rest, cell.factory, cell.length)
+        plain = {name: _without_details(value) for name, value in names.items()}
+        return plain, Memory(memory.names, heap, memory.attributes, memory.control)
+
     def _widened(
-        self, frame: Frame, function: Function, names: dict[str, Value], inputs: list[Any], cls: Any
+        self, function: Function, names: dict[str, Value], inputs: list[Any], cls: Any
     ) -> tuple[Any, dict[str, Value], list[Any]]:
         """One context for all further calls: their facts joined."""
         key = (id(function.node), id(cls), "joined")
@@ -350,6 +368,15 @@ class Runs(Definitions):
     def default(self, function: Function, parameter: Parameter) -> Value:
         module_frame = Frame(self, function.module)
         return expressions.evaluate(module_frame, parameter.default)
+
+
+def _without_details(value: Value) -> Value:
+    """A value by its rank and kind alone; that it is None, or follows from the world, still counts."""
+    if value.kind is Kind.NONE or isinstance(value.const, World):
+        return value
+    if value.const is MISSING and not value.scalar and not value.dtype:
+        return value
+    return value.but(const=MISSING, scalar=False, dtype="")
 
 
 def _rename(value: Value, renamed: Mapping[Any, Any]) -> Value:
