@@ -20,6 +20,10 @@ from trl_lint.analysis.values import BOTTOM, MISSING, NO_WRITES, NONE, UNKNOWN, 
 # How deep calls are followed, and in how many different ways one function is run before they are joined.
 MAX_DEPTH = 14
 MAX_CONTEXTS = 8
+# And in how many more that differ in more than the constants among their arguments.
+MAX_PLAIN = 4
+# How often a function is run for the same facts because attributes that it reads have changed.
+MAX_RUNS = 3
 # How often a function may be inside itself, with different facts each time.
 MAX_RECURSION = 2
 
@@ -36,6 +40,7 @@ class Summary:
         "pending_used",
         "result",
         "round",
+        "runs",
         "trace",
         "yielded",
     )
@@ -51,6 +56,7 @@ class Summary:
         self.cell_writes: set[Any] = set()
         self.pending_used = False
         self.round = 0
+        self.runs = 0
 
     def is_current(self) -> bool:
         return all(cls.version(name) == version for (cls, name), version in self.dependencies.items())
@@ -134,7 +140,7 @@ class Runs(Definitions):
         if key not in function.summaries and len(function.summaries) >= MAX_CONTEXTS and key not in self._running:
             names, memory = self._without_constants(names, inputs, memory)
             key = self._key(memory, function, names, cls)
-            if key not in function.summaries and len(function.summaries) >= 2 * MAX_CONTEXTS:
+            if key not in function.summaries and len(function.summaries) >= MAX_CONTEXTS + MAX_PLAIN:
                 key, names, inputs = self._widened(function, names, inputs, cls)
         if key in self._running or sum(other[0] == key[0] for other in self._running) >= MAX_RECURSION:
             return BOTTOM
@@ -147,7 +153,7 @@ class Runs(Definitions):
 
     def _usable(self, summary: Summary) -> bool:
         """A run of this round is good enough: if what it read has changed since, the next round finds out."""
-        return summary.round == self.round or summary.is_current()
+        return summary.round == self.round or summary.runs >= MAX_RUNS or summary.is_current()
 
     def _flush(self, frame: Frame) -> None:
         """Before a callee looks at shared objects, make known what this run did to them."""
@@ -235,6 +241,8 @@ class Runs(Definitions):
         summary.pending_used = frame.pending_used
         function.pending_used |= frame.pending_used
         summary.round = self.round
+        previous = function.summaries.get(key)
+        summary.runs = 1 if previous is None else previous.runs + 1
         function.summaries[key] = summary
         return summary
 
