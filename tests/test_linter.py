@@ -118,3 +118,43 @@ def test_a_fix_reached_in_several_ways_is_as_safe_as_the_least_safe(tmp_path: Pa
     (finding,) = linter(tmp_path).check(tmp_path / "x.py", text.encode())
     assert finding.fix is not None
     assert finding.fix.applicability is Applicability.DISPLAY
+
+
+KTO_WITH_ITS_OWN_LOG = '''
+import torch
+from trl import KTOTrainer
+
+
+class Mine(KTOTrainer):
+    def get_batch_loss_metrics(self, model, batch):
+        metrics = {}
+        loss = model(**batch).loss
+        metrics["rewards/chosen_sum"] = loss.detach().sum().item()
+        return loss, metrics
+
+    def log(self, logs, *args, **kwargs):
+        keys, values = [], []
+        for key, metrics in self._stored_metrics["train"].items():
+            keys.append(key)
+            values.append(torch.tensor(metrics).sum().item())
+        reduced = self.accelerator.reduce(torch.tensor(values, device=self.accelerator.device), "sum").tolist()
+        logs.update(dict(zip(keys, reduced)))
+        return super().log(logs, *args, **kwargs)
+'''
+WITHOUT_ITS_LOG = KTO_WITH_ITS_OWN_LOG.partition("    def log")[0]
+
+
+def test_a_log_in_sight_that_works_on_the_store_is_the_drain(tmp_path: Path) -> None:
+    """As LlamaFactory's KTO trainer does it: all metrics are reduced at once, in an overridden `log`."""
+    assert linter(tmp_path).check(tmp_path / "x.py", KTO_WITH_ITS_OWN_LOG.encode()) == []
+    (finding,) = linter(tmp_path).check(tmp_path / "y.py", WITHOUT_ITS_LOG.encode())
+    assert (finding.code, finding.start.line) == ("TRL003", 10)
+
+
+def test_a_hook_whose_model_is_wrapped_in_some_releases_only_is_not_judged(tmp_path: Path) -> None:
+    text = (
+        "from trl import GRPOTrainer\n\n\nclass Mine(GRPOTrainer):\n"
+        "    def compute_liger_loss(self, unwrapped_model, inputs):\n        return unwrapped_model.lm_head.weight\n"
+    )
+    unknown = Linter(Settings(), (tmp_path,), all_rules())
+    assert unknown.check(tmp_path / "x.py", text.encode()) == []

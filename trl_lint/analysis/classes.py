@@ -118,6 +118,7 @@ class ClassInfo:
         self.variables: dict[str, Value] = {}  # names assigned in the body of the class
         self.annotations: dict[str, Any] = {}  # of those, the ones that are only annotated, until one is asked for
         self.traces: list[Any] = []
+        self.stored: dict[Any, Any] = {}  # hooks of which a base out of sight logs what they return, with their runs
         self.calls: dict[str, dict[Any, Any]] = {}  # how a class in sight calls methods of its own `self`
         self.state = "new"
         self._assigned: frozenset[str] | None = None

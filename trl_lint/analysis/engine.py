@@ -9,7 +9,7 @@ from trl_lint.analysis.classes import ClassInfo, Function, Parameter
 from trl_lint.analysis.events import Event, Trace
 from trl_lint.analysis.facts import State
 from trl_lint.analysis.frame import Frame
-from trl_lint.analysis.heap import Cell
+from trl_lint.analysis.heap import Cell, join
 from trl_lint.analysis.project import Module, Project
 from trl_lint.analysis.runs import MAX_CONTEXTS, Runs, Summary
 from trl_lint.analysis.values import SAME, UNKNOWN, Kind, Value, Wrapping
@@ -139,6 +139,7 @@ class Engine(Runs):
                 break
         cls.traces = [summary.trace for summary in summaries]
         cls.traces.extend(self._drained(cls))
+        cls.traces.extend(self._returned_metrics(cls))
         cls.state = "done"
 
     def _class_roots(self, cls: ClassInfo) -> Iterator[Summary]:
@@ -149,8 +150,7 @@ class Engine(Runs):
         for name in order:
             method = cls.methods[name]
             if name in hooks:
-                for row in hooks[name]:
-                    yield self._enter_hook(cls, method, row)
+                yield self._enter_hook(cls, method, hooks[name])
                 yield from self._called_by_bases(cls, method)
             elif name == "__init__" and method.reached and not library_calls.is_entry_class(cls):
                 continue
@@ -168,7 +168,7 @@ class Engine(Runs):
         for name, rows in hooks.items():
             inherited = None if name in cls.methods else cls.find(name)
             if inherited is not None and inherited.shows:
-                yield self._enter_hook(cls, inherited, rows[-1])
+                yield self._enter_hook(cls, inherited, rows)
 
     def _hooks_of(self, cls: ClassInfo) -> dict[str, tuple[Hook, ...]]:
         merged: dict[str, tuple[Hook, ...]] = {}
@@ -193,22 +193,26 @@ class Engine(Runs):
         known = self._by_annotation(Frame(self, method.module), parameter)
         return known if known is not UNKNOWN else SAME
 
-    def _enter_hook(self, cls: ClassInfo, method: Function, row: Hook) -> Summary:
-        summary = self._enter_with(method, cls, row.parameters)
+    def _enter_hook(self, cls: ClassInfo, method: Function, rows: tuple[Hook, ...]) -> Summary:
+        summary = self._enter_with(method, cls, _parameters_of(rows))
         above = method.cls.find_above(method.name) if method.cls is not None else None
-        if row.stored is not None and above is None:
-            self._store_returned(cls, method, row, summary)
+        if rows[-1].stored is not None and above is None:
+            cls.stored[method] = (rows[-1], summary)
         return summary
 
-    def _store_returned(self, cls: ClassInfo, method: Function, row: Hook, summary: Summary) -> None:
-        """A base out of sight logs a part of what the hook returns."""
-        result = summary.result
-        if result.kind is Kind.TUPLE and row.stored is not None and row.stored < len(result.data):
-            frame = Frame(self, method.module, method, cls)
-            frame.memory.heap = dict(summary.final)
-            frame.statement = method.node
-            library_calls.report(frame, row.name, result.data[row.stored], method.node, mapping=True)
-            summary.trace.events.update(frame.trace.events)
+    def _returned_metrics(self, cls: ClassInfo) -> Iterator[Trace]:
+        """A base out of sight logs a part of what a hook returns, unless a `log` in sight works on its stores."""
+        stores = {name for base in cls.library_bases() for name in library.stores(base, self.versions)}
+        if any(self._drains_itself(cls, name) for name in stores):
+            return
+        for method, (row, summary) in cls.stored.items():
+            result = summary.result
+            if result.kind is Kind.TUPLE and row.stored is not None and row.stored < len(result.data):
+                frame = Frame(self, method.module, method, cls)
+                frame.memory.heap = dict(summary.final)
+                frame.statement = method.node
+                library_calls.report(frame, row.name, result.data[row.stored], method.node, mapping=True)
+                yield frame.trace
 
     def _called_by_bases(self, cls: ClassInfo, method: Function) -> Iterator[Summary]:
         """An override runs as the class it comes from calls it on `self`."""
@@ -262,6 +266,18 @@ def _events(roots: Iterable[Trace]) -> list[Event]:
         found.extend(trace.events.values())
         todo.extend(summary.trace for summary in trace.calls.values())
     return found
+
+
+def _parameters_of(rows: tuple[Hook, ...]) -> Mapping[str, Value]:
+    """The facts of a hook's parameters, by position what all releases that may be in use have in common."""
+    newest = rows[-1].parameters
+    if len(rows) == 1:
+        return newest
+    merged = dict(newest)
+    for row in rows[:-1]:
+        for name, value in zip(newest, row.parameters.values(), strict=False):
+            merged[name] = join(merged[name], value)
+    return merged
 
 
 def _is_callback(given: Mapping[str, Value]) -> bool:
