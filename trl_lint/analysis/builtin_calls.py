@@ -22,7 +22,7 @@ from trl_lint.analysis.values import (
     Value,
     Wrapping,
 )
-from trl_lint.knowledge import library
+from trl_lint.knowledge import library, models
 from trl_lint.knowledge import torch as table
 
 
@@ -313,19 +313,15 @@ def _setattr(frame: Frame, args: Arguments, node: Any) -> Value:
     return NONE
 
 
-_WRAPPERS = ("DistributedDataParallel", "DataParallel")
-_PLAIN_MODELS = ("PreTrainedModel", "PeftModel", "PeftMixedModel", "PeftModelForCausalLM")
-
-
 def _isinstance(frame: Frame, args: Arguments, node: Any) -> Value:
     owner = args.positional[0]
     wanted = args.positional[1] if len(args.positional) > 1 else UNKNOWN
     const = None
     names = _class_names(wanted)
     if owner.kind is Kind.MODEL and owner.wrapping is Wrapping.WRAPPED and names:
-        if any(name in _WRAPPERS for name in names):
+        if any(name in models.WRAPPER_CLASSES for name in names):
             const = WORLD_TRUE
-        elif all(name in _PLAIN_MODELS or library.is_model_class(f"transformers.{name}") for name in names):
+        elif all(name in models.PLAIN_CLASSES or library.is_model_class(f"transformers.{name}") for name in names):
             const = WORLD_FALSE
     if names == ["Tensor"] and owner.kind in (
         Kind.TENSOR,

@@ -24,7 +24,7 @@ from trl_lint.analysis.facts import State
 from trl_lint.analysis.frame import Frame, derived
 from trl_lint.analysis.heap import Cell, join, unknown_cell
 from trl_lint.analysis.values import BOTTOM, NO_WRITES, NONE, SAME, UNKNOWN, Kind, Value, Wrapping
-from trl_lint.knowledge import library
+from trl_lint.knowledge import library, models
 from trl_lint.knowledge import torch as torch_table
 from trl_lint.knowledge.schema import BARE_MODEL, Collective, Sink
 
@@ -231,28 +231,9 @@ def pure_result(args: Arguments) -> Value:
 
 def _call_on_model(frame: Frame, owner: Value, name: str, args: Arguments, node: cst.Call) -> Value:
     """A method of a model: the ones that return the model, and those that compute."""
-    if name in (
-        "to",
-        "cuda",
-        "cpu",
-        "half",
-        "float",
-        "bfloat16",
-        "train",
-        "eval",
-        "requires_grad_",
-        "double",
-    ):
+    if name in models.RETURN_THE_MODEL:
         return owner
-    if name in (
-        "parameters",
-        "named_parameters",
-        "state_dict",
-        "modules",
-        "named_modules",
-        "children",
-        "buffers",
-    ):
+    if name in models.LIST_PARTS:
         return SAME
     if name == "module":
         return model_output(frame, args)
@@ -344,17 +325,7 @@ def _instance_of(cls: ClassInfo) -> Value:
 
 
 def is_module_class(cls: ClassInfo) -> bool:
-    return any(base in MODULE_CLASSES or library.is_model_class(base) for base in cls.library_bases())
-
-
-MODULE_CLASSES = frozenset(
-    {
-        "torch.nn.Module",
-        "torch.nn.Sequential",
-        "transformers.PreTrainedModel",
-        "torch.nn.modules.module.Module",
-    }
-)
+    return any(base in models.MODULE_CLASSES or library.is_model_class(base) for base in cls.library_bases())
 
 
 def call_value(frame: Frame, callee: Value, args: Arguments, node: Any) -> Value:

@@ -51,10 +51,6 @@ class Function:
         return bool(self.decorators & {"property", "cached_property"})
 
     @property
-    def is_context_manager(self) -> bool:
-        return "contextmanager" in self.decorators
-
-    @property
     def shows(self) -> bool:
         """Whether it hands metrics to a sink: what it shows then depends on what a subclass has stored."""
         return self.name == "log" or any(summary.trace.shows for summary in self.summaries.values())

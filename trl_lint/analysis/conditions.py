@@ -23,6 +23,7 @@ from trl_lint.analysis.values import (
     World,
     Wrapping,
 )
+from trl_lint.knowledge.models import ENGINES
 
 
 def truth(frame: Frame, value: Value) -> bool | None:
@@ -163,10 +164,6 @@ def _elements(frame: Frame, value: Value) -> Value:
 # --- narrowing ------------------------------------------------------------------------------------------
 
 
-# Words in a condition by which code asks whether an engine other than DDP wraps the model.
-_ENGINES = ("deepspeed", "fsdp", "zero3", "zero_stage", "is_zero", "megatron", "tensor_parallel", "sagemaker")
-
-
 def engine_arm(frame: Frame, test: Any) -> bool | None:
     """Which outcome of a test means that such an engine wraps the model; None when it does not ask for one."""
     known = frame.engine.engine_arms
@@ -179,7 +176,7 @@ def _engine_arm(test: Any) -> bool | None:
     if isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
         inner = _engine_arm(test.expression)
         return None if inner is None else not inner
-    if not any(word in name.lower() for name in identifiers(test) for word in _ENGINES):
+    if not any(word in name.lower() for name in identifiers(test) for word in ENGINES):
         return None
     return not (isinstance(test, cst.Comparison) and isinstance(test.comparisons[0].operator, (cst.NotEqual, cst.Is)))
 

@@ -61,11 +61,6 @@ class Frame:
         self.key: Any = function
         self.allocations: dict[Any, int] = {}
         self.pending_used = False
-        self.yield_block: Any = None
-
-    @property
-    def depth(self) -> int:
-        return self.engine.depth
 
     # --- containers ---
 

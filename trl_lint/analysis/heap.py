@@ -192,9 +192,8 @@ def _join_optional(a: Value | None, b: Value | None, divided: Rank, how: Any) ->
 class Control:
     """How sure it is that all ranks reach this point together. level: 0 all do, 1 not known, 2 they may not.
 
-    `why` names the condition (a Step); `rank` is the condition's fact. `guard` says that the only division is a
-    test for the main process. `engine` says that code here runs under DeepSpeed, FSDP or the like only, whose
-    wrapper has attributes that DDP does not have.
+    `why` names the condition (a Step); `rank` is the condition's fact. `engine` says that code here runs
+    under DeepSpeed, FSDP or the like only, whose wrapper has attributes that DDP does not have.
     """
 
     __slots__ = ("engine", "level", "rank", "why")
@@ -207,10 +206,6 @@ class Control:
 
     def under_engine(self) -> Control:
         return self if self.engine else Control(self.level, self.why, self.rank, True)
-
-    @property
-    def guard(self) -> bool:
-        return self.rank.origins is facts.Origin.RANK
 
     def under(self, inner: Control) -> Control:
         """This point, and then a further condition."""
@@ -249,11 +244,6 @@ class Memory:
                 heap[identity] = cell if mine is None else join_cells(mine, cell, divided)
         self.control = self.control.under(other.control)
         return self
-
-    def become(self, other: Memory) -> None:
-        """Take over another point's state."""
-        self.names, self.heap, self.attributes = other.names, other.heap, other.attributes
-        self.control = other.control
 
     def cells(self, value: Value) -> list[Cell]:
         return [self.heap[identity] for identity in value.data if identity in self.heap]

@@ -13,34 +13,14 @@ from trl_lint.analysis.facts import State
 from trl_lint.analysis.frame import Frame, derived
 from trl_lint.analysis.heap import Cell
 from trl_lint.analysis.values import BOTTOM, SAME, UNKNOWN, WORLD_SIZE, Kind, Value, Wrapping
-from trl_lint.knowledge import library
-from trl_lint.knowledge.schema import BARE_MODEL, BATCH, PURE
+from trl_lint.knowledge import library, models
+from trl_lint.knowledge.schema import BARE_MODEL, PURE
 from trl_lint.knowledge.torch_distributed import RANK_VARIABLES, WORLD_VARIABLES
 
 # Marks of values that no table names.
 PREPARED = "<prepared>"  # what `accelerator.prepare` made of something whose class is not in sight
 OUTPUT = "<output>"  # a model's output
 ENVIRON = "os.environ"
-SUPER = "<super>"
-
-BATCH_ELEMENT = BATCH
-# Attributes only models have among the things that are prepared.
-_MODEL_ATTRIBUTES = frozenset(
-    {
-        "base_model",
-        "config",
-        "generate",
-        "generation_config",
-        "get_input_embeddings",
-        "get_output_embeddings",
-        "gradient_checkpointing_enable",
-        "push_to_hub",
-        "resize_token_embeddings",
-        "save_pretrained",
-    }
-)
-# Attributes of a bare model that are plain data; all others may be modules or methods.
-_MODEL_DATA = frozenset({"config", "device", "dtype", "generation_config", "name_or_path", "training", "peft_config"})
 
 
 def read(frame: Frame, owner: Value, name: str, node: Any, called: bool = False) -> Value:
@@ -102,7 +82,7 @@ def of_model(frame: Frame, model: Value, name: str, node: Any, called: bool = Fa
         return Value(facts.SAME, Kind.NUMBER, scalar=True, dtype="bool")
     if model.wrapping is Wrapping.WRAPPED and not _is_there(frame, name):
         frame.emit(AttributeRead, node, model=model, attribute=name, called=called)
-    if name in _MODEL_DATA:
+    if name in models.DATA:
         return SAME
     if name in library.WRAPPER_ATTRIBUTES:
         return Value(facts.SAME, Kind.BOUND, (model, name))
@@ -127,7 +107,7 @@ def _of_instance(frame: Frame, owner: Value, name: str, node: Any, called: bool)
     if isinstance(data, ClassInfo):
         return _of_object(frame, owner, data, name, node)
     if data == PREPARED:
-        if name in _MODEL_ATTRIBUTES:
+        if name in models.ONLY_MODELS_HAVE:
             return of_model(frame, narrowed_to_model(owner), name, node, called)
         return SAME if name in library.OPTIMIZER_LOADER_ATTRIBUTES else UNKNOWN
     found = _library_attribute(frame, data, name, owner)

@@ -42,12 +42,10 @@ class Summary:
         "round",
         "runs",
         "trace",
-        "yielded",
     )
 
     def __init__(self) -> None:
         self.result: Value = BOTTOM
-        self.yielded: Value | None = None
         self.inputs: list[Any] = []
         self.final: dict[Any, Cell] = {}
         self.trace = Trace()

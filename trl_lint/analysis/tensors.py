@@ -8,7 +8,7 @@ from typing import Any
 from trl_lint.analysis import facts
 from trl_lint.analysis.facts import Rank, State
 from trl_lint.analysis.frame import derived
-from trl_lint.analysis.values import FIELD, MISSING, Kind, Value
+from trl_lint.analysis.values import FIELD, MISSING, Kind, Value, World
 from trl_lint.knowledge import library
 from trl_lint.knowledge import torch as table
 
@@ -334,6 +334,4 @@ def builtin(name: str, args: Sequence[Value]) -> Value:
 
 
 def _converted(name: str, const: Any) -> Any:
-    from trl_lint.analysis.values import World
-
     return const if isinstance(const, World) else MISSING

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from trl_lint.analysis import facts
-from trl_lint.analysis.values import Kind, Value
 from trl_lint.knowledge.schema import NOTHING, SAME, Attribute, Class, Function, Row, Sink, instance
 
 # The layout of a table is by hand: one or two lines per row.
@@ -84,15 +82,4 @@ ROWS: tuple[Row, ...] = (
          payload=(2, "value"), form="value"),
     Sink(name="clearml.Logger.report_single_value", source="clearml/logger.py::Logger.report_single_value",
          payload=(1, "value"), form="value"),
-)
-
-# Constructors that wrap what is logged and are no numbers themselves (tables, images, media): what they
-# hold is rank-local by design, and no metric.
-MEDIA = Value(facts.UNKNOWN, Kind.UNKNOWN)
-MEDIA_NAMES = frozenset(
-    f"{package}.{name}"
-    for package in ("swanlab", "trackio", "wandb")
-    for name in ("Audio", "Artifact", "Html", "Histogram", "Image", "Molecule", "Object3D", "Plotly", "Table",
-                 "Text",
-                 "Trace", "Video")
 )
