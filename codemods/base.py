@@ -8,13 +8,15 @@ from typing import Any, ClassVar
 
 import libcst as cst
 from libcst.codemod import CodemodContext, VisitorBasedCodemodCommand
+from libcst.codemod.visitors import AddImportsVisitor
 
 from trl_lint.findings import Applicability
+from trl_lint.rewriting.edits import Import, Insert, Replace
 from trl_lint.rules.base import Problem
 
 
 class FindingCommand(VisitorBasedCodemodCommand):
-    """A command that replaces the nodes its rule found.
+    """A command that makes the edits its rule has planned, and detects nothing itself.
 
     Alone (`python -m libcst.tool codemod -x trl_lint.codemods.<module>.<Command> PATH`) it applies the safe
     fixes of a file; the linter hands it the `problems` it has chosen.
@@ -25,7 +27,9 @@ class FindingCommand(VisitorBasedCodemodCommand):
     def __init__(self, context: CodemodContext, problems: Sequence[Problem] | None = None) -> None:
         super().__init__(context)
         self.problems = problems
-        self.by_node: dict[int, Problem] = {}
+        self.replaced: dict[int, cst.BaseExpression] = {}
+        self.before: dict[int, list[str]] = {}
+        self.behind: dict[int, list[str]] = {}
 
     def transform_module_impl(self, tree: cst.Module) -> cst.Module:
         if self.problems is None:
@@ -37,10 +41,48 @@ class FindingCommand(VisitorBasedCodemodCommand):
         mended = [problem for problem in self.problems if problem.plan is not None]
         if not mended:
             return tree
-        self.by_node = {id(problem.node): problem for problem in mended}
+        for problem in mended:
+            for edit in problem.plan.edits:
+                self._note(edit)
         # LibCST hands over a copy; findings point into the tree they were found in.
         return super().transform_module_impl(mended[0].module.tree)
 
-    def problem_at(self, node: Any) -> Problem | None:
-        """The finding to mend at a node of the original tree."""
-        return self.by_node.get(id(node))
+    def _note(self, edit: Any) -> None:
+        match edit:
+            case Replace(node, by):
+                self.replaced[id(node)] = by
+            case Insert(anchor, code, behind):
+                codes = (self.behind if behind else self.before).setdefault(id(anchor), [])
+                if code not in codes:
+                    codes.append(code)
+            case Import(module, name):
+                AddImportsVisitor.add_needed_import(self.context, module, name)
+
+    def on_leave(self, original_node: Any, updated_node: Any) -> Any:
+        updated = super().on_leave(original_node, updated_node)
+        replacement = self.replaced.get(id(original_node))
+        if replacement is not None:
+            return replacement.deep_clone()
+        before = self.before.get(id(original_node), ())
+        behind = self.behind.get(id(original_node), ())
+        if not before and not behind:
+            return updated
+        return cst.FlattenSentinel([*_placed_before(before, updated), *_lines(behind)])
+
+
+def _lines(codes: Sequence[str]) -> list[Any]:
+    return [cst.parse_statement(code) for code in codes]
+
+
+def _placed_before(codes: Sequence[str], statement: Any) -> list[Any]:
+    """New lines and the statement they stand before, which keeps its comments; the blank lines come first."""
+    if not codes:
+        return [statement]
+    leading = list(statement.leading_lines)
+    comment = next((index for index, line in enumerate(leading) if line.comment is not None), len(leading))
+    first, *rest = _lines(codes)
+    return [
+        first.with_changes(leading_lines=leading[:comment]),
+        *rest,
+        statement.with_changes(leading_lines=leading[comment:]),
+    ]

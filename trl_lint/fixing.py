@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Sequence
 from difflib import SequenceMatcher
 from importlib import import_module
+from itertools import compress
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,8 @@ from trl_lint.linter import FixResult, Linter, Reported, SourceError
 from trl_lint.rules import all_rules
 from trl_lint.rules.base import Problem, Rule
 
+# How often one rule's fixes are applied to a file: one that lies inside another has to wait for the next round.
+_ROUNDS = 10
 # Findings that were there before a fix of the first code, on the same value, and only became visible by it.
 _UNCOVERED = {"TRL001": frozenset({"TRL014"}), "TRL003": frozenset({"TRL007"})}
 
@@ -29,18 +32,23 @@ def fix(linter: Linter, path: Path, source: bytes, *, unsafe: bool) -> FixResult
     Raises:
         SourceError: the file can't be decoded or parsed.
     """
+    from trl_lint.rewriting.edits import independent
+
     applied: list[Finding] = []
     withheld: list[tuple[Finding, str]] = []
     current = source
     for rule in linter.rules:
-        if rule.codemod is None:
-            continue
-        scout = linter if current == source else _fresh(linter, path)
-        wanted = _wanted(scout.report(path, current), rule, current, unsafe)
-        if wanted:
-            current, mended, left = _apply(linter, path, current, wanted)
+        for _ in range(_ROUNDS if rule.codemod is not None else 0):
+            scout = linter if current == source else _fresh(linter, path)
+            wanted = _wanted(scout.report(path, current), rule, current, unsafe)
+            chosen = list(compress(wanted, independent(each.problem.plan for each in wanted)))
+            if not chosen:
+                break
+            current, mended, left = _apply(linter, path, current, chosen)
             applied.extend(mended)
             withheld.extend(left)
+            if not mended or len(chosen) == len(wanted):
+                break  # else a fix that lay inside another one is tried again
     remaining = linter.check(path, source) if current == source else _fresh(linter, path).check(path, current)
     return FixResult(current, tuple(applied), tuple(withheld), tuple(remaining))
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -249,11 +249,24 @@ def positions(module: Module) -> Mapping[Any, Any]:
 _CAUTION = [None, Applicability.SAFE, Applicability.UNSAFE, Applicability.DISPLAY]
 
 
+def _combined(problems: list[Problem]) -> Problem:
+    """Several problems at one place: their fix does what mends all of them, and is as safe as the least safe."""
+    worst = max(problems, key=lambda each: _CAUTION.index(each.applicability))
+    if len(problems) == 1 or worst.plan is None:
+        return worst
+    from trl_lint.rewriting.edits import merged
+
+    plan = merged([worst.plan, *(each.plan for each in problems if each.plan is not None)])
+    if plan is None:
+        reason = "it is reached in several ways, which ask for different fixes"
+        return replace(worst, plan=None, applicability=Applicability.DISPLAY, reason=reason)
+    return replace(worst, plan=plan)
+
+
 def _finding(places: dict[Any, Any], group: list[tuple[Rule, Problem]]) -> Reported:
     from trl_lint.analysis.events import steps
 
-    # Reached in several ways, a fix is as safe as the least safe of them.
-    rule, problem = max(group, key=lambda each: _CAUTION.index(each[1].applicability))
+    rule, problem = group[0][0], _combined([each for _, each in group])
     module = problem.module
     where = places[module][problem.node]
     because = []

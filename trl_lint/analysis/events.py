@@ -37,11 +37,16 @@ class CollectiveCalled(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttributeRead(Event):
-    """An attribute is read from a model. `called`: the result is called at once."""
+    """An attribute is read from a model. `called`: the result is called at once.
+
+    cls: the class of `self` there, if any. accelerator: the text by which the Accelerator is reached, or "".
+    """
 
     model: Value
     attribute: str
     called: bool = False
+    cls: Any = None
+    accelerator: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

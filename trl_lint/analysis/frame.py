@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 # Kinds of values that are metrics when they are logged.
 NUMERIC = frozenset({Kind.TENSOR, Kind.NUMBER, Kind.NUMBERS, Kind.BATCH})
+ACCELERATOR = "accelerate.Accelerator"
 
 
 class Frame:
@@ -164,6 +165,29 @@ class Frame:
                 theirs = owner.contents().get(identity)
                 if theirs is not None:
                     self.memory.heap[identity] = join_cells(mine, theirs)
+
+    # --- what a fix may use here ---
+
+    def accelerator(self) -> str:
+        """The expression by which code at this point reaches the Accelerator; "" when nothing in reach is one."""
+        scope: Frame | None = self
+        while scope is not None:
+            for name, value in scope.memory.names.items():
+                if value.kind is Kind.INSTANCE:
+                    if value.data == ACCELERATOR:
+                        return name
+                    if isinstance(value.data, ClassInfo) and self._has_accelerator(value.data):
+                        return f"{name}.accelerator"
+            scope = scope.outer
+        names = self.engine.global_names(self.module).items()
+        return next((name for name, value in names if value.kind is Kind.INSTANCE and value.data == ACCELERATOR), "")
+
+    def _has_accelerator(self, cls: ClassInfo) -> bool:
+        own = cls.attribute("accelerator")
+        if own is not None and own.rank.state is not State.BOTTOM:
+            return own.kind is Kind.INSTANCE and own.data == ACCELERATOR
+        rows = (self.engine.library_attribute(base, "accelerator") for base in cls.library_bases())
+        return any(row is not None and row.value.data == ACCELERATOR for row in rows)
 
     # --- explanations and events ---
 

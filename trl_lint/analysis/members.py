@@ -81,7 +81,15 @@ def of_model(frame: Frame, model: Value, name: str, node: Any, called: bool = Fa
     if name in ("training",):
         return Value(facts.SAME, Kind.NUMBER, scalar=True, dtype="bool")
     if model.wrapping is Wrapping.WRAPPED and not _is_there(frame, name):
-        frame.emit(AttributeRead, node, model=model, attribute=name, called=called)
+        frame.emit(
+            AttributeRead,
+            node,
+            model=model,
+            attribute=name,
+            called=called,
+            cls=frame.cls,
+            accelerator=frame.accelerator(),
+        )
     if name in models.DATA:
         return SAME
     if name in library.WRAPPER_ATTRIBUTES:

@@ -70,6 +70,9 @@ class _Missing:
 # Data of a BATCH that is one named field of a batch, as the collator made it.
 FIELD = "<field>"
 
+# Data of a MODEL that is the one a Trainer trains, whose bare form is the trainer's own `self.model`.
+TRAINED = "<trained>"
+
 # No constant is known (None is a constant).
 MISSING: Any = _Missing()
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from trl_lint.analysis import facts
-from trl_lint.analysis.values import WORLD_KIND, WORLD_SIZE, WORLD_TRUE, Kind, Value, Wrapping
+from trl_lint.analysis.values import TRAINED, WORLD_KIND, WORLD_SIZE, WORLD_TRUE, Kind, Value, Wrapping
 
 Parameter = tuple[int, str]
 
@@ -178,6 +178,7 @@ WORLD = Value(facts.SAME, Kind.NUMBER, const=WORLD_SIZE, scalar=True, dtype="int
 DISTRIBUTED_TYPE = Value(facts.SAME, const=WORLD_KIND)
 DISTRIBUTED = Value(facts.SAME, Kind.NUMBER, const=WORLD_TRUE, scalar=True, dtype="bool")
 WRAPPED_MODEL = Value(facts.SAME, Kind.MODEL, wrapping=Wrapping.WRAPPED)
+TRAINED_MODEL = WRAPPED_MODEL.but(data=TRAINED)
 BARE_MODEL = Value(facts.SAME, Kind.MODEL, wrapping=Wrapping.BARE)
 SOME_MODEL = Value(facts.SAME, Kind.MODEL, wrapping=Wrapping.UNKNOWN)
 # A callable object that only computes: a data collator, a tokenizer, a label smoother.

@@ -25,6 +25,7 @@ from trl_lint.knowledge.schema import (
     SAME,
     SAME_NUMBER,
     SOME_MODEL,
+    TRAINED_MODEL,
     UNKNOWN,
     WRAPPED_MODEL,
     Attribute,
@@ -234,8 +235,8 @@ _SINKS: tuple[Row, ...] = (
 
 # --- hooks of the preference trainers -----------------------------------------------------------------
 
-_MODEL_BATCH = {"model": WRAPPED_MODEL, "batch": BATCH}
-_MODEL_INPUTS = {"model": WRAPPED_MODEL, "inputs": BATCH}
+_MODEL_BATCH = {"model": TRAINED_MODEL, "batch": BATCH}
+_MODEL_INPUTS = {"model": TRAINED_MODEL, "inputs": BATCH}
 _LOCAL_PAIR = items(LOCAL_LOSS, LOCAL_METRICS)
 _REDUCED_PAIR = items(LOCAL_LOSS, REDUCED_METRICS)
 _LOGPS = {
@@ -466,11 +467,11 @@ _ONLINE_HOOKS: tuple[Row, ...] = (
     Hook(name="trl.OnlineDPOTrainer._forward", source=f"{_ONLINE}._forward", since="0.23",
          parameters=_SEQUENCES | {"vision_inputs": BATCH}, returns=LOCAL_TENSOR),
     Hook(name="trl.OnlineDPOTrainer._generate", source=f"{_ONLINE}._generate", since="0.14", until="0.23",
-         parameters={"model": WRAPPED_MODEL, "prompts": BATCH}, returns=_FOUR),
+         parameters={"model": TRAINED_MODEL, "prompts": BATCH}, returns=_FOUR),
     Hook(name="trl.OnlineDPOTrainer._generate", source=f"{_ONLINE}._generate", since="0.23",
-         parameters={"model": WRAPPED_MODEL, "prompts": BATCH, "images": BATCH}, returns=BATCH),
+         parameters={"model": TRAINED_MODEL, "prompts": BATCH, "images": BATCH}, returns=BATCH),
     Hook(name="trl.OnlineDPOTrainer._generate_vllm", source=f"{_ONLINE}._generate_vllm", since="0.14",
-         until="0.23", parameters={"model": WRAPPED_MODEL, "prompts": BATCH}, returns=_FOUR),
+         until="0.23", parameters={"model": TRAINED_MODEL, "prompts": BATCH}, returns=_FOUR),
     Hook(name="trl.OnlineDPOTrainer._generate_vllm", source=f"{_ONLINE}._generate_vllm", since="0.23",
          parameters={"prompts": BATCH, "images": BATCH}, returns=_FOUR),
     Hook(name="trl.NashMDTrainer._compute_logprobs",
@@ -478,7 +479,7 @@ _ONLINE_HOOKS: tuple[Row, ...] = (
          parameters={"model": WRAPPED_MODEL, "model_data": BATCH, "context_length": UNKNOWN}, returns=BATCH),
     Hook(name="trl.NashMDTrainer._generate_completions",
          source="trainer/nash_md_trainer.py::NashMDTrainer._generate_completions", since="0.11", until="1.14",
-         parameters={"model": WRAPPED_MODEL, "prompts": BATCH}, returns=BATCH),
+         parameters={"model": TRAINED_MODEL, "prompts": BATCH}, returns=BATCH),
     Hook(name="trl.XPOTrainer._compute_logprobs",
          source="trainer/xpo_trainer.py::XPOTrainer._compute_logprobs", since="0.11", until="1.14",
          returns=BATCH,
@@ -486,7 +487,7 @@ _ONLINE_HOOKS: tuple[Row, ...] = (
                      "context_length": UNKNOWN}),
     Hook(name="trl.XPOTrainer._generate_completions",
          source="trainer/xpo_trainer.py::XPOTrainer._generate_completions", since="0.11", until="1.14",
-         parameters={"prompts": BATCH, "model": WRAPPED_MODEL}, returns=BATCH),
+         parameters={"prompts": BATCH, "model": TRAINED_MODEL}, returns=BATCH),
     Function(name="trl.GKDTrainer.generalized_jsd_loss",
              source="trainer/gkd_trainer.py::GKDTrainer.generalized_jsd_loss", since="0.11"),
 )

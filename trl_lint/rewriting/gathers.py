@@ -10,6 +10,7 @@ import libcst as cst
 from trl_lint.analysis.events import CollectiveCalled
 from trl_lint.analysis.facts import State
 from trl_lint.analysis.values import Kind, Value
+from trl_lint.rewriting.edits import Edit, Import, NoRewrite, Replace, Rewrite
 from trl_lint.rewriting.tree import ancestors, call_of, has_comment, method_call, uses_of
 
 # Reductions that commute with gathering, and the method that repeats them on what was gathered.
@@ -34,7 +35,7 @@ _TAKES_TENSORS = frozenset({"extend", "stack", "cat", "mean", "sum", "array"})
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class _Plan:
     """What to write.
 
     tensor: what goes into the collective. factory: whether it is a number that becomes a tensor first (then
@@ -50,36 +51,40 @@ class Plan:
     host: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class NoPlan:
-    """Why there is only a hint."""
-
-    reason: str
-
-
-def plan_for(event: CollectiveCalled) -> Plan | NoPlan:
+def plan_for(event: CollectiveCalled) -> Rewrite | NoRewrite:
     """How to mend a collective that is given a Python number, or why that is left to the author."""
+    plan = _plan(event)
+    if isinstance(plan, NoRewrite):
+        return plan
+    call: Any = event.node
+    edits: list[Edit] = [Replace(call, _rewritten(call, event.argument, plan))]
+    if plan.factory:
+        edits.append(Import("torch"))
+    return Rewrite(tuple(edits))
+
+
+def _plan(event: CollectiveCalled) -> _Plan | NoRewrite:
     problem = _unsuitable(event)
     if problem:
-        return NoPlan(problem)
+        return NoRewrite(problem)
     tensor, value = peel(event.argument.value, event.operand)  # type: ignore[attr-defined]
     use = _use_of_result(event)
     if use is None:
-        return NoPlan("the result is used as a tensor or list of one value per rank")
+        return NoRewrite("the result is used as a tensor or list of one value per rank")
     factory = value.kind is Kind.NUMBER
     device = ""
     if factory:
         device = _device(event)
         if not device:
-            return NoPlan("no accelerator is in reach whose device the new tensor could be made on")
+            return NoRewrite("no accelerator is in reach whose device the new tensor could be made on")
     own_name = event.row.name.rpartition(".")[2]
     if own_name == "reduce":
-        return Plan(tensor, factory, device, _needs_cast(value, _mode(event)), "", not use.tail)
+        return _Plan(tensor, factory, device, _needs_cast(value, _mode(event)), "", not use.tail)
     reduction = _reduction(tensor, event.operand, value)
     if not reduction:
-        return NoPlan("how the ranks' values belong together can't be told from the code")
+        return NoRewrite("how the ranks' values belong together can't be told from the code")
     cast = not use.floats and _needs_cast(value, use.reduction or reduction)
-    return Plan(tensor, factory, device, cast, "" if use.reduction else reduction, not use.tail)
+    return _Plan(tensor, factory, device, cast, "" if use.reduction else reduction, not use.tail)
 
 
 def _unsuitable(event: CollectiveCalled) -> str:
@@ -309,7 +314,7 @@ def _takes_list(chain: tuple[Any, ...]) -> bool:
 # --- the new expression ---------------------------------------------------------------------------------
 
 
-def rewritten(call: cst.Call, argument: cst.Arg, plan: Plan) -> cst.Call:
+def _rewritten(call: cst.Call, argument: Any, plan: _Plan) -> cst.Call:
     """The collective with a tensor inside, reduced again outside, on the host last."""
     tensor = plan.tensor
     if plan.factory:

@@ -71,11 +71,12 @@ class ItemBeforeGather(Rule):
     def visit(self, event: Event) -> Iterator[Problem]:
         if not isinstance(event, CollectiveCalled) or not _is_number(event):
             return
-        from trl_lint.rewriting.gathers import NoPlan, plan_for
+        from trl_lint.rewriting.edits import NoRewrite
+        from trl_lint.rewriting.gathers import plan_for
 
         plan = plan_for(event)
         applicability, reason = Applicability.DISPLAY, ""
-        if isinstance(plan, NoPlan):
+        if isinstance(plan, NoRewrite):
             reason = plan.reason
         else:
             applicability, reason = _LEVELS[event.control.level], _REASONS[event.control.level]
@@ -89,7 +90,7 @@ class ItemBeforeGather(Rule):
             applicability=applicability,
             title=f"Hand a tensor to `{own_name}`",
             reason=reason,
-            plan=None if isinstance(plan, NoPlan) else plan,
+            plan=None if isinstance(plan, NoRewrite) else plan,
             owner=event.owner,
         )
 
