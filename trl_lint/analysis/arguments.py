@@ -37,6 +37,13 @@ class Arguments:
     def node(self, position: int, name: str) -> cst.Arg | None:
         return self.nodes.get(name) or self.nodes.get(position)
 
+    def expression(self, key: int | str) -> Any:
+        """The expression of a positional (by index, also from the end) or keyword argument; None when starred."""
+        if isinstance(key, int) and key < 0:
+            key += len(self.positional)
+        arg = self.nodes.get(key)
+        return None if arg is None else arg.value
+
     def all(self) -> list[Value]:
         values = [*self.positional, *self.keywords.values()]
         values.extend(value for value in (self.star, self.double) if value is not None)

@@ -64,7 +64,7 @@ def _assign_subscript(frame: Frame, target: cst.Subscript, value: Value) -> None
         stored = frame.is_stored(container)
         is_dict = any(cell.shape == "dict" for cell in frame.memory.cells(container))
         if stored or is_dict:
-            value = frame.written(value, containers.key_text(key))
+            value = frame.written(value, containers.key_text(key), _assigned(frame, target))
         if value.kind is Kind.CELLS and stored:
             _write_elements(frame, value, containers.key_text(key))
         if index.const is MISSING and len(container.data) == 1:
@@ -74,7 +74,8 @@ def _assign_subscript(frame: Frame, target: cst.Subscript, value: Value) -> None
     elif container.kind is Kind.BATCH and isinstance(index.const, str) and isinstance(target.value, cst.Name):
         key = containers.constant_key(index)
         promoted = as_dict(frame, container, target.value, target)
-        frame.update(promoted, lambda cell: with_key(cell, key, frame.written(value, containers.key_text(key))))
+        value = frame.written(value, containers.key_text(key), _assigned(frame, target))
+        frame.update(promoted, lambda cell: with_key(cell, key, value))
     elif container.kind in (Kind.TENSOR, Kind.BATCH, Kind.UNKNOWN, Kind.NUMBERS):
         # A buffer holds what was put into any part of it.
         merged = join(container, value) if container.kind is not Kind.UNKNOWN else UNKNOWN
@@ -82,6 +83,15 @@ def _assign_subscript(frame: Frame, target: cst.Subscript, value: Value) -> None
             rank = facts.combine(container.rank, facts.combine(value.rank, index.rank))
             merged = derived(facts.nonlinear(rank), Kind.TENSOR, container, value, index, dtype=container.dtype)
         rebind(frame, target.value, merged)
+
+
+def _assigned(frame: Frame, target: Any) -> Any:
+    """The expression that the current statement assigns to this target, as it is; None for what is unpacked."""
+    statement = frame.statement
+    match statement:
+        case cst.Assign(targets=[cst.AssignTarget(target=only)]) | cst.AnnAssign(target=only) if only is target:
+            return statement.value
+    return None
 
 
 def as_dict(frame: Frame, batch: Value, target: Any, node: Any) -> Value:
@@ -96,11 +106,19 @@ def _write_elements(frame: Frame, value: Value, what: str) -> None:
     """`self._metrics[mode][key] = [v]`: the list's items came into the store by this statement."""
 
     def mark(cell: Cell) -> Cell:
-        entries = {key: frame.written(item, what) for key, item in cell.entries.items()}
+        entries = {key: frame.written(item, what, _listed(frame, key)) for key, item in cell.entries.items()}
         rest = None if cell.rest is None else frame.written(cell.rest, what)
         return Cell(cell.shape, entries, rest, cell.factory, cell.length)
 
     frame.update(value, mark)
+
+
+def _listed(frame: Frame, index: Any) -> Any:
+    """The element at a position of the list that the current statement assigns, if it writes one out."""
+    listed = getattr(frame.statement, "value", None)
+    if isinstance(listed, cst.List) and isinstance(index, int) and index < len(listed.elements):
+        return listed.elements[index].value
+    return None
 
 
 def _put(cell: Cell, key: Any, value: Value, weak: bool) -> Cell:

@@ -170,7 +170,7 @@ def _dict(frame: Frame, args: Arguments, node: Any) -> Value:
         else:
             cell = containers.merged_into(frame, cell, source)
     for key, value in args.keywords.items():
-        cell = Cell("dict", {**cell.entries, key: frame.written(value, key)}, cell.rest)
+        cell = Cell("dict", {**cell.entries, key: frame.written(value, key, args.expression(key))}, cell.rest)
     return frame.allocate(node, cell)
 
 

@@ -25,7 +25,7 @@ def _append(frame: Frame, owner: Value, args: Arguments, node: Any) -> Value:
     value = args.positional[-1]
     length = _division(frame)
     if frame.is_stored(owner):
-        value = frame.written(value, _name_of(frame, owner))
+        value = frame.written(value, _name_of(frame, owner), args.expression(-1))
         length = facts.SAME
     weak = len(owner.data) > 1
     at_end = len(args.positional) == 1 and "appendleft" not in _called(node)
@@ -92,7 +92,7 @@ def _update(frame: Frame, owner: Value, args: Arguments, node: Any) -> Value:
     for other in args.positional:
         frame.update(owner, lambda cell, other=other: containers.merged_into(frame, cell, other))
     for key, value in args.keywords.items():
-        kept = frame.written(value, key) if stored or value.rank.differs else value
+        kept = frame.written(value, key, args.expression(key)) if stored or value.rank.differs else value
         frame.update(owner, lambda cell, key=key, kept=kept: with_key(cell, key, kept))
     if args.double is not None:
         double = args.double

@@ -24,7 +24,10 @@ from trl_lint.analysis.values import (
 def evaluate(frame: Frame, node: Any) -> Value:
     """The value of an expression at the current program point."""
     handler = HANDLERS.get(type(node))
-    return UNKNOWN if handler is None else handler(frame, node)
+    if handler is None:
+        return UNKNOWN
+    value = frame.seen[id(node)] = handler(frame, node)
+    return value
 
 
 # --- names and literals ---------------------------------------------------------------------------------
@@ -60,11 +63,13 @@ _INTEGER = Value(facts.SAME, Kind.NUMBER, scalar=True, dtype="int")
 
 
 def _integer(frame: Frame, node: cst.Integer) -> Value:
-    return Value(facts.SAME, Kind.NUMBER, const=int(node.value, 0), scalar=True, dtype="int")
+    const = int(node.value, 0)
+    return Value(facts.SAME if const else facts.ZERO, Kind.NUMBER, const=const, scalar=True, dtype="int")
 
 
 def _float(frame: Frame, node: cst.Float) -> Value:
-    return Value(facts.SAME, Kind.NUMBER, const=float(node.value), scalar=True, dtype="float")
+    const = float(node.value)
+    return Value(facts.SAME if const else facts.ZERO, Kind.NUMBER, const=const, scalar=True, dtype="float")
 
 
 def _string(frame: Frame, node: cst.SimpleString) -> Value:
@@ -144,7 +149,7 @@ def _dict(frame: Frame, node: cst.Dict) -> Value:
         else:
             key = containers.constant_key(evaluate(frame, element.key))
             what = key.replace(WILDCARD, "…") if isinstance(key, str) else ""
-            cell = with_key(cell, key, frame.written(value, what))
+            cell = with_key(cell, key, frame.written(value, what, element.value))
     return frame.allocate(node, cell)
 
 
@@ -178,11 +183,11 @@ def _dict_comprehension(frame: Frame, node: cst.DictComp) -> Value:
             if any(truth(frame, evaluate(frame, test.test)) is False for test in loop.ifs):
                 continue
             key = containers.constant_key(evaluate(frame, node.key))
-            cell = with_key(cell, key, frame.written(evaluate(frame, node.value), containers.key_text(key)))
+            cell = with_key(cell, key, frame.written(evaluate(frame, node.value), containers.key_text(key), node.value))
     else:
         _bind_comprehension(frame, loop)
         key = containers.constant_key(evaluate(frame, node.key))
-        cell = with_key(cell, key, frame.written(evaluate(frame, node.value), containers.key_text(key)))
+        cell = with_key(cell, key, frame.written(evaluate(frame, node.value), containers.key_text(key), node.value))
     frame.memory.names = saved
     frame.rounds = outside
     return frame.allocate(node, cell)
@@ -258,11 +263,21 @@ def operate(frame: Frame, operator: Any, left: Value, right: Value, node: Any) -
         rank = facts.combine_linear(left.rank, right.rank)
     elif isinstance(operator, (*_SCALING, cst.MultiplyAssign, cst.DivideAssign)):
         rank = facts.combine_scaling(left.rank, right.rank)
-        if isinstance(operator, (cst.Divide, cst.DivideAssign)) and right.rank.state is State.PARTIAL:
-            rank = facts.Rank(State.LOCAL, left.rank.origins | right.rank.origins)
+        if isinstance(operator, (cst.Divide, cst.DivideAssign)) and not _keeps_reduction(left, right):
+            rank = tensors.collapsed(rank)
     else:
         rank = facts.nonlinear(facts.combine(left.rank, right.rank))
     return tensors.arithmetic(rank, left, right, isinstance(operator, (cst.Divide, cst.DivideAssign)))
+
+
+def _keeps_reduction(left: Value, right: Value) -> bool:
+    """Whether a quotient is still a piece of what its dividend is one of.
+
+    A sum over a count that happens to be the same on all ranks is an average of this rank's own.
+    """
+    if right.rank.differs:
+        return False
+    return left.rank.how not in ("sum", "count") or right.const is not MISSING
 
 
 def _concatenation(frame: Frame, left: Value, right: Value, node: Any) -> Value | None:

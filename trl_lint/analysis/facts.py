@@ -39,7 +39,11 @@ class State(IntEnum):
 
 
 class Rank(NamedTuple):
-    """One rank fact. `how` is the reduction of a PARTIAL, or "reduced" for a SAME that a collective made."""
+    """One rank fact.
+
+    `how` is the reduction of a PARTIAL; of a LOCAL the last reduction that made it ("mean" for a loss, "" when
+    there is none); "reduced" for a SAME that a collective made, and "zero" for the constant, to which a sum adds up.
+    """
 
     state: State
     origins: Origin = Origin.NONE
@@ -62,9 +66,11 @@ class Rank(NamedTuple):
 BOTTOM = Rank(State.BOTTOM)
 SAME = Rank(State.SAME)
 REDUCED = Rank(State.SAME, how="reduced")
+ZERO = Rank(State.SAME, how="zero")
 UNKNOWN = Rank(State.UNKNOWN)
 SHARD = Rank(State.SHARD, Origin.DATA)
 LOCAL = Rank(State.LOCAL, Origin.DATA)
+LOCAL_MEAN = Rank(State.LOCAL, Origin.DATA, "mean")  # over a count of this rank's own, as a loss is
 RANK_LOCAL = Rank(State.LOCAL, Origin.RANK)
 CLOCK_LOCAL = Rank(State.LOCAL, Origin.CLOCK)
 MEMORY_LOCAL = Rank(State.LOCAL, Origin.MEMORY)
@@ -92,9 +98,14 @@ def _join(a: Rank, b: Rank) -> Rank:
         return UNKNOWN
     if a.state is State.SAME and b.state is State.SAME:
         return SAME
-    if a.state is b.state and a.how == b.how:
-        return Rank(a.state, a.origins | b.origins, a.how)
-    return Rank(State.LOCAL, a.origins | b.origins)
+    origins = a.origins | b.origins
+    if a.how == b.how:
+        return Rank(a.state if a.state is b.state else State.LOCAL, origins, a.how)
+    for piece, other in ((a, b), (b, a)):
+        # An accumulator that no round of its loop has added to yet.
+        if other == ZERO or (other.state is State.SAME and piece.how in AVERAGES):
+            return Rank(State.LOCAL, origins, piece.how)
+    return Rank(State.LOCAL, origins)
 
 
 def combine(a: Rank, b: Rank) -> Rank:
@@ -121,8 +132,12 @@ def _combine(a: Rank, b: Rank) -> Rank:
 @cache
 def combine_linear(a: Rank, b: Rank) -> Rank:
     """Like `combine`, for `+` and `-`: partial results of the same reduction stay partial results of it."""
-    if a.state is b.state is State.PARTIAL and a.how == b.how and a.how in ADDITIVE:
-        return Rank(State.PARTIAL, a.origins | b.origins, a.how)
+    if a.differs and b.differs and a.how == b.how and a.how in ADDITIVE:
+        return Rank(max(a.state, b.state), a.origins | b.origins, a.how)
+    for piece, other in ((a, b), (b, a)):
+        # A mean may be shifted by what is the same on all ranks; to a sum, that would be added once per rank.
+        if piece.differs and ((other == ZERO and piece.how) or (other.state is State.SAME and piece.how in AVERAGES)):
+            return piece
     return combine(a, b)
 
 
@@ -130,14 +145,18 @@ def combine_linear(a: Rank, b: Rank) -> Rank:
 def combine_scaling(a: Rank, b: Rank) -> Rank:
     """Like `combine`, for `*` and `/`: a partial sum or mean times a value that is the same stays one."""
     for piece, factor in ((a, b), (b, a)):
-        if piece.state is State.PARTIAL and piece.how in ADDITIVE and factor.state is State.SAME:
+        if piece.differs and piece.how in SCALABLE and factor.state is State.SAME:
             return piece
     return combine(a, b)
 
 
 def nonlinear(rank: Rank) -> Rank:
     """The fact after a function that does not commute with reductions (exp, abs, comparison)."""
-    return Rank(State.LOCAL, rank.origins) if rank.state is State.PARTIAL else rank
+    if not rank.how:
+        return rank
+    if rank.differs:
+        return Rank(State.LOCAL, rank.origins)
+    return SAME if rank == ZERO else rank
 
 
 def combine_all(ranks: Iterable[Rank]) -> Rank:
@@ -153,3 +172,6 @@ def combine_all(ranks: Iterable[Rank]) -> Rank:
 
 # The reductions under which partial results can be added up and scaled.
 ADDITIVE = frozenset({"sum", "mean", "count"})
+# … under which they can be scaled, and under which a constant can be added.
+SCALABLE = ADDITIVE | {"nanmean"}
+AVERAGES = frozenset({"mean", "nanmean"})

@@ -9,7 +9,7 @@ from trl_lint.analysis.classes import ClassInfo, Function, load_attribute
 from trl_lint.analysis.events import Event, Trace
 from trl_lint.analysis.facts import Rank, State
 from trl_lint.analysis.heap import UNIFORM, Cell, Control, Memory, reachable
-from trl_lint.analysis.values import NO_WRITES, Kind, Step, Value, Write
+from trl_lint.analysis.values import NO_WRITES, Kind, Payload, Step, Value, Write
 
 if TYPE_CHECKING:
     from trl_lint.analysis.engine import Engine
@@ -50,6 +50,7 @@ class Frame:
         self.elsewhere: set[str] = set()  # names that `nonlocal` and `global` say live outside
         self.loops: list[Loop] = []
         self.statement: Any = None
+        self.seen: dict[int, Value] = {}  # the value of each expression when it was last evaluated, by its node
         self.entered: dict[int, Value] = {}  # what a `with` statement binds, by its call
         self.discarded: Any = None  # the call whose result the current statement throws away
         self.forgiving = 0  # inside how many `try` blocks that catch AttributeError
@@ -200,17 +201,26 @@ class Frame:
             module=self.module, node=node, control=self.memory.control, owner=self.function, **fields
         )
 
-    def written(self, value: Value, what: str) -> Value:
+    def written(self, value: Value, what: str, expression: Any = None) -> Value:
         """A value as it is once the current statement put it into a container of metrics.
 
-        A value that came here unchanged as a parameter was put there by the caller's statement.
+        expression is where the value stands in the statement, if it does. A value that came here unchanged as a
+        parameter was put there by the caller's statement.
         """
         if not value.rank.differs or value.writes or value.kind not in NUMERIC | {Kind.UNKNOWN}:
             return value
         if value.pending:
             self.pending_used = True
             return value.but(writes=value.pending, pending=NO_WRITES)
-        return value.but(writes=frozenset((Write(self.module, self.statement, what, value.rank, value.why),)))
+        return value.but(writes=frozenset((self.handing_on(value, what, expression),)))
+
+    def handing_on(self, value: Value, what: str, expression: Any) -> Write:
+        """The current statement as the one that hands this value on."""
+        payload = None
+        if expression is not None:
+            control = self.memory.control
+            payload = Payload(expression, value, self.seen, control, self.function, self.accelerator())
+        return Write(self.module, self.statement, what, value.rank, value.why, payload)
 
 
 class Loop:
@@ -233,10 +243,12 @@ def derived(rank: Rank, kind: Kind, *sources: Value, **fields: Any) -> Value:
     """A value computed from others: it differs because the first of them that does, does."""
     if kind in _SAYS_NOTHING_ALONE and "data" not in fields:
         kind = Kind.UNKNOWN
-    why, writes = None, NO_WRITES
+    why, writes, place = None, NO_WRITES, ""
     if rank.differs:
         for source in sources:
+            place = place or source.place
             if source.rank.differs:
                 why = why or source.why
                 writes |= source.writes
+    fields.setdefault("place", place)
     return Value(rank, kind, why=why, writes=writes, **fields)

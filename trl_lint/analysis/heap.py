@@ -93,6 +93,7 @@ def join(a: Value, b: Value, divided: Rank = facts.SAME) -> Value:
         (main.why or other.why) if rank.differs else None,
         a.writes | b.writes if rank.differs else NO_WRITES,
         a.pending | b.pending if rank.differs else NO_WRITES,
+        a.place or b.place,
     )
 
 
@@ -193,25 +194,46 @@ class Control:
     """How sure it is that all ranks reach this point together. level: 0 all do, 1 not known, 2 they may not.
 
     `why` names the condition (a Step); `rank` is the condition's fact. `engine` says that code here runs
-    under DeepSpeed, FSDP or the like only, whose wrapper has attributes that DDP does not have.
+    under DeepSpeed, FSDP or the like only, whose wrapper has attributes that DDP does not have. `conditions` are
+    all conditions that are not known to come out the same on all ranks, the outermost first.
     """
 
-    __slots__ = ("engine", "level", "rank", "why")
+    __slots__ = ("_conditions", "engine", "level", "rank", "why")
 
-    def __init__(self, level: int, why: Any = None, rank: Rank = facts.SAME, engine: bool = False) -> None:
+    def __init__(
+        self,
+        level: int,
+        why: Any = None,
+        rank: Rank = facts.SAME,
+        engine: bool = False,
+        conditions: tuple[Control, ...] = (),
+    ) -> None:
         self.level = level
         self.why = why
         self.rank = rank
         self.engine = engine
+        self._conditions = conditions
+
+    @property
+    def conditions(self) -> tuple[Control, ...]:
+        return self._conditions or ((self,) if self.level else ())
 
     def under_engine(self) -> Control:
-        return self if self.engine else Control(self.level, self.why, self.rank, True)
+        return self if self.engine else Control(self.level, self.why, self.rank, True, self.conditions)
 
     def under(self, inner: Control) -> Control:
-        """This point, and then a further condition."""
-        if inner.level <= self.level:
+        """This point, and then further conditions."""
+        if not inner.level or inner is self:
             return self
-        return inner.under_engine() if self.engine else inner
+        if not self.level:
+            return inner.under_engine() if self.engine else inner
+        known = {id(each.why) for each in self.conditions}
+        added = tuple(each for each in inner.conditions if id(each.why) not in known)
+        if not added:
+            return self
+        worst = inner if inner.level > self.level else self
+        engine = self.engine or worst.engine
+        return Control(worst.level, worst.why, worst.rank, engine, self.conditions + added)
 
 
 UNIFORM = Control(0)

@@ -103,7 +103,8 @@ def _functional_loss(name: str, value: Value, args: Arguments) -> Value:
 def _reduced_loss(value: Value, reduction: Value | None) -> Value:
     if reduction is not None and reduction.const != "mean" and reduction.const != "sum":
         return value
-    rank = Rank(State.LOCAL, value.rank.origins) if value.rank.differs else value.rank
+    how = "sum" if reduction is not None and reduction.const == "sum" else "mean"
+    rank = Rank(State.LOCAL, value.rank.origins, how) if value.rank.differs else value.rank
     return value.but(rank=rank, kind=Kind.TENSOR, scalar=True, dtype="float")
 
 
@@ -436,19 +437,26 @@ def show(frame: Frame, row: Sink, args: Arguments, node: Any) -> Value:
     if payload is not None:
         tag = args.positional[0].const if args.positional and row.form == "value" else ""
         named = tag.replace("\0", "…") if isinstance(tag, str) else ""
-        report(frame, row.name, payload, node, mapping=row.form == "mapping", named=named)
+        argument = args.node(*row.payload)
+        stands = None if argument is None else argument.value
+        report(frame, row.name, payload, node, mapping=row.form == "mapping", named=named, stands=stands)
     elif row.form == "mapping":
         for value in args.keywords.values():
             report(frame, row.name, value, node, mapping=True)
     return NONE
 
 
-def report(frame: Frame, sink: str, payload: Value, node: Any, *, mapping: bool, named: str = "") -> None:
-    """Tell the rules of every value that differs in what a sink is given; `named` is its name if it is one value."""
+def report(
+    frame: Frame, sink: str, payload: Value, node: Any, *, mapping: bool, named: str = "", stands: Any = None
+) -> None:
+    """Tell the rules of every value that differs in what a sink is given.
+
+    If it is one value, `named` is its name and `stands` the expression that it is the value of.
+    """
     for key, value in entries(frame, payload, 3 if mapping else 1):
         what = key or named
         if value.rank.differs and value.kind in NUMERIC:
-            marked = frame.written(value, what)
+            marked = frame.written(value, what, stands if value is payload else None)
             frame.emit(
                 Logged,
                 node,

@@ -62,11 +62,8 @@ def _of_data(owner: Value, name: str) -> Value:
 
 def output_attribute(owner: Value, name: str) -> Value:
     """A field of a model's output: its loss is a local mean over an unknown count."""
-    if name == "loss":
-        rank = facts.Rank(State.LOCAL, owner.rank.origins) if owner.rank.differs else owner.rank
-        return derived(rank, Kind.TENSOR, owner, scalar=True, dtype="float")
-    if name in ("aux_loss",):
-        rank = facts.Rank(State.LOCAL, owner.rank.origins) if owner.rank.differs else owner.rank
+    if name in ("loss", "aux_loss"):
+        rank = facts.Rank(State.LOCAL, owner.rank.origins, "mean") if owner.rank.differs else owner.rank
         return derived(rank, Kind.TENSOR, owner, scalar=True, dtype="float")
     return derived(owner.rank, Kind.BATCH, owner)
 

@@ -15,7 +15,7 @@ from trl_lint.analysis.events import Trace
 from trl_lint.analysis.frame import NUMERIC, Frame
 from trl_lint.analysis.heap import UNIFORM, Cell, Control, Memory, join, reachable
 from trl_lint.analysis.project import Project
-from trl_lint.analysis.values import BOTTOM, MISSING, NO_WRITES, NONE, UNKNOWN, Kind, Value, World, Write
+from trl_lint.analysis.values import BOTTOM, MISSING, NO_WRITES, NONE, UNKNOWN, Kind, Value, World
 
 # How deep calls are followed, and in how many different ways one function is run before they are joined.
 MAX_DEPTH = 14
@@ -332,24 +332,25 @@ class Runs(Definitions):
             elif parameter.star == "**":
                 names[name] = self._keywords_of(frame, parameter, args, taken)
             elif parameter.positional and index < len(positional):
-                names[name] = self._handed(frame, positional[index], node, index == 0 and owner is not None)
+                given = index - (owner is not None)
+                stands = args.expression(given) if given >= 0 else None
+                names[name] = self._handed(frame, positional[index], given < 0, stands)
                 index += 1
                 taken.add(name)
             elif name in args.keywords:
-                names[name] = self._handed(frame, args.keywords[name], node, False)
+                names[name] = self._handed(frame, args.keywords[name], False, args.expression(name))
                 taken.add(name)
             else:
                 names[name] = self._missing(frame, function, parameter, args)
         return names
 
-    def _handed(self, frame: Frame, value: Value, node: Any, is_owner: bool) -> Value:
+    def _handed(self, frame: Frame, value: Value, is_owner: bool, expression: Any) -> Value:
         """An argument, marked with the call by which it came: a callee that stores it stores it from here."""
         if is_owner or not value.rank.differs or value.writes or value.kind not in NUMERIC:
             return value
         if value.pending or frame.statement is None:
             return value
-        mark = Write(frame.module, frame.statement, "", value.rank, value.why)
-        return value.but(pending=frozenset((mark,)))
+        return value.but(pending=frozenset((frame.handing_on(value, "", expression),)))
 
     def _rest_of(self, frame: Frame, parameter: Parameter, rest: list[Value], star: Value | None) -> Value:
         if star is None:

@@ -121,7 +121,7 @@ def method(receiver: Value, name: str, args: Sequence[Value], keywords: dict[str
     if name in table.PASSTHROUGH:
         return _passed(receiver, name, args)
     if name == "new_tensor":
-        return _made(args)
+        return _made(args).but(place=receiver.place)
     if name in table.FILLED_LIKE:
         return _filled_with(keywords.get("fill_value", args[1] if len(args) > 1 and name == "new_full" else None))
     values = (receiver, *args, *keywords.values())
@@ -183,7 +183,18 @@ def _passed(receiver: Value, name: str, args: Sequence[Value]) -> Value:
         kind = receiver.kind
     scalar = receiver.scalar and name not in ("expand", "repeat", "repeat_interleave")
     rank = receiver.rank if name != "bool" or receiver.dtype == "bool" else facts.nonlinear(receiver.rank)
-    return derived(rank, kind, receiver, scalar=scalar, dtype=dtype, pending=receiver.pending, data=data)
+    place = _moved(receiver, name, args)
+    return derived(rank, kind, receiver, scalar=scalar, dtype=dtype, pending=receiver.pending, data=data, place=place)
+
+
+def _moved(receiver: Value, name: str, args: Sequence[Value]) -> str:
+    """Where a tensor is after a method that may move it."""
+    if name == "to" and args:
+        if isinstance(args[0].const, str):
+            return "cpu" if args[0].const == "cpu" else ""
+        is_dtype = args[0].kind is Kind.MODULE
+        return receiver.place if is_dtype else ""
+    return table.PLACES.get(name, receiver.place)
 
 
 def reduced(value: Value, name: str, args: Sequence[Value], keywords: dict[str, Value]) -> Value:
@@ -227,6 +238,8 @@ def _partial(value: Value, how: str) -> Rank:
         return Rank(State.PARTIAL, rank.origins, how)
     if rank.state is State.PARTIAL:
         return rank if rank.how == how else Rank(State.LOCAL, rank.origins)
+    if rank.state is State.LOCAL:
+        return Rank(State.LOCAL, rank.origins, how if rank.how in ("", how) else "")
     return rank
 
 
@@ -242,13 +255,15 @@ def function(dotted: str, args: Sequence[Value], keywords: dict[str, Value]) -> 
         return Value(facts.SAME)
     if dotted in table.GRADIENT_NORMS:
         return Value(facts.REDUCED, Kind.TENSOR, scalar=True, dtype="float")
+    place = "host" if dotted.startswith("numpy.") else "" if "device" in keywords else "cpu"
     if dotted in table.TENSOR_MAKERS:
-        return _made(args)
+        return _made(args).but(place=place)
     if dotted in table.FILLED:
-        return _filled(name, args)
+        return _filled(name, args).but(place=place)
     if not library.is_pure(dotted):
         return None
-    return _pure(name, args, keywords)
+    value = _pure(name, args, keywords)
+    return value.but(place=place) if place == "host" and value.rank.differs else value
 
 
 def _pure(name: str, args: Sequence[Value], keywords: dict[str, Value]) -> Value:

@@ -92,17 +92,44 @@ class Step:
         self.before = before
 
 
+class Payload:
+    """The expression whose value a statement hands on, and what a fix has to know about the place.
+
+    value: the facts of the expression. seen: those of its parts, by the id of their node. control: whether all
+    ranks get there together. owner: the enclosing function. accelerator: the text by which the Accelerator is
+    reached there, or "".
+    """
+
+    __slots__ = ("accelerator", "control", "expression", "owner", "seen", "value")
+
+    def __init__(
+        self, expression: CSTNode, value: Value, seen: dict[int, Value], control: Any, owner: Any, accelerator: str
+    ) -> None:
+        self.expression = expression
+        self.value = value
+        self.seen = seen
+        self.control = control
+        self.owner = owner
+        self.accelerator = accelerator
+
+
 class Write:
-    """A statement that put a local value into a metrics container. Equal for the same statement."""
+    """A statement that put a local value into a metrics container. Equal for the same statement.
 
-    __slots__ = ("module", "node", "rank", "what", "why")
+    payload is None where the value does not stand in the statement as one expression.
+    """
 
-    def __init__(self, module: Any, node: CSTNode, what: str, rank: Rank, why: Step | None) -> None:
+    __slots__ = ("module", "node", "payload", "rank", "what", "why")
+
+    def __init__(
+        self, module: Any, node: CSTNode, what: str, rank: Rank, why: Step | None, payload: Payload | None = None
+    ) -> None:
         self.module = module
         self.node = node
         self.what = what
         self.rank = rank
         self.why = why
+        self.payload = payload
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Write) and self.node is other.node and self.what == other.what
@@ -124,12 +151,13 @@ class Value:
     wrapping: for models.
     scalar: True for a tensor known to have exactly one element.
     dtype: "int", "float", "bool" or "" when unknown.
+    place: for tensors and arrays, "cpu" or "host" (not a torch tensor); "" for the accelerator's device or unknown.
     why: the chain that made it differ between ranks.
     writes: the statements by which it came into a metrics container.
     pending: the call statements through which it was handed on unchanged, as a parameter.
     """
 
-    __slots__ = ("const", "data", "dtype", "kind", "pending", "rank", "scalar", "why", "wrapping", "writes")
+    __slots__ = ("const", "data", "dtype", "kind", "pending", "place", "rank", "scalar", "why", "wrapping", "writes")
 
     def __init__(
         self,
@@ -143,6 +171,7 @@ class Value:
         why: Step | None = None,
         writes: frozenset[Write] = NO_WRITES,
         pending: frozenset[Write] = NO_WRITES,
+        place: str = "",
     ) -> None:
         self.rank = rank
         self.kind = kind
@@ -154,6 +183,7 @@ class Value:
         self.why = why
         self.writes = writes
         self.pending = pending
+        self.place = place
 
     def but(self, **changes: Any) -> Value:
         """This value with some fields changed."""

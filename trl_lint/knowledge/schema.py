@@ -163,7 +163,7 @@ SAME = Value(facts.SAME)
 NOTHING = Value(facts.SAME, Kind.NONE, const=None)
 BATCH = Value(facts.SHARD, Kind.BATCH)
 LOADER = Value(facts.SAME, Kind.LOADER, BATCH)
-LOCAL_LOSS = tensor(facts.LOCAL, scalar=True, dtype="float")
+LOCAL_LOSS = tensor(facts.LOCAL_MEAN, scalar=True, dtype="float")
 LOCAL_TENSOR = tensor(facts.SHARD)
 REDUCED = Value(facts.REDUCED)
 # A dict of metrics: every entry has the fact.

@@ -25,6 +25,9 @@ REDUCTIONS: dict[str, str] = {
     "quantile": "quantile", "std": "std", "sum": "sum", "var": "var",
 }
 
+# Where a tensor is after one of these: on the CPU, as something else than a tensor of torch, on the accelerator.
+PLACES: dict[str, str] = {"cpu": "cpu", "cuda": "", "numpy": "host", "npu": "", "xpu": ""}
+
 # Their result is spread over the same dimensions as before: one value per sample stays one.
 PASSTHROUGH = frozenset({
     "as_strided", "bfloat16", "bool", "broadcast_to", "byte", "char", "chunk", "clone", "coalesce",
