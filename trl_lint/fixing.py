@@ -93,6 +93,7 @@ def _fresh(linter: Linter, path: Path, rules: Sequence[Rule] | None = None) -> L
     """A linter that knows nothing of the old text."""
     fresh = Linter(linter.settings, linter.roots, linter.rules if rules is None else rules)
     fresh.overlay = {key: value for key, value in linter.overlay.items() if key != path}
+    fresh.trees = linter.trees
     return fresh
 
 

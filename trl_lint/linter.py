@@ -56,6 +56,8 @@ class Linter:
         self.rules = tuple(rules)
         # Contents that stand in for what is on the disk (an editor's unsaved buffers).
         self.overlay: dict[Path, bytes] = {}
+        # What is parsed already, shared with the linters that look at a mended text.
+        self.trees: dict[Path, Any] = {}
         self._project: Project | None = None
         self._engine: Any = None
         # Problems that the analysis of one file found in another, by that file.
@@ -131,6 +133,7 @@ class Linter:
 
             self._project = Project(self.roots)
             self._project.overlay = self.overlay
+            self._project.trees = self.trees
             self._engine = Engine(self._project, versions_of(self.settings))
         return self._project, self._engine
 

@@ -251,7 +251,8 @@ def model_output(frame: Frame, args: Arguments) -> Value:
     for value in args.all():
         if value.kind is Kind.CELLS:
             rank = facts.combine(rank, containers.iterate(frame, value)[0].rank)
-    return derived(facts.nonlinear(rank), Kind.BATCH, *args.all(), data=members.OUTPUT).but(writes=NO_WRITES)
+    rank = facts.nonlinear(rank)
+    return derived(rank, Kind.BATCH, *args.all(), data=members.OUTPUT, place="").but(writes=NO_WRITES)
 
 
 def _call_on_data(frame: Frame, owner: Value, name: str, args: Arguments, node: cst.Call) -> Value:

@@ -85,6 +85,8 @@ class Project:
         self.linted: set[Path] = set()
         # By file: the content that was analysed, and what came of it.
         self.analysed: dict[Path, Any] = {}
+        # Trees by file, with the content each was parsed from: projects may share them, as nothing changes a tree.
+        self.trees: dict[Path, tuple[bytes, cst.Module]] = {}
         self._modules: dict[Path, Module | None] = {}
         self._exists: dict[Path, bool] = {}
         self._names: dict[Path, str] = {}
@@ -102,7 +104,13 @@ class Project:
         Raises:
             libcst.ParserSyntaxError: it is not valid Python.
         """
-        tree = cst.parse_module(text)
+        known = self.trees.get(path)
+        if known is not None and known[0] == source:
+            tree = known[1]
+        else:
+            tree = cst.parse_module(text)
+            if source is not None:
+                self.trees[path] = (source, tree)
         top, name = self._place(path)
         module = self._modules[path] = Module(path, name, tree, top)
         module.source = source

@@ -119,7 +119,7 @@ def method(receiver: Value, name: str, args: Sequence[Value], keywords: dict[str
     if name in table.REDUCTIONS:
         return reduced(receiver, name, args, keywords)
     if name in table.PASSTHROUGH:
-        return _passed(receiver, name, args)
+        return _passed(receiver, name, args, keywords)
     if name == "new_tensor":
         return _made(args).but(place=receiver.place)
     if name in table.FILLED_LIKE:
@@ -172,7 +172,7 @@ def _to_host(receiver: Value, name: str) -> Value:
     )
 
 
-def _passed(receiver: Value, name: str, args: Sequence[Value]) -> Value:
+def _passed(receiver: Value, name: str, args: Sequence[Value], keywords: dict[str, Value]) -> Value:
     dtype = table.DTYPES.get(name, receiver.dtype)
     for arg in args:
         if isinstance(arg.data, str) and arg.kind is Kind.MODULE and arg.data.startswith("torch."):
@@ -183,7 +183,7 @@ def _passed(receiver: Value, name: str, args: Sequence[Value]) -> Value:
         kind = receiver.kind
     scalar = receiver.scalar and name not in ("expand", "repeat", "repeat_interleave")
     rank = receiver.rank if name != "bool" or receiver.dtype == "bool" else facts.nonlinear(receiver.rank)
-    place = _moved(receiver, name, args)
+    place = _moved(receiver, name, [*args, *(keywords[key] for key in ("device",) if key in keywords)])
     return derived(rank, kind, receiver, scalar=scalar, dtype=dtype, pending=receiver.pending, data=data, place=place)
 
 
@@ -273,7 +273,7 @@ def _pure(name: str, args: Sequence[Value], keywords: dict[str, Value]) -> Value
         if name in table.REDUCTIONS:
             return reduced(args[0], name, args[1:], keywords)
         if name in table.PASSTHROUGH and len(args) > 0 and name not in ("split",):
-            return _passed(args[0], name, args[1:])
+            return _passed(args[0], name, args[1:], keywords)
     values = [*args, *keywords.values()]
     rank = facts.combine_all(value.rank for value in values)
     if name in table.JOINING:

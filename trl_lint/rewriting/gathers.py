@@ -11,22 +11,14 @@ from trl_lint.analysis.events import CollectiveCalled
 from trl_lint.analysis.facts import State
 from trl_lint.analysis.values import Kind, Value
 from trl_lint.rewriting.edits import Edit, Import, NoRewrite, Replace, Rewrite
+from trl_lint.rewriting.reductions import REPEATED, TRANSPARENT, is_mean, needs_cast, written_reduction
 from trl_lint.rewriting.tree import ancestors, call_of, has_comment, method_call, uses_of
 
-# Reductions that commute with gathering, and the method that repeats them on what was gathered.
-REPEATED = {
-    "sum": "sum", "nansum": "nansum", "mean": "mean", "nanmean": "nanmean", "max": "max", "amax": "amax",
-    "min": "min", "amin": "amin", "count": "sum",
-}  # fmt: skip
 # The end of an expression that takes a tensor to the host.
 _HOST_METHODS = frozenset({"item", "tolist", "cpu", "numpy"})
 _HOST_FUNCTIONS = frozenset({"float", "int"})
-# Methods that hand a reduced tensor on.
-_TRANSPARENT = frozenset(
-    {"detach", "float", "double", "long", "int", "to", "clone", "cpu", "item", "half", "bfloat16"}
-)
 # Methods of the result that say that it is one value, or make it one.
-_FOLLOWING = (_TRANSPARENT | REPEATED.keys()) - {"count"}
+_FOLLOWING = (TRANSPARENT | REPEATED.keys()) - {"count"}
 # Around the call: uses of the result as one value per rank.
 _TAKES_LISTS = frozenset(
     {"len", "list", "sum", "sorted", "max", "min", "enumerate", "zip", "tuple", "set", "any", "all"}
@@ -79,11 +71,11 @@ def _plan(event: CollectiveCalled) -> _Plan | NoRewrite:
             return NoRewrite("no accelerator is in reach whose device the new tensor could be made on")
     own_name = event.row.name.rpartition(".")[2]
     if own_name == "reduce":
-        return _Plan(tensor, factory, device, _needs_cast(value, _mode(event)), "", not use.tail)
+        return _Plan(tensor, factory, device, needs_cast(value, _mode(event)), "", not use.tail)
     reduction = _reduction(tensor, event.operand, value)
     if not reduction:
         return NoRewrite("how the ranks' values belong together can't be told from the code")
-    cast = not use.floats and _needs_cast(value, use.reduction or reduction)
+    cast = not use.floats and needs_cast(value, use.reduction or reduction)
     return _Plan(tensor, factory, device, cast, "" if use.reduction else reduction, not use.tail)
 
 
@@ -142,7 +134,7 @@ def _is_cpu(node: cst.Call) -> bool:
 
 def _reduction(tensor: Any, operand: Value, source: Value) -> str:
     """The reduction to repeat: the one in the text, else the one the facts know."""
-    written = _written_reduction(tensor)
+    written = written_reduction(tensor)
     if written is not None:
         return REPEATED.get(written, "")
     rank = operand.rank
@@ -156,32 +148,6 @@ def _is_product(node: Any) -> bool:
     if not isinstance(node, cst.BinaryOperation) or not isinstance(node.operator, cst.Multiply):
         return False
     return not any(isinstance(side, cst.BaseNumber) for side in (node.left, node.right))
-
-
-def _written_reduction(node: Any) -> str | None:
-    """The reduction an expression ends in; None when it does not end in one."""
-    while True:
-        method = method_call(node)
-        if method is None:
-            return None
-        receiver, name = method
-        if name in REPEATED and name != "count":
-            over = [arg for arg in node.args if arg.keyword is None or arg.keyword.value in ("dim", "axis")]
-            if isinstance(receiver, cst.Name) and receiver.value in ("torch", "np", "numpy"):
-                return name if len(node.args) == 1 else None
-            return name if not over else None
-        if name not in _TRANSPARENT:
-            return None
-        node = receiver
-
-
-def _needs_cast(value: Value, reduction: str) -> bool:
-    """`mean` of integers raises, so what is not known to be a float is made one."""
-    return _is_mean(reduction) and value.dtype != "float"
-
-
-def _is_mean(reduction: str) -> bool:
-    return reduction in ("mean", "nanmean")
 
 
 def _mode(event: CollectiveCalled) -> str:
@@ -239,7 +205,7 @@ def _use_of_result(event: CollectiveCalled) -> _Use | None:
     if len(reducing) < len(uses):
         return None
     # The name stays the tensor that all of its uses reduce.
-    means = [use for use in reducing if _is_mean(use.reduction) and not use.floats]
+    means = [use for use in reducing if is_mean(use.reduction) and not use.floats]
     return (means or reducing)[0]
 
 

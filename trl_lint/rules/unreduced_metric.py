@@ -42,6 +42,7 @@ from collections.abc import Iterator
 
 from trl_lint.analysis.events import Event, Logged
 from trl_lint.analysis.facts import Origin, Rank, State
+from trl_lint.rewriting.edits import NoRewrite, Rewrite
 from trl_lint.rules.base import LIBRARIES, Problem, Rule
 
 # Where a value that is mixed with one of these differs for a reason that no reduction mends.
@@ -53,6 +54,7 @@ _DIVERGENT = 2
 class UnreducedMetric(Rule):
     code = "TRL003"
     name = "unreduced-metric"
+    codemod = "trl_lint.codemods.unreduced_metric:UnreducedMetricCommand"
     needles = (LIBRARIES, (b".log", b"add_scalar", b"metric", b"stats", b"track", b"report_scalar"))
 
     def visit(self, event: Event) -> Iterator[Problem]:
@@ -64,13 +66,21 @@ class UnreducedMetric(Rule):
         for write in event.writes:
             if not _is_reported(write.rank):
                 continue
+            from trl_lint.rewriting.metrics import plan_for
+
             what = write.what or event.what
+            mending = plan_for(write)
+            rewrite = mending.rewrite
             yield Problem(
                 module=write.module,
                 node=write.node,
                 message=self._message(what, event),
                 why=write.why or event.value.why,
-                help=_help(write.rank, divergent=event.control.level == _DIVERGENT),
+                help=_help(write.rank, rewrite, divergent=event.control.level == _DIVERGENT),
+                applicability=mending.applicability,
+                title="Gather it over the ranks",
+                reason=mending.reason,
+                plan=rewrite if isinstance(rewrite, Rewrite) else None,
                 owner=event.owner,
                 subject=what,
             )
@@ -91,7 +101,9 @@ def _short(sink: str) -> str:
     return ".".join(sink.split(".")[-2:])
 
 
-def _help(rank: Rank, *, divergent: bool) -> str:
+def _help(rank: Rank, rewrite: Rewrite | NoRewrite, *, divergent: bool) -> str:
+    if isinstance(rewrite, NoRewrite) and rewrite.text:
+        return f"where all ranks get to and an accelerator is at hand, write `{rewrite.text}`"
     how = rank.how if rank.state is State.PARTIAL else ""
     reduction = {"sum": "sum", "count": "sum", "max": "max", "min": "min"}.get(how, "mean")
     where = "where all of them get to, before the condition around this log" if divergent else "first"
