@@ -15,8 +15,14 @@ FIXTURES = Path(__file__).parent.parent / "fixtures"
 MARK = re.compile(r"[ \t]*# expect: (?P<codes>[A-Z0-9, ]+)$", re.MULTILINE)
 FILES = sorted(FIXTURES.glob("*/*.py"))
 BROKEN = [path for path in FILES if path.stem.startswith("broken")]
-# No fix is safe for these yet: their fixed.py is written by hand.
-BY_HAND = {rule.name for rule in all_rules() if rule.codemod is None}
+# There is only a hint for these: their fixed.py is written by hand.
+BY_HAND = {
+    "unreduced_metric/broken_ddp",
+    "unreduced_metric/broken_reward_function",
+    *(f"wrapped_model_attribute/{path.stem}" for path in BROKEN if path.parent.name == "wrapped_model_attribute"),
+}
+# These are mended with --unsafe-fixes only.
+UNSAFE = {"unreduced_metric/broken_callback", "unreduced_metric/broken_loop"}
 
 
 def identity(path: Path) -> str:
@@ -65,18 +71,22 @@ def test_a_broken_fixture_is_about_its_own_rule(path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", [path for path in BROKEN if twin(path).exists() and rule_name(path) not in BY_HAND], ids=identity
+    "path", [path for path in BROKEN if twin(path).exists() and identity(path) not in BY_HAND], ids=identity
 )
 def test_the_fix_makes_the_fixed_twin(path: Path) -> None:
     source = MARK.sub("", path.read_text(encoding="utf-8")).encode()
-    result = linter().fix(path, source)
+    if identity(path) in UNSAFE:
+        assert linter().fix(path, source).source == source
+    result = linter().fix(path, source, unsafe=identity(path) in UNSAFE)
     assert result.source.decode() == twin(path).read_text(encoding="utf-8")
     assert not result.withheld
-    again = linter().fix(path, result.source)
+    again = linter().fix(path, result.source, unsafe=True)
     assert again.source == result.source
 
 
-@pytest.mark.parametrize("path", [path for path in BROKEN if not twin(path).exists()], ids=identity)
+@pytest.mark.parametrize(
+    "path", [path for path in BROKEN if not twin(path).exists() or identity(path) in BY_HAND], ids=identity
+)
 def test_a_hint_changes_nothing(path: Path) -> None:
     source = MARK.sub("", path.read_text(encoding="utf-8")).encode()
     result = linter().fix(path, source, unsafe=True)
