@@ -12,6 +12,7 @@ from libcst.codemod.visitors import AddImportsVisitor
 
 from trl_lint.findings import Applicability
 from trl_lint.rewriting.edits import Import, Insert, Replace
+from trl_lint.rewriting.sharing import edits_of
 from trl_lint.rules.base import Problem
 
 
@@ -41,9 +42,8 @@ class FindingCommand(VisitorBasedCodemodCommand):
         mended = [problem for problem in self.problems if problem.plan is not None]
         if not mended:
             return tree
-        for problem in mended:
-            for edit in problem.plan.edits:
-                self._note(edit)
+        for edit in edits_of(problem.plan for problem in mended):
+            self._note(edit)
         # LibCST hands over a copy; findings point into the tree they were found in.
         return super().transform_module_impl(mended[0].module.tree)
 

@@ -116,15 +116,20 @@ def _passing(
 
 def _improves(before: Sequence[Reported], after: Sequence[Reported], chosen: Sequence[Reported]) -> bool:
     """Whether, function by function, the findings are the old ones without those that were mended."""
-    allowed = Counter(_place(each) for each in before)
-    allowed.subtract(_place(each) for each in chosen)
+    allowed = Counter(place for each in before for place in _places(each))
+    allowed.subtract(place for each in chosen for place in _places(each, mended=True))
     uncovered = {code for each in chosen for code in _UNCOVERED.get(each.rule.code, ())}
-    now = Counter(_place(each) for each in after if each.rule.code not in uncovered)
+    now = Counter(place for each in after if each.rule.code not in uncovered for place in _places(each))
     return all(count <= allowed[place] for place, count in now.items())
 
 
-def _place(reported: Reported) -> tuple[str, str]:
-    return reported.rule.code, repr(reported.problem.owner)
+def _places(reported: Reported, *, mended: bool = False) -> set[tuple[str, str, str]]:
+    """In which function a finding stands, once per metric it names; `mended`: those that its fix is for."""
+    parts = reported.parts
+    if mended:
+        beyond_help = {part.subject for part in parts if part.plan is None}
+        parts = tuple(part for part in parts if part.subject not in beyond_help)
+    return {(reported.rule.code, repr(part.owner), part.subject) for part in parts}
 
 
 # --- text -----------------------------------------------------------------------------------------------

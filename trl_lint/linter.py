@@ -40,11 +40,15 @@ class FixResult:
 
 @dataclass(frozen=True, slots=True)
 class Reported:
-    """A finding together with what a codemod needs to mend it."""
+    """A finding together with what a codemod needs to mend it.
+
+    problem is all that `parts`, the problems at one place, come to. A fix may mend some of the parts only.
+    """
 
     finding: Finding
     rule: Rule
     problem: Problem
+    parts: tuple[Problem, ...]
 
 
 class Linter:
@@ -252,14 +256,19 @@ def positions(module: Module) -> Mapping[Any, Any]:
 _CAUTION = [None, Applicability.SAFE, Applicability.UNSAFE, Applicability.DISPLAY]
 
 
-def _combined(problems: list[Problem]) -> Problem:
-    """Several problems at one place: their fix does what mends all of them, and is as safe as the least safe."""
-    worst = max(problems, key=lambda each: _CAUTION.index(each.applicability))
-    if len(problems) == 1 or worst.plan is None:
+def _combined(problems: Sequence[Problem]) -> Problem:
+    """Several problems at one place: their fix mends all of them that can be, and is as safe as the least safe.
+
+    A metric that is reached in several ways is mended in all of them or not at all.
+    """
+    beyond_help = {each.subject for each in problems if each.plan is None}
+    mended = [each for each in problems if each.subject not in beyond_help]
+    worst = max(mended or problems, key=lambda each: _CAUTION.index(each.applicability))
+    if len(mended) < 2:
         return worst
     from trl_lint.rewriting.edits import merged
 
-    plan = merged([worst.plan, *(each.plan for each in problems if each.plan is not None)])
+    plan = merged(each.plan for each in (worst, *mended))
     if plan is None:
         reason = "it is reached in several ways, which ask for different fixes"
         return replace(worst, plan=None, applicability=Applicability.DISPLAY, reason=reason)
@@ -269,7 +278,8 @@ def _combined(problems: list[Problem]) -> Problem:
 def _finding(places: dict[Any, Any], group: list[tuple[Rule, Problem]]) -> Reported:
     from trl_lint.analysis.events import steps
 
-    rule, problem = group[0][0], _combined([each for _, each in group])
+    rule, parts = group[0][0], tuple(each for _, each in group)
+    problem = _combined(parts)
     module = problem.module
     where = places[module][problem.node]
     because = []
@@ -283,7 +293,7 @@ def _finding(places: dict[Any, Any], group: list[tuple[Rule, Problem]]) -> Repor
     finding = Finding(
         code=rule.code,
         name=rule.name,
-        message=_merged([each for _, each in group]),
+        message=_merged(parts),
         path=str(module.path),
         start=Position(where.start.line, where.start.column + 1),
         end=Position(where.end.line, where.end.column + 1),
@@ -291,7 +301,7 @@ def _finding(places: dict[Any, Any], group: list[tuple[Rule, Problem]]) -> Repor
         help=problem.help,
         fix=_fix(rule, problem),
     )
-    return Reported(finding, rule, problem)
+    return Reported(finding, rule, problem, parts)
 
 
 def _said(step: Any) -> str:

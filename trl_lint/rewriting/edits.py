@@ -41,13 +41,25 @@ Edit = Replace | Insert | Import
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Reduced:
+    """A value that a rewrite reduces in place, so that another one of the same value can use the result.
+
+    root: the function (or module) it is in. replace: the edit. tensor: what `replace` puts there, as a tensor.
+    name: what the result may be called.
+    """
+
+    root: cst.CSTNode
+    replace: Replace
+    tensor: cst.BaseExpression
+    name: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Rewrite:
-    """How to mend one finding."""
+    """How to mend one finding. reduced: what of it may be shared with other findings' rewrites."""
 
     edits: tuple[Edit, ...]
-
-    def replaced(self) -> tuple[cst.BaseExpression, ...]:
-        return tuple(edit.node for edit in self.edits if isinstance(edit, Replace))
+    reduced: tuple[Reduced, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,33 +73,40 @@ class NoRewrite:
 def merged(rewrites: Iterable[Rewrite]) -> Rewrite | None:
     """One rewrite that does all of these; None when two of them put different things in one place."""
     edits: list[Edit] = []
+    reduced: list[Reduced] = []
     replaced: dict[int, cst.BaseExpression] = {}
     for rewrite in rewrites:
         for edit in rewrite.edits:
             if isinstance(edit, Replace):
                 other = replaced.setdefault(id(edit.node), edit.by)
+                if not _is_same(other, edit.by):
+                    return None
                 if other is not edit.by:
-                    if not other.deep_equals(edit.by):
-                        return None
                     continue
             edits.append(edit)
-    return Rewrite(tuple(edits))
+        reduced += [each for each in rewrite.reduced if each.replace in edits]
+    return Rewrite(tuple(edits), tuple(reduced))
 
 
 def independent(rewrites: Iterable[Rewrite]) -> list[bool]:
     """For each rewrite, in order, whether it can be made together with those before it that can."""
-    taken: set[int] = set()
+    taken: dict[int, cst.BaseExpression] = {}
     around: set[int] = set()
     verdicts = []
     for rewrite in rewrites:
-        nodes = rewrite.replaced()
-        inside = {id(each) for node in nodes for each in _below(node)}
-        clear = inside.isdisjoint(taken) and not any(id(node) in around for node in nodes)
+        edits = [edit for edit in rewrite.edits if isinstance(edit, Replace)]
+        new = [edit for edit in edits if not _is_same(taken.get(id(edit.node)), edit.by)]
+        inside = {id(each) for edit in new for each in _below(edit.node)}
+        clear = inside.isdisjoint(taken) and not any(id(edit.node) in around for edit in new)
         if clear:
-            taken |= {id(node) for node in nodes}
+            taken.update({id(edit.node): edit.by for edit in new})
             around |= inside
         verdicts.append(clear)
     return verdicts
+
+
+def _is_same(known: cst.BaseExpression | None, by: cst.BaseExpression) -> bool:
+    return known is not None and (known is by or known.deep_equals(by))
 
 
 def _below(node: cst.CSTNode) -> Iterable[cst.CSTNode]:

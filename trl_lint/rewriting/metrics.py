@@ -15,7 +15,7 @@ from trl_lint.analysis.facts import Origin, State
 from trl_lint.analysis.heap import Control
 from trl_lint.analysis.values import Kind, Payload, Value, Write
 from trl_lint.findings import Applicability
-from trl_lint.rewriting.edits import Edit, Import, Insert, NoRewrite, Replace, Rewrite
+from trl_lint.rewriting.edits import Edit, Import, Insert, NoRewrite, Reduced, Replace, Rewrite
 from trl_lint.rewriting.reductions import REPEATED, needs_cast, written_reduction
 from trl_lint.rewriting.scopes import (
     bindings,
@@ -393,12 +393,13 @@ def _placed(place: _Place, found: _Gathered) -> Mending:
     if guard is not None:
         return _before_guard(place, found, guard)
     edits: list[Edit] = [Replace(node, by) for node, by in found.replaced]
+    reduced = () if found.lines else tuple(_shareable(place, found, edit) for edit in edits)
     if found.lines:
         target = enclosing_statement(place.root, place.statement)
         if target is None or _shares_its_line(target[0]):
             return _hint("there is no line of its own before which the sums could be added up")
         edits += [Insert(target[0], line) for line in found.lines]
-    rewrite = Rewrite((*edits, *found.imports))
+    rewrite = Rewrite((*edits, *found.imports), reduced)
     if control.level:
         return Mending(rewrite, Applicability.UNSAFE, "it is not known whether all ranks get here together")
     if found.is_number:
@@ -441,8 +442,8 @@ def _before_guard(place: _Place, found: _Gathered, guard: Any) -> Mending:
         if found.lines:
             edits.append(Replace(node, by))
             continue
-        reduced = by.func.value if found.is_number else by  # type: ignore[attr-defined]
-        name = free_name(place.root, _hoisted_name(node, reduced, place.what))
+        reduced = _as_tensor(found, by)
+        name = free_name(place.root, _reduced_name(node, reduced, place.what))
         lines.append(f"{name} = {code(reduced)}")
         edits.append(Replace(node, call_of(cst.Name(name), "item") if found.is_number else cst.Name(name)))
     edits += [Insert(guard, line) for line in lines]
@@ -451,6 +452,15 @@ def _before_guard(place: _Place, found: _Gathered, guard: Any) -> Mending:
         Applicability.UNSAFE,
         "it is gathered before the condition, so that all ranks take part",
     )
+
+
+def _as_tensor(found: _Gathered, by: Any) -> Any:
+    return by.func.value if found.is_number else by
+
+
+def _shareable(place: _Place, found: _Gathered, edit: Any) -> Reduced:
+    tensor = _as_tensor(found, edit.by)
+    return Reduced(place.root, edit, tensor, _reduced_name(edit.node, tensor, place.what))
 
 
 def _why_not_before(place: _Place, found: _Gathered, guard: Any) -> str:
@@ -474,7 +484,7 @@ def _is_other_condition(node: Any, guard: Any) -> bool:
     return isinstance(node, (cst.If, cst.Match)) and node is not guard
 
 
-def _hoisted_name(node: Any, reduced: Any, what: str) -> str:
+def _reduced_name(node: Any, reduced: Any, what: str) -> str:
     """`mean_loss` for `loss` gathered and averaged."""
     reduction = reduced.func.attr.value
     own = node

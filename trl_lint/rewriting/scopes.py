@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import pairwise
 from typing import Any
 
 import libcst as cst
 
 from trl_lint.rewriting.tree import ancestors
 
-_SCOPES = (cst.FunctionDef, cst.Lambda, cst.ClassDef)
+_BLOCKS = (cst.IndentedBlock, cst.Module)
 
 
 def walk(node: Any) -> Iterator[Any]:
@@ -29,9 +30,7 @@ def names_in(node: Any) -> set[str]:
         each = todo.pop()
         if isinstance(each, cst.Name):
             found.add(each.value)
-        elif isinstance(each, cst.Attribute):
-            todo.append(each.value)
-        elif isinstance(each, cst.Arg):
+        elif isinstance(each, (cst.Attribute, cst.Arg)):
             todo.append(each.value)
         else:
             todo.extend(each.children)
@@ -94,7 +93,7 @@ def enclosing_statement(root: Any, node: Any) -> tuple[Any, tuple[Any, ...]] | N
     """The statement around a node that new ones can be put before, and the nodes around that, from the root."""
     chain = (*ancestors(root, node), node)
     for index in range(len(chain) - 1, 0, -1):
-        if isinstance(chain[index], cst.BaseStatement) and isinstance(chain[index - 1], (cst.IndentedBlock, cst.Module)):
+        if isinstance(chain[index], cst.BaseStatement) and isinstance(chain[index - 1], _BLOCKS):
             return chain[index], chain[:index]
     return None
 
@@ -109,12 +108,12 @@ def certainly_bound(root: Any, name: str, before: Any) -> bool:
     if isinstance(root, cst.FunctionDef) and name in _parameters(root.params):
         return True
     chain = (*ancestors(root, before), before)
-    for outer, inner in zip(chain, chain[1:], strict=False):
+    for outer, inner in pairwise(chain):
         if isinstance(outer, cst.For) and inner is outer.body and name in _of_target(outer.target):
             return True
         if isinstance(outer, cst.With) and any(name in _as_names(item) for item in outer.items):
             return True
-        if isinstance(outer, (cst.IndentedBlock, cst.Module)):
+        if isinstance(outer, _BLOCKS):
             earlier = outer.body[: list(map(id, outer.body)).index(id(inner))]
             if any(_always_binds(statement, name) for statement in earlier):
                 return True

@@ -39,11 +39,14 @@ are right as they are; so is a metric store whose `log` reduces it.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from trl_lint.analysis.events import Event, Logged
 from trl_lint.analysis.facts import Origin, Rank, State
-from trl_lint.rewriting.edits import NoRewrite, Rewrite
 from trl_lint.rules.base import LIBRARIES, Problem, Rule
+
+if TYPE_CHECKING:
+    from trl_lint.rewriting.edits import NoRewrite, Rewrite
 
 # Where a value that is mixed with one of these differs for a reason that no reduction mends.
 _SILENT = Origin.CLOCK | Origin.MEMORY
@@ -63,11 +66,12 @@ class UnreducedMetric(Rule):
         rank = event.value.rank
         if not _is_reported(rank):
             return
+        from trl_lint.rewriting.edits import Rewrite
+        from trl_lint.rewriting.metrics import plan_for
+
         for write in event.writes:
             if not _is_reported(write.rank):
                 continue
-            from trl_lint.rewriting.metrics import plan_for
-
             what = write.what or event.what
             mending = plan_for(write)
             rewrite = mending.rewrite
@@ -102,8 +106,8 @@ def _short(sink: str) -> str:
 
 
 def _help(rank: Rank, rewrite: Rewrite | NoRewrite, *, divergent: bool) -> str:
-    if isinstance(rewrite, NoRewrite) and rewrite.text:
-        return f"where all ranks get to and an accelerator is at hand, write `{rewrite.text}`"
+    if text := getattr(rewrite, "text", ""):
+        return f"where all ranks get to and an accelerator is at hand, write `{text}`"
     how = rank.how if rank.state is State.PARTIAL else ""
     reduction = {"sum": "sum", "count": "sum", "max": "max", "min": "min"}.get(how, "mean")
     where = "where all of them get to, before the condition around this log" if divergent else "first"
