@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from difflib import ndiff
+
 import pytest
 from snippets import Snippets, loop, shown, trainer
 
+from trl_lint.findings import Applicability
+
 SNIPPETS = Snippets("TRL003")
+SAFE, UNSAFE, DISPLAY = Applicability.SAFE, Applicability.UNSAFE, Applicability.DISPLAY
 
 
 def hook(body: str) -> str:
@@ -26,10 +31,9 @@ def test_a_finding_says_what_where_why_and_how():
     )
     assert [step.text for step in finding.because] == ["`inputs` is this rank's own data"]
     assert text.splitlines()[finding.because[0].start.line - 1].lstrip().startswith("def compute_loss")
-    assert finding.help == (
-        "gather it over the ranks first: `accelerator.gather(value).mean()`, then `.item()`"
-    )
-    assert finding.fix is None
+    assert finding.help == ("gather it over the ranks first: `accelerator.gather(value).mean()`, then `.item()`")
+    assert finding.fix is not None
+    assert finding.fix.applicability is SAFE
     assert finding.url.endswith("#trl003-unreduced-metric")
 
 
@@ -153,3 +157,346 @@ def test_a_store_that_log_reduces_is_right():
             super().log(logs, *args, **kwargs)
     """)
     assert SNIPPETS.findings(text) == []
+
+
+# --- the fix ----------------------------------------------------------------------------------------------
+
+
+def added(text: str) -> list[str]:
+    """The lines that `--fix --unsafe-fixes` writes."""
+    mended = SNIPPETS.mended(text, unsafe=True)
+    compile(mended, "mended.py", "exec")
+    assert not SNIPPETS.findings(mended)
+    return [line[2:].strip() for line in ndiff(text.splitlines(), mended.splitlines()) if line.startswith("+")]
+
+
+def logged(value: str) -> str:
+    return f"accelerator.log({{'x': {value}}})"
+
+
+def applicability(text: str) -> Applicability:
+    (fix,) = {finding.fix for finding in SNIPPETS.findings(text)}
+    assert fix is not None
+    return fix.applicability
+
+
+@pytest.mark.parametrize(
+    ("value", "new"),
+    [
+        ("loss.item()", "accelerator.gather(loss).mean().item()"),
+        ("loss", "accelerator.gather(loss).mean()"),
+        ("float(loss)", "float(accelerator.gather(loss).mean())"),
+        ("round(loss.item(), 3)", "round(accelerator.gather(loss).mean().item(), 3)"),
+        ("loss.detach().cpu()", "accelerator.gather(loss.detach()).mean().cpu()"),
+        ("loss.to('cpu').item()", "accelerator.gather(loss).mean().to('cpu').item()"),
+        ("mask.sum().item()", "accelerator.gather(mask.sum()).sum().item()"),
+        ("mask.max().item()", "accelerator.gather(mask.max()).max().item()"),
+        ("mask.amin().item()", "accelerator.gather(mask.amin()).amin().item()"),
+        ("mask.float().mean()", "accelerator.gather(mask.float().mean()).mean()"),
+        ("mask.float().nanmean()", "accelerator.gather(mask.float().nanmean()).nanmean()"),
+        ("torch.mean(loss)", "accelerator.gather(torch.mean(loss)).mean()"),
+        ("(loss - loss.detach()).mean()", "accelerator.gather((loss - loss.detach()).mean()).mean()"),
+        ("mask.any(dim=-1).float().mean().item()", "accelerator.gather(mask.any(dim=-1).float().mean()).mean().item()"),
+    ],
+)  # fmt: skip
+def test_the_reduction_is_repeated_over_the_ranks_and_the_tail_stays(value, new):
+    text = loop(logged(value))
+    assert added(text) == [logged(new)]
+    assert applicability(text) is SAFE
+
+
+@pytest.mark.parametrize(
+    ("value", "new"),
+    [
+        ("-loss.item()", "-accelerator.gather(loss).mean().item()"),
+        ("100 * loss.item() + 1", "100 * accelerator.gather(loss).mean().item() + 1"),
+        ("1 - loss.item()", "1 - accelerator.gather(loss).mean().item()"),
+        ("loss.item() / len(loader)", "accelerator.gather(loss).mean().item() / len(loader)"),
+        ("mask.sum().item() / 1000", "accelerator.gather(mask.sum()).sum().item() / 1000"),
+    ],
+)
+def test_what_is_the_same_on_all_ranks_stays_outside(value, new):
+    text = loop(logged(value))
+    assert added(text) == [logged(new)]
+    assert applicability(text) is SAFE
+
+
+def test_an_accumulator_is_mended_at_the_log():
+    text = loop("total += loss.detach()").replace(
+        "    for step", "    total = torch.zeros(1, device=dev)\n    for step"
+    )
+    text += "    accelerator.log({'x': total.item() / len(loader)})\n"
+    assert added(text) == ["accelerator.log({'x': accelerator.gather(total).mean().item() / len(loader)})"]
+
+
+@pytest.mark.parametrize(
+    ("before", "value", "new"),
+    [
+        ("", "len(mask)", "accelerator.gather(torch.tensor(len(mask), device=accelerator.device)).sum().item()"),
+        (
+            "n = loss.item()\nif n > 3:\n    n += 1\n", "n",
+            "accelerator.gather(torch.tensor(n, device=accelerator.device)).mean().item()",
+        ),
+        (
+            "a = loss.detach().cpu().numpy()\n", "a.item()",
+            "accelerator.gather(torch.tensor(a, device=accelerator.device)).mean().item()",
+        ),
+    ],
+)  # fmt: skip
+def test_a_python_number_becomes_a_tensor_on_the_accelerator(before, value, new):
+    if "n += 1" in before:
+        before = before.replace("if n > 3:\n    n += 1", "best = max(n, 0)")
+    text = loop(before + logged(value))
+    assert added(text) == [logged(new)]
+    assert applicability(text) is UNSAFE
+
+
+def test_integers_and_booleans_are_made_floats_before_a_mean():
+    text = loop("hits = (mask == 1)[0].long().mean() if step else loss\n" + logged("loss.long()"))
+    assert added(text) == [logged("accelerator.gather(loss.long().float()).mean()")]
+
+
+def test_a_tensor_on_the_cpu_is_gathered_on_the_device():
+    text = loop("c = loss.detach().cpu()\n" + logged("c.item()"))
+    assert added(text) == [logged("accelerator.gather(c.to(accelerator.device)).mean().item()")]
+
+
+@pytest.mark.parametrize(
+    ("value", "stacked", "new"),
+    [
+        ("(mask * 2).sum() / mask.sum()", "torch.stack([(mask * 2).sum(), mask.sum()])", "x_sum / x_count"),
+        (
+            "(mask * 2).sum() / mask.sum().clamp(min=1)",
+            "torch.stack([(mask * 2).sum(), mask.sum()])",
+            "x_sum / x_count.clamp(min=1)",
+        ),
+        (
+            "mask.sum().item() / max(mask.sum().item(), 1)",
+            "torch.stack([mask.sum(), mask.sum()])",
+            "x_sum.item() / max(x_count.item(), 1)",
+        ),
+        (
+            "mask.sum().item() / mask.numel()",
+            "torch.stack([mask.sum(), torch.tensor(mask.numel(), device=accelerator.device)])",
+            "x_sum.item() / x_count.item()",
+        ),
+    ],
+)
+def test_a_ratio_is_divided_once(value, stacked, new):
+    line = f'x_sum, x_count = accelerator.reduce({stacked}, reduction="sum")'
+    assert added(loop(logged(value))) == [line, logged(new)]
+
+
+def test_a_new_name_does_not_take_one_that_is_there():
+    text = loop("x_sum = 1\n" + logged("(mask * 2).sum() / mask.sum()") + "\nprint(x_sum)")
+    assert added(text)[0].startswith("x_sum_2, x_count = ")
+
+
+@pytest.mark.parametrize(
+    ("value", "reason"),
+    [
+        ("mask.float().std()", "the deviation over all ranks is not a mean"),
+        ("mask.float().var().item()", "the variance over all ranks is not a mean"),
+        ("mask.float().median().item()", "the median over all ranks can't be computed"),
+        ("mask.float().quantile(0.9)", "a quantile over all ranks can't be computed"),
+        ("torch.exp(loss).item()", "can't be told from the code"),
+        ("loss.item() * len(mask)", "can't be told from the code"),
+        ("mask.sum().item() / optimizer.batch_size", "can't be told from the code"),
+        ("mask", "can't be told from the code"),
+        ("mask.mean(dim=0)", "it may have more than one element"),
+        ("accelerator.process_index * loss.item()", "it depends on the number of the rank"),
+    ],
+)
+def test_what_no_reduction_completes_is_a_hint(value, reason):
+    text = loop(logged(value))
+    finding = SNIPPETS.finding(text)
+    assert finding.fix.applicability is DISPLAY
+    assert reason in finding.fix.reason
+    assert SNIPPETS.mended(text, unsafe=True) == text
+
+
+def test_a_comprehension_is_a_hint():
+    finding = SNIPPETS.finding(loop(logged("0").replace("'x': 0", "k: v.item() for k, v in {'a': loss}.items()")))
+    assert finding.fix.reason == "the expression is not evaluated exactly once where it is logged"
+
+
+@pytest.mark.parametrize(
+    ("body", "new"),
+    [
+        ("logs = {}\nlogs['x'] = loss.item()\naccelerator.log(logs)", "logs['x'] = {}"),
+        ("logs = {'x': loss.item()}\naccelerator.log(logs)", "logs = {{'x': {}}}"),
+        ("logs = dict(x=loss.item())\naccelerator.log(logs)", "logs = dict(x={})"),
+        ("logs = {}\nlogs.update(x=loss.item())\naccelerator.log(logs)", "logs.update(x={})"),
+        ("logs = {}\nlogs.update({'x': loss.item()})\naccelerator.log(logs)", "logs.update({{'x': {}}})"),
+    ],
+)
+def test_the_fix_stands_where_the_value_is_put_into_the_dict(body, new):
+    assert added(loop(body)) == [new.format("accelerator.gather(loss).mean().item()")]
+
+
+def test_a_helper_s_argument_is_gathered_where_it_is_handed_over():
+    body = "def show(v):\n    accelerator.log({'x': v.item()})\nshow(loss)"
+    assert added(loop(body)) == ["show(accelerator.gather(loss).mean())"]
+
+
+def test_a_store_s_entry_is_gathered_where_it_is_appended():
+    text = trainer("""
+        def __init__(self, *args, **kwargs):
+            super().__init__(*args, **kwargs)
+            self._stats = {"kl": []}
+
+        def compute_loss(self, model, inputs, *args, **kwargs):
+            loss = model(**inputs).loss
+            self._stats["kl"].append(loss.item())
+            return loss
+
+        def log(self, logs, *args):
+            logs["kl"] = sum(self._stats["kl"]) / len(self._stats["kl"])
+            super().log(logs, *args)
+    """)
+    assert added(text) == ['self._stats["kl"].append(self.accelerator.gather(loss).mean().item())']
+
+
+def test_a_value_bound_for_its_logs_is_gathered_where_it_is_bound():
+    text = loop("value = loss.item()\nprint(value)\naccelerator.log({'x': value})\nwandb.log({'x': value})")
+    assert added(text) == ["value = accelerator.gather(loss).mean().item()"]
+
+
+def test_a_value_with_two_sinks_is_gathered_once():
+    text = loop("# both\nwandb.log({'x': loss.item()})\naccelerator.log({'x': loss.item()})")
+    new = ["wandb.log({'x': mean_loss.item()})", "accelerator.log({'x': mean_loss.item()})"]
+    assert added(text) == ["mean_loss = accelerator.gather(loss).mean()", *new]
+
+
+def test_a_value_that_changes_between_two_sinks_is_gathered_twice():
+    text = loop("wandb.log({'x': loss.item()})\nloss = loss * 2\naccelerator.log({'x': loss.item()})")
+    assert [line.count("gather(loss)") for line in added(text)] == [1, 1]
+
+
+def test_metrics_without_a_fix_do_not_keep_the_others_from_theirs():
+    text = loop("wandb.log({'x': loss.item(), 'y': mask.float().std()})")
+    mended = SNIPPETS.mended(text)
+    assert "{'x': accelerator.gather(loss).mean().item(), 'y': mask.float().std()}" in mended
+    assert SNIPPETS.finding(mended).message.startswith("`y` is computed")
+
+
+# --- where it stands --------------------------------------------------------------------------------------
+
+
+GUARDED = "if accelerator.is_main_process:\n    wandb.log({'x': loss.item()})"
+HOISTED = ["mean_loss = accelerator.gather(loss).mean()", "wandb.log({'x': mean_loss.item()})"]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        GUARDED,
+        "if accelerator.is_main_process and step % 10 == 0:\n    wandb.log({'x': loss.item()})",
+        "if accelerator.is_main_process:\n    if step % 10 == 0:\n        wandb.log({'x': loss.item()})",
+        "if step % 10 == 0:\n    if accelerator.is_main_process:\n        wandb.log({'x': loss.item()})",
+        "if accelerator.is_main_process:\n    with torch.no_grad():\n        wandb.log({'x': loss.item()})",
+        "if step == 3:\n    pass\nelif accelerator.is_main_process:\n    wandb.log({'x': loss.item()})",
+        "if not accelerator.is_main_process:\n    continue\nwandb.log({'x': loss.item()})",
+    ],
+)
+def test_under_a_guard_the_value_is_gathered_before_it(body):
+    text = loop(body)
+    assert added(text) == HOISTED
+    assert applicability(text) is UNSAFE
+
+
+def test_the_line_before_a_guard_comes_before_its_comment_and_behind_the_blank_line():
+    mended = SNIPPETS.mended(loop(f"step = 0\n\n# only here\n{GUARDED}"), unsafe=True)
+    start = mended.index("step = 0")
+    assert [line.strip() for line in mended[start:].splitlines()[:5]] == [
+        "step = 0", "", HOISTED[0], "# only here", "if accelerator.is_main_process:",
+    ]  # fmt: skip
+
+
+def test_a_guard_on_one_line_stays_on_one_line():
+    text = loop("if accelerator.is_main_process: wandb.log({'x': loss.item()})")
+    assert added(text) == [HOISTED[0], "if accelerator.is_main_process: wandb.log({'x': mean_loss.item()})"]
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        ("if mask.any():\n    wandb.log({'x': loss.item()})", "more than the rank decides on that"),
+        (
+            "if accelerator.is_main_process:\n    kl = loss * 2\n    kl += 1\n    wandb.log({'x': kl.item()})",
+            "is not computed on all ranks",
+        ),
+        (
+            "kl = None\nif step:\n    kl = loss * 2\n"
+            "if accelerator.is_main_process:\n    if kl is not None:\n        wandb.log({'x': kl.item()})",
+            "more than the rank's condition",
+        ),
+        (
+            "if accelerator.is_main_process:\n    for _ in range(2):\n        wandb.log({'x': loss.item()})",
+            "more than the rank's condition",
+        ),
+        (
+            "if accelerator.is_main_process and loss is not None:\n    wandb.log({'x': loss.item()})",
+            "the condition asks for what is logged",
+        ),
+    ],
+)
+def test_under_a_guard_that_nothing_can_be_put_before_it_is_a_hint(body, reason):
+    text = loop(body)
+    finding = SNIPPETS.finding(text)
+    assert finding.fix.applicability is DISPLAY
+    assert reason in finding.fix.reason
+    assert SNIPPETS.mended(text, unsafe=True) == text
+
+
+def test_a_value_handed_over_under_a_guard_is_gathered_in_the_caller():
+    text = loop("if accelerator.is_main_process:\n    show(loss)")
+    text += "\n\ndef show(loss):\n    wandb.log({'x': loss.item()})\n"
+    assert added(text) == [HOISTED[0], "show(mean_loss)"]
+
+
+def test_a_value_computed_under_the_caller_s_guard_is_a_hint():
+    text = loop("if accelerator.is_main_process:\n    show(accelerator, batch)")
+    text += "\n\ndef show(accelerator, batch):\n    wandb.log({'x': batch['y'].sum().item()})\n"
+    finding = SNIPPETS.finding(text)
+    assert finding.fix.applicability is DISPLAY
+    assert finding.fix.reason == "not all ranks call the function that logs it"
+
+
+def test_where_it_is_not_known_whether_all_ranks_get_there_the_fix_is_unsafe():
+    text = loop("if unknown():\n    wandb.log({'x': loss.item()})")
+    assert added(text) == ["wandb.log({'x': accelerator.gather(loss).mean().item()})"]
+    assert applicability(text) is UNSAFE
+
+
+@pytest.mark.parametrize(
+    ("decorator", "base", "reason"),
+    [
+        ("@torch.compile", "", "compiled or run again"),
+        ("@torch.utils.checkpoint.checkpoint", "", "compiled or run again"),
+    ],
+)
+def test_no_collective_goes_into_a_compiled_function(decorator, base, reason):
+    text = loop(f"{decorator}\ndef show(v):\n    loss2 = v * 1\n    accelerator.log({{'x': loss2.item()}})\nshow(loss)")
+    finding = SNIPPETS.finding(text)
+    assert finding.fix.applicability is DISPLAY
+    assert reason in finding.fix.reason
+
+
+def test_without_an_accelerator_the_help_says_what_to_write():
+    text = """
+import wandb
+from torch.nn.parallel import DistributedDataParallel as DDP
+from torch.utils.data import DataLoader, DistributedSampler
+
+def main(model, data):
+    model = DDP(model)
+    loader = DataLoader(data, sampler=DistributedSampler(data))
+    for batch in loader:
+        loss = model(batch).loss
+        wandb.log({"loss": loss.item()})
+"""
+    finding = SNIPPETS.finding(text)
+    assert finding.fix.applicability is DISPLAY
+    assert finding.fix.reason == "no accelerator is in reach"
+    assert "write `accelerator.gather(loss).mean().item()`" in finding.help

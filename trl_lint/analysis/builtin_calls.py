@@ -42,7 +42,7 @@ def call(frame: Frame, name: str, args: Arguments, node: Any) -> Value:
     if name == "open":
         return UNKNOWN
     if name in ("dict", "list", "set"):
-        return frame.allocate(node, Cell("dict", dict(args.keywords)) if name == "dict" else Cell(name))
+        return frame.allocate(node, Cell("dict", _entries(frame, args)) if name == "dict" else Cell(name))
     return calls.unresolved(frame, args, node)
 
 
@@ -169,9 +169,12 @@ def _dict(frame: Frame, args: Arguments, node: Any) -> Value:
             cell = _of_pairs(frame, source)
         else:
             cell = containers.merged_into(frame, cell, source)
-    for key, value in args.keywords.items():
-        cell = Cell("dict", {**cell.entries, key: frame.written(value, key, args.expression(key))}, cell.rest)
-    return frame.allocate(node, cell)
+    return frame.allocate(node, Cell("dict", {**cell.entries, **_entries(frame, args)}, cell.rest))
+
+
+def _entries(frame: Frame, args: Arguments) -> dict[str, Value]:
+    """The entries that `dict(key=value)` writes."""
+    return {key: frame.written(value, key, args.expression(key)) for key, value in args.keywords.items()}
 
 
 def _of_pairs(frame: Frame, source: Value) -> Cell:

@@ -201,6 +201,8 @@ def reduced(value: Value, name: str, args: Sequence[Value], keywords: dict[str, 
     """The result of a reduction, over everything or over given dimensions."""
     how = table.REDUCTIONS[name]
     dtype = _reduced_dtype(value, name)
+    if how in table.ORDERED:
+        args = args[1:]
     over = _dimensions(args, keywords)
     if over is None:
         return derived(_partial(value, how), Kind.TENSOR, value, dtype=dtype, scalar=True)
@@ -259,7 +261,7 @@ def function(dotted: str, args: Sequence[Value], keywords: dict[str, Value]) -> 
     if dotted in table.TENSOR_MAKERS:
         return _made(args).but(place=place)
     if dotted in table.FILLED:
-        return _filled(name, args).but(place=place)
+        return _filled(name, args, keywords).but(place=place)
     if not library.is_pure(dotted):
         return None
     value = _pure(name, args, keywords)
@@ -310,11 +312,15 @@ def _made(args: Sequence[Value]) -> Value:
     )
 
 
-def _filled(name: str, args: Sequence[Value]) -> Value:
+def _filled(name: str, args: Sequence[Value], keywords: dict[str, Value]) -> Value:
     """A tensor filled with one value: of a local length it is still the same number everywhere."""
     if name == "full" and len(args) > 1:
         return derived(args[1].rank, Kind.TENSOR, args[1])
-    return Value(facts.SAME, Kind.TENSOR)
+    rank = facts.ZERO if name == "zeros" else facts.SAME
+    dtype = "float" if name in table.FLOATS_UNLESS_TOLD and "dtype" not in keywords else ""
+    sizes = args[0].data if len(args) == 1 and args[0].kind is Kind.TUPLE else args
+    ones = all(type(size.const) is int and size.const == 1 for size in sizes)
+    return Value(rank, Kind.TENSOR, dtype=dtype, scalar=name in ("zeros", "ones", "empty") and ones)
 
 
 def _of_origin(dotted: str, name: str, rank: Rank) -> Value:

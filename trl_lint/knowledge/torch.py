@@ -25,6 +25,9 @@ REDUCTIONS: dict[str, str] = {
     "quantile": "quantile", "std": "std", "sum": "sum", "var": "var",
 }
 
+# Of these, the ones whose first argument is which quantile, or which norm.
+ORDERED = frozenset({"quantile", "norm"})
+
 # Where a tensor is after one of these: on the CPU, as something else than a tensor of torch, on the accelerator.
 PLACES: dict[str, str] = {"cpu": "cpu", "cuda": "", "numpy": "host", "npu": "", "xpu": ""}
 
@@ -132,6 +135,8 @@ FILLED = frozenset({
     "torch.zeros", "numpy.arange", "numpy.empty", "numpy.eye", "numpy.full", "numpy.linspace", "numpy.ones",
     "numpy.zeros",
 })
+# Of these, the ones whose elements are floats if no dtype is given.
+FLOATS_UNLESS_TOLD = frozenset({"empty", "linspace", "logspace", "ones", "zeros"})
 # As the shape of their argument only: the same on all ranks but for its length.
 FILLED_LIKE = frozenset({
     "empty_like", "new_empty", "new_full", "new_ones", "new_zeros", "ones_like", "zeros_like", "full_like",

@@ -11,7 +11,7 @@ from typing import Any
 
 import libcst as cst
 
-from trl_lint.analysis.facts import Origin, State
+from trl_lint.analysis.facts import SCALABLE, Origin, State
 from trl_lint.analysis.heap import Control
 from trl_lint.analysis.values import Kind, Payload, Value, Write
 from trl_lint.findings import Applicability
@@ -74,10 +74,14 @@ class _Place:
 
 @dataclass(frozen=True, slots=True)
 class _Gathered:
-    """The new code before it has a place: what takes the place of which nodes."""
+    """The new code before it has a place: what takes the place of which nodes.
+
+    is_number: a Python number becomes a tensor. ends_here: the new code ends in `.item()`.
+    """
 
     replaced: tuple[tuple[Any, cst.BaseExpression], ...]
     is_number: bool
+    ends_here: bool = False
     imports: tuple[Import, ...] = ()
     # Lines that have to come first.
     lines: tuple[str, ...] = ()
@@ -240,9 +244,11 @@ def _gathered(place: _Place) -> _Gathered | NoRewrite:
     if needs_cast(value, reduction):
         tensor = call_of(tensor, "float")
     gathered = call_of(cst.Call(cst.Attribute(place.accelerator, cst.Name("gather")), [cst.Arg(tensor)]), reduction)
-    if is_number:
+    # An array's own `.item()` or `float(…)` takes the tensor to the host as well.
+    ends_here = value.kind is Kind.NUMBER or (is_number and not proven)
+    if ends_here:
         gathered = call_of(gathered, "item")
-    return _Gathered(((core, gathered),), is_number, (Import("torch"),) if is_number else ())
+    return _Gathered(((core, gathered),), is_number, ends_here, (Import("torch"),) if is_number else ())
 
 
 def _spells(written: str, how: str) -> bool:
@@ -300,6 +306,8 @@ def _inner(place: _Place, node: Any, value: Value) -> tuple[Any, str]:
     match node:
         case cst.Call(func=cst.Name(value=name), args=[first, *_]) if name in _HOST_FUNCTIONS and not first.star:
             return first.value, name
+        case cst.UnaryOperation(operator=cst.Minus(), expression=negated) if value.rank.how in SCALABLE:
+            return negated, ""
         case cst.BinaryOperation() if value.rank.how:
             return _one_side(place, node, value), ""
     return None, ""
@@ -350,7 +358,7 @@ def _ratio(place: _Place, node: Any) -> _Gathered | None:
         (core, call_of(cst.Name(name), "item") if number else cst.Name(name))
         for (core, _), name, number in zip(sides, names, numbers, strict=True)
     )
-    return _Gathered(replaced, any(numbers), (Import("torch"),), (line,))
+    return _Gathered(replaced, any(numbers), imports=(Import("torch"),), lines=(line,))
 
 
 def _without_floor(node: Any) -> Any:
@@ -445,7 +453,7 @@ def _before_guard(place: _Place, found: _Gathered, guard: Any) -> Mending:
         reduced = _as_tensor(found, by)
         name = free_name(place.root, _reduced_name(node, reduced, place.what))
         lines.append(f"{name} = {code(reduced)}")
-        edits.append(Replace(node, call_of(cst.Name(name), "item") if found.is_number else cst.Name(name)))
+        edits.append(Replace(node, call_of(cst.Name(name), "item") if found.ends_here else cst.Name(name)))
     edits += [Insert(guard, line) for line in lines]
     return Mending(
         Rewrite((*edits, *found.imports)),
@@ -455,7 +463,7 @@ def _before_guard(place: _Place, found: _Gathered, guard: Any) -> Mending:
 
 
 def _as_tensor(found: _Gathered, by: Any) -> Any:
-    return by.func.value if found.is_number else by
+    return by.func.value if found.ends_here else by
 
 
 def _shareable(place: _Place, found: _Gathered, edit: Any) -> Reduced:
@@ -472,16 +480,19 @@ def _why_not_before(place: _Place, found: _Gathered, guard: Any) -> str:
         return "the condition asks for what is logged"
     around = ancestors(place.root, place.statement)
     between = around[around.index(guard) + 1 :] if guard in around else ()
-    if any(isinstance(node, (cst.For, cst.While, cst.Try)) or _is_other_condition(node, guard) for node in between):
-        return "more conditions stand between the rank's condition and the log"
+    if any(isinstance(node, (cst.For, cst.While, cst.Try)) or _asks_for(node, data) for node in between):
+        return "more than the rank's condition stands between all ranks and the log"
     if any(not certainly_bound(place.root, name, guard) for name in names):
         return "what is logged is not computed on all ranks before the condition"
     rebound = bindings(guard, names)
     return "what is logged is computed under the condition" if rebound else ""
 
 
-def _is_other_condition(node: Any, guard: Any) -> bool:
-    return isinstance(node, (cst.If, cst.Match)) and node is not guard
+def _asks_for(node: Any, names: set[str]) -> bool:
+    """Whether a condition may be there to tell whether what is logged has a value at all."""
+    if isinstance(node, cst.Match):
+        return True
+    return isinstance(node, cst.If) and bool(names & names_in(node.test))
 
 
 def _reduced_name(node: Any, reduced: Any, what: str) -> str:

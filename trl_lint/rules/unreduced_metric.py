@@ -23,7 +23,20 @@ self.store_metrics(metrics)
 ```
 
 ## Fix safety
-There is no automatic fix yet; the message says what to write.
+What is logged is gathered up to and including its reduction, and the reduction is repeated: what travels
+has one element on every rank, and the value on one process is the same. What follows (`.cpu()`, `.item()`,
+a division by a constant) stays as it is. `sum`, `mean`, `nanmean`, `max` and `min` may be repeated; of
+`(x * m).sum() / m.sum()` the two sums are added up over the ranks and divided once. The fix is
+
+- *safe* where every rank is known to get there together;
+- *unsafe* where that is not known, where a Python number (`len(batch)`) becomes a tensor, and under a
+  condition on the rank alone (`if accelerator.is_main_process:`): the value is then gathered before the
+  outermost such condition;
+- a *hint* for deviations, medians, quantiles and what is computed from several reductions; where more than
+  the rank decides who logs; in lambdas, comprehensions, compiled functions and the `forward` of a module;
+  and where no `Accelerator` is in reach.
+
+A value that several statements log is gathered once.
 
 ## Limits
 Values are followed through locals, containers, attributes, methods and helpers in sight. A value that
