@@ -1,16 +1,19 @@
-"""Every fixture is a program that runs: on the CPU, in one process, within seconds."""
+"""Every fixture is a program that runs on one process, and its fix changes nothing of what it logs there."""
 
 import json
 import os
 import subprocess
 import sys
 from importlib.util import find_spec
+from math import isclose
 from pathlib import Path
 
 import pytest
 
-FIXTURES = Path(__file__).parent.parent / "fixtures"
+HERE = Path(__file__).parent
+FIXTURES = HERE.parent / "fixtures"
 PROGRAMS = sorted(path for path in FIXTURES.glob("*/*.py"))
+PAIRS = [path for path in PROGRAMS if path.stem.startswith("fixed")]
 MISSING = [name for name in ("torch", "transformers", "accelerate", "datasets", "trl") if not find_spec(name)]
 
 pytestmark = [
@@ -26,42 +29,26 @@ def init(*args, **kwargs): ...
 def log(*args, **kwargs): ...
 """
 
-# Importing the libraries takes far longer than the two steps of a fixture, so it is done once: each program
-# then runs in a fork that has imported everything and has no state of the one before.
-RUNNER = """
-import json, os, runpy, signal, sys, tempfile, traceback
-import accelerate, datasets, torch, transformers, trl
 
-for name in ("SFTTrainer", "DPOTrainer", "GRPOTrainer"):
-    getattr(trl, name)
+class Runner:
+    """Runs each program once, in one plain process of the CPU."""
 
-for line in sys.stdin:
-    with tempfile.TemporaryFile("w+") as output:
-        if not (child := os.fork()):
-            os.dup2(output.fileno(), 1)
-            os.dup2(output.fileno(), 2)
-            status = 0
-            signal.alarm(60)
-            try:
-                runpy.run_path(line.strip(), run_name="__main__")
-            except BaseException:
-                traceback.print_exc()
-                status = 1
-            sys.stdout.flush()
-            sys.stderr.flush()
-            os._exit(status)
-        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-        output.seek(0)
-        print(json.dumps([status, output.read()]), flush=True)
-"""
+    def __init__(self, process):
+        self.process = process
+        self.known = {}
+
+    def __call__(self, program):
+        if program not in self.known:
+            self.process.stdin.write(f"{program}\n")
+            self.process.stdin.flush()
+            self.known[program] = json.loads(self.process.stdout.readline())
+        return self.known[program]
 
 
 @pytest.fixture(scope="module")
-def runner(tmp_path_factory):
-    """A process that runs the program whose path it is sent."""
+def run(tmp_path_factory):
     folder = tmp_path_factory.mktemp("fixtures")
     (folder / "wandb.py").write_text(WANDB)
-    (folder / "runner.py").write_text(RUNNER)
     distributed = {"RANK", "LOCAL_RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"}
     environment = {name: value for name, value in os.environ.items() if name not in distributed} | {
         "PYTHONPATH": os.pathsep.join([str(FIXTURES), str(folder)]),
@@ -72,20 +59,41 @@ def runner(tmp_path_factory):
         "TOKENIZERS_PARALLELISM": "false",
     }
     with subprocess.Popen(
-        [sys.executable, str(folder / "runner.py")],
+        [sys.executable, str(HERE / "fixture_runner.py")],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
         cwd=folder,
         env=environment,
     ) as process:
-        yield process
+        yield Runner(process)
         process.stdin.close()
 
 
-@pytest.mark.parametrize("program", PROGRAMS, ids=lambda path: f"{path.parent.name}/{path.stem}")
-def test_runs_on_one_process(program, runner):
-    runner.stdin.write(f"{program}\n")
-    runner.stdin.flush()
-    status, output = json.loads(runner.stdout.readline())
-    assert status == 0, output
+def identity(path):
+    return f"{path.parent.name}/{path.stem}"
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=identity)
+def test_runs_on_one_process(program, run):
+    result = run(program)
+    assert result["status"] == 0, result["output"]
+
+
+def is_alike(a, b):
+    """Equal, up to the digits that a Python number loses as a tensor."""
+    if isinstance(a, float) and isinstance(b, float):
+        return isclose(a, b, rel_tol=1e-6, abs_tol=1e-9)
+    if isinstance(a, list) and isinstance(b, list):
+        return len(a) == len(b) and all(map(is_alike, a, b))
+    if isinstance(a, dict) and isinstance(b, dict):
+        return a.keys() == b.keys() and all(is_alike(a[key], b[key]) for key in a)
+    return a == b
+
+
+@pytest.mark.parametrize("fixed", PAIRS, ids=identity)
+def test_the_fix_changes_nothing_on_one_process(fixed, run):
+    before = run(fixed.with_name(fixed.name.replace("fixed", "broken", 1)))
+    after = run(fixed)
+    assert before["logged"], "nothing was logged, so that nothing could be compared"
+    assert is_alike(before["logged"], after["logged"])
