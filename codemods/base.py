@@ -1,4 +1,4 @@
-"""What all commands share: they ask the linter for the findings of their rule, or are given some of them."""
+"""What all commands share: they make the edits that are planned for findings, and find nothing themselves."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import libcst as cst
 from libcst.codemod import CodemodContext, VisitorBasedCodemodCommand
 from libcst.codemod.visitors import AddImportsVisitor
 
-from trl_lint.findings import Applicability
 from trl_lint.rewriting.edits import Import, Insert, Replace
 from trl_lint.rewriting.sharing import edits_of
 from trl_lint.rules.base import Problem
@@ -19,8 +18,8 @@ from trl_lint.rules.base import Problem
 class FindingCommand(VisitorBasedCodemodCommand):
     """A command that makes the edits its rule has planned, and detects nothing itself.
 
-    Alone (`python -m libcst.tool codemod -x trl_lint.codemods.<module>.<Command> PATH`) it applies the safe
-    fixes of a file; the linter hands it the `problems` it has chosen.
+    Alone (`python -m libcst.tool codemod -x trl_lint.codemods.<module>.<Command> PATH`) it has the linter apply
+    the safe fixes of its rule, which hands it the `problems` it has chosen: all of them have a plan.
     """
 
     CODE: ClassVar[str]
@@ -34,18 +33,18 @@ class FindingCommand(VisitorBasedCodemodCommand):
 
     def transform_module_impl(self, tree: cst.Module) -> cst.Module:
         if self.problems is None:
-            from trl_lint.linter import problems_of
-
-            path = Path(self.context.filename or "<string>")
-            found = problems_of(path, tree.code, self.CODE)
-            self.problems = [each for each in found if each.applicability is Applicability.SAFE]
-        mended = [problem for problem in self.problems if problem.plan is not None]
-        if not mended:
-            return tree
-        for edit in edits_of(problem.plan for problem in mended):
+            return self._mended_by_the_linter(tree)
+        for edit in edits_of(problem.plan for problem in self.problems):
             self._note(edit)
         # LibCST hands over a copy; findings point into the tree they were found in.
-        return super().transform_module_impl(mended[0].module.tree)
+        return super().transform_module_impl(self.problems[0].module.tree)
+
+    def _mended_by_the_linter(self, tree: cst.Module) -> cst.Module:
+        from trl_lint.linter import mended
+
+        path = Path(self.context.filename or "<string>")
+        source = mended(path, tree.bytes, self.CODE)
+        return tree if source == tree.bytes else cst.parse_module(source)
 
     def _note(self, edit: Any) -> None:
         match edit:

@@ -6,13 +6,14 @@ LibCST, and all that needs it, is imported only once a file turns out to matter.
 from __future__ import annotations
 
 import gc
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from trl_lint.config import Settings
+from trl_lint.config import Settings, load_settings
 from trl_lint.findings import Applicability, Because, Edit, Finding, Fix, Position
 from trl_lint.rules import all_rules
 from trl_lint.rules.base import Problem, Rule
@@ -184,16 +185,20 @@ def _syntax_error(path: Path, source: bytes, error: Any) -> SourceError:
     return SourceError(str(path), max(error.raw_line, 1), error.raw_column + 1, message or "syntax error")
 
 
-def problems_of(path: Path, text: str, code: str) -> list[Problem]:
-    """What one rule says of a text: a codemod's door to the linter.
+def mended(path: Path, source: bytes, code: str) -> bytes:
+    """A file's content after the safe fixes of one rule: a codemod's door to the linter.
+
+    It has the settings of the file's folder, as `trl-lint --fix --select CODE` has.
 
     Raises:
+        ConfigError: settings nobody can act on.
         SourceError: the text can't be parsed.
     """
+    path = Path(os.path.abspath(path))
+    settings = load_settings(path.parent)
     rules = [rule for rule in all_rules() if rule.code == code]
-    path = Path(path).resolve()
-    linter = Linter(Settings(), (path.parent,), rules)
-    return [reported.problem for reported in linter.report(path, text.encode())]
+    roots = dict.fromkeys((settings.root or path.parent, path.parent))
+    return Linter(settings, tuple(roots), rules).fix(path, source).source
 
 
 # --- versions -------------------------------------------------------------------------------------------
