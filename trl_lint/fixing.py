@@ -58,20 +58,21 @@ def _apply(
 ) -> tuple[bytes, list[Finding], list[tuple[Finding, str]]]:
     """The content with as many of these fixes as pass the gate: all together, else one by one."""
     before = _fresh(linter, path, all_rules()).report(path, source)
-    new = _passing(linter, path, source, wanted, before)
-    if new is not None:
+    new, reason = _passed(linter, path, source, wanted, before)
+    if not reason:
         return new, [each.finding for each in wanted], []
+    if len(wanted) == 1:
+        return source, [], [(wanted[0].finding, reason)]
     passing: list[Reported] = []
     withheld: list[tuple[Finding, str]] = []
     current = source
-    for each in wanted if len(wanted) > 1 else ():
-        new = _passing(linter, path, source, [*passing, each], before)
-        if new is not None:
+    for each in wanted:
+        new, reason = _passed(linter, path, source, [*passing, each], before)
+        if reason:
+            withheld.append((each.finding, reason))
+        else:
             passing.append(each)
             current = new
-    for each in wanted:
-        if each not in passing:
-            withheld.append((each.finding, "the result would still have this finding, or a new one"))
     return current, [each.finding for each in passing], withheld
 
 
@@ -97,30 +98,33 @@ def _fresh(linter: Linter, path: Path, rules: Sequence[Rule] | None = None) -> L
     return fresh
 
 
-def _passing(
+def _passed(
     linter: Linter, path: Path, source: bytes, chosen: Sequence[Reported], before: Sequence[Reported]
-) -> bytes | None:
-    """The new content with these fixes if it passes the gate, else None."""
+) -> tuple[bytes, str]:
+    """The new content with these fixes, and why it does not pass the gate ("" when it does)."""
     from trl_lint.analysis.project import decode, encode
 
     text, encoding = decode(source)
     if chosen[0].problem.module.tree.code != text:
-        return None  # the parser does not give this text back byte for byte
+        return source, "the parser does not give this file back byte for byte"
     new = encode(transformed(chosen[0].rule, [each.problem for each in chosen]), encoding)
     try:
         after = _fresh(linter, path, all_rules()).report(path, new)
     except SourceError:
-        return None
-    return new if _improves(before, after, chosen) else None
+        return source, "the result would not parse"
+    return new, _left_over(before, after, chosen)
 
 
-def _improves(before: Sequence[Reported], after: Sequence[Reported], chosen: Sequence[Reported]) -> bool:
-    """Whether, function by function, the findings are the old ones without those that were mended."""
+def _left_over(before: Sequence[Reported], after: Sequence[Reported], chosen: Sequence[Reported]) -> str:
+    """What the new text has that it should not: function by function, the old findings without the mended ones."""
     allowed = Counter(place for each in before for place in _places(each))
     allowed.subtract(place for each in chosen for place in _places(each, mended=True))
     uncovered = {code for each in chosen for code in _UNCOVERED.get(each.rule.code, ())}
     now = Counter(place for each in after if each.rule.code not in uncovered for place in _places(each))
-    return all(count <= allowed[place] for place, count in now.items())
+    mended = {each.rule.code for each in chosen}
+    for code in sorted({place[0] for place, count in now.items() if count > allowed[place]}):
+        return f"the result would still have {code}" if code in mended else f"the result would have a new {code}"
+    return ""
 
 
 def _places(reported: Reported, *, mended: bool = False) -> set[tuple[str, str, str]]:
