@@ -234,18 +234,16 @@ def test_an_accumulator_is_mended_at_the_log():
     [
         ("", "len(mask)", "accelerator.gather(torch.tensor(len(mask), device=accelerator.device)).sum().item()"),
         (
-            "n = loss.item()\nif n > 3:\n    n += 1\n", "n",
+            "n = loss.item()\nbest = max(n, 0)\n", "n",
             "accelerator.gather(torch.tensor(n, device=accelerator.device)).mean().item()",
         ),
         (
-            "a = loss.detach().cpu().numpy()\n", "a.item()",
+            "a = loss.detach().cpu().numpy()\nb = a * 2\n", "a.item()",
             "accelerator.gather(torch.tensor(a, device=accelerator.device)).mean().item()",
         ),
     ],
 )  # fmt: skip
 def test_a_python_number_becomes_a_tensor_on_the_accelerator(before, value, new):
-    if "n += 1" in before:
-        before = before.replace("if n > 3:\n    n += 1", "best = max(n, 0)")
     text = loop(before + logged(value))
     assert added(text) == [logged(new)]
     assert applicability(text) is UNSAFE
@@ -257,8 +255,46 @@ def test_integers_and_booleans_are_made_floats_before_a_mean():
 
 
 def test_a_tensor_on_the_cpu_is_gathered_on_the_device():
-    text = loop("c = loss.detach().cpu()\n" + logged("c.item()"))
+    text = loop("c = loss.detach().cpu()\nd = c * 2\n" + logged("c.item()"))
     assert added(text) == [logged("accelerator.gather(c.to(accelerator.device)).mean().item()")]
+
+
+def test_a_tensor_that_is_only_logged_is_gathered_before_it_goes_to_the_cpu():
+    text = loop("c = loss.detach().cpu()\n" + logged("c.item()"))
+    assert added(text) == ["c = accelerator.gather(loss.detach()).mean().cpu()"]
+
+
+@pytest.mark.parametrize("use", ["", "best = max(kl, 0)\n"])
+def test_a_ratio_behind_a_name_is_divided_once(use):
+    text = loop("kl = (mask * 2).sum() / mask.sum()\n" + use + logged("kl.item()"))
+    assert added(text)[0] == (
+        'x_sum, x_count = accelerator.reduce(torch.stack([(mask * 2).sum(), mask.sum()]), reduction="sum")'
+    )
+    assert added(text)[1] == (logged("(x_sum / x_count).item()") if use else "kl = x_sum / x_count")
+
+
+def test_a_ratio_behind_a_name_whose_parts_have_changed_is_a_hint():
+    text = loop("kl = (mask * 2).sum() / mask.sum()\nmask = mask * 0\nbest = kl + 0\n" + logged("kl.item()"))
+    assert SNIPPETS.finding(text).fix.applicability is DISPLAY
+
+
+@pytest.mark.parametrize("statement", ["stats['kl'] += [loss.item()]", "stats['kl'].extend([loss.item()])"])
+def test_a_list_of_one_value_is_mended_inside(statement):
+    text = trainer(f"""
+        def compute_loss(self, model, inputs, *args, **kwargs):
+            loss = model(**inputs).loss
+            self.{statement}
+            return loss
+
+        def log(self, logs, *args):
+            logs["kl"] = sum(self.stats["kl"]) / len(self.stats["kl"])
+            super().log(logs, *args)
+
+        def __init__(self, *args, **kwargs):
+            super().__init__(*args, **kwargs)
+            self.stats = {{"kl": []}}
+    """)
+    assert added(text) == [f"self.{statement.replace('loss', 'self.accelerator.gather(loss).mean()')}"]
 
 
 @pytest.mark.parametrize(

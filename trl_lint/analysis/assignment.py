@@ -91,6 +91,9 @@ def _assigned(frame: Frame, target: Any) -> Any:
     match statement:
         case cst.Assign(targets=[cst.AssignTarget(target=only)]) | cst.AnnAssign(target=only) if only is target:
             return statement.value
+        case cst.Assign(targets=[cst.AssignTarget(target=cst.Tuple(elements=all_of))], value=cst.Tuple(elements=given)):
+            pairs = zip(all_of, given, strict=False) if len(all_of) == len(given) else ()
+            return next((value.value for each, value in pairs if each.value is target), None)
     return None
 
 

@@ -76,7 +76,7 @@ def _extend(frame: Frame, owner: Value, args: Arguments, node: Any) -> Value:
         return NONE
     element, length = containers.iterate(frame, args.positional[0])
     if frame.is_stored(owner):
-        element = frame.written(element, _name_of(frame, owner))
+        element = frame.written(element, _name_of(frame, owner), containers.only_element(args.expression(0)))
     grown = facts.join(length, _division(frame))
     frame.update(
         owner,

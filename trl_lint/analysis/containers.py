@@ -31,6 +31,12 @@ def merged_into(frame: Frame, cell: Cell, other: Value) -> Cell:
     return with_key(cell, MISSING, frame.written(value, ""))
 
 
+def only_element(node: Any) -> Any:
+    """The element of a list or tuple that is written out with one; None for all else."""
+    elements = node.elements if isinstance(node, (cst.List, cst.Tuple)) else ()
+    return elements[0].value if len(elements) == 1 and isinstance(elements[0], cst.Element) else None
+
+
 def constant_key(value: Value) -> Any:
     """What a subscript's value is as a key of a cell: a constant, or MISSING."""
     const = value.const

@@ -84,16 +84,20 @@ def _augmented(frame: Frame, node: cst.AugAssign) -> bool:
 
 def _grow(frame: Frame, old: Value, right: Value) -> None:
     """`items += more`: the container itself grows."""
-    if any(cell.shape == "dict" for cell in frame.memory.cells(old)):
+    is_list = right.kind is Kind.CELLS and all(cell.shape == "list" for cell in frame.memory.cells(right))
+    # An empty entry of a library's store is what is done with it.
+    if not is_list and any(cell.shape == "dict" for cell in frame.memory.cells(old)):
         frame.update(old, lambda cell: containers.merged_into(frame, cell, right))
         return
     element, length = containers.iterate(frame, right)
     if frame.is_stored(old):
-        element = frame.written(element, "")
+        element = frame.written(element, "", containers.only_element(getattr(frame.statement, "value", None)))
     frame.update(
         old,
         lambda cell: Cell(
-            cell.shape, rest=join_elements(cell.element(), element), length=facts.join(cell.length, length)
+            "list" if is_list else cell.shape,
+            rest=join_elements(cell.element(), element),
+            length=facts.join(cell.length, length),
         ),
     )
 

@@ -25,7 +25,7 @@ from trl_lint.rewriting.scopes import (
     names_in,
     walk,
 )
-from trl_lint.rewriting.tree import ancestors, call_of, method_call
+from trl_lint.rewriting.tree import ancestors, call_of, method_call, with_replaced
 
 _UNKNOWN_REASON = "how the ranks' values belong together can't be told from the code"
 # Why a reduction can't be repeated over the ranks' own results.
@@ -76,12 +76,14 @@ class _Place:
 class _Gathered:
     """The new code before it has a place: what takes the place of which nodes.
 
-    is_number: a Python number becomes a tensor. ends_here: the new code ends in `.item()`.
+    is_number: a Python number becomes a tensor. ends_here: the new code ends in `.item()`. moves: a tensor that
+    had been moved to the CPU goes back to the device.
     """
 
     replaced: tuple[tuple[Any, cst.BaseExpression], ...]
     is_number: bool
     ends_here: bool = False
+    moves: bool = False
     imports: tuple[Import, ...] = ()
     # Lines that have to come first.
     lines: tuple[str, ...] = ()
@@ -97,8 +99,12 @@ def plan_for(write: Write) -> Mending:
     problem = _unsuitable(place)
     if problem:
         return _hint(problem, _text(place))
-    place = _followed(place)
     found = _gathered(place)
+    if isinstance(found, NoRewrite) or found.is_number or found.moves or found.lines:
+        binding = _binding(place)
+        better = None if binding is None else _gathered(binding)
+        if isinstance(better, _Gathered):
+            return _placed(binding, better)
     if isinstance(found, NoRewrite):
         return Mending(found, reason=found.reason)
     return _placed(place, found)
@@ -132,8 +138,7 @@ def _text(place: _Place) -> str:
     found = _gathered(_replace_payload(place, accelerator="accelerator"))
     if isinstance(found, NoRewrite) or found.lines or len(found.replaced) != 1:
         return ""
-    node, by = found.replaced[0]
-    return cst.Module([]).code_for_node(_with(place.payload.expression, node, by))
+    return cst.Module([]).code_for_node(with_replaced(place.payload.expression, found.replaced))
 
 
 def _replace_payload(place: _Place, **changes: Any) -> _Place:
@@ -142,35 +147,37 @@ def _replace_payload(place: _Place, **changes: Any) -> _Place:
     return replace(place, payload=Payload(**fields))
 
 
-def _with(whole: Any, node: Any, by: cst.BaseExpression) -> Any:
-    return by if whole is node else whole.deep_replace(node, by)
-
-
 # --- where the value is made ------------------------------------------------------------------------------
 
 
-def _followed(place: _Place) -> _Place:
+def _binding(place: _Place) -> _Place | None:
     """The place where a logged name is bound, if it is bound once and used for nothing but logs.
 
     There the tensor is still at hand, and a value with several sinks is gathered once.
     """
-    name = place.payload.expression
-    if not isinstance(name, cst.Name):
-        return place
-    binders = bindings(place.root, [name.value])
+    name, _, _ = _core(place, place.payload.expression, place.payload.value)
+    assign = _only_binding(place, name)
+    if assign is None or not _only_shown(place.root, name.value, assign.targets[0]):
+        return None
+    value = place.value_of(assign.value)
+    if value is None:
+        return None
+    return replace(_replace_payload(place, expression=assign.value, value=value), statement=assign)
+
+
+def _only_binding(place: _Place, name: Any) -> Any:
+    """The assignment that alone binds a name, on the way to the statement; None when there is none."""
+    binders = bindings(place.root, [name.value]) if isinstance(name, cst.Name) else []
     if len(binders) != 1 or not isinstance(binders[0], cst.AssignTarget):
-        return place
+        return None
     around = ancestors(place.root, binders[0])
     assign = around[-1] if around else None
-    if not isinstance(assign, cst.Assign) or len(assign.targets) != 1:
-        return place
-    value = place.value_of(assign.value)
+    if not isinstance(assign, cst.Assign) or len(assign.targets) != 1 or not isinstance(binders[0].target, cst.Name):
+        return None
     here, there = enclosing_statement(place.root, name), enclosing_statement(place.root, assign)
-    if value is None or here is None or there is None or not _only_shown(place.root, name.value, binders[0]):
-        return place
-    if not _same_block(here[1], there[1]):
-        return place
-    return replace(_replace_payload(place, expression=assign.value, value=value), statement=assign)
+    if here is None or there is None or not _same_block(here[1], there[1]):
+        return None
+    return assign
 
 
 def _same_block(inner: tuple[Any, ...], outer: tuple[Any, ...]) -> bool:
@@ -185,6 +192,10 @@ _SHOWING = frozenset({"append", "log", "log_metric", "log_metrics", "print", "ad
                       "update", "info", "debug", "write", "report_scalar", "track", "record"})  # fmt: skip
 
 
+# Methods that show no more of a tensor than it is.
+_HANDS_ON = frozenset({"item", "detach", "cpu", "float"})
+
+
 def _only_shown(root: Any, name: str, binder: Any) -> bool:
     """Whether every use of a name is in the arguments of a call that shows it, or an entry of a dict or store."""
     uses = [node for node in walk(root) if isinstance(node, cst.Name) and node.value == name]
@@ -196,10 +207,14 @@ def _is_shown(around: tuple[Any, ...], node: Any) -> bool:
     inner = node
     for outer in reversed(around):
         match outer:
-            case cst.Call(func=func):
-                return inner is not func and _called_name(func) in _SHOWING
+            case cst.Call(func=func) if inner is not func:
+                return _called_name(func) in _SHOWING
             case cst.Assign(targets=[cst.AssignTarget(target=cst.Subscript())]) if inner is outer.value:
                 return True
+            case cst.Attribute(value=receiver, attr=cst.Name(value=step)) if receiver is inner and step in _HANDS_ON:
+                inner = outer
+            case cst.Call(func=func) if func is inner and isinstance(func, cst.Attribute):
+                inner = outer
             case cst.Arg(keyword=keyword) if keyword is node:
                 return True  # only the name of an argument
             case cst.Attribute(attr=attr) if attr is node:
@@ -248,7 +263,8 @@ def _gathered(place: _Place) -> _Gathered | NoRewrite:
     ends_here = value.kind is Kind.NUMBER or (is_number and not proven)
     if ends_here:
         gathered = call_of(gathered, "item")
-    return _Gathered(((core, gathered),), is_number, ends_here, (Import("torch"),) if is_number else ())
+    imports = (Import("torch"),) if is_number else ()
+    return _Gathered(((core, gathered),), is_number, ends_here, value.place == "cpu", imports)
 
 
 def _spells(written: str, how: str) -> bool:
@@ -335,6 +351,8 @@ def _one_side(place: _Place, node: cst.BinaryOperation, value: Value) -> Any:
 
 def _ratio(place: _Place, node: Any) -> _Gathered | None:
     """`(x * m).sum() / m.sum()`: the sums over all ranks are divided once."""
+    if isinstance(node, cst.Name):
+        return _ratio_behind(place, node)
     if not isinstance(node, cst.BinaryOperation) or not isinstance(node.operator, cst.Divide):
         return None
     sides = []
@@ -359,6 +377,32 @@ def _ratio(place: _Place, node: Any) -> _Gathered | None:
         for (core, _), name, number in zip(sides, names, numbers, strict=True)
     )
     return _Gathered(replaced, any(numbers), imports=(Import("torch"),), lines=(line,))
+
+
+def _ratio_behind(place: _Place, name: cst.Name) -> _Gathered | None:
+    """A name for a ratio that is needed as it is elsewhere: its sums are added up anew for the log."""
+    assign = _only_binding(place, name)
+    if assign is None or _changes_between(place, assign, name):
+        return None
+    found = _ratio(place, assign.value) if isinstance(assign.value, cst.BinaryOperation) else None
+    if found is None:
+        return None
+    quotient = with_replaced(assign.value, found.replaced)
+    if not quotient.lpar:
+        quotient = quotient.with_changes(lpar=[cst.LeftParen()], rpar=[cst.RightParen()])
+    return replace(found, replaced=((name, quotient),))
+
+
+def _changes_between(place: _Place, assign: Any, name: cst.Name) -> bool:
+    """Whether a part of what was assigned is bound anew somewhere in the function."""
+    parts = names_in(assign.value)
+    bound = [node for node in bindings(place.root, parts) if not _is_before(place.root, node, assign)]
+    return bool(bound)
+
+
+def _is_before(root: Any, node: Any, other: Any) -> bool:
+    order = {id(each): index for index, each in enumerate(walk(root))}
+    return order[id(node)] < order[id(other)]
 
 
 def _without_floor(node: Any) -> Any:

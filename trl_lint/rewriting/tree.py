@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import libcst as cst
@@ -80,6 +81,20 @@ def call_of(receiver: cst.BaseExpression, name: str, *args: cst.Arg) -> cst.Call
 
 
 _BINDS_TIGHTLY = (cst.Name, cst.Attribute, cst.Call, cst.Subscript)
+
+
+class _Replacer(cst.CSTTransformer):
+    def __init__(self, by_node: dict[int, cst.BaseExpression]) -> None:
+        super().__init__()
+        self.by_node = by_node
+
+    def on_leave(self, original_node: Any, updated_node: Any) -> Any:
+        return self.by_node.get(id(original_node), updated_node)
+
+
+def with_replaced(whole: Any, replaced: Iterable[tuple[Any, cst.BaseExpression]]) -> Any:
+    """A copy of an expression in which these of its nodes have become others."""
+    return whole.visit(_Replacer({id(node): by for node, by in replaced}))
 
 
 def has_comment(module: cst.Module, node: cst.CSTNode) -> bool:

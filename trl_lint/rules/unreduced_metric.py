@@ -98,7 +98,7 @@ class UnreducedMetric(Rule):
                 title="Gather it over the ranks",
                 reason=mending.reason,
                 plan=rewrite if isinstance(rewrite, Rewrite) else None,
-                owner=event.owner,
+                owner=event.owner if write.payload is None else write.payload.owner,
                 subject=what,
             )
 
