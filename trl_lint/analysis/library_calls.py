@@ -17,6 +17,7 @@ from trl_lint.analysis.heap import Cell
 from trl_lint.analysis.values import MISSING, NONE, SAME, UNKNOWN, WORLD_FALSE, Kind, Value, Wrapping
 from trl_lint.knowledge import library
 from trl_lint.knowledge.schema import (
+    ANY,
     BATCH,
     LOADER,
     METRICS,
@@ -318,6 +319,8 @@ def collective(frame: Frame, row: Collective, args: Arguments, node: Any) -> Val
     """A collective: told to the rules, and applied to the facts."""
     if row.result == "barrier":
         return NONE
+    if row.operand is ANY:
+        return _own_collective(frame, row, args, node)
     operand = args.get(*row.operand)
     if operand is None:
         return _starred_collective(frame, row, args, node)
@@ -329,6 +332,18 @@ def collective(frame: Frame, row: Collective, args: Arguments, node: Any) -> Val
             _receive(frame, target.value, receiver, result)
         return result if row.returned else NONE
     return result
+
+
+# What a function of the user's own may be given besides what it communicates.
+_BESIDES = frozenset({
+    Kind.BOUND, Kind.CLASS, Kind.FUNCTION, Kind.INSTANCE, Kind.LOADER, Kind.MODEL, Kind.MODULE, Kind.NONE, Kind.STRING,
+})  # fmt: skip
+
+
+def _own_collective(frame: Frame, row: Collective, args: Arguments, node: Any) -> Value:
+    """A collective whose parameters are not known: the first data among its arguments are its operand."""
+    operand = next((value for value in args.all() if value.kind not in _BESIDES), None)
+    return Value(facts.REDUCED) if operand is None else _result(frame, row, operand, node)
 
 
 def _starred_collective(frame: Frame, row: Collective, args: Arguments, node: Any) -> Value:
@@ -432,6 +447,9 @@ def _receive(frame: Frame, target: Any, receiver: Value, result: Value) -> None:
 def show(frame: Frame, row: Sink, args: Arguments, node: Any) -> Value:
     """A call that shows metrics: each value in it that differs between ranks is told to the rules."""
     frame.trace.shows = True
+    if row.payload is ANY:
+        _show_all(frame, row, args, node)
+        return NONE
     payload = args.get(*row.payload)
     if payload is not None:
         tag = args.positional[0].const if args.positional and row.form == "value" else ""
@@ -441,6 +459,16 @@ def show(frame: Frame, row: Sink, args: Arguments, node: Any) -> Value:
         for value in args.keywords.values():
             report(frame, row.name, value, node, mapping=True)
     return NONE
+
+
+def _show_all(frame: Frame, row: Sink, args: Arguments, node: Any) -> None:
+    """A sink whose parameters are not known shows all it is given: a name, if there is one, comes first."""
+    first = args.positional[0].const if args.positional else ""
+    tag = first.replace("\0", "…") if isinstance(first, str) else ""
+    for value in (*args.positional, *(value for value in (args.star, args.double) if value is not None)):
+        report(frame, row.name, value, node, mapping=True, named=tag)
+    for name, value in args.keywords.items():
+        report(frame, row.name, value, node, mapping=True, named=tag or name)
 
 
 def report(frame: Frame, sink: str, payload: Value, node: Any, *, mapping: bool, named: str = "") -> None:
@@ -517,11 +545,6 @@ def _functions(frame: Frame, value: Value) -> Iterable[Any]:
             for item in cell.values():
                 if item.kind is Kind.FUNCTION:
                     yield item.data
-
-
-def is_entry_class(cls: ClassInfo) -> bool:
-    """Whether a library calls methods of this class by itself, so that it is run on its own."""
-    return any(library.hooks_of(base) for base in cls.library_bases())
 
 
 # --- names with a meaning no row can say ----------------------------------------------------------------

@@ -116,8 +116,11 @@ class Names(Tables):
         return UNKNOWN
 
     def _in_tables(self, reference: Imported) -> Value | None:
-        """A name of accelerate or transformers, when those are the linted project: the tables know it better."""
+        """A name that the configuration or, when accelerate or transformers is linted, the tables know better."""
         name = reference.name or ""
+        own = self.own_name(reference.path, name) if self.own else ""
+        if own:
+            return self._of_library(own)
         dotted = f"{self.project.name_of(reference.path)}.{name}"
         if name.startswith("is_") and name.endswith("_available"):
             return Value(facts.SAME, Kind.MODULE, dotted)  # whether a package is installed
@@ -132,11 +135,13 @@ class Names(Tables):
         """`module.name`, of a library or of the project."""
         if isinstance(owner.data, Imported):
             return self.settle(Value(facts.SAME, Kind.MODULE, Imported(owner.data.path, name)))
-        dotted = f"{owner.data}.{name}"
+        return self._of_library(f"{owner.data}.{name}")
+
+    def _of_library(self, dotted: str) -> Value:
         canonical = library.canonical(dotted)
         if canonical == "os.environ":
             return Value(facts.SAME, Kind.INSTANCE, "os.environ")
-        for row in library.rows(canonical):
+        for row in library.rows(canonical, self.versions):
             if isinstance(row, Attribute):
                 return row.value
         return Value(facts.SAME, Kind.MODULE, dotted)
