@@ -93,8 +93,16 @@ class Names(Tables):
         found = self._settled.get(key)
         if found is None:
             self._settled[key] = UNKNOWN  # imports that go round in circles
-            found = self._settled[key] = self._find_imported(reference, base)
+            found = self._find_imported(reference, base)
+            if found is UNKNOWN and self.own:
+                found = self._own_class(reference)
+            self._settled[key] = found
         return found
+
+    def _own_class(self, reference: Imported) -> Value:
+        """A class that the configuration knows though what is in sight does not show it."""
+        own = self.own_name(reference.path, reference.name or "", is_class=True)
+        return Value(facts.SAME, Kind.MODULE, own) if own else UNKNOWN
 
     def _find_imported(self, reference: Imported, base: bool) -> Value:
         known = self._in_tables(reference)
@@ -177,7 +185,8 @@ class Names(Tables):
             if inner is not None:
                 return Value(facts.SAME, Kind.MODULE, Imported(inner, None))
             return self.member(Value(facts.SAME, Kind.MODULE, dotted), name)
-        return Value(facts.SAME, Kind.MODULE, Imported(path, name))
+        own = self.own_name(path, name) if self.own else ""
+        return self._of_library(own) if own else Value(facts.SAME, Kind.MODULE, Imported(path, name))
 
     def _starred(self, module: Module, name: str) -> Value | None:
         """A name that `from … import *` may have brought; only a few files are opened to find out."""
