@@ -139,7 +139,7 @@ def _settings(path: Path, table: Mapping[str, Any], root: Path) -> Settings:
     try:
         values = msgspec.structs.asdict(msgspec.convert(written_out, _schema()))
     except msgspec.ValidationError as error:
-        reason, _, place = str(error).partition(" - at `$.")
+        reason, _, place = str(error).replace("`object`", "`table`").partition(" - at `$.")
         raise ConfigError(f"{path}: [tool.trl-lint] {place.rstrip('`')}: {reason}") from None
     pairs = {key: tuple(value.items()) for key, value in values.items() if isinstance(value, dict)}
     settings = Settings(**values | pairs, root=root)

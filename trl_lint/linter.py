@@ -60,6 +60,8 @@ class Linter:
         self._own_needles = tuple(name.rpartition(".")[2].encode() for name in settings.own_names())
         self._project: Project | None = None
         self._engine: Any = None
+        # The contents that could not be analysed, and why.
+        self._failed: dict[Path, tuple[bytes, Exception]] = {}
         # Problems that the analysis of one file found in another, by that file.
         self._elsewhere: dict[Path, list[tuple[Rule, Problem]]] = {}
 
@@ -84,8 +86,8 @@ class Linter:
             for path, source in matter:
                 try:
                     self._analyse(path, source)
-                except Exception:
-                    continue  # said when the file itself is checked
+                except Exception as error:  # said when the file itself is checked
+                    self._failed[path] = (source, error)
         if matter:
             gc.freeze()  # all of it is needed until the end
 
@@ -112,6 +114,9 @@ class Linter:
         known = project.analysed.get(path)
         if known is not None and known[0] == source:
             return known[1], known[2]
+        failed = self._failed.get(path)
+        if failed is not None and failed[0] == source:
+            raise failed[1]  # a second attempt would skip what the first had begun
         project.linted.add(path)
         with _without_collector():
             module = self._parse(project, path, source)

@@ -12,7 +12,7 @@ from trl_lint.analysis.arguments import Arguments
 from trl_lint.analysis.classes import ClassInfo, alike
 from trl_lint.analysis.events import CollectiveCalled, Logged
 from trl_lint.analysis.facts import Rank, State
-from trl_lint.analysis.frame import NUMERIC, Frame
+from trl_lint.analysis.frame import NUMERIC, Frame, derived
 from trl_lint.analysis.heap import Cell
 from trl_lint.analysis.values import MISSING, NONE, SAME, UNKNOWN, WORLD_FALSE, Kind, Value, Wrapping
 from trl_lint.knowledge import library
@@ -411,7 +411,7 @@ def gathered(frame: Frame, value: Value, node: Any, scalar: bool) -> Value:
         rest = None if cell.rest is None else gathered(frame, cell.rest, (node, None), scalar)
         return frame.allocate(node, Cell(cell.shape, entries, rest))
     kind = Kind.TENSOR if value.kind in (Kind.TENSOR, Kind.BATCH, Kind.NUMBER, Kind.NUMBERS) else value.kind
-    return Value(facts.REDUCED, kind, dtype=value.dtype, scalar=scalar and value.scalar)
+    return derived(facts.REDUCED, kind, dtype=value.dtype, scalar=scalar and value.scalar)
 
 
 def _gathered_objects(frame: Frame, operand: Value, node: Any) -> Value:
