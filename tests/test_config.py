@@ -309,6 +309,18 @@ def test_did_you_mean_keeps_the_known_spelling():
     assert did_you_mean("entirely-else", ["TRL001"]) == ""
 
 
+def test_names_of_the_users_own_cost_no_libcst(tmp_path):
+    write(tmp_path, "[tool.trl-lint]\nreducers = { 'a.f' = 'mean' }\ntrainer-bases = ['a.B']\n")
+    script = (
+        "import sys; from pathlib import Path; from trl_lint.config import load_settings, selected_rules\n"
+        "from trl_lint.linter import Linter\n"
+        f"settings = load_settings(Path({str(tmp_path)!r}))\n"
+        "assert Linter(settings, (), selected_rules(settings)).may_matter(b'f')\n"
+        "sys.exit('libcst' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
+
+
 def test_settings_cost_no_msgspec():
     script = "import sys, trl_lint.config; sys.exit('msgspec' in sys.modules or 'libcst' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0

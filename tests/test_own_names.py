@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from textwrap import dedent, indent
 
@@ -124,6 +125,41 @@ def test_a_reducer_of_a_dict_reduces_its_entries(tmp_path):
     assert fact(tmp_path, "mylib.f()", reducers=reducers) == "same"
     assert fact(tmp_path, "mylib.f(*[loss])", reducers=reducers) == "same"
     assert fact(tmp_path, "mylib.f(accelerator)", reducers=reducers) == "same"
+
+
+IN_PLACE = """
+    from accelerate import Accelerator
+    import mylib
+
+    def main(model, loader):
+        accelerator = Accelerator()
+        model, loader = accelerator.prepare(model, loader)
+        for batch in loader:
+            loss, known = model(**batch).loss, {{}}
+            known["loss"] = loss
+            {}
+            accelerator.log({{"plain": loss}})
+            accelerator.log({{"joined": loss if accelerator.sync_gradients else batch.loss}})
+            accelerator.log({{"known": known["loss"]}})
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "word", "found"),
+    [
+        ("mylib.f(loss)", "", ["known"]),  # nothing is known of the loss
+        ("mylib.f(loss)", "sum", ["joined", "known"]),
+        ("mylib.f(accelerator, value=loss)", "mean", ["joined", "known"]),
+        ("mylib.f(known)", "mean", ["plain", "joined"]),  # what it does to a dict is not known
+        ("mylib.f([], loss)", "gather", ["known"]),  # nor which of the two receives the result
+        ("mylib.f()", "gather", ["plain", "joined", "known"]),
+    ],
+)
+def test_a_reducer_whose_result_is_thrown_away_works_in_place(tmp_path, call, word, found):
+    text = IN_PLACE.format(call)
+    findings = lint(tmp_path, text, reducers=(("mylib.f", word),) if word else ())
+    names = re.findall(r"`(plain|joined|known|loss)`", " ".join(each.message for each in findings))
+    assert sorted(names) == sorted(found), [each.message for each in findings]
 
 
 def test_a_number_in_a_reducer_is_no_finding(tmp_path):

@@ -343,7 +343,20 @@ _BESIDES = frozenset({
 def _own_collective(frame: Frame, row: Collective, args: Arguments, node: Any) -> Value:
     """A collective whose parameters are not known: the first data among its arguments are its operand."""
     operand = next((value for value in args.all() if value.kind not in _BESIDES), None)
+    if frame.discarded is node:
+        _work_in_place(frame, row, args, operand, node)
     return Value(facts.REDUCED) if operand is None else _result(frame, row, operand, node)
+
+
+def _work_in_place(frame: Frame, row: Collective, args: Arguments, operand: Value | None, node: Any) -> None:
+    """A collective whose result is thrown away changes what it is given: a tensor as it says, others somehow."""
+    given = (*enumerate(args.positional), *args.keywords.items())
+    argument = next((args.nodes.get(key) for key, value in given if value is operand), None)
+    is_tensor = operand is not None and operand.kind in (Kind.TENSOR, Kind.UNKNOWN)
+    if is_tensor and argument is not None and row.result in ("broadcast", "reduced"):
+        assignment.rebind(frame, argument.value, _result(frame, row, operand, node))
+    else:
+        calls.unresolved(frame, args, node)
 
 
 def _starred_collective(frame: Frame, row: Collective, args: Arguments, node: Any) -> Value:

@@ -146,6 +146,7 @@ class Names(Tables):
         return self._of_library(f"{owner.data}.{name}")
 
     def _of_library(self, dotted: str) -> Value:
+        """What a dotted name stands for before it is called."""
         canonical = library.canonical(dotted)
         if canonical == "os.environ":
             return Value(facts.SAME, Kind.INSTANCE, "os.environ")
