@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from trl_lint.config import ConfigError, Settings, did_you_mean, load_settings, selected_rules
+from trl_lint.config import ConfigError, Settings, did_you_mean, ignored_rules, load_settings, selected_rules
 from trl_lint.rules import all_rules
 
 EVERY = [rule.code for rule in all_rules()]
@@ -38,6 +38,12 @@ def test_every_key_is_read(tmp_path):
         target-transformers = "4.57.1"
         unsafe-fixes = true
         output-format = "concise"
+        per-file-ignores = { "tests/**" = ["TRL003"], "old.py" = ["ALL"] }
+        reducers = { "mylib.dist.all_mean" = "mean", "mylib.dist.gather_all" = "gather" }
+        guards = ["mylib.is_rank0"]
+        sinks = ["mylib.tracking.push"]
+        unwrappers = ["mylib.unwrap"]
+        trainer-bases = { "mylib.trainers.BaseTrainer" = "trl.DPOTrainer" }
         """,
     )
     assert load_settings(tmp_path) == Settings(
@@ -49,8 +55,53 @@ def test_every_key_is_read(tmp_path):
         target_transformers="4.57.1",
         unsafe_fixes=True,
         output_format="concise",
+        per_file_ignores=(("tests/**", ("TRL003",)), ("old.py", ("ALL",))),
+        reducers=(("mylib.dist.all_mean", "mean"), ("mylib.dist.gather_all", "gather")),
+        guards=("mylib.is_rank0",),
+        sinks=("mylib.tracking.push",),
+        unwrappers=("mylib.unwrap",),
+        trainer_bases=(("mylib.trainers.BaseTrainer", "trl.DPOTrainer"),),
         root=tmp_path,
     )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[tool.trl-lint]\nreducers = { 'a.b.f' = 'mean', 'a.b.g' = 'sum' }\n",
+        "[tool.trl-lint]\nreducers = { a.b.f = 'mean', a.b.g = 'sum' }\n",
+        "[tool.trl-lint.reducers]\na.b.f = 'mean'\n'a.b.g' = 'sum'\n",
+        "[tool.trl-lint.reducers.a.b]\nf = 'mean'\ng = 'sum'\n",
+    ],
+)
+def test_dotted_names_need_no_quotes(tmp_path, text):
+    write(tmp_path, text)
+    assert sorted(load_settings(tmp_path).reducers) == [("a.b.f", "mean"), ("a.b.g", "sum")]
+
+
+def test_a_list_of_trainer_bases_means_plain_trainers(tmp_path):
+    write(tmp_path, "[tool.trl-lint]\ntrainer-bases = ['a.B', 'a.C']\n")
+    wanted = (("a.B", "transformers.Trainer"), ("a.C", "transformers.Trainer"))
+    assert load_settings(tmp_path).trainer_bases == wanted
+
+
+def test_the_names_of_all_keys_are_the_users_own():
+    settings = Settings(
+        select=("TRL001",),
+        reducers=(("a.b", "mean"),),
+        guards=("a.c",),
+        sinks=("a.d",),
+        unwrappers=("a.e",),
+        trainer_bases=(("a.F", "transformers.Trainer"),),
+    )
+    assert settings.own_names() == ("a.b", "a.c", "a.d", "a.e", "a.F")
+
+
+def test_the_reducers_for_a_reduction():
+    settings = Settings(reducers=(("a.all", "gather"), ("a.mean", "mean"), ("b.mean", "mean"), ("a.sum", "sum")))
+    assert settings.reducers_for("mean") == (("a.mean", "mean"), ("b.mean", "mean"), ("a.all", "gather"))
+    assert settings.reducers_for("max") == (("a.all", "gather"),)
+    assert Settings().reducers_for("mean") == ()
 
 
 def test_an_empty_table_gives_the_defaults(tmp_path):
@@ -107,6 +158,48 @@ def test_an_explicit_file_is_relative_to_where_the_user_stands(tmp_path, monkeyp
         (
             "[tool.trl-lint]\ntarget-trl = 'newest'\n",
             "[tool.trl-lint] target-trl: Expected `str` matching regex",
+        ),
+        (
+            "[tool.trl-lint]\nreducer = {}\n",
+            "unknown key `reducer` in [tool.trl-lint]; did you mean `reducers`?",
+        ),
+        (
+            "[tool.trl-lint]\nreducers = { 'a.f' = 'avg', 'a.g' = 'maen' }\n",
+            "[tool.trl-lint] reducers: `a.f` can't be `avg`; it can be `broadcast`, `gather`, `max`, `mean`",
+        ),
+        (
+            "[tool.trl-lint]\nreducers = { 'a.g' = 'maen' }\n",
+            "[tool.trl-lint] reducers: `a.g` can't be `maen`; did you mean `mean`?",
+        ),
+        ("[tool.trl-lint]\nreducers = ['a.f']\n", "[tool.trl-lint] reducers: Expected `table`, got `array`"),
+        ("[tool.trl-lint]\nreducers = { 'a.f' = 1 }\n", "[tool.trl-lint] reducers[...]: Expected `str`, got `int`"),
+        ("[tool.trl-lint]\nguards = 'a.f'\n", "[tool.trl-lint] guards: Expected `array`, got `str`"),
+        (
+            "[tool.trl-lint]\nguards = ['is_rank0']\n",
+            "[tool.trl-lint] guards: `is_rank0` is no dotted name such as `mylib.dist.all_mean`",
+        ),
+        ("[tool.trl-lint]\nsinks = ['a..f']\n", "[tool.trl-lint] sinks: `a..f` is no dotted name"),
+        ("[tool.trl-lint]\nunwrappers = ['a.f()']\n", "[tool.trl-lint] unwrappers: `a.f()` is no dotted name"),
+        (
+            "[tool.trl-lint]\nsinks = ['a.f']\nunwrappers = ['b.f', 'a.f']\n",
+            "[tool.trl-lint] unwrappers: `a.f` is in `sinks` already",
+        ),
+        (
+            "[tool.trl-lint]\ntrainer-bases = { 'a.B' = 'trl.DPOTrainr' }\n",
+            "[tool.trl-lint] trainer-bases: `a.B` can't behave like `trl.DPOTrainr`, as that is no trainer of a "
+            "library; did you mean `trl.DPOTrainer`?",
+        ),
+        (
+            "[tool.trl-lint]\ntrainer-bases = { 'a.B' = 'accelerate.Accelerator' }\n",
+            "[tool.trl-lint] trainer-bases: `a.B` can't behave like `accelerate.Accelerator`",
+        ),
+        (
+            "[tool.trl-lint]\ntrainer-bases = [1]\n",
+            "[tool.trl-lint] trainer-bases: Expected `table`, got `array`",
+        ),
+        (
+            "[tool.trl-lint]\nper-file-ignores = { 'a.py' = 'TRL001' }\n",
+            "[tool.trl-lint] per-file-ignores[...]: Expected `array`, got `str`",
         ),
         ("[tool]\ntrl-lint = 3\n", "[tool.trl-lint] must be a table"),
         ("[tool.trl-lint\n", "cannot parse: "),
@@ -173,9 +266,59 @@ def test_an_unknown_selector_is_named(field, word, hint):
     assert str(caught.value) == f"unknown rule `{word}`{hint}"
 
 
+def test_an_unknown_selector_for_some_files_is_named():
+    with pytest.raises(ConfigError, match="unknown rule `TRL0011`; did you mean `TRL001`"):
+        codes(per_file_ignores=(("tests/*", ("TRL003", "TRL0011")),))
+
+
+@pytest.mark.parametrize(
+    ("pattern", "fits"),
+    [
+        ("tests/**", ["tests/a.py", "tests/b/c.py"]),
+        ("tests/*", ["tests/a.py", "tests/b/c.py"]),
+        ("./tests/*", ["tests/a.py", "tests/b/c.py"]),
+        ("tests/b/*.py", ["tests/b/c.py"]),
+        ("tests/**/*.py", ["tests/a.py", "tests/b/c.py"]),
+        ("**/c.py", ["c.py", "src/tests/c.py", "tests/b/c.py"]),
+        ("c.py", ["c.py", "src/tests/c.py", "tests/b/c.py"]),
+        ("src/tests/c.py", ["src/tests/c.py"]),
+        ("[ac].py", ["c.py", "src/tests/c.py", "tests/a.py", "tests/b/c.py"]),
+        ("!tests/**", ["c.py", "src/tests/c.py"]),
+        ("tests", []),
+        ("test/*", []),
+    ],
+)
+def test_patterns_fit_paths_below_the_root_or_the_name_of_a_file(tmp_path, pattern, fits):
+    root = tmp_path / "[a]"  # a folder's name is no pattern
+    files = ["c.py", "src/tests/c.py", "tests/a.py", "tests/b/c.py"]
+    settings = Settings(per_file_ignores=((pattern, ("TRL003",)),), root=root)
+    assert [name for name in files if ignored_rules(settings, root / name, all_rules())] == fits
+
+
+@pytest.mark.parametrize(
+    ("selectors", "expected"),
+    [(("TRL003",), ["TRL003"]), (("trl00",), EVERY), (("ALL",), EVERY), (("unreduced-metric",), ["TRL003"]), ((), [])],
+)
+def test_the_rules_of_a_pattern(tmp_path, selectors, expected):
+    settings = Settings(per_file_ignores=(("*.py", selectors), ("other.py", ("ALL",))), root=tmp_path)
+    assert sorted(rule.code for rule in ignored_rules(settings, tmp_path / "x.py", all_rules())) == expected
+
+
 def test_did_you_mean_keeps_the_known_spelling():
     assert did_you_mean("trl01", ["TRL001"]) == "; did you mean `TRL001`?"
     assert did_you_mean("entirely-else", ["TRL001"]) == ""
+
+
+def test_names_of_the_users_own_cost_no_libcst(tmp_path):
+    write(tmp_path, "[tool.trl-lint]\nreducers = { 'a.f' = 'mean' }\ntrainer-bases = ['a.B']\n")
+    script = (
+        "import sys; from pathlib import Path; from trl_lint.config import load_settings, selected_rules\n"
+        "from trl_lint.linter import Linter\n"
+        f"settings = load_settings(Path({str(tmp_path)!r}))\n"
+        "assert Linter(settings, (), selected_rules(settings)).may_matter(b'f')\n"
+        "sys.exit('libcst' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
 
 
 def test_settings_cost_no_msgspec():

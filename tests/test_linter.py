@@ -158,3 +158,26 @@ def test_a_hook_whose_model_is_wrapped_in_some_releases_only_is_not_judged(tmp_p
     )
     unknown = Linter(Settings(), (tmp_path,), all_rules())
     assert unknown.check(tmp_path / "x.py", text.encode()) == []
+
+
+@pytest.mark.parametrize("made", ["Thing()", "Thing", "show", "path", "[Thing()]"])
+def test_what_is_no_data_can_be_gathered(tmp_path: Path, made: str) -> None:
+    text = (
+        "from os import path\nfrom accelerate import Accelerator\n\n\nclass Thing:\n    pass\n\n\n"
+        f"def show(accelerator: Accelerator):\n    it = accelerator.gather({made})\n"
+        "    return it(), it.x, it.f(), it[0].f(), it[0]()\n"
+    )
+    paths = make(tmp_path, mine=text)
+    assert places(linter(tmp_path), paths["mine"]) == []
+
+
+def test_a_failure_is_not_forgotten_between_two_looks_at_a_file(tmp_path: Path, monkeypatch) -> None:
+    paths = make(tmp_path, loop=LOOP, helpers=HELPERS)
+    source = paths["loop"].read_bytes()
+    checker = linter(tmp_path)
+    with monkeypatch.context() as patched:
+        patched.setattr("trl_lint.analysis.library_calls.prepared", lambda *args: {}["no"])
+        checker.prepare([(paths["loop"], source)])
+    with pytest.raises(KeyError):
+        checker.check(paths["loop"], source)
+    assert places(linter(tmp_path), paths["loop"]) == [(13, "TRL003")]

@@ -12,6 +12,7 @@ from click.testing import CliRunner
 
 from trl_lint.cli import main
 from trl_lint.config import KEYS
+from trl_lint.knowledge.own import REDUCERS
 from trl_lint.rules import all_rules
 
 ROOT = Path(__file__).parents[1]
@@ -110,6 +111,23 @@ def test_every_option_is_explained():
 
 def test_every_setting_is_explained():
     assert [row[0].strip("`") for row in cells(section("### Settings"))] == list(KEYS)
+
+
+@pytest.mark.parametrize("settings", [True, False])
+def test_names_of_your_own_are_known_by_the_settings(tmp_path, monkeypatch, settings):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "train.py").write_text(block("own example"), encoding="utf-8")
+    (tmp_path / "pyproject.toml").write_text(block("own settings"), encoding="utf-8")
+    done = CliRunner().invoke(main, ["--output-format=json", "train.py", *["--isolated"] * (not settings)])
+    lines = block("own example").splitlines()
+    found = [lines[row["location"]["row"] - 1].strip() for row in json.loads(done.stdout)]
+    assert found == (['push({"loss": loss})', "print(model.config, unwrap(model).config)"] if settings else [])
+
+
+def test_every_word_for_a_reducer_is_explained():
+    words = [word for row in cells(section("### Names of your own")) for word in re.findall(r"`(\w+)`", row[0])]
+    assert words == ["broadcast", "gather", "max", "mean", "min", "sum", "objects"]
+    assert sorted(words) == sorted(REDUCERS)
 
 
 @pytest.mark.parametrize("name", ["history", "mutation", "speed", "crash"])

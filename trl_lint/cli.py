@@ -63,6 +63,7 @@ class Options:
     select: tuple[str, ...]
     ignore: tuple[str, ...]
     extend_select: tuple[str, ...]
+    per_file_ignores: tuple[tuple[str, tuple[str, ...]], ...]
     output_format: str | None
     stdin_filename: Path | None
     exit_zero: bool
@@ -91,6 +92,17 @@ def _words(ctx: click.Context, parameter: click.Parameter, values: tuple[str, ..
     return tuple(word.strip() for value in values for word in value.split(",") if word.strip())
 
 
+def _pairs(ctx: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> Any:
+    """`PATTERN:CODE` pairs, separated by commas, by pattern."""
+    found: dict[str, tuple[str, ...]] = {}
+    for word in _words(ctx, parameter, values):
+        pattern, colon, selector = word.rpartition(":")
+        if not (colon and pattern and selector):
+            raise click.BadParameter(f"`{word}` is not PATTERN:CODE")
+        found[pattern] = (*found.get(pattern, ()), selector)
+    return tuple(found.items())
+
+
 def _rules_option(name: str, text: str) -> Any:
     return click.option(name, metavar="RULES", multiple=True, callback=_words, help=text)
 
@@ -111,6 +123,13 @@ def main() -> None:
 @_rules_option("--select", "Codes, prefixes or names of the rules to run, separated by commas.")
 @_rules_option("--ignore", "Rules to leave out.")
 @_rules_option("--extend-select", "Rules to add to those the settings select.")
+@click.option(
+    "--per-file-ignores",
+    metavar="PATTERN:CODE,...",
+    multiple=True,
+    callback=_pairs,
+    help="Rules to leave out in the files that a glob pattern fits.",
+)
 @click.option(
     "--output-format", type=click.Choice(OUTPUT_FORMATS), help="How findings are shown; default: text."
 )
@@ -177,6 +196,7 @@ def _settings(options: Options) -> Settings:
         settings,
         ignore=ignore + options.ignore,
         extend_select=settings.extend_select + options.extend_select,
+        per_file_ignores=options.per_file_ignores or settings.per_file_ignores,
         unsafe_fixes=settings.unsafe_fixes if options.unsafe_fixes is None else options.unsafe_fixes,
         output_format=options.output_format or settings.output_format,
     )

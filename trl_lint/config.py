@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from trl_lint.rules.base import Rule
 
 EVERY_RULE = "ALL"
 OUTPUT_FORMATS = ("text", "concise", "json")
+
+
+_T = TypeVar("_T")
+# A table of a settings file, which must be hashable here.
+Pairs = tuple[tuple[str, _T], ...]
 
 
 class ConfigError(Exception):
@@ -31,7 +36,34 @@ class Settings:
     target_transformers: str | None = None
     unsafe_fixes: bool = False
     output_format: str | None = None
+    per_file_ignores: Pairs[tuple[str, ...]] = ()
+    reducers: Pairs[str] = ()
+    guards: tuple[str, ...] = ()
+    sinks: tuple[str, ...] = ()
+    unwrappers: tuple[str, ...] = ()
+    trainer_bases: Pairs[str] = ()
     root: Path | None = None
+
+    def own_names(self) -> tuple[str, ...]:
+        """All dotted names of the user's own that the settings speak of."""
+        return tuple(name for key in OWN_NAMES for name in names_in(getattr(self, key)))
+
+    def reducers_for(self, reduction: str) -> tuple[tuple[str, str], ...]:
+        """The user's own reducers by which a value can be reduced over the ranks, as (dotted name, word).
+
+        reduction: "mean", "sum", "max" or "min". Those that reduce so themselves come first, in the order of the
+        settings; then those that only gather (word "gather"), whose result is still to be reduced.
+        """
+        return tuple(pair for word in (reduction, "gather") for pair in self.reducers if pair[1] == word)
+
+
+# Of the settings, those that teach the analysis dotted names.
+OWN_NAMES = ("reducers", "guards", "sinks", "unwrappers", "trainer_bases")
+
+
+def names_in(setting: Pairs[Any] | tuple[str, ...]) -> Iterator[str]:
+    """The names that a setting lists, or that its table gives a meaning to."""
+    return (each if isinstance(each, str) else each[0] for each in setting)
 
 
 KEYS = tuple(field.name.replace("_", "-") for field in fields(Settings) if field.name != "root")
@@ -103,12 +135,78 @@ def _settings(path: Path, table: Mapping[str, Any], root: Path) -> Settings:
     for key in table:
         if key not in KEYS:
             raise ConfigError(f"{path}: unknown key `{key}` in [tool.trl-lint]{did_you_mean(key, KEYS)}")
+    written_out = {key: _WRITTEN_OUT[key](value) if key in _WRITTEN_OUT else value for key, value in table.items()}
     try:
-        values: Any = msgspec.convert(table, _schema())
+        values = msgspec.structs.asdict(msgspec.convert(written_out, _schema()))
     except msgspec.ValidationError as error:
-        reason, _, place = str(error).partition(" - at `$.")
+        reason, _, place = str(error).replace("`object`", "`table`").partition(" - at `$.")
         raise ConfigError(f"{path}: [tool.trl-lint] {place.rstrip('`')}: {reason}") from None
-    return Settings(**msgspec.structs.asdict(values), root=root)
+    pairs = {key: tuple(value.items()) for key, value in values.items() if isinstance(value, dict)}
+    settings = Settings(**values | pairs, root=root)
+    wrong = next(_wrong_names(settings), None)
+    if wrong:
+        raise ConfigError(f"{path}: [tool.trl-lint] {wrong}")
+    return settings
+
+
+def _flattened(value: Any) -> Any:
+    """A table from dotted names, which TOML takes for tables in tables where they are not quoted."""
+    if not isinstance(value, dict):
+        return value
+    flat: dict[str, Any] = {}
+    for key, inner in value.items():
+        below = _flattened(inner).items() if isinstance(inner, dict) else None
+        flat |= {key: inner} if below is None else {f"{key}.{rest}": each for rest, each in below}
+    return flat
+
+
+def _bases(value: Any) -> Any:
+    """A list of trainer bases is a table of plain trainers."""
+    if isinstance(value, list) and all(isinstance(name, str) for name in value):
+        return dict.fromkeys(value, "transformers.Trainer")
+    return _flattened(value)
+
+
+# Keys that may be written in more than one way.
+_WRITTEN_OUT = {"reducers": _flattened, "trainer-bases": _bases}
+
+
+def _wrong_names(settings: Settings) -> Iterator[str]:
+    """What is wrong about the names of the user's own, each in one line."""
+    seen: dict[str, str] = {}
+    for key in OWN_NAMES:
+        shown = key.replace("_", "-")
+        for name in names_in(getattr(settings, key)):
+            if "." not in name or not all(part.isidentifier() for part in name.split(".")):
+                yield f"{shown}: `{name}` is no dotted name such as `mylib.dist.all_mean`"
+            if seen.setdefault(name, shown) != shown:
+                yield f"{shown}: `{name}` is in `{seen[name]}` already"
+    yield from _wrong_reducers(settings)
+    yield from _wrong_bases(settings)
+
+
+def _wrong_reducers(settings: Settings) -> Iterator[str]:
+    if not settings.reducers:
+        return
+    from trl_lint.knowledge.own import REDUCERS
+
+    for name, word in settings.reducers:
+        if word not in REDUCERS:
+            hint = did_you_mean(word, REDUCERS) or f"; it can be {', '.join(f'`{each}`' for each in REDUCERS)}"
+            yield f"reducers: `{name}` can't be `{word}`{hint}"
+
+
+def _wrong_bases(settings: Settings) -> Iterator[str]:
+    if not settings.trainer_bases:
+        return
+    from trl_lint.knowledge.library import canonical
+    from trl_lint.knowledge.own import trainer_classes
+
+    known = trainer_classes()
+    for name, behaves in settings.trainer_bases:
+        if canonical(behaves) not in known:
+            hint = did_you_mean(behaves, known)
+            yield f"trainer-bases: `{name}` can't behave like `{behaves}`, as that is no trainer of a library{hint}"
 
 
 def _schema() -> type:
@@ -118,6 +216,7 @@ def _schema() -> type:
     import msgspec
 
     words = tuple[str, ...]
+    meanings = dict[str, str]
     version = Annotated[str, msgspec.Meta(pattern=r"^\d+(\.\w+)*$")] | None
     kinds = {
         "select": words,
@@ -128,6 +227,12 @@ def _schema() -> type:
         "target_transformers": version,
         "unsafe_fixes": bool,
         "output_format": Literal[OUTPUT_FORMATS] | None,
+        "per_file_ignores": dict[str, words],
+        "reducers": meanings,
+        "guards": words,
+        "sinks": words,
+        "unwrappers": words,
+        "trainer_bases": meanings,
     }
     defaults = Settings()
     columns = [(name, kind, getattr(defaults, name)) for name, kind in kinds.items()]
@@ -144,10 +249,35 @@ def selected_rules(settings: Settings) -> tuple[Rule, ...]:
 
     rules = all_rules()
     wanted = settings.select + settings.extend_select
-    for selector in wanted + settings.ignore:
+    by_file = tuple(selector for _, selectors in settings.per_file_ignores for selector in selectors)
+    for selector in wanted + settings.ignore + by_file:
         if not any(_fit(selector, rule) >= 0 for rule in rules):
             raise ConfigError(f"unknown rule `{selector}`{did_you_mean(selector, rule_words())}")
     return tuple(rule for rule in rules if _best(wanted, rule) > _best(settings.ignore, rule))
+
+
+def ignored_rules(settings: Settings, path: Path, rules: Iterable[Rule]) -> frozenset[Rule]:
+    """Of some rules, those that `per-file-ignores` keeps from reporting anything in a file."""
+    root = settings.root or Path.cwd()
+    selectors = [each for pattern, each in settings.per_file_ignores if _speaks_of(pattern, path, root)]
+    return frozenset(rule for rule in rules if any(_best(each, rule) >= 0 for each in selectors))
+
+
+def _speaks_of(pattern: str, path: Path, root: Path) -> bool:
+    """Whether a pattern, as ruff and flake8 read it, fits a file: its path below `root`, or its own name.
+
+    `*` stands for any characters, `/` among them, and `**/` for any folders or none; `!` turns the answer round.
+    """
+    if pattern.startswith("!"):
+        return not _speaks_of(pattern[1:], path, root)
+    import glob
+    from fnmatch import fnmatchcase
+
+    full = Path(os.path.abspath(path)).as_posix()
+    wanted = os.path.join(glob.escape(Path(os.path.abspath(root)).as_posix()), os.path.normpath(pattern))
+    wanted = wanted.replace(os.sep, "/")
+    fits = ((full, wanted), (full, wanted.replace("/**/", "/")), (path.name, pattern))
+    return any(fnmatchcase(name, each) for name, each in fits)
 
 
 def rule_words() -> list[str]:

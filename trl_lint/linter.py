@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from trl_lint.config import Settings, load_settings
+from trl_lint.config import Settings, ignored_rules, load_settings
 from trl_lint.findings import Applicability, Because, Edit, Finding, Fix, Position
 from trl_lint.rules import all_rules
 from trl_lint.rules.base import Problem, Rule
@@ -63,14 +63,18 @@ class Linter:
         self.overlay: dict[Path, bytes] = {}
         # What is parsed already, shared with the linters that look at a mended text.
         self.trees: dict[Path, Any] = {}
+        # A file that uses a name of the user's own names its last part.
+        self._own_needles = tuple(name.rpartition(".")[2].encode() for name in settings.own_names())
         self._project: Project | None = None
         self._engine: Any = None
+        # The contents that could not be analysed, and why.
+        self._failed: dict[Path, tuple[bytes, Exception]] = {}
         # Problems that the analysis of one file found in another, by that file.
         self._elsewhere: dict[Path, list[tuple[Rule, Problem]]] = {}
 
     def may_matter(self, source: bytes) -> bool:
         """Whether any selected rule can have a finding in a file with this content (a search of bytes)."""
-        return any(rule.may_matter(source) for rule in self.rules)
+        return any(rule.may_matter(source, self._own_needles) for rule in self.rules)
 
     def check(self, path: Path, source: bytes) -> list[Finding]:
         """All findings of the selected rules in `source`, sorted by place; suppressions are not applied here.
@@ -89,8 +93,8 @@ class Linter:
             for path, source in matter:
                 try:
                     self._analyse(path, source)
-                except Exception:
-                    continue  # said when the file itself is checked
+                except Exception as error:  # said when the file itself is checked
+                    self._failed[path] = (source, error)
         if matter:
             gc.freeze()  # all of it is needed until the end
 
@@ -98,9 +102,10 @@ class Linter:
         """The findings with their problems; see `check`."""
         module, found = self._analyse(path, source)
         found = [*found, *(each for each in self._elsewhere.get(path, ()) if each[1].module is module)]
-        if not found:
-            return []
-        return _located(module, found)
+        if found and self.settings.per_file_ignores:
+            ignored = ignored_rules(self.settings, path, self.rules)
+            found = [each for each in found if each[0] not in ignored]
+        return _located(module, found) if found else []
 
     def fix(self, path: Path, source: bytes, *, unsafe: bool = False) -> FixResult:
         """Apply the fixes that pass the gate; `unsafe` also applies the unsafe ones."""
@@ -116,6 +121,9 @@ class Linter:
         known = project.analysed.get(path)
         if known is not None and known[0] == source:
             return known[1], known[2]
+        failed = self._failed.get(path)
+        if failed is not None and failed[0] == source:
+            raise failed[1]  # a second attempt would skip what the first had begun
         project.linted.add(path)
         with _without_collector():
             module = self._parse(project, path, source)
@@ -139,7 +147,7 @@ class Linter:
             self._project = Project(self.roots)
             self._project.overlay = self.overlay
             self._project.trees = self.trees
-            self._engine = Engine(self._project, versions_of(self.settings))
+            self._engine = Engine(self._project, known_of(self.settings))
         return self._project, self._engine
 
     def _parse(self, project: Project, path: Path, source: bytes) -> Module:
@@ -234,6 +242,17 @@ def versions_of(settings: Settings) -> Mapping[str, str]:
     """The releases of trl and transformers that the user's code runs with, as far as they are known."""
     configured = {"trl": settings.target_trl, "transformers": settings.target_transformers}
     return _Installed({name: version for name, version in configured.items() if version})
+
+
+def known_of(settings: Settings) -> Mapping[str, str]:
+    """These releases, with what the settings say of names of the user's own."""
+    versions = versions_of(settings)
+    if not settings.own_names():
+        return versions
+    from trl_lint.knowledge.library import Extended
+    from trl_lint.knowledge.own import rows_of
+
+    return Extended(versions, rows_of(settings))
 
 
 # --- places ---------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ import pytest
 from trl_lint.analysis import facts
 from trl_lint.analysis.values import Kind, Wrapping
 from trl_lint.knowledge import library, torch
-from trl_lint.knowledge.schema import Class, Collective, Function, Hook, Row, Sink, Store, instance
+from trl_lint.knowledge.schema import Class, Collective, Function, Hook, Row, Sink, instance
 
 
 def test_every_row_has_a_source():
@@ -356,22 +356,30 @@ def test_what_a_prepared_object_has_tells_optimizers_and_loaders_from_models():
     assert not {"config", "generate", "module", "forward"} & library.OPTIMIZER_LOADER_ATTRIBUTES
 
 
-@pytest.fixture
-def index(monkeypatch):
-    """The index, as it was before once the test is over."""
-    for name in ("_BY_NAME", "_HOOKS", "_STORES"):
-        monkeypatch.setattr(library, name, dict(getattr(library, name)))
-    return library
-
-
-def test_rows_of_the_user_can_be_added(index):
+def test_rows_of_the_user_hold_for_those_who_bring_them():
     row = Collective(name="my_package.reduce_mean", source="pyproject.toml", result="reduced")
-    store = Store(name="my_package.MyTrainer.kept", source="pyproject.toml", depth=1)
-    hook = Hook(name="my_package.MyTrainer.on_batch", source="pyproject.toml")
-    index.extend([row, store, hook])
-    assert index.function("my_package.reduce_mean") is row
-    assert index.stores("my_package.MyTrainer") == {"kept": store}
-    assert index.hooks_of("my_package.MyTrainer") == {"on_batch": (hook,)}
+    base = Class(name="my_package.Base", source="pyproject.toml", bases=("trl.DPOTrainer",))
+    mine = library.Extended({"trl": "0.17.0"}, [row, base])
+    assert library.function("my_package.reduce_mean", mine) is row
+    assert library.function("my_package.reduce_mean") is None
+    assert library.hooks_of("my_package.Base", mine) == library.hooks_of("trl.DPOTrainer", {"trl": "0.17.0"}) != {}
+    assert library.hooks_of("my_package.Base") == {}
+    assert library.is_subclass("my_package.Base", "transformers.Trainer", mine)
+
+
+def test_rows_of_the_user_stand_in_place_of_those_of_the_tables():
+    mine = Function(name="accelerate.utils.gather", source="pyproject.toml", returns=instance("my_package.Result"))
+    assert library.function("accelerate.utils.gather", library.Extended({}, [mine])) is mine
+    assert isinstance(library.function("accelerate.utils.gather"), Collective)
+
+
+def test_releases_are_known_beside_rows_of_the_user_unless_any_is_asked_for():
+    mine = library.Extended({"trl": "0.17.0"}, [Class(name="my_package.Base", source="pyproject.toml")])
+    assert (mine.get("trl"), mine["trl"], list(mine), len(mine)) == ("0.17.0", "0.17.0", ["trl"], 1)
+    anywhere = library.of_any_release(mine)
+    assert dict(anywhere) == {}
+    assert library.rows("my_package.Base", anywhere)
+    assert library.of_any_release({"trl": "0.17.0"}) == {}
 
 
 def test_whether_a_package_is_installed_is_the_same_on_all_ranks():

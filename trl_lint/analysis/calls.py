@@ -378,7 +378,7 @@ def _instantiate(frame: Frame, cls: ClassInfo, args: Arguments, node: Any) -> Va
         return made
     library_calls.hand_over(frame, cls, args)
     init = cls.find("__init__")
-    if init is not None and init.cls is cls and not library_calls.is_entry_class(cls):
+    if init is not None and init.cls is cls and not frame.engine.is_entry_class(cls):
         frame.engine.call(frame, init, args, node, made)
     elif init is None:
         _fill_record(frame, cls, args)

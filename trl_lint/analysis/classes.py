@@ -151,9 +151,6 @@ class ClassInfo:
             self._library_bases = tuple(item for item in self.lineage() if isinstance(item, str))
         return self._library_bases
 
-    def is_subclass(self, canonical: str) -> bool:
-        return any(library.is_subclass(base, canonical) for base in self.library_bases())
-
     def find(self, name: str) -> Function | None:
         """The method of this name in the class or its bases in sight."""
         for cls in self.in_sight():

@@ -39,6 +39,9 @@ class Definitions(Names):
         if known is not None:
             return known
         bases = [self._base(frame, arg) for arg in node.bases if arg.star == ""]
+        own = self.own_name(frame.module.path, node.name.value, is_class=True) if self.own else ""
+        if own:  # the configuration says more of it than is in sight
+            bases.append(own)
         cls = self._classes[id(node)] = ClassInfo(node, frame.module, bases)
         for statement in node.body.body:
             if isinstance(statement, cst.FunctionDef):

@@ -37,7 +37,7 @@ class Engine(Runs):
         self.load(module)
         roots: list[Trace] = [module.trace]
         # What libraries call comes first; plain helpers run on their own only if nothing in sight uses them.
-        for cls in sorted(module.classes, key=lambda cls: not library_calls.is_entry_class(cls)):
+        for cls in sorted(module.classes, key=lambda cls: not self.is_entry_class(cls)):
             self.analyse_class(cls)
             roots.extend(cls.traces)
         roots.extend(self._handed_over())
@@ -152,7 +152,7 @@ class Engine(Runs):
             if name in hooks:
                 yield self._enter_hook(cls, method, hooks[name])
                 yield from self._called_by_bases(cls, method)
-            elif name == "__init__" and method.reached and not library_calls.is_entry_class(cls):
+            elif name == "__init__" and method.reached and not self.is_entry_class(cls):
                 continue
             elif name == "__init__":
                 yield self._enter_with(method, cls, self._init_parameters(cls, method))
@@ -179,7 +179,7 @@ class Engine(Runs):
 
     def _init_parameters(self, cls: ClassInfo, method: Function) -> dict[str, Value]:
         """What a trainer is built from is the same on all ranks; its model is not wrapped yet."""
-        if not library_calls.is_entry_class(cls):
+        if not self.is_entry_class(cls):
             return {}
         given: dict[str, Value] = {"*": SAME, "**": SAME}
         for parameter in method.parameters[1:]:
@@ -188,7 +188,7 @@ class Engine(Runs):
         return given
 
     def _built_from(self, cls: ClassInfo, method: Function, parameter: Parameter) -> Value:
-        if parameter.name in CONSTRUCTOR and cls.is_subclass("transformers.Trainer"):
+        if parameter.name in CONSTRUCTOR and self.is_subclass(cls, "transformers.Trainer"):
             return CONSTRUCTOR[parameter.name]
         known = self._by_annotation(Frame(self, method.module), parameter)
         return known if known is not UNKNOWN else SAME

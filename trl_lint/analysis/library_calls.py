@@ -12,11 +12,12 @@ from trl_lint.analysis.arguments import Arguments
 from trl_lint.analysis.classes import ClassInfo, alike
 from trl_lint.analysis.events import CollectiveCalled, Logged
 from trl_lint.analysis.facts import Rank, State
-from trl_lint.analysis.frame import NUMERIC, Frame
+from trl_lint.analysis.frame import NUMERIC, Frame, derived
 from trl_lint.analysis.heap import Cell
 from trl_lint.analysis.values import MISSING, NONE, SAME, UNKNOWN, WORLD_FALSE, Kind, Value, Wrapping
 from trl_lint.knowledge import library
 from trl_lint.knowledge.schema import (
+    ANY,
     BATCH,
     LOADER,
     METRICS,
@@ -319,6 +320,8 @@ def collective(frame: Frame, row: Collective, args: Arguments, node: Any) -> Val
     """A collective: told to the rules, and applied to the facts."""
     if row.result == "barrier":
         return NONE
+    if row.operand is ANY:
+        return _own_collective(frame, row, args, node)
     operand = args.get(*row.operand)
     if operand is None:
         return _starred_collective(frame, row, args, node)
@@ -330,6 +333,31 @@ def collective(frame: Frame, row: Collective, args: Arguments, node: Any) -> Val
             _receive(frame, target.value, receiver, result)
         return result if row.returned else NONE
     return result
+
+
+# What a function of the user's own may be given besides what it communicates.
+_BESIDES = frozenset({
+    Kind.BOUND, Kind.CLASS, Kind.FUNCTION, Kind.INSTANCE, Kind.LOADER, Kind.MODEL, Kind.MODULE, Kind.NONE, Kind.STRING,
+})  # fmt: skip
+
+
+def _own_collective(frame: Frame, row: Collective, args: Arguments, node: Any) -> Value:
+    """A collective whose parameters are not known: the first data among its arguments are its operand."""
+    operand = next((value for value in args.all() if value.kind not in _BESIDES), None)
+    if frame.discarded is node:
+        _work_in_place(frame, row, args, operand, node)
+    return Value(facts.REDUCED) if operand is None else _result(frame, row, operand, node)
+
+
+def _work_in_place(frame: Frame, row: Collective, args: Arguments, operand: Value | None, node: Any) -> None:
+    """A collective whose result is thrown away changes what it is given: a tensor as it says, others somehow."""
+    given = (*enumerate(args.positional), *args.keywords.items())
+    argument = next((args.nodes.get(key) for key, value in given if value is operand), None)
+    is_tensor = operand is not None and operand.kind in (Kind.TENSOR, Kind.UNKNOWN)
+    if is_tensor and argument is not None and row.result in ("broadcast", "reduced"):
+        assignment.rebind(frame, argument.value, _result(frame, row, operand, node))
+    else:
+        calls.unresolved(frame, args, node)
 
 
 def _starred_collective(frame: Frame, row: Collective, args: Arguments, node: Any) -> Value:
@@ -397,7 +425,7 @@ def gathered(frame: Frame, value: Value, node: Any, scalar: bool) -> Value:
         rest = None if cell.rest is None else gathered(frame, cell.rest, (node, None), scalar)
         return frame.allocate(node, Cell(cell.shape, entries, rest))
     kind = Kind.TENSOR if value.kind in (Kind.TENSOR, Kind.BATCH, Kind.NUMBER, Kind.NUMBERS) else value.kind
-    return Value(facts.REDUCED, kind, dtype=value.dtype, scalar=scalar and value.scalar)
+    return derived(facts.REDUCED, kind, dtype=value.dtype, scalar=scalar and value.scalar)
 
 
 def _gathered_objects(frame: Frame, operand: Value, node: Any) -> Value:
@@ -433,6 +461,9 @@ def _receive(frame: Frame, target: Any, receiver: Value, result: Value) -> None:
 def show(frame: Frame, row: Sink, args: Arguments, node: Any) -> Value:
     """A call that shows metrics: each value in it that differs between ranks is told to the rules."""
     frame.trace.shows = True
+    if row.payload is ANY:
+        _show_all(frame, row, args, node)
+        return NONE
     payload = args.get(*row.payload)
     if payload is not None:
         tag = args.positional[0].const if args.positional and row.form == "value" else ""
@@ -444,6 +475,19 @@ def show(frame: Frame, row: Sink, args: Arguments, node: Any) -> Value:
         for value in args.keywords.values():
             report(frame, row.name, value, node, mapping=True)
     return NONE
+
+
+def _show_all(frame: Frame, row: Sink, args: Arguments, node: Any) -> None:
+    """A sink whose parameters are not known shows all it is given: a name, if there is one, comes first."""
+    first = args.positional[0].const if args.positional else ""
+    tag = first.replace("\0", "…") if isinstance(first, str) else ""
+    for index, value in enumerate(args.positional):
+        report(frame, row.name, value, node, mapping=True, named=tag, stands=args.expression(index))
+    for value in (args.star, args.double):
+        if value is not None:
+            report(frame, row.name, value, node, mapping=True, named=tag)
+    for name, value in args.keywords.items():
+        report(frame, row.name, value, node, mapping=True, named=tag or name, stands=args.expression(name))
 
 
 def report(
@@ -525,11 +569,6 @@ def _functions(frame: Frame, value: Value) -> Iterable[Any]:
             for item in cell.values():
                 if item.kind is Kind.FUNCTION:
                     yield item.data
-
-
-def is_entry_class(cls: ClassInfo) -> bool:
-    """Whether a library calls methods of this class by itself, so that it is run on its own."""
-    return any(library.hooks_of(base) for base in cls.library_bases())
 
 
 # --- names with a meaning no row can say ----------------------------------------------------------------

@@ -122,6 +122,9 @@ def _of_instance(frame: Frame, owner: Value, name: str, node: Any, called: bool)
 
 
 def _of_object(frame: Frame, owner: Value, cls: ClassInfo, name: str, node: Any) -> Value:
+    own = frame.engine.own_attribute(cls, name) if frame.engine.own else None
+    if own is not None:
+        return own.value
     value = frame.read_attribute(cls, name)
     if value is not None and (value.rank.state is not State.BOTTOM or cls.state != "new"):
         return value

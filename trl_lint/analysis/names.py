@@ -93,8 +93,16 @@ class Names(Tables):
         found = self._settled.get(key)
         if found is None:
             self._settled[key] = UNKNOWN  # imports that go round in circles
-            found = self._settled[key] = self._find_imported(reference, base)
+            found = self._find_imported(reference, base)
+            if found is UNKNOWN and self.own:
+                found = self._own_class(reference)
+            self._settled[key] = found
         return found
+
+    def _own_class(self, reference: Imported) -> Value:
+        """A class that the configuration knows though what is in sight does not show it."""
+        own = self.own_name(reference.path, reference.name or "", is_class=True)
+        return Value(facts.SAME, Kind.MODULE, own) if own else UNKNOWN
 
     def _find_imported(self, reference: Imported, base: bool) -> Value:
         known = self._in_tables(reference)
@@ -116,8 +124,11 @@ class Names(Tables):
         return UNKNOWN
 
     def _in_tables(self, reference: Imported) -> Value | None:
-        """A name of accelerate or transformers, when those are the linted project: the tables know it better."""
+        """A name that the configuration or, when accelerate or transformers is linted, the tables know better."""
         name = reference.name or ""
+        own = self.own_name(reference.path, name) if self.own else ""
+        if own:
+            return self._of_library(own)
         dotted = f"{self.project.name_of(reference.path)}.{name}"
         if name.startswith("is_") and name.endswith("_available"):
             return Value(facts.SAME, Kind.MODULE, dotted)  # whether a package is installed
@@ -132,11 +143,14 @@ class Names(Tables):
         """`module.name`, of a library or of the project."""
         if isinstance(owner.data, Imported):
             return self.settle(Value(facts.SAME, Kind.MODULE, Imported(owner.data.path, name)))
-        dotted = f"{owner.data}.{name}"
+        return self._of_library(f"{owner.data}.{name}")
+
+    def _of_library(self, dotted: str) -> Value:
+        """What a dotted name stands for before it is called."""
         canonical = library.canonical(dotted)
         if canonical == "os.environ":
             return Value(facts.SAME, Kind.INSTANCE, "os.environ")
-        for row in library.rows(canonical):
+        for row in library.rows(canonical, self.versions):
             if isinstance(row, Attribute):
                 return row.value
         return Value(facts.SAME, Kind.MODULE, dotted)
@@ -172,7 +186,8 @@ class Names(Tables):
             if inner is not None:
                 return Value(facts.SAME, Kind.MODULE, Imported(inner, None))
             return self.member(Value(facts.SAME, Kind.MODULE, dotted), name)
-        return Value(facts.SAME, Kind.MODULE, Imported(path, name))
+        own = self.own_name(path, name) if self.own else ""
+        return self._of_library(own) if own else Value(facts.SAME, Kind.MODULE, Imported(path, name))
 
     def _starred(self, module: Module, name: str) -> Value | None:
         """A name that `from … import *` may have brought; only a few files are opened to find out."""

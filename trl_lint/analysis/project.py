@@ -90,6 +90,7 @@ class Project:
         self._modules: dict[Path, Module | None] = {}
         self._exists: dict[Path, bool] = {}
         self._names: dict[Path, str] = {}
+        self._spellings: dict[Path, tuple[str, ...]] = {}
         self._sizes: dict[Path, int] = {}
         self._found: dict[tuple[str, Path], Path | None] = {}
 
@@ -151,6 +152,17 @@ class Project:
         if path not in self._names:
             self._names[path] = self._place(path)[1]
         return self._names[path]
+
+    def names_of(self, path: Path) -> tuple[str, ...]:
+        """The dotted names that a file may be imported by: as its packages say, and from the roots down."""
+        if path not in self._spellings:
+            names = [self.name_of(path)]
+            for root in self.roots:
+                if path.is_relative_to(root):
+                    parts = path.relative_to(root).with_suffix("").parts
+                    names.append(".".join(parts[:-1] if parts[-1] == "__init__" else parts))
+            self._spellings[path] = tuple(dict.fromkeys(name for name in names if name))
+        return self._spellings[path]
 
     def below(self, package: Path, name: str) -> Path | None:
         """The submodule of a package (given by its `__init__.py`), if there is one of that name."""

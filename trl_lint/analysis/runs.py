@@ -7,7 +7,7 @@ from typing import Any
 
 import libcst as cst
 
-from trl_lint.analysis import expressions, facts, statements
+from trl_lint.analysis import expressions, facts, library_calls, statements
 from trl_lint.analysis.arguments import Arguments
 from trl_lint.analysis.classes import ClassInfo, Function, Parameter, alike, freeze
 from trl_lint.analysis.definitions import Definitions
@@ -74,6 +74,10 @@ class Runs(Definitions):
         """Call a function in sight: by its summary for these facts, or by running it."""
         if self.depth > MAX_DEPTH:
             return UNKNOWN
+        if self.own:
+            rows = self.own_rows(function)
+            if rows:
+                return library_calls.apply(frame, rows, args, node, owner)
         function.reached = True
         if function.module is not None:
             self.load(function.module)

@@ -3,13 +3,14 @@
 Every look-up takes canonical names (`canonical` makes them of import spellings) and, as rows may hold for a
 span of releases only, the releases in use: a mapping from a distribution (`trl`) to its version. A row whose
 span does not hold for a known version is left out; with the version unknown all are given, to be joined.
+`Extended` is such a mapping that brings rows of the user's own along.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from trl_lint.analysis.facts import Rank
 from trl_lint.analysis.values import Value
@@ -34,10 +35,10 @@ __all__ = [
     "OPTIMIZER_LOADER_ATTRIBUTES",
     "ROWS",
     "WRAPPER_ATTRIBUTES",
+    "Extended",
     "attribute",
     "canonical",
     "constructor",
-    "extend",
     "function",
     "holding",
     "hook",
@@ -49,6 +50,7 @@ __all__ = [
     "maker",
     "method",
     "mro",
+    "of_any_release",
     "origin",
     "others",
     "rows",
@@ -75,8 +77,7 @@ _FLAT_ROOTS = frozenset({"accelerate", "peft", "transformers", "trl"})
 _R = TypeVar("_R", bound=Row)
 
 
-def extend(more: Iterable[Row]) -> None:
-    """Add rows (the user's, from configuration) to the index."""
+def _add(more: Iterable[Row]) -> None:
     for row in more:
         _BY_NAME[row.name] = (*_BY_NAME.get(row.name, ()), row)
         owner, _, own = row.name.rpartition(".")
@@ -88,11 +89,48 @@ def extend(more: Iterable[Row]) -> None:
         root = row.name.partition(".")[0]
         if root in _FLAT_ROOTS and isinstance(row, (Collective, Function, Sink)) and not _has_class(owner):
             _FUNCTION_HOMES.setdefault(root, {})[own] = row.name
-    canonical.cache_clear()
 
 
 def _has_class(dotted: str) -> bool:
     return any(part[:1].isupper() for part in dotted.split("."))
+
+
+class Extended(Mapping[str, str]):
+    """The releases in use, and rows of the user's own, which stand in place of the tables' rows of their names.
+
+    All look-ups take it for their `versions`. It changes nothing for those who do not hold it. Hooks and stores
+    can't be the user's own; a class has those of its bases.
+    """
+
+    def __init__(self, versions: Mapping[str, str], own: Iterable[Row]) -> None:
+        self.versions = versions
+        self.own: _ByName = {}
+        for row in own:
+            self.own[row.name] = (*self.own.get(row.name, ()), row)
+        self.rows: _ByName = _BY_NAME | self.own
+
+    def __getitem__(self, name: str) -> str:
+        return self.versions[name]
+
+    def get(self, name: str, default: Any = None) -> Any:
+        return self.versions.get(name, default)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.versions)
+
+    def __len__(self) -> int:
+        return len(self.versions)
+
+
+def of_any_release(versions: Mapping[str, str]) -> Mapping[str, str]:
+    """The same knowledge with no release known."""
+    if isinstance(versions, Extended):
+        return Extended(NO_VERSIONS, (row for rows in versions.own.values() for row in rows))
+    return NO_VERSIONS
+
+
+def _rows_by_name(versions: Mapping[str, str]) -> _ByName:
+    return versions.rows if type(versions) is Extended else _BY_NAME  # isinstance is slow for a Mapping
 
 
 # --- names ----------------------------------------------------------------------------------------------
@@ -192,20 +230,26 @@ def in_span(row: Row, version: str | None) -> bool | None:
 
 def holding(rows: Iterable[_R], versions: Mapping[str, str] = NO_VERSIONS) -> tuple[_R, ...]:
     """The rows that hold, or may hold, for the versions in use."""
-    return tuple(row for row in rows if in_span(row, versions.get(row.name.partition(".")[0])) is not False)
+    return tuple(row for row in rows if _may_hold(row, versions))
+
+
+def _may_hold(row: Row, versions: Mapping[str, str]) -> bool:
+    if not row.since and not row.until:
+        return True  # no need to know the release
+    return in_span(row, versions.get(row.name.partition(".")[0])) is not False
 
 
 # --- look-ups -------------------------------------------------------------------------------------------
 
 
-def rows(name: str) -> tuple[Row, ...]:
+def rows(name: str, versions: Mapping[str, str] = NO_VERSIONS) -> tuple[Row, ...]:
     """All rows of a name, of whatever span."""
-    return _BY_NAME.get(name, ())
+    return _rows_by_name(versions).get(name, ())
 
 
 def function(name: str, versions: Mapping[str, str] = NO_VERSIONS) -> Row | None:
     """The row of a callable or class. With several that may hold, the newest."""
-    found = holding(_BY_NAME.get(name, ()), versions)
+    found = holding(rows(name, versions), versions)
     if found:
         return found[-1]
     if name.endswith("_available") and name.rpartition(".")[2].startswith("is_"):
@@ -214,7 +258,7 @@ def function(name: str, versions: Mapping[str, str] = NO_VERSIONS) -> Row | None
 
 
 def _class_rows(cls: str, versions: Mapping[str, str]) -> tuple[Class, ...]:
-    return holding((row for row in _BY_NAME.get(cls, ()) if isinstance(row, Class)), versions)
+    return holding((row for row in rows(cls, versions) if isinstance(row, Class)), versions)
 
 
 def mro(cls: str, versions: Mapping[str, str] = NO_VERSIONS) -> Iterator[str]:
@@ -257,7 +301,7 @@ def method(
         found = holding(
             (
                 row
-                for row in _BY_NAME.get(f"{current}.{attr}", ())
+                for row in rows(f"{current}.{attr}", versions)
                 if isinstance(row, (Collective, Function, Hook, Sink))
             ),
             versions,
@@ -274,7 +318,7 @@ def attribute_row(cls: str, attr: str, versions: Mapping[str, str] = NO_VERSIONS
     """The row of an attribute in the class or its bases, if it has one of its own."""
     for current in mro(cls, versions):
         found = holding(
-            (row for row in _BY_NAME.get(f"{current}.{attr}", ()) if isinstance(row, Attribute)), versions
+            (row for row in rows(f"{current}.{attr}", versions) if isinstance(row, Attribute)), versions
         )
         if found:
             return found[-1]
@@ -290,7 +334,7 @@ def attribute(cls: str, attr: str, versions: Mapping[str, str] = NO_VERSIONS) ->
     if rest is None or rest.others is None:
         return None
     for current in mro(cls, versions):
-        if _BY_NAME.get(f"{current}.{attr}"):
+        if rows(f"{current}.{attr}", versions):
             return None
     return Attribute(name=f"{rest.name}.{attr}", source=rest.source, value=rest.others)
 
@@ -299,7 +343,7 @@ def hook(cls: str, attr: str, versions: Mapping[str, str] = NO_VERSIONS) -> tupl
     """The Hook rows of a method in the nearest of the class and its bases that has any."""
     for current in mro(cls, versions):
         found = holding(
-            (row for row in _BY_NAME.get(f"{current}.{attr}", ()) if isinstance(row, Hook)), versions
+            (row for row in rows(f"{current}.{attr}", versions) if isinstance(row, Hook)), versions
         )
         if found:
             return found
@@ -322,7 +366,7 @@ def store(cls: str, attr: str, versions: Mapping[str, str] = NO_VERSIONS) -> Sto
     """The metric store of that name on the class or its bases."""
     for current in mro(cls, versions):
         found = holding(
-            (row for row in _BY_NAME.get(f"{current}.{attr}", ()) if isinstance(row, Store)), versions
+            (row for row in rows(f"{current}.{attr}", versions) if isinstance(row, Store)), versions
         )
         if found:
             return found[-1]
@@ -425,4 +469,4 @@ def origin(name: str) -> Rank | None:
     return None
 
 
-extend(ROWS)
+_add(ROWS)

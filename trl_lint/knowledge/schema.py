@@ -15,6 +15,8 @@ from trl_lint.analysis import facts
 from trl_lint.analysis.values import TRAINED, WORLD_KIND, WORLD_SIZE, WORLD_TRUE, Kind, Value, Wrapping
 
 Parameter = tuple[int, str]
+# Of a function that nothing more is known of: whatever it is given.
+ANY: Parameter = (0, "*")
 
 
 class Transfer(str, Enum):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -65,8 +65,14 @@ class Rule:
     def summary(self) -> str:
         return self.documentation.partition("\n")[0].rstrip(".")
 
-    def may_matter(self, source: bytes) -> bool:
-        """Whether a file with this content can have a finding of this rule at all."""
+    def may_matter(self, source: bytes, own: Iterable[bytes] = ()) -> bool:
+        """Whether a file with this content can have a finding of this rule at all.
+
+        own: needles of the user's own. What they name may be a library, a collective or a log, so that one of
+        them stands for every group.
+        """
+        if any(needle in source for needle in own):
+            return True
         return all(any(needle in source for needle in group) for group in self.needles)
 
 
