@@ -398,6 +398,14 @@ def test_a_value_bound_for_its_logs_is_gathered_where_it_is_bound():
     assert added(text) == ["value = accelerator.gather(loss).mean().item()"]
 
 
+def test_a_number_bound_before_the_guard_is_gathered_between_them():
+    text = loop("value = loss.item()\nif not accelerator.is_main_process:\n    continue\nwandb.log({'x': value})")
+    assert added(text) == [
+        "mean_value = accelerator.gather(torch.tensor(value, device=accelerator.device)).mean()",
+        "wandb.log({'x': mean_value.item()})",
+    ]
+
+
 def test_a_value_with_two_sinks_is_gathered_once():
     text = loop("# both\nwandb.log({'x': loss.item()})\naccelerator.log({'x': loss.item()})")
     new = ["wandb.log({'x': mean_loss.item()})", "accelerator.log({'x': mean_loss.item()})"]

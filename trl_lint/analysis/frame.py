@@ -190,6 +190,39 @@ class Frame:
         rows = (self.engine.library_attribute(base, "accelerator") for base in cls.library_bases())
         return any(row is not None and row.value.data == ACCELERATOR for row in rows)
 
+    def own_reducers(self) -> tuple[tuple[str, str, str], ...]:
+        """The user's own reducers that can be called here: the text of the callee, its dotted name, its reduction.
+
+        A function of another module is called by its own name, for which an import has to be added.
+        """
+        found = []
+        for name, reduction in self.engine.reducers:
+            module, _, own = name.rpartition(".")
+            if self.engine.class_row(module) is not None:
+                text = self._method_in_reach(module, own)
+            else:
+                text = own if self._may_call(module, own) else ""
+            if text:
+                found.append((text, name, reduction))
+        return tuple(found)
+
+    def _method_in_reach(self, cls: str, name: str) -> str:
+        for owner, value in self.memory.names.items():
+            if value.kind is Kind.INSTANCE and isinstance(value.data, ClassInfo) and cls in value.data.library_bases():
+                return f"{owner}.{name}"
+        return ""
+
+    def _may_call(self, module: str, name: str) -> bool:
+        """Whether the name means that function in this file, or is free to."""
+        if module == self.module.name:
+            return name in self.module.names
+        known = self.engine.global_name(self.module, name, self)
+        if known is None:
+            return name not in self.memory.names
+        if known.kind is Kind.FUNCTION:
+            return known.data.module is not None and known.data.module.name == module
+        return known.kind is Kind.MODULE and getattr(known.data, "name", known.data) in (name, f"{module}.{name}")
+
     # --- explanations and events ---
 
     def step(self, node: Any, text: str, before: Step | None = None) -> Step:
@@ -219,7 +252,8 @@ class Frame:
         payload = None
         if expression is not None:
             control = self.memory.control
-            payload = Payload(expression, value, self.seen, control, self.function, self.accelerator())
+            reducers = self.own_reducers() if self.engine.own else ()
+            payload = Payload(expression, value, self.seen, control, self.function, self.accelerator(), reducers)
         return Write(self.module, self.statement, what, value.rank, value.why, payload)
 
 

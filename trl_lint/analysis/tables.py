@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from trl_lint.analysis.classes import ClassInfo, Function
 from trl_lint.analysis.project import Project
 from trl_lint.knowledge import library
-from trl_lint.knowledge.schema import Attribute, Class, Hook, Row
+from trl_lint.knowledge.schema import Attribute, Class, Collective, Hook, Row
 
 
 class Tables:
@@ -21,6 +21,8 @@ class Tables:
         self.versions: Mapping[str, str] = library.NO_VERSIONS if versions is None else versions
         # What the configuration says of names of the user's own, which may be those of functions in sight.
         self.own: Mapping[str, tuple[Row, ...]] = getattr(versions, "own", {})
+        # The collectives among them, and what each does: "gather" or the name of a reduction.
+        self.reducers: tuple[tuple[str, str], ...] = tuple(_reducers(self.own))
         self._own_methods: dict[Any, tuple[Row, ...]] = {}
         self._any_release = library.of_any_release(self.versions)
         self._entered_by_libraries: dict[str, bool] = {}
@@ -105,3 +107,10 @@ class Tables:
     def _own_member(self, cls: ClassInfo, name: str) -> tuple[Row, ...]:
         members = (self.own.get(f"{base}.{name}") for base in cls.library_bases())
         return next((rows for rows in members if rows), ())
+
+
+def _reducers(own: Mapping[str, tuple[Row, ...]]) -> Iterator[tuple[str, str]]:
+    for name, rows in own.items():
+        for row in rows:
+            if isinstance(row, Collective) and row.result in ("gathered", "reduced"):
+                yield name, row.reduction[2] if row.reduction is not None else "gather"

@@ -97,13 +97,20 @@ class Payload:
 
     value: the facts of the expression. seen: those of its parts, by the id of their node. control: whether all
     ranks get there together. owner: the enclosing function. accelerator: the text by which the Accelerator is
-    reached there, or "".
+    reached there, or "". reducers: the user's own that can be called there, as (text, dotted name, reduction).
     """
 
-    __slots__ = ("accelerator", "control", "expression", "owner", "seen", "value")
+    __slots__ = ("accelerator", "control", "expression", "owner", "reducers", "seen", "value")
 
     def __init__(
-        self, expression: CSTNode, value: Value, seen: dict[int, Value], control: Any, owner: Any, accelerator: str
+        self,
+        expression: CSTNode,
+        value: Value,
+        seen: dict[int, Value],
+        control: Any,
+        owner: Any,
+        accelerator: str,
+        reducers: tuple[tuple[str, str, str], ...] = (),
     ) -> None:
         self.expression = expression
         self.value = value
@@ -111,6 +118,7 @@ class Payload:
         self.control = control
         self.owner = owner
         self.accelerator = accelerator
+        self.reducers = reducers
 
 
 class Write:

@@ -22,6 +22,12 @@ def walk(node: Any) -> Iterator[Any]:
         todo.extend(reversed(each.children))
 
 
+def is_before(root: Any, node: Any, other: Any) -> bool:
+    """Whether a node starts before another one in the text."""
+    order = {id(each): index for index, each in enumerate(walk(root))}
+    return order[id(node)] < order[id(other)]
+
+
 def names_in(node: Any) -> set[str]:
     """The names an expression looks up (attributes and keywords apart)."""
     found: set[str] = set()

@@ -1,0 +1,63 @@
+"""Expressions that bring a value of all ranks together: by the user's own helper, else by the accelerator."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import libcst as cst
+
+from trl_lint.analysis.values import Value
+from trl_lint.rewriting.edits import Import
+from trl_lint.rewriting.logged import Place, is_number
+from trl_lint.rewriting.tree import call_of
+
+_TIGHT = cst.AssignEqual(cst.SimpleWhitespace(""), cst.SimpleWhitespace(""))
+
+
+def collected(
+    place: Place, tensor: cst.BaseExpression, reduction: str
+) -> tuple[cst.BaseExpression, tuple[Import, ...]] | None:
+    """The tensor reduced over the ranks, by the user's own helper where there is one, and what that imports."""
+    for wanted, and_then in ((reduction, ""), ("gather", reduction)):
+        for text, name, own in place.payload.reducers:
+            if own == wanted:
+                call = cst.Call(cst.parse_expression(text), [cst.Arg(tensor)])
+                return (call_of(call, and_then) if and_then else call), _import_of(place, text, name)
+    if not place.payload.accelerator:
+        return None
+    return call_of(cst.Call(cst.Attribute(place.accelerator, cst.Name("gather")), [cst.Arg(tensor)]), reduction), ()
+
+
+def summed(place: Place, stacked: cst.BaseExpression) -> tuple[cst.BaseExpression, tuple[Import, ...]]:
+    """Several sums in one tensor, added up over the ranks element by element."""
+    for text, name, own in place.payload.reducers:
+        if own == "sum":
+            return cst.Call(cst.parse_expression(text), [cst.Arg(stacked)]), _import_of(place, text, name)
+    how = cst.Arg(cst.SimpleString('"sum"'), keyword=cst.Name("reduction"), equal=_TIGHT)
+    comma = cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))
+    return cst.Call(cst.Attribute(place.accelerator, cst.Name("reduce")), [cst.Arg(stacked, comma=comma), how]), ()
+
+
+def _import_of(place: Place, text: str, name: str) -> tuple[Import, ...]:
+    """What makes a helper callable by its own name in this file."""
+    module, _, own = name.rpartition(".")
+    return (Import(module, own),) if text == own and module != place.module.name else ()
+
+
+def on_device(place: Place, core: Any, value: Value) -> cst.BaseExpression:
+    """The tensor to gather, on the accelerator's device."""
+    core = core.with_changes(lpar=[], rpar=[]) if hasattr(core, "lpar") and not _breaks_lines(core) else core
+    if not is_number(value) and value.place != "cpu":
+        return core
+    device = cst.Attribute(place.accelerator, cst.Name("device"))
+    if not is_number(value):
+        return call_of(core, "to", cst.Arg(device))
+    args = [
+        cst.Arg(core, comma=cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))),
+        cst.Arg(device, keyword=cst.Name("device"), equal=_TIGHT),
+    ]
+    return cst.Call(cst.Attribute(cst.Name("torch"), cst.Name("tensor")), args)
+
+
+def _breaks_lines(node: Any) -> bool:
+    return "\n" in cst.Module([]).code_for_node(node)

@@ -1,0 +1,143 @@
+"""Where a reduction is put: in place of what is logged, or before the condition on the rank around it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import libcst as cst
+
+from trl_lint.analysis.facts import Origin
+from trl_lint.analysis.heap import Control
+from trl_lint.findings import Applicability
+from trl_lint.rewriting.edits import Edit, Insert, NoRewrite, Reduced, Replace, Rewrite
+from trl_lint.rewriting.logged import Gathered, Place, identifier
+from trl_lint.rewriting.scopes import bindings, certainly_bound, enclosing_statement, free_name, is_before, names_in
+from trl_lint.rewriting.tree import ancestors, call_of, method_call
+
+
+@dataclass(frozen=True, slots=True)
+class Mending:
+    """A plan and how far it may be trusted. rewrite is a NoRewrite when there is only a hint."""
+
+    rewrite: Rewrite | NoRewrite
+    applicability: Applicability = Applicability.DISPLAY
+    reason: str = ""
+
+
+def hint(reason: str, text: str = "") -> Mending:
+    return Mending(NoRewrite(reason, text), reason=reason)
+
+
+def placed(place: Place, found: Gathered) -> Mending:
+    control: Control = place.payload.control
+    guard = _outermost_guard(place, control.conditions)
+    if isinstance(guard, NoRewrite):
+        return hint(guard.reason)
+    if guard is not None:
+        return _before_guard(place, found, guard)
+    edits: list[Edit] = [Replace(node, by) for node, by in found.replaced]
+    reduced = () if found.lines else tuple(_shareable(place, found, edit) for edit in edits)
+    if found.lines:
+        target = enclosing_statement(place.root, place.statement)
+        if target is None or _shares_its_line(target[0]):
+            return hint("there is no line of its own before which the sums could be added up")
+        edits += [Insert(target[0], line) for line in found.lines]
+    rewrite = Rewrite((*edits, *found.imports), reduced)
+    if control.level:
+        return Mending(rewrite, Applicability.UNSAFE, "it is not known whether all ranks get here together")
+    if found.is_number:
+        return Mending(rewrite, Applicability.UNSAFE, "a Python number becomes a tensor in between")
+    return Mending(rewrite, Applicability.SAFE)
+
+
+def _shares_its_line(statement: Any) -> bool:
+    return isinstance(statement, cst.SimpleStatementLine) and len(statement.body) > 1
+
+
+def _outermost_guard(place: Place, conditions: tuple[Control, ...]) -> Any:
+    """The `if` before which the value has to be gathered; None when it can be gathered where it is."""
+    divergent = [index for index, each in enumerate(conditions) if each.level == 2]
+    if not divergent:
+        return None
+    inside = conditions[divergent[0] :]
+    if any(each.level != 2 or each.rank.origins != Origin.RANK for each in inside):
+        return NoRewrite("not all ranks may get here together, and more than the rank decides on that")
+    test = conditions[divergent[0]].why.node
+    around = ancestors(place.root, test)
+    guards = [node for node in around if isinstance(node, (cst.If, cst.While, cst.IfExp))]
+    if not guards or not isinstance(guards[-1], cst.If):
+        return NoRewrite("not all ranks call the function that logs it")
+    guard = guards[-1]
+    while len(around) > 1 and (outer := around[around.index(guard) - 1]) and isinstance(outer, cst.If):
+        guard = outer  # an `elif` has no place before it
+    return guard
+
+
+def _before_guard(place: Place, found: Gathered, guard: Any) -> Mending:
+    """The reduction stands before the guard, where all ranks get to; what is logged is its result."""
+    reason = _why_not_before(place, found, guard)
+    if reason:
+        return hint(reason)
+    code = cst.Module([]).code_for_node
+    lines = list(found.lines)
+    edits: list[Edit] = []
+    for node, by in found.replaced:
+        if found.lines:
+            edits.append(Replace(node, by))
+            continue
+        reduced = _as_tensor(found, by)
+        name = free_name(place.root, _reduced_name(node, found.reduction, place.what))
+        lines.append(f"{name} = {code(reduced)}")
+        edits.append(Replace(node, call_of(cst.Name(name), "item") if found.ends_here else cst.Name(name)))
+    edits += [Insert(guard, line) for line in lines]
+    return Mending(
+        Rewrite((*edits, *found.imports)),
+        Applicability.UNSAFE,
+        "it is gathered before the condition, so that all ranks take part",
+    )
+
+
+def _as_tensor(found: Gathered, by: Any) -> Any:
+    return by.func.value if found.ends_here else by
+
+
+def _shareable(place: Place, found: Gathered, edit: Any) -> Reduced:
+    tensor = _as_tensor(found, edit.by)
+    return Reduced(place.root, edit, tensor, _reduced_name(edit.node, found.reduction, place.what))
+
+
+def _why_not_before(place: Place, found: Gathered, guard: Any) -> str:
+    data = set().union(*(names_in(node) for node, _ in found.replaced)) - {"self"}
+    names = data | (names_in(place.accelerator) if place.payload.accelerator else set())
+    if enclosing_statement(place.root, guard) is None or enclosing_statement(place.root, guard)[0] is not guard:  # type: ignore[index]
+        return "there is no place before the condition"
+    if not is_before(place.root, guard, place.statement):
+        return "it is computed before the condition"
+    if data & names_in(guard.test):
+        return "the condition asks for what is logged"
+    around = ancestors(place.root, place.statement)
+    between = around[around.index(guard) + 1 :] if guard in around else ()
+    if any(isinstance(node, (cst.For, cst.While, cst.Try)) or _asks_for(node, data) for node in between):
+        return "more than the rank's condition stands between all ranks and the log"
+    if any(not certainly_bound(place.root, name, guard) for name in names):
+        return "what is logged is not computed on all ranks before the condition"
+    rebound = bindings(guard, names)
+    return "what is logged is computed under the condition" if rebound else ""
+
+
+def _asks_for(node: Any, names: set[str]) -> bool:
+    """Whether a condition may be there to tell whether what is logged has a value at all."""
+    if isinstance(node, cst.Match):
+        return True
+    return isinstance(node, cst.If) and bool(names & names_in(node.test))
+
+
+def _reduced_name(node: Any, reduction: str, what: str) -> str:
+    """`mean_loss` for `loss` gathered and averaged."""
+    own = node
+    while (method := method_call(own)) is not None:
+        own = method[0]
+    base = own.value if isinstance(own, cst.Name) else own.attr.value if isinstance(own, cst.Attribute) else ""
+    base = base or identifier(what) or "metric"
+    return base if base.startswith(f"{reduction}_") else f"{reduction}_{base}"
