@@ -49,6 +49,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from trl_lint.analysis.events import AttributeRead, Event
+from trl_lint.findings import Applicability
 from trl_lint.rules.base import LIBRARIES, Problem, Rule
 
 # By whether the attribute is called.
@@ -62,27 +63,38 @@ _HELP = {
         "but never for a forward whose gradients are needed"
     ),
 }
+# What a DeepSpeed engine has of its own; all other attributes it takes from the model.
+_ENGINE = {"config": ", another object under DeepSpeed (`engine.config`)"}
 
 
 class WrappedModelAttribute(Rule):
     code = "TRL002"
     name = "wrapped-model-attribute"
+    codemod = "trl_lint.codemods.wrapped_model_attribute:WrappedModelAttributeCommand"
     needles = (LIBRARIES, (b"Trainer", b"prepare", b"DataParallel", b"model_wrapped"))
 
     def visit(self, event: Event) -> Iterator[Problem]:
         if not isinstance(event, AttributeRead):
             return
+        from trl_lint.rewriting.attributes import plan_for
+        from trl_lint.rewriting.edits import NoRewrite
+
         name = event.attribute
         verb = "called on" if event.called else "read from"
+        plan = plan_for(event)
         yield Problem(
             module=event.module,
             node=event.node,
             message=(
-                f"`.{name}` is {verb} a wrapped model: AttributeError under DDP and DataParallel, "
-                "another object under DeepSpeed"
+                f"`.{name}` is {verb} a wrapped model: AttributeError under DDP and DataParallel"
+                f"{_ENGINE.get(name, '')}"
             ),
             why=event.model.why,
-            help=_HELP[event.called].format(name),
+            help=(plan.text if isinstance(plan, NoRewrite) else "") or _HELP[event.called].format(name),
+            applicability=Applicability.DISPLAY if isinstance(plan, NoRewrite) else Applicability.SAFE,
+            title=f"Read `.{name}` from the bare model",
+            reason=plan.reason if isinstance(plan, NoRewrite) else "",
+            plan=None if isinstance(plan, NoRewrite) else plan,
             owner=event.owner,
         )
 

@@ -1,0 +1,284 @@
+"""An attribute that a Trainer's `__init__` takes from the config of the bare model: where one is, or can be put."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import libcst as cst
+
+from trl_lint.analysis.classes import ClassInfo, Function
+from trl_lint.analysis.values import Kind, Wrapping
+from trl_lint.knowledge import library, models
+from trl_lint.knowledge.schema import Attribute
+from trl_lint.knowledge.transformers import TRAINER_NAMES
+from trl_lint.knowledge.trl import CONFIG_NAMES_IN_TRAINERS
+from trl_lint.rewriting.scope import bound, bound_names, dotted, last_name, nodes
+
+TRAINER = "transformers.Trainer"
+
+
+@dataclass(frozen=True, slots=True)
+class Cached:
+    """The attribute of `self` that holds a config's attribute.
+
+    anchor, code: the statement of `__init__` that the assignment goes behind, and its text; None and "" where the
+    attribute is there already.
+    """
+
+    name: str
+    anchor: Any = None
+    code: str = ""
+
+
+def cached(owner: Function, cls: ClassInfo, attribute: str) -> Cached | None:
+    """The attribute by which a method reads `config.<attribute>` of the bare model.
+
+    None where `self.model` is not known to be the bare model, the config may change later, or there is no
+    `__init__` of the class itself that certainly ends up in Trainer's.
+    """
+    home = owner.cls
+    if home is None or not owner.parameters or owner.name == "__init__":
+        return None
+    family = _family(home, cls)
+    if not all(_has_bare_model(each) for each in family) or _may_change(family, attribute):
+        return None
+    known = next(_assigned_before(home, attribute, family), None)
+    if known is not None:
+        return Cached(known)
+    found = home.methods.get("__init__")
+    anchor = None if found is None else constructor_call(found)
+    if found is None or anchor is None or not all(_passes_through(each, owner.name, home) for each in family):
+        return None
+    name = _free_name(attribute, family)
+    this = found.parameters[0].name
+    return Cached(name, anchor, f"{this}.{name} = {this}.model.config.{attribute}")
+
+
+def _family(home: ClassInfo, cls: ClassInfo) -> tuple[ClassInfo, ...]:
+    """The class a method stands in, the one it was run for, and the other classes of the file that inherit it."""
+    below = (each for each in home.module.classes if home in each.in_sight())
+    return tuple(dict.fromkeys((home, cls, *below)))
+
+
+def _lineages(family: Iterable[ClassInfo]) -> tuple[ClassInfo, ...]:
+    return tuple(dict.fromkeys(base for cls in family for base in cls.in_sight()))
+
+
+# --- the model ------------------------------------------------------------------------------------------
+
+
+def _has_bare_model(cls: ClassInfo) -> bool:
+    """Whether `self.model` is the bare model, by what is in sight and in every release that the tables know."""
+    if not cls.is_subclass(TRAINER) or None in cls.lineage():
+        return False
+    own = cls.attribute("model")
+    if own is not None:
+        return own.kind is Kind.MODEL and own.wrapping is Wrapping.BARE
+    if cls.find("model") is not None:
+        return False
+    rows = [row for base in cls.library_bases() for row in _model_rows(base)]
+    return bool(rows) and all(row.value.wrapping is Wrapping.BARE for row in rows)
+
+
+def _model_rows(base: str) -> list[Attribute]:
+    for current in library.mro(base):
+        rows = [row for row in library.rows(f"{current}.model") if isinstance(row, Attribute)]
+        if rows:
+            return rows
+    return []
+
+
+# --- the config -----------------------------------------------------------------------------------------
+
+
+def _may_change(family: Iterable[ClassInfo], attribute: str) -> bool:
+    """Whether the attribute of a config may be another one by the time it is read."""
+    if attribute in models.CHANGED_CONFIG:
+        return True
+    trees = dict.fromkeys(each.module.tree for each in _lineages(family))
+    return any(not changed.isdisjoint({attribute, "*"}) for changed in map(changed_config, trees))
+
+
+@lru_cache(maxsize=32)
+def changed_config(tree: cst.Module) -> frozenset[str]:
+    """The attributes of configs that a file writes; "*" where it may be any of them."""
+    found = set()
+    for target in bound(tree):
+        if isinstance(target, cst.Attribute):
+            receiver = last_name(target.value)
+            if receiver.endswith("config"):
+                found.add(target.attr.value)
+            elif target.attr.value == "config" and "model" in receiver:
+                found.add("*")
+    for node in nodes(tree):
+        if isinstance(node, cst.Call):
+            found.update(_changed_by(node))
+    return frozenset(found)
+
+
+def _changed_by(call: cst.Call) -> Iterator[str]:
+    name = last_name(call.func)
+    if name in models.CONFIG_WRITERS:
+        yield models.CONFIG_WRITERS[name]
+    if name == "update" and isinstance(call.func, cst.Attribute) and last_name(call.func.value).endswith("config"):
+        yield "*"
+    if name in ("setattr", "delattr") and len(call.args) > 1 and last_name(call.args[0].value).endswith("config"):
+        key = call.args[1].value
+        yield str(key.evaluated_value) if isinstance(key, cst.SimpleString) else "*"
+
+
+# --- the constructor ------------------------------------------------------------------------------------
+
+
+def constructor_call(function: Function) -> Any:
+    """The one statement `super().__init__(…)` directly in the body of an `__init__` that always gets to it."""
+    calls = [node for node in nodes(function.node.body) if _is_constructor_call(node)]
+    for statement in _plain_statements(function) if len(calls) == 1 else ():
+        small = statement.body[0] if isinstance(statement, cst.SimpleStatementLine) else None
+        if isinstance(small, cst.Expr) and small.value is calls[0]:
+            return statement if len(statement.body) == 1 else None
+    return None
+
+
+def _plain_statements(function: Function) -> Iterator[Any]:
+    """The statements directly in a function's body, up to the first one that may leave it."""
+    if not isinstance(function.node.body, cst.IndentedBlock):
+        return
+    for statement in function.node.body.body:
+        if any(isinstance(node, cst.Return) for node in nodes(statement)):
+            return
+        yield statement
+
+
+def _is_constructor_call(node: Any) -> bool:
+    match node:
+        case cst.Call(func=cst.Attribute(value=cst.Call(func=cst.Name("super")), attr=cst.Name("__init__"))):
+            return True
+    return False
+
+
+def _passes_through(cls: ClassInfo, method: str, home: ClassInfo) -> bool:
+    """Whether whoever builds the class runs its home's `__init__` first, and the method only after that."""
+    for each in cls.in_sight():
+        found = each.methods.get("__init__")
+        if found is None:
+            continue
+        anchor = constructor_call(found)
+        if home in each.in_sight() and anchor is None:
+            return False
+        if method in _called_early(each, found, anchor, cls):
+            return False
+    return True
+
+
+def _called_early(cls: ClassInfo, constructor: Function, anchor: Any, seen_from: ClassInfo) -> set[str]:
+    """The methods that an `__init__` may run, itself or through others, before Trainer's is done."""
+    early = []
+    for statement in constructor.node.body.body:
+        early.append(statement)
+        if statement is anchor:
+            break
+    found: set[str] = set()
+    todo = _own_attributes(early, constructor)
+    while todo:
+        name = todo.pop()
+        if name not in found:
+            found.add(name)
+            method = seen_from.find(name) or cls.find(name)
+            if method is not None and method is not constructor:
+                todo |= _own_attributes([method.node.body], method)
+    return found
+
+
+def _own_attributes(roots: Iterable[Any], method: Function) -> set[str]:
+    """The names of all `self.x` below some nodes of a method."""
+    this = method.parameters[0].name if method.parameters else ""
+    return {
+        node.attr.value
+        for root in roots
+        for node in nodes(root)
+        if isinstance(node, cst.Attribute) and isinstance(node.value, cst.Name) and node.value.value == this
+    }
+
+
+# --- an attribute that is there already ------------------------------------------------------------------
+
+
+def _assigned_before(home: ClassInfo, attribute: str, family: Iterable[ClassInfo]) -> Iterator[str]:
+    """The attributes that the constructor takes from the same place, and nobody else assigns."""
+    found = home.find("__init__")
+    if found is None or found.cls is None or not found.parameters or constructor_call(found) is None:
+        return
+    if not all(_passes_through(each, "", found.cls) for each in family):
+        return
+    this = found.parameters[0].name
+    sources = {f"{this}.model.config.{attribute}", *(f"{name}.config.{attribute}" for name in _handed_on(found))}
+    passed = False
+    for statement in _plain_statements(found):
+        passed = passed or statement is constructor_call(found)
+        name = _taken_from(statement, this, sources if passed else sources - {f"{this}.model.config.{attribute}"})
+        if name and _is_assigned_once(name, family):
+            yield name
+
+
+def _handed_on(constructor: Function) -> Iterator[str]:
+    """The parameter of an `__init__` that is handed on as the model, if it stays what it is."""
+    statement = constructor_call(constructor)
+    call = statement.body[0].value
+    positional = [arg for arg in call.args if arg.keyword is None]
+    named = [arg.value for arg in call.args if arg.keyword is not None and arg.keyword.value == "model"]
+    first = [positional[0].value] if positional and not positional[0].star else []
+    for value in (*named, *first)[:1]:
+        name = value.value if isinstance(value, cst.Name) else ""
+        if name in {parameter.name for parameter in constructor.parameters} - bound_names(constructor.node.body):
+            yield name
+
+
+def _taken_from(statement: Any, this: str, sources: set[str]) -> str:
+    """The `x` of `self.x = <one of the sources>`."""
+    match statement:
+        case cst.SimpleStatementLine(
+            body=[
+                cst.Assign(
+                    targets=[cst.AssignTarget(target=cst.Attribute(value=cst.Name(owner), attr=cst.Name(name)))],
+                    value=cst.Attribute() as value,
+                )
+            ]
+        ) if owner == this and dotted(value) in sources:
+            return name
+    return ""
+
+
+def _is_assigned_once(name: str, family: Iterable[ClassInfo]) -> bool:
+    lineages = _lineages(family)
+    if any(name in cls.methods or name in cls.variables for cls in lineages):
+        return False
+    trees = dict.fromkeys(cls.module.tree for cls in lineages)
+    stores = [each for tree in trees for each in bound(tree) if isinstance(each, cst.Attribute)]
+    return sum(each.attr.value == name for each in stores) == 1
+
+
+# --- a name for a new attribute -------------------------------------------------------------------------
+
+
+def _free_name(attribute: str, family: Iterable[ClassInfo]) -> str:
+    taken = _taken(family)
+    candidates = (attribute, f"model_{attribute.lstrip('_')}", f"_model_{attribute.lstrip('_')}")
+    numbered = (f"_model_{attribute.lstrip('_')}_{number}" for number in range(2, 1000))
+    return next(name for name in (*candidates, *numbered) if name not in taken)
+
+
+def _taken(family: Iterable[ClassInfo]) -> set[str]:
+    """All names that mean something on `self`, in the classes in sight and in the tables of their bases."""
+    taken = set(TRAINER_NAMES)
+    for cls in _lineages(family):
+        taken |= {*cls.methods, *cls.variables, *cls.annotations, *cls.assigned()}
+        taken |= {node.attr.value for node in nodes(cls.node) if dotted(node).startswith("self.")}
+        for base in cls.library_bases():
+            taken |= library.members(base)
+            if not base.startswith("transformers."):
+                taken |= CONFIG_NAMES_IN_TRAINERS
+    return taken

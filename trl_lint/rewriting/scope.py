@@ -1,0 +1,157 @@
+"""What code binds and reads: names, attributes, and where a place is only reached under a condition."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import libcst as cst
+
+_FUNCTIONS = (cst.FunctionDef, cst.Lambda)
+_COMPREHENSIONS = (cst.BaseComp,)
+
+
+def nodes(root: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    """A node and all below it, in no order."""
+    todo = [root]
+    while todo:
+        node = todo.pop()
+        yield node
+        todo.extend(node.children)
+
+
+def bound(root: cst.CSTNode) -> Iterator[Any]:
+    """All that is assigned to, deleted or otherwise bound below a node: names, attributes and items."""
+    for node in nodes(root):
+        for target in _targets(node):
+            yield from _parts(target)
+
+
+def _targets(node: Any) -> list[Any]:
+    match node:
+        case (
+            cst.AssignTarget(target=target)
+            | cst.AnnAssign(target=target)
+            | cst.AugAssign(target=target)
+            | cst.For(target=target)
+            | cst.CompFor(target=target)
+            | cst.NamedExpr(target=target)
+            | cst.Del(target=target)
+            | cst.AsName(name=target)
+            | cst.FunctionDef(name=target)
+            | cst.ClassDef(name=target)
+            | cst.Param(name=target)
+            | cst.NameItem(name=target)
+            | cst.MatchAs(name=target)
+            | cst.MatchStar(name=target)
+            | cst.MatchMapping(rest=target)
+        ):
+            return [] if target is None else [target]
+        case cst.ImportAlias(name=name, asname=None):
+            while isinstance(name, cst.Attribute):
+                name = name.value
+            return [name]
+    return []
+
+
+def _parts(target: Any) -> Iterator[Any]:
+    if isinstance(target, (cst.Tuple, cst.List)):
+        for element in target.elements:
+            yield from _parts(element.value)
+    else:
+        yield target
+
+
+def bound_names(root: cst.CSTNode) -> set[str]:
+    """The names that code below a node binds (those that it declares `global` or `nonlocal` as well)."""
+    return {each.value for each in bound(root) if isinstance(each, cst.Name)}
+
+
+def declared_names(root: cst.CSTNode) -> set[str]:
+    """The names that code below a node declares `global` or `nonlocal`."""
+    return {node.name.value for node in nodes(root) if isinstance(node, cst.NameItem)}
+
+
+def used_names(root: cst.CSTNode) -> set[str]:
+    """The names that code below a node reads or binds: not those of attributes and keywords."""
+    aside = {id(node.attr) for node in nodes(root) if isinstance(node, cst.Attribute)}
+    aside |= {id(node.keyword) for node in nodes(root) if isinstance(node, cst.Arg)}
+    return {node.value for node in nodes(root) if isinstance(node, cst.Name) and id(node) not in aside}
+
+
+def dotted(node: Any) -> str:
+    """`a.b.c` of a chain of attributes that starts with a name; "" for any other expression."""
+    parts = []
+    while isinstance(node, cst.Attribute):
+        parts.append(node.attr.value)
+        node = node.value
+    return ".".join([node.value, *reversed(parts)]) if isinstance(node, cst.Name) else ""
+
+
+def root_name(node: Any) -> str:
+    """The name that `name`, `name.x`, `name.x.y` starts with; "" for any other expression."""
+    while isinstance(node, cst.Attribute):
+        node = node.value
+    return node.value if isinstance(node, cst.Name) else ""
+
+
+def last_name(node: Any) -> str:
+    """The last part of a dotted expression: its attribute, or the name itself."""
+    if isinstance(node, cst.Attribute):
+        return node.attr.value
+    return node.value if isinstance(node, cst.Name) else ""
+
+
+def always_reached(path: tuple[Any, ...], node: cst.CSTNode) -> bool:
+    """Whether whoever enters the outermost node of a path gets to the node at its end, unless it raises.
+
+    A `for` or `while` loop counts as entered. The outermost node may be a function, a loop or a module.
+    """
+    steps = (*path[1:], node)
+    return not any(_is_optional(outer, inner) for outer, inner in zip(path, steps, strict=True))
+
+
+def _is_optional(outer: Any, inner: Any) -> bool:
+    match outer:
+        case cst.If():
+            return inner is not outer.test
+        case cst.IfExp():
+            return inner is not outer.test
+        case cst.BooleanOperation():
+            return inner is not outer.left
+        case cst.BaseComp() | cst.Lambda() | cst.Match() | cst.Try() | cst.TryStar() | cst.Assert():
+            return True
+        case cst.For() | cst.While():
+            return inner is outer.orelse
+        case cst.IndentedBlock() | cst.Module():
+            return _may_be_left(outer.body, inner)
+    return False
+
+
+def _may_be_left(statements: Any, inner: Any) -> bool:
+    """Whether a statement before this one may leave the block."""
+    for statement in statements:
+        if statement is inner:
+            return False
+        if _leaves(statement):
+            return True
+    return False
+
+
+def _leaves(node: Any, in_loop: bool = False) -> bool:
+    """Whether a `return` stands below a node, or a `break` or `continue` of a loop around it."""
+    match node:
+        case cst.Return():
+            return True
+        case cst.Break() | cst.Continue():
+            return not in_loop
+        case cst.FunctionDef() | cst.Lambda():
+            return False
+        case cst.For() | cst.While():
+            in_loop = True
+    return any(_leaves(child, in_loop) for child in node.children)
+
+
+def is_nested(path: tuple[Any, ...]) -> bool:
+    """Whether a comprehension, a lambda or a function stands on a path: what is inside runs at other times."""
+    return any(isinstance(each, (*_FUNCTIONS, *_COMPREHENSIONS)) for each in path)
