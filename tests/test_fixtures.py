@@ -15,8 +15,13 @@ FIXTURES = Path(__file__).parent.parent / "fixtures"
 MARK = re.compile(r"[ \t]*# expect: (?P<codes>[A-Z0-9, ]+)$", re.MULTILINE)
 FILES = sorted(FIXTURES.glob("*/*.py"))
 BROKEN = [path for path in FILES if path.stem.startswith("broken")]
-# No fix is safe for these yet: their fixed.py is written by hand.
-BY_HAND = {rule.name for rule in all_rules() if rule.codemod is None}
+# No fix is safe for these: `--fix` changes nothing, and their fixed twins are written by hand.
+BY_HAND = {
+    *(path for path in BROKEN if path.parent.name == "unreduced_metric"),
+    FIXTURES / "wrapped_model_attribute" / "broken_data_parallel.py",
+    FIXTURES / "wrapped_model_attribute" / "broken_ddp.py",
+    FIXTURES / "wrapped_model_attribute" / "broken_unwrap_order.py",
+}
 
 
 def identity(path: Path) -> str:
@@ -65,7 +70,7 @@ def test_a_broken_fixture_is_about_its_own_rule(path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", [path for path in BROKEN if twin(path).exists() and rule_name(path) not in BY_HAND], ids=identity
+    "path", [path for path in BROKEN if twin(path).exists() and path not in BY_HAND], ids=identity
 )
 def test_the_fix_makes_the_fixed_twin(path: Path) -> None:
     source = MARK.sub("", path.read_text(encoding="utf-8")).encode()
@@ -76,7 +81,13 @@ def test_the_fix_makes_the_fixed_twin(path: Path) -> None:
     assert again.source == result.source
 
 
-@pytest.mark.parametrize("path", [path for path in BROKEN if not twin(path).exists()], ids=identity)
+def test_what_is_mended_by_hand_is_there() -> None:
+    assert [path for path in BY_HAND if path not in BROKEN or not twin(path).exists()] == []
+
+
+@pytest.mark.parametrize(
+    "path", [path for path in BROKEN if path in BY_HAND or not twin(path).exists()], ids=identity
+)
 def test_a_hint_changes_nothing(path: Path) -> None:
     source = MARK.sub("", path.read_text(encoding="utf-8")).encode()
     result = linter().fix(path, source, unsafe=True)

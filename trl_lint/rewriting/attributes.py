@@ -36,6 +36,7 @@ _MODULE = "it is a module: a forward through it would not synchronise the gradie
 _PARAMETER = "it is a parameter: an engine may have sharded it"
 _CUSTOM = "what it is can't be told from the code: it may be a module, a parameter or a property"
 _WRITTEN = "it is written to, not only read"
+_WRITTEN_NEAR = "the same function writes it through the wrapper: read and write belong to one object"
 _NO_ACCELERATOR = "no accelerator is in reach that could unwrap the model"
 _TOO_EARLY = "the accelerator is not there yet: `super().__init__` comes later"
 
@@ -109,7 +110,9 @@ def _unsuitable(read: _Read) -> str:
         return _MODULE
     if name not in models.DATA:
         return _CUSTOM
-    return _WRITTEN if _is_written(read) else ""
+    if _is_written(read):
+        return _WRITTEN
+    return _WRITTEN_NEAR if _is_written_near(read) else ""
 
 
 def _is_written(read: _Read) -> bool:
@@ -123,6 +126,12 @@ def _is_written(read: _Read) -> bool:
     if not isinstance(call, cst.Call) or last_name(call.func) not in _WRITES:
         return False
     return call.func is top or bool(call.args and call.args[0].value is top and isinstance(call.func, cst.Name))
+
+
+def _is_written_near(read: _Read) -> bool:
+    """Whether the function writes what it reads here, by the same expression."""
+    chain = dotted(read.whole)
+    return bool(chain) and any(dotted(target) == chain for target in bound(read.root))
 
 
 def _kept_before(read: _Read) -> str:

@@ -266,9 +266,10 @@ def _is_assigned_once(name: str, family: Iterable[ClassInfo]) -> bool:
 
 def _free_name(attribute: str, family: Iterable[ClassInfo]) -> str:
     taken = _taken(family)
-    candidates = (attribute, f"model_{attribute.lstrip('_')}", f"_model_{attribute.lstrip('_')}")
-    numbered = (f"_model_{attribute.lstrip('_')}_{number}" for number in range(2, 1000))
-    return next(name for name in (*candidates, *numbered) if name not in taken)
+    plain = attribute.lstrip("_")
+    other = plain if plain.startswith("model_") else f"model_{plain}"
+    numbered = (f"_{other}_{number}" for number in range(2, 1000))
+    return next(name for name in (attribute, other, f"_{other}", *numbered) if name not in taken)
 
 
 def _taken(family: Iterable[ClassInfo]) -> set[str]:
@@ -276,7 +277,8 @@ def _taken(family: Iterable[ClassInfo]) -> set[str]:
     taken = set(TRAINER_NAMES)
     for cls in _lineages(family):
         taken |= {*cls.methods, *cls.variables, *cls.annotations, *cls.assigned()}
-        taken |= {node.attr.value for node in nodes(cls.node) if dotted(node).startswith("self.")}
+        for method in cls.methods.values():
+            taken |= _own_attributes([method.node.body], method)
         for base in cls.library_bases():
             taken |= library.members(base)
             if not base.startswith("transformers."):
