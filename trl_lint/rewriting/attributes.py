@@ -265,7 +265,9 @@ def _is_around(read: _Read, index: int) -> bool:
     if parts & (bound_names(loop) | declared_names(read.root)):
         return False
     changed = {last_name(each) for each in bound(loop)}
-    return changed.isdisjoint({read.event.attribute, "accelerator"}) and always_reached(read.path[index:], read.whole)
+    if not changed.isdisjoint({read.event.attribute, "accelerator"}):
+        return False
+    return always_reached(read.path[index:], read.whole, through_loops=True)
 
 
 def _free_name(read: _Read) -> str:

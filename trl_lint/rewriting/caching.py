@@ -18,6 +18,7 @@ from trl_lint.knowledge.trl import CONFIG_NAMES_IN_TRAINERS
 from trl_lint.rewriting.scope import bound, bound_names, dotted, last_name, nodes
 
 TRAINER = "transformers.Trainer"
+_WITHOUT_SELF = frozenset({"classmethod", "staticmethod"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,20 +41,25 @@ def cached(owner: Function, cls: ClassInfo, attribute: str) -> Cached | None:
     `__init__` of the class itself that certainly ends up in Trainer's.
     """
     home = owner.cls
-    if home is None or not owner.parameters or owner.name == "__init__":
+    if home is None or not owner.parameters or owner.name == "__init__" or owner.decorators & _WITHOUT_SELF:
         return None
     family = _family(home, cls)
     if not all(_has_bare_model(each) for each in family) or _may_change(family, attribute):
         return None
-    known = next(_assigned_before(home, attribute, family), None)
-    if known is not None:
-        return Cached(known)
-    found = home.methods.get("__init__")
-    anchor = None if found is None else constructor_call(found)
-    if found is None or anchor is None or not all(_passes_through(each, owner.name, home) for each in family):
+    constructor = home.find("__init__")
+    anchor = None if constructor is None else constructor_call(constructor)
+    if constructor is None or constructor.cls is None or anchor is None:
+        return None
+    if not all(_passes_through(each, owner.name, constructor.cls) for each in family):
+        return None
+    for name, statement in _assigned(constructor, anchor, attribute):
+        early = (_called_early(constructor, statement, each) for each in family)
+        if _is_assigned_once(name, family) and not any(owner.name in names for names in early):
+            return Cached(name)
+    if constructor.cls is not home:
         return None
     name = _free_name(attribute, family)
-    this = found.parameters[0].name
+    this = constructor.parameters[0].name
     return Cached(name, anchor, f"{this}.{name} = {this}.model.config.{attribute}")
 
 
@@ -161,25 +167,25 @@ def _is_constructor_call(node: Any) -> bool:
 
 
 def _passes_through(cls: ClassInfo, method: str, home: ClassInfo) -> bool:
-    """Whether whoever builds the class runs its home's `__init__` first, and the method only after that."""
+    """Whether whoever builds the class runs its home's `__init__`, and the method only once Trainer's is done."""
     for each in cls.in_sight():
-        found = each.methods.get("__init__")
-        if found is None:
+        constructor = each.methods.get("__init__")
+        if constructor is None:
             continue
-        anchor = constructor_call(found)
+        anchor = constructor_call(constructor)
         if home in each.in_sight() and anchor is None:
             return False
-        if method in _called_early(each, found, anchor, cls):
+        if method in _called_early(constructor, anchor, cls):
             return False
     return True
 
 
-def _called_early(cls: ClassInfo, constructor: Function, anchor: Any, seen_from: ClassInfo) -> set[str]:
-    """The methods that an `__init__` may run, itself or through others, before Trainer's is done."""
+def _called_early(constructor: Function, last: Any, cls: ClassInfo) -> set[str]:
+    """What an `__init__` asks of `self`, itself or through methods, up to a statement (None: to its end)."""
     early = []
     for statement in constructor.node.body.body:
         early.append(statement)
-        if statement is anchor:
+        if statement is last:
             break
     found: set[str] = set()
     todo = _own_attributes(early, constructor)
@@ -187,8 +193,8 @@ def _called_early(cls: ClassInfo, constructor: Function, anchor: Any, seen_from:
         name = todo.pop()
         if name not in found:
             found.add(name)
-            method = seen_from.find(name) or cls.find(name)
-            if method is not None and method is not constructor:
+            method = cls.find(name)
+            if method is not None:
                 todo |= _own_attributes([method.node.body], method)
     return found
 
@@ -207,27 +213,22 @@ def _own_attributes(roots: Iterable[Any], method: Function) -> set[str]:
 # --- an attribute that is there already ------------------------------------------------------------------
 
 
-def _assigned_before(home: ClassInfo, attribute: str, family: Iterable[ClassInfo]) -> Iterator[str]:
-    """The attributes that the constructor takes from the same place, and nobody else assigns."""
-    found = home.find("__init__")
-    if found is None or found.cls is None or not found.parameters or constructor_call(found) is None:
-        return
-    if not all(_passes_through(each, "", found.cls) for each in family):
-        return
-    this = found.parameters[0].name
-    sources = {f"{this}.model.config.{attribute}", *(f"{name}.config.{attribute}" for name in _handed_on(found))}
+def _assigned(constructor: Function, anchor: Any, attribute: str) -> Iterator[tuple[str, Any]]:
+    """The attributes that an `__init__` takes from the config of the bare model, with the statements."""
+    this = constructor.parameters[0].name
+    handed_on = {f"{name}.config.{attribute}" for name in _handed_on(constructor, anchor)}
+    own = {f"{this}.model.config.{attribute}"}
     passed = False
-    for statement in _plain_statements(found):
-        passed = passed or statement is constructor_call(found)
-        name = _taken_from(statement, this, sources if passed else sources - {f"{this}.model.config.{attribute}"})
-        if name and _is_assigned_once(name, family):
-            yield name
+    for statement in _plain_statements(constructor):
+        name = _taken_from(statement, this, handed_on | own if passed else handed_on)
+        if name:
+            yield name, statement
+        passed = passed or statement is anchor
 
 
-def _handed_on(constructor: Function) -> Iterator[str]:
+def _handed_on(constructor: Function, anchor: Any) -> Iterator[str]:
     """The parameter of an `__init__` that is handed on as the model, if it stays what it is."""
-    statement = constructor_call(constructor)
-    call = statement.body[0].value
+    call = anchor.body[0].value
     positional = [arg for arg in call.args if arg.keyword is None]
     named = [arg.value for arg in call.args if arg.keyword is not None and arg.keyword.value == "model"]
     first = [positional[0].value] if positional and not positional[0].star else []

@@ -102,27 +102,27 @@ def last_name(node: Any) -> str:
     return node.value if isinstance(node, cst.Name) else ""
 
 
-def always_reached(path: tuple[Any, ...], node: cst.CSTNode) -> bool:
+def always_reached(path: tuple[Any, ...], node: cst.CSTNode, *, through_loops: bool = False) -> bool:
     """Whether whoever enters the outermost node of a path gets to the node at its end, unless it raises.
 
-    A `for` or `while` loop counts as entered. The outermost node may be a function, a loop or a module.
+    through_loops: whether a loop counts as entered. The outermost node may be a function, a loop or a module.
     """
     steps = (*path[1:], node)
-    return not any(_is_optional(outer, inner) for outer, inner in zip(path, steps, strict=True))
+    return not any(_is_optional(outer, inner, through_loops) for outer, inner in zip(path, steps, strict=True))
 
 
-def _is_optional(outer: Any, inner: Any) -> bool:
+def _is_optional(outer: Any, inner: Any, through_loops: bool) -> bool:
     match outer:
-        case cst.If():
-            return inner is not outer.test
-        case cst.IfExp():
+        case cst.If() | cst.IfExp():
             return inner is not outer.test
         case cst.BooleanOperation():
             return inner is not outer.left
+        case cst.For():
+            return inner is not outer.iter and not (through_loops and inner is outer.body)
+        case cst.While():
+            return inner is not outer.test and not (through_loops and inner is outer.body)
         case cst.BaseComp() | cst.Lambda() | cst.Match() | cst.Try() | cst.TryStar() | cst.Assert():
             return True
-        case cst.For() | cst.While():
-            return inner is outer.orelse
         case cst.IndentedBlock() | cst.Module():
             return _may_be_left(outer.body, inner)
     return False
