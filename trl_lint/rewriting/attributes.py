@@ -31,6 +31,7 @@ from trl_lint.rewriting.tree import ancestors, has_comment
 _EVERY_RUN = frozenset({"compute_loss", "training_step"})
 _WRITES = frozenset({"setattr", "delattr", "update"})
 
+_OUT_OF_SIGHT = "it does not stand in the text of this file"
 _CALLED = "it is called: on the bare model a forward would not synchronise the gradients"
 _MODULE = "it is a module: a forward through it would not synchronise the gradients"
 _PARAMETER = "it is a parameter: an engine may have sharded it"
@@ -81,7 +82,7 @@ def plan_for(event: AttributeRead) -> Rewrite | NoRewrite:
 def _read(event: AttributeRead) -> _Read:
     node: Any = event.node
     root = event.owner.node if event.owner is not None else event.module.tree
-    path = ancestors(root, node)
+    path = ancestors(root, node) or ancestors(event.module.tree, node)
     whole, further = node, ""
     if path and isinstance(path[-1], cst.Attribute) and path[-1].value is node:
         whole, further, path = path[-1], path[-1].attr.value, path[:-1]
@@ -102,6 +103,8 @@ def _own_accelerator(event: AttributeRead, model: Any) -> str:
 
 def _unsuitable(read: _Read) -> str:
     name = read.event.attribute
+    if not read.path:
+        return _OUT_OF_SIGHT
     if read.event.called:
         return _CALLED
     if name in models.PARAMETERS:

@@ -12,12 +12,14 @@ import libcst as cst
 from trl_lint.analysis.classes import ClassInfo, Function
 from trl_lint.analysis.values import Kind, Wrapping
 from trl_lint.knowledge import library, models
-from trl_lint.knowledge.schema import Attribute
+from trl_lint.knowledge.schema import Attribute, Class
 from trl_lint.knowledge.transformers import TRAINER_NAMES
 from trl_lint.knowledge.trl import CONFIG_NAMES_IN_TRAINERS
 from trl_lint.rewriting.scope import bound, bound_names, dotted, last_name, nodes
 
 TRAINER = "transformers.Trainer"
+# Bases that add nothing to an instance.
+_PLAIN_BASES = frozenset({"abc.ABC", "builtins.object", "typing.Generic"})
 _WITHOUT_SELF = frozenset({"classmethod", "staticmethod"})
 
 
@@ -78,7 +80,7 @@ def _lineages(family: Iterable[ClassInfo]) -> tuple[ClassInfo, ...]:
 
 def _has_bare_model(cls: ClassInfo) -> bool:
     """Whether `self.model` is the bare model, by what is in sight and in every release that the tables know."""
-    if not cls.is_subclass(TRAINER) or None in cls.lineage():
+    if not cls.is_subclass(TRAINER) or not all(_is_known(base) for base in cls.lineage()):
         return False
     own = cls.attribute("model")
     if own is not None:
@@ -87,6 +89,13 @@ def _has_bare_model(cls: ClassInfo) -> bool:
         return False
     rows = [row for base in cls.library_bases() for row in _model_rows(base)]
     return bool(rows) and all(row.value.wrapping is Wrapping.BARE for row in rows)
+
+
+def _is_known(base: ClassInfo | str | None) -> bool:
+    """Whether a base is in sight, or a class of a library that the tables have."""
+    if base is None or isinstance(base, ClassInfo):
+        return base is not None
+    return base in _PLAIN_BASES or any(isinstance(row, Class) for row in library.rows(base))
 
 
 def _model_rows(base: str) -> list[Attribute]:
@@ -277,7 +286,10 @@ def _taken(family: Iterable[ClassInfo]) -> set[str]:
     """All names that mean something on `self`, in the classes in sight and in the tables of their bases."""
     taken = set(TRAINER_NAMES)
     for cls in _lineages(family):
-        taken |= {*cls.methods, *cls.variables, *cls.annotations, *cls.assigned()}
+        taken |= {*cls.methods, *cls.assigned()}
+        for statement in cls.node.body.body:
+            if not isinstance(statement, cst.FunctionDef):
+                taken |= bound_names(statement)
         for method in cls.methods.values():
             taken |= _own_attributes([method.node.body], method)
         for base in cls.library_bases():

@@ -102,8 +102,7 @@ class WrappedModelAttribute(Rule):
             module=event.module,
             node=event.node,
             message=(
-                f"`.{name}` is {verb} a wrapped model: AttributeError under DDP and DataParallel"
-                f"{_ENGINE.get(name, '')}"
+                f"`.{name}` is {verb} a wrapped model: AttributeError under DDP and DataParallel{_ENGINE.get(name, '')}"
             ),
             why=event.model.why,
             help=(plan.text if isinstance(plan, NoRewrite) else "") or _HELP[event.called].format(name),
