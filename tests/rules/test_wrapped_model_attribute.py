@@ -710,6 +710,12 @@ def test_the_head_of_a_wrapped_model_is_a_hint_even_if_it_is_unwrapped():
     assert reason(text) == MODULE
 
 
+def test_what_is_read_in_another_way_is_a_hint():
+    text = built("read = getattr\nprint(read(model, 'config'))")
+    assert reason(text) == "how it is read can't be told from the code"
+    assert reason(built("read = model.generate\nread(**inputs)")) == CUSTOM
+
+
 def test_without_an_accelerator_the_help_says_what_to_write():
     text = "import torch\ndef f(net: torch.nn.Module):\n    m = torch.nn.DataParallel(net)\n    print(m.config.depth)\n"
     assert reason(text) == "no accelerator is in reach that could unwrap the model"

@@ -31,7 +31,7 @@ from trl_lint.rewriting.tree import ancestors, has_comment
 _EVERY_RUN = frozenset({"compute_loss", "training_step"})
 _WRITES = frozenset({"setattr", "delattr", "update"})
 
-_OUT_OF_SIGHT = "it does not stand in the text of this file"
+_OUT_OF_SIGHT = "how it is read can't be told from the code"
 _CALLED = "it is called: on the bare model a forward would not synchronise the gradients"
 _MODULE = "it is a module: a forward through it would not synchronise the gradients"
 _PARAMETER = "it is a parameter: an engine may have sharded it"
@@ -86,8 +86,18 @@ def _read(event: AttributeRead) -> _Read:
     whole, further = node, ""
     if path and isinstance(path[-1], cst.Attribute) and path[-1].value is node:
         whole, further, path = path[-1], path[-1].attr.value, path[:-1]
-    model = node.value if isinstance(node, cst.Attribute) else node.args[0].value  # else `getattr(model, …)`
+    model = _receiver(node)
     return _Read(event, model, whole, further, path, event.accelerator or _own_accelerator(event, model))
+
+
+def _receiver(node: Any) -> Any:
+    """The model in `model.x` and `getattr(model, "x")`; None where it is read in another way."""
+    match node:
+        case cst.Attribute(value=model):
+            return model
+        case cst.Call(func=cst.Name("getattr"), args=[cst.Arg(value=model, keyword=None, star=""), *_]):
+            return model
+    return None
 
 
 def _own_accelerator(event: AttributeRead, model: Any) -> str:
@@ -103,8 +113,6 @@ def _own_accelerator(event: AttributeRead, model: Any) -> str:
 
 def _unsuitable(read: _Read) -> str:
     name = read.event.attribute
-    if not read.path:
-        return _OUT_OF_SIGHT
     if read.event.called:
         return _CALLED
     if name in models.PARAMETERS:
@@ -113,6 +121,8 @@ def _unsuitable(read: _Read) -> str:
         return _MODULE
     if name not in models.DATA:
         return _CUSTOM
+    if not read.path or read.model is None:
+        return _OUT_OF_SIGHT
     if _is_written(read):
         return _WRITTEN
     return _WRITTEN_NEAR if _is_written_near(read) else ""
