@@ -355,6 +355,10 @@ def test_an_attribute_of_a_base_in_sight_is_reused():
     base = trainer(CONSTRUCTOR + "    self.kept = model.config.depth\n")
     below = "class Below(MyTrainer):\n    def training_step(self, model, inputs):\n        " + READ + "\n"
     assert put_in(base + below) == ["print(self.kept)"]
+    constructor = "    def __init__(self, model):\n        {}.__init__(model)\n"
+    assert put_in(base + below + constructor.format("super()")) == ["print(self.kept)"]
+    # Whether the base's constructor runs is not known.
+    assert put_in(base + below + constructor.format("unknown")) == [f"print({UNWRAPPED}.depth)"]
 
 
 def test_an_attribute_that_comes_too_late_is_not_reused():

@@ -48,21 +48,31 @@ def cached(owner: Function, cls: ClassInfo, attribute: str) -> Cached | None:
     family = _family(home, cls)
     if not all(_has_bare_model(each) for each in family) or _may_change(family, attribute):
         return None
-    constructor = home.find("__init__")
-    anchor = None if constructor is None else constructor_call(constructor)
-    if constructor is None or constructor.cls is None or anchor is None:
-        return None
-    if not all(_passes_through(each, owner.name, constructor.cls) for each in family):
-        return None
-    for name, statement in _assigned(constructor, anchor, attribute):
-        early = (_called_early(constructor, statement, each) for each in family)
-        if _is_assigned_once(name, family) and not any(owner.name in names for names in early):
-            return Cached(name)
-    if constructor.cls is not home:
+    for constructor, anchor in _constructors(home):
+        if not all(_passes_through(each, owner.name, constructor.cls) for each in family):
+            return None
+        for name, statement in _assigned(constructor, anchor, attribute):
+            early = (_called_early(constructor, statement, each) for each in family)
+            if _is_assigned_once(name, family) and not any(owner.name in names for names in early):
+                return Cached(name)
+    own = home.methods.get("__init__")
+    anchor = None if own is None else constructor_call(own)
+    if own is None or anchor is None:
         return None
     name = _free_name(attribute, family)
-    this = constructor.parameters[0].name
+    this = own.parameters[0].name
     return Cached(name, anchor, f"{this}.{name} = {this}.model.config.{attribute}")
+
+
+def _constructors(cls: ClassInfo) -> Iterator[tuple[Function, Any]]:
+    """The `__init__` of a class and of its bases in sight, as far as each surely runs the next one."""
+    for each in cls.in_sight():
+        constructor = each.methods.get("__init__")
+        anchor = None if constructor is None else constructor_call(constructor)
+        if constructor is not None and anchor is None:
+            return
+        if constructor is not None:
+            yield constructor, anchor
 
 
 def _family(home: ClassInfo, cls: ClassInfo) -> tuple[ClassInfo, ...]:
