@@ -361,6 +361,23 @@ def test_an_attribute_of_a_base_in_sight_is_reused():
     assert put_in(base + below + constructor.format("unknown")) == [f"print({UNWRAPPED}.depth)"]
 
 
+@pytest.mark.parametrize(("first", "kept"), [("model", True), ("judge", False)])
+def test_what_is_handed_on_first_is_the_model_if_the_base_says_so(first, kept):
+    base = f"    def __init__(self, {first}, *args):\n        super().__init__(*args)\n"
+    text = "from transformers import Trainer\nclass Base(Trainer):\n" + base
+    constructor = f"def __init__(self, {first}, *args):\n    super().__init__({first}, *args)\n"
+    constructor += f"    self.kept = {first}.config.depth\n"
+    text += built(READ, constructor=constructor).replace("(Trainer)", "(Base)")
+    assert put_in(text) == (["print(self.kept)"] if kept else CACHED)
+
+
+def test_a_base_beside_the_trainer_may_not_go_on_to_it():
+    mixin = "class Mixin:\n    def __init__(self, x):\n        {}\n"
+    text = built(READ).replace("(Trainer)", "(Mixin, Trainer)")
+    assert put_in(mixin.format("self.x = x") + text) == [f"print({UNWRAPPED}.depth)"]
+    assert put_in(mixin.format("super().__init__(x)") + text) == CACHED
+
+
 def test_an_attribute_that_comes_too_late_is_not_reused():
     constructor = CONSTRUCTOR + "    self.training_step(self.model_wrapped, {})\n    self.kept = model.config.depth\n"
     assert put_in(built(READ, constructor=constructor)) == CACHED

@@ -15,11 +15,11 @@ from trl_lint.knowledge import library, models
 from trl_lint.knowledge.schema import Attribute, Class
 from trl_lint.knowledge.transformers import TRAINER_NAMES
 from trl_lint.knowledge.trl import CONFIG_NAMES_IN_TRAINERS
-from trl_lint.rewriting.scope import bound, bound_names, dotted, last_name, nodes
+from trl_lint.rewriting.scope import bound, bound_names, dotted, last_name, leaves, nodes
 
 TRAINER = "transformers.Trainer"
 # Bases that add nothing to an instance.
-_PLAIN_BASES = frozenset({"abc.ABC", "builtins.object", "typing.Generic"})
+_PLAIN_BASES = frozenset({"abc.ABC", "typing.Generic"})
 _WITHOUT_SELF = frozenset({"classmethod", "staticmethod"})
 
 
@@ -48,9 +48,9 @@ def cached(owner: Function, cls: ClassInfo, attribute: str) -> Cached | None:
     family = _family(home, cls)
     if not all(_has_bare_model(each) for each in family) or _may_change(family, attribute):
         return None
+    if not all(_passes_through(each, owner.name) for each in family):
+        return None
     for constructor, anchor in _constructors(home):
-        if not all(_passes_through(each, owner.name, constructor.cls) for each in family):
-            return None
         for name, statement in _assigned(constructor, anchor, attribute):
             early = (_called_early(constructor, statement, each) for each in family)
             if _is_assigned_once(name, family) and not any(owner.name in names for names in early):
@@ -65,13 +65,11 @@ def cached(owner: Function, cls: ClassInfo, attribute: str) -> Cached | None:
 
 
 def _constructors(cls: ClassInfo) -> Iterator[tuple[Function, Any]]:
-    """The `__init__` of a class and of its bases in sight, as far as each surely runs the next one."""
+    """The `__init__` of a class and of its bases in sight, with the statement that runs the next one."""
     for each in cls.in_sight():
         constructor = each.methods.get("__init__")
         anchor = None if constructor is None else constructor_call(constructor)
-        if constructor is not None and anchor is None:
-            return
-        if constructor is not None:
+        if anchor is not None:
             yield constructor, anchor
 
 
@@ -173,7 +171,7 @@ def _plain_statements(function: Function) -> Iterator[Any]:
     if not isinstance(function.node.body, cst.IndentedBlock):
         return
     for statement in function.node.body.body:
-        if any(isinstance(node, cst.Return) for node in nodes(statement)):
+        if leaves(statement):
             return
         yield statement
 
@@ -185,14 +183,14 @@ def _is_constructor_call(node: Any) -> bool:
     return False
 
 
-def _passes_through(cls: ClassInfo, method: str, home: ClassInfo) -> bool:
-    """Whether whoever builds the class runs its home's `__init__`, and the method only once Trainer's is done."""
+def _passes_through(cls: ClassInfo, method: str) -> bool:
+    """Whether whoever builds the class runs each `__init__` in sight, and the method only once Trainer's is done."""
     for each in cls.in_sight():
         constructor = each.methods.get("__init__")
         if constructor is None:
             continue
         anchor = constructor_call(constructor)
-        if home in each.in_sight() and anchor is None:
+        if anchor is None and not each.canonical:
             return False
         if method in _called_early(constructor, anchor, cls):
             return False
@@ -248,13 +246,18 @@ def _assigned(constructor: Function, anchor: Any, attribute: str) -> Iterator[tu
 def _handed_on(constructor: Function, anchor: Any) -> Iterator[str]:
     """The parameter of an `__init__` that is handed on as the model, if it stays what it is."""
     call = anchor.body[0].value
-    positional = [arg for arg in call.args if arg.keyword is None]
     named = [arg.value for arg in call.args if arg.keyword is not None and arg.keyword.value == "model"]
-    first = [positional[0].value] if positional and not positional[0].star else []
-    for value in (*named, *first)[:1]:
-        name = value.value if isinstance(value, cst.Name) else ""
-        if name in {parameter.name for parameter in constructor.parameters} - bound_names(constructor.node.body):
-            yield name
+    first = [arg.value for arg in call.args[:1] if arg.keyword is None and not arg.star]
+    own = {parameter.name for parameter in constructor.parameters} - bound_names(constructor.node.body)
+    for value in (named or (first if _takes_model_first(constructor) else []))[:1]:
+        if isinstance(value, cst.Name) and value.value in own:
+            yield value.value
+
+
+def _takes_model_first(constructor: Function) -> bool:
+    """Whether the next `__init__` has the model as its first parameter, as Trainer's and those of TRL have."""
+    above = constructor.cls.find_above("__init__")
+    return above is None or [parameter.name for parameter in above.parameters[1:2]] == ["model"]
 
 
 def _taken_from(statement: Any, this: str, sources: set[str]) -> str:

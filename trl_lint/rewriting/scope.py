@@ -133,12 +133,12 @@ def _may_be_left(statements: Any, inner: Any) -> bool:
     for statement in statements:
         if statement is inner:
             return False
-        if _leaves(statement):
+        if leaves(statement):
             return True
     return False
 
 
-def _leaves(node: Any, in_loop: bool = False) -> bool:
+def leaves(node: Any, in_loop: bool = False) -> bool:
     """Whether a `return` stands below a node, or a `break` or `continue` of a loop around it."""
     match node:
         case cst.Return():
@@ -149,7 +149,7 @@ def _leaves(node: Any, in_loop: bool = False) -> bool:
             return False
         case cst.For() | cst.While():
             in_loop = True
-    return any(_leaves(child, in_loop) for child in node.children)
+    return any(leaves(child, in_loop) for child in node.children)
 
 
 def is_nested(path: tuple[Any, ...]) -> bool:
