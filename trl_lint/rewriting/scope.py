@@ -7,8 +7,8 @@ from typing import Any
 
 import libcst as cst
 
-_FUNCTIONS = (cst.FunctionDef, cst.Lambda)
-_COMPREHENSIONS = (cst.BaseComp,)
+# What is inside runs at other times, or in a scope of its own.
+_SCOPES = (cst.FunctionDef, cst.Lambda, cst.BaseComp)
 
 
 def nodes(root: cst.CSTNode) -> Iterator[cst.CSTNode]:
@@ -153,5 +153,5 @@ def leaves(node: Any, in_loop: bool = False) -> bool:
 
 
 def is_nested(path: tuple[Any, ...]) -> bool:
-    """Whether a comprehension, a lambda or a function stands on a path: what is inside runs at other times."""
-    return any(isinstance(each, (*_FUNCTIONS, *_COMPREHENSIONS)) for each in path)
+    """Whether a comprehension, a lambda or a function stands on a path."""
+    return any(isinstance(each, _SCOPES) for each in path)
