@@ -15,11 +15,13 @@ FIXTURES = Path(__file__).parent.parent / "fixtures"
 MARK = re.compile(r"[ \t]*# expect: (?P<codes>[A-Z0-9, ]+)$", re.MULTILINE)
 FILES = sorted(FIXTURES.glob("*/*.py"))
 BROKEN = [path for path in FILES if path.stem.startswith("broken")]
-# There is only a hint for these: their fixed.py is written by hand.
+# There is only a hint for these: `--fix` changes nothing, and their fixed twins are written by hand.
 BY_HAND = {
     "unreduced_metric/broken_ddp",
     "unreduced_metric/broken_reward_function",
-    *(f"wrapped_model_attribute/{path.stem}" for path in BROKEN if path.parent.name == "wrapped_model_attribute"),
+    "wrapped_model_attribute/broken_data_parallel",
+    "wrapped_model_attribute/broken_ddp",
+    "wrapped_model_attribute/broken_unwrap_order",
 }
 # These are mended with --unsafe-fixes only.
 UNSAFE = {"unreduced_metric/broken_callback", "unreduced_metric/broken_loop"}
@@ -82,6 +84,10 @@ def test_the_fix_makes_the_fixed_twin(path: Path) -> None:
     assert not result.withheld
     again = linter().fix(path, result.source, unsafe=True)
     assert again.source == result.source
+
+
+def test_what_is_mended_by_hand_is_there() -> None:
+    assert {identity(path) for path in BROKEN if twin(path).exists()} >= BY_HAND
 
 
 @pytest.mark.parametrize(

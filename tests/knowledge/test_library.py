@@ -148,6 +148,12 @@ def test_arguments_are_the_same_on_all_ranks_but_for_what_says_which_rank_it_is(
     assert library.attribute("transformers.TrainingArguments", "main_process_first") is None
 
 
+def test_members_are_those_of_the_bases_as_well():
+    found = library.members("trl.SFTTrainer")
+    assert {"_metrics", "model", "training_step"} <= found
+    assert not {"SFTTrainer", "stats", "gather"} & found
+
+
 def test_a_class_that_says_nothing_of_other_attributes():
     assert library.attribute("accelerate.Accelerator", "my_own") is None
     assert library.others("accelerate.Accelerator") is None

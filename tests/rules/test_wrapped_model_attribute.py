@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from difflib import unified_diff
+from textwrap import dedent, indent
+
 import pytest
 from snippets import Snippets, loop, shown, trainer
+
+from trl_lint.findings import Applicability
 
 SNIPPETS = Snippets("TRL002")
 
@@ -11,9 +16,7 @@ SNIPPETS = Snippets("TRL002")
 def hook(body: str, name: str = "training_step") -> str:
     """A Trainer subclass with one overridden step."""
     indented = "".join(f"        {line}\n" for line in body.splitlines())
-    return trainer(f"def {name}(self, model, inputs, *args, **kwargs):\n{indented}").replace(
-        " " * 12, " " * 8
-    )
+    return trainer(f"def {name}(self, model, inputs, *args, **kwargs):\n{indented}").replace(" " * 12, " " * 8)
 
 
 def test_a_finding_says_what_where_why_and_how():
@@ -23,7 +26,7 @@ def test_a_finding_says_what_where_why_and_how():
     assert (finding.code, finding.name) == ("TRL002", "wrapped-model-attribute")
     assert finding.message == (
         "`.config` is read from a wrapped model: AttributeError under DDP and DataParallel, "
-        "another object under DeepSpeed"
+        "another object under DeepSpeed (`engine.config`)"
     )
     assert [step.text for step in finding.because] == ["`model` is the wrapped model"]
     assert text.splitlines()[finding.because[0].start.line - 1].lstrip().startswith("def training_step")
@@ -31,13 +34,14 @@ def test_a_finding_says_what_where_why_and_how():
         "unwrap it first (`accelerator.unwrap_model(model).config`), or cache what you need in `__init__` "
         "from the bare model"
     )
-    assert finding.fix is None
+    assert finding.fix is not None and finding.fix.applicability is Applicability.SAFE
+    assert finding.fix.title == "Read `.config` from the bare model"
     assert finding.url.endswith("#trl002-wrapped-model-attribute")
 
 
 def test_a_call_has_a_help_of_its_own():
     finding = SNIPPETS.finding(hook("model.generate(**inputs)"))
-    assert finding.message.startswith("`.generate` is called on a wrapped model")
+    assert finding.message == ("`.generate` is called on a wrapped model: AttributeError under DDP and DataParallel")
     assert "never for a forward whose gradients are needed" in finding.help
 
 
@@ -106,9 +110,7 @@ def test_right_code_in_a_loop_is_silent(body):
 
 
 def test_what_is_read_before_it_is_wrapped_is_right():
-    text = loop("print(config)").replace(
-        "    model, optimizer", "    config = model.config\n    model, optimizer"
-    )
+    text = loop("print(config)").replace("    model, optimizer", "    config = model.config\n    model, optimizer")
     assert SNIPPETS.findings(text) == []
 
 
@@ -133,3 +135,631 @@ def test_the_model_of_a_callback_is_bare():
         "        print(model.config)\n"
     )
     assert SNIPPETS.findings(text) == []
+
+
+# --- the fix: what comes out ----------------------------------------------------------------------------
+
+
+def mended(text: str) -> str:
+    """The text after `--fix`, which has none of the findings any more and is still Python."""
+    result = SNIPPETS.mended(text)
+    assert SNIPPETS.findings(result) == []
+    compile(result, "mended", "exec")
+    return result
+
+
+def changed(text: str) -> tuple[list[str], list[str]]:
+    """The lines that `--fix` takes out and puts in, without their indentation."""
+    before, after = text.splitlines(), mended(text).splitlines()
+    edits = list(unified_diff(before, after, lineterm="", n=0))[2:]
+    return tuple([line[1:].strip() for line in edits if line[0] == sign] for sign in "-+")
+
+
+def put_in(text: str) -> list[str]:
+    return changed(text)[1]
+
+
+CONSTRUCTOR = """\
+def __init__(self, model, *args, **kwargs):
+    super().__init__(model, *args, **kwargs)
+"""
+
+
+def typed(body: str) -> str:
+    """A loop whose model is known to be one before anything is read from it."""
+    return loop(body).replace("train(model,", "train(model: torch.nn.Module,")
+
+
+UNWRAPPED = "self.accelerator.unwrap_model(model).config"
+
+
+def built(body: str, name: str = "training_step", constructor: str = CONSTRUCTOR, more: str = "") -> str:
+    """A Trainer subclass with a constructor and a hook."""
+    method = f"def {name}(self, model, inputs, *args, **kwargs):\n" + indent(dedent(body).strip("\n"), "    ")
+    return trainer("\n\n".join(part.strip("\n") for part in (constructor, method, dedent(more)) if part))
+
+
+CACHED = ["self.depth = self.model.config.depth", "print(self.depth)"]
+READ = "print(model.config.depth)"
+
+
+def test_a_plain_chain_is_cached_behind_the_constructor_call():
+    assert changed(built(READ)) == ([READ], CACHED)
+    text = mended(built(READ, constructor=CONSTRUCTOR + "    self.more = 1\n"))
+    lines = [line.strip() for line in text.splitlines()]
+    where = lines.index("super().__init__(model, *args, **kwargs)")
+    assert lines[where + 1 : where + 3] == ["self.depth = self.model.config.depth", "self.more = 1"]
+
+
+@pytest.mark.parametrize(
+    "constructor",
+    [
+        "def __init__(self, *args, **kwargs):\n    super().__init__(*args, **kwargs)\n",
+        "def __init__(self, *args, **kwargs):\n    super(MyTrainer, self).__init__(*args, **kwargs)\n",
+        "def __init__(self, model):\n    if model is None:\n        raise ValueError\n    super().__init__(model)\n",
+        "def __init__(self, model):\n    super().__init__(\n        model=model,\n    )  # kept\n\n    self.more = 1\n",
+        "def __init__(self, model):\n    super().__init__(model)\n    if model:\n        return\n    self.x = 1\n",
+    ],
+)
+def test_constructors_that_cache(constructor):
+    text = built(READ, constructor=constructor)
+    assert changed(text) == ([READ], CACHED)
+
+
+def test_self_may_have_another_name():
+    text = built(READ, constructor="def __init__(this, model):\n    super().__init__(model)\n")
+    assert put_in(text) == ["this.depth = this.model.config.depth", "print(self.depth)"]
+
+
+@pytest.mark.parametrize(
+    "constructor",
+    [
+        "",
+        "def __init__(self, model):\n    if model:\n        super().__init__(model)\n",
+        "def __init__(self, model):\n    with unknown():\n        super().__init__(model)\n",
+        "def __init__(self, model):\n    if model:\n        return\n    super().__init__(model)\n",
+        "def __init__(self, model):\n    super().__init__(model)\n    super().__init__(model)\n",
+        "def __init__(self, model):\n    super().__init__(model); self.x = 1\n",
+        "def __init__(self, model): super().__init__(model)\n",
+        "def __init__(self, model):\n    Trainer.__init__(self, model)\n",
+        "def __init__(self, model):\n    self.training_step(model, {})\n    super().__init__(model)\n",
+        "def __init__(self, model):\n    super().__init__(model, self._early())\n\n"
+        "def _early(self):\n    return self.training_step\n",
+    ],
+)
+def test_constructors_that_do_not_cache(constructor):
+    assert put_in(built(READ, constructor=constructor)) == [f"print({UNWRAPPED}.depth)"]
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        "self.model.config.depth = 2",
+        "self.args.config.depth += 2",
+        "model_config = self.model.config\nmodel_config.depth = 2",
+        "del self.model.config.depth",
+        "self.x, self.model.config.depth = 1, 2",
+        "for self.model.config.depth in range(2):\n    pass",
+        "setattr(self.model.config, 'depth', 2)",
+        "setattr(self.model.config, self.args.name, 2)",
+        "self.model.config.update({'depth': 2})",
+        "self.model.config = self.args.config",
+    ],
+)
+def test_what_is_written_in_sight_is_not_cached(write):
+    more = "def anywhere(self):\n" + indent(write, "    ")
+    assert put_in(built(READ, more=more)) == [f"print({UNWRAPPED}.depth)"]
+
+
+@pytest.mark.parametrize(
+    "write", ["self.model.config.width = 2", "setattr(self.model.config, 'width', 2)", "self.args.update(depth=2)"]
+)
+def test_what_else_is_written_does_not_matter(write):
+    assert put_in(built(READ, more=f"def anywhere(self):\n    {write}")) == CACHED
+
+
+def test_a_table_knows_the_methods_that_write_to_a_config():
+    more = "def grow(self):\n    self.model.resize_token_embeddings(8)"
+    assert put_in(built("print(model.config.vocab_size)", more=more)) == [f"print({UNWRAPPED}.vocab_size)"]
+    assert put_in(built(READ, more=more)) == CACHED
+
+
+@pytest.mark.parametrize("name", ["pad_token_id", "eos_token_id", "use_cache"])
+def test_what_trainer_itself_writes_is_not_cached(name):
+    assert put_in(built(f"print(model.config.{name})")) == [f"print({UNWRAPPED}.{name})"]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "if inputs:\n    print(model.config.depth)",
+        "for x in inputs:\n    print(x and model.config.depth)",
+        "if inputs:\n    return 1\nprint(model.config.depth)",
+        "try:\n    print(model.config.depth)\nexcept KeyError:\n    pass",
+        "print(inputs and model.config.depth)",
+        "print(1 if inputs else model.config.depth)",
+        "print([model.config.depth for x in inputs])",
+    ],
+)
+def test_what_may_never_be_read_is_not_asked_of_every_config(body):
+    assert put_in(built(body)) == [
+        line.strip().replace("model.config", UNWRAPPED) for line in body.splitlines() if "model.config" in line
+    ]
+    sure = body.replace("depth", "is_encoder_decoder")
+    assert put_in(built(sure))[0] == "self.is_encoder_decoder = self.model.config.is_encoder_decoder"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "with torch.no_grad():\n    print(model.config.depth)",
+        "if model.config.depth:\n    print(1)",
+        "x = 1 if model.config.depth else 2",
+        "if inputs:\n    raise ValueError\nprint(model.config.depth)",
+        "for x in inputs:\n    if x:\n        break\nprint(model.config.depth)",
+        "print(f'{model.config.depth:>3}', [1, 2][model.config.depth], model.config.depth[0])",
+    ],
+)
+def test_what_each_step_reads_is_cached(body):
+    taken, new = changed(built(body))
+    assert new == [CACHED[0], *(line.replace("model.config.depth", "self.depth") for line in taken)]
+
+
+def test_only_a_hook_of_each_step_is_sure_to_read():
+    assert put_in(built(READ, "compute_loss")) == CACHED
+    assert put_in(built(READ, "prediction_step")) == [f"print({UNWRAPPED}.depth)"]
+
+
+# --- an attribute that is there already ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "constructor",
+    [
+        CONSTRUCTOR + "    self.kept = self.model.config.depth\n",
+        CONSTRUCTOR + "    self.kept = model.config.depth\n",
+        "def __init__(self, model, x):\n    self.kept = model.config.depth\n    super().__init__(model)\n",
+        "def __init__(self, x, model):\n    super().__init__(args=x, model=model)\n"
+        "    self.kept = model.config.depth\n",
+    ],
+)
+def test_an_attribute_from_the_same_place_is_reused(constructor):
+    assert changed(built(READ, constructor=constructor)) == ([READ], ["print(self.kept)"])
+    # Even where it is not sure that it is read: nothing new is asked of the config.
+    assert put_in(built(READ, "prediction_step", constructor)) == ["print(self.kept)"]
+
+
+@pytest.mark.parametrize(
+    "constructor",
+    [
+        CONSTRUCTOR + "    self.kept = self.args.config.depth\n",
+        CONSTRUCTOR + "    self.kept = model.config.width\n",
+        CONSTRUCTOR + "    if model:\n        self.kept = model.config.depth\n",
+        CONSTRUCTOR + "    self.kept = model.config.depth\n    self.kept = 2\n",
+        "def __init__(self, model):\n    model = unknown(model)\n    super().__init__(model)\n"
+        "    self.kept = model.config.depth\n",
+        "def __init__(self, model, other):\n    super().__init__(model)\n    self.kept = other.config.depth\n",
+        "def __init__(self, other, model):\n    super().__init__(other, model)\n    self.kept = model.config.depth\n",
+    ],
+)
+def test_other_attributes_are_not_reused(constructor):
+    assert put_in(built(READ, constructor=constructor)) == CACHED
+
+
+def test_an_attribute_that_others_assign_is_not_reused():
+    constructor = CONSTRUCTOR + "    self.kept = model.config.depth\n"
+    assert put_in(built(READ, constructor=constructor, more="def x(self):\n    self.kept = 1")) == CACHED
+
+
+def test_an_attribute_of_a_base_in_sight_is_reused():
+    base = trainer(CONSTRUCTOR + "    self.kept = model.config.depth\n")
+    below = "class Below(MyTrainer):\n    def training_step(self, model, inputs):\n        " + READ + "\n"
+    assert put_in(base + below) == ["print(self.kept)"]
+    constructor = "    def __init__(self, model):\n        {}.__init__(model)\n"
+    assert put_in(base + below + constructor.format("super()")) == ["print(self.kept)"]
+    # Whether the base's constructor runs is not known.
+    assert put_in(base + below + constructor.format("unknown")) == [f"print({UNWRAPPED}.depth)"]
+
+
+@pytest.mark.parametrize(("first", "kept"), [("model", True), ("judge", False)])
+def test_what_is_handed_on_first_is_the_model_if_the_base_says_so(first, kept):
+    base = f"    def __init__(self, {first}, *args):\n        super().__init__(*args)\n"
+    text = "from transformers import Trainer\nclass Base(Trainer):\n" + base
+    constructor = f"def __init__(self, {first}, *args):\n    super().__init__({first}, *args)\n"
+    constructor += f"    self.kept = {first}.config.depth\n"
+    text += built(READ, constructor=constructor).replace("(Trainer)", "(Base)")
+    assert put_in(text) == (["print(self.kept)"] if kept else CACHED)
+
+
+def test_a_base_beside_the_trainer_may_not_go_on_to_it():
+    mixin = "class Mixin:\n    def __init__(self, x):\n        {}\n"
+    text = built(READ).replace("(Trainer)", "(Mixin, Trainer)")
+    assert put_in(mixin.format("self.x = x") + text) == [f"print({UNWRAPPED}.depth)"]
+    assert put_in(mixin.format("super().__init__(x)") + text) == CACHED
+
+
+def test_an_attribute_that_comes_too_late_is_not_reused():
+    constructor = CONSTRUCTOR + "    self.training_step(self.model_wrapped, {})\n    self.kept = model.config.depth\n"
+    assert put_in(built(READ, constructor=constructor)) == CACHED
+
+
+# --- names ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        "depth = 2",
+        "depth: int",
+        "def depth(self):\n    pass",
+        "def other(self):\n    self.depth = 2",
+        "def other(self):\n    print(self.depth)",
+    ],
+)
+def test_a_taken_name_gets_another(more):
+    assert put_in(built(READ, more=more)) == [
+        "self.model_depth = self.model.config.depth",
+        "print(self.model_depth)",
+    ]
+
+
+def test_a_second_name_may_be_taken_as_well():
+    more = "depth = model_depth = 2"
+    assert put_in(built(READ, more=more)) == [
+        "self._model_depth = self.model.config.depth",
+        "print(self._model_depth)",
+    ]
+
+
+def test_a_name_of_a_base_or_a_subclass_is_taken():
+    text = "from transformers import Trainer\nclass Base(Trainer):\n    depth = 1\n"
+    text += built(READ).replace("(Trainer)", "(Base)") + "class Below(MyTrainer):\n    model_depth = 1\n"
+    assert put_in(text)[0] == "self._model_depth = self.model.config.depth"
+
+
+@pytest.mark.parametrize("name", ["label_names", "num_examples", "is_in_train"])
+def test_a_name_of_trainer_is_taken(name):
+    assert put_in(built(f"print(model.config.{name})"))[0] == f"self.model_{name} = self.model.config.{name}"
+
+
+def test_a_name_of_a_trainer_of_trl_is_taken():
+    text = built("print(model.config.is_encoder_decoder)").replace("(Trainer)", "(DPOTrainer)")
+    text = text.replace("from transformers import Trainer", "from trl import DPOTrainer")
+    assert put_in(text)[0] == "self.model_is_encoder_decoder = self.model.config.is_encoder_decoder"
+
+
+def test_two_reads_share_one_attribute():
+    text = built("print(model.config.depth, model.config.depth)\nprint(model.config.width)")
+    assert put_in(text) == [
+        "self.depth = self.model.config.depth",
+        "self.width = self.model.config.width",
+        "print(self.depth, self.depth)",
+        "print(self.width)",
+    ]
+
+
+# --- whose config it is ---------------------------------------------------------------------------------
+
+DECODER = "print(model.config.is_encoder_decoder)"
+CACHED_DECODER = ["self.is_encoder_decoder = self.model.config.is_encoder_decoder", "print(self.is_encoder_decoder)"]
+
+
+def helped(*calls: str) -> str:
+    """A helper that reads from the model it is handed, and a hook that calls it."""
+    more = "def _help(self, model):\n    " + DECODER
+    return built("\n".join(calls), more=more, constructor=CONSTRUCTOR + "    self.ref_model = kwargs['ref']\n")
+
+
+def test_a_helper_that_gets_the_trained_model_reads_the_cached_attribute():
+    assert put_in(helped("self._help(model)")) == CACHED_DECODER
+    bare = "self._help(self.accelerator.unwrap_model(model))"
+    assert put_in(helped("self._help(model)", "self._help(self.model_wrapped)", bare)) == CACHED_DECODER
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        "self._help(self.ref_model)",
+        "self._help(torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(1, 1)))",
+    ],
+)
+def test_a_helper_that_gets_other_models_as_well_reads_from_the_one_it_got(other):
+    assert put_in(helped("self._help(model)", other)) == [DECODER.replace("model.config", UNWRAPPED)]
+
+
+def test_a_model_that_is_chosen_is_unwrapped_as_it_is():
+    body = "other = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(1, 1))\n"
+    body += "model = model if inputs else other\n" + DECODER
+    assert put_in(built(body)) == [DECODER.replace("model.config", UNWRAPPED)]
+
+
+def test_another_model_is_not_cached_from_the_trained_one():
+    constructor = CONSTRUCTOR + "    self.judge = self.accelerator.prepare(torch.nn.Linear(1, 1))\n"
+    text = built("print(self.judge.config.depth)", constructor=constructor)
+    assert put_in(text) == ["print(self.accelerator.unwrap_model(self.judge).config.depth)"]
+
+
+def test_the_wrapped_model_of_the_trainer_is_the_trained_one():
+    assert put_in(built("print(self.model_wrapped.config.depth)")) == CACHED
+
+
+def test_a_trainer_whose_model_is_the_wrapper_does_not_cache():
+    constructor = CONSTRUCTOR + "    self.model = self.accelerator.prepare(self.model)\n"
+    assert put_in(built(READ, constructor=constructor)) == [f"print({UNWRAPPED}.depth)"]
+
+
+def test_a_trainer_that_has_a_loop_of_its_own_does_not_cache():
+    text = built(READ).replace("from transformers import Trainer", "from trl import RLOOTrainer as Trainer")
+    assert [line for line in put_in(text) if "self.depth" in line] == []
+
+
+def test_a_base_out_of_sight_may_call_anything():
+    text = built(READ).replace("MyTrainer(Trainer)", "MyTrainer(Mixin, Trainer)")
+    assert put_in("from elsewhere import Mixin\n" + text) == [f"print({UNWRAPPED}.depth)"]
+
+
+@pytest.mark.parametrize(
+    "below",
+    [
+        "    def __init__(self):\n        pass\n",
+        "    def __init__(self, model):\n        self.training_step(model, {})\n        super().__init__(model)\n",
+    ],
+)
+def test_a_subclass_that_does_not_run_the_constructor_first(below):
+    assert put_in(built(READ) + "class Below(MyTrainer):\n" + below) == [f"print({UNWRAPPED}.depth)"]
+
+
+def test_a_subclass_that_does():
+    below = "class Below(MyTrainer):\n    def __init__(self, model):\n        super().__init__(model)\n"
+    assert put_in(built(READ) + below) == CACHED
+
+
+def test_a_static_method_has_no_self():
+    more = "@staticmethod\ndef _help(model, accelerator):\n    " + DECODER
+    text = built("self._help(model, self.accelerator)", more=more)
+    assert put_in(text) == ["print(accelerator.unwrap_model(model).config.is_encoder_decoder)"]
+
+
+def test_a_nested_function_is_mended_in_place():
+    body = "def read():\n    return model.config.is_encoder_decoder\nprint(read())"
+    assert put_in(built(body)) == [f"return {UNWRAPPED}.is_encoder_decoder"]
+
+
+# --- read from the unwrapped model ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("read", "new"),
+    [
+        ("model.config", "accelerator.unwrap_model(model).config"),
+        ("model.config.depth", "accelerator.unwrap_model(model).config.depth"),
+        ("model.config.text_config.depth", "accelerator.unwrap_model(model).config.text_config.depth"),
+        ("model.config.to_dict()", "accelerator.unwrap_model(model).config.to_dict()"),
+        ("model.config.id2label[0]", "accelerator.unwrap_model(model).config.id2label[0]"),
+        ("isinstance(model.config, dict)", "isinstance(accelerator.unwrap_model(model).config, dict)"),
+        ("f'{model.config.depth!r:>{4}}'", "f'{accelerator.unwrap_model(model).config.depth!r:>{4}}'"),
+        ("getattr(model.config, 'x', 1)", "getattr(accelerator.unwrap_model(model).config, 'x', 1)"),
+        ("getattr(model, 'config').depth", "getattr(accelerator.unwrap_model(model), 'config').depth"),
+        ("(model . config) . depth", "(accelerator.unwrap_model(model) . config) . depth"),
+        ("(model).dtype", "accelerator.unwrap_model((model)).dtype"),
+        ("model.generation_config", "accelerator.unwrap_model(model).generation_config"),
+        ("model.name_or_path", "accelerator.unwrap_model(model).name_or_path"),
+        ("model.peft_config['default']", "accelerator.unwrap_model(model).peft_config['default']"),
+    ],
+)
+def test_plain_data_is_read_from_the_unwrapped_model(read, new):
+    text = typed("pass") + f"    print({read})  # kept\n"
+    assert changed(text) == ([f"print({read})  # kept"], [f"print({new})  # kept"])
+
+
+def test_a_comment_in_a_chain_is_kept():
+    text = loop("pass") + "    print(\n        model  # why\n        .config.depth\n    )\n"
+    assert "# why" in mended(text)
+    text = built("print(model\n    # why\n    .config.depth)")
+    assert "# why" in mended(text)
+
+
+def test_the_model_of_a_trainer_that_is_read_from_elsewhere():
+    text = (
+        "from transformers import Trainer, TrainerCallback\n"
+        "class C(TrainerCallback):\n"
+        "    def __init__(self, trainer: Trainer):\n"
+        "        self.trainer = trainer\n"
+        "    def on_log(self, args, state, control, **kwargs):\n"
+        "        print(self.trainer.model_wrapped.config)\n"
+    )
+    trainer_of = "self.trainer"
+    assert put_in(text) == [f"print({trainer_of}.accelerator.unwrap_model({trainer_of}.model_wrapped).config)"]
+
+
+def test_in_the_constructor_the_accelerator_must_be_there():
+    wrap = "other = torch.nn.DataParallel(torch.nn.Linear(1, 1))\n    "
+    late = f"def __init__(self, model):\n    super().__init__(model)\n    {wrap}print(other.config)\n"
+    assert put_in(trainer(late)) == ["print(self.accelerator.unwrap_model(other).config)"]
+    early = f"def __init__(self, model):\n    {wrap}print(other.config)\n    super().__init__(model)\n"
+    assert reason(trainer(early)) == "the accelerator is not there yet: `super().__init__` comes later"
+
+
+# --- once before a loop ---------------------------------------------------------------------------------
+
+
+def test_in_a_loop_the_config_is_bound_once_before_it():
+    assert changed(loop("print(model.config.depth)\nprint(model.config)")) == (
+        ["print(model.config.depth)", "print(model.config)"],
+        ["config = accelerator.unwrap_model(model).config", "print(config.depth)", "print(config)"],
+    )
+
+
+def test_the_binding_stands_right_before_the_outermost_loop():
+    text = loop("pass") + "\n    # twice\n    while unknown():\n        for x in loader:\n"
+    text += "            print(model.config.depth)\n"
+    lines = [line.strip() for line in mended(text).splitlines()]
+    where = lines.index("config = accelerator.unwrap_model(model).config")
+    assert lines[where + 1 : where + 3] == ["# twice", "while unknown():"]
+
+
+def test_the_test_of_a_loop_is_inside_and_what_it_goes_over_is_not():
+    text = loop("pass") + "    while model.config.depth:\n        pass\n"
+    assert put_in(text) == ["config = accelerator.unwrap_model(model).config", "while config.depth:"]
+    text = loop("pass") + "    for x in range(model.config.depth):\n        pass\n"
+    assert put_in(text) == ["for x in range(accelerator.unwrap_model(model).config.depth):"]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "if unknown(step):\n    print(model.config.depth)",
+        "if unknown(step):\n    continue\nprint(model.config.depth)",
+        "print([model.config.depth for x in batch])",
+        "def f():\n    return model.config.depth\nprint(f())",
+        "print(model.config.depth)\naccelerator = Accelerator()",
+        "print(model.config.depth)\nother.config = 1",
+        "print(model.dtype)",
+    ],
+)
+def test_in_a_loop_it_may_have_to_be_read_in_place(body):
+    text = typed(body)
+    new = [line.strip().replace("model.", "accelerator.unwrap_model(model).") for line in body.splitlines()]
+    assert put_in(text) == [line for line in new if "unwrap_model" in line]
+
+
+def test_a_model_that_a_loop_binds_is_read_before_the_inner_loop():
+    text = loop("pass") + (
+        "    for trial in range(2):\n"
+        "        model = accelerator.prepare(torch.nn.Linear(1, 1))\n"
+        "        for x in loader:\n"
+        "            print(model.config.depth)\n"
+    )
+    lines = mended(text).splitlines()
+    where = lines.index("        config = accelerator.unwrap_model(model).config")
+    assert lines[where + 1 : where + 3] == ["        for x in loader:", "            print(config.depth)"]
+
+
+@pytest.mark.parametrize(
+    ("before", "name"),
+    [
+        ("config = 1", "model_config"),
+        ("config = model_config = 1", "bare_model_config"),
+        ("def f(config):\n        return config", "model_config"),
+        ("print(accelerator.config)\n    f(config=1)", "config"),
+    ],
+)
+def test_the_name_is_one_that_the_function_does_not_use(before, name):
+    text = loop("print(model.config.depth)").replace("    for step", f"    {before}\n    for step")
+    assert put_in(text) == [f"{name} = accelerator.unwrap_model(model).config", f"print({name}.depth)"]
+
+
+def test_two_models_get_two_names():
+    text = loop("print(model.config.depth, judge.config.depth)").replace(
+        "    for step", "    judge = accelerator.prepare(torch.nn.Linear(1, 1))\n    for step"
+    )
+    assert sorted(put_in(text)) == [
+        "config = accelerator.unwrap_model(model).config",
+        "judge_config = accelerator.unwrap_model(judge).config",
+        "print(config.depth, judge_config.depth)",
+    ]
+
+
+def test_a_script_has_its_loop_at_the_top():
+    text = (
+        "from accelerate import Accelerator\nimport torch\naccelerator = Accelerator()\n"
+        "model = accelerator.prepare(torch.nn.Linear(1, 1))\n"
+        "for x in range(2):\n    print(model.config.depth)\n"
+    )
+    assert put_in(text) == ["config = accelerator.unwrap_model(model).config", "print(config.depth)"]
+    other = text + "def f():\n    global model\n    model = None\n"
+    assert put_in(other) == ["print(accelerator.unwrap_model(model).config.depth)"]
+
+
+# --- hints ----------------------------------------------------------------------------------------------
+
+
+def reason(text: str, unsafe: bool = True) -> str:
+    """Why the one finding of a text is a hint; no fix of any level changes the text."""
+    finding = SNIPPETS.finding(text)
+    assert finding.fix is not None and finding.fix.applicability is Applicability.DISPLAY
+    assert SNIPPETS.fix(text.encode(), unsafe=unsafe).source == text.encode()
+    return finding.fix.reason
+
+
+CALLED = "it is called: on the bare model a forward would not synchronise the gradients"
+MODULE = "it is a module: a forward through it would not synchronise the gradients"
+PARAMETER = "it is a parameter: an engine may have sharded it"
+CUSTOM = "what it is can't be told from the code: it may be a module, a parameter or a property"
+WRITTEN = "it is written to, not only read"
+
+
+@pytest.mark.parametrize(
+    ("body", "why"),
+    [
+        ("model.generate(**inputs)", CALLED),
+        ("with model.disable_adapter():\n    pass", CALLED),
+        ("model.get_input_embeddings()", CALLED),
+        ("print(model.lm_head.weight)", MODULE),
+        ("print(model.base_model)", MODULE),
+        ("print(model.weight.norm())", PARAMETER),
+        ("print(model.my_own_attribute)", CUSTOM),
+        ("print(model.active_adapter)", CUSTOM),
+        ("model.config.use_cache = False", WRITTEN),
+        ("model.config.depth += 1", WRITTEN),
+        ("model.config = self.args.config", None),
+        ("del model.config.depth", WRITTEN),
+        ("model.config.labels['x'] = 1", WRITTEN),
+        ("model.config.text_config.depth = 1", WRITTEN),
+        ("x, model.config.depth = 1, 2", WRITTEN),
+        ("setattr(model.config, 'depth', 1)", WRITTEN),
+        ("model.config.update({'depth': 1})", WRITTEN),
+    ],
+)
+def test_a_hint_says_why(body, why):
+    for text in (hook(body), built(body)):
+        if why is None:  # the wrapper itself is given an attribute: nothing is read from it
+            assert SNIPPETS.findings(text) == []
+        else:
+            assert reason(text) == why
+
+
+def test_what_is_saved_and_restored_belongs_together():
+    body = "before = model.config.depth\nmodel.config.depth = 2\nmodel.config.depth = before"
+    found = SNIPPETS.findings(built(body))
+    near = "the same function writes it through the wrapper: read and write belong to one object"
+    assert [finding.fix.reason for finding in found] == [near, WRITTEN, WRITTEN]
+
+
+def test_the_head_of_a_wrapped_model_is_a_hint_even_if_it_is_unwrapped():
+    text = typed("head = accelerator.unwrap_model(model.lm_head)")
+    assert reason(text) == MODULE
+
+
+def test_what_is_read_in_another_way_is_a_hint():
+    text = built("read = getattr\nprint(read(model, 'config'))")
+    assert reason(text) == "how it is read can't be told from the code"
+    assert reason(built("read = model.generate\nread(**inputs)")) == CUSTOM
+
+
+def test_without_an_accelerator_the_help_says_what_to_write():
+    text = "import torch\ndef f(net: torch.nn.Module):\n    m = torch.nn.DataParallel(net)\n    print(m.config.depth)\n"
+    assert reason(text) == "no accelerator is in reach that could unwrap the model"
+    assert SNIPPETS.finding(text).help == (
+        "keep it before the model is wrapped (`config = model.config`), and read it from there"
+    )
+
+
+def test_the_wrapper_is_never_taken_off_for_good():
+    for text in (built(READ), loop(READ), hook(READ)):
+        assert ".module" not in mended(text)
+        assert "model = " not in "".join(put_in(text))
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+def test_everything_else_stays_to_the_byte(newline):
+    text = built("x = [ 1,2 ]  # \u00e9\nprint( model . config . depth )  # why\n" + READ).replace("\n", newline)
+    source = text.encode()
+    result = SNIPPETS.fix(source).source
+    kept = [line for line in result.splitlines() if b"self.depth = " not in line]
+    assert b"".join(result.splitlines()).count(b"self.depth = self.model.config.depth") == 1
+    assert kept == [
+        line.replace(b"model . config . depth", b"self.depth").replace(b"model.config.depth", b"self.depth")
+        for line in source.splitlines()
+    ]
+    assert result.count(b"\n") == result.count(newline.encode()) == source.count(b"\n") + 1

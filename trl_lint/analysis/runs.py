@@ -37,6 +37,7 @@ class Summary:
         "dependencies",
         "final",
         "inputs",
+        "names",
         "pending_used",
         "result",
         "round",
@@ -47,6 +48,7 @@ class Summary:
     def __init__(self) -> None:
         self.result: Value = BOTTOM
         self.inputs: list[Any] = []
+        self.names: dict[str, Value] = {}
         self.final: dict[Any, Cell] = {}
         self.trace = Trace()
         self.dependencies: dict[Any, int] = {}
@@ -236,6 +238,7 @@ class Runs(Definitions):
         self._running.pop()
         frame.flush(frame.memory)
         summary.inputs = inputs
+        summary.names = names
         summary.final = self._final(frame, summary.result, inputs)
         summary.trace = frame.trace
         summary.dependencies = frame.dependencies

@@ -146,6 +146,8 @@ def _delete(frame: Frame, node: cst.Del) -> bool:
             frame.memory.names.pop(inner.value, None)
         elif isinstance(inner, cst.Subscript):
             _delete_item(frame, inner)
+        elif isinstance(inner, cst.Attribute):
+            evaluate(frame, inner.value)
     return True
 
 

@@ -48,6 +48,7 @@ __all__ = [
     "is_pure",
     "is_subclass",
     "maker",
+    "members",
     "method",
     "mro",
     "of_any_release",
@@ -277,6 +278,12 @@ def mro(cls: str, versions: Mapping[str, str] = NO_VERSIONS) -> Iterator[str]:
 def is_subclass(cls: str, base: str, versions: Mapping[str, str] = NO_VERSIONS) -> bool:
     """Whether the class is, or in a release that may be in use is, the base or derived from it."""
     return any(current == base for current in mro(cls, versions))
+
+
+def members(cls: str) -> set[str]:
+    """The names that the tables know on a class and its bases, in any release."""
+    owners = set(mro(cls))
+    return {name.rpartition(".")[2] for name in _BY_NAME if name.rpartition(".")[0] in owners}
 
 
 def others(cls: str, versions: Mapping[str, str] = NO_VERSIONS) -> Value | None:

@@ -20,6 +20,30 @@ ONLY_MODELS_HAVE = frozenset({
 })
 # Attributes that are plain data; all others may be modules or methods.
 DATA = frozenset({"config", "device", "dtype", "generation_config", "name_or_path", "peft_config", "training"})
+# Of those, the objects that stay the same however the model is used, so that they can be read once.
+LASTING = frozenset({"config", "generation_config"})
+# Attributes that are modules, and attributes that are parameters.
+MODULES = frozenset({
+    "base_model", "classifier", "decoder", "embed_tokens", "encoder", "language_model", "layers", "lm_head", "model",
+    "pretrained_model", "score", "transformer", "v_head", "vision_tower", "visual",
+})
+PARAMETERS = frozenset({"bias", "weight"})
+
+# What every config has, whatever its class (PreTrainedConfig of transformers 4.31.0 to 5.23.0).
+EVERY_CONFIG_HAS = frozenset({
+    "_name_or_path", "architectures", "chunk_size_feed_forward", "id2label", "is_encoder_decoder", "label2id",
+    "model_type", "output_hidden_states", "problem_type", "return_dict",
+})
+# What Trainer and TRL's trainers write to the config of a model after they were built: special tokens
+# (`Trainer._align_special_tokens`), the cache (`Trainer._inner_training_loop`), attention (paged generation).
+CHANGED_CONFIG = frozenset({
+    "_attn_implementation", "bos_token_id", "eos_token_id", "pad_token_id", "use_cache",
+})
+# Methods of models that write to its config, and which attribute.
+CONFIG_WRITERS = {
+    "resize_token_embeddings": "vocab_size", "set_attn_implementation": "_attn_implementation",
+}
+
 # Methods that return the model itself.
 RETURN_THE_MODEL = frozenset({
     "bfloat16", "cpu", "cuda", "double", "eval", "float", "half", "requires_grad_", "to", "train",

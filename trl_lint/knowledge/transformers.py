@@ -416,3 +416,50 @@ MODEL_SUFFIXES = ("Model",)  # and whatever has For<Task> or WithValueHead in it
 MODEL_MAKERS = frozenset({"_from_config", "from_config", "from_pretrained"})
 # What is loaded the same on every rank and is no model.
 SAME_SUFFIXES = ("Config", "FeatureExtractor", "ImageProcessor", "Processor", "Tokenizer", "TokenizerFast")
+
+# All names that Trainer and Seq2SeqTrainer define on themselves, in any release from 4.31.0 to 5.23.0: methods,
+# properties, and what a method assigns to `self` (trainer.py::Trainer, trainer_seq2seq.py::Seq2SeqTrainer).
+TRAINER_NAMES = frozenset(
+    """
+    _activate_neftune _add_sm_patterns_to_gitignore _align_special_tokens _attn_mask_causal_checked
+    _build_accelerator_args _clip_grad_norm _created_lr_scheduler _deactivate_neftune
+    _deepspeed_sp_compute_loss _defer_fsdp_gradient_reduction _determine_best_metric _eval_dataloader
+    _eval_dataloaders _evaluate _finalize_training _finish_current_push _fsdp_qlora_plugin_updates
+    _gather_and_numpify _gen_kwargs _get_collator_with_removed_columns _get_dataloader _get_eval_sampler
+    _get_grad_norm _get_learning_rate _get_num_items_in_batch _get_output_dir _get_train_sampler
+    _globalstep_last_logged _has_mixed_mesh_grads _hp_search_setup _init_training_state
+    _initial_global_step _initial_num_input_tokens_seen _inner_training_loop _is_attention_mask_causal
+    _issue_warnings_after_load _load_best_model _load_callback_state _load_from_checkpoint
+    _load_optimizer_and_scheduler _load_rng_state _load_scaler _loggers_initialized _loss_shifts_labels
+    _maybe_log_save_evaluate _memory_tracker _mixed_mesh_grad_norm _mixed_mesh_grads
+    _move_model_to_device _nested_gather _pad_tensors_to_max_len _past _prepare_context_parallel_inputs
+    _prepare_for_training _prepare_input _prepare_inputs _push_from_checkpoint _remove_unused_columns
+    _report_to_hp_search _rotate_checkpoints _run_epoch _save _save_checkpoint
+    _save_optimizer_and_scheduler _save_rng_state _save_scaler _save_tpu
+    _set_signature_columns_if_needed _signature_columns _sorted_checkpoints
+    _sync_replicated_trainable_parameters _total_loss_scalar _tr_loss _track_num_input_tokens
+    _train_batch_size _trial _tune_save_checkpoint _update_auto_batch_size _validate_args _wrap_model
+    accelerator add_callback amp_dtype args autocast_smart_context_manager backward_prefetch
+    call_model_init callback_handler can_return_loss compare_trainer_and_checkpoint_args compute_loss
+    compute_loss_context_manager compute_loss_func compute_metrics compute_objective control
+    create_accelerator_and_postprocess create_model_card create_optimizer create_optimizer_and_scheduler
+    create_scheduler current_flos current_gradient_accumulation_steps data_collator deepspeed
+    do_grad_scaling end eval_dataset evaluate evaluation_loop floating_point_ops forward_prefetch fsdp
+    gather_function get_batch_samples get_cp_size get_decay_parameter_names get_eval_dataloader
+    get_learning_rates get_num_trainable_parameters get_optimizer_cls_and_kwargs get_optimizer_group
+    get_sp_size get_test_dataloader get_total_train_batch_size get_tp_size get_train_dataloader hp_name
+    hp_search_backend hp_space hub_model_id hyperparameter_search init_git_repo init_hf_repo
+    initial_num_input_tokens_seen_for_session ipex_optimize_model is_deepspeed_enabled
+    is_distributed_loading_by_transformers is_fsdp_enabled is_fsdp_xla_enabled is_fsdp_xla_v1_enabled
+    is_fsdp_xla_v2_enabled is_in_train is_local_process_zero is_model_parallel is_tp_enabled
+    is_world_process_zero jit_compilation_time label_names label_smoother limit_all_gathers
+    load_generation_config log log_metrics loss_is_scaled_for_ga lr_scheduler metrics_format model
+    model_accepts_loss_kwargs model_init model_preparation_time model_wrapped neftune_hook_handle
+    neftune_noise_alpha num_examples num_tokens objective optimizer optimizer_cls_and_kwargs
+    place_model_on_device pop_callback predict prediction_loop prediction_step
+    preprocess_logits_for_metrics processing_class propagate_args_to_deepspeed push_in_progress
+    push_to_hub remove_callback repo save_metrics save_model save_state scaler
+    set_initial_training_values sharded_ddp state store_flos tokenizer torch_jit_model_eval train
+    train_dataset training_step use_apex use_cpu_amp use_cuda_amp use_tune_checkpoints
+    """.split()  # noqa: SIM905
+)

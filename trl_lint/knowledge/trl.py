@@ -646,3 +646,10 @@ _FUNCTIONS: tuple[Row, ...] = (
 ROWS: tuple[Row, ...] = (
     *_CLASSES, *_STORES, *_SINKS, *_PREFERENCE_HOOKS, *_ONLINE_HOOKS, *_OLD_PPO, *_ATTRIBUTES, *_FUNCTIONS,
 )
+
+# Names by which a trainer of TRL keeps something on itself, in some release, and a config of transformers as well.
+CONFIG_NAMES_IN_TRAINERS = frozenset({
+    "aux_loss_coef", "beta", "dataset", "decoder_start_token_id", "eos_token_id", "image_token_id",
+    "is_encoder_decoder", "label_smoothing", "loss", "mask_ratio", "mask_type", "max_length", "pad_token_id",
+    "router_aux_loss_coef", "temperature", "vision_end_token_id", "vision_start_token_id",
+})

@@ -196,9 +196,7 @@ def _use_of_result(event: CollectiveCalled) -> _Use | None:
     here = _use_of((*around, event.node))
     if here != _Use():
         return here
-    uses = [
-        _use_of(chain) for chain in _later_uses(event, around) if not isinstance(chain[-2], cst.AssignTarget)
-    ]
+    uses = [_use_of(chain) for chain in _later_uses(event, around) if not isinstance(chain[-2], cst.AssignTarget)]
     if all(use == _Use() for use in uses):
         return _Use()
     reducing = [use for use in uses if use is not None and use.reduction]

@@ -9,8 +9,9 @@ import libcst as cst
 
 from trl_lint.analysis.facts import SCALABLE, State
 from trl_lint.analysis.values import Kind, Payload, Value
+from trl_lint.rewriting.blocks import enclosing_statement
 from trl_lint.rewriting.edits import Import
-from trl_lint.rewriting.scopes import bindings, enclosing_statement, walk
+from trl_lint.rewriting.scope import binders, nodes
 from trl_lint.rewriting.tree import ancestors, method_call
 
 _HOST_METHODS = frozenset({"item", "tolist", "cpu", "numpy"})
@@ -143,12 +144,12 @@ def binding_of(place: Place) -> Place | None:
 
 def only_binding(place: Place, name: Any) -> Any:
     """The assignment that alone binds a name, on the way to the statement; None when there is none."""
-    binders = bindings(place.root, [name.value]) if isinstance(name, cst.Name) else []
-    if len(binders) != 1 or not isinstance(binders[0], cst.AssignTarget):
+    found = binders(place.root, [name.value]) if isinstance(name, cst.Name) else []
+    if len(found) != 1 or not isinstance(found[0], cst.AssignTarget):
         return None
-    around = ancestors(place.root, binders[0])
+    around = ancestors(place.root, found[0])
     assign = around[-1] if around else None
-    if not isinstance(assign, cst.Assign) or len(assign.targets) != 1 or not isinstance(binders[0].target, cst.Name):
+    if not isinstance(assign, cst.Assign) or len(assign.targets) != 1 or not isinstance(found[0].target, cst.Name):
         return None
     here, there = enclosing_statement(place.root, name), enclosing_statement(place.root, assign)
     if here is None or there is None or not _same_block(here[1], there[1]):
@@ -165,7 +166,7 @@ def _same_block(inner: tuple[Any, ...], outer: tuple[Any, ...]) -> bool:
 
 def _only_shown(root: Any, name: str, binder: Any) -> bool:
     """Whether every use of a name is in the arguments of a call that shows it, or an entry of a dict or store."""
-    uses = [node for node in walk(root) if isinstance(node, cst.Name) and node.value == name]
+    uses = [node for node in nodes(root) if isinstance(node, cst.Name) and node.value == name]
     uses = [node for node in uses if node is not binder.target]
     return bool(uses) and all(_is_shown(ancestors(root, node), node) for node in uses)
 

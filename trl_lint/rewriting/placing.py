@@ -10,9 +10,10 @@ import libcst as cst
 from trl_lint.analysis.facts import Origin
 from trl_lint.analysis.heap import Control
 from trl_lint.findings import Applicability
+from trl_lint.rewriting.blocks import certainly_bound, enclosing_statement
 from trl_lint.rewriting.edits import Edit, Insert, NoRewrite, Reduced, Replace, Rewrite
 from trl_lint.rewriting.logged import Gathered, Place, identifier
-from trl_lint.rewriting.scopes import bindings, certainly_bound, enclosing_statement, free_name, is_before, names_in
+from trl_lint.rewriting.scope import binders, free_name, is_before, used_names
 from trl_lint.rewriting.tree import ancestors, call_of, method_call
 
 
@@ -108,13 +109,13 @@ def _shareable(place: Place, found: Gathered, edit: Any) -> Reduced:
 
 
 def _why_not_before(place: Place, found: Gathered, guard: Any) -> str:
-    data = set().union(*(names_in(node) for node, _ in found.replaced)) - {"self"}
-    names = data | (names_in(place.accelerator) if place.payload.accelerator else set())
+    data = set().union(*(used_names(node) for node, _ in found.replaced)) - {"self"}
+    names = data | (used_names(place.accelerator) if place.payload.accelerator else set())
     if enclosing_statement(place.root, guard) is None or enclosing_statement(place.root, guard)[0] is not guard:  # type: ignore[index]
         return "there is no place before the condition"
     if not is_before(place.root, guard, place.statement):
         return "it is computed before the condition"
-    if data & names_in(guard.test):
+    if data & used_names(guard.test):
         return "the condition asks for what is logged"
     around = ancestors(place.root, place.statement)
     between = around[around.index(guard) + 1 :] if guard in around else ()
@@ -122,7 +123,7 @@ def _why_not_before(place: Place, found: Gathered, guard: Any) -> str:
         return "more than the rank's condition stands between all ranks and the log"
     if any(not certainly_bound(place.root, name, guard) for name in names):
         return "what is logged is not computed on all ranks before the condition"
-    rebound = bindings(guard, names)
+    rebound = binders(guard, names)
     return "what is logged is computed under the condition" if rebound else ""
 
 
@@ -130,7 +131,7 @@ def _asks_for(node: Any, names: set[str]) -> bool:
     """Whether a condition may be there to tell whether what is logged has a value at all."""
     if isinstance(node, cst.Match):
         return True
-    return isinstance(node, cst.If) and bool(names & names_in(node.test))
+    return isinstance(node, cst.If) and bool(names & used_names(node.test))
 
 
 def _reduced_name(node: Any, reduction: str, what: str) -> str:

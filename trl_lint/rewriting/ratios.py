@@ -11,7 +11,7 @@ from trl_lint.analysis.values import Kind, Value
 from trl_lint.rewriting.collecting import on_device, summed
 from trl_lint.rewriting.edits import Import
 from trl_lint.rewriting.logged import Gathered, Place, core_of, identifier, is_number, only_binding
-from trl_lint.rewriting.scopes import bindings, free_name, is_before, names_in
+from trl_lint.rewriting.scope import binders, free_name, is_before, used_names
 from trl_lint.rewriting.tree import call_of, method_call, with_replaced
 
 
@@ -64,8 +64,8 @@ def _ratio_behind(place: Place, name: cst.Name) -> Gathered | None:
 
 def _changes_between(place: Place, assign: Any, name: cst.Name) -> bool:
     """Whether a part of what was assigned is bound anew somewhere in the function."""
-    parts = names_in(assign.value)
-    bound = [node for node in bindings(place.root, parts) if not is_before(place.root, node, assign)]
+    parts = used_names(assign.value)
+    bound = [node for node in binders(place.root, parts) if not is_before(place.root, node, assign)]
     return bool(bound)
 
 

@@ -15,9 +15,7 @@ REPEATED = {
     "min": "min", "amin": "amin", "count": "sum",
 }  # fmt: skip
 # Methods that hand a reduced tensor on.
-TRANSPARENT = frozenset(
-    {"detach", "float", "double", "long", "int", "to", "clone", "cpu", "item", "half", "bfloat16"}
-)
+TRANSPARENT = frozenset({"detach", "float", "double", "long", "int", "to", "clone", "cpu", "item", "half", "bfloat16"})
 
 
 def written_reduction(node: Any) -> str | None:

@@ -7,8 +7,9 @@ from typing import Any
 
 import libcst as cst
 
+from trl_lint.rewriting.blocks import enclosing_statement
 from trl_lint.rewriting.edits import Edit, Insert, Reduced, Replace, Rewrite
-from trl_lint.rewriting.scopes import bindings, enclosing_statement, free_name, names_in
+from trl_lint.rewriting.scope import binders, free_name, used_names
 from trl_lint.rewriting.tree import call_of
 
 
@@ -43,8 +44,8 @@ def _bound_once(group: list[Reduced]) -> list[Edit]:
         return []
     block: Any = known[0][1][-1].body
     lines = sorted(next(i for i, line in enumerate(block) if line is statement) for statement, _ in known)
-    names = names_in(group[0].replace.node)
-    if any(bindings(line, names) for line in block[lines[0] : lines[-1] + 1]):
+    names = used_names(group[0].replace.node)
+    if any(binders(line, names) for line in block[lines[0] : lines[-1] + 1]):
         return []
     name = free_name(root, group[0].name)
     code = cst.Module([]).code_for_node

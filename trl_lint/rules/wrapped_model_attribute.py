@@ -8,8 +8,8 @@ handed on to.
 
 ## Why is this bad?
 The wrapper forwards calls, not attributes. On one GPU there is no wrapper and the code works; on two it
-dies with `AttributeError: 'DistributedDataParallel' object has no attribute 'config'`. Under DeepSpeed it
-is worse: the engine has a `config` of its own, and the code goes on with the wrong one.
+dies with `AttributeError: 'DistributedDataParallel' object has no attribute 'config'`. Under DeepSpeed
+`config` is worse: the engine has one of its own, and the code goes on with the wrong one.
 
 ## Example
 ```python
@@ -30,14 +30,30 @@ def training_step(self, model, inputs, num_items_in_batch=None):
 ```
 
 ## Fix safety
-There is no automatic fix yet. Do not write `model = model.module`: a forward through the bare module no
-longer synchronises the gradients.
+Every fix is safe: it adds no collective, and on one process the value is the same as before.
+
+- A plain `model.config.x` of the model that is trained is cached: `self.x = self.model.config.x` goes right
+  behind the one `super().__init__(…)` of the class's own `__init__`, and the hook reads `self.x`. An
+  attribute that `__init__` takes from the same place already is used instead; a name that is taken gets
+  another. That is done only where nothing in sight writes `config.x`, Trainer itself does not either (it
+  does write the special tokens and `use_cache`), and either every config has an `x` or each training step
+  reads it.
+- In all other places plain data (`config`, `generation_config`, `peft_config`, `dtype`, `device`,
+  `name_or_path`, and what follows them) is read from `accelerator.unwrap_model(model)`; the config of a
+  model that stays the same in a loop is bound once, before the loop.
+- It is a hint, with the reason, where the attribute is called (`generate`, `disable_adapter`), is a module
+  or a parameter, is written, or may be anything, as a property of a class of your own; and where no
+  accelerator is in reach.
+
+`model = model.module` is never written: a forward through the bare module no longer synchronises the
+gradients.
 
 ## Limits
 `self.model` of a `transformers.Trainer` is the bare model and right; in a trainer that assigns it from
 `prepare` it is the wrapper. Reads guarded by `hasattr`, `getattr` with a default or `except
 AttributeError` are right, and so are the attributes of `nn.Module` and of the wrapper itself. FSDP
-forwards attributes: code under a test for it is silent.
+forwards attributes: code under a test for it is silent. With `model_init`, what is cached is that of the
+first model that was made. Subclasses in other files that never call `super().__init__` are not seen.
 
 ## References
 - https://github.com/huggingface/trl/pull/3225 (OnlineDPO read `model.config` in its training step)
@@ -49,6 +65,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from trl_lint.analysis.events import AttributeRead, Event
+from trl_lint.findings import Applicability
 from trl_lint.rules.base import LIBRARIES, Problem, Rule
 
 # By whether the attribute is called.
@@ -62,27 +79,37 @@ _HELP = {
         "but never for a forward whose gradients are needed"
     ),
 }
+# What a DeepSpeed engine has of its own; all other attributes it takes from the model.
+_ENGINE = {"config": ", another object under DeepSpeed (`engine.config`)"}
 
 
 class WrappedModelAttribute(Rule):
     code = "TRL002"
     name = "wrapped-model-attribute"
+    codemod = "trl_lint.codemods.wrapped_model_attribute:WrappedModelAttributeCommand"
     needles = (LIBRARIES, (b"Trainer", b"prepare", b"DataParallel", b"model_wrapped"))
 
     def visit(self, event: Event) -> Iterator[Problem]:
         if not isinstance(event, AttributeRead):
             return
+        from trl_lint.rewriting.attributes import plan_for
+        from trl_lint.rewriting.edits import NoRewrite
+
         name = event.attribute
         verb = "called on" if event.called else "read from"
+        plan = plan_for(event)
         yield Problem(
             module=event.module,
             node=event.node,
             message=(
-                f"`.{name}` is {verb} a wrapped model: AttributeError under DDP and DataParallel, "
-                "another object under DeepSpeed"
+                f"`.{name}` is {verb} a wrapped model: AttributeError under DDP and DataParallel{_ENGINE.get(name, '')}"
             ),
             why=event.model.why,
-            help=_HELP[event.called].format(name),
+            help=(plan.text if isinstance(plan, NoRewrite) else "") or _HELP[event.called].format(name),
+            applicability=Applicability.DISPLAY if isinstance(plan, NoRewrite) else Applicability.SAFE,
+            title=f"Read `.{name}` from the bare model",
+            reason=plan.reason if isinstance(plan, NoRewrite) else "",
+            plan=None if isinstance(plan, NoRewrite) else plan,
             owner=event.owner,
         )
 
