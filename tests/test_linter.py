@@ -109,6 +109,28 @@ def test_an_empty_file_and_one_without_needles_have_nothing(tmp_path: Path) -> N
     assert not checker.may_matter(b"print('gather')\n")
 
 
+@pytest.mark.parametrize(
+    ("text", "matters"),
+    [
+        ("from accelerate.utils import gather", True),
+        ('x = f"""{accelerator.gather(x.item())}"""', True),
+        ("x = rf'''{accelerator.gather(x.item())}'''", True),
+        ("getattr(self, 'accelerator').gather(x)", True),
+        ("x = '#'; accelerator.gather(x)", True),
+        ("x = '\\'#'; accelerator.gather(x)", True),
+        ('x = r\'"""\'; accelerator.gather(x)  # """', True),
+        ("x = gather(y)  # see Accelerator", False),
+        ('"""Used by the Trainer: see gather."""', False),
+        ("'''A \\''' Trainer that can gather.'''", False),
+        ("if is_accelerate_available():\n    gather(x)", False),
+        ("from .ctrl import gather", False),
+        ("from trl import gather", True),
+    ],
+)
+def test_only_code_decides_whether_a_file_matters(tmp_path: Path, text: str, matters: bool) -> None:
+    assert linter(tmp_path).may_matter(text.encode()) is matters
+
+
 def test_a_fix_reached_in_several_ways_is_as_safe_as_the_least_safe(tmp_path: Path) -> None:
     text = (
         "from accelerate import Accelerator\n\naccelerator = Accelerator()\n\n\ndef total(loss):\n"
@@ -120,7 +142,7 @@ def test_a_fix_reached_in_several_ways_is_as_safe_as_the_least_safe(tmp_path: Pa
     assert finding.fix.applicability is Applicability.DISPLAY
 
 
-KTO_WITH_ITS_OWN_LOG = '''
+KTO_WITH_ITS_OWN_LOG = """
 import torch
 from trl import KTOTrainer
 
@@ -140,7 +162,7 @@ class Mine(KTOTrainer):
         reduced = self.accelerator.reduce(torch.tensor(values, device=self.accelerator.device), "sum").tolist()
         logs.update(dict(zip(keys, reduced)))
         return super().log(logs, *args, **kwargs)
-'''
+"""
 WITHOUT_ITS_LOG = KTO_WITH_ITS_OWN_LOG.partition("    def log")[0]
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from trl_lint.config import Settings
 from trl_lint.findings import Applicability, Because, Edit, Finding, Fix, Position
 from trl_lint.rules import all_rules
-from trl_lint.rules.base import Problem, Rule
+from trl_lint.rules.base import Problem, Rule, code_of
 
 if TYPE_CHECKING:
     from trl_lint.analysis.project import Module, Project
@@ -63,7 +63,12 @@ class Linter:
 
     def may_matter(self, source: bytes) -> bool:
         """Whether any selected rule can have a finding in a file with this content (a search of bytes)."""
-        return any(rule.may_matter(source) for rule in self.rules)
+        return self._has_needles(source) and self._has_needles(code_of(source))
+
+    def _has_needles(self, source: bytes) -> bool:
+        groups = {group for rule in self.rules for group in rule.needles}
+        present = {group for group in groups if any(needle in source for needle in group)}
+        return any(present.issuperset(rule.needles) for rule in self.rules)
 
     def check(self, path: Path, source: bytes) -> list[Finding]:
         """All findings of the selected rules in `source`, sorted by place; suppressions are not applied here.
@@ -84,8 +89,8 @@ class Linter:
                     self._analyse(path, source)
                 except Exception:
                     continue  # said when the file itself is checked
-        if matter:
-            gc.freeze()  # all of it is needed until the end
+            if matter:
+                gc.freeze()  # all of it is needed until the end
 
     def report(self, path: Path, source: bytes) -> list[Reported]:
         """The findings with their problems; see `check`."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -65,9 +66,28 @@ class Rule:
     def summary(self) -> str:
         return self.documentation.partition("\n")[0].rstrip(".")
 
-    def may_matter(self, source: bytes) -> bool:
-        """Whether a file with this content can have a finding of this rule at all."""
-        return all(any(needle in source for needle in group) for group in self.needles)
+
+# Comments and strings. Of these only f-strings hold code, and only a string on one line can name something.
+_TEXT = re.compile(
+    rb"""(?P<long>\"{3}|'{3})(?:[^\\]|\\.)*?(?P=long)"""
+    rb"""|(?P<short>"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')|\#[^\r\n]*""",
+    re.DOTALL,
+)
+_HOLDS_CODE = re.compile(rb"(?<!\w)(?:[fFtT][rR]?|[rR][fFtT])$")
+# Names that contain a needle and have nothing to do with ranks.
+_HARMLESS = re.compile(rb"ctrl|is_accelerate_available|force_accelerate_hooks|integrations\.accelerate")
+
+
+def code_of(source: bytes) -> bytes:
+    """The source less comments, docstrings and harmless names: what is left can decide whether a file matters."""
+    return _HARMLESS.sub(b" ", _TEXT.sub(_without_prose, source))
+
+
+def _without_prose(match: re.Match[bytes]) -> bytes:
+    start = match.start()
+    if match["short"] or (match["long"] and _HOLDS_CODE.search(match.string[max(start - 3, 0) : start])):
+        return match[0]
+    return b" "
 
 
 # A file that concerns several ranks names one of these.
