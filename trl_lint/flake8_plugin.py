@@ -11,7 +11,6 @@ import sys
 from argparse import Namespace
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -68,9 +67,20 @@ class Session:
 
     def __init__(self, options: Namespace) -> None:
         self.options = options
-        self._folders: dict[Path, Settings] = {}
-        self._named: tuple[str, ...] | None = None
-        self._outcomes: dict[Path, Outcome] = {}
+        self._asked: tuple[Any, ...] | None = None
+        self._begin()
+
+    def _begin(self) -> None:
+        """Start afresh unless flake8 asks for what it asked before: its Python interface may change the options."""
+        options = self.options
+        chosen = (options.select, options.extend_select, options.ignore, options.extend_ignore)
+        asked = (tuple(options.filenames), *chosen, options.disable_noqa)
+        if asked != self._asked:
+            self._asked = asked
+            self._rules = _reported_rules(options)
+            self._gate = _gate(self._rules)
+            self._folders: dict[Path, Settings] = {}
+            self._outcomes: dict[Path, Outcome] | None = None
 
     def lint(self, filename: str, text: str) -> Sequence[tuple[int, int, str]]:
         """The findings in the text that flake8 has of a file.
@@ -78,13 +88,15 @@ class Session:
         Raises:
             flake8.exceptions.ExecutionError: the settings can't be acted on.
         """
+        self._begin()
         source = encoded(text)
         if not self._gate.may_matter(source):
             return ()
-        path = Path(os.path.abspath(filename))
-        if self._named != tuple(self.options.filenames):
+        if self._outcomes is None:
             self.lint_all()
-        outcome = self._outcomes.get(path)
+        path = Path(os.path.abspath(filename))
+        # Whoever asks for a file again has a reason to: it may have changed.
+        outcome = self._outcomes.pop(path, None)
         if outcome is None or outcome.text != text:
             outcome = self._lint_alone(path, source)
         if outcome.problem:
@@ -93,20 +105,18 @@ class Session:
 
     def lint_all(self) -> None:
         """Lint all files that flake8 was asked to check."""
-        self._named = tuple(self.options.filenames)
         self._outcomes = {}
         projects: dict[Path | None, list[Path]] = {}
         for path in self._relevant_files():
             projects.setdefault(self._settings(path).root, []).append(path)
         for paths in projects.values():
-            self._lint_project(sorted(paths))
+            self._outcomes.update(self._lint_project(sorted(paths)))
 
-    def _lint_project(self, paths: Sequence[Path]) -> None:
+    def _lint_project(self, paths: Sequence[Path]) -> Iterator[tuple[Path, Outcome]]:
         from trl_lint.runner import run
 
-        linter = self._linter(paths[0])
-        for result in run(paths, linter, self._check):
-            self._outcomes[result.path] = _outcome(result)
+        for result in run(paths, self._linter(paths[0]), self._check):
+            yield result.path, _outcome(result)
 
     def _lint_alone(self, path: Path, source: bytes) -> Outcome:
         from trl_lint.runner import FileResult, run_one
@@ -152,7 +162,7 @@ class Session:
 
         if path.parent not in self._folders:
             try:
-                settings = load_settings(path.parent, isolated=getattr(self.options, "isolated", False))
+                settings = load_settings(path.parent)
                 selected_rules(settings)
             except ConfigError as error:
                 raise _stop(f"trl-lint: {error}") from None
@@ -169,23 +179,23 @@ class Session:
         rules = [rule for rule in selected_rules(settings) if rule in self._rules]
         return Linter(settings, import_roots(settings.root, named), rules)
 
-    @cached_property
-    def _rules(self) -> tuple[Rule, ...]:
-        """The rules whose findings flake8 would show."""
-        from flake8.style_guide import Decision, DecisionEngine
 
-        from trl_lint.rules import all_rules
+def _reported_rules(options: Namespace) -> tuple[Rule, ...]:
+    """The rules whose findings flake8 would show."""
+    from flake8.style_guide import Decision, DecisionEngine
 
-        decide = DecisionEngine(self.options).decision_for
-        return tuple(rule for rule in all_rules() if decide(rule.code) is Decision.Selected)
+    from trl_lint.rules import all_rules
 
-    @cached_property
-    def _gate(self) -> Linter:
-        """Says whether a content may matter to any rule; it analyses nothing."""
-        from trl_lint.config import Settings
-        from trl_lint.linter import Linter
+    decide = DecisionEngine(options).decision_for
+    return tuple(rule for rule in all_rules() if decide(rule.code) is Decision.Selected)
 
-        return Linter(Settings(), (), self._rules)
+
+def _gate(rules: Sequence[Rule]) -> Linter:
+    """Says whether a content may matter to any of the rules; it analyses nothing."""
+    from trl_lint.config import Settings
+    from trl_lint.linter import Linter
+
+    return Linter(Settings(), (), rules)
 
 
 def encoded(text: str) -> bytes:
