@@ -7,31 +7,13 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from samples import BASE, BROKEN, FIXTURES, MINE, marks
 
-FIXTURES = Path(__file__).parents[2] / "fixtures"
-MARK = re.compile(r"# expect: (?P<codes>[A-Z0-9, ]+)$")
 LINE = re.compile(r"(?P<path>.*?):(?P<row>\d+):(?P<column>\d+): (?P<code>\w+) (?P<text>.*)")
 
-BASE = """from transformers import Trainer
-
-
-class BaseTrainer(Trainer):
-    def show(self, value):
-        self.log({"loss": value})
-"""
-SUBCLASS = """from base import BaseTrainer
-
-
-class MyTrainer(BaseTrainer):
-    def compute_loss(self, model, inputs, **kwargs):
-        loss = model(**inputs).loss
-        self.show(loss.item())
-        return loss
-"""
 HELPERS = """from accelerate import Accelerator
 
 
@@ -86,17 +68,6 @@ def trl_lint(*args: str | Path, folder: Path) -> list[Place]:
     )
 
 
-def marked(paths: Sequence[Path], folder: Path) -> list[tuple[str, int, str]]:
-    """The places that the marks of the fixtures name: path, line, code."""
-    return sorted(
-        (str(path.relative_to(folder)), number, code)
-        for path in paths
-        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
-        for mark in MARK.findall(line)
-        for code in mark.replace(",", " ").split()
-    )
-
-
 def write(folder: Path, **files: str) -> None:
     for name, text in files.items():
         (folder / f"{name}.py").write_text(text, encoding="utf-8")
@@ -108,24 +79,29 @@ def write(folder: Path, **files: str) -> None:
 @pytest.mark.parametrize("jobs", ["-j1", "-j2"])
 def test_the_fixtures(jobs):
     found = flake8("--isolated", jobs, ".", folder=FIXTURES)
-    assert [(path, row, code) for path, row, _, code in found] == marked(sorted(FIXTURES.rglob("*.py")), FIXTURES)
+    expected = [
+        (str(path.relative_to(FIXTURES)), *mark)
+        for path in FIXTURES.rglob("*.py")
+        for mark in marks(path.read_text(encoding="utf-8"))
+    ]
+    assert [(path, row, code) for path, row, _, code in found] == sorted(expected)
     assert {code for *_, code in found} == {"TRL001", "TRL002", "TRL003"}
     assert found == trl_lint("--isolated", ".", folder=FIXTURES)
 
 
 def test_nothing_need_be_configured(tmp_path):
     """A plain `flake8`, in a folder with nothing but code."""
-    names = ("item_before_gather", "wrapped_model_attribute", "unreduced_metric")
-    write(tmp_path, **{name: (FIXTURES / name / "broken.py").read_text(encoding="utf-8") for name in names})
+    write(tmp_path, **BROKEN)
     found = flake8(folder=tmp_path)
     assert found == trl_lint(folder=tmp_path)
-    assert [(path, row, code) for path, row, _, code in found] == marked(sorted(tmp_path.glob("*.py")), tmp_path)
+    expected = [(f"{name}.py", *mark) for name, text in BROKEN.items() for mark in marks(text)]
+    assert [(path, row, code) for path, row, _, code in found] == sorted(expected)
     assert {code for *_, code in found} == {"TRL001", "TRL002", "TRL003"}
 
 
 @pytest.mark.parametrize("args", [("-j1", "mine.py"), ("-j2", "."), ("-j1", ".")])
 def test_a_base_class_in_another_file(tmp_path, args):
-    write(tmp_path, base=BASE, mine=SUBCLASS)
+    write(tmp_path, base=BASE, mine=MINE)
     assert flake8(*args, folder=tmp_path) == [("mine.py", 7, 9, "TRL003")]
 
 
@@ -177,7 +153,7 @@ def test_an_unsaved_buffer(tmp_path):
     (tmp_path / "pkg").mkdir()
     write(tmp_path / "pkg", base=BASE, mine="x = 1\n")
     args = ("--stdin-display-name", "pkg/mine.py", "-")
-    assert flake8(*args, folder=tmp_path, stdin=SUBCLASS.encode()) == [("pkg/mine.py", 7, 9, "TRL003")]
+    assert flake8(*args, folder=tmp_path, stdin=MINE.encode()) == [("pkg/mine.py", 7, 9, "TRL003")]
     assert flake8(*args, folder=tmp_path, stdin=b"x = 1\n") == []
 
 
@@ -188,7 +164,7 @@ def test_a_buffer_without_a_name(tmp_path):
 def test_a_buffer_of_a_file_that_is_not_there_yet(tmp_path):
     write(tmp_path, base=BASE)
     args = ("--stdin-display-name", "new.py", "-")
-    assert flake8(*args, folder=tmp_path, stdin=SUBCLASS.encode()) == [("new.py", 7, 9, "TRL003")]
+    assert flake8(*args, folder=tmp_path, stdin=MINE.encode()) == [("new.py", 7, 9, "TRL003")]
 
 
 # flake8's own options
@@ -374,7 +350,7 @@ def test_the_python_interface(tmp_path, monkeypatch, capsys):
     from flake8.api.legacy import get_style_guide
 
     monkeypatch.chdir(tmp_path)
-    write(tmp_path, base=BASE, mine=SUBCLASS, x=GATHER, y="x = 1\n")
+    write(tmp_path, base=BASE, mine=MINE, x=GATHER, y="x = 1\n")
     (tmp_path / ".flake8").write_text("[flake8]\nignore = TRL\njobs = 1\n")
     guide = get_style_guide(ignore=["E"])
 
