@@ -67,27 +67,29 @@ class Rule:
         return self.documentation.partition("\n")[0].rstrip(".")
 
 
-# Comments and strings. Of these only f-strings hold code, and only a string on one line can name something.
+# Comments and strings. Of these only f-strings hold code, and only a string of one word can name something.
 _TEXT = re.compile(
     rb"""(?P<long>\"{3}|'{3})(?:[^\\]|\\.)*?(?P=long)"""
     rb"""|(?P<short>"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')|\#[^\r\n]*""",
     re.DOTALL,
 )
 _HOLDS_CODE = re.compile(rb"(?<!\w)(?:[fFtT][rR]?|[rR][fFtT])$")
+_SEVERAL_WORDS = re.compile(rb"\w\s+\w")
 # Names that contain a needle and have nothing to do with ranks.
 _HARMLESS = re.compile(rb"ctrl|is_accelerate_available|force_accelerate_hooks|integrations\.accelerate")
 
 
 def code_of(source: bytes) -> bytes:
-    """The source less comments, docstrings and harmless names: what is left can decide whether a file matters."""
+    """The source less comments, prose in strings and harmless names: what is left tells whether a file matters."""
     return _HARMLESS.sub(b" ", _TEXT.sub(_without_prose, source))
 
 
 def _without_prose(match: re.Match[bytes]) -> bytes:
-    start = match.start()
-    if match["short"] or (match["long"] and _HOLDS_CODE.search(match.string[max(start - 3, 0) : start])):
-        return match[0]
-    return b" "
+    text, start = match[0], match.start()
+    is_name = match["short"] and not _SEVERAL_WORDS.search(text)
+    is_string = match["short"] or match["long"]
+    holds_code = is_string and _HOLDS_CODE.search(match.string[max(start - 3, 0) : start])
+    return text if is_name or holds_code else b" "
 
 
 # A file that concerns several ranks names one of these.
