@@ -154,6 +154,7 @@ class _Walker:
     def __init__(self, excludes: tuple[_Layer, ...], respect_gitignore: bool) -> None:
         self.excludes = excludes
         self.respect_gitignore = respect_gitignore
+        self._gitignores: dict[Path, tuple[_Layer, ...]] = {}
 
     def walk(self, start: Path) -> Iterator[Path | Problem]:
         """Everything below a folder the user named: no pattern can hide the folder itself."""
@@ -203,14 +204,19 @@ class _Walker:
         return ()
 
     def _gitignore(self, folder: Path) -> tuple[_Layer, ...]:
-        path = folder / ".gitignore"
+        """The .gitignore file of a folder, if there is one that counts; each is read once."""
+        if folder not in self._gitignores:
+            self._gitignores[folder] = self._read_gitignore(folder / ".gitignore")
+        return self._gitignores[folder]
+
+    def _read_gitignore(self, path: Path) -> tuple[_Layer, ...]:
         if not self.respect_gitignore or not path.is_file():
             return ()
         try:
             lines = path.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
         except OSError:  # git goes on without it, too
             return ()
-        return (_layer(folder, lines),)
+        return (_layer(path.parent, lines),)
 
 
 def _folders(path: Path, base: Path) -> list[Path]:

@@ -10,6 +10,7 @@ import os
 import sys
 from argparse import Namespace
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -110,7 +111,8 @@ class Session:
         for path in self._relevant_files():
             projects.setdefault(self._settings(path).root, []).append(path)
         for paths in projects.values():
-            self._outcomes.update(self._lint_project(sorted(paths)))
+            with suppress(Exception):  # each file is then linted alone, and said to fail if it does
+                self._outcomes.update(self._lint_project(sorted(paths)))
 
     def _lint_project(self, paths: Sequence[Path]) -> Iterator[tuple[Path, Outcome]]:
         from trl_lint.runner import run

@@ -313,6 +313,22 @@ def test_an_error_of_ours_does_not_stop_flake8(tmp_path, jobs):
     ]
 
 
+@pytest.mark.parametrize("jobs", ["-j1", "-j2"])
+def test_what_fails_for_all_files_together_is_done_for_each_alone(tmp_path, jobs):
+    write(tmp_path, a=GATHER, b=GATHER)
+    script = (
+        "import sys; from trl_lint.linter import Linter; Linter.prepare = None\n"
+        "from flake8.main.cli import main; sys.exit(main())"
+    )
+    command = [sys.executable, "-c", script, jobs]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.stderr == ""
+    assert [line.split()[:2] for line in done.stdout.splitlines()] == [
+        ["./a.py:7:12:", "TRL001"],
+        ["./b.py:7:12:", "TRL001"],
+    ]
+
+
 # What it costs
 
 HEAVY = ("libcst", "rich", "click", "pathspec", "msgspec", "tomllib", "torch")
