@@ -76,7 +76,9 @@ _TEXT = re.compile(
 _HOLDS_CODE = re.compile(rb"(?<!\w)(?:[fFtT][rR]?|[rR][fFtT])$")
 _SEVERAL_WORDS = re.compile(rb"\w\s+\w")
 # Names that contain a needle and have nothing to do with ranks.
-_HARMLESS = re.compile(rb"ctrl|is_accelerate_available|force_accelerate_hooks|integrations\.accelerate")
+_HARMLESS = re.compile(
+    rb"ctrl|is_accelerate_\w+|force_accelerate_hooks|_preprocess_accelerate|integrations\.accelerate|accelerate\.hooks"
+)
 
 
 def code_of(source: bytes) -> bytes:
