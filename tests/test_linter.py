@@ -77,6 +77,22 @@ def test_a_base_class_in_another_file_is_read_from_the_disk(tmp_path: Path) -> N
     assert places(linter(tmp_path), paths["mine"]) == [(7, "TRL003")]
 
 
+def test_of_star_imports_only_what_names_a_name_is_parsed(tmp_path: Path) -> None:
+    paths = make(
+        tmp_path,
+        other="from transformers import Trainer\n\n\nclass Other(Trainer):\n    pass\n",
+        base="from transformers import Trainer\n\n\nclass Base(Trainer):\n    def show(self, value):\n"
+        "        self.log({'x': value})\n",
+        every="from other import *\nfrom base import *\n",
+        mine="from every import Base\n\n\nclass Mine(Base):\n    def compute_loss(self, model, inputs, **kwargs):\n"
+        "        loss = model(**inputs).loss\n        self.show(loss.item())\n        return loss\n",
+    )
+    checker = linter(tmp_path)
+    assert places(checker, paths["mine"]) == [(7, "TRL003")]
+    parsed = {path.stem for path in paths.values() if checker._project.loaded(path, path.read_bytes())}
+    assert parsed == {"mine", "every", "base"}
+
+
 @pytest.mark.parametrize(
     ("source", "said"),
     [
