@@ -143,6 +143,30 @@ def test_gitignore_can_be_put_aside(folder):
     assert [lint()[0], lint("--no-respect-gitignore")[0]] == [0, 1]
 
 
+def test_forced_excludes(folder):
+    (folder / "gen").mkdir()
+    (folder / "gen" / "x.py").write_text("BUG\n")
+    (folder / "out.py").write_text("BUG\n")
+    (folder / "y.py").write_text("BUG\n")
+    (folder / ".gitignore").write_text("out.py\n")
+    (folder / "pyproject.toml").write_text("[tool.trl-lint]\nexclude = ['gen']\n")
+    named = ("gen/x.py", "out.py", "y.py")
+    assert lint("--force-exclude", *named)[1].startswith("y.py:1:1: TRL001 [*]")
+    assert lint("--force-exclude", *named)[1].endswith(SUMMARY)
+    assert "Found 3 findings" in lint(*named)[1]
+    assert "Found 2 findings" in lint("--force-exclude", "--no-respect-gitignore", *named)[1]
+
+
+@pytest.mark.parametrize("name", ["gen/x.py", "out.py"])
+def test_forced_excludes_hold_for_stdin(folder, name):
+    (folder / ".gitignore").write_text("out.py\n")
+    (folder / "pyproject.toml").write_text("[tool.trl-lint]\nexclude = ['gen']\n")
+    args = ("-", "--stdin-filename", name, "--force-exclude")
+    assert lint(*args, stdin="BUG\n") == (0, "", "")
+    assert call(*args, "--fix", stdin="BUG\n").stdout == "BUG\n"
+    assert lint("-", "--force-exclude", stdin="BUG\n")[0] == 1
+
+
 @pytest.mark.parametrize(
     ("args", "said"),
     [

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from trl_lint.discovery import DEFAULT_EXCLUDES, Problem, find_files
+from trl_lint.discovery import DEFAULT_EXCLUDES, Problem, find_files, matches
 
 
 @pytest.fixture
@@ -134,6 +134,48 @@ def test_a_named_folder_outdoes_the_exclude_that_hides_it(tree):
     here = tree(**empty("fixtures/x.py", "fixtures/skip.py"))
     assert found("fixtures", root=here, exclude=["fixtures", "skip.py"]) == ["fixtures/x.py"]
     assert found(root=here, exclude=["fixtures"]) == []
+
+
+FORCED = {
+    ".gitignore": "/top.py\nout/\n*_gen.py\n!keep_gen.py\n",
+    "a/.gitignore": "!a_gen.py\n/top.py\n",
+    "out/.gitignore": "!x.py\n",
+}
+FORCED_NAMES = (
+    "top.py a/top.py a/b/top.py out/x.py a/out/x.py a_gen.py keep_gen.py a/a_gen.py a/b_gen.py build/x.py "
+    "a/venv/lib/x.py skip/x.py a/skip/x.py a/skip.py a/x.py x.py"
+)
+
+
+@pytest.mark.parametrize("repository", [True, False])
+@pytest.mark.parametrize("respect_gitignore", [True, False])
+@pytest.mark.parametrize("exclude", [(), ("skip",), ("/skip", "a/x.py"), ("*", "!x.py")])
+def test_forced_excludes_leave_of_named_files_what_a_walk_finds(tree, repository, respect_gitignore, exclude):
+    tree(**FORCED, **({".git/HEAD": ""} if repository else {}), **empty(*FORCED_NAMES.split()))
+    options = {"exclude": exclude, "respect_gitignore": respect_gitignore}
+    named = sorted(FORCED_NAMES.split())
+    assert sorted(found(*named, force_exclude=True, **options)) == sorted(found(**options))
+    assert found(*named, **options) == named
+
+
+def test_forced_excludes_hold_for_named_folders(tree):
+    here = tree(**empty("build/x.py", "gen/x.py", "a/x.py"))
+    assert found("build", "gen", "a", root=here, exclude=["gen"], force_exclude=True) == ["a/x.py"]
+
+
+def test_a_project_may_lie_in_a_folder_of_any_name(tree):
+    here = tree(**empty("build/project/x.py"))
+    root = here / "build" / "project"
+    assert found("build/project/x.py", root=root, force_exclude=True) == ["build/project/x.py"]
+    assert found("build/project/x.py", root=here, force_exclude=True) == []
+
+
+def test_patterns_name_files_and_folders(tree):
+    here = tree(**empty("gen/a/x.py", "y.py"))
+    assert matches(Path("gen/a/x.py"), root=here, exclude=["/gen"])
+    assert matches(Path("y.py"), root=here, exclude=["y.py"])
+    assert not matches(Path("y.py"), root=here, exclude=["gen"])
+    assert not matches(Path("y.py"), root=here / "gen", exclude=["*"])
 
 
 def test_links(tree):

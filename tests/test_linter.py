@@ -77,6 +77,22 @@ def test_a_base_class_in_another_file_is_read_from_the_disk(tmp_path: Path) -> N
     assert places(linter(tmp_path), paths["mine"]) == [(7, "TRL003")]
 
 
+def test_of_star_imports_only_what_names_a_name_is_parsed(tmp_path: Path) -> None:
+    paths = make(
+        tmp_path,
+        other="from transformers import Trainer\n\n\nclass Other(Trainer):\n    pass\n",
+        base="from transformers import Trainer\n\n\nclass Base(Trainer):\n    def show(self, value):\n"
+        "        self.log({'x': value})\n",
+        every="from other import *\nfrom base import *\n",
+        mine="from every import Base\n\n\nclass Mine(Base):\n    def compute_loss(self, model, inputs, **kwargs):\n"
+        "        loss = model(**inputs).loss\n        self.show(loss.item())\n        return loss\n",
+    )
+    checker = linter(tmp_path)
+    assert places(checker, paths["mine"]) == [(7, "TRL003")]
+    parsed = {path.stem for path in paths.values() if checker._project.loaded(path, path.read_bytes())}
+    assert parsed == {"mine", "every", "base"}
+
+
 @pytest.mark.parametrize(
     ("source", "said"),
     [
@@ -109,6 +125,31 @@ def test_an_empty_file_and_one_without_needles_have_nothing(tmp_path: Path) -> N
     assert not checker.may_matter(b"print('gather')\n")
 
 
+@pytest.mark.parametrize(
+    ("text", "matters"),
+    [
+        ("from accelerate.utils import gather", True),
+        ('x = f"""{accelerator.gather(x.item())}"""', True),
+        ("x = rf'''{accelerator.gather(x.item())}'''", True),
+        ("getattr(self, 'accelerator').gather(x)", True),
+        ("x = '#'; accelerator.gather(x)", True),
+        ("x = '\\'#'; accelerator.gather(x)", True),
+        ('x = r\'"""\'; accelerator.gather(x)  # """', True),
+        ('x = f"all of {accelerator.gather(x.item())} here"', True),
+        ("def f(a: 'Accelerator | None'): gather(x)", True),
+        ("x = gather(y)  # see Accelerator", False),
+        ("gather(x, help='as the Trainer does it')", False),
+        ('"""Used by the Trainer: see gather."""', False),
+        ("'''A \\''' Trainer that can gather.'''", False),
+        ("if is_accelerate_available():\n    gather(x)", False),
+        ("from .ctrl import gather", False),
+        ("from trl import gather", True),
+    ],
+)
+def test_only_code_decides_whether_a_file_matters(tmp_path: Path, text: str, matters: bool) -> None:
+    assert linter(tmp_path).may_matter(text.encode()) is matters
+
+
 def test_a_fix_reached_in_several_ways_is_as_safe_as_the_least_safe(tmp_path: Path) -> None:
     text = (
         "from accelerate import Accelerator\n\naccelerator = Accelerator()\n\n\ndef total(loss):\n"
@@ -120,7 +161,7 @@ def test_a_fix_reached_in_several_ways_is_as_safe_as_the_least_safe(tmp_path: Pa
     assert finding.fix.applicability is Applicability.DISPLAY
 
 
-KTO_WITH_ITS_OWN_LOG = '''
+KTO_WITH_ITS_OWN_LOG = """
 import torch
 from trl import KTOTrainer
 
@@ -140,7 +181,7 @@ class Mine(KTOTrainer):
         reduced = self.accelerator.reduce(torch.tensor(values, device=self.accelerator.device), "sum").tolist()
         logs.update(dict(zip(keys, reduced)))
         return super().log(logs, *args, **kwargs)
-'''
+"""
 WITHOUT_ITS_LOG = KTO_WITH_ITS_OWN_LOG.partition("    def log")[0]
 
 

@@ -130,10 +130,16 @@ def test_every_word_for_a_reducer_is_explained():
     assert sorted(words) == sorted(REDUCERS)
 
 
-@pytest.mark.parametrize("name", ["history", "mutation", "speed", "crash"])
+@pytest.mark.parametrize("name", ["history", "mutation", "speed", "with_flake8", "crash"])
 def test_every_benchmark_is_there(name):
     assert f"`python bench/{name}.py`" in section("## Accuracy")
     assert (ROOT / "bench" / f"{name}.py").is_file()
+
+
+def test_every_hook_is_named():
+    hooks = re.findall(r"^- id: (\S+)$", (ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"), re.MULTILINE)
+    assert hooks == ["trl-lint", "trl-lint-fix"]
+    assert [name for name in hooks if f"`{name}`" not in section("### In pre-commit")] == []
 
 
 def test_the_first_command_finds_what_is_marked(monkeypatch):

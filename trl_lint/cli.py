@@ -70,6 +70,7 @@ class Options:
     config: Path | None
     isolated: bool
     respect_gitignore: bool
+    force_exclude: bool
 
     @property
     def reads_stdin(self) -> bool:
@@ -140,6 +141,7 @@ def main() -> None:
 @click.option("--config", type=click.Path(path_type=Path), help="Read [tool.trl-lint] from this file.")
 @click.option("--isolated", is_flag=True, help="Read no settings from any file.")
 @click.option("--respect-gitignore/--no-respect-gitignore", default=True, help="Skip what git ignores.")
+@click.option("--force-exclude", is_flag=True, help="Leave out excluded files even when they are named.")
 @click.version_option(__version__, prog_name="trl-lint", message="%(prog)s %(version)s")
 def check(paths: tuple[Path, ...], **given: Any) -> NoReturn:
     """Lint files and folders (default: the current one); `-` reads standard input.
@@ -205,9 +207,10 @@ def _settings(options: Options) -> Settings:
 def _check(options: Options, settings: Settings) -> int:
     """Run, report, and give the exit code."""
     from trl_lint.config import selected_rules
+    from trl_lint.discovery import import_roots
     from trl_lint.linter import Linter
 
-    linter = Linter(settings, _roots(options, settings), selected_rules(settings))
+    linter = Linter(settings, import_roots(settings.root, options.paths), selected_rules(settings))
     report = _report(options, settings)
     for result in _results(options, settings, linter):
         problem = _show(report, result)
@@ -239,12 +242,14 @@ def _show(report: Report, result: FileResult) -> str | None:
 
 def _results(options: Options, settings: Settings, linter: Linter) -> Iterator[FileResult]:
     from trl_lint.discovery import find_files
-    from trl_lint.runner import run, run_one
+    from trl_lint.runner import FileResult, run, run_one
 
     action = _action(options, settings)
     if options.reads_stdin:
         source = sys.stdin.buffer.read()
-        result = run_one(options.stdin_filename or STDIN, source, linter, action)
+        path = options.stdin_filename or STDIN
+        out = _excluded(path, options, settings)
+        result = FileResult(path, source) if out else run_one(path, source, linter, action)
         if options.fixes_stdin:
             sys.stdout.buffer.write(result.source)
         yield result
@@ -254,8 +259,19 @@ def _results(options: Options, settings: Settings, linter: Linter) -> Iterator[F
         root=settings.root,
         exclude=settings.exclude,
         respect_gitignore=options.respect_gitignore,
+        force_exclude=options.force_exclude,
     )
     yield from run(files, linter, action)
+
+
+def _excluded(path: Path, options: Options, settings: Settings) -> bool:
+    """Whether the code on standard input stands for a file that --force-exclude leaves out."""
+    from trl_lint.discovery import is_excluded
+
+    if not options.force_exclude or path == STDIN:
+        return False
+    respect = options.respect_gitignore
+    return is_excluded(path, root=settings.root, exclude=settings.exclude, respect_gitignore=respect)
 
 
 def _action(options: Options, settings: Settings) -> Action:
@@ -267,13 +283,6 @@ def _action(options: Options, settings: Settings) -> Action:
         return runner.check
     in_place = not options.diff and not options.reads_stdin
     return partial(runner.mend if in_place else runner.propose, unsafe=settings.unsafe_fixes)
-
-
-def _roots(options: Options, settings: Settings) -> tuple[Path, ...]:
-    """Where the imports of the linted files are looked up."""
-    root = Path(os.path.abspath(settings.root or Path.cwd()))
-    named = (Path(os.path.abspath(path)) for path in options.paths if path.is_dir())
-    return tuple(dict.fromkeys((root, root / "src", *named)))
 
 
 def _report(options: Options, settings: Settings) -> Report:

@@ -66,6 +66,11 @@ class _Layer:
             return None
         return self.spec.check_file(relative + "/" * is_dir).include
 
+    def hides(self, path: Path) -> bool:
+        """Whether a path is ignored itself or lies in a folder that is."""
+        folders = _folders(path, self.base)
+        return any(self.verdict(each, each in folders) for each in {*folders, path})
+
     def without(self, path: Path) -> _Layer:
         """The layer less its patterns that hide the folder `path`, which the user has named all the same."""
         if self.verdict(path, True) is not True:
@@ -81,21 +86,41 @@ def find_files(
     root: Path | None = None,
     exclude: Sequence[str] = (),
     respect_gitignore: bool = True,
+    force_exclude: bool = False,
 ) -> Iterator[Path | Problem]:
     """The files to lint, in a stable order and each once, with what stood in the way.
 
-    A file that is named is always among them. Below a folder that is named only Python files are, less what
-    `exclude` (relative to `root`), .gitignore files and the default excludes hide. Links to folders are not
-    followed, so a loop of links ends.
+    A file that is named is always among them, unless `force_exclude` asks for it to be treated like the rest.
+    Below a folder that is named only Python files are, less what `exclude` (relative to `root`), .gitignore
+    files and the default excludes hide. Links to folders are not followed, so a loop of links ends.
     """
     seen: set[str] = set()
     walker = _Walker(_excludes(root, exclude), respect_gitignore)
     for path in paths:
+        if force_exclude and walker.leaves_out(path, root or Path.cwd()):
+            continue
         for item in walker.walk(path) if os.path.isdir(path) else _named_file(path):
             key = os.path.abspath(item.path if isinstance(item, Problem) else item)
             if key not in seen:
                 seen.add(key)
                 yield item
+
+
+def is_excluded(path: Path, *, root: Path | None, exclude: Sequence[str], respect_gitignore: bool = True) -> bool:
+    """Whether a file that somebody named would be left out if its project was walked."""
+    return _Walker(_excludes(root, exclude), respect_gitignore).leaves_out(path, root or Path.cwd())
+
+
+def matches(path: Path, *, root: Path | None, exclude: Sequence[str]) -> bool:
+    """Whether the patterns of `exclude` (relative to `root`) name a file or a folder that it is in."""
+    return any(layer.hides(Path(os.path.abspath(path))) for layer in _excludes(root, exclude))
+
+
+def import_roots(root: Path | None, named: Iterable[Path]) -> tuple[Path, ...]:
+    """Where the imports of linted files are looked up: the project, its `src`, and the folders that were named."""
+    top = Path(os.path.abspath(root or Path.cwd()))
+    folders = (Path(os.path.abspath(path)) for path in named if path.is_dir())
+    return tuple(dict.fromkeys((top, top / "src", *folders)))
 
 
 def _named_file(path: Path) -> Iterator[Path | Problem]:
@@ -129,6 +154,7 @@ class _Walker:
     def __init__(self, excludes: tuple[_Layer, ...], respect_gitignore: bool) -> None:
         self.excludes = excludes
         self.respect_gitignore = respect_gitignore
+        self._gitignores: dict[Path, tuple[_Layer, ...]] = {}
 
     def walk(self, start: Path) -> Iterator[Path | Problem]:
         """Everything below a folder the user named: no pattern can hide the folder itself."""
@@ -136,6 +162,19 @@ class _Walker:
         excludes = tuple(layer.without(here) for layer in self.excludes)
         above = tuple(layer.without(here) for layer in self._gitignores_above(here))
         yield from self._folder(start, excludes, above)
+
+    def leaves_out(self, path: Path, root: Path) -> bool:
+        """Whether a walk from `root` would pass over a path, because of itself or of a folder it lies in."""
+        here = Path(os.path.abspath(path))
+        if any(folder.name in DEFAULT_EXCLUDES for folder in _folders(here, root)):
+            return True
+        if any(layer.hides(here) for layer in self.excludes):
+            return True
+        top = next((parent for parent in here.parents if (parent / ".git").exists()), root)
+        inside = [parent for parent in reversed(here.parents) if parent == top or top in parent.parents]
+        gitignores = tuple(layer for folder in inside for layer in self._gitignore(folder))
+        folders = _folders(here, top)
+        return any(_hidden(each, each in folders, (), gitignores) for each in {*folders, here})
 
     def _folder(
         self, folder: Path, excludes: tuple[_Layer, ...], gitignores: tuple[_Layer, ...]
@@ -165,14 +204,24 @@ class _Walker:
         return ()
 
     def _gitignore(self, folder: Path) -> tuple[_Layer, ...]:
-        path = folder / ".gitignore"
+        """The .gitignore file of a folder, if there is one that counts; each is read once."""
+        if folder not in self._gitignores:
+            self._gitignores[folder] = self._read_gitignore(folder / ".gitignore")
+        return self._gitignores[folder]
+
+    def _read_gitignore(self, path: Path) -> tuple[_Layer, ...]:
         if not self.respect_gitignore or not path.is_file():
             return ()
         try:
             lines = path.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
         except OSError:  # git goes on without it, too
             return ()
-        return (_layer(folder, lines),)
+        return (_layer(path.parent, lines),)
+
+
+def _folders(path: Path, base: Path) -> list[Path]:
+    """The folders below `base` that hold a path, and the path itself where it is one."""
+    return [each for each in (*path.parents, *([path] if path.is_dir() else ())) if base in each.parents]
 
 
 def _is_python_file(entry: os.DirEntry[str]) -> bool:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from trl_lint.config import Settings, ignored_rules, load_settings
 from trl_lint.findings import Applicability, Because, Edit, Finding, Fix, Position
 from trl_lint.rules import all_rules
-from trl_lint.rules.base import Problem, Rule
+from trl_lint.rules.base import Problem, Rule, code_of
 
 if TYPE_CHECKING:
     from trl_lint.analysis.project import Module, Project
@@ -74,7 +74,15 @@ class Linter:
 
     def may_matter(self, source: bytes) -> bool:
         """Whether any selected rule can have a finding in a file with this content (a search of bytes)."""
-        return any(rule.may_matter(source, self._own_needles) for rule in self.rules)
+        return self._has_needles(source) and self._has_needles(code_of(source))
+
+    def _has_needles(self, source: bytes) -> bool:
+        # What a name of the user's own stands for may be a library, a collective or a log: it is in every group.
+        if any(needle in source for needle in self._own_needles):
+            return True
+        groups = {group for rule in self.rules for group in rule.needles}
+        present = {group for group in groups if any(needle in source for needle in group)}
+        return any(present.issuperset(rule.needles) for rule in self.rules)
 
     def check(self, path: Path, source: bytes) -> list[Finding]:
         """All findings of the selected rules in `source`, sorted by place; suppressions are not applied here.
@@ -95,8 +103,8 @@ class Linter:
                     self._analyse(path, source)
                 except Exception as error:  # said when the file itself is checked
                     self._failed[path] = (source, error)
-        if matter:
-            gc.freeze()  # all of it is needed until the end
+            if matter:
+                gc.freeze()  # all of it is needed until the end
 
     def report(self, path: Path, source: bytes) -> list[Reported]:
         """The findings with their problems; see `check`."""

@@ -194,7 +194,7 @@ class Names(Tables):
         if not module.stars or name in module.not_starred:
             return None
         for path in module.stars[:MAX_STARS]:
-            other = self.project.module(path)
+            other = self.project.module(path) if self.project.mentions(path, name) else None
             if other is not None and other.state != "running":
                 self.load(other)
                 found = other.names.get(name)

@@ -92,6 +92,7 @@ class Project:
         self._names: dict[Path, str] = {}
         self._spellings: dict[Path, tuple[str, ...]] = {}
         self._sizes: dict[Path, int] = {}
+        self._texts: dict[Path, bytes] = {}
         self._found: dict[tuple[str, Path], Path | None] = {}
 
     def loaded(self, path: Path, source: bytes) -> Module | None:
@@ -122,12 +123,29 @@ class Project:
         if path not in self._modules:
             self._modules[path] = None
             try:
-                source = self.overlay.get(path)
-                source = path.read_bytes() if source is None else source
+                source = self._read(path)
                 self.add(path, decode(source)[0], source)
             except (OSError, DecodeError, cst.ParserSyntaxError):
                 return None
         return self._modules[path]
+
+    def mentions(self, path: Path, name: str) -> bool:
+        """Whether a name stands in the text of a file: else the file can't define it, and need not be parsed."""
+        module = self._modules.get(path)
+        text = module.source if module is not None else None
+        return name.encode() in (self._text(path) if text is None else text)
+
+    def _text(self, path: Path) -> bytes:
+        if path not in self._texts:
+            try:
+                self._texts[path] = self._read(path)
+            except OSError:
+                self._texts[path] = b""
+        return self._texts[path]
+
+    def _read(self, path: Path) -> bytes:
+        known = self.overlay.get(path)
+        return path.read_bytes() if known is None else known
 
     def may_open(self, path: Path) -> bool:
         """Whether what a file holds is worth its parsing."""

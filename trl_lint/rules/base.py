@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import inspect
+import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -65,15 +66,32 @@ class Rule:
     def summary(self) -> str:
         return self.documentation.partition("\n")[0].rstrip(".")
 
-    def may_matter(self, source: bytes, own: Iterable[bytes] = ()) -> bool:
-        """Whether a file with this content can have a finding of this rule at all.
 
-        own: needles of the user's own. What they name may be a library, a collective or a log, so that one of
-        them stands for every group.
-        """
-        if any(needle in source for needle in own):
-            return True
-        return all(any(needle in source for needle in group) for group in self.needles)
+# Comments and strings. Of these only f-strings hold code, and only a string of one word can name something.
+_TEXT = re.compile(
+    rb"""(?P<long>\"{3}|'{3})(?:[^\\]|\\.)*?(?P=long)"""
+    rb"""|(?P<short>"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')|\#[^\r\n]*""",
+    re.DOTALL,
+)
+_HOLDS_CODE = re.compile(rb"(?<!\w)(?:[fFtT][rR]?|[rR][fFtT])$")
+_SEVERAL_WORDS = re.compile(rb"\w\s+\w")
+# Names that contain a needle and have nothing to do with ranks.
+_HARMLESS = re.compile(
+    rb"ctrl|is_accelerate_\w+|force_accelerate_hooks|_preprocess_accelerate|integrations\.accelerate|accelerate\.hooks"
+)
+
+
+def code_of(source: bytes) -> bytes:
+    """The source less comments, prose in strings and harmless names: what is left tells whether a file matters."""
+    return _HARMLESS.sub(b" ", _TEXT.sub(_without_prose, source))
+
+
+def _without_prose(match: re.Match[bytes]) -> bytes:
+    text, start = match[0], match.start()
+    is_name = match["short"] and not _SEVERAL_WORDS.search(text)
+    is_string = match["short"] or match["long"]
+    holds_code = is_string and _HOLDS_CODE.search(match.string[max(start - 3, 0) : start])
+    return text if is_name or holds_code else b" "
 
 
 # A file that concerns several ranks names one of these.

@@ -1,0 +1,382 @@
+"""The flake8 plugin in a real flake8: what it finds is what `trl-lint` finds, and flake8 goes on working."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from samples import BASE, BROKEN, FIXTURES, MINE, marks
+
+LINE = re.compile(r"(?P<path>.*?):(?P<row>\d+):(?P<column>\d+): (?P<code>\w+) (?P<text>.*)")
+
+HELPERS = """from accelerate import Accelerator
+
+
+def log_mean(accelerator: Accelerator, name, value):
+    accelerator.log({name: value.float().mean().item()})
+"""
+LOOP = """from accelerate import Accelerator
+from helpers import log_mean
+
+
+def main(model, loader):
+    accelerator = Accelerator()
+    model, loader = accelerator.prepare(model, loader)
+    for batch in loader:
+        log_mean(accelerator, "mean", model(**batch).loss)
+"""
+GATHER = """from accelerate import Accelerator
+
+accelerator = Accelerator()
+
+
+def total(loss):
+    return accelerator.gather(loss.item())
+"""
+Place = tuple[str, int, int, str]
+
+
+def run(*args: str | Path, folder: Path, stdin: bytes | None = None) -> subprocess.CompletedProcess[str]:
+    done = subprocess.run(
+        [sys.executable, "-m", *map(str, args)], cwd=folder, input=stdin, capture_output=True, check=False
+    )
+    return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+def flake8(*args: str | Path, folder: Path, stdin: bytes | None = None) -> list[Place]:
+    """What a flake8 that must not complain reports of our rules: path, line, column, code."""
+    done = run("flake8", *args, folder=folder, stdin=stdin)
+    assert not done.stderr
+    matches = [LINE.fullmatch(line) for line in done.stdout.splitlines()]
+    assert all(matches), done.stdout
+    rows = [(os.path.normpath(m["path"]), int(m["row"]), int(m["column"]), m["code"]) for m in matches if m]
+    return sorted(row for row in rows if row[3].startswith("TRL"))
+
+
+def trl_lint(*args: str | Path, folder: Path) -> list[Place]:
+    """What `trl-lint` reports, in the same form."""
+    done = run("trl_lint", "--output-format=json", *args, folder=folder)
+    assert not done.stderr
+    return sorted(
+        (os.path.relpath(row["filename"], folder), row["location"]["row"], row["location"]["column"], row["code"])
+        for row in json.loads(done.stdout)
+    )
+
+
+def write(folder: Path, **files: str) -> None:
+    for name, text in files.items():
+        (folder / f"{name}.py").write_text(text, encoding="utf-8")
+
+
+# The same findings
+
+
+@pytest.mark.parametrize("jobs", ["-j1", "-j2"])
+def test_the_fixtures(jobs):
+    found = flake8("--isolated", jobs, ".", folder=FIXTURES)
+    expected = [
+        (str(path.relative_to(FIXTURES)), *mark)
+        for path in FIXTURES.rglob("*.py")
+        for mark in marks(path.read_text(encoding="utf-8"))
+    ]
+    assert [(path, row, code) for path, row, _, code in found] == sorted(expected)
+    assert {code for *_, code in found} == {"TRL001", "TRL002", "TRL003"}
+    assert found == trl_lint("--isolated", ".", folder=FIXTURES)
+
+
+def test_nothing_need_be_configured(tmp_path):
+    """A plain `flake8`, in a folder with nothing but code."""
+    write(tmp_path, **BROKEN)
+    found = flake8(folder=tmp_path)
+    assert found == trl_lint(folder=tmp_path)
+    expected = [(f"{name}.py", *mark) for name, text in BROKEN.items() for mark in marks(text)]
+    assert [(path, row, code) for path, row, _, code in found] == sorted(expected)
+    assert {code for *_, code in found} == {"TRL001", "TRL002", "TRL003"}
+
+
+@pytest.mark.parametrize("args", [("-j1", "mine.py"), ("-j2", "."), ("-j1", ".")])
+def test_a_base_class_in_another_file(tmp_path, args):
+    write(tmp_path, base=BASE, mine=MINE)
+    assert flake8(*args, folder=tmp_path) == [("mine.py", 7, 9, "TRL003")]
+
+
+@pytest.mark.parametrize("jobs", ["-j1", "-j2"])
+@pytest.mark.parametrize("files", [("helpers.py", "loop.py"), ("loop.py", "helpers.py"), (".",)])
+def test_a_finding_that_shows_in_another_file(tmp_path, jobs, files):
+    """All files are analysed together, in whatever order and process they are checked."""
+    write(tmp_path, helpers=HELPERS, loop=LOOP)
+    assert flake8(jobs, *files, folder=tmp_path) == [("helpers.py", 5, 5, "TRL003")]
+    assert trl_lint(*files, folder=tmp_path) == [("helpers.py", 5, 5, "TRL003")]
+
+
+@pytest.mark.parametrize("name", ["helpers.py", "loop.py"])
+def test_one_file_is_what_trl_lint_makes_of_one_file(tmp_path, name):
+    write(tmp_path, helpers=HELPERS, loop=LOOP)
+    assert flake8(name, folder=tmp_path) == trl_lint(name, folder=tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        GATHER.replace("\n", "\r\n").encode(),
+        GATHER.replace("\n", "\r").encode(),
+        b"\xef\xbb\xbf" + GATHER.encode(),
+        b"\xef\xbb\xbf" + GATHER.replace("\n", "\r\n").encode(),
+        f"# -*- coding: latin-1 -*-\n{GATHER}".replace("return ", "'é'; return ").encode("latin-1"),
+        GATHER.replace("return ", "'日本 \U0001f600'; return ").encode(),
+        GATHER.replace("return ", "'\x0c \u2028'; return ").encode(),
+        GATHER.rstrip().encode(),
+    ],
+    ids=["crlf", "cr", "bom", "bom crlf", "latin-1", "wide", "odd lines", "no last line end"],
+)
+@pytest.mark.parametrize("door", ["file", "stdin"])
+def test_texts_of_all_kinds(tmp_path, content, door):
+    (tmp_path / "x.py").write_bytes(content)
+    args = ("x.py",) if door == "file" else ("--stdin-display-name=x.py", "-")
+    ours = trl_lint("x.py", folder=tmp_path)
+    assert len(ours) == 1
+    if door == "stdin" and b"\r" in content.replace(b"\r\n", b""):
+        pytest.skip("flake8 itself does not take such a text for several lines")
+    assert flake8(*args, folder=tmp_path, stdin=content) == ours
+
+
+# Unsaved buffers
+
+
+def test_an_unsaved_buffer(tmp_path):
+    """The text is the one handed over, the bases are those beside the file that it stands for."""
+    (tmp_path / "pkg").mkdir()
+    write(tmp_path / "pkg", base=BASE, mine="x = 1\n")
+    args = ("--stdin-display-name", "pkg/mine.py", "-")
+    assert flake8(*args, folder=tmp_path, stdin=MINE.encode()) == [("pkg/mine.py", 7, 9, "TRL003")]
+    assert flake8(*args, folder=tmp_path, stdin=b"x = 1\n") == []
+
+
+def test_a_buffer_without_a_name(tmp_path):
+    assert flake8("-", folder=tmp_path, stdin=GATHER.encode()) == [("stdin", 7, 12, "TRL001")]
+
+
+def test_a_buffer_of_a_file_that_is_not_there_yet(tmp_path):
+    write(tmp_path, base=BASE)
+    args = ("--stdin-display-name", "new.py", "-")
+    assert flake8(*args, folder=tmp_path, stdin=MINE.encode()) == [("new.py", 7, 9, "TRL003")]
+
+
+# flake8's own options
+
+
+@pytest.mark.parametrize(
+    ("options", "codes"),
+    [
+        ([], ["TRL001"]),
+        (["--select=TRL"], ["TRL001"]),
+        (["--select=TRL001"], ["TRL001"]),
+        (["--select=TRL002"], []),
+        (["--select=E"], []),
+        (["--select=E", "--extend-select=TRL001"], ["TRL001"]),
+        (["--ignore=TRL001"], []),
+        (["--extend-ignore=TRL"], []),
+        (["--extend-ignore=TRL002"], ["TRL001"]),
+        (["--per-file-ignores=x.py:TRL001"], []),
+        (["--per-file-ignores=y.py:TRL001"], ["TRL001"]),
+    ],
+)
+def test_selection(tmp_path, options, codes):
+    write(tmp_path, x=GATHER)
+    assert [code for *_, code in flake8(*options, folder=tmp_path)] == codes
+
+
+COMMENTS = [
+    ("# noqa", []),
+    ("# noqa: TRL001", []),
+    ("# noqa: item-before-gather", []),
+    ("# noqa: E501, item-before-gather", []),
+    ("# noqa: E501,TRL001", []),
+    ("# noqa: TRL0", []),
+    ("# noqa: E501", ["TRL001"]),
+    ("# noqa: TRL002", ["TRL001"]),
+    ("# noqa: E501, unreduced-metric", ["TRL001"]),
+]
+
+
+@pytest.mark.parametrize(("comment", "codes"), COMMENTS)
+def test_noqa(tmp_path, comment, codes):
+    write(tmp_path, x=f"{GATHER.rstrip()}  {comment}\n")
+    assert [code for *_, code in flake8("x.py", folder=tmp_path)] == codes
+    assert [code for *_, code in trl_lint("x.py", folder=tmp_path)] == codes
+    assert [code for *_, code in flake8("--disable-noqa", "x.py", folder=tmp_path)] == ["TRL001"]
+
+
+@pytest.mark.parametrize("line", ["# flake8: noqa", "# flake8: noqa: TRL001", "# flake8: noqa: item-before-gather"])
+def test_noqa_for_a_file(tmp_path, line):
+    write(tmp_path, x=f"{line}\n{GATHER}")
+    assert flake8("x.py", folder=tmp_path) == trl_lint("x.py", folder=tmp_path) == []
+    assert len(flake8("--disable-noqa", "x.py", folder=tmp_path)) == 1
+
+
+# Settings
+
+
+@pytest.mark.parametrize("args", [("-j1", "."), ("-j2", "."), ("sub/x.py",), ("--stdin-display-name=sub/x.py", "-")])
+@pytest.mark.parametrize(
+    ("table", "codes"),
+    [
+        ("", ["TRL001"]),
+        ("ignore = ['item-before-gather']", []),
+        ("select = ['TRL002']", []),
+        ("exclude = ['sub']", []),
+        ("exclude = ['other']", ["TRL001"]),
+    ],
+)
+def test_settings(tmp_path, args, table, codes):
+    (tmp_path / "sub").mkdir()
+    write(tmp_path / "sub", x=GATHER)
+    (tmp_path / "pyproject.toml").write_text(f"[tool.trl-lint]\n{table}\n")
+    found = flake8(*args, folder=tmp_path, stdin=GATHER.encode())
+    assert [code for *_, code in found] == codes
+
+
+def test_each_project_has_its_own_settings(tmp_path):
+    for name, table in (("a", "ignore = ['TRL001']"), ("b", "")):
+        (tmp_path / name).mkdir()
+        write(tmp_path / name, x=GATHER)
+        (tmp_path / name / "pyproject.toml").write_text(f"[tool.trl-lint]\n{table}\n")
+    assert [path for path, *_ in flake8("a", "b", folder=tmp_path)] == ["b/x.py"]
+
+
+@pytest.mark.parametrize("args", [("-j1", "."), ("-j2", "."), ("-",)])
+@pytest.mark.parametrize("table", ["selct = []", "select = ['TRL9']", "select = 3", "="])
+def test_bad_settings_are_one_clear_line(tmp_path, args, table):
+    write(tmp_path, x=GATHER, y=GATHER)
+    (tmp_path / "pyproject.toml").write_text(f"[tool.trl-lint]\n{table}\n")
+    done = run("flake8", *args, folder=tmp_path, stdin=GATHER.encode())
+    assert (done.returncode, done.stderr) == (1, "")
+    heading, said = done.stdout.splitlines()
+    assert heading == "There was a critical error during execution of Flake8:"
+    assert said.startswith("trl-lint: ")
+
+
+# Bad input
+
+
+@pytest.mark.parametrize("jobs", ["-j1", "-j2"])
+def test_what_can_not_be_parsed_is_said_by_flake8_alone(tmp_path, jobs):
+    write(tmp_path, bad=f"{GATHER}\n(((\n", x=GATHER)
+    done = run("flake8", jobs, "--select=E9,TRL", folder=tmp_path)
+    assert (done.returncode, done.stderr) == (1, "")
+    assert [line.split()[1] for line in done.stdout.splitlines()] == ["E999", "TRL001"]
+
+
+def test_what_can_not_be_read_is_said_by_flake8_alone(tmp_path):
+    write(tmp_path, x=GATHER)
+    done = run("flake8", "--select=E9,TRL", "gone.py", "x.py", folder=tmp_path)
+    assert [line.split()[1] for line in done.stdout.splitlines()] == ["E902", "TRL001"]
+    assert not done.stderr
+
+
+CRASHING = """
+import sys
+from trl_lint.linter import Linter
+
+real = Linter.check
+
+def check(self, path, source):
+    if path.name == "a.py":
+        raise KeyError("some\\nkey")
+    return real(self, path, source)
+
+Linter.check = check
+from flake8.main.cli import main
+sys.exit(main())
+"""
+
+
+@pytest.mark.parametrize("jobs", ["-j1", "-j2"])
+def test_an_error_of_ours_does_not_stop_flake8(tmp_path, jobs):
+    write(tmp_path, a=GATHER + "import os\n", b=GATHER)
+    done = subprocess.run(
+        [sys.executable, "-c", CRASHING, jobs, "--select=F,TRL"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stderr == "trl-lint: a.py: internal error: KeyError: 'some\\nkey' (please report it)\n"
+    assert [line.split()[:2] for line in done.stdout.splitlines()] == [
+        ["./a.py:8:1:", "F401"],
+        ["./b.py:7:12:", "TRL001"],
+    ]
+
+
+@pytest.mark.parametrize("jobs", ["-j1", "-j2"])
+def test_what_fails_for_all_files_together_is_done_for_each_alone(tmp_path, jobs):
+    write(tmp_path, a=GATHER, b=GATHER)
+    script = (
+        "import sys; from trl_lint.linter import Linter; Linter.prepare = None\n"
+        "from flake8.main.cli import main; sys.exit(main())"
+    )
+    command = [sys.executable, "-c", script, jobs]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.stderr == ""
+    assert [line.split()[:2] for line in done.stdout.splitlines()] == [
+        ["./a.py:7:12:", "TRL001"],
+        ["./b.py:7:12:", "TRL001"],
+    ]
+
+
+# What it costs
+
+HEAVY = ("libcst", "rich", "click", "pathspec", "msgspec", "tomllib", "torch")
+LOOK = """
+import sys
+from flake8.main.cli import main
+try: main()
+finally: print("loaded", [name for name in {names} if name in sys.modules], file=sys.stderr)
+"""
+
+
+@pytest.mark.parametrize("jobs", ["-j1", "-j2"])
+def test_files_without_training_code_cost_no_import(tmp_path, jobs):
+    write(tmp_path, x='"""Of the Trainer, and how it can gather."""\n', y="import ctrl\n\nctrl.gather()\n")
+    script = LOOK.format(names=HEAVY)
+    done = subprocess.run(
+        [sys.executable, "-c", script, jobs], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert (done.stdout, done.stderr) == ("", "loaded []\n")
+
+
+def test_training_code_costs_only_what_a_check_needs(tmp_path):
+    write(tmp_path, x=GATHER)
+    script = LOOK.format(names=("rich", "click", "libcst.matchers", "libcst.codemod", "torch"))
+    done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert "TRL001" in done.stdout
+    assert done.stderr == "loaded []\n"
+
+
+# In one process, more than once
+
+
+def test_the_python_interface(tmp_path, monkeypatch, capsys):
+    """One style guide may be handed files again and again, and these may change in between."""
+    from flake8.api.legacy import get_style_guide
+
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path, base=BASE, mine=MINE, x=GATHER, y="x = 1\n")
+    (tmp_path / ".flake8").write_text("[flake8]\nignore = TRL\njobs = 1\n")
+    guide = get_style_guide(ignore=["E"])
+
+    def codes(*names: str) -> list[str]:
+        guide.check_files(list(names))
+        return [line.split()[1] for line in capsys.readouterr().out.splitlines() if "TRL" in line]
+
+    assert codes("mine.py") == ["TRL003"]
+    assert codes("x.py", "y.py") == ["TRL001"]
+    write(tmp_path, x=GATHER.replace(".item()", ""), y=GATHER)
+    assert codes("x.py", "y.py") == ["TRL001"]
+    write(tmp_path, y="x = 1\n")
+    assert codes("x.py", "y.py") == []

@@ -1,0 +1,255 @@
+"""The flake8 plugin: what `trl-lint` finds in the same files, under the codes TRL001 and on.
+
+flake8 loads it for every file it checks, so nothing is imported here that a file without training code would
+have to pay for.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from argparse import Namespace
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from trl_lint import __version__
+
+if TYPE_CHECKING:
+    from trl_lint.config import Settings
+    from trl_lint.linter import Linter
+    from trl_lint.rules.base import Rule
+    from trl_lint.runner import FileResult
+
+STDIN = "-"
+
+
+class Plugin:
+    """What flake8 makes for each file. All files of one run of flake8 share a session."""
+
+    name = "trl-lint"
+    version = __version__
+    session: ClassVar[Session]
+
+    def __init__(self, tree: Any, lines: Sequence[str], filename: str) -> None:
+        # flake8 takes a plugin that asks for the tree as one that looks at a whole file.
+        self.lines = lines
+        self.filename = filename
+
+    @classmethod
+    def parse_options(cls, manager: Any, options: Namespace, filenames: Any = None) -> None:
+        """Called once, before flake8 starts its processes: what is worked out here, they all know."""
+        cls.session = Session(options)
+        if _starts_processes(options):
+            cls.session.lint_all()
+
+    def run(self) -> Iterator[tuple[int, int, str, type]]:
+        for line, column, text in self.session.lint(self.filename, "".join(self.lines)):
+            yield line, column, text, type(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of a text: the findings as flake8 wants them (line, column counted from 0, code and message)."""
+
+    text: str
+    findings: tuple[tuple[int, int, str], ...]
+    problem: str | None
+
+
+class Session:
+    """One run of flake8.
+
+    What a file means for another does not depend on which process checks which, as all files that flake8 was
+    asked to check are analysed together. An unsaved buffer is analysed by itself, with imports from the disk.
+    """
+
+    def __init__(self, options: Namespace) -> None:
+        self.options = options
+        self._asked: tuple[Any, ...] | None = None
+        self._begin()
+
+    def _begin(self) -> None:
+        """Start afresh unless flake8 asks for what it asked before: its Python interface may change the options."""
+        options = self.options
+        chosen = (options.select, options.extend_select, options.ignore, options.extend_ignore)
+        asked = (tuple(options.filenames), *chosen, options.disable_noqa)
+        if asked != self._asked:
+            self._asked = asked
+            self._rules = _reported_rules(options)
+            self._gate = _gate(self._rules)
+            self._folders: dict[Path, Settings] = {}
+            self._outcomes: dict[Path, Outcome] | None = None
+
+    def lint(self, filename: str, text: str) -> Sequence[tuple[int, int, str]]:
+        """The findings in the text that flake8 has of a file.
+
+        Raises:
+            flake8.exceptions.ExecutionError: the settings can't be acted on.
+        """
+        self._begin()
+        source = encoded(text)
+        if not self._gate.may_matter(source):
+            return ()
+        if self._outcomes is None:
+            self.lint_all()
+        path = Path(os.path.abspath(filename))
+        # Whoever asks for a file again has a reason to: it may have changed.
+        outcome = self._outcomes.pop(path, None)
+        if outcome is None or outcome.text != text:
+            outcome = self._lint_alone(path, source)
+        if outcome.problem:
+            print(f"trl-lint: {outcome.problem}", file=sys.stderr)
+        return outcome.findings
+
+    def lint_all(self) -> None:
+        """Lint all files that flake8 was asked to check."""
+        self._outcomes = {}
+        projects: dict[Path | None, list[Path]] = {}
+        for path in self._relevant_files():
+            projects.setdefault(self._settings(path).root, []).append(path)
+        for paths in projects.values():
+            with suppress(Exception):  # each file is then linted alone, and said to fail if it does
+                self._outcomes.update(self._lint_project(sorted(paths)))
+
+    def _lint_project(self, paths: Sequence[Path]) -> Iterator[tuple[Path, Outcome]]:
+        from trl_lint.runner import run
+
+        for result in run(paths, self._linter(paths[0]), self._check):
+            yield result.path, _outcome(result)
+
+    def _lint_alone(self, path: Path, source: bytes) -> Outcome:
+        from trl_lint.runner import FileResult, run_one
+
+        if self._excluded(path):
+            return _outcome(FileResult(path, source))
+        return _outcome(run_one(path, source, self._linter(path), self._check))
+
+    def _check(self, linter: Linter, path: Path, source: bytes) -> FileResult:
+        from trl_lint.linter import SourceError
+        from trl_lint.runner import FileResult
+        from trl_lint.suppressions import split
+
+        try:
+            found = linter.check(path, source)
+        except SourceError:  # flake8 says so itself
+            return FileResult(path, source)
+        return FileResult(path, source, tuple(found if self.options.disable_noqa else split(found, source)[0]))
+
+    # --- which files, which rules, which settings ---
+
+    def _relevant_files(self) -> Iterator[Path]:
+        if not self._rules:
+            return
+        for name in _files(self.options):
+            path = Path(os.path.abspath(name))
+            try:
+                relevant = self._gate.may_matter(path.read_bytes())
+            except OSError:  # flake8 says so itself
+                continue
+            if relevant and not self._excluded(path):
+                yield path
+
+    def _excluded(self, path: Path) -> bool:
+        """Whether the settings leave a file out; flake8 itself knows nothing of them."""
+        from trl_lint.discovery import matches
+
+        settings = self._settings(path)
+        return bool(settings.exclude) and matches(path, root=settings.root, exclude=settings.exclude)
+
+    def _settings(self, path: Path) -> Settings:
+        from trl_lint.config import ConfigError, load_settings, selected_rules
+
+        if path.parent not in self._folders:
+            try:
+                settings = load_settings(path.parent)
+                selected_rules(settings)
+            except ConfigError as error:
+                raise _stop(f"trl-lint: {error}") from None
+            self._folders[path.parent] = settings
+        return self._folders[path.parent]
+
+    def _linter(self, path: Path) -> Linter:
+        from trl_lint.config import selected_rules
+        from trl_lint.discovery import import_roots
+        from trl_lint.linter import Linter
+
+        settings = self._settings(path)
+        named = (Path(name) for name in self.options.filenames or ["."] if name != STDIN)
+        rules = [rule for rule in selected_rules(settings) if rule in self._rules]
+        return Linter(settings, import_roots(settings.root, named), rules)
+
+
+def _reported_rules(options: Namespace) -> tuple[Rule, ...]:
+    """The rules whose findings flake8 would show."""
+    from flake8.style_guide import Decision, DecisionEngine
+
+    from trl_lint.rules import all_rules
+
+    decide = DecisionEngine(options).decision_for
+    return tuple(rule for rule in all_rules() if decide(rule.code) is Decision.Selected)
+
+
+def _gate(rules: Sequence[Rule]) -> Linter:
+    """Says whether a content may matter to any of the rules; it analyses nothing."""
+    from trl_lint.config import Settings
+    from trl_lint.linter import Linter
+
+    return Linter(Settings(), (), rules)
+
+
+def encoded(text: str) -> bytes:
+    """The bytes of a text, in the encoding that it declares."""
+    source = text.encode("utf-8", "replace")
+    if "coding" not in text[:1000]:
+        return source
+    import io
+    import tokenize
+
+    try:
+        encoding, _ = tokenize.detect_encoding(io.BytesIO(source).readline)
+        return text.encode(encoding, "replace")
+    except (SyntaxError, LookupError):
+        return source
+
+
+def _outcome(result: FileResult) -> Outcome:
+    from trl_lint.suppressions import source_lines
+
+    findings = (
+        (finding.start.line, finding.start.column - 1, f"{finding.code} {finding.name}: {finding.message}")
+        for finding in result.findings
+    )
+    return Outcome("".join(source_lines(result.source)), tuple(findings), result.problem)
+
+
+def _starts_processes(options: Namespace) -> bool:
+    """Whether flake8 goes on in several processes, which would each have to analyse all files."""
+    import multiprocessing
+
+    several = options.jobs.is_auto or options.jobs.n_jobs > 1
+    # Where processes are not forked, each of them parses the options again.
+    is_first = multiprocessing.parent_process() is None
+    return several and is_first and STDIN not in options.filenames and not getattr(options, "bug_report", False)
+
+
+def _files(options: Namespace) -> Iterable[str]:
+    """The files that flake8 checks, unsaved buffers apart."""
+    from flake8.discover_files import expand_paths
+
+    names = expand_paths(
+        paths=options.filenames,
+        stdin_display_name=options.stdin_display_name,
+        filename_patterns=options.filename,
+        exclude=(*options.exclude, *options.extend_exclude),
+    )
+    return (name for name in names if name != STDIN)
+
+
+def _stop(said: str) -> Exception:
+    """What ends flake8 with a message and a non-zero exit code."""
+    from flake8.exceptions import ExecutionError
+
+    return ExecutionError(said)
