@@ -63,6 +63,7 @@ class Frame:
         self.key: Any = function
         self.allocations: dict[Any, int] = {}
         self.pending_used = False
+        self._accelerator = ""
 
     # --- containers ---
 
@@ -171,6 +172,11 @@ class Frame:
 
     def accelerator(self) -> str:
         """The expression by which code at this point reaches the Accelerator; "" when nothing in reach is one."""
+        if not self._accelerator:
+            self._accelerator = self._find_accelerator()
+        return self._accelerator
+
+    def _find_accelerator(self) -> str:
         scope: Frame | None = self
         while scope is not None:
             for name, value in scope.memory.names.items():
