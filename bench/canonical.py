@@ -6,6 +6,7 @@ Two texts are compared after the rewrites below, each of which keeps what the me
 - a reduction over what was gathered goes inside too: `gather(e).float().mean()` is `gather(e.float().mean()).mean()`;
 - a reduction of what has one element already is nothing;
 - `reduce(e.sum(), reduction="sum")` is `gather(e.sum()).sum()`;
+- in a gather, a number that is made a tensor again is the tensor: `torch.tensor(e.item(), device=….device)` is `e`;
 - `.detach()` may stand anywhere in the chain around a gather, and before `.cpu()` or after it;
 - a name that is bound once and read once is its value, where that value is made as often, on the same ranks;
 - parentheses, line breaks, quotes and comments are nothing.
@@ -59,7 +60,6 @@ def canonical(text: str) -> str:
 
 
 def _unparsed(tree: ast.Module) -> str:
-    tree = _Expressions().visit(tree)
     for node in ast.walk(tree):
         if isinstance(node, FUNCTIONS):
             _inline(node)
@@ -216,7 +216,7 @@ def _one_element(node: ast.AST) -> bool:
 def _reduced_inside(node: ast.expr) -> ast.expr:
     """`gather(e).<casts>.R()` as `gather(e.<casts>.R()).R()`; of one element, without what does nothing."""
     if is_gather(node):
-        node.args[0] = _collapsed(node.args[0])
+        node.args[0] = _collapsed(_as_tensor(node.args[0], node.func.value))
         return node
     if not (_bare(node) and _method(node) in REDUCTIONS):
         return node
@@ -232,6 +232,16 @@ def _reduced_inside(node: ast.expr) -> ast.expr:
         return _call(_gathered(gather, _collapsed(_call(inner, reduction))), reduction)
     # A second reduction of what came out of a gather.
     return _collapsed(node) if _has_gather_in_chain(node) else node
+
+
+def _as_tensor(node: ast.expr, accelerator: ast.expr) -> ast.expr:
+    """`torch.tensor(e.item(), device=accelerator.device)` as `e`: one element on its way to the device and back."""
+    made = _method(node) == "tensor" and ast.unparse(node.func) == "torch.tensor" and len(node.args) == 1
+    if not made or [each.arg for each in node.keywords] != ["device"]:
+        return node
+    number, device = node.args[0], ast.unparse(node.keywords[0].value)
+    is_number = _method(number) == "item" and _bare(number) and device == f"{ast.unparse(accelerator)}.device"
+    return number.func.value if is_number else node
 
 
 def _gathered(gather: ast.Call, argument: ast.expr) -> ast.Call:

@@ -27,6 +27,10 @@ EXPRESSIONS_EQUAL = [
     ("accelerator.gather(x).mean().detach().cpu()", "accelerator.gather(x).mean().cpu().detach()"),
     ("accelerator.gather(x.detach().mean()).mean().cpu()", "accelerator.gather(x.mean()).mean().detach().cpu()"),
     ('accelerator.gather(x.mean()).mean().to("cpu")', "accelerator.gather(x.mean()).mean().cpu()"),
+    (
+        "accelerator.gather(torch.tensor(x.mean().item(), device=accelerator.device)).mean().item()",
+        "accelerator.gather(x).mean().item()",
+    ),
     ("accelerator.gather((x)).mean()", "accelerator.gather(  # of all\n    x,\n).mean()"),
 ]
 EXPRESSIONS_APART = [
@@ -48,6 +52,10 @@ EXPRESSIONS_APART = [
     ('accelerator.reduce(x.sum(), reduction="sum", scale=2.0)', "accelerator.gather(x.sum()).sum()"),
     ("torch.gather(x).mean()", "torch.gather(x.mean()).mean()"),
     ("accelerator.gather_for_metrics(x, use_gather_object=True)", "accelerator.gather(x)"),
+    ("accelerator.gather(torch.tensor(x.mean(), device=accelerator.device))", "accelerator.gather(x.mean())"),
+    ("accelerator.gather(torch.tensor(x.item(), dtype=y, device=accelerator.device))", "accelerator.gather(x)"),
+    ("accelerator.gather(torch.tensor(x.item(), device='cpu'))", "accelerator.gather(x)"),
+    ("f(torch.tensor(x.item(), device=accelerator.device))", "f(x)"),
     ("x.mean().mean()", "x.mean()"),
     ("x.detach().mean()", "x.mean()"),
 ]
@@ -71,6 +79,10 @@ STATEMENTS_EQUAL = [
     (["a = y.mean()", "z = f()", "log(a)"], ["z = f()", "log(y.mean())"]),
     (["a = y.mean()", "if z:", "    log(a)"], ["if z:", "    log(y.mean())"]),
     (["a = x", "b = a", "log(b.sum())"], ["log(x.sum())"]),
+    (
+        ["a = x.sum().item()", "log(accelerator.gather(torch.tensor(a, device=accelerator.device)).sum())"],
+        ["log(accelerator.gather(x).sum())"],
+    ),
     (["a = self.gap.mean()", "self._metrics['k'] = a"], ["self._metrics['k'] = self.gap.mean()"]),
 ]
 STATEMENTS_APART = [
