@@ -47,6 +47,7 @@ CORPORA = (
         ("examples/**/*.py", "tests/**/*.py", "src/accelerate/test_utils/scripts/**/*.py"),
     ),
 )
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 MODES = {False: "safe", True: "safe + unsafe"}
 # The bug of the history whose every site has a fix.
 SITES = ("TRL-2474-dpo", "TRL-2474-cpo", "TRL-2474-orpo")
@@ -143,24 +144,22 @@ class Ground:
             return
         own = around[-1]
         self.lines.update(range(own.lineno, _head_end(own) + 1))
-        function = next((node for node in reversed(around) if isinstance(node, (ast.FunctionDef, ast.Module))), None)
+        functions = [index for index, node in enumerate(around) if isinstance(node, FUNCTIONS)]
+        inside = around[functions[-1] + 1 :] if functions else around
         read = {node.id for node in ast.walk(own) if isinstance(node, ast.Name)}
-        for node in ast.walk(function or own):
+        for node in ast.walk(around[functions[-1]] if functions else own):
             # What is logged is gathered where it is bound.
             if isinstance(node, ast.Assign) and read & {each.id for each in node.targets if isinstance(each, ast.Name)}:
                 self.lines.update(range(node.lineno, node.end_lineno + 1))
                 self.gaps.update((node.lineno, node.end_lineno + 1))
-        for node in around:
+        for node in inside or (own,):
             self.gaps.update((node.lineno, _head_end(node) + 1))
 
     def allows(self, hunk: Hunk, new: Sequence[str]) -> bool:
         """Whether a change is a line with a finding, one put beside it, an import, or new in an `__init__`."""
         if hunk.first < hunk.last:
             return self.lines.issuperset(range(hunk.first + 1, hunk.last + 1))
-        return hunk.first + 1 in self._open_gaps() or all(_is_import(line) for line in new)
-
-    def _open_gaps(self) -> set[int]:
-        return self.gaps
+        return hunk.first + 1 in self.gaps or all(_is_import(line) for line in new)
 
 
 def _statements(node: ast.AST, around: tuple[ast.stmt, ...]) -> Iterator[tuple[ast.stmt, ...]]:
@@ -383,9 +382,12 @@ def causes(outcomes: Sequence[Outcome], verbose: bool) -> Iterator[str]:
         yield from (f"      {place}" for place in where if verbose or how.startswith("withheld"))
 
 
-def diffs(outcome: Outcome) -> Iterator[str]:
-    """The fixes of a release, as unified diffs."""
+def diffs(outcome: Outcome, shown: set[Pair]) -> Iterator[str]:
+    """The fixes of a release, as unified diffs, but for those that were shown."""
     for name, pair in outcome.pairs.items():
+        if pair in shown:
+            continue
+        shown.add(pair)
         before, after = (text.splitlines(keepends=True) for text in pair.texts())
         yield f"\n{outcome.corpus}, {MODES[outcome.unsafe]}:"
         yield "".join(unified_diff(before, after, name, name)).rstrip("\n")
@@ -422,8 +424,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     failures += [f"{each.corpus} ({MODES[each.unsafe]}) {said}" for each in outcomes for said in each.failures]
     print(f"\nfailed checks: {len(failures)}", *(f"  {failure}" for failure in failures), sep="\n")
     if options.diff:
-        # What only the unsafe fixes change is in the second kind.
-        print("\n".join(line for outcome in outcomes for line in diffs(outcome)))
+        shown: set[Pair] = set()
+        print("\n".join(line for outcome in outcomes for line in diffs(outcome, shown)))
     return FAILED if failures else PASSED
 
 
