@@ -77,7 +77,8 @@ def check_form(path: Path, source: bytes, result: FixResult, unsafe: bool) -> No
     assert result.source.startswith(codecs.BOM_UTF8) == source.startswith(codecs.BOM_UTF8)
     before, after = codes(linter().check(path, source)), codes(result.remaining)
     assert [code for code in after if after.count(code) > before.count(code)] == []
-    assert len(after) == len(before) - len(result.applied)
+    # One edit may mend what two findings say.
+    assert len(after) <= len(before) - len(result.applied)
     again = fix(path, result.source, unsafe)
     assert (again.source, again.applied) == (result.source, ())
 
