@@ -268,9 +268,9 @@ def _collapsed(node: ast.expr) -> ast.expr:
 
 def _chain_in_order(node: ast.expr) -> ast.expr:
     """A chain around a gather with its `.detach()` innermost, once."""
-    if not _has_gather_in_chain(node):
-        return node
     outside, gather = _peeled(node)
+    if not is_gather(gather):
+        return node
     inside, root = _peeled(gather.args[0], stop=False)
     kept = [each for each in inside if _method(each) != "detach"]
     tail = [each for each in outside if _method(each) != "detach"]

@@ -45,6 +45,7 @@ EXPRESSIONS_APART = [
     ("accelerator.gather(x.std()).mean()", "accelerator.gather(x).std()"),
     ("accelerator.gather(x).mean(dim=0)", "accelerator.gather(x.mean()).mean()"),
     ("accelerator.gather(x).mean()[0]", "accelerator.gather(x)[0].mean()"),
+    ("accelerator.gather(x).topk(3).mean().detach()", "accelerator.gather(x.detach()).topk(3).mean()"),
     ("accelerator.gather(x).mean() / y", "accelerator.gather(x / y).mean()"),
     ("accelerator.gather(x).abs().mean()", "accelerator.gather(x).mean().abs()"),
     ('accelerator.reduce(x, reduction="sum")', "accelerator.gather(x).sum()"),

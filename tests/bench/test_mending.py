@@ -165,3 +165,5 @@ def test_the_steps_can_be_chosen():
     plan = plan_of(mutation.parse_arguments(["--fix", "--steps", "none,helper", "--all"]))
     assert (plan.steps, plan.fix, plan.cap) == (("none", "helper"), True, None)
     assert plan_of(mutation.parse_arguments([])) == Plan()
+    assert plan_of(mutation.parse_arguments(["--fix"])).steps == ("none",)
+    assert plan_of(mutation.parse_arguments(["--fix", "--steps", "all"])).steps == tuple(STEPS)
