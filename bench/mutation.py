@@ -325,12 +325,12 @@ def recall(results: Sequence[Result]) -> float:
     return sum(result.found for result in results) / len(results) if results else 0.0
 
 
-def grid(results: Sequence[Result]) -> str:
+def grid(results: Sequence[Result], steps: Sequence[str]) -> str:
     """Found mutants of all mutants: an operator per row, a neutral step per column."""
-    rows: list[tuple[object, ...]] = [("operator", *STEPS, "all", "recall")]
+    rows: list[tuple[object, ...]] = [("operator", *steps, "all", "recall")]
     for operator in [*(op.name for op in OPERATORS), ""]:
         own = [result for result in results if operator in ("", result.operator)]
-        cells = [_share([result for result in own if result.step == step]) for step in STEPS]
+        cells = [_share([result for result in own if result.step == step]) for step in steps]
         rows.append((operator or "all", *cells, _share(own), f"{recall(own):.0%}"))
     return table(rows)
 
@@ -342,7 +342,7 @@ def _share(results: Sequence[Result]) -> str:
 def report(tally: Tally, plan: Plan, verbose: bool) -> Iterator[str]:
     """The grid, what was left out, what was missed, what changed, then what the fixes did."""
     results, cap = tally.results, plan.cap
-    yield grid(results)
+    yield grid(results, plan.steps)
     yield "\ncap: " + (f"{cap} site(s) per file and operator (--all tries all)" if cap else "none, all sites")
     for operator in OPERATORS:
         name = operator.name
