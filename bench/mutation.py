@@ -1,12 +1,16 @@
 """Mutation benchmark: right code is broken in memory, one place at a time; is each break found?
 
-    python bench/mutation.py [--per-file N | --all] [--only TEXT] [--json] [--verbose]
+    python bench/mutation.py [--fix] [--steps NAMES] [--per-file N | --all] [--only TEXT] [--json] [--verbose]
 
 The right code comes from releases (see `CORPORA`). An operator breaks one place; then the same break is
 made again after each neutral step (an alias, an extra local, a helper, a helper in another file). A mutant is
 found when the rule speaks in every statement where it is due; all other findings of the file must stay as
 they were. Exit code 1 when recall is below 80 % over all or below 60 % for an operator, or when another
 finding changed.
+
+With `--fix` every mutant that is found is mended as well (see `mending.py`): of the plain break only, as each takes
+about a second; `--steps all` mends it after each neutral step. Exit code 1 as well when a safe fix
+leaves its finding, or when too few of them give the original back.
 """
 
 from __future__ import annotations
@@ -17,12 +21,15 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 import libcst as cst
+import mending
 from common import FAILED, PASSED, new_linter, run, table
 from corpora import Corpus
+from mending import Mended, Original
 from neutral import STEPS, NotPossible, Rewrite
 from operators import OPERATORS, Operator, Site, sites_of
 from releases import Release
@@ -75,6 +82,10 @@ class Result:
     found: bool
     missing: list[int] = field(default_factory=list)
     changed: list[str] = field(default_factory=list)
+    # What stood there before it was broken.
+    right: str = ""
+    # With --fix, of what is found.
+    mended: Mended | None = None
 
 
 @dataclass
@@ -162,17 +173,28 @@ class Bench:
         self.corpus = corpus
         self.linter: Linter = new_linter(corpus.root)
 
+    @contextmanager
+    def seeing(self, texts: dict[Path, str]) -> Iterator[None]:
+        """These texts stand in for what is on the disk."""
+        overlay = self.linter.overlay
+        overlay.update({path: text.encode() for path, text in texts.items()})
+        try:
+            yield
+        finally:
+            for path in texts:
+                overlay.pop(path, None)
+
     def lint(self, texts: dict[Path, str]) -> list[tuple[Path, Finding]]:
         """The findings in these files, each seen with the others in place."""
-        overlay = getattr(self.linter, "overlay", None)
-        if overlay is not None:
-            overlay.update({path: text.encode() for path, text in texts.items()})
-        try:
+        with self.seeing(texts):
             return [(path, f) for path, text in texts.items() for f in self.linter.check(path, text.encode())]
-        finally:
-            if overlay is not None:
-                for path in texts:
-                    overlay.pop(path, None)
+
+    def mend(self, mutant: Mutant, after: Sequence[tuple[Path, Finding]], original: Original) -> Mended:
+        """What `--fix` makes of a mutant that is found, after its texts were linted."""
+        due = [lines for ranges in mutant.due for lines in ranges]
+        found = [(path, f) for path, f in after if f.code == mutant.rule and holds(due, path, f.start.line)]
+        with self.seeing(mutant.texts):
+            return mending.mend(self.linter, mutant.texts, due, found, original)
 
 
 def judge(mutant: Mutant, before: Sequence[Finding], after: Sequence[tuple[Path, Finding]], shift) -> tuple:
@@ -204,25 +226,35 @@ def every(sites: Sequence[Site], cap: int | None) -> list[Site]:
     return [sites[(2 * i + 1) * len(sites) // (2 * cap)] for i in range(cap)]
 
 
-def run_corpus(corpus: Corpus, cap: int | None, only: str, tally: Tally) -> None:
+@dataclass(frozen=True)
+class Plan:
+    """Which mutants are tried, and whether they are mended."""
+
+    cap: int | None = PER_FILE
+    only: str = ""
+    steps: tuple[str, ...] = tuple(STEPS)
+    fix: bool = False
+
+
+def run_corpus(corpus: Corpus, plan: Plan, tally: Tally) -> None:
     """Try the mutants of one release."""
     bench = Bench(corpus)
     for path in corpus.files:
         text = path.read_text(encoding="utf-8")
         wanted = [
-            op for op in OPERATORS if only in f"{op.name} {path}" and any(n in text for n in op.needles)
+            op for op in OPERATORS if plan.only in f"{op.name} {path}" and any(n in text for n in op.needles)
         ]
         if wanted:
             source = Source(path, text)
             before = [finding for _, finding in bench.lint({path: text})]
             for operator in wanted:
-                run_operator(bench, source, operator, before, cap, tally)
+                run_operator(bench, source, operator, before, plan, tally)
             # Other files import this one: leave it as it is on the disk.
             bench.lint({path: text})
 
 
 def run_operator(
-    bench: Bench, source: Source, operator: Operator, before: list[Finding], cap: int | None, tally: Tally
+    bench: Bench, source: Source, operator: Operator, before: list[Finding], plan: Plan, tally: Tally
 ) -> None:
     """Try the mutants of one operator in one file."""
     name = source.path.relative_to(bench.corpus.root).as_posix()
@@ -233,15 +265,16 @@ def run_operator(
     tally.flagged += [
         f"{operator.rule} {name}:{source.line(s.place.target)}" for s in sites if s not in right
     ]
-    for site in every(right, cap):
+    original = Original(bench.linter, source.path, source.text, before) if plan.fix else None
+    for site in every(right, plan.cap):
         tally.tried[operator.name] += 1
-        for step in STEPS:
+        for step in plan.steps:
             try:
                 mutant = build(source, operator, site, step)
             except NotPossible as reason:
                 tally.impossible[step, str(reason)] += 1
             else:
-                tally.results.append(_result(bench, source, operator, site, step, mutant, before, name))
+                tally.results.append(_result(bench, source, operator, site, step, mutant, before, name, original))
 
 
 def already_found(source: Source, operator: Operator, site: Site, before: Sequence[Finding]) -> bool:
@@ -260,6 +293,7 @@ def _result(
     mutant: Mutant,
     before: list[Finding],
     name: str,
+    original: Original | None,
 ) -> Result:
     edits = STEPS[step](source, site.place).edits
     text = mutant.texts[source.path]
@@ -267,7 +301,9 @@ def _result(
     def shift(line: int) -> int:
         return line_of(text, moved(source.offset_of_line(line), edits))
 
-    missing, changed = judge(mutant, before, bench.lint(mutant.texts), shift)
+    after = bench.lint(mutant.texts)
+    missing, changed = judge(mutant, before, after, shift)
+    mended = bench.mend(mutant, after, original) if original is not None and not missing else None
     target = site.place.target
     place = (source.line(target), source.symbol(target), site.place.broken)
     return Result(
@@ -279,6 +315,8 @@ def _result(
         found=not missing,
         missing=missing,
         changed=changed,
+        right=source.code(site.place.whole),
+        mended=mended,
     )
 
 
@@ -287,12 +325,12 @@ def recall(results: Sequence[Result]) -> float:
     return sum(result.found for result in results) / len(results) if results else 0.0
 
 
-def grid(results: Sequence[Result]) -> str:
+def grid(results: Sequence[Result], steps: Sequence[str]) -> str:
     """Found mutants of all mutants: an operator per row, a neutral step per column."""
-    rows: list[tuple[object, ...]] = [("operator", *STEPS, "all", "recall")]
+    rows: list[tuple[object, ...]] = [("operator", *steps, "all", "recall")]
     for operator in [*(op.name for op in OPERATORS), ""]:
         own = [result for result in results if operator in ("", result.operator)]
-        cells = [_share([result for result in own if result.step == step]) for step in STEPS]
+        cells = [_share([result for result in own if result.step == step]) for step in steps]
         rows.append((operator or "all", *cells, _share(own), f"{recall(own):.0%}"))
     return table(rows)
 
@@ -301,10 +339,10 @@ def _share(results: Sequence[Result]) -> str:
     return f"{sum(result.found for result in results)}/{len(results)}"
 
 
-def report(tally: Tally, cap: int | None, verbose: bool) -> Iterator[str]:
-    """The grid, what was left out, then what was missed and what changed."""
-    results = tally.results
-    yield grid(results)
+def report(tally: Tally, plan: Plan, verbose: bool) -> Iterator[str]:
+    """The grid, what was left out, what was missed, what changed, then what the fixes did."""
+    results, cap = tally.results, plan.cap
+    yield grid(results, plan.steps)
     yield "\ncap: " + (f"{cap} site(s) per file and operator (--all tries all)" if cap else "none, all sites")
     for operator in OPERATORS:
         name = operator.name
@@ -319,6 +357,8 @@ def report(tally: Tally, cap: int | None, verbose: bool) -> Iterator[str]:
     changed = [result for result in results if result.changed]
     yield f"\nmutants with other findings that changed: {len(changed)}"
     yield from (f"  {_where(result)}: {'; '.join(result.changed)}" for result in changed)
+    if plan.fix:
+        yield from mending.report(results, [operator.name for operator in OPERATORS], plan.steps, verbose)
 
 
 def _missed(results: Sequence[Result], verbose: bool) -> Iterator[str]:
@@ -358,24 +398,39 @@ def parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--only", default="", metavar="TEXT", help="only operators and files that contain TEXT"
     )
+    parser.add_argument("--fix", action="store_true", help="mend what is found, and compare with the original")
+    parser.add_argument(
+        "--steps",
+        metavar="NAMES",
+        help="the neutral steps to take, with commas between them, or `all`; with --fix `none` is what is done unasked",
+    )
     parser.add_argument("--json", action="store_true", help="write every mutant as JSON")
-    parser.add_argument("--verbose", action="store_true", help="say where each missing finding is due")
+    parser.add_argument(
+        "--verbose", action="store_true", help="say where each missing finding is due, and how fixes differ"
+    )
     return parser.parse_args(arguments)
+
+
+def plan_of(options: argparse.Namespace) -> Plan:
+    """What the options ask for."""
+    wanted = options.steps or ("none" if options.fix else "all")
+    steps = tuple(step for step in STEPS if wanted == "all" or step in wanted.split(","))
+    return Plan(None if options.all else options.per_file, options.only, steps, options.fix)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     options = parse_arguments(arguments)
-    cap = None if options.all else options.per_file
+    plan = plan_of(options)
     tally, start = Tally(), time.monotonic()
     for corpus in CORPORA:
         print(f"{corpus} …", file=sys.stderr, flush=True)
-        run_corpus(corpus, cap, options.only, tally)
+        run_corpus(corpus, plan, tally)
     if options.json:
         print(json.dumps([asdict(result) for result in tally.results], indent=1))
     else:
-        print("\n".join(report(tally, cap, options.verbose)))
+        print("\n".join(report(tally, plan, options.verbose)))
         print(f"\n{len(tally.results)} mutants in {time.monotonic() - start:.0f} s")
-    return PASSED if passed(tally.results) else FAILED
+    return PASSED if passed(tally.results) and mending.passed(tally.results) else FAILED
 
 
 if __name__ == "__main__":

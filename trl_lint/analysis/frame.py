@@ -52,6 +52,7 @@ class Frame:
         self.statement: Any = None
         self.seen: dict[int, Value] = {}  # the value of each expression when it was last evaluated, by its node
         self.entered: dict[int, Value] = {}  # what a `with` statement binds, by its call
+        self.in_turn: set[int] = set()  # the calls whose `with` block one rank after the other runs
         self.discarded: Any = None  # the call whose result the current statement throws away
         self.forgiving = 0  # inside how many `try` blocks that catch AttributeError
         self.dependencies: dict[tuple[ClassInfo, Any], int] = {}
@@ -253,13 +254,14 @@ class Frame:
             return value.but(writes=value.pending, pending=NO_WRITES)
         return value.but(writes=frozenset((self.handing_on(value, what, expression),)))
 
-    def handing_on(self, value: Value, what: str, expression: Any) -> Write:
-        """The current statement as the one that hands this value on."""
+    def handing_on(self, value: Value, what: str, expression: Any, handed: tuple[Any, str] | None = None) -> Write:
+        """The current statement as the one that hands this value on (to a function, as the parameter of a name)."""
         payload = None
         if expression is not None:
             control = self.memory.control
             reducers = self.own_reducers() if self.engine.own else ()
-            payload = Payload(expression, value, self.seen, control, self.function, self.accelerator(), reducers)
+            reach = (self.accelerator(), reducers, handed)
+            payload = Payload(expression, value, self.seen, control, self.function, *reach)
         return Write(self.module, self.statement, what, value.rank, value.why, payload)
 
 

@@ -168,6 +168,8 @@ def _returned(frame: Frame, rows: Sequence[Function | Hook], args: Arguments, no
         switch = args.get(*row.switch)
         if switch is not None and switch.const is not False:
             returns = row.switched if switch.const is True else UNKNOWN
+    if isinstance(row, Function) and row.in_turn:
+        frame.in_turn.add(id(node))
     if row.yields is not None:
         frame.entered[id(node)] = transferred(frame, row.yields, args, node, row.name)
     return transferred(frame, returns, args, node, row.name)

@@ -341,23 +341,26 @@ class Runs(Definitions):
             elif parameter.positional and index < len(positional):
                 given = index - (owner is not None)
                 stands = args.expression(given) if given >= 0 else None
-                names[name] = self._handed(frame, positional[index], given < 0, stands)
+                names[name] = self._handed(frame, positional[index], given < 0, stands, (function, name))
                 index += 1
                 taken.add(name)
             elif name in args.keywords:
-                names[name] = self._handed(frame, args.keywords[name], False, args.expression(name))
+                stands = args.expression(name)
+                names[name] = self._handed(frame, args.keywords[name], False, stands, (function, name))
                 taken.add(name)
             else:
                 names[name] = self._missing(frame, function, parameter, args)
         return names
 
-    def _handed(self, frame: Frame, value: Value, is_owner: bool, expression: Any) -> Value:
+    def _handed(
+        self, frame: Frame, value: Value, is_owner: bool, expression: Any, parameter: tuple[Function, str]
+    ) -> Value:
         """An argument, marked with the call by which it came: a callee that stores it stores it from here."""
         if is_owner or not value.rank.differs or value.writes or value.kind not in NUMERIC:
             return value
         if value.pending or frame.statement is None:
             return value
-        return value.but(pending=frozenset((frame.handing_on(value, "", expression),)))
+        return value.but(pending=frozenset((frame.handing_on(value, "", expression, parameter),)))
 
     def _rest_of(self, frame: Frame, parameter: Parameter, rest: list[Value], star: Value | None) -> Value:
         if star is None:

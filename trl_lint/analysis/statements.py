@@ -340,10 +340,13 @@ def _loop(frame: Frame, node: Any, trips: Value, enter: Any, may_skip: bool, for
             end = memory if end is None else end.merge(memory)
         if end is None:
             break
+        # Ranks that have left the loop are not there in its next round.
+        left = _left_behind(head.control, loop, frame.returned[returns:])
         end.control = head.control
         grown = head.fork().merge(end)
-        settled = _settled(before, head, grown)
+        settled = _settled(before, head, grown) and left is head.control
         head = grown
+        head.control = left
         if settled:
             break
     divided = _temporal(trips.rank)
@@ -362,6 +365,14 @@ def _loop(frame: Frame, node: Any, trips: Value, enter: Any, may_skip: bool, for
     after.control = before.control.under(division) if len(frame.returned) > returns else before.control
     frame.memory = after
     return _otherwise(frame, node.orelse) if node.orelse is not None else True
+
+
+def _left_behind(control: Control, loop: Loop, returned: list[tuple[Value, Memory]]) -> Control:
+    """How sure it is that all ranks come round to a loop's head again, after what made some of them leave it."""
+    for memory in (*loop.breaks, *(memory for _, memory in returned)):
+        if memory.control.level > control.level:
+            control = control.under(memory.control)
+    return control
 
 
 def _temporal(trips: Rank) -> Rank:
@@ -416,6 +427,13 @@ def _with(frame: Frame, node: cst.With) -> bool:
             bound = library_calls.entered(frame, item.item, value)
         if item.asname is not None:
             bind_target(frame, item.asname.name, bound)
+    before = frame.memory.control
+    if any(id(item.item) in frame.in_turn for item in node.items):
+        why = frame.step(node, "one rank after the other runs what is inside")
+        frame.memory.control = before.under(Control(2, why))
+        through = run_block(frame, node.body.body)
+        frame.memory.control = before
+        return through
     return run_block(frame, node.body.body)
 
 

@@ -98,9 +98,10 @@ class Payload:
     value: the facts of the expression. seen: those of its parts, by the id of their node. control: whether all
     ranks get there together. owner: the enclosing function. accelerator: the text by which the Accelerator is
     reached there, or "". reducers: the user's own that can be called there, as (text, dotted name, reduction).
+    handed: if it is the argument of a call, the function it is handed to and the name it has there.
     """
 
-    __slots__ = ("accelerator", "control", "expression", "owner", "reducers", "seen", "value")
+    __slots__ = ("accelerator", "control", "expression", "handed", "owner", "reducers", "seen", "value")
 
     def __init__(
         self,
@@ -111,7 +112,9 @@ class Payload:
         owner: Any,
         accelerator: str,
         reducers: tuple[tuple[str, str, str], ...] = (),
+        handed: tuple[Any, str] | None = None,
     ) -> None:
+        self.handed = handed
         self.expression = expression
         self.value = value
         self.seen = seen

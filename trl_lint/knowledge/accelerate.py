@@ -146,7 +146,7 @@ _FUNCTIONS: tuple[Row, ...] = (
     ),
     *(
         Function(name=f"accelerate.Accelerator.{name}", source=f"{_ACCELERATOR}.{name}", returns=SAME,
-                 yields=NOTHING)
+                 yields=NOTHING, in_turn=name.endswith("_first"))
         for name in ("accumulate", "join_uneven_inputs", "local_main_process_first", "main_process_first",
                      "no_sync")
     ),
@@ -176,7 +176,7 @@ _FUNCTIONS: tuple[Row, ...] = (
              returns="unwrapped"),
     *(
         Function(name=f"accelerate.PartialState.{name}", source=f"{_STATE}.{name}", returns=SAME,
-                 yields=NOTHING)
+                 yields=NOTHING, in_turn=True)
         for name in ("local_main_process_first", "main_process_first")
     ),
     *(

@@ -71,13 +71,14 @@ class Function(Row):
     "shard" (its first argument, a piece of it per rank).
     yields: for a context manager, what `with f(...) as x` binds to `x` (a value or a transfer).
     switch: a parameter that, when true, makes it return `switched` instead; when it is not known whether it
-    is true, neither is the result.
+    is true, neither is the result. in_turn: one rank after the other runs the body of its `with` statement.
     """
 
     returns: Value | str = "pure"
     yields: Value | str | None = None
     switch: Parameter | None = None
     switched: Value | str = field(default_factory=Value)
+    in_turn: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

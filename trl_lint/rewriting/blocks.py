@@ -7,6 +7,7 @@ from typing import Any
 
 import libcst as cst
 
+from trl_lint.rewriting.edits import Import, NoRewrite
 from trl_lint.rewriting.scope import binders, binds, nodes
 from trl_lint.rewriting.tree import ancestors
 
@@ -20,6 +21,28 @@ def enclosing_statement(root: Any, node: Any) -> tuple[Any, tuple[Any, ...]] | N
         if isinstance(chain[index], cst.BaseStatement) and isinstance(chain[index - 1], _BLOCKS):
             return chain[index], chain[:index]
     return None
+
+
+def torch_in_reach(tree: cst.Module, root: Any, node: Any) -> tuple[Import, ...] | NoRewrite:
+    """The import that makes `torch` mean the library at a node (none if it does), or why it can't."""
+    if not all(_imports_torch(tree, each) for each in binders(tree, ["torch"])) or "torch" in _parameter_names(tree):
+        return NoRewrite("`torch` may mean something else here")
+    if root is tree or not binders(root, ["torch"]):
+        return (Import("torch"),)
+    found = enclosing_statement(root, node)
+    if found is None or not certainly_bound(root, "torch", found[0]):
+        return NoRewrite("`torch` may not be imported yet here")
+    return ()
+
+
+def _imports_torch(tree: cst.Module, node: Any) -> bool:
+    """Whether a node binds `torch` to the library: in an `import`, not in a `from … import`."""
+    around = ancestors(tree, node)
+    return isinstance(node, cst.ImportAlias) and isinstance(around[-1], cst.Import)
+
+
+def _parameter_names(tree: cst.Module) -> set[str]:
+    return {node.name.value for node in nodes(tree) if isinstance(node, cst.Param)}
 
 
 def certainly_bound(root: Any, name: str, before: Any) -> bool:

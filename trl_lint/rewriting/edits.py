@@ -6,10 +6,16 @@ nothing else.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+import re
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, replace
+from itertools import count
+from typing import Any
 
 import libcst as cst
+
+from trl_lint.rewriting.scope import nodes, used_names
+from trl_lint.rewriting.tree import with_replaced
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -22,11 +28,20 @@ class Replace:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Insert:
-    """A statement is put before a statement of the tree, or behind it. The same text is put there only once."""
+    """A statement is put before a statement of the tree, or behind it. The same text is put there only once.
+
+    root: if the statement binds new names, the function (or module) in which they are free.
+    """
 
     anchor: cst.BaseStatement
     code: str
     behind: bool = False
+    root: cst.CSTNode | None = None
+
+    @property
+    def new_names(self) -> tuple[str, ...]:
+        targets = self.code.partition(" = ")[0].split(", ") if self.root is not None else []
+        return tuple(name for name in targets if name.isidentifier())
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,12 +85,63 @@ class NoRewrite:
     text: str = ""
 
 
+def apart(rewrites: Iterable[Rewrite]) -> list[Rewrite]:
+    """The rewrites with new names that do not collide: each was made as if there were no other."""
+    taken: dict[tuple[int, str], tuple[int, str]] = {}
+    found = []
+    for rewrite in rewrites:
+        inserts = [edit for edit in rewrite.edits if isinstance(edit, Insert)]
+        renamed: dict[str, str] = {}
+        for edit in inserts:
+            for name in edit.new_names:
+                if taken.get((id(edit.root), name), _bound_by(edit)) != _bound_by(edit):
+                    renamed[name] = _another_name(edit.root, name, taken)
+        rewrite = _renamed(rewrite, renamed) if renamed else rewrite
+        for edit in rewrite.edits:
+            if isinstance(edit, Insert):
+                taken.update({(id(edit.root), name): _bound_by(edit) for name in edit.new_names})
+        found.append(rewrite)
+    return found
+
+
+def _bound_by(edit: Insert) -> tuple[int, str]:
+    return id(edit.anchor), edit.code
+
+
+def _another_name(root: Any, name: str, taken: Collection[tuple[int, str]]) -> str:
+    used = used_names(root)
+    numbered = (f"{name}_{number}" for number in count(2))
+    return next(each for each in numbered if each not in used and (id(root), each) not in taken)
+
+
+def _renamed(rewrite: Rewrite, names: dict[str, str]) -> Rewrite:
+    def of_code(code: str) -> str:
+        return re.sub(r"(?<![\w.])(\w+)\b", lambda match: names.get(match[1], match[1]), code)
+
+    def of_edit(edit: Edit) -> Edit:
+        if isinstance(edit, Insert):
+            return replace(edit, code=of_code(edit.code))
+        if isinstance(edit, Replace):
+            uses = [(node, node.with_changes(value=names[node.value])) for node in _uses(edit.by, names)]
+            return replace(edit, by=with_replaced(edit.by, uses))
+        return edit
+
+    return replace(rewrite, edits=tuple(map(of_edit, rewrite.edits)))
+
+
+def _uses(root: cst.BaseExpression, names: Collection[str]) -> list[cst.Name]:
+    aside = {id(node.attr) for node in nodes(root) if isinstance(node, cst.Attribute)}
+    return [
+        each for each in nodes(root) if isinstance(each, cst.Name) and each.value in names and id(each) not in aside
+    ]
+
+
 def merged(rewrites: Iterable[Rewrite]) -> Rewrite | None:
     """One rewrite that does all of these; None when two of them put different things in one place."""
     edits: list[Edit] = []
     reduced: list[Reduced] = []
     replaced: dict[int, cst.BaseExpression] = {}
-    for rewrite in rewrites:
+    for rewrite in apart(dict.fromkeys(rewrites)):
         for edit in rewrite.edits:
             if isinstance(edit, Replace):
                 other = replaced.setdefault(id(edit.node), edit.by)
@@ -96,7 +162,7 @@ def independent(rewrites: Iterable[Rewrite]) -> list[bool]:
     for rewrite in rewrites:
         edits = [edit for edit in rewrite.edits if isinstance(edit, Replace)]
         new = [edit for edit in edits if not _is_same(taken.get(id(edit.node)), edit.by)]
-        inside = {id(each) for edit in new for each in _below(edit.node)}
+        inside = {id(each) for edit in new for each in nodes(edit.node)}
         clear = inside.isdisjoint(taken) and not any(id(edit.node) in around for edit in new)
         if clear:
             taken.update({id(edit.node): edit.by for edit in new})
@@ -107,11 +173,3 @@ def independent(rewrites: Iterable[Rewrite]) -> list[bool]:
 
 def _is_same(known: cst.BaseExpression | None, by: cst.BaseExpression) -> bool:
     return known is not None and (known is by or known.deep_equals(by))
-
-
-def _below(node: cst.CSTNode) -> Iterable[cst.CSTNode]:
-    todo = [node]
-    while todo:
-        each = todo.pop()
-        yield each
-        todo.extend(each.children)

@@ -10,7 +10,8 @@ import libcst as cst
 from trl_lint.analysis.events import CollectiveCalled
 from trl_lint.analysis.facts import State
 from trl_lint.analysis.values import Kind, Value
-from trl_lint.rewriting.edits import Edit, Import, NoRewrite, Replace, Rewrite
+from trl_lint.rewriting.blocks import torch_in_reach
+from trl_lint.rewriting.edits import Edit, NoRewrite, Replace, Rewrite
 from trl_lint.rewriting.reductions import REPEATED, TRANSPARENT, is_mean, needs_cast, written_reduction
 from trl_lint.rewriting.tree import ancestors, call_of, has_comment, method_call, uses_of
 
@@ -51,7 +52,10 @@ def plan_for(event: CollectiveCalled) -> Rewrite | NoRewrite:
     call: Any = event.node
     edits: list[Edit] = [Replace(call, _rewritten(call, event.argument, plan))]
     if plan.factory:
-        edits.append(Import("torch"))
+        torch = torch_in_reach(event.module.tree, _root(event), call)
+        if isinstance(torch, NoRewrite):
+            return torch
+        edits += torch
     return Rewrite(tuple(edits))
 
 
@@ -71,11 +75,13 @@ def _plan(event: CollectiveCalled) -> _Plan | NoRewrite:
             return NoRewrite("no accelerator is in reach whose device the new tensor could be made on")
     own_name = event.row.name.rpartition(".")[2]
     if own_name == "reduce":
-        return _Plan(tensor, factory, device, needs_cast(value, _mode(event)), "", not use.tail)
+        return _Plan(
+            tensor, factory, device, needs_cast(value, _mode(event), written_reduction(tensor)), "", not use.tail
+        )
     reduction = _reduction(tensor, event.operand, value)
     if not reduction:
         return NoRewrite("how the ranks' values belong together can't be told from the code")
-    cast = not use.floats and needs_cast(value, use.reduction or reduction)
+    cast = not use.floats and needs_cast(value, use.reduction or reduction, written_reduction(tensor))
     return _Plan(tensor, factory, device, cast, "" if use.reduction else reduction, not use.tail)
 
 

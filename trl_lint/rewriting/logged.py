@@ -11,18 +11,14 @@ from trl_lint.analysis.facts import SCALABLE, State
 from trl_lint.analysis.values import Kind, Payload, Value
 from trl_lint.rewriting.blocks import enclosing_statement
 from trl_lint.rewriting.edits import Import
-from trl_lint.rewriting.scope import binders, nodes
+from trl_lint.rewriting.scope import binders
 from trl_lint.rewriting.tree import ancestors, method_call
+from trl_lint.rewriting.uses import only_shown
 
 _HOST_METHODS = frozenset({"item", "tolist", "cpu", "numpy"})
 _HOST_FUNCTIONS = frozenset({"float", "int", "round"})
 # Steps that only a tensor of one element survives.
 _PROVES_ONE = frozenset({"item", "float", "int", "round"})
-# Calls that show a value or keep it to be shown.
-_SHOWING = frozenset({"append", "log", "log_metric", "log_metrics", "print", "add_scalar", "add_scalars", "set_postfix",
-                      "update", "info", "debug", "write", "report_scalar", "track", "record"})  # fmt: skip
-# Methods that show no more of a tensor than it is.
-_HANDS_ON = frozenset({"item", "detach", "cpu", "float"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +83,7 @@ def _inner(place: Place, node: Any, value: Value) -> tuple[Any, str]:
     if method is not None:
         receiver, name = method
         is_host = name in _HOST_METHODS and not node.args
-        return (receiver, name) if is_host or (name == "to" and _is_cpu(node)) else (None, "")
+        return (receiver, name) if is_host or (name == "to" and _goes_to_cpu(node)) else (None, "")
     match node:
         case cst.Call(func=cst.Name(value=name), args=[first, *_]) if name in _HOST_FUNCTIONS and not first.star:
             return first.value, name
@@ -98,8 +94,12 @@ def _inner(place: Place, node: Any, value: Value) -> tuple[Any, str]:
     return None, ""
 
 
-def _is_cpu(node: cst.Call) -> bool:
-    target = node.args[0].value if len(node.args) == 1 else None
+def _goes_to_cpu(node: cst.Call) -> bool:
+    """`x.to("cpu")`, in whatever way it is said."""
+    target = next((arg.value for arg in node.args if arg.keyword is None or arg.keyword.value == "device"), None)
+    others = {arg.keyword.value for arg in node.args if arg.keyword is not None} - {"device", "non_blocking", "copy"}
+    if others or sum(arg.keyword is None for arg in node.args) > 1:
+        return False
     return isinstance(target, cst.SimpleString) and target.evaluated_value == "cpu"
 
 
@@ -134,12 +134,19 @@ def binding_of(place: Place) -> Place | None:
     """
     name, _, _ = core_of(place, place.payload.expression, place.payload.value)
     assign = only_binding(place, name)
-    if assign is None or not _only_shown(place.root, name.value, assign.targets[0]):
+    if assign is None or not only_shown(
+        place.root, name.value, assign.targets[0].target, numeric=_is_host_number(place, assign.value)
+    ):
         return None
     value = place.value_of(assign.value)
     if value is None:
         return None
     return replace(with_payload(place, expression=assign.value, value=value), statement=assign)
+
+
+def _is_host_number(place: Place, node: Any) -> bool:
+    value = place.value_of(node)
+    return value is not None and value.kind is Kind.NUMBER
 
 
 def only_binding(place: Place, name: Any) -> Any:
@@ -162,41 +169,3 @@ def _same_block(inner: tuple[Any, ...], outer: tuple[Any, ...]) -> bool:
     if len(inner) < len(outer) or inner[len(outer) - 1] is not outer[-1]:
         return False
     return all(isinstance(node, (cst.With, cst.IndentedBlock)) for node in inner[len(outer) :])
-
-
-def _only_shown(root: Any, name: str, binder: Any) -> bool:
-    """Whether every use of a name is in the arguments of a call that shows it, or an entry of a dict or store."""
-    uses = [node for node in nodes(root) if isinstance(node, cst.Name) and node.value == name]
-    uses = [node for node in uses if node is not binder.target]
-    return bool(uses) and all(_is_shown(ancestors(root, node), node) for node in uses)
-
-
-def _is_shown(around: tuple[Any, ...], node: Any) -> bool:
-    inner = node
-    for outer in reversed(around):
-        match outer:
-            case cst.Call(func=func) if inner is not func:
-                return _called_name(func) in _SHOWING
-            case cst.Assign(targets=[cst.AssignTarget(target=cst.Subscript())]) if inner is outer.value:
-                return True
-            case cst.Attribute(value=receiver, attr=cst.Name(value=step)) if receiver is inner and step in _HANDS_ON:
-                inner = outer
-            case cst.Call(func=func) if func is inner and isinstance(func, cst.Attribute):
-                inner = outer
-            case cst.Arg(keyword=keyword) if keyword is node:
-                return True  # only the name of an argument
-            case cst.Attribute(attr=attr) if attr is node:
-                return True  # only the name of an attribute
-            case cst.Arg() | cst.Dict() | cst.DictElement() | cst.FormattedString() | cst.FormattedStringExpression():
-                inner = outer
-            case cst.List() | cst.Element():
-                inner = outer
-            case cst.Assign(value=cst.Dict()):
-                return True
-            case _:
-                return False
-    return False
-
-
-def _called_name(func: Any) -> str:
-    return func.attr.value if isinstance(func, cst.Attribute) else getattr(func, "value", "")

@@ -12,13 +12,15 @@ import libcst as cst
 
 from trl_lint.analysis.facts import Origin, State
 from trl_lint.analysis.values import Kind, Write
+from trl_lint.rewriting.blocks import torch_in_reach
 from trl_lint.rewriting.collecting import collected, on_device
-from trl_lint.rewriting.edits import Import, NoRewrite, Rewrite
+from trl_lint.rewriting.edits import NoRewrite, Rewrite
 from trl_lint.rewriting.logged import Gathered, Place, binding_of, core_of, is_number, with_payload
 from trl_lint.rewriting.placing import Mending, hint, placed
 from trl_lint.rewriting.ratios import ratio_of
 from trl_lint.rewriting.reductions import REPEATED, needs_cast, written_reduction
 from trl_lint.rewriting.tree import ancestors, call_of, with_replaced
+from trl_lint.rewriting.uses import only_shown, read_again
 
 _UNKNOWN_REASON = "how the ranks' values belong together can't be told from the code"
 # Why a reduction can't be repeated over the ranks' own results.
@@ -45,6 +47,8 @@ def plan_for(write: Write) -> Mending:
     if problem:
         return hint(problem, _text(place))
     found = _gathered(place)
+    if isinstance(found, Gathered) and (reason := _needed_for_more(place)):
+        found = NoRewrite(reason)
     if isinstance(found, NoRewrite) or found.is_number or found.moves or found.lines:
         binding = binding_of(place)
         better = None if binding is None else _gathered(binding)
@@ -54,6 +58,17 @@ def plan_for(write: Write) -> Mending:
     if isinstance(found, NoRewrite):
         return Mending(found, reason=found.reason)
     return placed(place, found)
+
+
+def _needed_for_more(place: Place) -> str:
+    """Why what is handed on here may not be a gathered value, if it may not."""
+    if place.payload.value.kind is Kind.NUMBER:
+        return ""
+    if place.payload.handed is not None:
+        function, name = place.payload.handed
+        if not only_shown(function.node, name, numeric=True):
+            return f"`{function.name}` needs it for more than a log"
+    return "what is put there is read again" if read_again(place.root, place.statement) else ""
 
 
 def _unsuitable(place: Place) -> str:
@@ -104,7 +119,7 @@ def _gathered(place: Place) -> Gathered | NoRewrite:
     tensor = on_device(place, core, value)
     written = written_reduction(core)
     reduction = written if written is not None and _spells(written, how) else REPEATED[how]
-    if needs_cast(value, reduction):
+    if needs_cast(value, reduction, written):
         tensor = call_of(tensor, "float")
     reduced = collected(place, tensor, reduction)
     if reduced is None:
@@ -114,7 +129,13 @@ def _gathered(place: Place) -> Gathered | NoRewrite:
     ends_here = value.kind is Kind.NUMBER or (numeric and not proven)
     if ends_here:
         gathered = call_of(gathered, "item")
-    imports += (Import("torch"),) * numeric
+    if value.place == "cpu" and not numeric and not proven:
+        gathered = call_of(gathered, "cpu")  # what was on the CPU stays there
+    if numeric:
+        torch = torch_in_reach(place.module.tree, place.root, place.statement)
+        if isinstance(torch, NoRewrite):
+            return torch
+        imports += torch
     return Gathered(((core, gathered),), numeric, ends_here, value.place == "cpu", imports, (), reduction)
 
 

@@ -43,7 +43,7 @@ def placed(place: Place, found: Gathered) -> Mending:
         target = enclosing_statement(place.root, place.statement)
         if target is None or _shares_its_line(target[0]):
             return hint("there is no line of its own before which the sums could be added up")
-        edits += [Insert(target[0], line) for line in found.lines]
+        edits += [Insert(target[0], line, root=place.root) for line in found.lines]
     rewrite = Rewrite((*edits, *found.imports), reduced)
     if control.level:
         return Mending(rewrite, Applicability.UNSAFE, "it is not known whether all ranks get here together")
@@ -62,6 +62,8 @@ def _outermost_guard(place: Place, conditions: tuple[Control, ...]) -> Any:
     if not divergent:
         return None
     inside = conditions[divergent[0] :]
+    if any(each.level == 2 and not each.rank.differs for each in inside):
+        return NoRewrite("one rank after the other gets here")
     if any(each.level != 2 or each.rank.origins != Origin.RANK for each in inside):
         return NoRewrite("not all ranks may get here together, and more than the rank decides on that")
     test = conditions[divergent[0]].why.node
@@ -91,11 +93,11 @@ def _before_guard(place: Place, found: Gathered, guard: Any) -> Mending:
         name = free_name(place.root, _reduced_name(node, found.reduction, place.what))
         lines.append(f"{name} = {code(reduced)}")
         edits.append(Replace(node, call_of(cst.Name(name), "item") if found.ends_here else cst.Name(name)))
-    edits += [Insert(guard, line) for line in lines]
+    edits += [Insert(guard, line, root=place.root) for line in lines]
     return Mending(
         Rewrite((*edits, *found.imports)),
         Applicability.UNSAFE,
-        "it is gathered before the condition, so that all ranks take part",
+        "it is gathered before the condition, in every round, so that all ranks take part",
     )
 
 
@@ -138,7 +140,8 @@ def _reduced_name(node: Any, reduction: str, what: str) -> str:
     """`mean_loss` for `loss` gathered and averaged."""
     own = node
     while (method := method_call(own)) is not None:
-        own = method[0]
+        is_function = isinstance(method[0], cst.Name) and method[0].value in ("torch", "np") and own.args
+        own = own.args[0].value if is_function else method[0]
     base = own.value if isinstance(own, cst.Name) else own.attr.value if isinstance(own, cst.Attribute) else ""
     base = base or identifier(what) or "metric"
     return base if base.startswith(f"{reduction}_") else f"{reduction}_{base}"

@@ -8,8 +8,9 @@ from typing import Any
 import libcst as cst
 
 from trl_lint.analysis.values import Kind, Value
+from trl_lint.rewriting.blocks import torch_in_reach
 from trl_lint.rewriting.collecting import on_device, summed
-from trl_lint.rewriting.edits import Import
+from trl_lint.rewriting.edits import NoRewrite
 from trl_lint.rewriting.logged import Gathered, Place, core_of, identifier, is_number, only_binding
 from trl_lint.rewriting.scope import binders, free_name, is_before, used_names
 from trl_lint.rewriting.tree import call_of, method_call, with_replaced
@@ -45,7 +46,10 @@ def ratio_of(place: Place, node: Any) -> Gathered | None:
         (core, call_of(cst.Name(name), "item") if number else cst.Name(name))
         for (core, _), name, number in zip(sides, names, numbers, strict=True)
     )
-    return Gathered(replaced, any(numbers), imports=(Import("torch"), *imports), lines=(line,))
+    torch = torch_in_reach(place.module.tree, place.root, place.statement)
+    if isinstance(torch, NoRewrite):
+        return None
+    return Gathered(replaced, any(numbers), imports=(*torch, *imports), lines=(line,))
 
 
 def _ratio_behind(place: Place, name: cst.Name) -> Gathered | None:
@@ -84,6 +88,8 @@ def _stacked(place: Place, sides: list[tuple[Any, Value]], numbers: bool) -> cst
     if numbers:
         return on_device(place, _list([core for core, _ in sides]), Value(kind=Kind.NUMBER))
     tensors = [on_device(place, core, value) for core, value in sides]
+    if [value.dtype for _, value in sides] == ["float", "int"]:
+        tensors[1] = call_of(tensors[1], "float")  # in a half precision sum's own dtype the count would be rounded
     return cst.Call(cst.Attribute(cst.Name("torch"), cst.Name("stack")), [cst.Arg(_list(tensors))])
 
 

@@ -35,9 +35,9 @@ def written_reduction(node: Any) -> str | None:
         node = receiver
 
 
-def needs_cast(value: Value, reduction: str) -> bool:
-    """`mean` of integers raises, so what is not known to be a float is made one."""
-    return is_mean(reduction) and value.dtype != "float"
+def needs_cast(value: Value, reduction: str, written: str | None) -> bool:
+    """`mean` of integers raises, so what is not known to be a float is made one (`written`: it is a mean already)."""
+    return is_mean(reduction) and value.dtype != "float" and not is_mean(written or "")
 
 
 def is_mean(reduction: str) -> bool:

@@ -8,14 +8,14 @@ from typing import Any
 import libcst as cst
 
 from trl_lint.rewriting.blocks import enclosing_statement
-from trl_lint.rewriting.edits import Edit, Insert, Reduced, Replace, Rewrite
+from trl_lint.rewriting.edits import Edit, Insert, Reduced, Replace, Rewrite, apart
 from trl_lint.rewriting.scope import binders, free_name, used_names
 from trl_lint.rewriting.tree import call_of
 
 
 def edits_of(rewrites: Iterable[Rewrite]) -> list[Edit]:
     """All edits of these rewrites of one file, with what they reduce alike reduced once."""
-    rewrites = list(rewrites)
+    rewrites = apart(rewrites)
     edits = [edit for rewrite in rewrites for edit in rewrite.edits]
     for group in _alike([each for rewrite in rewrites for each in rewrite.reduced]):
         bound = _bound_once(group)
@@ -49,7 +49,7 @@ def _bound_once(group: list[Reduced]) -> list[Edit]:
         return []
     name = free_name(root, group[0].name)
     code = cst.Module([]).code_for_node
-    edits: list[Edit] = [Insert(block[lines[0]], f"{name} = {code(group[0].tensor)}")]
+    edits: list[Edit] = [Insert(block[lines[0]], f"{name} = {code(group[0].tensor)}", root=root)]
     for each in group:
         is_number = each.tensor is not each.replace.by
         edits.append(Replace(each.replace.node, call_of(cst.Name(name), "item") if is_number else cst.Name(name)))

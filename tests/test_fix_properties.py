@@ -1,0 +1,359 @@
+"""What `--fix` must keep, whatever the text looks like: its form, its comments, its meaning, and the user's file."""
+
+from __future__ import annotations
+
+import codecs
+import io
+import re
+import tokenize
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache, partial
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from trl_lint import fixing, runner
+from trl_lint.analysis.project import decode
+from trl_lint.cli import main
+from trl_lint.config import Settings
+from trl_lint.linter import FixResult, Linter
+from trl_lint.rules import all_rules
+
+FIXTURES = Path(__file__).parent.parent / "fixtures"
+MARK = re.compile(r"[ \t]*# expect: [A-Z0-9, ]+$", re.MULTILINE)
+BROKEN = sorted(FIXTURES.glob("*/broken*.py"))
+TREES: dict = {}
+
+
+def identity(path: Path) -> str:
+    return f"{path.parent.name}/{path.stem}"
+
+
+@cache
+def plain(path: Path) -> str:
+    """The fixture without its marks."""
+    return MARK.sub("", path.read_text(encoding="utf-8"))
+
+
+def linter() -> Linter:
+    fresh = Linter(Settings(target_trl="0.17.0", target_transformers="4.51.3"), (FIXTURES,), all_rules())
+    fresh.trees = TREES
+    return fresh
+
+
+def fix(path: Path, source: bytes, unsafe: bool) -> FixResult:
+    return linter().fix(path, source, unsafe=unsafe)
+
+
+@cache
+def mended(path: Path, unsafe: bool) -> str:
+    """What `--fix` makes of the plain text."""
+    return fix(path, plain(path).encode(), unsafe).source.decode()
+
+
+def codes(findings) -> list[str]:
+    return sorted(finding.code for finding in findings)
+
+
+def comments(source: bytes) -> list[str]:
+    tokens = tokenize.tokenize(io.BytesIO(source).readline)
+    return [token.string for token in tokens if token.type == tokenize.COMMENT]
+
+
+def line_ends(source: bytes) -> set[bytes]:
+    return set(re.findall(rb"\r\n|\r|\n", source))
+
+
+def check_form(path: Path, source: bytes, result: FixResult, unsafe: bool) -> None:
+    """What holds for every fix of every text."""
+    compile(result.source, str(path), "exec", dont_inherit=True)
+    assert comments(result.source) == comments(source)
+    assert line_ends(result.source) == line_ends(source)
+    assert decode(result.source)[1] == decode(source)[1]
+    assert result.source.startswith(codecs.BOM_UTF8) == source.startswith(codecs.BOM_UTF8)
+    before, after = codes(linter().check(path, source)), codes(result.remaining)
+    assert [code for code in after if after.count(code) > before.count(code)] == []
+    # One edit may mend what two findings say.
+    assert len(after) <= len(before) - len(result.applied)
+    again = fix(path, result.source, unsafe)
+    assert (again.source, again.applied) == (result.source, ())
+
+
+# --- the same text in another form ----------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Form:
+    """A way to write the same program, and the way back."""
+
+    write: Callable[[str], bytes]
+    read: Callable[[bytes], str]
+
+
+COOKIE = "# -*- coding: latin-1 -*-\n# caf\xe9 cr\xe8me\n"
+NOTE = re.compile(r"  # note \d+$|^[ \t]*# note \d+\n", re.MULTILINE)
+
+
+def _reindented(text: str, old: str, new: str) -> str:
+    """The text with one unit of indentation in the place of another."""
+    return re.sub(rf"^(?:{old})+", lambda found: new * (len(found[0]) // len(old)), text, flags=re.MULTILINE)
+
+
+FORMS = {
+    "crlf": Form(lambda text: text.replace("\n", "\r\n").encode(), lambda data: data.decode().replace("\r\n", "\n")),
+    # LibCST loses such a line end at the very end; see below.
+    "cr": Form(
+        lambda text: text.removesuffix("\n").replace("\n", "\r").encode(),
+        lambda data: data.decode().replace("\r", "\n") + "\n",
+    ),
+    "bom": Form(lambda text: text.encode("utf-8-sig"), lambda data: data.decode("utf-8-sig")),
+    "latin-1": Form(
+        lambda text: (COOKIE + text).encode("latin-1"), lambda data: data.decode("latin-1").removeprefix(COOKIE)
+    ),
+    "no final newline": Form(lambda text: text.removesuffix("\n").encode(), lambda data: data.decode() + "\n"),
+    "tabs": Form(
+        lambda text: _reindented(text, "    ", "\t").encode(), lambda data: _reindented(data.decode(), "\t", "    ")
+    ),
+    "form feeds": Form(
+        lambda text: text.replace("\n\n\n", "\n\n\x0c\n").encode(), lambda data: data.decode().replace("\x0c", "")
+    ),
+    "blank lines with spaces": Form(
+        lambda text: re.sub(r"(?<=\n)\n(?=    )", "    \n", text).encode(),
+        lambda data: re.sub(r"^    $", "", data.decode(), flags=re.MULTILINE),
+    ),
+}
+
+
+@pytest.mark.parametrize("unsafe", [False, True], ids=["safe", "unsafe"])
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("path", BROKEN, ids=identity)
+def test_another_form_gets_the_same_fix(path: Path, form: str, unsafe: bool) -> None:
+    source = FORMS[form].write(plain(path))
+    assert FORMS[form].read(source) == plain(path)
+    result = fix(path, source, unsafe)
+    assert FORMS[form].read(result.source) == mended(path, unsafe)
+    check_form(path, source, result, unsafe)
+
+
+def test_a_text_that_the_parser_does_not_give_back_is_left_alone() -> None:
+    source = raw("cr") + b"\r"
+    result = fix(COUNTING, source, False)
+    assert (result.source, result.applied) == (source, ())
+    assert [(finding, bool(reason)) for finding, reason in result.withheld] == [(result.remaining[0], True)]
+
+
+@pytest.mark.parametrize("unsafe", [False, True], ids=["safe", "unsafe"])
+@pytest.mark.parametrize("path", BROKEN, ids=identity)
+def test_the_plain_text(path: Path, unsafe: bool) -> None:
+    source = plain(path).encode()
+    check_form(path, source, fix(path, source, unsafe), unsafe)
+
+
+def places(text: str) -> tuple[list[int], list[tuple[int, str]]]:
+    """The lines (from 0) at whose end a comment may stand, and those before which one may, with its indentation."""
+    tokens = list(tokenize.generate_tokens(io.StringIO(text).readline))
+    ends = [token.start[0] - 1 for token in tokens if token.type == tokenize.NEWLINE]
+    taken = {token.start[0] - 1 for token in tokens if token.type == tokenize.COMMENT}
+    starts, at_start = [], True
+    for token in tokens:
+        if token.type == tokenize.NEWLINE:
+            at_start = True
+        elif at_start and token.type not in (tokenize.NL, tokenize.COMMENT, tokenize.INDENT, tokenize.DEDENT):
+            starts.append((token.start[0] - 1, token.line[: token.start[1]]))
+            at_start = False
+    return [line for line in ends if line not in taken], starts[:-1]
+
+
+def commented(text: str, at_ends: set[int], before: set[int]) -> str:
+    """The text with a note at the ends of some lines and between some statements."""
+    ends, starts = places(text)
+    lines = text.splitlines(keepends=True)
+    for number, line in enumerate(ends):
+        if number in at_ends:
+            lines[line] = f"{lines[line].rstrip()}  # note {line}\n"
+    for number, (line, indent) in enumerate(starts):
+        if number in before:
+            lines[line] = f"{indent}# note {line}\n{lines[line]}"
+    return "".join(lines)
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(
+    path=st.sampled_from(BROKEN),
+    at_ends=st.sets(st.integers(0, 60)),
+    before=st.sets(st.integers(0, 60)),
+    unsafe=st.booleans(),
+)
+def test_comments_stay_and_change_nothing(path: Path, at_ends: set[int], before: set[int], unsafe: bool) -> None:
+    source = commented(plain(path), at_ends, before).encode()
+    assert NOTE.sub("", source.decode()) == plain(path)
+    result = fix(path, source, unsafe)
+    check_form(path, source, result, unsafe)
+    assert NOTE.sub("", result.source.decode()) == mended(path, unsafe)
+
+
+ALL = set(range(200))
+
+
+@pytest.mark.parametrize("path", BROKEN, ids=identity)
+def test_a_comment_at_every_line_and_between_all_statements(path: Path) -> None:
+    source = commented(plain(path), ALL, ALL).encode()
+    result = fix(path, source, True)
+    check_form(path, source, result, True)
+    assert NOTE.sub("", result.source.decode()) == mended(path, True)
+
+
+@settings(max_examples=30, deadline=None, derandomize=True)
+@given(
+    path=st.sampled_from(BROKEN),
+    notes=st.sets(st.integers(0, 60)),
+    crlf=st.booleans(),
+    bom=st.booleans(),
+    tabs=st.booleans(),
+    final=st.booleans(),
+)
+def test_forms_together(path: Path, notes: set[int], crlf: bool, bom: bool, tabs: bool, final: bool) -> None:
+    text = commented(plain(path), notes, notes)
+    text = _reindented(text, "    ", "\t") if tabs else text
+    text = text if final else text.removesuffix("\n")
+    text = text.replace("\n", "\r\n") if crlf else text
+    source = text.encode("utf-8-sig" if bom else "utf-8")
+    result = fix(path, source, True)
+    check_form(path, source, result, True)
+    assert result.source.endswith(b"\n") == final
+    assert len(result.applied) == len(fix(path, plain(path).encode(), True).applied)
+
+
+# --- the file on the disk, with the real linter ---------------------------------------------------------
+
+COUNTING = FIXTURES / "item_before_gather" / "broken.py"
+
+
+def call(*args: str, stdin: bytes | None = None):
+    return CliRunner().invoke(main, ["--isolated", "--output-format=concise", *args], input=stdin)
+
+
+def raw(form: str = "crlf") -> bytes:
+    return FORMS[form].write(plain(COUNTING))
+
+
+def fixed(form: str = "crlf") -> bytes:
+    return FORMS[form].write(mended(COUNTING, False))
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("form", ["crlf", "bom", "latin-1", "no final newline"])
+def test_a_script_behind_a_link_keeps_mode_link_and_bytes(folder: Path, form: str) -> None:
+    script = folder / "script"
+    script.write_bytes(raw(form))
+    script.chmod(0o755)
+    (folder / "train.py").symlink_to(script)
+    done = call("--fix", "train.py")
+    assert (done.exit_code, "Fixed 1 finding in 1 file" in done.output) == (0, True)
+    assert script.read_bytes() == fixed(form)
+    assert script.stat().st_mode & 0o777 == 0o755
+    assert (folder / "train.py").is_symlink()
+    assert {entry.name for entry in folder.iterdir()} == {"script", "train.py"}
+
+
+@pytest.mark.parametrize("form", ["crlf", "bom", "latin-1", "no final newline"])
+def test_standard_input_is_mended_to_the_byte(folder: Path, form: str) -> None:
+    done = call("--fix", "-", stdin=raw(form))
+    assert (done.exit_code, done.stdout_bytes) == (0, fixed(form))
+    assert list(folder.iterdir()) == []
+
+
+def test_a_file_that_changes_while_it_is_analysed_is_left_alone(folder: Path, monkeypatch) -> None:
+    path = folder / "train.py"
+    path.write_bytes(raw())
+    propose = runner.propose
+
+    def propose_while_the_user_types(*args, **options):
+        result = propose(*args, **options)
+        path.write_bytes(raw() + b"# typed\r\n")
+        return result
+
+    monkeypatch.setattr(runner, "propose", propose_while_the_user_types)
+    done = call("--fix", "train.py")
+    assert (done.exit_code, "train.py: not fixed: the file has changed since it was read" in done.output) == (2, True)
+    assert path.read_bytes() == raw() + b"# typed\r\n"
+
+
+# --- the gate -------------------------------------------------------------------------------------------
+
+TWO = """from accelerate import Accelerator
+
+accelerator = Accelerator()
+
+
+def first(batch):
+    return accelerator.gather(batch["x"].sum().item())
+
+
+def second(batch):
+    return accelerator.gather(batch["y"].sum().item())
+
+
+def main(loader):
+    for batch in accelerator.prepare(loader):
+        first(batch)
+        second(batch)
+"""
+
+
+def _leaves(text: str) -> str:
+    return text.replace("def first", "# rewritten\ndef first")
+
+
+def _adds(text: str) -> str:
+    return text.replace("def first(batch):\n", "def first(batch):\n    accelerator.gather(len(batch))\n") + "\n"
+
+
+def _breaks(text: str) -> str:
+    return text.replace("def first(batch):", "def first(batch:")
+
+
+def bad_codemod(spoil: Callable[[str], str], real, rule, problems) -> str:
+    """A codemod that gets the first function wrong, and does its work in the second."""
+    text = problems[0].module.tree.code
+    wrong = [problem for problem in problems if 'batch["x"]' in problem.module.tree.code_for_node(problem.node)]
+    right = [problem for problem in problems if problem not in wrong]
+    done = real(rule, right) if right else text
+    return spoil(done) if wrong else done
+
+
+@pytest.mark.parametrize("spoil", [_leaves, _adds, _breaks])
+def test_a_fix_that_does_harm_is_withheld_and_the_other_one_applied(folder: Path, monkeypatch, spoil) -> None:
+    path = folder / "train.py"
+    path.write_text(TWO)
+    assert codes(linter().check(path, TWO.encode())) == ["TRL001", "TRL001"]
+    monkeypatch.setattr(fixing, "transformed", partial(bad_codemod, spoil, fixing.transformed))
+    result = linter().fix(path, TWO.encode())
+    right = TWO.replace('batch["y"].sum().item())', 'batch["y"].sum()).sum().item()')
+    assert result.source.decode() == right
+    assert [finding.start.line for finding in result.applied] == [11]
+    assert [(finding.start.line, bool(reason)) for finding, reason in result.withheld] == [(7, True)]
+    assert [finding.start.line for finding in result.remaining] == [7]
+    done = call("--fix", "train.py")
+    reason = result.withheld[0][1]
+    assert done.exit_code == 1
+    assert f"Withheld 1 fix:\n  train.py:7:12: TRL001 item-before-gather: {reason}\n" in done.output
+    assert path.read_text() == right
+
+
+def test_a_codemod_that_fails_leaves_the_file_as_it_is(folder: Path, monkeypatch) -> None:
+    path = folder / "train.py"
+    path.write_text(TWO)
+    monkeypatch.setattr(fixing, "transformed", lambda rule, problems: 1 / 0)
+    done = call("--fix", "train.py")
+    assert (done.exit_code, "internal error: ZeroDivisionError" in done.output) == (2, True)
+    assert path.read_text() == TWO
