@@ -544,3 +544,105 @@ def main(model, data):
     assert finding.fix.applicability is DISPLAY
     assert finding.fix.reason == "no accelerator is in reach"
     assert "write `accelerator.gather(loss).mean().item()`" in finding.help
+
+
+# --- what a gathered value can't take the place of --------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        (
+            "metrics = {}\nmetrics['x'] = model(**batch).loss\naccelerator.log(metrics)\n"
+            "accelerator.backward(metrics['x'])",
+            "read again",
+        ),
+        ("out = {}\nout.update(x=loss)\naccelerator.log(out)\naccelerator.backward(out['x'])", "read again"),
+        ("out = {'x': loss}\naccelerator.log(out)\naccelerator.backward(out['x'])", "read again"),
+        ("out = {'x': loss}\naccelerator.log(out)\nsum(out.values()).backward()", "read again"),
+        (
+            "def step(v):\n    accelerator.log({'x': v})\n    accelerator.backward(v)\nstep(loss)",
+            "`step` needs it for more than a log",
+        ),
+    ],
+)
+def test_a_loss_that_is_gone_back_from_keeps_its_gradient(body, reason):
+    text = loop(body)
+    finding = SNIPPETS.finding(text)
+    assert finding.fix.applicability is DISPLAY
+    assert reason in finding.fix.reason
+    assert SNIPPETS.mended(text, unsafe=True) == text
+
+
+@pytest.mark.parametrize(
+    "use", ["info = {'v': value}", "kept = [value]", "total = value + 1", "accelerator.backward(value)"]
+)
+def test_a_tensor_that_is_used_elsewhere_is_gathered_in_the_log_alone(use):
+    text = loop(f"value = loss.mean()\naccelerator.log({{'x': value}})\n{use}")
+    assert added(text) == ["accelerator.log({'x': accelerator.gather(value).mean()})"]
+
+
+@pytest.mark.parametrize("context", ["main_process_first", "local_main_process_first"])
+def test_where_one_rank_goes_after_the_other_it_is_a_hint(context):
+    text = loop(f"with accelerator.{context}():\n    accelerator.log({{'x': loss.item()}})")
+    assert SNIPPETS.finding(text).fix.reason == "one rank after the other gets here"
+
+
+@pytest.mark.parametrize(("test", "expected"), [("loss > 3", DISPLAY), ("step > 3", SAFE), ("unknown()", UNSAFE)])
+@pytest.mark.parametrize("leave", ["break", "return"])
+def test_ranks_that_left_the_loop_are_not_there_in_its_next_round(test, expected, leave):
+    assert applicability(loop(f"accelerator.log({{'x': loss.item()}})\nif {test}:\n    {leave}")) is expected
+
+
+# --- names and imports ------------------------------------------------------------------------------------
+
+
+def test_two_ratios_of_one_statement_have_names_of_their_own():
+    ratio = "(mask == {0}).sum() / (mask > {0}).sum()"
+    text = loop(f"accelerator.log({{'a/x': {ratio.format(1)}, 'b/x': {ratio.format(2)}}})")
+    assert [line.partition(" = ")[0] for line in added(text)[:2]] == ["x_sum, x_count", "x_sum_2, x_count_2"]
+    assert added(text)[2] == "accelerator.log({'a/x': x_sum / x_count, 'b/x': x_sum_2 / x_count_2})"
+
+
+def test_two_values_before_one_guard_have_names_of_their_own():
+    log = "wandb.log({'a': loss.mean(), 'b': other.loss.mean()})"
+    body = f"other = model(**batch)\nif accelerator.is_main_process:\n    {log}"
+    assert added(loop(body)) == [
+        "mean_loss = accelerator.gather(loss.mean()).mean()",
+        "mean_loss_2 = accelerator.gather(other.loss.mean()).mean()",
+        "wandb.log({'a': mean_loss, 'b': mean_loss_2})",
+    ]
+
+
+def test_torch_is_imported_where_it_is_not():
+    text = loop(logged("len(mask)")).replace("import torch\n", "")
+    assert "import torch" in added(text)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("", "if step:\n    import torch\n"),
+        ("for torch in range(3):\n    pass\n", ""),
+        ("torch = optimizer.torch\n", ""),
+    ],
+)
+@pytest.mark.parametrize("value", ["len(mask)", "mask.sum() / (mask > 1).sum()"])
+def test_where_torch_means_something_else_it_is_a_hint(before, after, value):
+    text = loop(f"{before}{logged(value)}\n{after}").replace("import torch\n", "", 1)
+    assert {finding.fix.applicability for finding in SNIPPETS.findings(text)} == {DISPLAY}
+
+
+# --- where the tensor is, and of what type ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("move", ["cpu()", "to('cpu', non_blocking=True)", "to(device='cpu')"])
+def test_a_tensor_on_the_cpu_stays_one(move):
+    assert added(loop(logged(f"loss.{move}"))) == [logged(f"accelerator.gather(loss).mean().{move}")]
+    body = f"c = loss.detach().{move}\nd = c * 2\n{logged('c')}"
+    assert added(loop(body)) == [logged("accelerator.gather(c.to(accelerator.device)).mean().cpu()")]
+
+
+def test_a_count_is_not_rounded_to_the_type_of_its_sum():
+    line = added(loop(logged("(loss * mask).sum() / (mask != -100).sum()")))[0]
+    assert "torch.stack([(loss * mask).sum(), (mask != -100).sum().float()])" in line
