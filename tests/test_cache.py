@@ -302,6 +302,15 @@ def test_the_order_of_files_does_not_matter(analyses):
     assert len(analyses) == 1
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="names are text here")
+def test_names_that_are_no_text(project, analyses):
+    os.rename(b"mine.py", b"m\xff.py")
+    said = [run("--output-format=json", ".") for _ in range(2)]
+    assert said[0] == said[1]
+    assert r"m\udcff.py" in said[0][1]
+    assert len(analyses) == 1
+
+
 def test_where_one_stands_does_not_matter(project, analyses, monkeypatch):
     change(project, "pyproject.toml", "")
     change(project, "sub/x.py", GATHER)
@@ -629,27 +638,41 @@ def test_dependencies_that_do_not_hold(wrong):
     assert not Dependencies(**nothing | wrong).hold()
 
 
+WATCH = """
+import json, sys
+from pathlib import Path
+from trl_lint.config import Settings
+from trl_lint.linter import Linter
+from trl_lint.rules import all_rules
+
+folder, opened = Path.cwd(), set()
+source = (folder / "mine.py").read_bytes()
+sys.addaudithook(lambda event, args: opened.add(str(args[0])) if event == "open" else None)
+linter = Linter(Settings(), (folder,), all_rules())
+linter.prepare([(folder / "mine.py", source)])
+found = linter.check(folder / "mine.py", source)
+inside = sorted(path for path in list(opened) if path.startswith(str(folder)))
+noted = linter.dependencies()
+print(json.dumps([len(found), inside, sorted(noted.contents), noted.small, noted.hold()]))
+"""
+
+
 def test_all_files_that_an_analysis_opens_are_noted(project):
-    """Whatever reads a file past `Project` would make results that nobody knows the age of."""
-    change(project, "pkg/__init__.py", "from .deep import *\n")
+    """Whatever reads a file past `Project` would make results that outlive what they were made of."""
+    change(project, "pkg/__init__.py", "from .deep import *\nfrom .large import helper\n")
     change(project, "pkg/deep.py", BASE)
-    change(project, "pkg/big.py", BASE + "#" * 200_000)
-    write(project, mine="from pkg.big import BaseTrainer as Big\n" + MINE.replace("base", "pkg"))
-    opened: set[str] = set()
-    watching = True
-
-    def watch(event: str, args: tuple) -> None:
-        if watching and event == "open" and str(args[0]).startswith(str(project)):
-            opened.add(str(args[0]))
-
-    sys.addaudithook(watch)
-    linter = Linter(Settings(), (project,), all_rules())
-    linter.prepare([(project / "mine.py", (project / "mine.py").read_bytes())])
-    watching = False
-    found = linter.dependencies()
-    assert found is not None and found.hold()
-    assert {str(project / "pkg" / name) for name in ("__init__.py", "deep.py")} <= opened
-    assert opened - {str(project / "mine.py")} <= set(found.contents)
+    change(project, "pkg/large.py", "def helper(x):\n    return x\n" + "#" * 200_000)
+    use = "import pkg\n" + MINE.replace("base", "pkg").replace("loss.item()", "pkg.helper(loss.item())")
+    write(project, mine=use)
+    done = python("-c", WATCH)
+    assert done.stderr == ""
+    count, opened, noted, small, holds = json.loads(done.stdout)
+    assert (count, holds) == (0, True)  # of a file that is too large nothing is known
+    assert opened == noted == [str(project / "pkg" / name) for name in ("__init__.py", "deep.py")]
+    assert small[str(project / "pkg" / "large.py")] is False
+    assert lint("mine.py") == SILENT
+    change(project, "pkg/large.py", "def helper(x):\n    return x\n")
+    assert lint("mine.py") == ["mine.py:8:9: TRL003"]
 
 
 # flake8

@@ -11,7 +11,8 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, fields, replace
 from functools import cache, partial
 from importlib.util import find_spec
@@ -190,8 +191,9 @@ def tool() -> str:
     return _key(__version__, sys.version, files)
 
 
-def _code(folder: str) -> Iterable[os.DirEntry[str]]:
-    with os.scandir(folder) as entries:
+def _code(folder: str) -> Iterator[os.DirEntry[str]]:
+    """The files of a package; in an archive they can't be listed, nor edited."""
+    with suppress(NotADirectoryError), os.scandir(folder) as entries:
         for entry in entries:
             if entry.is_dir():
                 yield from _code(entry.path)

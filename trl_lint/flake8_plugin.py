@@ -1,7 +1,6 @@
 """The flake8 plugin: what `trl-lint` finds in the same files, under the codes TRL001 and on.
 
-flake8 loads it for every file it checks, so nothing is imported here that a file without training code would
-have to pay for.
+flake8 loads it for every run, so nothing heavy is imported that files without training code would have to pay for.
 """
 
 from __future__ import annotations

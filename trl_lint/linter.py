@@ -100,7 +100,7 @@ class Linter:
 
     def prepare(self, files: Iterable[tuple[Path, bytes]]) -> None:
         """Analyse these files, so that what one of them means for another is known whatever their order."""
-        matter = [(path, source) for path, source in files if self.may_matter(source)]
+        matter = sorted((path, source) for path, source in files if self.may_matter(source))
         if matter:
             self._tools()[0].linted.update(path for path, _ in matter)
         with _without_collector():
@@ -130,7 +130,8 @@ class Linter:
     def dependencies(self) -> Dependencies | None:
         """What the analysis so far has found on the machine; None when it has changed meanwhile."""
         from trl_lint.analysis.project import MAX_OPENED
-        from trl_lint.dependencies import Dependencies, digest, kinds_of
+        from trl_lint.cache import digest
+        from trl_lint.dependencies import Dependencies, kinds_of
 
         project, _ = self._tools()
         read = {path for path, content in project.opened.items() if content is not None}
