@@ -71,6 +71,8 @@ class Options:
     isolated: bool
     respect_gitignore: bool
     force_exclude: bool
+    no_cache: bool
+    cache_dir: Path | None
 
     @property
     def reads_stdin(self) -> bool:
@@ -79,6 +81,11 @@ class Options:
     @property
     def fixes_stdin(self) -> bool:
         return self.reads_stdin and self.fix and not self.diff
+
+    @property
+    def only_checks_files(self) -> bool:
+        """Whether the same result may have been found by an earlier run."""
+        return not (self.fix or self.diff or self.reads_stdin)
 
     @property
     def start(self) -> Path:
@@ -106,6 +113,11 @@ def _pairs(ctx: click.Context, parameter: click.Parameter, values: tuple[str, ..
 
 def _rules_option(name: str, text: str) -> Any:
     return click.option(name, metavar="RULES", multiple=True, callback=_words, help=text)
+
+
+_cache_dir_option = click.option(
+    "--cache-dir", type=click.Path(path_type=Path), help="Where results are kept; default: .trl_lint_cache."
+)
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
@@ -142,6 +154,8 @@ def main() -> None:
 @click.option("--isolated", is_flag=True, help="Read no settings from any file.")
 @click.option("--respect-gitignore/--no-respect-gitignore", default=True, help="Skip what git ignores.")
 @click.option("--force-exclude", is_flag=True, help="Leave out excluded files even when they are named.")
+@click.option("--no-cache", is_flag=True, help="Neither use nor keep the results of earlier runs.")
+@_cache_dir_option
 @click.version_option(__version__, prog_name="trl-lint", message="%(prog)s %(version)s")
 def check(paths: tuple[Path, ...], **given: Any) -> NoReturn:
     """Lint files and folders (default: the current one); `-` reads standard input.
@@ -180,6 +194,16 @@ def rules() -> None:
         click.echo(f"{rule.code}  {rule.name:<{width}}  {'fix' if rule.codemod else '-':<3}  {rule.summary}")
 
 
+@main.command(short_help="Remove the results that were kept.")
+@_cache_dir_option
+def clean(cache_dir: Path | None) -> None:
+    """Remove the results that were kept of the project in the current folder."""
+    from trl_lint.cache import Cache, folder_of
+    from trl_lint.config import load_settings
+
+    Cache(folder_of(load_settings(Path.cwd()), cache_dir)).clear()
+
+
 def _fail(message: str) -> NoReturn:
     click.echo(f"trl-lint: {message}", err=True)
     sys.exit(FAILED)
@@ -206,12 +230,8 @@ def _settings(options: Options) -> Settings:
 
 def _check(options: Options, settings: Settings) -> int:
     """Run, report, and give the exit code."""
-    from trl_lint.config import selected_rules
-    from trl_lint.discovery import import_roots
-    from trl_lint.linter import Linter
-
-    linter = Linter(settings, import_roots(settings.root, options.paths), selected_rules(settings))
     report = _report(options, settings)
+    linter = _linter(options, settings, edits=report.needs_edits)
     for result in _results(options, settings, linter):
         problem = _show(report, result)
         if problem:
@@ -224,6 +244,22 @@ def _check(options: Options, settings: Settings) -> int:
     if report.tally.problems:
         return FAILED
     return FINDINGS if report.anything and not options.exit_zero else CLEAN
+
+
+def _linter(options: Options, settings: Settings, *, edits: bool) -> Linter:
+    from trl_lint import cache
+    from trl_lint.config import selected_rules
+    from trl_lint.discovery import import_roots
+
+    asked = settings, import_roots(settings.root, options.paths), selected_rules(settings)
+    if options.only_checks_files and not options.no_cache and not cache.is_off():
+        from trl_lint.cached_linter import CachedLinter
+
+        kept = cache.Cache(cache.folder_of(settings, options.cache_dir))
+        return CachedLinter(*asked, kept, edits=edits)
+    from trl_lint.linter import Linter
+
+    return Linter(*asked)
 
 
 def _show(report: Report, result: FileResult) -> str | None:

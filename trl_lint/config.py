@@ -36,6 +36,7 @@ class Settings:
     target_transformers: str | None = None
     unsafe_fixes: bool = False
     output_format: str | None = None
+    cache_dir: str | None = None
     per_file_ignores: Pairs[tuple[str, ...]] = ()
     reducers: Pairs[str] = ()
     guards: tuple[str, ...] = ()
@@ -227,6 +228,7 @@ def _schema() -> type:
         "target_transformers": version,
         "unsafe_fixes": bool,
         "output_format": Literal[OUTPUT_FORMATS] | None,
+        "cache_dir": str | None,
         "per_file_ignores": dict[str, words],
         "reducers": meanings,
         "guards": words,

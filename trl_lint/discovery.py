@@ -27,6 +27,7 @@ DEFAULT_EXCLUDES = frozenset(
         ".ruff_cache",
         ".svn",
         ".tox",
+        ".trl_lint_cache",
         ".venv",
         ".vscode",
         "CVS",

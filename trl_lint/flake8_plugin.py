@@ -1,7 +1,6 @@
 """The flake8 plugin: what `trl-lint` finds in the same files, under the codes TRL001 and on.
 
-flake8 loads it for every file it checks, so nothing is imported here that a file without training code would
-have to pay for.
+flake8 loads it for every run, so nothing heavy is imported that files without training code would have to pay for.
 """
 
 from __future__ import annotations
@@ -79,8 +78,8 @@ class Session:
         if asked != self._asked:
             self._asked = asked
             self._rules = _reported_rules(options)
-            self._gate = _gate(self._rules)
             self._folders: dict[Path, Settings] = {}
+            self._linters: dict[Path | None, Linter] = {}
             self._outcomes: dict[Path, Outcome] | None = None
 
     def lint(self, filename: str, text: str) -> Sequence[tuple[int, int, str]]:
@@ -90,12 +89,14 @@ class Session:
             flake8.exceptions.ExecutionError: the settings can't be acted on.
         """
         self._begin()
-        source = encoded(text)
-        if not self._gate.may_matter(source):
+        if not self._rules:
             return ()
         if self._outcomes is None:
             self.lint_all()
         path = Path(os.path.abspath(filename))
+        source = encoded(text)
+        if not self._linter(path).may_matter(source):
+            return ()
         # Whoever asks for a file again has a reason to: it may have changed.
         outcome = self._outcomes.pop(path, None)
         if outcome is None or outcome.text != text:
@@ -107,17 +108,15 @@ class Session:
     def lint_all(self) -> None:
         """Lint all files that flake8 was asked to check."""
         self._outcomes = {}
-        projects: dict[Path | None, list[Path]] = {}
-        for path in self._relevant_files():
-            projects.setdefault(self._settings(path).root, []).append(path)
-        for paths in projects.values():
+        for root, paths in self._relevant_files().items():
             with suppress(Exception):  # each file is then linted alone, and said to fail if it does
-                self._outcomes.update(self._lint_project(sorted(paths)))
+                # The linter is done with: what it has parsed is not needed any more.
+                self._outcomes.update(self._lint_project(self._linters.pop(root), sorted(paths)))
 
-    def _lint_project(self, paths: Sequence[Path]) -> Iterator[tuple[Path, Outcome]]:
+    def _lint_project(self, linter: Linter, paths: Sequence[Path]) -> Iterator[tuple[Path, Outcome]]:
         from trl_lint.runner import run
 
-        for result in run(paths, self._linter(paths[0]), self._check):
+        for result in run(paths, linter, self._check):
             yield result.path, _outcome(result)
 
     def _lint_alone(self, path: Path, source: bytes) -> Outcome:
@@ -125,7 +124,7 @@ class Session:
 
         if self._excluded(path):
             return _outcome(FileResult(path, source))
-        return _outcome(run_one(path, source, self._linter(path), self._check))
+        return _outcome(run_one(path, source, self._new_linter(path), self._check))
 
     def _check(self, linter: Linter, path: Path, source: bytes) -> FileResult:
         from trl_lint.linter import SourceError
@@ -140,17 +139,20 @@ class Session:
 
     # --- which files, which rules, which settings ---
 
-    def _relevant_files(self) -> Iterator[Path]:
-        if not self._rules:
-            return
-        for name in _files(self.options):
+    def _relevant_files(self) -> dict[Path | None, list[Path]]:
+        """By project, the files that matter; a project none of whose files does is among them, too."""
+        projects: dict[Path | None, list[Path]] = {}
+        for name in _files(self.options) if self._rules else ():
             path = Path(os.path.abspath(name))
             try:
-                relevant = self._gate.may_matter(path.read_bytes())
+                source = path.read_bytes()
             except OSError:  # flake8 says so itself
                 continue
-            if relevant and not self._excluded(path):
-                yield path
+            linter = self._linter(path)
+            paths = projects.setdefault(linter.settings.root, [])
+            if linter.may_matter(source) and not self._excluded(path):
+                paths.append(path)
+        return projects
 
     def _excluded(self, path: Path) -> bool:
         """Whether the settings leave a file out; flake8 itself knows nothing of them."""
@@ -160,26 +162,56 @@ class Session:
         return bool(settings.exclude) and matches(path, root=settings.root, exclude=settings.exclude)
 
     def _settings(self, path: Path) -> Settings:
-        from trl_lint.config import ConfigError, load_settings, selected_rules
+        return self._settings_in(path.parent)
 
-        if path.parent not in self._folders:
-            try:
-                settings = load_settings(path.parent)
-                selected_rules(settings)
-            except ConfigError as error:
-                raise _stop(f"trl-lint: {error}") from None
-            self._folders[path.parent] = settings
-        return self._folders[path.parent]
+    def _settings_in(self, folder: Path) -> Settings:
+        """The settings of the files in a folder; without a project file of its own it has those of its parent."""
+        if folder not in self._folders:
+            inherits = folder != folder.parent and not (folder / "pyproject.toml").is_file()
+            self._folders[folder] = self._settings_in(folder.parent) if inherits else _read_settings(folder)
+        return self._folders[folder]
 
     def _linter(self, path: Path) -> Linter:
+        """The linter of the project that a file belongs to, which knows what earlier runs have found."""
+        root = self._settings(path).root
+        if root not in self._linters:
+            self._linters[root] = self._cached_linter(path)
+        return self._linters[root]
+
+    def _cached_linter(self, path: Path) -> Linter:
+        from trl_lint import cache
+
+        if cache.is_off() or STDIN in self.options.filenames:
+            return self._new_linter(path)
+        from trl_lint.cached_linter import CachedLinter
+
+        return CachedLinter(*self._asked_of(path), cache.Cache(cache.folder_of(self._settings(path))))
+
+    def _new_linter(self, path: Path) -> Linter:
+        from trl_lint.linter import Linter
+
+        return Linter(*self._asked_of(path))
+
+    def _asked_of(self, path: Path) -> tuple[Settings, Sequence[Path], Sequence[Rule]]:
+        """The settings, the places to look imports up, and the rules for a file."""
         from trl_lint.config import selected_rules
         from trl_lint.discovery import import_roots
-        from trl_lint.linter import Linter
 
         settings = self._settings(path)
         named = (Path(name) for name in self.options.filenames or ["."] if name != STDIN)
         rules = [rule for rule in selected_rules(settings) if rule in self._rules]
-        return Linter(settings, import_roots(settings.root, named), rules)
+        return settings, import_roots(settings.root, named), rules
+
+
+def _read_settings(folder: Path) -> Settings:
+    from trl_lint.config import ConfigError, load_settings, selected_rules
+
+    try:
+        settings = load_settings(folder)
+        selected_rules(settings)
+    except ConfigError as error:
+        raise _stop(f"trl-lint: {error}") from None
+    return settings
 
 
 def _reported_rules(options: Namespace) -> tuple[Rule, ...]:
@@ -190,14 +222,6 @@ def _reported_rules(options: Namespace) -> tuple[Rule, ...]:
 
     decide = DecisionEngine(options).decision_for
     return tuple(rule for rule in all_rules() if decide(rule.code) is Decision.Selected)
-
-
-def _gate(rules: Sequence[Rule]) -> Linter:
-    """Says whether a content may matter to any of the rules; it analyses nothing."""
-    from trl_lint.config import Settings
-    from trl_lint.linter import Linter
-
-    return Linter(Settings(), (), rules)
 
 
 def encoded(text: str) -> bytes:

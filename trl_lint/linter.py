@@ -15,11 +15,13 @@ from typing import TYPE_CHECKING, Any
 
 from trl_lint.config import Settings, ignored_rules, load_settings
 from trl_lint.findings import Applicability, Because, Edit, Finding, Fix, Position
+from trl_lint.releases import Releases
 from trl_lint.rules import all_rules
 from trl_lint.rules.base import Problem, Rule, code_of
 
 if TYPE_CHECKING:
     from trl_lint.analysis.project import Module, Project
+    from trl_lint.dependencies import Dependencies
 
 
 class SourceError(Exception):
@@ -27,6 +29,9 @@ class SourceError(Exception):
 
     def __init__(self, path: str, line: int, column: int, message: str) -> None:
         super().__init__(f"{path}:{line}:{column}: cannot parse: {message}")
+        self.line = line
+        self.column = column
+        self.message = message
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +72,7 @@ class Linter:
         self._own_needles = tuple(name.rpartition(".")[2].encode() for name in settings.own_names())
         self._project: Project | None = None
         self._engine: Any = None
+        self._releases = versions_of(settings)
         # The contents that could not be analysed, and why.
         self._failed: dict[Path, tuple[bytes, Exception]] = {}
         # Problems that the analysis of one file found in another, by that file.
@@ -94,7 +100,7 @@ class Linter:
 
     def prepare(self, files: Iterable[tuple[Path, bytes]]) -> None:
         """Analyse these files, so that what one of them means for another is known whatever their order."""
-        matter = [(path, source) for path, source in files if self.may_matter(source)]
+        matter = sorted((path, source) for path, source in files if self.may_matter(source))
         if matter:
             self._tools()[0].linted.update(path for path, _ in matter)
         with _without_collector():
@@ -120,6 +126,25 @@ class Linter:
         from trl_lint.fixing import fix
 
         return fix(self, path, source, unsafe=unsafe)
+
+    def dependencies(self) -> Dependencies | None:
+        """What the analysis so far has found on the machine; None when it has changed meanwhile."""
+        from trl_lint.analysis.project import MAX_OPENED
+        from trl_lint.cache import digest
+        from trl_lint.dependencies import Dependencies, kinds_of
+
+        project, _ = self._tools()
+        read = {path for path, content in project.opened.items() if content is not None}
+        kinds = kinds_of(project.exists, [*project.analysed, *read])
+        if kinds is None or self.overlay:
+            return None
+        return Dependencies(
+            contents={str(path): digest(content) if path in read else None for path, content in project.opened.items()},
+            kinds=kinds,
+            small={str(path): size <= MAX_OPENED for path, size in project.sizes.items()},
+            limit=MAX_OPENED,
+            releases=dict(self._releases.asked),
+        )
 
     # --- analysis ---
 
@@ -155,7 +180,7 @@ class Linter:
             self._project = Project(self.roots)
             self._project.overlay = self.overlay
             self._project.trees = self.trees
-            self._engine = Engine(self._project, known_of(self.settings))
+            self._engine = Engine(self._project, known_of(self.settings, self._releases))
         return self._project, self._engine
 
     def _parse(self, project: Project, path: Path, source: bytes) -> Module:
@@ -220,41 +245,15 @@ def mended(path: Path, source: bytes, code: str) -> bytes:
 # --- versions -------------------------------------------------------------------------------------------
 
 
-class _Installed(Mapping[str, str]):
-    """The releases in use: configured ones first, then what is installed. Metadata is read only when asked."""
-
-    def __init__(self, configured: dict[str, str]) -> None:
-        self._known: dict[str, str] = dict(configured)
-
-    def __getitem__(self, name: str) -> str:
-        if name not in self._known:
-            from importlib.metadata import PackageNotFoundError, version
-
-            try:
-                self._known[name] = version(name)
-            except PackageNotFoundError:
-                self._known[name] = ""
-        return self._known[name]
-
-    def get(self, name: str, default: Any = None) -> Any:
-        return self[name] or default
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._known)
-
-    def __len__(self) -> int:
-        return len(self._known)
-
-
-def versions_of(settings: Settings) -> Mapping[str, str]:
+def versions_of(settings: Settings) -> Releases:
     """The releases of trl and transformers that the user's code runs with, as far as they are known."""
     configured = {"trl": settings.target_trl, "transformers": settings.target_transformers}
-    return _Installed({name: version for name, version in configured.items() if version})
+    return Releases({name: version for name, version in configured.items() if version})
 
 
-def known_of(settings: Settings) -> Mapping[str, str]:
-    """These releases, with what the settings say of names of the user's own."""
-    versions = versions_of(settings)
+def known_of(settings: Settings, releases: Releases | None = None) -> Mapping[str, str]:
+    """The releases in use, with what the settings say of names of the user's own."""
+    versions = versions_of(settings) if releases is None else releases
     if not settings.own_names():
         return versions
     from trl_lint.knowledge.library import Extended

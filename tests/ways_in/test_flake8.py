@@ -241,6 +241,26 @@ def test_settings(tmp_path, args, table, codes):
     assert [code for *_, code in found] == codes
 
 
+OWN = """from mylib import Base, push
+
+
+class Mine(Base):
+    def compute_loss(self, model, inputs, **kwargs):
+        loss = model(**inputs).loss
+        push({"loss": loss.item()})
+        return loss
+"""
+
+
+@pytest.mark.parametrize("args", [("-j1", "."), ("-j2", "."), ("--stdin-display-name=x.py", "-")])
+def test_a_file_that_only_the_settings_make_matter(tmp_path, args):
+    """It names no library, only names of the user's own."""
+    write(tmp_path, x=OWN)
+    table = "[tool.trl-lint]\nsinks = ['mylib.push']\ntrainer-bases = ['mylib.Base']\n"
+    (tmp_path / "pyproject.toml").write_text(table)
+    assert flake8(*args, folder=tmp_path, stdin=OWN.encode()) == [("x.py", 7, 9, "TRL003")]
+
+
 def test_each_project_has_its_own_settings(tmp_path):
     for name, table in (("a", "ignore = ['TRL001']"), ("b", "")):
         (tmp_path / name).mkdir()

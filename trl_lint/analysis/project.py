@@ -88,11 +88,13 @@ class Project:
         # Trees by file, with the content each was parsed from: projects may share them, as nothing changes a tree.
         self.trees: dict[Path, tuple[bytes, cst.Module]] = {}
         self._modules: dict[Path, Module | None] = {}
-        self._exists: dict[Path, bool] = {}
+        # What was found on the disk: the content of every file that was opened (None: it can't be read), whether there
+        # is a file at a path, and how large it is.
+        self.opened: dict[Path, bytes | None] = {}
+        self.exists: dict[Path, bool] = {}
+        self.sizes: dict[Path, int] = {}
         self._names: dict[Path, str] = {}
         self._spellings: dict[Path, tuple[str, ...]] = {}
-        self._sizes: dict[Path, int] = {}
-        self._texts: dict[Path, bytes] = {}
         self._found: dict[tuple[str, Path], Path | None] = {}
 
     def loaded(self, path: Path, source: bytes) -> Module | None:
@@ -136,27 +138,34 @@ class Project:
         return name.encode() in (self._text(path) if text is None else text)
 
     def _text(self, path: Path) -> bytes:
-        if path not in self._texts:
-            try:
-                self._texts[path] = self._read(path)
-            except OSError:
-                self._texts[path] = b""
-        return self._texts[path]
+        try:
+            return self._read(path)
+        except OSError:
+            return b""
 
     def _read(self, path: Path) -> bytes:
+        """The content of a file, which is read once."""
         known = self.overlay.get(path)
-        return path.read_bytes() if known is None else known
+        if known is not None:
+            return known
+        if path not in self.opened:
+            self.opened[path] = None
+            self.opened[path] = path.read_bytes()
+        content = self.opened[path]
+        if content is None:
+            raise OSError(f"{path} could not be read before")
+        return content
 
     def may_open(self, path: Path) -> bool:
         """Whether what a file holds is worth its parsing."""
         if path in self.linted or path in self.overlay:
             return True
-        if path not in self._sizes:
+        if path not in self.sizes:
             try:
-                self._sizes[path] = path.stat().st_size
+                self.sizes[path] = path.stat().st_size
             except OSError:
-                self._sizes[path] = 0
-        return self._sizes[path] <= MAX_OPENED
+                self.sizes[path] = 0
+        return self.sizes[path] <= MAX_OPENED
 
     def find(self, dotted: str, importer: Module) -> Path | None:
         """The file of the project that `import dotted` means in `importer`; None when it lies outside."""
@@ -202,9 +211,9 @@ class Project:
         return None
 
     def _is_file(self, path: Path) -> bool:
-        if path not in self._exists:
-            self._exists[path] = path in self.overlay or path.is_file()
-        return self._exists[path]
+        if path not in self.exists:
+            self.exists[path] = path in self.overlay or path.is_file()
+        return self.exists[path]
 
     def _place(self, path: Path) -> tuple[Path, str]:
         """The directory above the top-level package, and the dotted name of the module."""

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import TextIO
+from typing import ClassVar, TextIO
 
 from trl_lint.discovery import display_path
 from trl_lint.findings import Applicability, Finding
@@ -43,6 +43,9 @@ class Report(ABC):
 
     `unsafe`: the user lets `--fix` apply unsafe fixes. `fixing`: this run has tried to fix.
     """
+
+    # Whether the edits of fixes are shown.
+    needs_edits: ClassVar[bool] = False
 
     def __init__(
         self, out: TextIO, *, unsafe: bool = False, fixing: bool = False, colour: bool = False

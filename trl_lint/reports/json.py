@@ -14,6 +14,8 @@ from trl_lint.runner import FileResult
 class Report(reports.Report):
     """A list of findings. Nothing else is printed, so that the output is always one JSON document."""
 
+    needs_edits = True
+
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self.rows: list[dict[str, Any]] = []

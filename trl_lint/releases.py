@@ -1,0 +1,43 @@
+"""Which releases of the libraries are in use: those that the settings name, else those that are installed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+
+def installed(name: str) -> str:
+    """The installed release of a distribution; "" when there is none."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return ""
+
+
+class Releases(Mapping[str, str]):
+    """The releases in use: configured ones first, then what is installed. Metadata is read only when asked.
+
+    asked: the installed releases that somebody has asked for.
+    """
+
+    def __init__(self, configured: Mapping[str, str]) -> None:
+        self._configured = dict(configured)
+        self.asked: dict[str, str] = {}
+
+    def __getitem__(self, name: str) -> str:
+        if name in self._configured:
+            return self._configured[name]
+        if name not in self.asked:
+            self.asked[name] = installed(name)
+        return self.asked[name]
+
+    def get(self, name: str, default: Any = None) -> Any:
+        return self[name] or default
+
+    def __iter__(self) -> Iterator[str]:
+        return iter({**self._configured, **self.asked})
+
+    def __len__(self) -> int:
+        return len({**self._configured, **self.asked})
