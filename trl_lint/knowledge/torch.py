@@ -31,6 +31,14 @@ ORDERED = frozenset({"quantile", "norm"})
 # Where a tensor is after one of these: on the CPU, as something else than a tensor of torch, on the accelerator.
 PLACES: dict[str, str] = {"cpu": "cpu", "cuda": "", "numpy": "host", "npu": "", "xpu": ""}
 
+# Further methods and functions that compute and do nothing else: evaluating one again gives the same again.
+ELEMENTWISE = frozenset({
+    "abs", "add", "amax", "amin", "argmax", "argmin", "clamp", "clamp_max", "clamp_min", "clip", "cumsum", "div",
+    "eq", "exp", "ge", "gt", "le", "log", "log1p", "log_softmax", "logical_and", "logical_not", "logical_or",
+    "logsumexp", "lt", "masked_fill", "mul", "nan_to_num", "ne", "neg", "numel", "pow", "relu", "round", "sigmoid",
+    "size", "softmax", "sqrt", "square", "sub", "tanh", "where",
+})
+
 # Their result is spread over the same dimensions as before: one value per sample stays one.
 PASSTHROUGH = frozenset({
     "as_strided", "bfloat16", "bool", "broadcast_to", "byte", "char", "chunk", "clone", "coalesce",

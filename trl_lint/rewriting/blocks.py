@@ -23,6 +23,14 @@ def enclosing_statement(root: Any, node: Any) -> tuple[Any, tuple[Any, ...]] | N
     return None
 
 
+def own_line(root: Any, node: Any) -> tuple[Any, tuple[Any, ...]] | None:
+    """The statement around a node and the nodes around that, if a line put before it is run just before the node."""
+    found = enclosing_statement(root, node)
+    if found is None or not isinstance(found[0], cst.SimpleStatementLine) or len(found[0].body) > 1:
+        return None
+    return found
+
+
 def torch_in_reach(tree: cst.Module, root: Any, node: Any) -> tuple[Import, ...] | NoRewrite:
     """The import that makes `torch` mean the library at a node (none if it does), or why it can't."""
     if not all(_imports_torch(tree, each) for each in binders(tree, ["torch"])) or "torch" in _parameter_names(tree):

@@ -10,10 +10,19 @@ import libcst as cst
 from trl_lint.analysis.facts import Origin
 from trl_lint.analysis.heap import Control
 from trl_lint.findings import Applicability
-from trl_lint.rewriting.blocks import certainly_bound, enclosing_statement
+from trl_lint.rewriting.blocks import certainly_bound, enclosing_statement, own_line
 from trl_lint.rewriting.edits import Edit, Insert, NoRewrite, Reduced, Replace, Rewrite
 from trl_lint.rewriting.logged import Gathered, Place, identifier
-from trl_lint.rewriting.scope import binders, free_name, is_before, used_names
+from trl_lint.rewriting.scope import (
+    binders,
+    binds,
+    free_name,
+    is_before,
+    is_pure,
+    may_change_objects,
+    nodes,
+    used_names,
+)
 from trl_lint.rewriting.tree import ancestors, call_of, method_call
 
 
@@ -40,9 +49,11 @@ def placed(place: Place, found: Gathered) -> Mending:
     edits: list[Edit] = [Replace(node, by) for node, by in found.replaced]
     reduced = () if found.lines else tuple(_shareable(place, found, edit) for edit in edits)
     if found.lines:
-        target = enclosing_statement(place.root, place.statement)
-        if target is None or _shares_its_line(target[0]):
+        target = own_line(place.root, place.statement)
+        if target is None:
             return hint("there is no line of its own before which the sums could be added up")
+        if not is_pure(place.payload.expression) or _changes_something(target[0]):
+            return hint("the statement does more than to log it")
         edits += [Insert(target[0], line, root=place.root) for line in found.lines]
     rewrite = Rewrite((*edits, *found.imports), reduced)
     if control.level:
@@ -52,8 +63,11 @@ def placed(place: Place, found: Gathered) -> Mending:
     return Mending(rewrite, Applicability.SAFE)
 
 
-def _shares_its_line(statement: Any) -> bool:
-    return isinstance(statement, cst.SimpleStatementLine) and len(statement.body) > 1
+def _changes_something(statement: Any) -> bool:
+    """Whether a statement binds a name or changes an object while it is evaluated."""
+    inner = [node for node in nodes(statement) if isinstance(node, (cst.NamedExpr, cst.Await, cst.Yield))]
+    in_place = [node for node in nodes(statement) if isinstance(node, cst.Call) and may_change_objects(node)]
+    return bool(inner or in_place)
 
 
 def _outermost_guard(place: Place, conditions: tuple[Control, ...]) -> Any:
@@ -123,10 +137,35 @@ def _why_not_before(place: Place, found: Gathered, guard: Any) -> str:
     between = around[around.index(guard) + 1 :] if guard in around else ()
     if any(isinstance(node, (cst.For, cst.While, cst.Try)) or _asks_for(node, data) for node in between):
         return "more than the rank's condition stands between all ranks and the log"
-    if any(not certainly_bound(place.root, name, guard) for name in names):
+    if any(not certainly_bound(place.root, name, guard) or _may_be_none(place.root, name) for name in names):
         return "what is logged is not computed on all ranks before the condition"
-    rebound = binders(guard, names)
-    return "what is logged is computed under the condition" if rebound else ""
+    if not all(is_pure(node) for node, _ in found.replaced):
+        return "what is logged is computed by a call that may do more"
+    before = _until(place, guard)
+    if any(binders(node, names) or may_change_objects(node) for node in before):
+        return "what is logged is computed under the condition"
+    return ""
+
+
+def _may_be_none(root: Any, name: str) -> bool:
+    """Whether a name is bound to None somewhere, so that it may have no value yet."""
+    assigned = [node for node in nodes(root) if isinstance(node, cst.Assign)]
+    none = (node for node in assigned if isinstance(node.value, cst.Name) and node.value.value == "None")
+    return any(name in binds(target) for node in none for target in node.targets)
+
+
+def _until(place: Place, guard: Any) -> list[Any]:
+    """The simple statements from a guard up to the one that logs."""
+    order = [node for node in nodes(place.root) if isinstance(node, cst.SimpleStatementLine)]
+    inside = {id(node) for node in nodes(guard)}
+    own = own_line(place.root, place.statement)
+    found = []
+    for node in order:
+        if own is not None and node is own[0]:
+            break
+        if id(node) in inside or (found and is_before(place.root, guard, node)):
+            found.append(node)
+    return found
 
 
 def _asks_for(node: Any, names: set[str]) -> bool:

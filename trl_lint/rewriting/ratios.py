@@ -12,8 +12,8 @@ from trl_lint.rewriting.blocks import torch_in_reach
 from trl_lint.rewriting.collecting import on_device, summed
 from trl_lint.rewriting.edits import NoRewrite
 from trl_lint.rewriting.logged import Gathered, Place, core_of, identifier, is_number, only_binding
-from trl_lint.rewriting.scope import binders, free_name, is_before, used_names
-from trl_lint.rewriting.tree import call_of, method_call, with_replaced
+from trl_lint.rewriting.scope import binders, free_name, is_before, is_pure, may_change_objects, used_names
+from trl_lint.rewriting.tree import call_of, with_replaced
 
 
 def ratio_of(place: Place, node: Any) -> Gathered | None:
@@ -67,7 +67,9 @@ def _ratio_behind(place: Place, name: cst.Name) -> Gathered | None:
 
 
 def _changes_between(place: Place, assign: Any, name: cst.Name) -> bool:
-    """Whether a part of what was assigned is bound anew somewhere in the function."""
+    """Whether a part of what was assigned may be another one, or do more, when it is computed again."""
+    if not is_pure(assign.value) or may_change_objects(place.root):
+        return True
     parts = used_names(assign.value)
     bound = [node for node in binders(place.root, parts) if not is_before(place.root, node, assign)]
     return bool(bound)
@@ -75,13 +77,20 @@ def _changes_between(place: Place, assign: Any, name: cst.Name) -> bool:
 
 def _without_floor(node: Any) -> Any:
     """`count.clamp(min=1)`, `max(count, 1)`: the count itself; what keeps it from zero is done after the sum."""
-    method = method_call(node)
-    if method is not None and method[1] in ("clamp", "clamp_min", "clip"):
-        return method[0]
     match node:
-        case cst.Call(func=cst.Name(value="max"), args=[first, cst.Arg(value=cst.BaseNumber())]):
-            return first.value
+        case cst.Call(func=cst.Attribute(value=count, attr=cst.Name("clamp")), args=[arg]):
+            named = arg.keyword is None or arg.keyword.value == "min"
+            return count if named and _is_floor(arg.value) else node
+        case cst.Call(func=cst.Attribute(value=count, attr=cst.Name("clamp_min")), args=[arg]):
+            return count if _is_floor(arg.value) else node
+        case cst.Call(func=cst.Name(value="max"), args=[first, second]):
+            return first.value if _is_floor(second.value) else node
     return node
+
+
+def _is_floor(node: Any) -> bool:
+    """A number up to one: a larger bound is meant for the count of one rank."""
+    return isinstance(node, (cst.Integer, cst.Float)) and float(node.value) <= 1
 
 
 def _stacked(place: Place, sides: list[tuple[Any, Value]], numbers: bool) -> cst.BaseExpression:

@@ -7,6 +7,8 @@ from typing import Any
 
 import libcst as cst
 
+from trl_lint.knowledge import torch
+
 # What is inside runs at other times, or in a scope of its own.
 _SCOPES = (cst.FunctionDef, cst.Lambda, cst.BaseComp)
 
@@ -68,6 +70,38 @@ def _parts(target: Any) -> Iterator[Any]:
         yield target
 
 
+def is_pure(node: cst.CSTNode) -> bool:
+    """Whether an expression gives the same whenever it is evaluated with the same values, and does nothing else."""
+    return not any(_has_effects(each) for each in nodes(node))
+
+
+def _has_effects(node: Any) -> bool:
+    match node:
+        case cst.NamedExpr() | cst.Await() | cst.Yield():
+            return True
+        case cst.Call(func=cst.Name(value=name)):
+            return name not in _PURE_BUILTINS
+        case cst.Call(func=cst.Attribute(attr=cst.Name(value=name))):
+            return name not in _PURE_CALLS
+        case cst.Call():
+            return True
+    return False
+
+
+_PURE_BUILTINS = frozenset({"abs", "float", "int", "len", "max", "min", "round"})
+_PURE_CALLS = (torch.REDUCTIONS.keys() | torch.PASSTHROUGH | torch.ELEMENTWISE | torch.HOST) - {"requires_grad_"}
+
+
+def may_change_objects(root: cst.CSTNode) -> bool:
+    """Whether code below a node changes an object in place: by an item, an attribute, or a method that says so."""
+    for node in nodes(root):
+        if any(isinstance(part, (cst.Attribute, cst.Subscript)) for each in _targets(node) for part in _parts(each)):
+            return True
+        if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and node.func.attr.value.endswith("_"):
+            return True
+    return False
+
+
 def binds(node: cst.CSTNode) -> set[str]:
     """The names that a node itself binds, whatever is below it."""
     return {each.value for target in _targets(node) for each in _parts(target) if isinstance(each, cst.Name)}
@@ -96,9 +130,9 @@ def used_names(root: cst.CSTNode) -> set[str]:
     return {node.value for node in nodes(root) if isinstance(node, cst.Name) and id(node) not in aside}
 
 
-def free_name(root: cst.CSTNode, wished: str) -> str:
+def free_name(root: cst.CSTNode, wished: str, also_taken: Iterable[str] = ()) -> str:
     """A name that nothing in a function or module uses: the wished one, or it with a number."""
-    taken = {node.value for node in nodes(root) if isinstance(node, cst.Name)}
+    taken = {node.value for node in nodes(root) if isinstance(node, cst.Name)} | set(also_taken)
     name, number = wished, 2
     while name in taken:
         name, number = f"{wished}_{number}", number + 1

@@ -7,9 +7,9 @@ from typing import Any
 
 import libcst as cst
 
-from trl_lint.rewriting.blocks import enclosing_statement
+from trl_lint.rewriting.blocks import own_line
 from trl_lint.rewriting.edits import Edit, Insert, Reduced, Replace, Rewrite, apart
-from trl_lint.rewriting.scope import binders, free_name, used_names
+from trl_lint.rewriting.scope import binders, free_name, is_pure, may_change_objects, nodes, used_names
 from trl_lint.rewriting.tree import call_of
 
 
@@ -18,7 +18,8 @@ def edits_of(rewrites: Iterable[Rewrite]) -> list[Edit]:
     rewrites = apart(rewrites)
     edits = [edit for rewrite in rewrites for edit in rewrite.edits]
     for group in _alike([each for rewrite in rewrites for each in rewrite.reduced]):
-        bound = _bound_once(group)
+        taken = {name for edit in edits if isinstance(edit, Insert) for name in edit.new_names}
+        bound = _bound_once(group, taken)
         if bound:
             mine = {id(each.replace) for each in group}
             edits = [edit for edit in edits if id(edit) not in mine] + bound
@@ -35,22 +36,33 @@ def _alike(reduced: Sequence[Reduced]) -> list[list[Reduced]]:
     return [list(group.values()) for group in groups.values() if len(group) > 1]
 
 
-def _bound_once(group: list[Reduced]) -> list[Edit]:
-    """The edits that bind the value once; none where the statements are not in one block, or it changes between."""
+def _bound_once(group: list[Reduced], taken: set[str]) -> list[Edit]:
+    """The edits that bind the value once; none where it might be another one from statement to statement.
+
+    Only statements that follow each other share it, and only what can be computed again without a difference.
+    """
     root = group[0].root
-    places = [enclosing_statement(root, each.replace.node) for each in group]
+    places = [own_line(root, each.replace.node) for each in group]
     known = [place for place in places if place is not None]
     if len(known) < len(places) or len({id(around[-1]) for _, around in known}) > 1:
         return []
     block: Any = known[0][1][-1].body
     lines = sorted(next(i for i, line in enumerate(block) if line is statement) for statement, _ in known)
-    names = used_names(group[0].replace.node)
-    if any(binders(line, names) for line in block[lines[0] : lines[-1] + 1]):
+    between = block[lines[0] : lines[-1] + 1]
+    if len(between) > len(set(lines)) or not is_pure(group[0].replace.node):
         return []
-    name = free_name(root, group[0].name)
+    names = used_names(group[0].replace.node)
+    if any(binders(line, names) or _changes_in_place(line) for line in between):
+        return []
+    name = free_name(root, group[0].name, taken)
     code = cst.Module([]).code_for_node
     edits: list[Edit] = [Insert(block[lines[0]], f"{name} = {code(group[0].tensor)}", root=root)]
     for each in group:
         is_number = each.tensor is not each.replace.by
         edits.append(Replace(each.replace.node, call_of(cst.Name(name), "item") if is_number else cst.Name(name)))
     return edits
+
+
+def _changes_in_place(line: Any) -> bool:
+    """Whether a statement calls a method that changes its object (to write into a store changes no value)."""
+    return any(isinstance(node, cst.Call) and may_change_objects(node) for node in nodes(line))
