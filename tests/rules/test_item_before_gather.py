@@ -130,8 +130,8 @@ def test_right_code_is_silent(body):
         ("if step % 10 == 0:\n    {}", SAFE, ""),
         (
             "try:\n    risky(step)\nexcept ValueError:\n    {}",
-            UNSAFE,
-            "it is not known whether all ranks get here together",
+            DISPLAY,
+            "not all ranks may get here together",
         ),
         (
             "try:\n    risky(step)\n    {}\nexcept ValueError:\n    pass",
@@ -211,7 +211,10 @@ def test_what_a_comment_silences_is_not_mended():
         ("gather(loss.detach().item())", "gather(loss.detach()).mean().item()"),
         # the whole host tail goes
         ("gather(float(loss))", "gather(loss).mean().item()"),
-        ("gather(int(mask.sum()))", "gather(mask.sum()).sum().item()"),
+        ("gather(int((mask == 1).sum()))", "gather((mask == 1).sum()).sum().item()"),
+        # what decides on the type of the number stays
+        ("gather(int(mask.sum()))", "int(accelerator.gather(mask.sum()).sum())"),
+        ("gather(float(mask.sum()))", "float(accelerator.gather(mask.sum()).sum())"),
         ("gather(mask.sum().cpu().item())", "gather(mask.sum()).sum().item()"),
         ("gather(mask.sum().cpu().numpy().item())", "gather(mask.sum()).sum().item()"),
         ("gather(float(loss.mean().cpu()))", "gather(loss.mean()).mean().item()"),
@@ -239,10 +242,6 @@ def test_what_a_comment_silences_is_not_mended():
             "gather(len(mask)).mean()",
             "gather(torch.tensor(len(mask), device=accelerator.device).float()).mean()",
         ),
-        (
-            "gather(loss.item() / 2)",
-            "gather(torch.tensor(loss.item() / 2, device=accelerator.device)).mean().item()",
-        ),
         # reduce has its reduction already
         ('reduce(loss.item(), "mean")', 'reduce(loss, reduction="mean").item()'),
         ('reduce(loss.item(), reduction="mean")', 'reduce(loss, reduction="mean").item()'),
@@ -264,7 +263,29 @@ def test_what_a_comment_silences_is_not_mended():
 def test_the_rewrite(before, after):
     text = loop(f"total = accelerator.{before}")
     assert SNIPPETS.finding(text).fix.applicability is SAFE
-    assert SNIPPETS.mended(text) == loop(f"total = accelerator.{after}")
+    owner = "" if after.startswith(("int(", "float(")) else "accelerator."
+    assert SNIPPETS.mended(text) == loop(f"total = {owner}{after}")
+
+
+@pytest.mark.parametrize("number", ["loss.item() / 2", "round(loss.item(), 2)", "loss.item() + 1"])
+def test_a_python_float_is_rounded_as_a_tensor_so_its_fix_is_unsafe(number):
+    text = loop(f"total = accelerator.gather({number})")
+    fix = SNIPPETS.finding(text).fix
+    assert (fix.applicability, fix.reason) == (UNSAFE, "a Python float becomes a tensor in between")
+    tensor = f"torch.tensor({number}, device=accelerator.device)"
+    assert SNIPPETS.mended(text, unsafe=True) == loop(f"total = accelerator.gather({tensor}).mean().item()")
+
+
+@pytest.mark.parametrize(
+    ("before", "number", "tensor"),
+    [
+        ("cpu = loss.detach().cpu()", "cpu.item()", "cpu.to(accelerator.device)"),
+        ("array = loss.detach().cpu().numpy()", "array.item()", "torch.tensor(array, device=accelerator.device)"),
+    ],
+)
+def test_what_left_the_device_comes_back_to_it(before, number, tensor):
+    text = loop(f"{before}\ntotal = accelerator.gather({number})")
+    assert f"accelerator.gather({tensor}).mean().item()" in SNIPPETS.mended(text, unsafe=True)
 
 
 def test_a_name_that_is_only_reduced_stays_a_tensor():

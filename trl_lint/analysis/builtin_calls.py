@@ -114,6 +114,9 @@ def _reduced(frame: Frame, args: Arguments, how: str) -> Value:
         rank = Rank(State.PARTIAL, length.origins, how)
     elif rank.state is State.PARTIAL and rank.how != how and not _adds_up(rank, length, how):
         rank = Rank(State.LOCAL, rank.origins)
+    elif rank.state is State.LOCAL and not _adds_up(rank, length, how):
+        known = how in ("max", "min") or rank.how in ("", how)
+        rank = Rank(State.LOCAL, rank.origins, how if known else "")
     elif rank.state is State.SHARD:
         rank = Rank(State.PARTIAL, rank.origins, how)
     elif length.state is State.UNKNOWN and rank.state is State.SAME:

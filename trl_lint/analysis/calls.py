@@ -226,7 +226,7 @@ def _prepared_result(frame: Frame, owner: Value, name: str, value: Value, args: 
 def pure_result(args: Arguments) -> Value:
     """What a callable that only computes makes of its arguments."""
     rank = facts.nonlinear(args.rank())
-    return derived(rank, Kind.BATCH, *args.all()).but(writes=NO_WRITES)
+    return derived(rank, Kind.BATCH, *args.all(), grad=True).but(writes=NO_WRITES)
 
 
 def _call_on_model(frame: Frame, owner: Value, name: str, args: Arguments, node: cst.Call) -> Value:
@@ -252,7 +252,7 @@ def model_output(frame: Frame, args: Arguments) -> Value:
         if value.kind is Kind.CELLS:
             rank = facts.combine(rank, containers.iterate(frame, value)[0].rank)
     rank = facts.nonlinear(rank)
-    return derived(rank, Kind.BATCH, *args.all(), data=members.OUTPUT, place="").but(writes=NO_WRITES)
+    return derived(rank, Kind.BATCH, *args.all(), data=members.OUTPUT, place="", grad=True).but(writes=NO_WRITES)
 
 
 def _call_on_data(frame: Frame, owner: Value, name: str, args: Arguments, node: cst.Call) -> Value:

@@ -131,7 +131,11 @@ def _identity(left: Value, operator: Any, right: Value) -> Value:
     if right.kind is Kind.NONE and right.const is None:
         if left.const is None:
             return Value(facts.SAME, Kind.NUMBER, const=not negated, scalar=True, dtype="bool")
+        if left.rank.differs and left.rank.origins == Origin.RANK:
+            # What only some ranks have made: a tracker, a writer.
+            return derived(facts.nonlinear(left.rank), Kind.NUMBER, left, scalar=True, dtype="bool")
         certain = left.kind not in (Kind.UNKNOWN, Kind.NONE) and left.const is MISSING
+        certain = certain and not (left.kind is Kind.INSTANCE and left.rank.state is State.UNKNOWN)
         if certain and left.kind in (Kind.MODEL, Kind.TENSOR, Kind.NUMBER, Kind.INSTANCE):
             return Value(facts.SAME, Kind.NUMBER, scalar=True, dtype="bool")
         by_rank = left.kind is Kind.NONE and left.rank.origins == Origin.RANK

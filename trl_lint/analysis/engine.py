@@ -116,7 +116,8 @@ class Engine(Runs):
         value = library_calls.opened(frame, value, (parameter.node, name))
         if value.rank.differs or (value.kind is Kind.MODEL and value.wrapping is Wrapping.WRAPPED):
             text = f"`{name}` is this rank's own data" if value.rank.differs else f"`{name}` is the wrapped model"
-            return value.but(why=frame.step(parameter.node, text))
+            grad = value.grad and value.kind is not Kind.BATCH  # what libraries hand over is data
+            return value.but(why=frame.step(parameter.node, text), grad=grad)
         if value.kind is Kind.LOADER and value.data is not None and value.data.why is None:
             return value.but(
                 data=value.data.but(why=frame.step(parameter.node, f"`{name}` gives each rank its own batches"))

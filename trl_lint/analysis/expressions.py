@@ -15,6 +15,7 @@ from trl_lint.analysis.values import (
     MISSING,
     NONE,
     UNKNOWN,
+    WORLD_SIZE,
     Kind,
     Value,
     World,
@@ -263,21 +264,28 @@ def operate(frame: Frame, operator: Any, left: Value, right: Value, node: Any) -
         rank = facts.combine_linear(left.rank, right.rank)
     elif isinstance(operator, (*_SCALING, cst.MultiplyAssign, cst.DivideAssign)):
         rank = facts.combine_scaling(left.rank, right.rank)
-        if isinstance(operator, (cst.Divide, cst.DivideAssign)) and not _keeps_reduction(left, right):
+        divides = isinstance(operator, (cst.Divide, cst.DivideAssign))
+        if not _keeps_reduction(left, right, node, divides):
             rank = tensors.collapsed(rank)
     else:
         rank = facts.nonlinear(facts.combine(left.rank, right.rank))
     return tensors.arithmetic(rank, left, right, isinstance(operator, (cst.Divide, cst.DivideAssign)))
 
 
-def _keeps_reduction(left: Value, right: Value) -> bool:
-    """Whether a quotient is still a piece of what its dividend is one of.
+def _keeps_reduction(left: Value, right: Value, node: Any, divides: bool) -> bool:
+    """Whether a product or quotient is still a piece of what its left side is one of.
 
-    A sum over a count that happens to be the same on all ranks is an average of this rank's own.
+    A sum over a count that happens to be the same on all ranks is an average of this rank's own, and what is scaled
+    by the number of ranks has been made fit for another sum.
     """
+    if WORLD_SIZE in (left.const, right.const):
+        return False
+    if not divides:
+        return True
     if right.rank.differs:
         return False
-    return left.rank.how not in ("sum", "count") or right.const is not MISSING
+    divisor = getattr(node, "right", getattr(node, "value", None))
+    return left.rank.how not in ("sum", "count") or isinstance(divisor, cst.BaseNumber)
 
 
 def _concatenation(frame: Frame, left: Value, right: Value, node: Any) -> Value | None:

@@ -281,16 +281,23 @@ _SAYS_NOTHING_ALONE = frozenset(
 )
 
 
+# What is computed from these alone has no gradient.
+_WITHOUT_GRADIENT = frozenset({Kind.NONE, Kind.NUMBER, Kind.NUMBERS, Kind.STRING})
+_DTYPES_WITHOUT_GRADIENT = frozenset({"bool", "int"})
+
+
 def derived(rank: Rank, kind: Kind, *sources: Value, **fields: Any) -> Value:
     """A value computed from others: it differs because the first of them that does, does."""
     if kind in _SAYS_NOTHING_ALONE and "data" not in fields:
         kind = Kind.UNKNOWN
-    why, writes, place = None, NO_WRITES, ""
+    why, writes, place, grad = None, NO_WRITES, "", False
     if rank.differs:
         for source in sources:
             place = place or source.place
+            grad = grad or (source.grad and source.kind not in _WITHOUT_GRADIENT)
             if source.rank.differs:
                 why = why or source.why
                 writes |= source.writes
     fields.setdefault("place", place)
+    fields.setdefault("grad", grad and fields.get("dtype") not in _DTYPES_WITHOUT_GRADIENT)
     return Value(rank, kind, why=why, writes=writes, **fields)

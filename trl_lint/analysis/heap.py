@@ -94,6 +94,7 @@ def join(a: Value, b: Value, divided: Rank = facts.SAME) -> Value:
         a.writes | b.writes if rank.differs else NO_WRITES,
         a.pending | b.pending if rank.differs else NO_WRITES,
         a.place or b.place,
+        a.grad or b.grad,
     )
 
 

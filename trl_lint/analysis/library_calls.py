@@ -19,6 +19,7 @@ from trl_lint.knowledge import library
 from trl_lint.knowledge.schema import (
     ANY,
     BATCH,
+    LOADED_BATCH,
     LOADER,
     METRICS,
     PURE,
@@ -250,7 +251,7 @@ def prepared(frame: Frame, value: Value, node: Any) -> Value:
             why=frame.step(node, "it is prepared, and so wrapped, here"),
         )
     if value.kind is Kind.LOADER:
-        return LOADER.but(data=explain(frame, BATCH, node, "each rank gets its own batches from this loader"))
+        return LOADER.but(data=explain(frame, LOADED_BATCH, node, "each rank gets its own batches from this loader"))
     if value.kind in (Kind.TUPLE, Kind.CELLS, Kind.NONE):
         return value
     if value.kind is Kind.INSTANCE and isinstance(value.data, str) and value.data.startswith("torch.nn."):
@@ -311,7 +312,7 @@ def _loader(frame: Frame, args: Arguments, node: Any) -> Value:
     sampler = args.keywords.get("sampler") or args.keywords.get("batch_sampler")
     sharded = "torch.utils.data.DistributedSampler"
     if sampler is not None and sampler.kind is Kind.INSTANCE and sampler.data == sharded:
-        return LOADER.but(data=explain(frame, BATCH, node, "each rank gets its own batches from this loader"))
+        return LOADER.but(data=explain(frame, LOADED_BATCH, node, "each rank gets its own batches from this loader"))
     return LOADER.but(data=Value(facts.UNKNOWN, Kind.BATCH))
 
 

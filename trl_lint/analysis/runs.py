@@ -16,6 +16,7 @@ from trl_lint.analysis.frame import NUMERIC, Frame
 from trl_lint.analysis.heap import UNIFORM, Cell, Control, Memory, join, reachable
 from trl_lint.analysis.project import Project
 from trl_lint.analysis.values import BOTTOM, MISSING, NO_WRITES, NONE, UNKNOWN, Kind, Value, World
+from trl_lint.knowledge.python import HARMLESS_DECORATORS, RANK_DECORATORS
 
 # How deep calls are followed, and in how many different ways one function is run before they are joined.
 MAX_DEPTH = 14
@@ -111,8 +112,9 @@ class Runs(Definitions):
         """Run a function's body in a prepared frame; the value it returns."""
         node = function.node
         if isinstance(node, cst.Lambda):
+            frame.statement = node.body
             return expressions.evaluate(frame, node.body)
-        entry = frame.memory.control
+        entry = frame.memory.control = frame.memory.control.under(self._entered_by(frame, function))
         if statements.run_block(frame, node.body.body):
             frame.returned.append((NONE, frame.memory))
         result: Value = BOTTOM
@@ -126,6 +128,16 @@ class Runs(Definitions):
         if frame.yielded is not None:
             return Value(facts.SAME, Kind.RANGE, (frame.yielded, facts.UNKNOWN))
         return result
+
+    def _entered_by(self, frame: Frame, function: Function) -> Control:
+        """Which ranks a function's decorators let in: all, only some, or (of a decorator not known) maybe some."""
+        unknown = function.decorators - HARMLESS_DECORATORS
+        if unknown & RANK_DECORATORS:
+            why = frame.step(function.node, "its decorator lets only some ranks in")
+            return Control(2, why, facts.RANK_LOCAL)
+        if unknown:
+            return Control(1, frame.step(function.node, "which ranks its decorator lets in is not known"))
+        return UNIFORM
 
     def _divided(self, frame: Frame, entry: Control) -> facts.Rank:
         """Whether ranks leave a function at different places."""

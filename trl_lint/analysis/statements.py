@@ -452,13 +452,18 @@ def _try(frame: Frame, node: Any) -> bool:
     frame.forgiving -= forgiving
     done = frame.memory
     arms: list[tuple[bool, Memory]] = []
-    caught = Control(1, frame.step(node, "which ranks get here is not known"), facts.UNKNOWN)
+    caught = Control(2, frame.step(node, "only ranks on which something raises get here"), facts.UNKNOWN)
+    after = before.control
     for handler in node.handlers:
         frame.memory = before.fork().merge(done)
         frame.memory.control = before.control.under(caught)
+        exits = frame.exits
         if handler.name is not None:
             bind_target(frame, handler.name.name, UNKNOWN)
         arms.append((run_block(frame, handler.body.body), frame.memory))
+        if frame.exits > exits:
+            left = frame.step(handler, "a rank on which something raises leaves here")
+            after = after.under(Control(1, left, facts.UNKNOWN))
     frame.memory = done
     if through and node.orelse is not None:
         through = run_block(frame, node.orelse.body.body)
@@ -468,7 +473,7 @@ def _try(frame: Frame, node: Any) -> bool:
         if alive:
             reached = memory if reached is None else reached.merge(memory)
     frame.memory = reached or done
-    frame.memory.control = before.control
+    frame.memory.control = after
     if node.finalbody is not None and not run_block(frame, node.finalbody.body.body):
         return False
     return reached is not None

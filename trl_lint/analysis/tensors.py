@@ -71,7 +71,7 @@ def attribute(value: Value, name: str) -> Value | None:
     if name in table.COUNTS:
         return derived(_count(value), Kind.TENSOR, value, dtype="int").but(kind=Kind.UNKNOWN)
     if name in table.PASSTHROUGH:
-        return value
+        return value.but(grad=False) if name == "data" else value
     return None
 
 
@@ -183,8 +183,10 @@ def _passed(receiver: Value, name: str, args: Sequence[Value], keywords: dict[st
         kind = receiver.kind
     scalar = receiver.scalar and name not in ("expand", "repeat", "repeat_interleave")
     rank = receiver.rank if name != "bool" or receiver.dtype == "bool" else facts.nonlinear(receiver.rank)
+    grad = receiver.grad and name not in ("detach", "data", "numpy")
     place = _moved(receiver, name, [*args, *(keywords[key] for key in ("device",) if key in keywords)])
-    return derived(rank, kind, receiver, scalar=scalar, dtype=dtype, pending=receiver.pending, data=data, place=place)
+    kept = {"pending": receiver.pending, "data": data, "place": place, "grad": grad}
+    return derived(rank, kind, receiver, scalar=scalar, dtype=dtype, **kept)
 
 
 def _moved(receiver: Value, name: str, args: Sequence[Value]) -> str:
@@ -265,6 +267,8 @@ def function(dotted: str, args: Sequence[Value], keywords: dict[str, Value]) -> 
     if not library.is_pure(dotted):
         return None
     value = _pure(name, args, keywords)
+    if dotted.startswith(("math.", "statistics.")):
+        return value.but(kind=Kind.NUMBER, scalar=True)
     return value.but(place=place) if place == "host" and value.rank.differs else value
 
 

@@ -163,12 +163,26 @@ class Value:
     scalar: True for a tensor known to have exactly one element.
     dtype: "int", "float", "bool" or "" when unknown.
     place: for tensors and arrays, "cpu" or "host" (not a torch tensor); "" for the accelerator's device or unknown.
+    grad: False for what certainly has no gradient.
     why: the chain that made it differ between ranks.
     writes: the statements by which it came into a metrics container.
     pending: the call statements through which it was handed on unchanged, as a parameter.
     """
 
-    __slots__ = ("const", "data", "dtype", "kind", "pending", "place", "rank", "scalar", "why", "wrapping", "writes")
+    __slots__ = (
+        "const",
+        "data",
+        "dtype",
+        "grad",
+        "kind",
+        "pending",
+        "place",
+        "rank",
+        "scalar",
+        "why",
+        "wrapping",
+        "writes",
+    )
 
     def __init__(
         self,
@@ -183,6 +197,7 @@ class Value:
         writes: frozenset[Write] = NO_WRITES,
         pending: frozenset[Write] = NO_WRITES,
         place: str = "",
+        grad: bool = True,
     ) -> None:
         self.rank = rank
         self.kind = kind
@@ -195,6 +210,7 @@ class Value:
         self.writes = writes
         self.pending = pending
         self.place = place
+        self.grad = grad
 
     def but(self, **changes: Any) -> Value:
         """This value with some fields changed."""

@@ -28,3 +28,16 @@ ROWS: tuple[Row, ...] = (
     ),
     Function(name="multiprocessing.current_process", source="library/multiprocessing", returns=RANK_INDEX),
 )
+
+# Decorators by their own name: those that run the function on some ranks only, and those that run it on all.
+RANK_DECORATORS = frozenset({
+    "main_process_only", "on_last_process", "on_local_main_process", "on_local_process", "on_main_process",
+    "on_process", "rank_zero_only",
+})  # fmt: skip
+HARMLESS_DECORATORS = frozenset({
+    "abstractmethod", "amp", "autocast", "cache", "cached_property", "classmethod", "compile", "checkpoint",
+    "contextmanager", "deprecate_kwarg", "deprecated", "enable_grad", "final", "inference_mode", "jit", "lru_cache",
+    "no_grad", "overload", "override", "profiling_decorator", "property", "record", "script", "setter",
+    "staticmethod", "wraps", "set_grad_enabled", "torch_dtype", "dataclass", "add_start_docstrings", "torch_compile",
+    "getter", "singledispatch", "total_ordering", "disable", "custom_fwd", "custom_bwd", "unset_hf_deepspeed_config",
+})  # fmt: skip

@@ -163,9 +163,11 @@ def items(*values: Value) -> Value:
 
 UNKNOWN = Value()
 SAME = Value(facts.SAME)
+SETTING = Value(facts.SAME, grad=False)  # a number, a flag or a text of a configuration
 NOTHING = Value(facts.SAME, Kind.NONE, const=None)
 BATCH = Value(facts.SHARD, Kind.BATCH)
-LOADER = Value(facts.SAME, Kind.LOADER, BATCH)
+LOADED_BATCH = BATCH.but(grad=False)
+LOADER = Value(facts.SAME, Kind.LOADER, LOADED_BATCH)
 LOCAL_LOSS = tensor(facts.LOCAL_MEAN, scalar=True, dtype="float")
 LOCAL_TENSOR = tensor(facts.SHARD)
 REDUCED = Value(facts.REDUCED)

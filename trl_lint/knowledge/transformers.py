@@ -22,6 +22,7 @@ from trl_lint.knowledge.schema import (
     SAME,
     SAME_METRICS,
     SAME_NUMBER,
+    SETTING,
     TRAINED_MODEL,
     UNKNOWN,
     WORLD,
@@ -81,7 +82,7 @@ _CLASSES: tuple[Row, ...] = (
     Class(name="transformers.TrainerCallback", source=_CALLBACK),
     Class(name="transformers.TrainerControl", source="trainer_callback.py::TrainerControl", others=SAME),
     Class(name="transformers.TrainerState", source="trainer_callback.py::TrainerState", others=SAME),
-    Class(name="transformers.TrainingArguments", source=_ARGUMENTS, others=SAME),
+    Class(name="transformers.TrainingArguments", source=_ARGUMENTS, others=SETTING),
 )
 
 _ATTRIBUTES: tuple[Row, ...] = (

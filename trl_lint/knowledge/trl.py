@@ -24,6 +24,7 @@ from trl_lint.knowledge.schema import (
     REDUCED_METRICS,
     SAME,
     SAME_NUMBER,
+    SETTING,
     SOME_MODEL,
     TRAINED_MODEL,
     UNKNOWN,
@@ -158,7 +159,7 @@ _CLASSES: tuple[Row, ...] = (
     # Arguments: the same on all ranks, but for what TrainingArguments has.
     *(
         Class(name=f"trl.{name}Config", source=f"trainer/{name.lower()}_config.py::{name}Config",
-              bases=("transformers.TrainingArguments",), others=SAME)
+              bases=("transformers.TrainingArguments",), others=SETTING)
         for name in (
             "A2PO", "AsyncDistillation", "AsyncGRPO", "BCO", "CPO", "DPO", "DPPO",
             "Distillation",
@@ -170,11 +171,11 @@ _CLASSES: tuple[Row, ...] = (
         )
     ),
     *(
-        Class(name=f"trl.{name}Config", source=f"trainer/{name.lower()}_config.py::{name}Config", others=SAME)
+        Class(name=f"trl.{name}Config", source=f"trainer/{name.lower()}_config.py::{name}Config", others=SETTING)
         for name in ("AlignProp", "DDPO")
     ),
-    Class(name="trl.ModelConfig", source="trainer/model_config.py::ModelConfig", others=SAME),
-    Class(name="trl.ScriptArguments", source="scripts/utils.py::ScriptArguments", others=SAME),
+    Class(name="trl.ModelConfig", source="trainer/model_config.py::ModelConfig", others=SETTING),
+    Class(name="trl.ScriptArguments", source="scripts/utils.py::ScriptArguments", others=SETTING),
     *(
         Class(name=f"trl.{name}", source=f"trainer/callbacks.py::{name}",
               bases=("transformers.TrainerCallback",))

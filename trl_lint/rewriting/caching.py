@@ -15,7 +15,7 @@ from trl_lint.knowledge import library, models
 from trl_lint.knowledge.schema import Attribute, Class
 from trl_lint.knowledge.transformers import TRAINER_NAMES
 from trl_lint.knowledge.trl import CONFIG_NAMES_IN_TRAINERS
-from trl_lint.rewriting.scope import bound, bound_names, dotted, last_name, leaves, nodes
+from trl_lint.rewriting.scope import binds, bound, bound_names, dotted, last_name, leaves, nodes
 
 TRAINER = "transformers.Trainer"
 # Bases that add nothing to an instance.
@@ -134,21 +134,35 @@ def _may_change(family: Iterable[ClassInfo], attribute: str) -> bool:
 def changed_config(tree: cst.Module) -> frozenset[str]:
     """The attributes of configs that a file writes; "*" where it may be any of them."""
     found = set()
+    aliases = _aliases_of_configs(tree)
     for target in bound(tree):
         if isinstance(target, cst.Attribute):
             receiver = last_name(target.value)
-            if receiver.endswith("config"):
+            if receiver.endswith("config") or receiver in aliases:
                 found.add(target.attr.value)
             elif target.attr.value == "config" and "model" in receiver:
                 found.add("*")
+            elif target.attr.value == "model" and dotted(target.value) != "self":
+                found.add("*")  # somebody gives an object another model
     for node in nodes(tree):
         if isinstance(node, cst.Call):
             found.update(_changed_by(node))
+        elif isinstance(node, cst.Attribute) and node.attr.value == "__dict__":
+            found.add("*")
     return frozenset(found)
+
+
+def _aliases_of_configs(tree: cst.Module) -> set[str]:
+    """The names that a file gives to what ends in `.config`."""
+    assigned = [node for node in nodes(tree) if isinstance(node, cst.Assign)]
+    configs = (node for node in assigned if isinstance(node.value, cst.Attribute) and last_name(node.value) == "config")
+    return {name for node in configs for target in node.targets for name in binds(target)}
 
 
 def _changed_by(call: cst.Call) -> Iterator[str]:
     name = last_name(call.func)
+    if name == "vars":
+        yield "*"
     if name in models.CONFIG_WRITERS:
         yield models.CONFIG_WRITERS[name]
     if name == "update" and isinstance(call.func, cst.Attribute) and last_name(call.func.value).endswith("config"):
@@ -163,7 +177,8 @@ def _changed_by(call: cst.Call) -> Iterator[str]:
 
 def constructor_call(function: Function) -> Any:
     """The one statement `super().__init__(…)` directly in the body of an `__init__` that always gets to it."""
-    calls = [node for node in nodes(function.node.body) if _is_constructor_call(node)]
+    own_class = function.cls.name if function.cls is not None else ""
+    calls = [node for node in nodes(function.node.body) if _is_constructor_call(node, own_class)]
     for statement in _plain_statements(function) if len(calls) == 1 else ():
         small = statement.body[0] if isinstance(statement, cst.SimpleStatementLine) else None
         if isinstance(small, cst.Expr) and small.value is calls[0]:
@@ -181,10 +196,11 @@ def _plain_statements(function: Function) -> Iterator[Any]:
         yield statement
 
 
-def _is_constructor_call(node: Any) -> bool:
+def _is_constructor_call(node: Any, own_class: str) -> bool:
+    """`super().__init__(…)`; `super(Other, self)` would jump over a class."""
     match node:
-        case cst.Call(func=cst.Attribute(value=cst.Call(func=cst.Name("super")), attr=cst.Name("__init__"))):
-            return True
+        case cst.Call(func=cst.Attribute(value=cst.Call(func=cst.Name("super"), args=args), attr=cst.Name("__init__"))):
+            return not args or dotted(args[0].value) == own_class
     return False
 
 
@@ -300,9 +316,18 @@ def _free_name(attribute: str, family: Iterable[ClassInfo]) -> str:
     return next(name for name in (attribute, other, f"_{other}", *numbered) if name not in taken)
 
 
+def _spelled(tree: cst.Module) -> set[str]:
+    """The words in a file by which an attribute may be asked for: `getattr(trainer, "name")`."""
+    texts = (node.raw_value for node in nodes(tree) if isinstance(node, cst.SimpleString))
+    stored = (target.attr.value for target in bound(tree) if isinstance(target, cst.Attribute))
+    return {text for text in texts if isinstance(text, str) and text.isidentifier()} | set(stored)
+
+
 def _taken(family: Iterable[ClassInfo]) -> set[str]:
     """All names that mean something on `self`, in the classes in sight and in the tables of their bases."""
     taken = set(TRAINER_NAMES)
+    for tree in dict.fromkeys(cls.module.tree for cls in _lineages(family)):
+        taken |= _spelled(tree)
     for cls in _lineages(family):
         taken |= {*cls.methods, *cls.assigned()}
         for statement in cls.node.body.body:

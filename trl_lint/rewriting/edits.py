@@ -71,10 +71,14 @@ class Reduced:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rewrite:
-    """How to mend one finding. reduced: what of it may be shared with other findings' rewrites."""
+    """How to mend one finding.
+
+    reduced: what of it may be shared with other findings' rewrites. caution: why it is not safe in itself, if so.
+    """
 
     edits: tuple[Edit, ...]
     reduced: tuple[Reduced, ...] = ()
+    caution: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,9 +31,10 @@ _TAKES_TENSORS = frozenset({"extend", "stack", "cat", "mean", "sum", "array"})
 class _Plan:
     """What to write.
 
-    tensor: what goes into the collective. factory: whether it is a number that becomes a tensor first (then
-    `device` is the text of its device). cast: whether it is made a float. reduction: repeated outside, or ""
-    where nothing is. host: whether `.item()` ends the new expression.
+    tensor: what goes into the collective. factory: whether it is a number that becomes a tensor first. device: the
+    text of the device that it is made on, or moved to from the CPU. cast: whether it is made a float. reduction:
+    repeated outside, or "" where nothing is. host: whether `.item()` ends the new expression (or `convert`, `int` or
+    `float`, is around it).
     """
 
     tensor: cst.BaseExpression
@@ -42,6 +43,7 @@ class _Plan:
     cast: bool = False
     reduction: str = ""
     host: bool = True
+    convert: str = ""
 
 
 def plan_for(event: CollectiveCalled) -> Rewrite | NoRewrite:
@@ -56,7 +58,8 @@ def plan_for(event: CollectiveCalled) -> Rewrite | NoRewrite:
         if isinstance(torch, NoRewrite):
             return torch
         edits += torch
-    return Rewrite(tuple(edits))
+    rounds = plan.factory and event.operand.dtype != "int"
+    return Rewrite(tuple(edits), caution="a Python float becomes a tensor in between" if rounds else "")
 
 
 def _plan(event: CollectiveCalled) -> _Plan | NoRewrite:
@@ -67,9 +70,9 @@ def _plan(event: CollectiveCalled) -> _Plan | NoRewrite:
     use = _use_of_result(event)
     if use is None:
         return NoRewrite("the result is used as a tensor or list of one value per rank")
-    factory = value.kind is Kind.NUMBER
+    factory = value.kind is Kind.NUMBER or value.place == "host"
     device = ""
-    if factory:
+    if factory or value.place == "cpu":
         device = _device(event)
         if not device:
             return NoRewrite("no accelerator is in reach whose device the new tensor could be made on")
@@ -82,7 +85,9 @@ def _plan(event: CollectiveCalled) -> _Plan | NoRewrite:
     if not reduction:
         return NoRewrite("how the ranks' values belong together can't be told from the code")
     cast = not use.floats and needs_cast(value, use.reduction or reduction, written_reduction(tensor))
-    return _Plan(tensor, factory, device, cast, "" if use.reduction else reduction, not use.tail)
+    convert = "" if factory else _converted_by(event.argument.value)  # type: ignore[attr-defined]
+    convert = "" if convert == value.dtype else convert
+    return _Plan(tensor, factory, device, cast, "" if use.reduction else reduction, not use.tail, convert)
 
 
 def _unsuitable(event: CollectiveCalled) -> str:
@@ -112,7 +117,7 @@ def peel(node: Any, value: Value) -> tuple[Any, Value]:
         if method is not None and method[1] in _HOST_METHODS and not node.args:
             node, value = method[0], _source(value, method[1])
         elif method is not None and method[1] == "to" and _is_cpu(node):
-            node = method[0]
+            node, value = method[0], _source(value, "cpu")
         elif isinstance(node, cst.Call) and isinstance(node.func, cst.Name) and len(node.args) == 1:
             if node.func.value not in _HOST_FUNCTIONS or not _from_tensor(value):
                 return node, value
@@ -121,9 +126,17 @@ def peel(node: Any, value: Value) -> tuple[Any, Value]:
             return node, value
 
 
+def _converted_by(node: Any) -> str:
+    """The function around an argument that decides on the type of the number: `int` or `float`."""
+    match node:
+        case cst.Call(func=cst.Name(value=name)) if name in _HOST_FUNCTIONS:
+            return name
+    return ""
+
+
 def _source(value: Value, step: str) -> Value:
     if step in ("cpu", "numpy"):
-        return value
+        return value.but(place="")  # it was somewhere else before
     return value.data if isinstance(value.data, Value) else value
 
 
@@ -293,13 +306,17 @@ def _rewritten(call: cst.Call, argument: Any, plan: _Plan) -> cst.Call:
             cst.Attribute(cst.Name("torch"), cst.Name("tensor")),
             [cst.Arg(tensor, comma=cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))), device],
         )
+    elif plan.device:
+        tensor = call_of(tensor, "to", cst.Arg(cst.parse_expression(plan.device)))
     if plan.cast:
         tensor = call_of(tensor, "float")
     args = [arg.with_changes(value=tensor) if arg is argument else arg for arg in call.args]
     inner: Any = call.with_changes(args=_named_mode(call, args), lpar=[], rpar=[])
     if plan.reduction:
         inner = call_of(inner, plan.reduction)
-    if plan.host:
+    if plan.host and plan.convert:
+        inner = cst.Call(cst.Name(plan.convert), [cst.Arg(inner)])
+    elif plan.host:
         inner = call_of(inner, "item")
     return inner.with_changes(lpar=call.lpar, rpar=call.rpar)
 

@@ -12,9 +12,11 @@ import libcst as cst
 
 from trl_lint.analysis.facts import Origin, State
 from trl_lint.analysis.values import Kind, Write
+from trl_lint.findings import Applicability
 from trl_lint.rewriting.blocks import torch_in_reach
 from trl_lint.rewriting.collecting import collected, on_device
 from trl_lint.rewriting.edits import NoRewrite, Rewrite
+from trl_lint.rewriting.gradients import may_be_gone_back_from, may_have_gradient
 from trl_lint.rewriting.logged import Gathered, Place, binding_of, core_of, is_number, with_payload
 from trl_lint.rewriting.placing import Mending, hint, placed
 from trl_lint.rewriting.ratios import ratio_of
@@ -57,7 +59,11 @@ def plan_for(write: Write) -> Mending:
             return mending
     if isinstance(found, NoRewrite):
         return Mending(found, reason=found.reason)
-    return placed(place, found)
+    mending = placed(place, found)
+    if mending.applicability is Applicability.SAFE and may_be_gone_back_from(place):
+        reason = "if a loss is computed from it elsewhere, that loss has no gradient any more"
+        return Mending(mending.rewrite, Applicability.UNSAFE, reason)
+    return mending
 
 
 def _needed_for_more(place: Place) -> str:
@@ -66,7 +72,7 @@ def _needed_for_more(place: Place) -> str:
         return ""
     if place.payload.handed is not None:
         function, name = place.payload.handed
-        if not only_shown(function.node, name, numeric=True):
+        if not only_shown(function.node, name, numeric=not may_have_gradient(place)):
             return f"`{function.name}` needs it for more than a log"
     return "what is put there is read again" if read_again(place.root, place.statement) else ""
 
@@ -142,4 +148,4 @@ def _gathered(place: Place) -> Gathered | NoRewrite:
 def _spells(written: str, how: str) -> bool:
     from trl_lint.knowledge.torch import REDUCTIONS
 
-    return REDUCTIONS.get(written) == how
+    return REDUCTIONS.get(written) == how or (written == "nanmean" and how == "mean")

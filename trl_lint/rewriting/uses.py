@@ -14,7 +14,7 @@ from trl_lint.rewriting.scope import nodes
 from trl_lint.rewriting.tree import ancestors
 
 # Calls that show what they are given.
-_SHOWING = frozenset({"add_scalar", "add_scalars", "debug", "info", "log", "log_metric", "log_metrics", "print",
+SHOWING = frozenset({"add_scalar", "add_scalars", "debug", "info", "log", "log_metric", "log_metrics", "print",
                       "report_scalar", "set_postfix"})  # fmt: skip
 # Calls that keep it for later.
 _KEEPING = frozenset({"append", "extend", "record", "setdefault", "track", "update", "write"})
@@ -22,6 +22,8 @@ _KEEPING = frozenset({"append", "extend", "record", "setdefault", "track", "upda
 _HANDS_ON = frozenset({"cpu", "detach", "float"})
 _TO_NUMBER = frozenset({"item"})
 _TO_NUMBER_FUNCTIONS = frozenset({"float", "int", "round"})
+# Whose `log` is a logarithm.
+_COMPUTERS = frozenset({"F", "math", "np", "numpy", "torch"})
 # What only holds a value, on its way to a call or a name.
 _HOLDERS = (cst.Arg, cst.Dict, cst.DictElement, cst.FormattedString, cst.FormattedStringExpression, cst.List,
             cst.Element, cst.Tuple)  # fmt: skip
@@ -56,8 +58,10 @@ def _is_shown(around: tuple[Any, ...], node: Any, numeric: bool) -> bool:
                 pass
             case cst.Call(func=func) if called_name(func) in _TO_NUMBER_FUNCTIONS and isinstance(func, cst.Name):
                 numeric = True
+            case cst.Call(func=cst.Attribute(value=cst.Name(value=library))) if library in _COMPUTERS:
+                return False
             case cst.Call(func=func):
-                return called_name(func) in (_SHOWING | _KEEPING if numeric else _SHOWING)
+                return called_name(func) in (SHOWING | _KEEPING if numeric else SHOWING)
             case cst.Assign(targets=[cst.AssignTarget(target=cst.Subscript())]) if inner is outer.value:
                 return numeric
             case cst.Assign(value=cst.Dict()):
@@ -78,7 +82,7 @@ def read_again(root: Any, statement: Any) -> bool:
 
     The statement is `d[key] = x`, `d = {…}`, `d.update(…)` or `d.append(x)`, also on an entry of `d`.
     """
-    base = _container(statement)
+    base = container_of(statement)
     if base is None:
         return False
     code = cst.Module([]).code_for_node
@@ -87,7 +91,8 @@ def read_again(root: Any, statement: Any) -> bool:
     return any(_reads(ancestors(root, node), node) for node in uses)
 
 
-def _container(statement: Any) -> Any:
+def container_of(statement: Any) -> Any:
+    """The dict or list that a statement puts something into: a name or an attribute; None when it is not that plain."""
     match statement:
         case cst.Assign(targets=[cst.AssignTarget(target=cst.Subscript(value=base))]):
             pass
@@ -102,6 +107,31 @@ def _container(statement: Any) -> Any:
     return base if isinstance(base, (cst.Name, cst.Attribute)) else None
 
 
+def stays_shown(root: Any, name: str) -> bool:
+    """Whether a dict or list that a function calls `name` is written to and shown there, and goes nowhere else."""
+    uses = [node for node in nodes(root) if isinstance(node, cst.Name) and node.value == name]
+    return all(_is_written_or_shown(ancestors(root, node), node) for node in uses)
+
+
+def _is_written_or_shown(around: tuple[Any, ...], node: Any) -> bool:
+    parent = around[-1] if around else None
+    match parent:
+        case cst.AssignTarget():
+            return True
+        case cst.Arg(keyword=keyword) if keyword is node:
+            return True
+        case cst.Attribute(attr=attr) if attr is node:
+            return True
+        case cst.Attribute(value=value, attr=cst.Name(value=method)) if value is node:
+            return method in _KEEPING | {"clear", "keys"}
+        case cst.Subscript(value=value) if value is node:
+            return not _reads(around, node)
+        case cst.Arg():
+            call = around[-2]
+            return isinstance(call, cst.Call) and called_name(call.func) in SHOWING
+    return False
+
+
 # What takes the elements of a container to compute with them.
 _COMPUTING = frozenset({"backward", "cat", "mean", "stack", "sum", "tensor"})
 _TAKING = frozenset({"get", "pop", "values"})
@@ -112,9 +142,10 @@ def _reads(around: tuple[Any, ...], node: Any) -> bool:
     match parent:
         case cst.Subscript(value=value) if value is node:
             above = around[-2] if len(around) > 1 else None
-            written = isinstance(above, (cst.AssignTarget, cst.AugAssign, cst.Del)) or (
-                isinstance(above, (cst.Attribute, cst.Subscript)) and above.value is parent
-            )
+            if isinstance(above, cst.Subscript) and above.value is parent:
+                return _reads(around[:-1], parent)  # an entry of an entry
+            keeps = isinstance(above, cst.Attribute) and above.attr.value in _KEEPING
+            written = keeps or isinstance(above, (cst.AssignTarget, cst.AugAssign, cst.Del))
             return not written and not _is_shown(around[:-1], parent, False)
         case cst.Attribute(value=value, attr=cst.Name(value=name)) if value is node:
             return name in _TAKING and not _is_shown(around[:-2], around[-2], False)

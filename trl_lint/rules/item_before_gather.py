@@ -80,6 +80,8 @@ class ItemBeforeGather(Rule):
             reason = plan.reason
         else:
             applicability, reason = _LEVELS[event.control.level], _REASONS[event.control.level]
+            if plan.caution and applicability is Applicability.SAFE:
+                applicability, reason = Applicability.UNSAFE, plan.caution
         own_name = event.row.name.rpartition(".")[2]
         yield Problem(
             module=event.module,
