@@ -646,3 +646,162 @@ def test_a_tensor_on_the_cpu_stays_one(move):
 def test_a_count_is_not_rounded_to_the_type_of_its_sum():
     line = added(loop(logged("(loss * mask).sum() / (mask != -100).sum()")))[0]
     assert "torch.stack([(loss * mask).sum(), (mask != -100).sum().float()])" in line
+
+
+# --- what is evaluated once, again or elsewhere ---------------------------------------------------------
+
+
+def test_two_values_that_are_shared_have_names_of_their_own():
+    log = "log({'a': loss.item(), 'b': out.loss.item()})"
+    lines = added(loop(f"out = model(**batch)\nwandb.{log}\naccelerator.{log}"))
+    assert lines[:2] == [
+        "mean_loss = accelerator.gather(loss).mean()",
+        "mean_loss_2 = accelerator.gather(out.loss).mean()",
+    ]
+    assert lines[2] == "wandb.log({'a': mean_loss.item(), 'b': mean_loss_2.item()})"
+
+
+@pytest.mark.parametrize(
+    ("value", "between"),
+    [
+        ("loss.item()", "loss.mul_(2)\n"),
+        ("loss.item()", "optimizer.step()\n"),
+        ("model(**batch).loss.item()", ""),
+        ("batch['y'].sum().item()", "batch['y'] = mask\n"),
+    ],
+)
+def test_a_value_that_may_differ_is_not_shared(value, between):
+    text = loop(f"wandb.log({{'x': {value}}})\n{between}accelerator.log({{'x': {value}}})")
+    assert [line.count("accelerator.gather(") for line in added(text)] == [1, 1]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "for b in [mask, mask * 2]: accelerator.log({'x': (loss * b).sum() / b.sum()})",
+        "if step: accelerator.log({'x': (loss * mask).sum() / mask.sum()})",
+        "accelerator.log({'s': (m := mask * 2).dtype, 'x': (loss * m).sum() / m.sum()})",
+        "accelerator.log({'x': (loss.mul_(2) * mask).sum() / mask.sum()})",
+        "print(1); accelerator.log({'x': (loss * mask).sum() / mask.sum()})",
+    ],
+)
+def test_where_no_line_can_come_just_before_a_ratio_is_a_hint(body):
+    assert SNIPPETS.finding(loop(body)).fix.applicability is DISPLAY
+
+
+@pytest.mark.parametrize(
+    ("ratio", "between"),
+    [
+        ("(loss * mask).sum() / mask.sum()", "mask.zero_()"),
+        ("(loss * mask).sum() / mask.sum()", "mask[0] = 0"),
+        ("(torch.rand_like(loss) * mask).sum() / mask.sum()", "pass"),
+        ("(model(**batch).logits * mask).sum() / mask.sum()", "pass"),
+    ],
+)
+def test_a_ratio_is_not_computed_again_where_that_could_give_another_one(ratio, between):
+    text = loop(f"kl = {ratio}\nbest = max(kl, 0)\n{between}\n{logged('kl.item()')}")
+    assert SNIPPETS.finding(text).fix.applicability is DISPLAY
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "x = None\nif step:\n    x = loss\nif accelerator.is_main_process:\n    wandb.log({'x': x.item()})",
+        "if accelerator.is_main_process:\n    loss.mul_(2)\n    wandb.log({'x': loss.item()})",
+        "if accelerator.is_main_process:\n    batch['y'] = mask\n    wandb.log({'x': batch['z'].sum().item()})",
+        "if accelerator.is_main_process:\n    wandb.log({'x': model(**batch).loss.item()})",
+    ],
+)
+def test_what_may_have_no_value_or_do_more_stays_under_its_guard(body):
+    text = loop(body)
+    assert DISPLAY in {finding.fix.applicability for finding in SNIPPETS.findings(text)}
+    assert SNIPPETS.mended(text, unsafe=True) == text
+
+
+@pytest.mark.parametrize("floor", ["clamp(max=100)", "clamp(1, 10)", "clamp(min=5)"])
+def test_a_bound_that_is_meant_for_the_count_of_one_rank_is_a_hint(floor):
+    text = loop(logged(f"(loss * mask).sum() / mask.sum().{floor}"))
+    assert SNIPPETS.finding(text).fix.applicability is DISPLAY
+
+
+@pytest.mark.parametrize("divisor", ["optimizer.size", "size", "accelerator.num_processes"])
+def test_a_sum_over_a_count_of_one_rank_is_a_hint(divisor):
+    text = loop(f"size = 8\n{logged(f'mask.sum().item() / {divisor}')}")
+    assert SNIPPETS.finding(text).fix.applicability is DISPLAY
+
+
+# --- gradients ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "d = {'x': loss}\naccelerator.log(d)\nfinish(d)",
+        "d = dict(x=loss)\naccelerator.log(d)\nfinish(d)",
+        "d = {}\nd['x'] = loss\naccelerator.log(d)\nkept.append(d)",
+        "d = {'x': loss}\naccelerator.log(d)\ne = d",
+    ],
+)
+def test_a_loss_in_a_dict_that_goes_elsewhere_is_mended_at_the_user_s_risk(body):
+    (fix,) = (finding.fix for finding in SNIPPETS.findings(loop(body)))
+    assert fix.applicability is UNSAFE
+    assert fix.reason == "if a loss is computed from it elsewhere, that loss has no gradient any more"
+    for mended in (body.replace("loss", "loss.detach()"), body.replace("loss", "(mask > 1).sum()")):
+        assert applicability(loop(mended)) is SAFE
+
+
+def test_under_no_grad_there_is_no_gradient():
+    body = "with torch.no_grad():\n    d = {'x': loss.mean()}\naccelerator.log(d)\nfinish(d)"
+    assert applicability(loop(body)) is SAFE
+
+
+def test_a_logarithm_is_no_log():
+    text = loop("v = loss.mean()\nw = -torch.log(v)\naccelerator.log({'x': v})\naccelerator.backward(w)")
+    assert added(text) == ["accelerator.log({'x': accelerator.gather(v).mean()})"]
+
+
+# --- which ranks get there ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("decorator", "expected"),
+    [
+        ("accelerator.on_main_process", DISPLAY),
+        ("accelerator.on_local_main_process", DISPLAY),
+        ("rank_zero_only", DISPLAY),
+        ("somebody.s", UNSAFE),
+        ("torch.no_grad()", SAFE),
+    ],
+)
+def test_a_decorator_may_let_only_some_ranks_in(decorator, expected):
+    body = f"@{decorator}\ndef show(v):\n    w = v * 2\n    accelerator.log({{'x': w.mean().item()}})\nshow(loss)"
+    assert applicability(loop(body)) is expected
+
+
+@pytest.mark.parametrize("test", ["wandb.run is not None", "wandb.run"])
+def test_a_run_that_only_some_ranks_may_have_makes_it_unsafe(test):
+    assert applicability(loop(f"if {test}:\n    wandb.log({{'x': loss.item()}})")) is UNSAFE
+
+
+def test_what_only_the_main_process_has_made_is_a_guard():
+    text = loop("if run is not None:\n    run.log({'x': loss.item()})").replace(
+        "    for step", "    run = wandb.init() if accelerator.is_main_process else None\n    for step"
+    )
+    assert added(text)[0] == HOISTED[0]
+    assert applicability(text) is UNSAFE
+
+
+@pytest.mark.parametrize(("leave", "expected"), [("continue", UNSAFE), ("break", DISPLAY), ("return", DISPLAY)])
+def test_a_rank_that_leaves_by_a_handler_is_not_there(leave, expected):
+    text = loop(f"try:\n    risky(step)\nexcept ValueError:\n    {leave}\n{logged('loss.item()')}")
+    assert applicability(text) is expected
+
+
+def test_in_a_handler_it_is_a_hint():
+    text = loop(f"try:\n    risky(step)\nexcept ValueError:\n    {logged('loss.item()')}")
+    assert applicability(text) is DISPLAY
+
+
+def test_a_log_in_a_lambda_is_a_hint():
+    finding = SNIPPETS.finding(loop("f = lambda: accelerator.log({'x': mask.sum().item()})\nf()"))
+    assert finding.fix.reason == "it stands in a lambda"

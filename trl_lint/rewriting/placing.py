@@ -7,7 +7,7 @@ from typing import Any
 
 import libcst as cst
 
-from trl_lint.analysis.facts import Origin
+from trl_lint.analysis.facts import Origin, State
 from trl_lint.analysis.heap import Control
 from trl_lint.findings import Applicability
 from trl_lint.rewriting.blocks import certainly_bound, enclosing_statement, own_line
@@ -76,7 +76,7 @@ def _outermost_guard(place: Place, conditions: tuple[Control, ...]) -> Any:
     if not divergent:
         return None
     inside = conditions[divergent[0] :]
-    if any(each.level == 2 and not each.rank.differs for each in inside):
+    if any(each.level == 2 and each.rank.state is State.SAME for each in inside):
         return NoRewrite("one rank after the other gets here")
     if any(each.level != 2 or each.rank.origins != Origin.RANK for each in inside):
         return NoRewrite("not all ranks may get here together, and more than the rank decides on that")
