@@ -24,7 +24,8 @@ total = accelerator.gather_for_metrics(inputs["attention_mask"].sum()).sum().ite
 ## Fix safety
 The collective stays where its author put it; the local reduction goes inside as a tensor and is repeated
 outside, `.item()` last, so that the value on one process is the same. The fix is safe where every rank is
-known to get there together, unsafe where that is not known, and a hint where ranks may differ, where the
+known to get there together, unsafe where that is not known and where a Python float becomes a tensor (which
+rounds it), and a hint where ranks may differ, where the
 result is used as a list of one value per rank, for dicts and starred arguments, and where no reduction
 can be told from the code. Leaving the local reduction out as well would gather tensors of different
 shapes, which hangs.

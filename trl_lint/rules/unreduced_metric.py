@@ -29,14 +29,16 @@ a division by a constant) stays as it is. `sum`, `mean`, `nanmean`, `max` and `m
 `(x * m).sum() / m.sum()` the two sums are added up over the ranks and divided once. The fix is
 
 - *safe* where every rank is known to get there together;
-- *unsafe* where that is not known, where a Python number (`len(batch)`) becomes a tensor, and under a
-  condition on the rank alone (`if accelerator.is_main_process:`): the value is then gathered before the
-  outermost such condition;
-- a *hint* for deviations, medians, quantiles and what is computed from several reductions; where more than
-  the rank decides who logs; in lambdas, comprehensions, compiled functions and the `forward` of a module;
-  and where no `Accelerator` is in reach.
+- *unsafe* where that is not known, where a Python number (`len(batch)`) becomes a tensor, where a tensor with
+  a gradient is kept in a dict that goes elsewhere (a gathered tensor has no gradient), and under a condition
+  on the rank alone (`if accelerator.is_main_process:`): the value is then gathered before the outermost such
+  condition, in every round;
+- a *hint* for deviations, medians, quantiles and what is computed from several reductions; where the value is
+  read again for more than a log; where more than the rank decides who logs; in lambdas, comprehensions,
+  compiled functions and the `forward` of a module; and where no `Accelerator` is in reach.
 
-A value that several statements log is gathered once.
+Statements that follow each other and log the same value share one reduction. A Python number that is only
+logged is mended where it is bound.
 
 ## Limits
 Values are followed through locals, containers, attributes, methods and helpers in sight. A value that
