@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import itertools
 from pathlib import Path
 
@@ -192,13 +193,21 @@ def test_a_log_in_sight_that_works_on_the_store_is_the_drain(tmp_path: Path) -> 
     assert (finding.code, finding.start.line) == ("TRL003", 10)
 
 
-def test_a_hook_whose_model_is_wrapped_in_some_releases_only_is_not_judged(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("release", "count"), [("", 0), ("0.17.0", 1), ("0.18.0", 0)])
+def test_a_hook_whose_model_is_wrapped_in_some_releases_only_is_judged_by_the_installed_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, release: str, count: int
+) -> None:
+    def version(name: str) -> str:
+        if name != "trl" or not release:
+            raise importlib.metadata.PackageNotFoundError(name)
+        return release
+
+    monkeypatch.setattr(importlib.metadata, "version", version)
     text = (
         "from trl import GRPOTrainer\n\n\nclass Mine(GRPOTrainer):\n"
         "    def compute_liger_loss(self, unwrapped_model, inputs):\n        return unwrapped_model.lm_head.weight\n"
     )
-    unknown = Linter(Settings(), (tmp_path,), all_rules())
-    assert unknown.check(tmp_path / "x.py", text.encode()) == []
+    assert len(Linter(Settings(), (tmp_path,), all_rules()).check(tmp_path / "x.py", text.encode())) == count
 
 
 @pytest.mark.parametrize("made", ["Thing()", "Thing", "show", "path", "[Thing()]"])
