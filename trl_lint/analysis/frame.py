@@ -290,13 +290,15 @@ def derived(rank: Rank, kind: Kind, *sources: Value, **fields: Any) -> Value:
     """A value computed from others: it differs because the first of them that does, does."""
     if kind in _SAYS_NOTHING_ALONE and "data" not in fields:
         kind = Kind.UNKNOWN
+    if not rank.differs:
+        return Value(rank, kind, **fields)
     why, writes, place, grad = None, NO_WRITES, "", False
-    if rank.differs:
-        for source in sources:
-            place = place or source.place
-            grad = grad or (source.grad and source.kind not in _WITHOUT_GRADIENT)
-            if source.rank.differs:
-                why = why or source.why
+    for source in sources:
+        place = place or source.place
+        grad = grad or (source.grad and source.kind not in _WITHOUT_GRADIENT)
+        if source.rank.differs:
+            why = why or source.why
+            if source.writes:
                 writes |= source.writes
     fields.setdefault("place", place)
     fields.setdefault("grad", grad and fields.get("dtype") not in _DTYPES_WITHOUT_GRADIENT)

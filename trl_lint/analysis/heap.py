@@ -76,6 +76,8 @@ def join(a: Value, b: Value, divided: Rank = facts.SAME) -> Value:
         return a
     if a.rank.state is State.BOTTOM:
         return b
+    if a.rank is b.rank and not divided.differs and _is_same_but_for_its_story(a, b):
+        return a if a.why is not None or b.why is None else b
     kind, data = _join_kind(a, b)
     rank = facts.SAME if kind is Kind.CELLS else facts.join(a.rank, b.rank)
     const = a.const if _same_constant(a.const, b.const) else MISSING
@@ -95,6 +97,22 @@ def join(a: Value, b: Value, divided: Rank = facts.SAME) -> Value:
         a.pending | b.pending if rank.differs else NO_WRITES,
         a.place or b.place,
         a.grad or b.grad,
+    )
+
+
+def _is_same_but_for_its_story(a: Value, b: Value) -> bool:
+    """Whether two values differ in nothing but in what explains them (asked all the time, so by identity)."""
+    return (
+        a.kind is b.kind
+        and a.data is b.data
+        and a.const is b.const
+        and a.dtype is b.dtype
+        and a.scalar is b.scalar
+        and a.writes is b.writes
+        and a.pending is b.pending
+        and a.wrapping is b.wrapping
+        and a.place is b.place
+        and a.grad is b.grad
     )
 
 

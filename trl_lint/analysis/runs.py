@@ -131,6 +131,8 @@ class Runs(Definitions):
 
     def _entered_by(self, frame: Frame, function: Function) -> Control:
         """Which ranks a function's decorators let in: all, only some, or (of a decorator not known) maybe some."""
+        if not function.decorators:
+            return UNIFORM
         unknown = function.decorators - HARMLESS_DECORATORS
         if unknown & RANK_DECORATORS:
             why = frame.step(function.node, "its decorator lets only some ranks in")
