@@ -763,3 +763,18 @@ def test_everything_else_stays_to_the_byte(newline):
         for line in source.splitlines()
     ]
     assert result.count(b"\n") == result.count(newline.encode()) == source.count(b"\n") + 1
+
+
+@pytest.mark.parametrize(("call", "cached"), [("setup_chat_format(self.model, 1)", False), ("len(self.model)", True)])
+def test_a_model_that_is_handed_on_in_the_constructor_may_get_another_config(call, cached):
+    text = trainer(f"""
+        def __init__(self, *args, **kwargs):
+            super().__init__(*args, **kwargs)
+            {call}
+
+        def compute_loss(self, model, inputs, *args, **kwargs):
+            return model(**inputs).loss * model.config.vocab_size
+    """)
+    mended = SNIPPETS.mended(text)
+    assert ("self.vocab_size = self.model.config.vocab_size" in mended) == cached
+    assert ("unwrap_model(model).config.vocab_size" in mended) != cached

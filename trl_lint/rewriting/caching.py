@@ -61,7 +61,20 @@ def cached(owner: Function, cls: ClassInfo, attribute: str) -> Cached | None:
         return None
     name = _free_name(attribute, family)
     this = own.parameters[0].name
+    if _hands_on(own, f"{this}.model"):
+        return None
     return Cached(name, anchor, f"{this}.{name} = {this}.model.config.{attribute}")
+
+
+# Functions that change nothing about a model they are given.
+_LOOKS_ONLY = frozenset({"getattr", "hasattr", "id", "isinstance", "is_peft_model", "len", "print", "repr", "type"})
+
+
+def _hands_on(constructor: Function, model: str) -> bool:
+    """Whether a constructor gives the model to code that may change its config (`setup_chat_format(self.model)`)."""
+    calls = (node for node in nodes(constructor.node.body) if isinstance(node, cst.Call))
+    handed = (call for call in calls if any(dotted(arg.value) == model for arg in call.args))
+    return any(last_name(call.func) not in _LOOKS_ONLY for call in handed)
 
 
 def _constructors(cls: ClassInfo) -> Iterator[tuple[Function, Any]]:
