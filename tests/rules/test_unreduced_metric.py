@@ -708,6 +708,7 @@ def test_a_ratio_is_not_computed_again_where_that_could_give_another_one(ratio, 
     [
         "x = None\nif step:\n    x = loss\nif accelerator.is_main_process:\n    wandb.log({'x': x.item()})",
         "if accelerator.is_main_process:\n    loss.mul_(2)\n    wandb.log({'x': loss.item()})",
+        "if not accelerator.is_main_process: continue\nloss.mul_(2)\nwandb.log({'x': loss.item()})",
         "if accelerator.is_main_process:\n    batch['y'] = mask\n    wandb.log({'x': batch['z'].sum().item()})",
         "if accelerator.is_main_process:\n    wandb.log({'x': model(**batch).loss.item()})",
     ],

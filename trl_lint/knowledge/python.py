@@ -34,10 +34,11 @@ RANK_DECORATORS = frozenset({
     "main_process_only", "on_last_process", "on_local_main_process", "on_local_process", "on_main_process",
     "on_process", "rank_zero_only",
 })  # fmt: skip
-HARMLESS_DECORATORS = frozenset({
-    "abstractmethod", "amp", "autocast", "cache", "cached_property", "classmethod", "compile", "checkpoint",
-    "contextmanager", "deprecate_kwarg", "deprecated", "enable_grad", "final", "inference_mode", "jit", "lru_cache",
-    "no_grad", "overload", "override", "profiling_decorator", "property", "record", "script", "setter",
-    "staticmethod", "wraps", "set_grad_enabled", "torch_dtype", "dataclass", "add_start_docstrings", "torch_compile",
-    "getter", "singledispatch", "total_ordering", "disable", "custom_fwd", "custom_bwd", "unset_hf_deepspeed_config",
+# Those that compile the function, or run it again: a collective in it would be traced or made twice.
+COMPILED_DECORATORS = frozenset({"checkpoint", "compile", "jit", "script"})
+HARMLESS_DECORATORS = COMPILED_DECORATORS | frozenset({
+    "abstractmethod", "add_start_docstrings", "autocast", "cache", "cached_property", "classmethod",
+    "contextmanager", "custom_bwd", "custom_fwd", "deprecate_kwarg", "deprecated", "disable", "enable_grad",
+    "final", "inference_mode", "lru_cache", "no_grad", "overload", "override", "profiling_decorator", "property",
+    "record", "set_grad_enabled", "setter", "singledispatch", "staticmethod", "wraps",
 })  # fmt: skip

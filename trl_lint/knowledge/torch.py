@@ -287,3 +287,6 @@ CONTAINER_METHODS = frozenset({
     "upper",
     "values", "zfill",
 })
+
+# Context managers and decorators under which nothing gets a gradient.
+WITHOUT_GRADIENTS = frozenset({"inference_mode", "no_grad"})

@@ -9,9 +9,7 @@ import libcst as cst
 from trl_lint.analysis.values import Value
 from trl_lint.rewriting.edits import Import
 from trl_lint.rewriting.logged import Place, is_number
-from trl_lint.rewriting.tree import call_of
-
-_TIGHT = cst.AssignEqual(cst.SimpleWhitespace(""), cst.SimpleWhitespace(""))
+from trl_lint.rewriting.tree import TIGHT, call_of, tensor_of
 
 
 def collected(
@@ -33,7 +31,7 @@ def summed(place: Place, stacked: cst.BaseExpression) -> tuple[cst.BaseExpressio
     for text, name, own in place.payload.reducers:
         if own == "sum":
             return cst.Call(cst.parse_expression(text), [cst.Arg(stacked)]), _import_of(place, text, name)
-    how = cst.Arg(cst.SimpleString('"sum"'), keyword=cst.Name("reduction"), equal=_TIGHT)
+    how = cst.Arg(cst.SimpleString('"sum"'), keyword=cst.Name("reduction"), equal=TIGHT)
     comma = cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))
     return cst.Call(cst.Attribute(place.accelerator, cst.Name("reduce")), [cst.Arg(stacked, comma=comma), how]), ()
 
@@ -52,11 +50,7 @@ def on_device(place: Place, core: Any, value: Value) -> cst.BaseExpression:
     device = cst.Attribute(place.accelerator, cst.Name("device"))
     if not is_number(value):
         return call_of(core, "to", cst.Arg(device))
-    args = [
-        cst.Arg(core, comma=cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))),
-        cst.Arg(device, keyword=cst.Name("device"), equal=_TIGHT),
-    ]
-    return cst.Call(cst.Attribute(cst.Name("torch"), cst.Name("tensor")), args)
+    return tensor_of(core, device)
 
 
 def _breaks_lines(node: Any) -> bool:

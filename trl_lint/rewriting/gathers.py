@@ -12,11 +12,26 @@ from trl_lint.analysis.facts import State
 from trl_lint.analysis.values import Kind, Value
 from trl_lint.rewriting.blocks import torch_in_reach
 from trl_lint.rewriting.edits import Edit, NoRewrite, Replace, Rewrite
-from trl_lint.rewriting.reductions import REPEATED, TRANSPARENT, is_mean, needs_cast, written_reduction
-from trl_lint.rewriting.tree import ancestors, call_of, has_comment, method_call, uses_of
+from trl_lint.rewriting.reductions import (
+    HOST_METHODS,
+    REPEATED,
+    TRANSPARENT,
+    is_mean,
+    needs_cast,
+    written_reduction,
+)
+from trl_lint.rewriting.tree import (
+    TIGHT,
+    ancestors,
+    call_of,
+    goes_to_cpu,
+    has_comment,
+    method_call,
+    tensor_of,
+    uses_of,
+)
 
-# The end of an expression that takes a tensor to the host.
-_HOST_METHODS = frozenset({"item", "tolist", "cpu", "numpy"})
+# Functions that take a tensor to the host.
 _HOST_FUNCTIONS = frozenset({"float", "int"})
 # Methods of the result that say that it is one value, or make it one.
 _FOLLOWING = (TRANSPARENT | REPEATED.keys()) - {"count"}
@@ -114,9 +129,9 @@ def peel(node: Any, value: Value) -> tuple[Any, Value]:
     """Take the host tail (`.item()`, `.cpu()`, `float(…)`, …) off: the tensor under it and its facts."""
     while True:
         method = method_call(node)
-        if method is not None and method[1] in _HOST_METHODS and not node.args:
+        if method is not None and method[1] in HOST_METHODS and not node.args:
             node, value = method[0], _source(value, method[1])
-        elif method is not None and method[1] == "to" and _is_cpu(node):
+        elif method is not None and method[1] == "to" and goes_to_cpu(node):
             node, value = method[0], _source(value, "cpu")
         elif isinstance(node, cst.Call) and isinstance(node.func, cst.Name) and len(node.args) == 1:
             if node.func.value not in _HOST_FUNCTIONS or not _from_tensor(value):
@@ -144,11 +159,6 @@ def _from_tensor(value: Value) -> bool:
     while isinstance(value.data, Value) and value.kind is Kind.NUMBER:
         value = value.data
     return value.kind in (Kind.TENSOR, Kind.BATCH)
-
-
-def _is_cpu(node: cst.Call) -> bool:
-    target = node.args[0].value if len(node.args) == 1 else None
-    return isinstance(target, cst.SimpleString) and target.evaluated_value == "cpu"
 
 
 def _reduction(tensor: Any, operand: Value, source: Value) -> str:
@@ -301,11 +311,7 @@ def _rewritten(call: cst.Call, argument: Any, plan: _Plan) -> cst.Call:
     """The collective with a tensor inside, reduced again outside, on the host last."""
     tensor = plan.tensor
     if plan.factory:
-        device = cst.Arg(cst.parse_expression(plan.device), keyword=cst.Name("device"), equal=_TIGHT)
-        tensor = cst.Call(
-            cst.Attribute(cst.Name("torch"), cst.Name("tensor")),
-            [cst.Arg(tensor, comma=cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))), device],
-        )
+        tensor = tensor_of(tensor, cst.parse_expression(plan.device))
     elif plan.device:
         tensor = call_of(tensor, "to", cst.Arg(cst.parse_expression(plan.device)))
     if plan.cast:
@@ -321,13 +327,10 @@ def _rewritten(call: cst.Call, argument: Any, plan: _Plan) -> cst.Call:
     return inner.with_changes(lpar=call.lpar, rpar=call.rpar)
 
 
-_TIGHT = cst.AssignEqual(cst.SimpleWhitespace(""), cst.SimpleWhitespace(""))
-
-
 def _named_mode(call: cst.Call, args: list[cst.Arg]) -> list[cst.Arg]:
     """`reduce(x, "mean")` says which reduction by name: next to a tensor, a bare string reads badly."""
     func = call.func
     name = func.attr.value if isinstance(func, cst.Attribute) else getattr(func, "value", "")
     if name != "reduce" or len(args) < 2 or args[1].keyword is not None:
         return args
-    return [args[0], args[1].with_changes(keyword=cst.Name("reduction"), equal=_TIGHT), *args[2:]]
+    return [args[0], args[1].with_changes(keyword=cst.Name("reduction"), equal=TIGHT), *args[2:]]

@@ -8,12 +8,12 @@ import libcst as cst
 
 from trl_lint.analysis.values import Kind
 from trl_lint.knowledge import library
+from trl_lint.knowledge.loggers import SHOWING
+from trl_lint.knowledge.torch import WITHOUT_GRADIENTS
 from trl_lint.rewriting.logged import Place
 from trl_lint.rewriting.scope import dotted, last_name, nodes
 from trl_lint.rewriting.tree import ancestors
-from trl_lint.rewriting.uses import SHOWING, container_of, stays_shown
-
-_WITHOUT_GRADIENTS = frozenset({"no_grad", "inference_mode"})
+from trl_lint.rewriting.uses import container_of, stays_shown
 
 
 def may_have_gradient(place: Place) -> bool:
@@ -22,7 +22,7 @@ def may_have_gradient(place: Place) -> bool:
     if value.kind is Kind.NUMBER or not value.grad or value.dtype in ("bool", "int"):
         return False
     owner = place.payload.owner
-    if owner is not None and owner.decorators & _WITHOUT_GRADIENTS:
+    if owner is not None and owner.decorators & WITHOUT_GRADIENTS:
         return False
     return isinstance(place.payload.expression, cst.Name) or not _is_inside_no_grad(place)
 
@@ -30,7 +30,7 @@ def may_have_gradient(place: Place) -> bool:
 def _is_inside_no_grad(place: Place) -> bool:
     around = ancestors(place.root, place.payload.expression)
     items = [item.item for node in around if isinstance(node, cst.With) for item in node.items]
-    return any(isinstance(item, cst.Call) and last_name(item.func) in _WITHOUT_GRADIENTS for item in items)
+    return any(isinstance(item, cst.Call) and last_name(item.func) in WITHOUT_GRADIENTS for item in items)
 
 
 def may_be_gone_back_from(place: Place) -> bool:

@@ -11,11 +11,11 @@ from trl_lint.analysis.facts import SCALABLE, State
 from trl_lint.analysis.values import Kind, Payload, Value
 from trl_lint.rewriting.blocks import enclosing_statement
 from trl_lint.rewriting.edits import Import
+from trl_lint.rewriting.reductions import HOST_METHODS
 from trl_lint.rewriting.scope import binders
-from trl_lint.rewriting.tree import ancestors, method_call
+from trl_lint.rewriting.tree import ancestors, goes_to_cpu, method_call
 from trl_lint.rewriting.uses import only_shown
 
-_HOST_METHODS = frozenset({"item", "tolist", "cpu", "numpy"})
 _HOST_FUNCTIONS = frozenset({"float", "int", "round"})
 # Steps that only a tensor of one element survives.
 _PROVES_ONE = frozenset({"item", "float", "int", "round"})
@@ -82,8 +82,8 @@ def _inner(place: Place, node: Any, value: Value) -> tuple[Any, str]:
     method = method_call(node)
     if method is not None:
         receiver, name = method
-        is_host = name in _HOST_METHODS and not node.args
-        return (receiver, name) if is_host or (name == "to" and _goes_to_cpu(node)) else (None, "")
+        is_host = name in HOST_METHODS and not node.args
+        return (receiver, name) if is_host or (name == "to" and goes_to_cpu(node)) else (None, "")
     match node:
         case cst.Call(func=cst.Name(value=name), args=[first, *_]) if name in _HOST_FUNCTIONS and not first.star:
             return first.value, name
@@ -92,15 +92,6 @@ def _inner(place: Place, node: Any, value: Value) -> tuple[Any, str]:
         case cst.BinaryOperation() if value.rank.how:
             return _one_side(place, node, value), ""
     return None, ""
-
-
-def _goes_to_cpu(node: cst.Call) -> bool:
-    """`x.to("cpu")`, in whatever way it is said."""
-    target = next((arg.value for arg in node.args if arg.keyword is None or arg.keyword.value == "device"), None)
-    others = {arg.keyword.value for arg in node.args if arg.keyword is not None} - {"device", "non_blocking", "copy"}
-    if others or sum(arg.keyword is None for arg in node.args) > 1:
-        return False
-    return isinstance(target, cst.SimpleString) and target.evaluated_value == "cpu"
 
 
 def _one_side(place: Place, node: cst.BinaryOperation, value: Value) -> Any:

@@ -13,6 +13,7 @@ import libcst as cst
 from trl_lint.analysis.facts import Origin, State
 from trl_lint.analysis.values import Kind, Write
 from trl_lint.findings import Applicability
+from trl_lint.knowledge.python import COMPILED_DECORATORS
 from trl_lint.rewriting.blocks import torch_in_reach
 from trl_lint.rewriting.collecting import collected, on_device
 from trl_lint.rewriting.edits import NoRewrite, Rewrite
@@ -35,7 +36,6 @@ _NOT_REPEATED = {
 # Around the expression: it is not evaluated exactly once there.
 _CONDITIONAL = (cst.Lambda, cst.CompFor, cst.IfExp, cst.BooleanOperation, cst.DictComp, cst.ListComp, cst.SetComp,
                 cst.GeneratorExp)  # fmt: skip
-_COMPILED = frozenset({"compile", "checkpoint", "jit", "script"})
 
 
 def plan_for(write: Write) -> Mending:
@@ -83,7 +83,7 @@ def _unsuitable(place: Place) -> str:
         return "it stands in a lambda"
     if any(isinstance(node, _CONDITIONAL) for node in ancestors(place.statement, payload.expression)):
         return "the expression is not evaluated exactly once where it is logged"
-    if owner is not None and (owner.decorators & _COMPILED):
+    if owner is not None and (owner.decorators & COMPILED_DECORATORS):
         return "a collective does not belong into a function that is compiled or run again"
     if owner is not None and owner.cls is not None and _is_module(owner.cls):
         return "a collective does not belong into the forward of a module"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import dropwhile, takewhile
 from typing import Any
 
 import libcst as cst
@@ -156,16 +157,11 @@ def _may_be_none(root: Any, name: str) -> bool:
 
 def _until(place: Place, guard: Any) -> list[Any]:
     """The simple statements from a guard up to the one that logs."""
-    order = [node for node in nodes(place.root) if isinstance(node, cst.SimpleStatementLine)]
-    inside = {id(node) for node in nodes(guard)}
     own = own_line(place.root, place.statement)
-    found = []
-    for node in order:
-        if own is not None and node is own[0]:
-            break
-        if id(node) in inside or (found and is_before(place.root, guard, node)):
-            found.append(node)
-    return found
+    end = place.statement if own is None else own[0]
+    behind = dropwhile(lambda node: node is not guard, nodes(place.root))
+    between = takewhile(lambda node: node is not end, behind)
+    return [node for node in between if isinstance(node, cst.SimpleStatementLine)]
 
 
 def _asks_for(node: Any, names: set[str]) -> bool:

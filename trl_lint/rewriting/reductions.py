@@ -14,6 +14,8 @@ REPEATED = {
     "sum": "sum", "nansum": "nansum", "mean": "mean", "nanmean": "nanmean", "max": "max", "amax": "amax",
     "min": "min", "amin": "amin", "count": "sum",
 }  # fmt: skip
+# Methods that take a tensor to the host, or to its memory.
+HOST_METHODS = frozenset({"item", "tolist", "cpu", "numpy"})
 # Methods that hand a reduced tensor on.
 TRANSPARENT = frozenset({"detach", "float", "double", "long", "int", "to", "clone", "cpu", "item", "half", "bfloat16"})
 

@@ -83,6 +83,26 @@ def call_of(receiver: cst.BaseExpression, name: str, *args: cst.Arg) -> cst.Call
 _BINDS_TIGHTLY = (cst.Name, cst.Attribute, cst.Call, cst.Subscript)
 
 
+def tensor_of(value: cst.BaseExpression, device: cst.BaseExpression) -> cst.Call:
+    """`torch.tensor(value, device=device)`."""
+    comma = cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))
+    args = [cst.Arg(value, comma=comma), cst.Arg(device, keyword=cst.Name("device"), equal=TIGHT)]
+    return cst.Call(cst.Attribute(cst.Name("torch"), cst.Name("tensor")), args)
+
+
+# The `=` of a keyword argument, without spaces.
+TIGHT = cst.AssignEqual(cst.SimpleWhitespace(""), cst.SimpleWhitespace(""))
+
+
+def goes_to_cpu(node: cst.Call) -> bool:
+    """`x.to("cpu")`, in whatever way it is said."""
+    target = next((arg.value for arg in node.args if arg.keyword is None or arg.keyword.value == "device"), None)
+    others = {arg.keyword.value for arg in node.args if arg.keyword is not None} - {"device", "non_blocking", "copy"}
+    if others or sum(arg.keyword is None for arg in node.args) > 1:
+        return False
+    return isinstance(target, cst.SimpleString) and target.evaluated_value == "cpu"
+
+
 class _Replacer(cst.CSTTransformer):
     def __init__(self, by_node: dict[int, cst.BaseExpression]) -> None:
         super().__init__()

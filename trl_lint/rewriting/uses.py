@@ -10,14 +10,10 @@ from typing import Any
 
 import libcst as cst
 
-from trl_lint.rewriting.scope import nodes
+from trl_lint.knowledge.loggers import KEEPING, SHOWING
+from trl_lint.rewriting.scope import last_name, nodes
 from trl_lint.rewriting.tree import ancestors
 
-# Calls that show what they are given.
-SHOWING = frozenset({"add_scalar", "add_scalars", "debug", "info", "log", "log_metric", "log_metrics", "print",
-                      "report_scalar", "set_postfix"})  # fmt: skip
-# Calls that keep it for later.
-_KEEPING = frozenset({"append", "extend", "record", "setdefault", "track", "update", "write"})
 # Methods and functions that show no more of a tensor than it is, and those that make it a number.
 _HANDS_ON = frozenset({"cpu", "detach", "float"})
 _TO_NUMBER = frozenset({"item"})
@@ -56,12 +52,12 @@ def _is_shown(around: tuple[Any, ...], node: Any, numeric: bool) -> bool:
                 numeric = numeric or step in _TO_NUMBER
             case cst.Call(func=func) if func is inner:
                 pass
-            case cst.Call(func=func) if called_name(func) in _TO_NUMBER_FUNCTIONS and isinstance(func, cst.Name):
+            case cst.Call(func=func) if last_name(func) in _TO_NUMBER_FUNCTIONS and isinstance(func, cst.Name):
                 numeric = True
             case cst.Call(func=cst.Attribute(value=cst.Name(value=library))) if library in _COMPUTERS:
                 return False
             case cst.Call(func=func):
-                return called_name(func) in (SHOWING | _KEEPING if numeric else SHOWING)
+                return last_name(func) in (SHOWING | KEEPING if numeric else SHOWING)
             case cst.Assign(targets=[cst.AssignTarget(target=cst.Subscript())]) if inner is outer.value:
                 return numeric
             case cst.Assign(value=cst.Dict()):
@@ -70,11 +66,6 @@ def _is_shown(around: tuple[Any, ...], node: Any, numeric: bool) -> bool:
                 return False
         inner = outer
     return False
-
-
-def called_name(func: Any) -> str:
-    """The last part of a callee's name."""
-    return func.attr.value if isinstance(func, cst.Attribute) else getattr(func, "value", "")
 
 
 def read_again(root: Any, statement: Any) -> bool:
@@ -98,7 +89,7 @@ def container_of(statement: Any) -> Any:
             pass
         case cst.Assign(targets=[cst.AssignTarget(target=base)], value=cst.Dict()):
             pass
-        case cst.Expr(value=cst.Call(func=cst.Attribute(value=base, attr=cst.Name(value=name)))) if name in _KEEPING:
+        case cst.Expr(value=cst.Call(func=cst.Attribute(value=base, attr=cst.Name(value=name)))) if name in KEEPING:
             pass
         case _:
             return None
@@ -123,12 +114,12 @@ def _is_written_or_shown(around: tuple[Any, ...], node: Any) -> bool:
         case cst.Attribute(attr=attr) if attr is node:
             return True
         case cst.Attribute(value=value, attr=cst.Name(value=method)) if value is node:
-            return method in _KEEPING | {"clear", "keys"}
+            return method in KEEPING | {"clear", "keys"}
         case cst.Subscript(value=value) if value is node:
             return not _reads(around, node)
         case cst.Arg():
             call = around[-2]
-            return isinstance(call, cst.Call) and called_name(call.func) in SHOWING
+            return isinstance(call, cst.Call) and last_name(call.func) in SHOWING
     return False
 
 
@@ -144,12 +135,12 @@ def _reads(around: tuple[Any, ...], node: Any) -> bool:
             above = around[-2] if len(around) > 1 else None
             if isinstance(above, cst.Subscript) and above.value is parent:
                 return _reads(around[:-1], parent)  # an entry of an entry
-            keeps = isinstance(above, cst.Attribute) and above.attr.value in _KEEPING
+            keeps = isinstance(above, cst.Attribute) and above.attr.value in KEEPING
             written = keeps or isinstance(above, (cst.AssignTarget, cst.AugAssign, cst.Del))
             return not written and not _is_shown(around[:-1], parent, False)
         case cst.Attribute(value=value, attr=cst.Name(value=name)) if value is node:
             return name in _TAKING and not _is_shown(around[:-2], around[-2], False)
         case cst.Arg():
             call = around[-2] if len(around) > 1 else None
-            return isinstance(call, cst.Call) and called_name(call.func) in _COMPUTING
+            return isinstance(call, cst.Call) and last_name(call.func) in _COMPUTING
     return False
