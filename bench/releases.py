@@ -85,9 +85,14 @@ def _download(release: Release, archives: Path) -> Path:
     )
     found = _cached(release, archives)
     if found is None:
-        last = (done.stderr.strip().splitlines() or ["pip said nothing"])[-1]
-        raise IndexUnreachable(f"{release} is not in {archives} and pip could not fetch it: {last}")
+        raise IndexUnreachable(f"{release} is not in {archives} and pip could not fetch it: {reason_of(done)}")
     return found
+
+
+def reason_of(done: subprocess.CompletedProcess[str]) -> str:
+    """The line in which pip said why it failed."""
+    lines = done.stderr.strip().splitlines() or ["pip said nothing"]
+    return next((line for line in reversed(lines) if line.startswith("ERROR")), lines[-1])
 
 
 def unpack(archive: Path, target: Path) -> None:
