@@ -1,0 +1,15 @@
+"""Trains with trl's DPOTrainer, on pairs."""
+
+import shared
+import tiny
+from trl import DPOConfig, DPOTrainer
+
+chosen = shared.options()
+trainer = DPOTrainer(
+    model=tiny.tiny_model(),
+    ref_model=tiny.tiny_model(),
+    args=DPOConfig(**shared.arguments(chosen)),
+    train_dataset=tiny.preference_dataset(shared.size(chosen)),
+    processing_class=tiny.tiny_tokenizer(),
+)
+trainer.train()

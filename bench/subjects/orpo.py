@@ -1,0 +1,18 @@
+"""Trains with trl's ORPOTrainer, on pairs."""
+
+import shared
+import tiny
+
+try:
+    from trl.experimental.orpo import ORPOConfig, ORPOTrainer
+except ImportError:
+    from trl import ORPOConfig, ORPOTrainer
+
+chosen = shared.options()
+trainer = ORPOTrainer(
+    model=tiny.tiny_model(),
+    args=ORPOConfig(**shared.arguments(chosen)),
+    train_dataset=tiny.preference_dataset(shared.size(chosen)),
+    processing_class=tiny.tiny_tokenizer(),
+)
+trainer.train()
