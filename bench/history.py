@@ -19,6 +19,7 @@ from pathlib import Path
 
 from common import ALL_RULES, FAILED, PASSED, covers, new_linter, run, symbols, table
 from releases import Release, fetch
+from variations import turn_back
 
 from trl_lint.findings import Finding
 from trl_lint.linter import Linter
@@ -148,14 +149,6 @@ def _judge_rebuild(case: dict, group: str, rebuild: dict, causes: dict[str, str]
     place = f"{case['id']} {rebuild['release']} {rebuild['file']}:{line}"
     note = "" if fixed else "--fix does not restore the release byte for byte"
     yield Verdict("fix", case["rule"], place, fixed, fixed, note)
-
-
-def turn_back(mended: bytes, right: str, broken: str) -> tuple[bytes, int]:
-    """The text with `right` (which stands there once) turned back into `broken`, and the line it is on."""
-    before, found, after = mended.partition(right.encode())
-    if not found or right.encode() in after:
-        raise ValueError(f"{right!r} does not stand exactly once in the mended text")
-    return before + broken.encode() + after, before.count(b"\n") + 1
 
 
 def _judge_mended(case: dict, causes: dict[str, str]) -> Iterator[Verdict]:

@@ -3,7 +3,7 @@
 import history
 import pytest
 from common import symbol_at, symbols
-from history import Verdict, alarms_at, alarms_in, found_at, summary, turn_back
+from history import Verdict, alarms_at, alarms_in, found_at, summary
 
 from trl_lint.findings import Finding, Position
 
@@ -52,19 +52,6 @@ def test_alarms_in_a_function_count_from_its_first_line_to_its_last():
 )
 def test_symbol_at(line, symbol):
     assert symbol_at(SOURCE, line) == symbol
-
-
-def test_a_mended_text_is_turned_back_at_its_one_place():
-    assert turn_back(b"a\nb = gather(x.sum()).sum()\n", "gather(x.sum()).sum()", "gather(x)") == (
-        b"a\nb = gather(x)\n",
-        2,
-    )
-
-
-@pytest.mark.parametrize("text", [b"nothing", b"right right"])
-def test_a_text_that_does_not_stand_once_is_refused(text):
-    with pytest.raises(ValueError, match="exactly once"):
-        turn_back(text, "right", "broken")
 
 
 def test_the_summary_counts_by_rule_and_group():

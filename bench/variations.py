@@ -1,0 +1,61 @@
+"""Variations of released files: a text that stands there once, and what is put in its place."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+REBUILDS = Path(__file__).parent / "cases" / "rebuilds.json"
+
+
+@dataclass(frozen=True)
+class Variation:
+    """One file of one release of trl, changed in one place."""
+
+    name: str
+    release: str
+    path: str
+    old: str
+    new: str
+
+    def applied(self, source: str) -> str:
+        """The source with the change.
+
+        Raises:
+            ValueError: `old` does not stand in it exactly once.
+        """
+        return turn_back(source.encode(), self.old, self.new)[0].decode()
+
+
+def turn_back(mended: bytes, right: str, broken: str) -> tuple[bytes, int]:
+    """The text with `right` (which stands there once) turned back into `broken`, and the line it is on."""
+    before, found, after = mended.partition(right.encode())
+    if not found or right.encode() in after:
+        raise ValueError(f"{right!r} does not stand exactly once in the mended text")
+    return before + broken.encode() + after, before.count(b"\n") + 1
+
+
+def _put_back() -> dict[str, Variation]:
+    """The bugs that lived between two releases, by the id of their case: the release that mended each, turned back."""
+    rows = json.loads(REBUILDS.read_text(encoding="utf-8"))
+    return {row["id"]: Variation(row["id"], row["release"], row["file"], row["right"], row["broken"]) for row in rows}
+
+
+_REBUILT = _put_back()
+_TOKENS = _REBUILT["TRL-3048"]
+VARIATIONS = {
+    row.name: row
+    for row in (
+        *_REBUILT.values(),
+        # What was tried before the mended form: no Python number is gathered any more, but tensors whose shape
+        # differs between the processes.
+        Variation(
+            "TRL-3048-half-fix",
+            _TOKENS.release,
+            _TOKENS.path,
+            _TOKENS.old,
+            'gather_for_metrics(inputs["attention_mask"]).sum().item()',
+        ),
+    )
+}
