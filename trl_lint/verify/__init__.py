@@ -1,0 +1,11 @@
+"""Proof at run time: a script is started on several processes, watched on each, and judged by oracles.
+
+```text
+session.py ── launcher.py ── torchrun ── rank/ (in every process) ── one trace per rank
+    │                                                                     │
+    │                         oracles/ ── Verdict  <── Run (traces.py) ───┘
+    └── mending.py (the fixed copy), fixtures.py (our own subjects), reports/ (what is printed)
+```
+
+No oracle knows a rule: they look at how each rank ended, which collectives it ran, what it logged and what it trained.
+"""

@@ -1,0 +1,123 @@
+"""Our own subjects: the small trainers of `fixtures/`, each broken and fixed, and those that are right.
+
+A broken one must fail in its rule's way, at a line that is marked for it where the way names a line; a fixed one and a
+right one must pass.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import trl_lint
+from trl_lint.verify.launcher import Launch
+from trl_lint.verify.oracles import true_value
+from trl_lint.verify.session import Judged, Subject
+from trl_lint.verify.verdicts import Verdict
+
+_MARK = re.compile(r"#\s*expect:\s*[A-Z]{3}\d{3}")
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """How a broken program fails: which oracle says so, and in which word."""
+
+    oracle: str
+    way: str
+    names_line: bool = True
+
+
+# By the folder of a rule.
+WAYS = {
+    "item_before_gather": Way("ends", "exception"),
+    "wrapped_model_attribute": Way("ends", "exception"),
+    "unreduced_metric": Way("same metric", "metric", names_line=False),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Fixture:
+    """A broken program with its fixed form, or a right one (`broken` is None)."""
+
+    rule: str
+    broken: Path | None
+    fixed: Path | None
+
+    @property
+    def name(self) -> str:
+        path = self.broken or self.fixed
+        return f"{self.rule}/{path.stem}" if path else self.rule
+
+
+def folder() -> Path:
+    """Where the fixtures lie: beside the package in the repository, in it once it is installed."""
+    package = Path(trl_lint.__file__).parent
+    return next(path for path in (package / "fixtures", package.parent / "fixtures") if path.is_dir())
+
+
+def fixtures(names: Sequence[str] = ()) -> Iterator[Fixture]:
+    """The fixtures of these rules (folder names), by default of all."""
+    for rule in sorted(WAYS):
+        if names and rule not in names:
+            continue
+        for broken in sorted((folder() / rule).glob("broken*.py")):
+            fixed = broken.with_name(broken.name.replace("broken", "fixed", 1))
+            yield Fixture(rule, broken, fixed if fixed.is_file() else None)
+        for right in sorted((folder() / rule).glob("quiet*.py")):
+            yield Fixture(rule, None, right)
+
+
+def subject(path: Path) -> Subject:
+    return Subject(f"{path.parent.name}/{path.stem}", str(path), folder())
+
+
+def launch_of(launch: Launch) -> Launch:
+    """A launch with what the fixtures import on the path, without a network or a tracker's account."""
+    path = [str(folder()), str(folder() / "stand_ins"), *filter(None, [os.environ.get("PYTHONPATH")])]
+    return launch.with_environment(
+        PYTHONPATH=os.pathsep.join(path),
+        HF_HUB_OFFLINE="1",
+        TOKENIZERS_PARALLELISM="false",
+        WANDB_MODE="disabled",
+    )
+
+
+def fails_its_way(fixture: Fixture, judged: Judged) -> bool:
+    """Whether a broken program fails as its rule says, where its marks say."""
+    way = WAYS[fixture.rule]
+    verdict = judged.verdict(way.oracle)
+    if verdict is None or verdict.way != way.way or fixture.broken is None:
+        return False
+    if not way.names_line:
+        return True
+    marked = _marked(fixture.broken)
+    # What a number turns into is often used in the next line only.
+    return bool((marked | {line + 1 for line in marked}) & _lines(fixture.broken, judged))
+
+
+def passes(path: Path, judged: Judged) -> bool:
+    """Whether a fixed or a right program passes.
+
+    Metrics that are not the program's own, but logged by the trainer that it builds on, are that one's business:
+    TRL's `logits/*` are means over each process's tokens, which is not the mean over all of them.
+    """
+    return not any(verdict.failed and not _is_of_others(path, verdict) for verdict in judged.verdicts)
+
+
+def _is_of_others(path: Path, verdict: Verdict) -> bool:
+    text = path.read_text(encoding="utf-8")
+    return verdict.oracle == true_value.ORACLE and not any(name in text for name in verdict.data.get("metrics", ()))
+
+
+def _marked(path: Path) -> set[int]:
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return {number for number, line in enumerate(lines, 1) if _MARK.search(line)}
+
+
+def _lines(path: Path, judged: Judged) -> set[int]:
+    """The lines of a file that the ranks' exceptions came from."""
+    ended = [rank.end for rank in judged.run.ranks if rank.end is not None]
+    return {place.line for end in ended for place in end.at if Path(place.file).name == path.name}

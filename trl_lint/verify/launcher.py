@@ -1,0 +1,147 @@
+"""Starts a job: under torchrun on several processes, or as one plain process, and waits for its end.
+
+How many machines there are, where they meet and which one this is are torchrun's work: those options go to it as they
+are given.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from trl_lint.verify.rank.job import Job
+from trl_lint.verify.traces import Run, read_run
+
+RANK_PROGRAM = Path(__file__).with_name("rank")
+POLL_SECONDS = 0.05
+# Seconds torchrun has to stop its ranks once it is asked to.
+STOP_SECONDS = 15
+# What says that a process belongs to a group: a plain process must not inherit it.
+GROUP_VARIABLES = ("RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """How a script is started.
+
+    python: the interpreter of the training environment. nproc: processes on this machine. timeout: seconds after which
+    a collective is given up. limit: seconds after which a whole run is stopped, None for never. nnodes, rdzv_endpoint,
+    rdzv_backend and node_rank are torchrun's. environment: variables on top of those of this process.
+    """
+
+    python: str
+    nproc: int = 2
+    backend: str = "auto"
+    timeout: float = 10.0
+    limit: float | None = None
+    nnodes: str | None = None
+    rdzv_endpoint: str | None = None
+    rdzv_backend: str | None = None
+    node_rank: int | None = None
+    environment: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def has_several_nodes(self) -> bool:
+        return self.nnodes not in (None, "1", "1:1")
+
+    def with_environment(self, **variables: str) -> Launch:
+        return replace(self, environment=(*self.environment, *variables.items()))
+
+
+class LaunchError(Exception):
+    """The launcher itself failed: no rank has begun."""
+
+
+def run(launch: Launch, job: Job, *, plain: bool = False, tick: Callable[[], None] = lambda: None) -> Run:
+    """Run a job to its end and read what its ranks wrote. `plain`: one process without a launcher.
+
+    Raises:
+        LaunchError: no rank has started.
+    """
+    folder = Path(job.traces)
+    folder.mkdir(parents=True, exist_ok=True)
+    file = folder / "job.json"
+    replace(job, timeout=launch.timeout, backend=launch.backend).save(file)
+    command = [launch.python, str(RANK_PROGRAM), str(file)] if plain else torchrun(launch, file)
+    begun = time.monotonic()
+    output, stopped = _run(command, _environment(launch), launch.limit, folder / "launcher.out", tick)
+    result = read_run(folder, job.root)
+    if not result.ranks:
+        raise LaunchError(_last_line(output))
+    result.seconds = time.monotonic() - begun
+    result.stopped, result.launcher_output = stopped, output
+    return result
+
+
+def torchrun(launch: Launch, job: Path) -> list[str]:
+    """The command line of torchrun; `python -m` runs the one that belongs to the interpreter."""
+    given = {
+        "--nnodes": launch.nnodes,
+        "--rdzv-endpoint": launch.rdzv_endpoint,
+        "--rdzv-backend": launch.rdzv_backend,
+        "--node-rank": launch.node_rank,
+    }
+    options = [f"{name}={value}" for name, value in given.items() if value is not None]
+    alone = [] if launch.rdzv_endpoint or launch.has_several_nodes else _own_rendezvous()
+    common = [f"--nproc-per-node={launch.nproc}", "--max-restarts=0"]
+    return [launch.python, "-m", "torch.distributed.run", *common, *alone, *options, str(RANK_PROGRAM), str(job)]
+
+
+def _own_rendezvous() -> list[str]:
+    """A port of this run's own: several runs may go on beside each other."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return ["--master-addr=127.0.0.1", f"--master-port={free.getsockname()[1]}"]
+
+
+def _environment(launch: Launch) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if name not in GROUP_VARIABLES}
+    return {"OMP_NUM_THREADS": "1", **kept, **dict(launch.environment)}
+
+
+def _run(
+    command: list[str], environment: dict[str, str], limit: float | None, log: Path, tick: Callable[[], None]
+) -> tuple[str, str]:
+    """What the launcher printed, and why it was stopped ("" when it ended by itself)."""
+    stopped = ""
+    with (
+        log.open("w+") as output,
+        subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, env=environment, start_new_session=True
+        ) as process,
+    ):
+        end = None if limit is None else time.monotonic() + limit
+        try:
+            while process.poll() is None:
+                if end is not None and time.monotonic() > end:
+                    stopped = f"stopped after {limit:g} s"
+                    break
+                tick()
+                time.sleep(POLL_SECONDS)
+        finally:
+            _stop(process)
+        output.seek(0)
+        return output.read(), stopped
+
+
+def _stop(process: subprocess.Popen[bytes]) -> None:
+    """End the launcher, which ends its ranks; killed outright it takes them with it, but they leave no stacks."""
+    if process.poll() is not None:
+        return
+    process.send_signal(signal.SIGTERM)
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(STOP_SECONDS)
+        return
+    process.kill()
+
+
+def _last_line(output: str) -> str:
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    return lines[-1] if lines else "the launcher said nothing"

@@ -1,0 +1,100 @@
+"""The fixed copy of a program: its files after `--fix`, in a folder of their own.
+
+Only files that a fix changes are written there. The ranks load them in the place of the originals, under the
+originals' paths, so whatever a program finds beside itself is still there and nothing of the user's is touched.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+from trl_lint.config import Settings, selected_rules
+from trl_lint.discovery import Problem, find_files, import_roots
+from trl_lint.findings import Finding
+from trl_lint.linter import Linter
+from trl_lint.runner import FileResult, propose, run
+
+
+@dataclass(slots=True)
+class Mended:
+    """What `--fix` makes of a program.
+
+    sources: by file, the copy that runs in its place. findings: all that were found before; applied: those that were
+    mended. problems: lines for the user about files that could not be linted.
+    """
+
+    sources: dict[str, str] = field(default_factory=dict)
+    findings: list[Finding] = field(default_factory=list)
+    applied: list[Finding] = field(default_factory=list)
+    withheld: list[tuple[Finding, str]] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+
+
+def mend(files: Iterable[Path], settings: Settings, target: Path, sources: dict[str, str] | None = None) -> Mended:
+    """Lint these files as one project and write what `--fix` makes of them below `target`.
+
+    sources: texts that already stand in the place of some of the files.
+    """
+    files = [Path(os.path.realpath(file)) for file in files]
+    instead = {Path(path): Path(text).read_bytes() for path, text in (sources or {}).items()}
+    linter = Linter(settings, import_roots(settings.root, {_top(file) for file in files}), selected_rules(settings))
+    linter.overlay.update(instead)
+    mended = Mended(sources=dict(sources or {}))
+    action = partial(propose, unsafe=settings.unsafe_fixes)
+    if instead:
+        results: Iterable[FileResult] = _run_overlaid(files, instead, linter, action)
+    else:
+        results = run(files, linter, action)
+    for result in results:
+        mended.applied += result.applied
+        mended.withheld += result.withheld
+        mended.findings += [*result.applied, *result.findings]
+        if result.problem:
+            mended.problems.append(result.problem)
+        elif result.applied:
+            mended.sources[str(result.path)] = str(_write(target, result))
+    return mended
+
+
+def _run_overlaid(
+    files: Sequence[Path], instead: dict[Path, bytes], linter: Linter, action: object
+) -> Iterator[FileResult]:
+    from trl_lint.runner import run_one
+
+    contents = [(file, instead.get(file) or file.read_bytes()) for file in files]
+    linter.prepare(contents)
+    for file, content in contents:
+        yield run_one(file, content, linter, action)  # type: ignore[arg-type]
+
+
+def _top(file: Path) -> Path:
+    """The folder that a file's outermost package lies in."""
+    folder = file.parent
+    while (folder / "__init__.py").is_file():
+        folder = folder.parent
+    return folder
+
+
+def _write(target: Path, result: FileResult) -> Path:
+    copy = target / result.path.relative_to(result.path.anchor)
+    copy.parent.mkdir(parents=True, exist_ok=True)
+    copy.write_bytes(result.source)
+    return copy
+
+
+def files_of(script: Path, roots: Sequence[Path], include: Sequence[Path] = ()) -> list[Path]:
+    """A program's own files: the script, what it imports below `roots`, and what the user names besides."""
+    from modulefinder import ModuleFinder
+
+    finder = ModuleFinder(path=[str(root) for root in roots])
+    try:
+        finder.run_script(str(script))
+    except (SyntaxError, ValueError, OSError, ImportError):  # said by the linter, or by Python when it runs
+        pass
+    imported = [Path(module.__file__) for module in finder.modules.values() if module.__file__]
+    named = [found for found in find_files(include) if not isinstance(found, Problem)]
+    return list(dict.fromkeys(Path(os.path.realpath(path)) for path in (script, *imported, *named)))

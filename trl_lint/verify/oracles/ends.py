@@ -1,0 +1,159 @@
+"""*ends*: every rank runs to its end. Where one does not, the first cause is told from its echoes.
+
+When one rank fails, the others lose their connection to it or are stopped by torchrun: those are echoes. The cause is
+what failed first among the rest. When ranks give up a collective that not all of them have reached, the verdict is a
+hang, and says where each rank waits.
+"""
+
+from __future__ import annotations
+
+import re
+import signal
+from collections.abc import Iterable, Sequence
+
+from trl_lint.verify.traces import Place, Rank, Run
+from trl_lint.verify.verdicts import Verdict, failed, passed
+
+ORACLE = "ends"
+
+# What a rank says that lost another one (torch 2.13, gloo and nccl; see torch/csrc/distributed/c10d).
+ECHOES = re.compile(
+    r"Connection reset by peer|Connection closed by peer|Broken pipe|pair closure|Software caused connection abort"
+    r"|ncclRemoteError|remote process exited|Connection refused|recvValueWithTimeout|failed to recv|connectFullMesh"
+)
+# What a rank says that gave up waiting. It comes with the words of an echo: the connection is closed in consequence.
+TIMEOUTS = re.compile(
+    r"Timed out waiting|Application timeout|timed out after|Watchdog caught collective operation timeout"
+    r"|wait timeout|Socket Timeout|timeout after \d+|DistStoreError",
+    re.IGNORECASE,
+)
+# What Python can't say itself, by the name that the signal has.
+KILLED = {signal.SIGKILL: "killed (out of memory, as a rule)", signal.SIGSEGV: "a segmentation fault in C++"}
+
+
+def judge(run: Run) -> Verdict:
+    """Whether every rank ran to its end, and if not, why."""
+    if run.stopped:
+        return failed(ORACLE, "stopped", f"the run was {run.stopped}", [where(rank) for rank in run.ranks])
+    bad = [rank for rank in run.ranks if not rank.ended_well]
+    if not bad:
+        return passed(ORACLE, f"all {len(run.ranks)} ranks ran to their end")
+    if any(map(_gave_up, bad)):
+        return _hang(run)
+    causes = sorted(filter(_is_cause, bad), key=_time)
+    if not causes:
+        return _left_early(run, bad)
+    first = causes[0]
+    same = [rank for rank in causes if _said(rank) == _said(first)]
+    others = [rank for rank in bad if rank not in same]
+    return failed(
+        ORACLE,
+        _way(first),
+        f"{_named(same)}: {_said(first)}",
+        [f"at {_path(_at(first))}"] * bool(_at(first)) + [f"{_named([rank])}: {_echo(rank)}" for rank in others],
+        ranks=[rank.number for rank in same],
+        error=first.end.error if first.end else "",
+        said=_said(first),
+        at=[str(place) for place in _at(first)],
+    )
+
+
+def _way(rank: Rank) -> str:
+    if rank.end is not None and rank.end.error:
+        return "exception"
+    if rank.end is not None:
+        return "exit"
+    return "abort" if rank.exit in (-signal.SIGABRT, -signal.SIGSEGV) else "killed"
+
+
+def _said(rank: Rank) -> str:
+    """What a rank died of, in one line."""
+    if rank.end is not None:
+        return f"{rank.end.error}: {rank.end.said}" if rank.end.error else f"exit status {rank.end.status}"
+    if rank.aborted is not None:
+        return f"abort in C++ (exit {rank.exit}), no Python traceback: {rank.aborted[0]}: {rank.aborted[1]}"
+    if rank.exit is not None and rank.exit < 0:
+        number = signal.Signals(-rank.exit)
+        return f"{KILLED.get(number, 'ended by a signal')} (exit {rank.exit}, {number.name})"
+    return f"the process ended with status {rank.exit} before its script did"
+
+
+def _gave_up(rank: Rank) -> bool:
+    said = _last_words(rank)
+    return TIMEOUTS.search(said) is not None
+
+
+def _last_words(rank: Rank) -> str:
+    if rank.end is not None:
+        return f"{rank.end.error} {rank.end.said}"
+    return rank.output[-20_000:] if rank.exit == -signal.SIGABRT else ""
+
+
+def _is_cause(rank: Rank) -> bool:
+    """Whether a rank failed by itself."""
+    if rank.end is None and rank.told:
+        return False
+    return not ECHOES.search(_last_words(rank) if rank.end is not None else " ".join(rank.aborted or ()))
+
+
+def _time(rank: Rank) -> float:
+    return rank.end.time if rank.end is not None else rank.exit_time
+
+
+def _at(rank: Rank) -> tuple[Place, ...]:
+    if rank.end is not None and rank.end.error:
+        return rank.end.at
+    return rank.pending.at if rank.pending else rank.stack
+
+
+def _hang(run: Run) -> Verdict:
+    return failed(
+        ORACLE,
+        "hang",
+        "not all ranks reach the same collective: they wait for each other until the time is up",
+        map(where, run.ranks),
+        waits={rank.number: [str(place) for place in _place(rank)] for rank in run.ranks},
+    )
+
+
+def _left_early(run: Run, bad: Sequence[Rank]) -> Verdict:
+    """Nobody failed, yet somebody lost a rank: one that was through while others still waited for it."""
+    gone = [rank for rank in run.ranks if rank.ended_well]
+    summary = f"{_named(gone)} ended while others still had collectives to run" if gone else "the ranks lost each other"
+    return failed(ORACLE, "left early", summary, map(where, bad), ranks=[rank.number for rank in gone])
+
+
+def where(rank: Rank) -> str:
+    """Where a rank is, or what became of it."""
+    if rank.ended_well:
+        return f"rank {rank.number}: ended after {len(rank.calls)} collectives"
+    place = _place(rank)
+    at = f" at {_path(place)}" if place else ""
+    if rank.pending is not None:
+        return f"rank {rank.number}: waits in its collective no. {len(rank.calls)}, {rank.pending}{at}"
+    return f"rank {rank.number}: in no collective of its own, after {len(rank.calls)} of them{at}"
+
+
+def _place(rank: Rank) -> tuple[Place, ...]:
+    """Where a rank waits: in a collective, where its exception came from, or where it was told to stop."""
+    if rank.pending is not None:
+        return rank.pending.at
+    return rank.end.at if rank.end is not None else rank.stack
+
+
+def _path(stack: Sequence[Place]) -> str:
+    """The asking line, and the user's line that led to it."""
+    return ", called from ".join(map(str, stack)) or "a place unknown"
+
+
+def _echo(rank: Rank) -> str:
+    if rank.ended_well:
+        return "ended well"
+    if rank.end is None and rank.told:
+        return "was stopped by torchrun (an echo)"
+    return f"{_said(rank)} ({'an echo' if not _is_cause(rank) else 'later'})"
+
+
+def _named(ranks: Iterable[Rank]) -> str:
+    numbers = [str(rank.number) for rank in ranks]
+    return f"rank {numbers[0]}" if len(numbers) == 1 else f"ranks {', '.join(numbers)}"

@@ -1,0 +1,115 @@
+"""*same metric*: what is logged as a metric of the run is equal on all ranks.
+
+A tracker shows what one rank logs. If the ranks disagree, what is shown is a fact about that rank's share of the data.
+A metric that one rank alone hands over has nothing to be compared with; a second run tells, in which that rank reads
+the share of its neighbour: a metric of all ranks does not care who read what.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import fmean
+
+from trl_lint.verify.oracles.logged import CONTROL, TRAINER, Metric, is_control, metrics_of
+from trl_lint.verify.oracles.numbers import BETWEEN_RANKS, BETWEEN_RUNS, all_same, apart, shown
+from trl_lint.verify.traces import Run
+from trl_lint.verify.verdicts import Verdict, failed, passed, unknown
+
+ORACLE = "same metric"
+
+
+def one_sided(run: Run) -> list[Metric]:
+    """The metrics that some ranks hand over and others do not."""
+    ranks = {rank.number for rank in run.ranks}
+    return [metric for metric in metrics_of(run).values() if set(metric.values) != ranks]
+
+
+def judge(run: Run, moved: Run | None = None) -> Verdict:
+    """Whether all metrics are those of all ranks. `moved`: the same run with each share read by the next rank."""
+    if len(run.ranks) < 2:
+        return unknown(ORACLE, "there is one rank only")
+    found = metrics_of(run)
+    if not found:
+        return unknown(ORACLE, "nothing was logged")
+    ranks = {rank.number for rank in run.ranks}
+    rows = {metric.key: list(metric.rows(ranks)) for metric in found.values() if set(metric.values) == ranks}
+    names = [f"rank {rank}" for rank in sorted(ranks)]
+    worst = [_Unequal(found[key], names, values) for key, values in rows.items() if not _equal(values)]
+    if moved is not None and moved.ranks and all(rank.ended_well for rank in moved.ranks):
+        worst += _unequal_when_moved(one_sided(run), moved)
+    if not worst:
+        return passed(ORACLE, _counted(found, rows, moved), metrics=sorted({name for _, name in found}))
+    return failed(
+        ORACLE,
+        "metric",
+        f"{_listed([each.metric.name for each in worst])}: not the same on all ranks; {_control(rows, found)}",
+        [each.line() for each in worst],
+        metrics={each.metric.name: each.data() for each in worst},
+        control={name: _equal(rows[TRAINER, name]) for name in CONTROL if (TRAINER, name) in rows},
+    )
+
+
+def _equal(rows: Sequence[tuple[int, list[float]]], tolerance: float = BETWEEN_RANKS) -> bool:
+    return all(all_same(values, tolerance) for _, values in rows)
+
+
+def _unequal_when_moved(metrics: Sequence[Metric], moved: Run) -> list[_Unequal]:
+    after = metrics_of(moved)
+    found = []
+    for metric in metrics:
+        for rank in sorted(set(metric.values) & set(after[metric.key].values if metric.key in after else ())):
+            pair = Metric(
+                metric.sink, metric.name, {0: metric.values[rank], 1: after[metric.key].values[rank]}, metric.at
+            )
+            rows = list(pair.rows({0, 1}))
+            if not _equal(rows, BETWEEN_RUNS):
+                names = [f"rank {rank}", f"rank {rank} with the next rank's share"]
+                found.append(_Unequal(pair, names, rows))
+                break
+    return found
+
+
+class _Unequal:
+    """A metric that differs, and the call of its log in which it differs most."""
+
+    def __init__(self, metric: Metric, names: Sequence[str], rows: Sequence[tuple[int, list[float]]]) -> None:
+        self.metric, self.names, self.rows = metric, names, rows
+        self.call, self.values = max(rows, key=lambda row: max(row[1]) - min(row[1]))
+        self.mean = fmean(self.values)
+
+    def line(self) -> str:
+        each = ", ".join(f"{name}: {shown(value)}" for name, value in zip(self.names, self.values, strict=True))
+        off = shown(abs(self.values[0] - self.mean))
+        share = f" ({apart(self.values, self.mean):.0%})" if self.mean else ""
+        where = f" [{self.metric.at[0]}]" if self.metric.at else ""
+        return (
+            f"{self.metric.name}, log no. {self.call + 1}: {each}; the mean is {shown(self.mean)}, "
+            f"so a reader of {self.names[0]} is off by {off}{share}{where}"
+        )
+
+    def data(self) -> dict[str, object]:
+        return {"call": self.call, "values": self.values, "mean": self.mean, "error": abs(self.values[0] - self.mean)}
+
+
+def _listed(names: Sequence[str]) -> str:
+    return f"{', '.join(names[:8])}{', …' if len(names) > 8 else ''}"
+
+
+def _control(rows: dict[tuple[str, str], list[tuple[int, list[float]]]], found: dict[tuple[str, str], Metric]) -> str:
+    known = [key for key, metric in found.items() if is_control(metric) and key in rows]
+    if not known:
+        return "no control is logged"
+    equal = [key[1] for key in known if _equal(rows[key])]
+    apart_ones = [key[1] for key in known if key[1] not in equal]
+    said = [f"{_listed(equal)} equal on all"] * bool(equal) + [f"{_listed(apart_ones)} not"] * bool(apart_ones)
+    return f"control: {', '.join(said)}"
+
+
+def _counted(
+    found: dict[tuple[str, str], Metric], rows: dict[tuple[str, str], list[tuple[int, list[float]]]], moved: Run | None
+) -> str:
+    single = len(found) - len(rows)
+    if not single:
+        return f"{len(found)} metrics, equal on all ranks; {_control(rows, found)}"
+    how = "the same whichever share that rank reads" if moved is not None else "not compared"
+    return f"{len(rows)} metrics, equal on all ranks; {single} that one rank logs, {how}"

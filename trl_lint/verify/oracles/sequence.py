@@ -1,0 +1,102 @@
+"""*same sequence*: the members of a group run the same collectives in the same order, of shapes that fit.
+
+Compared are the kind, the reduction, the data type and, where all ranks must hand over the same, the shape. Which line
+asks for a collective may differ: `if main: broadcast(value)`, `else: broadcast(empty)` is right code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from trl_lint.verify.oracles.ends import where
+from trl_lint.verify.traces import Call, Rank, Run
+from trl_lint.verify.verdicts import Verdict, failed, passed, unknown
+
+ORACLE = "same sequence"
+# Of these each rank may hand over another shape: sizes are exchanged, or differ by design.
+ANY_SHAPE = frozenset({"all_to_all", "all_to_all_single", "reduce_scatter", "scatter", "new_group"})
+World = None
+
+
+def judge(run: Run, *, cut_short: bool = False) -> Verdict:
+    """Whether all ranks ran the same collectives. `cut_short`: some ended early, and why is known."""
+    if len(run.ranks) < 2:
+        return unknown(ORACLE, "there is one rank only")
+    groups = {call.group for rank in run.ranks for call in rank.calls}
+    for group in sorted(groups, key=lambda each: each or ()):
+        difference = _compare(run, group, cut_short)
+        if difference is not None:
+            return difference
+    if not groups:
+        return unknown(ORACLE, "no collective was called")
+    return _compare_native(run) or passed(ORACLE, _counted(run), calls=[len(rank.calls) for rank in run.ranks])
+
+
+def _counted(run: Run) -> str:
+    counts = {len(rank.calls) for rank in run.ranks}
+    number = counts.pop() if len(counts) == 1 else "up to " + str(max(counts))
+    own = max((len(rank.native or ()) for rank in run.ranks), default=0)
+    return f"{number} collectives on each rank" + (f", and {own} of DDP's own" if own else "")
+
+
+def _compare(run: Run, group: Any, cut_short: bool) -> Verdict | None:
+    members = {
+        rank.number: [call for call in rank.calls if call.group == group]
+        for rank in run.ranks
+        if group is World or rank.number in group
+    }
+    index = first_difference(members, cut_short)
+    if index is None:
+        return None
+    calls = {number: calls[index] if index < len(calls) else None for number, calls in members.items()}
+    ranks = {rank.number: rank for rank in run.ranks}
+    whose = "" if group is World else f" of the group {list(group)}"
+    return failed(
+        ORACLE,
+        "sequence",
+        f"the ranks part at collective no. {index + 1}{whose}",
+        [_told(ranks[number], call) for number, call in calls.items()],
+        index=index,
+        calls={number: str(call) if call else None for number, call in calls.items()},
+        at={number: str(call.at[0]) if call and call.at else None for number, call in calls.items()},
+    )
+
+
+def first_difference(members: Mapping[int, Sequence[Call]], cut_short: bool) -> int | None:
+    """The index of the first call in which the ranks do not agree."""
+    longest = max(map(len, members.values()), default=0)
+    for index in range(longest):
+        kinds = {_kind(calls[index]) for calls in members.values() if index < len(calls)}
+        missing = any(index >= len(calls) for calls in members.values())
+        if len(kinds) > 1 or (missing and not cut_short):
+            return index
+    return None
+
+
+def _kind(call: Call) -> tuple[Any, ...]:
+    shape = None if call.name in ANY_SHAPE else str(call.shape)
+    return (call.name, call.op, call.dtype, shape)
+
+
+def _told(rank: Rank, call: Call | None) -> str:
+    if call is None:
+        return f"{where(rank)}: never gets there"
+    at = ", called from ".join(map(str, call.at))
+    return f"rank {rank.number}: {call} at {at}"
+
+
+def _compare_native(run: Run) -> Verdict | None:
+    """The same of what DDP issues by itself, where all ranks lived to tell."""
+    if any(rank.native is None for rank in run.ranks):
+        return None
+    if len({str(rank.native) for rank in run.ranks}) == 1:
+        return None
+    counts = {rank.number: len(rank.native or ()) for rank in run.ranks}
+    return failed(
+        ORACLE,
+        "sequence",
+        "the ranks part in collectives that no call stands behind (DDP's own)",
+        [f"rank {number}: {count} of them" for number, count in counts.items()],
+        calls=counts,
+    )

@@ -1,0 +1,21 @@
+"""`python rank/ JOB`: runs one rank of a job and writes its trace."""
+
+import importlib.util
+import sys
+from pathlib import Path
+
+PACKAGE = "trl_lint_rank"
+
+
+def load():
+    """This folder as a package of its own, so that nothing beside it is put on the import path."""
+    init = Path(__file__).with_name("__init__.py")
+    spec = importlib.util.spec_from_file_location(PACKAGE, init, submodule_search_locations=[str(init.parent)])
+    package = importlib.util.module_from_spec(spec)
+    sys.modules[PACKAGE] = package
+    spec.loader.exec_module(package)
+    return importlib.import_module(f"{PACKAGE}.supervisor")
+
+
+if __name__ == "__main__":
+    load().main(sys.argv[1])

@@ -1,0 +1,175 @@
+"""Collectives: each call is written down before it starts and once it has returned.
+
+Only what the outermost call was is told, so an `all_gather_object` is one, whatever it is made of. The gradient
+synchronisation of DDP lives in C++ and is not seen here; `flight.py` has it.
+
+Source: https://docs.pytorch.org/docs/2.13/distributed.html
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+from . import places, trace, wrapping
+from .job import Job
+
+# Function of torch.distributed, and the parameter whose dtype and shape are told ("" for objects and barriers).
+PAYLOADS = {
+    "all_gather": "tensor",
+    "all_gather_coalesced": "input_tensor_list",
+    "all_gather_into_tensor": "input_tensor",
+    "all_gather_object": "",
+    "all_reduce": "tensor",
+    "all_reduce_coalesced": "tensors",
+    "all_to_all": "input_tensor_list",
+    "all_to_all_single": "input",
+    "barrier": "",
+    "broadcast": "tensor",
+    "broadcast_object_list": "",
+    "gather": "tensor",
+    "gather_object": "",
+    "monitored_barrier": "",
+    "new_group": "",
+    "reduce": "tensor",
+    "reduce_scatter": "output",
+    "reduce_scatter_tensor": "input",
+    "scatter": "tensor",
+    "scatter_object_list": "",
+}
+_calls = itertools.count()
+# Groups are kept to the end: taking down gloo's threads hangs now and then, after all is done (torch 2.13).
+_groups: list[Any] = []
+_outermost = wrapping.Outermost()
+
+
+def patch(job: Job) -> Callable[[Any], None]:
+    """What to do with torch.distributed.distributed_c10d once it is imported."""
+
+    def patch_c10d(c10d: Any) -> None:
+        for name, payload in PAYLOADS.items():
+            wrapping.replace(c10d, name, _recorded(c10d, job, name, payload))
+        wrapping.replace(c10d, "init_process_group", _started(c10d, job))
+        wrapping.replace(c10d, "new_group", _with_timeout(job))
+        wrapping.replace(c10d, "barrier", _on_any_device)
+
+    return patch_c10d
+
+
+def _recorded(c10d: Any, job: Job, name: str, payload: str) -> Callable[..., Any]:
+    def make(original: Callable[..., Any]) -> Callable[..., Any]:
+        pick = wrapping.Arguments(original)
+
+        def recorded(*args: Any, **kwargs: Any) -> Any:
+            with _outermost as is_outermost:
+                if not is_outermost or trace.current is None:
+                    return original(*args, **kwargs)
+                group = _ranks(c10d, pick(args, kwargs, "group"))
+                if group == []:  # this rank is no member: the call does nothing
+                    return original(*args, **kwargs)
+                number = next(_calls)
+                tensor = pick(args, kwargs, payload) if payload else None
+                trace.write(
+                    "call",
+                    number=number,
+                    name=name,
+                    group=group,
+                    op=str(pick(args, kwargs, "op") or ""),
+                    at=places.here(job.root),
+                    **_shape(tensor),
+                )
+                result = original(*args, **kwargs)
+                trace.write("done", number=number)
+                return result
+
+        return recorded
+
+    return make
+
+
+def _ranks(c10d: Any, group: Any) -> list[int] | None:
+    """The members of a group; None for the world."""
+    if group is None or group is getattr(c10d.GroupMember, "WORLD", None):
+        return None
+    try:
+        ranks = list(c10d.get_process_group_ranks(group))
+    except Exception:  # no member, or not a group: the call itself will say so
+        return []
+    return None if len(ranks) == int(os.environ.get("WORLD_SIZE", "1")) else ranks
+
+
+def _shape(tensor: Any) -> dict[str, Any]:
+    tensors = tensor if isinstance(tensor, (list, tuple)) else [tensor]
+    if not tensors or not all(hasattr(each, "shape") and hasattr(each, "dtype") for each in tensors):
+        return {"dtype": None, "shape": None, "device": None}
+    shapes = [list(each.shape) for each in tensors]
+    return {
+        "dtype": str(tensors[0].dtype).replace("torch.", ""),
+        "shape": shapes if isinstance(tensor, (list, tuple)) else shapes[0],
+        "device": str(tensors[0].device),
+    }
+
+
+def _started(c10d: Any, job: Job) -> Callable[..., Any]:
+    """A process group whose collectives give up in time, with a backend that this machine can run."""
+
+    def make(original: Callable[..., Any]) -> Callable[..., Any]:
+        pick = wrapping.Arguments(original)
+
+        def started(*args: Any, **kwargs: Any) -> Any:
+            kwargs.update(zip(pick.names, args))
+            backend = _backend(job, kwargs.get("backend"))
+            kwargs.update(backend=backend, timeout=timedelta(seconds=job.timeout))
+            if backend == "gloo":
+                kwargs.pop("device_id", None)  # binds to one GPU, which gloo knows nothing of
+            result = original(**kwargs)
+            _groups.append(c10d._get_default_group())
+            trace.write("group", backend=backend, world_size=int(os.environ.get("WORLD_SIZE", "1")))
+            return result
+
+        return started
+
+    return make
+
+
+def _backend(job: Job, asked: str | None) -> str | None:
+    """The backend that was chosen; by default nccl where each process has a GPU of its own, else gloo."""
+    if job.backend != "auto":
+        return job.backend
+    import torch
+
+    enough = torch.cuda.is_available() and torch.cuda.device_count() >= int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
+    return asked if enough or "nccl" not in (asked or "nccl") else "gloo"
+
+
+def _with_timeout(job: Job) -> Callable[..., Any]:
+    def make(original: Callable[..., Any]) -> Callable[..., Any]:
+        def grouped(*args: Any, **kwargs: Any) -> Any:
+            if len(args) < 2:
+                kwargs["timeout"] = timedelta(seconds=job.timeout)
+            _groups.append(original(*args, **kwargs))
+            return _groups[-1]
+
+        return grouped
+
+    return make
+
+
+def _on_any_device(original: Callable[..., Any]) -> Callable[..., Any]:
+    """A barrier that does not insist on a GPU per process, which there may not be.
+
+    accelerate 1.15 asks for one by index (`PartialState.wait_for_everyone`).
+    """
+
+    def barrier(*args: Any, **kwargs: Any) -> Any:
+        import torch
+
+        devices = kwargs.get("device_ids")
+        if devices and max(devices) >= torch.cuda.device_count():
+            kwargs = {**kwargs, "device_ids": None}
+        return original(*args, **kwargs)
+
+    return barrier

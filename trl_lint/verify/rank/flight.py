@@ -1,0 +1,36 @@
+"""The collectives that C++ saw: those that Python called and those that DDP's reducer issued by itself.
+
+torch's flight recorder keeps the last 2000 of each process, on gloo as on nccl.
+
+Source: https://docs.pytorch.org/tutorials/unstable/flight_recorder_tutorial.html
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import sys
+from typing import Any
+
+from . import trace
+
+_WRAPPER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "collectives.py")
+
+
+def tell() -> None:
+    """Write down the collectives that no call in Python stands behind: gradient synchronisation and its like."""
+    c10d = getattr(sys.modules.get("torch"), "_C", None)
+    dump = getattr(getattr(c10d, "_distributed_c10d", None), "_dump_fr_trace", None)
+    if dump is None or trace.current is None:
+        return
+    try:
+        entries = pickle.loads(dump()).get("entries", [])
+    except Exception:  # a build without it, or one that keeps something else there
+        return
+    own = [[each.get("profiling_name", ""), each.get("input_sizes", [])] for each in entries if not _is_called(each)]
+    trace.write("native", collectives=own, total=len(entries))
+
+
+def _is_called(entry: dict[str, Any]) -> bool:
+    """Whether a call that was written down led to this entry."""
+    return any(frame.get("filename") == _WRAPPER for frame in entry.get("frames", ()))

@@ -1,0 +1,96 @@
+"""Patches at the moment of import, and other texts for some files.
+
+A finder stands in front of the others. It finds nothing itself: it lets the others find a module and wraps the loader,
+so that a patch runs right after the module's own code and before anybody has copied a name out of it.
+"""
+
+from __future__ import annotations
+
+import importlib.abc
+import importlib.machinery
+import importlib.util
+import linecache
+import os
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any
+
+Patch = Callable[[Any], None]
+
+
+class _Patched(importlib.abc.Loader):
+    """A module's own loader, followed by a patch."""
+
+    def __init__(self, loader: Any, patch: Patch) -> None:
+        self._loader = loader
+        self._patch = patch
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._loader, name)
+
+    def create_module(self, spec: Any) -> Any:
+        return self._loader.create_module(spec)
+
+    def exec_module(self, module: Any) -> None:
+        self._loader.exec_module(module)
+        self._patch(module)
+
+
+class _Replaced(importlib.machinery.SourceFileLoader):
+    """Loads a module from another file's text. Its path, and so what it finds beside it, stays the same."""
+
+    text = ""
+
+    def get_data(self, path: str) -> bytes:
+        if path != self.path:
+            raise OSError("no compiled file of another text")
+        with open(self.text, "rb") as file:
+            return file.read()
+
+    def path_stats(self, path: str) -> Mapping[str, Any]:
+        raise OSError("no compiled file of another text")
+
+
+class Finder(importlib.abc.MetaPathFinder):
+    """Lets the other finders find, then wraps or replaces the loader."""
+
+    def __init__(self, patches: Mapping[str, Patch]) -> None:
+        self.patches = dict(patches)
+        self.sources: dict[str, str] = {}
+        self._busy: set[str] = set()
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
+        if name in self._busy or not (self.sources or name in self.patches):
+            return None
+        self._busy.add(name)
+        try:
+            spec = importlib.util.find_spec(name)
+        except (ImportError, ValueError):
+            return None
+        finally:
+            self._busy.discard(name)
+        if spec is None or spec.loader is None:
+            return None
+        text = self.sources.get(os.path.realpath(spec.origin)) if spec.origin else None
+        if text is not None:
+            loader = _Replaced(name, spec.origin)
+            loader.text = text
+            spec.loader = loader
+            show(spec.origin, text)
+        if name in self.patches:
+            spec.loader = _Patched(spec.loader, self.patches[name])
+        return spec
+
+
+def install(patches: Mapping[str, Patch]) -> Finder:
+    """Patch these modules when they are imported; none of them may have been."""
+    finder = Finder(patches)
+    sys.meta_path.insert(0, finder)
+    return finder
+
+
+def show(path: str, text: str) -> None:
+    """Have tracebacks quote the text that really runs."""
+    with open(text, encoding="utf-8", errors="replace") as file:
+        lines = file.read().splitlines(keepends=True)
+    linecache.cache[path] = (sum(map(len, lines)), None, lines, path)

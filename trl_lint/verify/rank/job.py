@@ -1,0 +1,41 @@
+"""What a rank is asked to do, as JSON between the launcher and the ranks."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Job:
+    """One run of a script.
+
+    script: the program's absolute path, or a module's dotted name where `is_module`.
+    traces: the folder that each rank writes its trace to.
+    root: files below it are the user's own; findings and traces name places there.
+    timeout: seconds after which a collective that not all ranks have reached is given up.
+    backend: `auto`, `gloo` or `nccl`.
+    sources: by file, the file whose text runs in its place.
+    shift: each rank reads the share of the data that the rank so many places on would read.
+    scale: by how much the batches of data loaders are larger than the script asks for.
+    """
+
+    script: str
+    args: tuple[str, ...]
+    traces: str
+    root: str
+    is_module: bool = False
+    timeout: float = 10.0
+    backend: str = "auto"
+    sources: dict[str, str] = field(default_factory=dict)
+    shift: int = 0
+    scale: int = 1
+
+    def save(self, path: Path) -> None:
+        path.write_text(json.dumps(asdict(self)))
+
+    @classmethod
+    def load(cls, path: str) -> Job:
+        known = json.loads(Path(path).read_text())
+        return cls(**{**known, "args": tuple(known["args"])})

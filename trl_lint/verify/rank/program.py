@@ -1,0 +1,114 @@
+"""Runs the script of a job in this process, as `python script.py` would, and says how it ended."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import faulthandler
+import os
+import runpy
+import signal
+import sys
+import traceback
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from types import ModuleType
+from typing import Any, NoReturn
+
+from . import collectives, flight, imports, places, shares, sinks, trace, training
+from .job import Job
+
+# Seconds that handlers at exit may take once the verdict is written.
+LAST_SECONDS = 5
+STACKS = signal.SIGUSR1
+
+
+def patches(job: Job) -> Mapping[str, imports.Patch]:
+    """By module, what to change in it once it is imported."""
+    each = [
+        ("torch.distributed.distributed_c10d", collectives.patch(job)),
+        ("torch._tensor", training.patch_tensor),
+        ("torch.optim.optimizer", training.patch_optimizer),
+        ("torch.utils.data.dataloader", shares.patch_loader(job)),
+        *((name, shares.patch_shards(job, name)) for name in {row[0] for row in shares.SHARDED}),
+        *((name, sinks.patch(job, name)) for name in {sink.module for sink in sinks.SINKS}),
+    ]
+    return {name: partial(_all, [patch for other, patch in each if other == name]) for name, _ in each}
+
+
+def _all(patches: list[imports.Patch], module: Any) -> None:
+    for patch in patches:
+        patch(module)
+
+
+def run(job: Job, rank: int) -> NoReturn:
+    """Run the script; never returns."""
+    trace.current = trace.Trace(trace.trace_path(job.traces, rank))
+    trace.write("start", rank=rank, pid=os.getpid())
+    _keep_stacks(job, rank)
+    finder = imports.install(patches(job))
+    finder.sources.update(job.sources)
+    status = _run_to_end(job)
+    signal.alarm(LAST_SECONDS)
+    with contextlib.suppress(BaseException):
+        atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(Exception):
+            stream.flush()
+    # Not through the interpreter's own end: threads of torch abort it now and then, after all is done.
+    os._exit(status)
+
+
+def _keep_stacks(job: Job, rank: int) -> None:
+    file = open(trace.stacks_path(job.traces, rank), "w")  # noqa: SIM115 (stays open until the process ends)
+    faulthandler.enable(file)
+    faulthandler.register(STACKS, file, all_threads=True)
+
+
+def _run_to_end(job: Job) -> int:
+    """Run the script and write down how it ended; its exit status."""
+    try:
+        _run_script(job)
+        status = 0
+    except SystemExit as end:
+        status = _status(end.code)
+    except BaseException as error:
+        traceback.print_exc()
+        flight.tell()
+        _tell_error(job, error)
+        return 1
+    flight.tell()
+    trace.write("end", status=status, weights=training.weights() if "torch" in sys.modules else None)
+    return status
+
+
+def _status(code: Any) -> int:
+    """What Python makes of `sys.exit(code)`."""
+    if code is None or isinstance(code, int):
+        return int(code or 0)
+    print(code, file=sys.stderr)
+    return 1
+
+
+def _tell_error(job: Job, error: BaseException) -> None:
+    stack = places.stack_of_error(error.__traceback__)
+    said = " ".join(str(error).split())
+    trace.write("end", status=1, error=type(error).__name__, said=said[:2000], at=places.telling(stack, job.root))
+
+
+def _run_script(job: Job) -> None:
+    sys.argv = [job.script, *job.args]
+    if job.is_module:
+        sys.path[0] = os.getcwd()
+        runpy.run_module(job.script, run_name="__main__", alter_sys=True)
+        return
+    sys.path[0] = os.path.dirname(job.script)
+    text = job.sources.get(os.path.realpath(job.script))
+    if text is not None:
+        imports.show(job.script, text)
+    code = compile(Path(text or job.script).read_bytes(), job.script, "exec", dont_inherit=True)
+    main = ModuleType("__main__")
+    main.__dict__.update(__file__=job.script, __builtins__=__builtins__, __spec__=None)
+    sys.modules["__main__"] = main
+    exec(code, main.__dict__)

@@ -1,0 +1,73 @@
+"""Who reads what: which share of the data a rank has, and how large a batch is.
+
+Two ways to run a script differently that must not change a metric of all ranks:
+
+- each rank reads the share of the rank next to it. A metric that one rank alone logs shows then what it would have
+  been on the other one;
+- one process reads batches as large as those of all ranks together.
+
+Sources: torch/utils/data/distributed.py `DistributedSampler`; accelerate/data_loader.py `BatchSamplerShard`,
+`IterableDatasetShard`; torch/utils/data/dataloader.py `DataLoader`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+from . import wrapping
+from .job import Job
+
+# Module, class, and the attributes that say which share is read and of how many.
+SHARDED = (
+    ("torch.utils.data.distributed", "DistributedSampler", "rank", "num_replicas"),
+    ("accelerate.data_loader", "BatchSamplerShard", "process_index", "num_processes"),
+    ("accelerate.data_loader", "IterableDatasetShard", "process_index", "num_processes"),
+)
+
+
+def patch_shards(job: Job, module: str) -> Callable[[Any], None]:
+    """Have the samplers of a module read the share of another rank."""
+
+    def patch(imported: Any) -> None:
+        for name, cls, index, count in SHARDED:
+            if name == module and job.shift and hasattr(imported, cls):
+                wrapping.replace(getattr(imported, cls), "__init__", _moved(job.shift, index, count))
+
+    return patch
+
+
+def _moved(shift: int, index: str, count: str) -> Callable[..., Any]:
+    def make(original: Callable[..., Any]) -> Callable[..., Any]:
+        def constructed(self: Any, *args: Any, **kwargs: Any) -> None:
+            original(self, *args, **kwargs)
+            setattr(self, index, (getattr(self, index) + shift) % getattr(self, count))
+
+        return constructed
+
+    return make
+
+
+def patch_loader(job: Job) -> Callable[[Any], None]:
+    """Have one process read batches of the size that all ranks read together."""
+
+    def make(original: Callable[..., Any]) -> Callable[..., Any]:
+        pick = wrapping.Arguments(original)
+
+        def constructed(self: Any, *args: Any, **kwargs: Any) -> None:
+            given = dict(zip(pick.names, (self, *args))) | kwargs
+            # accelerate makes its own loader of one whose batches have grown already
+            is_copy = type(self).__module__.startswith("accelerate.")
+            if not is_copy and given.get("batch_sampler") is None and given.get("batch_size", 1) is not None:
+                given["batch_size"] = given.get("batch_size", 1) * job.scale
+            given.pop("self", None)
+            original(self, **given)
+
+        return constructed
+
+    def patch(imported: Any) -> None:
+        if job.scale > 1 and "RANK" not in os.environ:
+            wrapping.replace(imported.DataLoader, "__init__", make)
+
+    return patch

@@ -1,0 +1,73 @@
+"""One rank is two processes: one runs the script, the other sees how it ends.
+
+Whatever happens to the first, an abort in C++ or a kill for want of memory, its exit status is written down. When the
+launcher asks a rank to stop because another one has failed, its stack is written first.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import signal
+import sys
+import time
+from typing import Any, NoReturn
+
+from . import program, trace
+from .job import Job
+
+# Seconds in which the interpreter writes the stacks of all threads.
+STACK_SECONDS = 0.3
+_PR_SET_PDEATHSIG = 1
+
+
+def main(path: str) -> NoReturn:
+    """Run one rank of the job in a file; its number comes from the launcher, as RANK."""
+    supervise(Job.load(path), int(os.environ.get("RANK", "0")))
+
+
+def supervise(job: Job, rank: int) -> NoReturn:
+    """Run one rank in a process of its own and end as it ends."""
+    die_with_parent()
+    child = os.fork()
+    if not child:
+        die_with_parent()
+        os.setpgid(0, 0)  # torchrun signals the whole group: the script is to be asked for its stack first
+        _redirect(job, rank)
+        program.run(job, rank)
+    told: list[int] = []
+
+    def stop(number: int, frame: Any) -> None:
+        told.append(number)
+        with contextlib.suppress(ProcessLookupError):
+            if len(told) == 1:
+                os.kill(child, program.STACKS)
+                time.sleep(STACK_SECONDS)
+            os.kill(child, signal.SIGKILL)
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, stop)
+    code = _wait(child)
+    trace.Trace(trace.trace_path(job.traces, rank)).write("exit", status=code, told=bool(told))
+    sys.stdout.flush()
+    os._exit(code if code >= 0 else 128 - code)
+
+
+def _wait(child: int) -> int:
+    """The exit status of a process, negative for a signal."""
+    _, status = os.waitpid(child, 0)
+    return -os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
+
+
+def _redirect(job: Job, rank: int) -> None:
+    """What the script prints goes to a file of its rank."""
+    file = os.open(trace.output_path(job.traces, rank), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+    for stream in (1, 2):
+        os.dup2(file, stream)
+
+
+def die_with_parent() -> None:
+    """No rank outlives its launcher, which starts it in a session of its own (Linux; elsewhere it may)."""
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)

@@ -1,0 +1,46 @@
+"""The trace of one rank: one JSON object per line, handed to the system line by line.
+
+A rank may end in an abort of C++ code at any moment, so nothing is held back.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+# The trace of this process. Patches stay silent while there is none.
+current: Trace | None = None
+
+
+def trace_path(folder: str, rank: int) -> Path:
+    return Path(folder, f"rank{rank}.jsonl")
+
+
+def stacks_path(folder: str, rank: int) -> Path:
+    """Where the interpreter writes the stacks of all threads, when it is asked to or dies of a signal."""
+    return Path(folder, f"rank{rank}.stacks")
+
+
+def output_path(folder: str, rank: int) -> Path:
+    """What the rank itself printed, on both streams."""
+    return Path(folder, f"rank{rank}.out")
+
+
+class Trace:
+    """Appends records to a file. Each has a `kind` and the time in seconds since the epoch."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+
+    def write(self, kind: str, **fields: Any) -> None:
+        line = json.dumps({"kind": kind, "time": time.time(), **fields}, default=repr)
+        os.write(self._file, f"{line}\n".encode())
+
+
+def write(kind: str, **fields: Any) -> None:
+    """Write to the trace of this process, if there is one."""
+    if current is not None:
+        current.write(kind, **fields)

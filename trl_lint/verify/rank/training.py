@@ -1,0 +1,84 @@
+"""What training comes to: each loss that is gone back from, each step's gradient norm, the weights at the end.
+
+Two runs that train the same way agree on all three, and all ranks agree on the last two.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from . import trace, wrapping
+
+# Beyond so many weights the norms of their gradients cost more than they tell.
+MAX_WEIGHTS = 50_000_000
+MAX_PARAMETERS = 5_000
+# Kept to the end, when the script may have let go of them.
+_optimizers: dict[int, Any] = {}
+
+
+def patch_tensor(module: Any) -> None:
+    """`torch.Tensor.backward` tells the loss."""
+
+    def make(original: Any) -> Any:
+        def backward(self: Any, *args: Any, **kwargs: Any) -> Any:
+            if trace.current is not None and self.numel() == 1:
+                trace.write("loss", value=float(self.detach()))
+            return original(self, *args, **kwargs)
+
+        return backward
+
+    wrapping.replace(module.Tensor, "backward", make)
+
+
+def patch_optimizer(module: Any) -> None:
+    """Every optimizer's step tells the norm of the gradients it is about to use."""
+    module.register_optimizer_step_pre_hook(_before_step)
+
+
+def _before_step(optimizer: Any, args: Any, kwargs: Any) -> None:
+    if trace.current is None:
+        return
+    grad_norm = _norm([p.grad for p in _parameters(optimizer) if p.grad is not None])
+    if grad_norm is not None:
+        _optimizers[id(optimizer)] = optimizer
+    trace.write("step", grad_norm=grad_norm)
+
+
+def _parameters(optimizer: Any) -> list[Any]:
+    return [parameter for group in optimizer.param_groups for parameter in group["params"]]
+
+
+def _norm(tensors: list[Any]) -> float | None:
+    """The norm over all tensors; None where that is not ours to tell (too many, sharded, on several devices)."""
+    import torch
+
+    if sum(each.numel() for each in tensors) > MAX_WEIGHTS or any(map(_is_sharded, tensors)):
+        return None
+    dense = [each for each in tensors if each.layout == torch.strided]
+    if len({each.device for each in dense}) > 1 or not dense:
+        return None
+    norms = torch._foreach_norm([each.detach() for each in dense])
+    return float(torch.linalg.vector_norm(torch.stack([each.float() for each in norms])))
+
+
+def _is_sharded(tensor: Any) -> bool:
+    """Whether this rank has a part of the tensor only (DTensor, FSDP 1, ZeRO-3)."""
+    return hasattr(tensor, "_local_tensor") or hasattr(tensor, "ds_id") or type(tensor).__name__ == "FlatParameter"
+
+
+def weights() -> list[list[float]] | None:
+    """Norm and sum of each trained parameter; None where nothing was trained, or this rank has no whole weights."""
+    parameters = [parameter for optimizer in _optimizers.values() for parameter in _parameters(optimizer)]
+    if not 0 < len(parameters) <= MAX_PARAMETERS or any(map(_is_sharded, parameters)):
+        return None
+    numbers = []
+    for parameter in parameters:
+        exact = parameter.detach().double()
+        numbers.append([_finite(exact.norm()), _finite(exact.sum())])
+    return numbers
+
+
+def _finite(value: Any) -> float:
+    number = float(value)
+    return number if math.isfinite(number) else float("inf")

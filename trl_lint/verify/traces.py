@@ -1,0 +1,206 @@
+"""What the ranks of one run left behind, read back."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from trl_lint.verify.rank import places
+from trl_lint.verify.rank.trace import output_path, stacks_path, trace_path
+
+# What C++ says last when it gives up: the kind of exception, then what it has to say.
+_ABORTED = re.compile(r"terminate called after throwing an instance of '([^']+)'\s*\n\s*what\(\):\s*(.+)")
+# One line of a stack as the interpreter writes it at a signal.
+_FRAME = re.compile(r'^\s+File "(.+)", line (\d+) in (.+)$')
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A line of code."""
+
+    file: str
+    line: int
+    function: str
+
+    def __str__(self) -> str:
+        return f"{Path(self.file).name}:{self.line} ({self.function})"
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One collective. `group` is None for the world; `shape` None where no tensor travels."""
+
+    number: int
+    name: str
+    group: tuple[int, ...] | None
+    op: str
+    dtype: str | None
+    shape: Any
+    device: str | None
+    at: tuple[Place, ...]
+
+    def __str__(self) -> str:
+        tensor = f" {self.dtype}{self.shape}" if self.shape is not None else ""
+        return f"{self.name}{tensor}"
+
+
+@dataclass(frozen=True, slots=True)
+class Log:
+    """What one call of a log sink was given, as numbers."""
+
+    sink: str
+    values: dict[str, float]
+    at: tuple[Place, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """How a script ended: its exit status, and the exception that left it, if one did."""
+
+    time: float
+    status: int
+    error: str = ""
+    said: str = ""
+    at: tuple[Place, ...] = ()
+
+
+@dataclass
+class Rank:
+    """One rank of a run. `exit` is its process's status, negative for a signal; `told` when it was asked to stop."""
+
+    number: int
+    output: str = ""
+    calls: list[Call] = field(default_factory=list)
+    done: set[int] = field(default_factory=set)
+    logs: list[Log] = field(default_factory=list)
+    losses: list[float] = field(default_factory=list)
+    grad_norms: list[float | None] = field(default_factory=list)
+    weights: list[list[float]] | None = None
+    native: list[Any] | None = None
+    world_size: int = 1
+    end: End | None = None
+    exit: int | None = None
+    exit_time: float = 0.0
+    told: bool = False
+    stack: tuple[Place, ...] = ()
+
+    @property
+    def ended_well(self) -> bool:
+        return self.end is not None and self.end.status == 0
+
+    @property
+    def pending(self) -> Call | None:
+        """The collective that this rank was in when it ended."""
+        last = self.calls[-1] if self.calls else None
+        return last if last is not None and last.number not in self.done else None
+
+    @cached_property
+    def aborted(self) -> tuple[str, str] | None:
+        """What C++ said when it gave up: kind and text."""
+        found = _ABORTED.search(self.output)
+        return (found[1], " ".join(found[2].split())) if found else None
+
+
+@dataclass
+class Run:
+    """All ranks of one run that this machine has the traces of."""
+
+    ranks: list[Rank]
+    seconds: float = 0.0
+    folder: Path | None = None
+    # Why the run was stopped from outside, and what the launcher said when there is no rank.
+    stopped: str = ""
+    launcher_output: str = ""
+
+    @property
+    def world_size(self) -> int:
+        return max((rank.world_size for rank in self.ranks), default=0)
+
+
+def read_run(folder: Path, root: str) -> Run:
+    """Read what the ranks of one run wrote to a folder."""
+    found = sorted(int(path.stem[len("rank") :]) for path in folder.glob("rank*.jsonl"))
+    return Run([_read_rank(str(folder), number, root) for number in found], folder=folder)
+
+
+def _read_rank(folder: str, number: int, root: str) -> Rank:
+    rank = Rank(number, output=_text(output_path(folder, number)))
+    for record in _records(trace_path(folder, number)):
+        _READERS.get(record["kind"], _nothing)(rank, record)
+    rank.stack = _main_stack(_text(stacks_path(folder, number)), root)
+    return rank
+
+
+def _text(path: Path) -> str:
+    return path.read_text(errors="replace") if path.is_file() else ""
+
+
+def _records(path: Path) -> Iterator[dict[str, Any]]:
+    for line in _text(path).splitlines():
+        try:
+            yield json.loads(line)
+        except ValueError:  # the last line of a process that was killed while it wrote
+            return
+
+
+def _places(given: Iterable[Any]) -> tuple[Place, ...]:
+    return tuple(Place(*each) for each in given)
+
+
+def _call(rank: Rank, record: dict[str, Any]) -> None:
+    group = record["group"]
+    rank.calls.append(
+        Call(
+            number=record["number"],
+            name=record["name"],
+            group=None if group is None else tuple(group),
+            op=record["op"],
+            dtype=record["dtype"],
+            shape=record["shape"],
+            device=record["device"],
+            at=_places(record["at"]),
+        )
+    )
+
+
+def _end(rank: Rank, record: dict[str, Any]) -> None:
+    at = _places(record.get("at", ()))
+    rank.end = End(record["time"], record["status"], record.get("error", ""), record.get("said", ""), at)
+    rank.weights = record.get("weights")
+
+
+def _exit(rank: Rank, record: dict[str, Any]) -> None:
+    rank.exit, rank.told, rank.exit_time = record["status"], record["told"], record["time"]
+
+
+def _nothing(rank: Rank, record: dict[str, Any]) -> None:
+    pass
+
+
+_READERS = {
+    "call": _call,
+    "done": lambda rank, record: rank.done.add(record["number"]),
+    "end": _end,
+    "exit": _exit,
+    "group": lambda rank, record: setattr(rank, "world_size", record["world_size"]),
+    "log": lambda rank, record: rank.logs.append(Log(record["sink"], record["values"], _places(record["at"]))),
+    "loss": lambda rank, record: rank.losses.append(record["value"]),
+    "native": lambda rank, record: setattr(rank, "native", record["collectives"]),
+    "step": lambda rank, record: rank.grad_norms.append(record["grad_norm"]),
+}
+
+
+def _main_stack(text: str, root: str) -> tuple[Place, ...]:
+    """The telling places of the main thread, which the interpreter writes last."""
+    threads: list[list[tuple[str, int, str]]] = []
+    for line in text.splitlines():
+        if "most recent call first" in line:
+            threads.append([])
+        elif threads and (frame := _FRAME.match(line)):
+            threads[-1].append((frame[1], int(frame[2]), frame[3]))
+    return _places(places.telling(threads[-1], root)) if threads else ()
