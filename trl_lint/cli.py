@@ -9,6 +9,7 @@ import os
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
@@ -26,13 +27,25 @@ STDIN = Path("-")
 CLEAN, FINDINGS, FAILED, INTERRUPTED = 0, 1, 2, 130
 
 
+# Commands that stand in a module of their own, imported once they are asked for.
+ELSEWHERE = {"verify": "trl_lint.verify.cli"}
+
+
 class Commands(click.Group):
     """A group that runs `check` when no command is named, and never ends in a traceback."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        if not args or args[0] not in {*self.commands, *self.get_help_option_names(ctx)}:
+        if not args or args[0] not in {*self.list_commands(ctx), *self.get_help_option_names(ctx)}:
             args = ["check", *args]
         return super().parse_args(ctx, args)
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted([*self.commands, *ELSEWHERE])
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name in ELSEWHERE:
+            return getattr(import_module(ELSEWHERE[cmd_name]), cmd_name)
+        return super().get_command(ctx, cmd_name)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         click.Command.format_options(self.commands["check"], ctx, formatter)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -16,7 +17,7 @@ from trl_lint.config import Settings, selected_rules
 from trl_lint.discovery import Problem, find_files, import_roots
 from trl_lint.findings import Finding
 from trl_lint.linter import Linter
-from trl_lint.runner import FileResult, propose, run
+from trl_lint.runner import Action, FileResult, propose, run, run_one
 
 
 @dataclass(slots=True)
@@ -61,14 +62,12 @@ def mend(files: Iterable[Path], settings: Settings, target: Path, sources: dict[
 
 
 def _run_overlaid(
-    files: Sequence[Path], instead: dict[Path, bytes], linter: Linter, action: object
+    files: Sequence[Path], instead: dict[Path, bytes], linter: Linter, action: Action
 ) -> Iterator[FileResult]:
-    from trl_lint.runner import run_one
-
     contents = [(file, instead.get(file) or file.read_bytes()) for file in files]
     linter.prepare(contents)
     for file, content in contents:
-        yield run_one(file, content, linter, action)  # type: ignore[arg-type]
+        yield run_one(file, content, linter, action)
 
 
 def _top(file: Path) -> Path:
@@ -91,10 +90,12 @@ def files_of(script: Path, roots: Sequence[Path], include: Sequence[Path] = ()) 
     from modulefinder import ModuleFinder
 
     finder = ModuleFinder(path=[str(root) for root in roots])
-    try:
+    with suppress(SyntaxError, ValueError, OSError, ImportError):  # said by the linter, or by Python when it runs
         finder.run_script(str(script))
-    except (SyntaxError, ValueError, OSError, ImportError):  # said by the linter, or by Python when it runs
-        pass
     imported = [Path(module.__file__) for module in finder.modules.values() if module.__file__]
-    named = [found for found in find_files(include) if not isinstance(found, Problem)]
-    return list(dict.fromkeys(Path(os.path.realpath(path)) for path in (script, *imported, *named)))
+    return list(dict.fromkeys(Path(os.path.realpath(path)) for path in (script, *imported, *files_in(include))))
+
+
+def files_in(named: Iterable[Path]) -> list[Path]:
+    """The Python files that were named, and those below the folders that were."""
+    return [found for found in find_files(named) if not isinstance(found, Problem)]

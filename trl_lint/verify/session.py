@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -95,13 +96,11 @@ class Session:
     def _run(self, subject: Subject, label: str, *, plain: bool = False, shift: int = 0, scale: int = 1) -> Run:
         self._tell(f"{subject.name}: {label}")
         self._count += 1
-        folder = self.folder / f"{self._count:02} {subject.name.replace('/', ' ')} {label}".replace(",", "").replace(
-            " ", "-"
-        )
+        name = "-".join(re.findall(r"\w+", f"{self._count:02} {subject.name} {label}"))
         job = Job(
             script=subject.script,
             args=tuple(subject.args),
-            traces=str(folder),
+            traces=str(self.folder / name),
             root=str(subject.root),
             is_module=subject.is_module,
             sources=dict(subject.sources),

@@ -79,10 +79,13 @@ def difference(ours: Weights, theirs: Weights) -> float | None:
         return None
     if len(ours) != len(theirs):
         return math.inf
-    pairs = zip(ours, theirs, strict=True)
-    return max(
-        (_relative(a, b, max(mine[0], 1e-12)) for mine, other in pairs for a, b in zip(mine, other)), default=0.0
-    )
+    return max((_apart(a, b) for a, b in zip(ours, theirs, strict=True)), default=0.0)
+
+
+def _apart(ours: Sequence[float], theirs: Sequence[float]) -> float:
+    """Of one parameter: how far norm and sum lie apart, in parts of the norm."""
+    size = max(ours[0], 1e-12)
+    return max(_relative(a, b, size) for a, b in zip(ours, theirs, strict=True))
 
 
 def _relative(a: float, b: float, scale: float = 0.0) -> float:

@@ -1,4 +1,4 @@
-"""What runs inside each rank. It needs nothing but Python 3.9 and what the script itself imports.
+"""What runs inside each rank. It needs nothing but Python 3.10 and what the script itself imports.
 
 The launcher starts this folder as a program (`torchrun … rank/ job.json`) with the interpreter of the user's training
 environment, where the rest of trl-lint need not be installed. `__main__.py` loads the folder as a package, so the

@@ -120,7 +120,7 @@ def _started(c10d: Any, job: Job) -> Callable[..., Any]:
         pick = wrapping.Arguments(original)
 
         def started(*args: Any, **kwargs: Any) -> Any:
-            kwargs.update(zip(pick.names, args))
+            kwargs.update(zip(pick.names, args, strict=False))
             backend = _backend(job, kwargs.get("backend"))
             kwargs.update(backend=backend, timeout=timedelta(seconds=job.timeout))
             if backend == "gloo":

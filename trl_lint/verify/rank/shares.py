@@ -56,7 +56,7 @@ def patch_loader(job: Job) -> Callable[[Any], None]:
         pick = wrapping.Arguments(original)
 
         def constructed(self: Any, *args: Any, **kwargs: Any) -> None:
-            given = dict(zip(pick.names, (self, *args))) | kwargs
+            given = dict(zip(pick.names, (self, *args), strict=False)) | kwargs
             # accelerate makes its own loader of one whose batches have grown already
             is_copy = type(self).__module__.startswith("accelerate.")
             if not is_copy and given.get("batch_sampler") is None and given.get("batch_size", 1) is not None:

@@ -1,0 +1,273 @@
+"""The command `trl-lint verify`."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from trl_lint.config import Settings
+    from trl_lint.rules.base import Rule
+    from trl_lint.verify.launcher import Launch
+    from trl_lint.verify.session import Session, Subject
+
+CLEAN, FINDINGS, FAILED = 0, 1, 2
+FORMATS = ("text", "json", "markdown")
+# What a user's script needs to be watched, and what the fixtures are made of.
+NEEDED = ("torch",)
+NEEDED_BY_FIXTURES = ("torch", "transformers", "accelerate", "datasets", "trl")
+# A fixture that takes longer than this has gone wrong in a way that no oracle knows.
+FIXTURE_LIMIT = 120.0
+
+
+class Unusable(Exception):
+    """Nothing can be verified. Its text is one line for the user."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """The command line."""
+
+    words: tuple[str, ...]
+    module: str | None
+    nproc: int
+    backend: str
+    timeout: float
+    limit: float | None
+    python: str
+    keep: Path | None
+    output_format: str
+    select: str | None
+    unsafe_fixes: bool | None
+    include: tuple[Path, ...]
+    one_process: bool
+    config: Path | None
+    isolated: bool
+    exit_zero: bool
+    nnodes: str | None
+    rdzv_endpoint: str | None
+    rdzv_backend: str | None
+    node_rank: int | None
+
+    @property
+    def launch(self) -> Launch:
+        from trl_lint.verify.launcher import Launch
+
+        names = {field.name for field in fields(Launch)} & {field.name for field in fields(self)}
+        return Launch(**{name: getattr(self, name) for name in names})
+
+
+@click.command(
+    short_help="Run a script, or the fixtures, on several processes and judge what happens.",
+    context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
+)
+@click.argument("words", metavar="[SCRIPT|RULE] [ARGS]...", nargs=-1, type=click.UNPROCESSED)
+@click.option("-m", "--module", metavar="MODULE", help="Run a module, as `python -m` does, instead of a script.")
+@click.option("--nproc", default=2, show_default=True, type=click.IntRange(1), help="Processes on this machine.")
+@click.option(
+    "--backend",
+    default="auto",
+    show_default=True,
+    type=click.Choice(["auto", "gloo", "nccl"]),
+    help="auto: nccl where there are as many GPUs as processes, else gloo.",
+)
+@click.option(
+    "--timeout",
+    default=10.0,
+    show_default=True,
+    type=click.FloatRange(0, min_open=True),
+    help="Seconds after which a collective that not all processes have reached is given up.",
+)
+@click.option("--limit", type=click.FloatRange(0, min_open=True), help="Seconds after which a whole run is stopped.")
+@click.option("--python", default=sys.executable, help="The interpreter of the training environment.")
+@click.option("--keep", metavar="DIR", type=click.Path(path_type=Path, file_okay=False), help="Keep the traces there.")
+@click.option("--output-format", default="text", type=click.Choice(FORMATS), help="How it is shown; default: text.")
+@click.option("--select", metavar="RULES", help="The rules whose fixes are tried: codes, prefixes or names.")
+@click.option("--unsafe-fixes/--no-unsafe-fixes", default=None, help="Try unsafe fixes, too.")
+@click.option(
+    "--include",
+    metavar="PATH",
+    multiple=True,
+    type=click.Path(path_type=Path, exists=True),
+    help="Fix these files and folders as well: a package that the script trains with.",
+)
+@click.option(
+    "--one-process/--no-one-process",
+    default=True,
+    help="Run the script on one plain process as well, with the same global batch, to compare values.",
+)
+@click.option("--config", type=click.Path(path_type=Path), help="Read [tool.trl-lint] from this file.")
+@click.option("--isolated", is_flag=True, help="Read no settings from any file.")
+@click.option("--exit-zero", is_flag=True, help="Exit with 0 even when something does not hold.")
+@click.option("--nnodes", help="Machines; handed to torchrun, as the next three are.")
+@click.option("--rdzv-endpoint", metavar="HOST:PORT", help="Where the machines meet.")
+@click.option("--rdzv-backend", help="How they meet.")
+@click.option("--node-rank", type=int, help="Which of them this one is.")
+def verify(**given: Any) -> None:
+    """Run SCRIPT with its ARGS under torchrun, as it is and with trl-lint's fixes, and say what differs.
+
+    Without SCRIPT the fixtures of all rules are run, each broken and fixed; RULE (a code or a name) runs those of one.
+    Options stand before SCRIPT. Your files are never touched. Exits with 0 when everything holds, 1 when something
+    does not, and 2 when the tool could not do its work.
+    """
+    from trl_lint.verify.launcher import LaunchError
+
+    try:
+        status = run(Options(**given))
+    except (Unusable, LaunchError) as error:
+        click.echo(f"trl-lint: {error}", err=True)
+        status = FAILED
+    sys.exit(status)
+
+
+def run(options: Options) -> int:
+    """Do what was asked for; the exit code."""
+    from trl_lint.verify.reports import load
+
+    if options.config and options.isolated:
+        raise click.UsageError("--config can't be combined with --isolated")
+    report = load(options.output_format)(sys.stdout, nproc=options.nproc)
+    rules = _rules(options)
+    proofs = _script_proof(options) if rules is None else _fixture_proofs(options, rules)
+    holds, problems = True, []
+    for proof in proofs:
+        report.add(proof)
+        holds = holds and proof.holds
+        problems += proof.problems
+    report.close()
+    for problem in problems:
+        click.echo(problem, err=True)
+    if problems:
+        return FAILED
+    return CLEAN if holds or options.exit_zero else FINDINGS
+
+
+def _rules(options: Options) -> list[Rule] | None:
+    """The rules whose fixtures are asked for; None when it is a script."""
+    from trl_lint.rules import all_rules, find_rule
+
+    if options.module:
+        return None
+    if not options.words:
+        return list(all_rules())
+    first = options.words[0]
+    found = None if Path(first).is_file() else find_rule(first)
+    return [found] if found and len(options.words) == 1 else None
+
+
+# --- a script -------------------------------------------------------------------------------------------
+
+
+def _script_proof(options: Options) -> Iterator[Any]:
+    from trl_lint.verify import proofs
+
+    subject, settings = _subject(options)
+    _require(options.python, NEEDED)
+    with _session(options, options.launch) as runner:
+        yield proofs.of_script(subject, runner, settings, options.include, one_process=options.one_process)
+
+
+def _subject(options: Options) -> tuple[Subject, Settings]:
+    """What to run, and the settings of its project."""
+    from trl_lint.config import load_settings
+    from trl_lint.verify.session import Subject
+
+    start = Path.cwd() if options.module else _checked(options.words[0])
+    settings = load_settings(start, options.config, isolated=options.isolated)
+    if options.select:
+        words = tuple(word.strip() for word in options.select.split(",") if word.strip())
+        settings = replace(settings, select=words, ignore=(), extend_select=())
+    if options.unsafe_fixes is not None:
+        settings = replace(settings, unsafe_fixes=options.unsafe_fixes)
+    if options.module:
+        return Subject(options.module, options.module, settings.root or start, options.words, is_module=True), settings
+    root = settings.root or start.parent
+    return Subject(options.words[0], str(start), root, options.words[1:]), settings
+
+
+def _checked(word: str) -> Path:
+    """The path of a script that can be run.
+
+    Raises:
+        Unusable: it can't be read or is no Python.
+    """
+    path = Path(word).resolve()
+    try:
+        compile(path.read_bytes(), word, "exec", dont_inherit=True)
+    except OSError as error:
+        raise Unusable(f"{word}: cannot read: {error.strerror}") from None
+    except SyntaxError as error:
+        raise Unusable(f"{word}:{error.lineno or 1}:{error.offset or 1}: cannot parse: {error.msg}") from None
+    except ValueError as error:
+        raise Unusable(f"{word}: cannot parse: {error}") from None
+    return path
+
+
+# --- the fixtures ---------------------------------------------------------------------------------------
+
+
+def _fixture_proofs(options: Options, rules: list[Rule]) -> Iterator[Any]:
+    from trl_lint.verify import fixtures, proofs
+
+    _require(options.python, NEEDED_BY_FIXTURES)
+    launch = fixtures.launch_of(replace(options.launch, limit=options.limit or FIXTURE_LIMIT))
+    found = list(fixtures.fixtures([rule.name.replace("-", "_") for rule in rules]))
+    with _session(options, launch, len(found)) as runner:
+        for fixture in found:
+            yield proofs.of_fixture(fixture, runner)
+
+
+# --- both -----------------------------------------------------------------------------------------------
+
+
+def _require(python: str, modules: tuple[str, ...]) -> None:
+    """See that the training environment has what is needed.
+
+    Raises:
+        Unusable: it does not.
+    """
+    program = "import sys\nfrom importlib.util import find_spec\nprint(*[n for n in sys.argv[1:] if not find_spec(n)])"
+    try:
+        done = subprocess.run([python, "-c", program, *modules], capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise Unusable(f"{python} can't be run: {getattr(error, 'strerror', None) or 'it is no Python'}") from None
+    missing = done.stdout.split()
+    if missing:
+        raise Unusable(
+            f"verify runs trainers and needs {', '.join(missing)}: pip install 'trl-lint[verify]', or name the "
+            f"interpreter of your training environment with --python (this is {python})"
+        )
+
+
+@contextmanager
+def _session(options: Options, launch: Launch, subjects: int = 1) -> Iterator[Session]:
+    """A session that says on a terminal what is being run."""
+    from trl_lint.verify.proofs import trace_folder
+    from trl_lint.verify.session import Session
+
+    with trace_folder(options.keep) as folder, _progress(subjects) as tell:
+        yield Session(launch, folder, tell=tell)
+
+
+@contextmanager
+def _progress(subjects: int) -> Iterator[Any]:
+    if not sys.stderr.isatty():
+        yield lambda text: None
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status("") as status:
+        seen: dict[str, int] = {}
+
+        def tell(text: str) -> None:
+            seen.setdefault(text.partition(":")[0], len(seen) + 1)
+            status.update(f"running {text}" + (f" ({len(seen)} programs so far)" if subjects > 1 else ""))
+
+        yield tell

@@ -1,0 +1,114 @@
+"""A proof: what came of one subject, as it is and fixed, side by side."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from trl_lint.config import Settings
+from trl_lint.discovery import import_roots
+from trl_lint.findings import Finding
+from trl_lint.verify import fixtures, mending, session
+from trl_lint.verify.fixtures import Fixture
+from trl_lint.verify.mending import Mended
+from trl_lint.verify.session import Judged, Session, Subject
+from trl_lint.verify.traces import Run
+from trl_lint.verify.verdicts import Verdict
+
+
+@dataclass
+class Column:
+    """One run of a subject. `holds`: it came out as it should; `wanted`: what that is, where it is not to pass."""
+
+    judged: Judged
+    holds: bool
+    wanted: str = ""
+
+
+@dataclass
+class Proof:
+    """One subject. `compared`: whether the fix changes what is trained, where both were run."""
+
+    name: str
+    columns: list[Column]
+    compared: Verdict | None = None
+    fixes: list[Finding] = field(default_factory=list)
+    hints: list[Finding] = field(default_factory=list)
+    withheld: list[tuple[Finding, str]] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+
+    @property
+    def holds(self) -> bool:
+        return all(column.holds for column in self.columns) and not (self.compared and self.compared.failed)
+
+    @property
+    def runs(self) -> list[Run]:
+        return [column.judged.run for column in self.columns]
+
+
+@contextmanager
+def trace_folder(keep: Path | None) -> Iterator[Path]:
+    """Where traces go: a folder that stays, or one that is gone afterwards."""
+    if keep is not None:
+        keep.mkdir(parents=True, exist_ok=True)
+        yield keep.resolve()
+        return
+    with tempfile.TemporaryDirectory(prefix="trl-lint-verify-") as folder:
+        yield Path(folder)
+
+
+def of_script(
+    subject: Subject, runner: Session, settings: Settings, include: Sequence[Path], *, one_process: bool
+) -> Proof:
+    """A script as it is and, where its findings have fixes, fixed.
+
+    Raises:
+        LaunchError: no rank has started.
+    """
+    mended = _mended(subject, runner, settings, include)
+    single = runner.single(subject) if one_process else None
+    before = runner.judge(subject, "as it is", single)
+    proof = Proof(subject.name, [Column(before, before.passed)], withheld=mended.withheld, problems=mended.problems)
+    proof.fixes = mended.applied
+    proof.hints = [finding for finding in mended.findings if finding not in mended.applied]
+    if mended.applied:
+        after = runner.judge(session.fixed(subject, mended.sources), "fixed", single)
+        proof.columns.append(Column(after, after.passed))
+        proof.compared = session.compare(before, after)
+    return proof
+
+
+def _mended(subject: Subject, runner: Session, settings: Settings, include: Sequence[Path]) -> Mended:
+    roots = import_roots(settings.root, [subject.root])
+    script = Path(subject.script) if not subject.is_module else _file_of(subject.script, roots)
+    files = mending.files_of(script, roots, include) if script else mending.files_in(include)
+    return mending.mend(files, settings, runner.folder / "fixed", dict(subject.sources))
+
+
+def _file_of(module: str, roots: Sequence[Path]) -> Path | None:
+    """The file that `python -m module` runs, where it is the user's own."""
+    below = Path(*module.split("."))
+    names = (below.with_suffix(".py"), below / "__main__.py")
+    return next((root / name for root in roots for name in names if (root / name).is_file()), None)
+
+
+def of_fixture(fixture: Fixture, runner: Session) -> Proof:
+    """A fixture: broken it fails in its rule's way, fixed it passes; one that is right passes.
+
+    Raises:
+        LaunchError: no rank has started.
+    """
+    proof = Proof(fixture.name, [])
+    right = fixture.fixed or fixture.broken
+    single = runner.single(fixtures.subject(right)) if right else None
+    if fixture.broken is not None:
+        judged = runner.judge(fixtures.subject(fixture.broken), "broken", single)
+        wanted = fixtures.WAYS[fixture.rule].way
+        proof.columns.append(Column(judged, fixtures.fails_its_way(fixture, judged), wanted))
+    if fixture.fixed is not None:
+        judged = runner.judge(fixtures.subject(fixture.fixed), "fixed" if fixture.broken else "right", single)
+        proof.columns.append(Column(judged, fixtures.passes(fixture.fixed, judged)))
+    return proof

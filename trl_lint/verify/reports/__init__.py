@@ -1,0 +1,68 @@
+"""What the user reads of proofs: one module per output format, each with a class `Report`."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from importlib import import_module
+from typing import TextIO
+
+from trl_lint.findings import Finding
+from trl_lint.reports import place
+from trl_lint.verify.proofs import Column, Proof
+from trl_lint.verify.session import Judged
+from trl_lint.verify.verdicts import Verdict
+
+
+class Report(ABC):
+    """Shows proofs as they come, then closes."""
+
+    def __init__(self, out: TextIO, *, nproc: int) -> None:
+        self.out = out
+        self.nproc = nproc
+        self.proofs: list[Proof] = []
+
+    def add(self, proof: Proof) -> None:
+        self.proofs.append(proof)
+        self.show(proof)
+
+    @abstractmethod
+    def show(self, proof: Proof) -> None:
+        """Show one proof."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Show what stands at the end."""
+
+
+def load(name: str) -> type[Report]:
+    """The class of an output format, imported only now."""
+    return import_module(f"{__name__}.{name}").Report
+
+
+def headline(finding: Finding) -> str:
+    """Where a finding is and which rule has it."""
+    return f"{place(finding)}: {finding.code} {finding.name}"
+
+
+def decisive(judged: Judged) -> Verdict:
+    """The verdict that says most: the first that failed, else the first that says something of metrics."""
+    order = [verdict for verdict in judged.verdicts if verdict.failed]
+    order += [verdict for verdict in judged.verdicts if verdict.oracle == "same metric" and verdict.outcome == "passed"]
+    return (order or judged.verdicts)[0]
+
+
+def outcome(column: Column) -> str:
+    """What came of one run, in a few words."""
+    if column.judged.passed:
+        return "passes" if not column.wanted else f"passes, but should fail ({column.wanted})"
+    ways = ", ".join(dict.fromkeys(verdict.way for verdict in column.judged.verdicts if verdict.failed))
+    if column.wanted:
+        return f"fails as it should: {column.wanted}" if column.holds else f"fails, but not by {column.wanted}: {ways}"
+    return f"passes in all that is its own ({ways} elsewhere)" if column.holds else f"fails: {ways}"
+
+
+def closing(proofs: list[Proof], nproc: int) -> str:
+    """One line for all of them."""
+    columns = [column for proof in proofs for column in proof.columns]
+    good = sum(column.holds for column in columns)
+    return f"{good} of {len(columns)} runs of {len(proofs)} programs on {nproc} processes came out as they should."

@@ -1,0 +1,59 @@
+"""For machines: one document with all verdicts, their evidence and their data."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from trl_lint.verify import reports
+from trl_lint.verify.proofs import Column, Proof
+from trl_lint.verify.verdicts import Verdict
+
+VERSION = 1
+
+
+class Report(reports.Report):
+    """`{"version", "nproc", "holds", "subjects": [{"name", "holds", "fixes", "runs": [{"label", "verdicts"}]}]}`."""
+
+    def show(self, proof: Proof) -> None:
+        pass
+
+    def close(self) -> None:
+        subjects = [_subject(proof) for proof in self.proofs]
+        holds = all(proof.holds for proof in self.proofs)
+        document = {"version": VERSION, "nproc": self.nproc, "holds": holds, "subjects": subjects}
+        print(json.dumps(document, indent=2, default=str), file=self.out)
+
+
+def _subject(proof: Proof) -> dict[str, Any]:
+    return {
+        "name": proof.name,
+        "holds": proof.holds,
+        "fixes": [reports.headline(finding) for finding in proof.fixes],
+        "hints": [reports.headline(finding) for finding in proof.hints],
+        "runs": [_run(column) for column in proof.columns],
+        "compared": _verdict(proof.compared) if proof.compared else None,
+    }
+
+
+def _run(column: Column) -> dict[str, Any]:
+    run = column.judged.run
+    return {
+        "label": column.judged.label,
+        "holds": column.holds,
+        "passed": column.judged.passed,
+        "seconds": round(run.seconds, 2),
+        "ranks": [{"rank": rank.number, "exit": rank.exit, "collectives": len(rank.calls)} for rank in run.ranks],
+        "verdicts": [_verdict(verdict) for verdict in column.judged.verdicts],
+    }
+
+
+def _verdict(verdict: Verdict) -> dict[str, Any]:
+    return {
+        "oracle": verdict.oracle,
+        "outcome": verdict.outcome.value,
+        "way": verdict.way or None,
+        "summary": verdict.summary,
+        "evidence": list(verdict.evidence),
+        "data": verdict.data,
+    }

@@ -1,0 +1,90 @@
+"""For people: a script's runs side by side; of the fixtures, a line per run as they come."""
+
+from __future__ import annotations
+
+from trl_lint.verify import reports
+from trl_lint.verify.proofs import Column, Proof
+from trl_lint.verify.verdicts import Outcome, Verdict
+
+WIDTH = 140  # where the output is no terminal
+MARKS = {
+    Outcome.PASSED: ("passed", "green"),
+    Outcome.FAILED: ("FAILED", "bold red"),
+    Outcome.UNKNOWN: ("-", "dim"),
+}
+
+
+class Report(reports.Report):
+    """A table for a script; lines for the fixtures."""
+
+    def show(self, proof: Proof) -> None:
+        from rich.console import Console
+
+        width = None if self.out.isatty() else WIDTH
+        console = Console(file=self.out, width=width, highlight=False, markup=False, soft_wrap=False)
+        if any(column.judged.label == "as it is" for column in proof.columns):
+            console.print(_table(proof, self.nproc))
+            for line in _below(proof):
+                console.print(line)
+            return
+        for column in proof.columns:
+            mark, style = ("ok", "green") if column.holds else ("WRONG", "bold red")
+            console.print(f"{mark:<5} ", style=style, end="")
+            said = reports.decisive(column.judged)
+            name = f"{proof.name} ({column.judged.label})"
+            console.print(f"{name}: {reports.outcome(column)}: {said.summary}", soft_wrap=True)
+            for line in () if column.holds else _evidence(column):
+                console.print(f"        {line}", soft_wrap=True)
+
+    def close(self) -> None:
+        if len(self.proofs) != 1 or self.proofs[0].columns[0].judged.label != "as it is":
+            print(reports.closing(self.proofs, self.nproc), file=self.out)
+
+
+def _evidence(column: Column) -> list[str]:
+    return [f"{v.oracle}: {line}" for v in column.judged.verdicts if v.failed for line in (v.summary, *v.evidence)]
+
+
+def _table(proof: Proof, nproc: int) -> object:
+    """Oracles down, runs across."""
+    from rich import box
+    from rich.table import Table
+
+    table = Table(title=f"{proof.name} on {nproc} processes", box=box.SIMPLE_HEAD, title_justify="left")
+    table.add_column("", no_wrap=True)
+    for column in proof.columns:
+        table.add_column(f"{column.judged.label} ({column.judged.run.seconds:.1f} s)", ratio=1)
+    rows = zip(*(column.judged.verdicts for column in proof.columns), strict=True)
+    for verdicts in rows:
+        table.add_row(verdicts[0].oracle, *map(_cell, verdicts))
+    return table
+
+
+def _cell(verdict: Verdict) -> object:
+    from rich.text import Text
+
+    word, style = MARKS[verdict.outcome]
+    way = f" ({verdict.way})" if verdict.way else ""
+    lines = "".join(f"\n{line}" for line in verdict.evidence)
+    return Text.assemble((f"{word}{way}: ", style), f"{verdict.summary}{lines}\n")
+
+
+def _below(proof: Proof) -> list[str]:
+    lines = [f"fixed: {reports.headline(finding)}" for finding in proof.fixes]
+    lines += [f"not fixed: {reports.headline(finding)}" for finding in proof.hints]
+    lines += [f"withheld: {reports.headline(finding)}: {reason}" for finding, reason in proof.withheld]
+    if proof.compared is not None and proof.compared.outcome is not Outcome.UNKNOWN:
+        lines.append(f"before and after: {proof.compared.summary}")
+    return [*lines, _conclusion(proof)]
+
+
+def _conclusion(proof: Proof) -> str:
+    """What it all comes to."""
+    before, *after = proof.columns
+    if before.holds:
+        return "Nothing wrong was seen. That is no proof: a run shows what it reaches."
+    if not after:
+        return "It fails, and trl-lint has no fix to try."
+    if not after[0].holds:
+        return "It fails as it is, and fixed as well."
+    return "It fails as it is and passes when fixed: run `trl-lint --fix`."
