@@ -155,5 +155,5 @@ def _echo(rank: Rank) -> str:
 
 
 def _named(ranks: Iterable[Rank]) -> str:
-    numbers = [str(rank.number) for rank in ranks]
+    numbers = [str(number) for number in sorted(rank.number for rank in ranks)]
     return f"rank {numbers[0]}" if len(numbers) == 1 else f"ranks {', '.join(numbers)}"

@@ -56,11 +56,21 @@ def _compare(run: Run, group: Any, cut_short: bool) -> Verdict | None:
         ORACLE,
         "sequence",
         f"the ranks part at collective no. {index + 1}{whose}",
-        [_told(ranks[number], call) for number, call in calls.items()],
+        [*(_told(ranks[number], call) for number, call in calls.items()), *_earlier(members, index)],
         index=index,
         calls={number: str(call) if call else None for number, call in calls.items()},
         at={number: str(call.at[0]) if call and call.at else None for number, call in calls.items()},
     )
+
+
+def _earlier(members: Mapping[int, Sequence[Call]], end: int) -> list[str]:
+    """Where, before they part, the ranks met in calls of different lines: one took the other's for its own."""
+    for index in range(end):
+        places = {number: calls[index].at[:1] for number, calls in members.items()}
+        if len(set(places.values())) > 1:
+            each = "; ".join(f"rank {number} at {', '.join(map(str, at))}" for number, at in places.items())
+            return [f"before that, no. {index + 1} was asked for at different lines: {each}"]
+    return []
 
 
 def first_difference(members: Mapping[int, Sequence[Call]], cut_short: bool) -> int | None:

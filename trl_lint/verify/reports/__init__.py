@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TextIO
 
 from trl_lint.findings import Finding
-from trl_lint.reports import place
+from trl_lint.reports import many, place
 from trl_lint.verify.proofs import Column, Proof
 from trl_lint.verify.session import Judged
 from trl_lint.verify.verdicts import Verdict
@@ -65,4 +65,5 @@ def closing(proofs: list[Proof], nproc: int) -> str:
     """One line for all of them."""
     columns = [column for proof in proofs for column in proof.columns]
     good = sum(column.holds for column in columns)
-    return f"{good} of {len(columns)} runs of {len(proofs)} programs on {nproc} processes came out as they should."
+    programs, processes = many(len(proofs), "program"), many(nproc, "process", "es")
+    return f"{good} of {many(len(columns), 'run')} of {programs} on {processes} came out as they should."

@@ -1,0 +1,88 @@
+"""What does the recorder cost? A run that is watched, over the same run that is not.
+
+    python bench/recorder.py [--runs N] [--steps N] [--release X]
+
+A DPO run on two processes of the CPU, under torchrun, with and without the recorder in turn. Compared are the seconds
+of training, as Trainer itself counts them, and those of the whole command. Exit code 1 when watched training takes
+more than 5 % longer, in the median.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import environments
+from common import FAILED, PASSED, run
+from subjects import path_of
+
+from trl_lint.verify import launcher
+from trl_lint.verify.launcher import Launch
+from trl_lint.verify.rank.job import Job
+
+LIMIT = 1.05
+QUIET = {"CUDA_VISIBLE_DEVICES": "", "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
+_TRAINED = re.compile(r"'train_runtime': '?([\d.]+)")
+
+
+@dataclass(frozen=True)
+class Taken:
+    """Seconds of one run: of the training in it, and of all."""
+
+    training: float
+    whole: float
+
+
+def watched(launch: Launch, script: Path, args: tuple[str, ...]) -> Taken:
+    with tempfile.TemporaryDirectory() as folder:
+        result = launcher.run(launch, Job(str(script), args, folder, str(script.parent)))
+        return Taken(_trained(result.ranks[0].output), result.seconds)
+
+
+def unwatched(launch: Launch, script: Path, args: tuple[str, ...]) -> Taken:
+    command = [launch.python, "-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={launch.nproc}"]
+    begun = time.monotonic()
+    done = subprocess.run(
+        [*command, str(script), *args], env={**os.environ, **QUIET}, capture_output=True, text=True, check=False
+    )
+    return Taken(_trained(done.stdout), time.monotonic() - begun)
+
+
+def _trained(output: str) -> float:
+    found = _TRAINED.search(output)
+    if found is None:
+        raise RuntimeError(f"the run did not train to its end: {output[-500:]}")
+    return float(found[1])
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--steps", type=int, default=150)
+    parser.add_argument("--release", default="0.17.0", choices=sorted(environments.ENVIRONMENTS))
+    options = parser.parse_args()
+    launch = Launch(str(environments.python_of(options.release))).with_environment(**QUIET)
+    asked = launch, path_of("dpo"), ("--steps", str(options.steps))
+    watched(*asked)  # once to warm up
+    pairs = [(watched(*asked), unwatched(*asked)) for _ in range(options.runs)]
+    print(f"DPO, trl {options.release}, {options.steps} steps on 2 processes; with over without, {options.runs} pairs")
+    for name in ("training", "whole"):
+        ratios = sorted(getattr(a, name) / getattr(b, name) for a, b in pairs)
+        seconds = [statistics.median(getattr(pair[side], name) for pair in pairs) for side in (0, 1)]
+        print(
+            f"{name:<9} {statistics.median(ratios):.3f} (from {ratios[0]:.3f} to {ratios[-1]:.3f}); "
+            f"medians {seconds[0]:.2f} s with, {seconds[1]:.2f} s without"
+        )
+    return PASSED if statistics.median(a.training / b.training for a, b in pairs) <= LIMIT else FAILED
+
+
+if __name__ == "__main__":
+    sys.exit(run(main))
