@@ -44,7 +44,7 @@ def supervise(job: Job, rank: int) -> NoReturn:
             if len(told) == 1:
                 os.kill(child, program.STACKS)
                 time.sleep(STACK_SECONDS)
-            os.kill(child, signal.SIGKILL)
+            os.killpg(child, signal.SIGKILL)  # with what the script has started
 
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, stop)
