@@ -78,7 +78,7 @@ class Session:
         run = self._run(subject, label)
         end = ends.judge(run)
         moved = None
-        if not end.failed and len(run.ranks) > 1 and metrics.one_sided(run):
+        if not end.failed and self._can_move(run) and metrics.one_sided(run):
             moved = self._run(subject, f"{label}, shares moved", shift=1)
         verdicts = [
             end,
@@ -88,6 +88,10 @@ class Session:
             training.judge_ranks(run),
         ]
         return Judged(label, run, verdicts)
+
+    def _can_move(self, run: Run) -> bool:
+        """Whether a run with moved shares can be had: the other machines can't know that it is wanted."""
+        return len(run.ranks) > 1 and not self.launch.has_several_nodes
 
     def single(self, subject: Subject) -> Run:
         """The subject as one plain process that reads what all ranks together would read."""
