@@ -95,7 +95,7 @@ class Session:
 
     def single(self, subject: Subject) -> Run:
         """The subject as one plain process that reads what all ranks together would read."""
-        return self._run(subject, "one process", plain=True, scale=self.launch.nproc)
+        return self._run(subject, "one process", plain=True, scale=self.launch.world_size)
 
     def _run(self, subject: Subject, label: str, *, plain: bool = False, shift: int = 0, scale: int = 1) -> Run:
         self._tell(f"{subject.name}: {label}")
