@@ -29,6 +29,7 @@ def patches(job: Job) -> Mapping[str, imports.Patch]:
     each = [
         ("torch.distributed.distributed_c10d", collectives.patch(job)),
         ("torch._tensor", training.patch_tensor),
+        ("torch.nn.parallel.distributed", training.patch_ddp),
         ("torch.optim.optimizer", training.patch_optimizer),
         ("torch.utils.data.dataloader", shares.patch_loader(job)),
         *((name, shares.patch_shards(job, name)) for name in {row[0] for row in shares.SHARDED}),
@@ -79,7 +80,8 @@ def _run_to_end(job: Job) -> int:
         _tell_error(job, error)
         return 1
     flight.tell()
-    trace.write("end", status=status, weights=training.weights() if "torch" in sys.modules else None)
+    trained = {"weights": training.weights(), "replicated": training.are_replicated()}
+    trace.write("end", status=status, **trained)
     return status
 
 
