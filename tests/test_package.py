@@ -12,7 +12,9 @@ from zipfile import ZipFile
 import pytest
 
 ROOT = Path(__file__).parents[1]
-NEEDED = ("pyproject.toml", "README.md", "LICENSE", "trl_lint", "codemods")
+NEEDED = ("pyproject.toml", "README.md", "LICENSE", "trl_lint", "codemods", "fixtures")
+# Folders of the repository that the wheel has inside the package.
+INSIDE = ("codemods", "fixtures")
 UNREACHABLE = re.compile(
     r"Could not find a version that satisfies the requirement|ConnectionError|NewConnection"
 )
@@ -47,10 +49,10 @@ def test_the_wheel_has_one_top_level_name(wheel):
 @pytest.mark.index
 def test_the_wheel_has_every_module(wheel):
     ours = {path.relative_to(ROOT).as_posix() for path in (ROOT / "trl_lint").rglob("*.py")}
-    ours |= {f"trl_lint/{path.relative_to(ROOT).as_posix()}" for path in (ROOT / "codemods").rglob("*.py")}
+    ours |= {f"trl_lint/{path.relative_to(ROOT).as_posix()}" for name in INSIDE for path in (ROOT / name).rglob("*.py")}
     packed = {name for name in wheel.namelist() if name.endswith(".py")}
     assert packed == ours
-    assert any(name.startswith("trl_lint/codemods/") for name in packed)
+    assert all(any(path.startswith(f"trl_lint/{name}/") for path in packed) for name in INSIDE)
 
 
 @pytest.mark.index

@@ -101,12 +101,20 @@ def test_the_link_of_a_finding_leads_to_the_section(rule):
     assert url.partition("#")[2] == anchor(f"{rule.code} {rule.name}")
 
 
-def test_every_option_is_explained():
-    check = main.commands["check"]
-    options = [each for each in check.params if isinstance(each, click.Option)]
-    known = {name for option in options for name in (*option.opts, *option.secondary_opts)} | {"--help"}
-    named = [name for row in cells(section("## Use")) for name in re.findall(r"--[a-z-]+", row[0])]
-    assert sorted(named) == sorted(known)
+def long_options(command: click.Command) -> list[str]:
+    options = [each for each in command.params if isinstance(each, click.Option)]
+    names = [name for option in options for name in (*option.opts, *option.secondary_opts)]
+    return sorted(name for name in names if name.startswith("--"))
+
+
+@pytest.mark.parametrize(
+    ("command", "heading", "besides"),
+    [("check", "## Use", ["--help"]), ("verify", "## Proof at run time", [])],
+)
+def test_every_option_is_explained(command, heading, besides):
+    known = long_options(main.get_command(click.Context(main), command))
+    named = [name for row in cells(section(heading)) for name in re.findall(r"--[a-z-]+", row[0])]
+    assert sorted(named) == sorted([*known, *besides])
 
 
 def test_every_setting_is_explained():

@@ -140,6 +140,19 @@ def test_a_run_that_takes_too_long_is_stopped_where_it_is(tmp_path):
     assert [str(place) for place in rank.stack] == ["script.py:3 (wait)"]
 
 
-def test_a_launcher_that_starts_no_rank_says_why(tmp_path):
-    with pytest.raises(LaunchError, match="(?i)error"):
-        plain(tmp_path, "pass", environment=(("PYTHONHOME", "/nowhere"),))
+@pytest.mark.parametrize(
+    ("python", "said"),
+    [
+        ("#!/bin/sh\necho some words\necho 'No module named torch'\nexit 1\n", "No module named torch"),
+        ("#!/bin/sh\n", "the launcher said nothing"),
+        (None, "No such file or directory"),
+    ],
+)
+def test_a_launcher_that_starts_no_rank_says_why(tmp_path, python, said):
+    program = tmp_path / "python"
+    if python is not None:
+        program.write_text(python)
+        program.chmod(0o755)
+    job = Job("train.py", (), str(tmp_path / "traces"), str(tmp_path))
+    with pytest.raises(LaunchError, match=said):
+        launcher.run(Launch(str(program)), job)

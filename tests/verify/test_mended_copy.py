@@ -92,11 +92,11 @@ def test_what_is_not_imported_is_mended_when_it_is_named(project):
 
 
 def test_what_cannot_be_parsed_is_said(project):
-    write(project, {"train.py": "import accelerate\nimport helper\ndef\n"})
+    write(project, {"train.py": HELPER + "def\n"})
     files = mending.files_of(project / "train.py", [project])
     found = mending.mend(files, SETTINGS, project.parent / "copies")
     assert len(found.problems) == 1
-    assert "train.py:3:" in found.problems[0]
+    assert f"train.py:{len(HELPER.splitlines()) + 1}:" in found.problems[0]
 
 
 def test_a_copy_is_mended_further(project):

@@ -182,7 +182,7 @@ def test_a_run_with_moved_shares_that_failed_tells_nothing():
 
 
 def trained(number, *losses, weights=((1.0, 2.0),), **fields):
-    return rank(number, losses=list(losses), weights=[list(each) for each in weights], **fields)
+    return rank(number, losses=list(losses), weights=[list(each) for each in weights], replicated=True, **fields)
 
 
 @pytest.mark.parametrize(
@@ -205,7 +205,7 @@ def test_ranks_train_the_same_weights():
     assert training.judge_ranks(run).outcome is Outcome.PASSED
     run.ranks[1].weights = [[1.0, 2.001]]
     assert training.judge_ranks(run).way == "weights"
-    run.ranks[1].weights = None
+    run.ranks[1].replicated = False
     assert training.judge_ranks(run).outcome is Outcome.UNKNOWN
 
 

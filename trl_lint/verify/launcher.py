@@ -23,6 +23,8 @@ RANK_PROGRAM = Path(__file__).with_name("rank")
 POLL_SECONDS = 0.05
 # Seconds torchrun has to stop its ranks once it is asked to.
 STOP_SECONDS = 15
+# Seconds in which the traces of other machines arrive in a folder that they share.
+SHARED_SECONDS = 5
 # What says that a process belongs to a group: a plain process must not inherit it.
 GROUP_VARIABLES = ("RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
 
@@ -51,6 +53,11 @@ class Launch:
     def has_several_nodes(self) -> bool:
         return self.nnodes not in (None, "1", "1:1")
 
+    @property
+    def world_size(self) -> int:
+        """Processes in all, as far as that is fixed beforehand."""
+        return self.nproc * int(self.nnodes if (self.nnodes or "").isdecimal() else 1)
+
     def with_environment(self, **variables: str) -> Launch:
         return replace(self, environment=(*self.environment, *variables.items()))
 
@@ -67,17 +74,34 @@ def run(launch: Launch, job: Job, *, plain: bool = False, tick: Callable[[], Non
     """
     folder = Path(job.traces)
     folder.mkdir(parents=True, exist_ok=True)
+    if not launch.has_several_nodes:  # else the folder may be shared, and another machine may have begun
+        for old in folder.glob("rank*"):
+            old.unlink()
     file = folder / "job.json"
     replace(job, timeout=launch.timeout, backend=launch.backend).save(file)
     command = [launch.python, str(RANK_PROGRAM), str(file)] if plain else torchrun(launch, file)
     begun = time.monotonic()
-    output, stopped = _run(command, _environment(launch), launch.limit, folder / "launcher.out", tick)
-    result = read_run(folder, job.root)
+    try:
+        output, stopped = _run(command, _environment(launch), launch.limit, folder / "launcher.out", tick)
+    except OSError as error:
+        raise LaunchError(f"{launch.python}: {error.strerror or error}") from error
+    result = _read(launch, folder, job.root)
     if not result.ranks:
         raise LaunchError(_last_line(output))
     result.seconds = time.monotonic() - begun
     result.stopped, result.launcher_output = stopped, output
     return result
+
+
+def _read(launch: Launch, folder: Path, root: str) -> Run:
+    """What the ranks wrote; on several machines that share the folder, those of all of them, a little later."""
+    end = time.monotonic() + (SHARED_SECONDS if launch.has_several_nodes else 0)
+    while True:
+        result = read_run(folder, root)
+        known = sum(rank.exit is not None for rank in result.ranks)
+        if known >= result.world_size or time.monotonic() > end:
+            return result
+        time.sleep(POLL_SECONDS)
 
 
 def torchrun(launch: Launch, job: Path) -> list[str]:

@@ -78,7 +78,7 @@ class Session:
         run = self._run(subject, label)
         end = ends.judge(run)
         moved = None
-        if not end.failed and len(run.ranks) > 1 and metrics.one_sided(run):
+        if not end.failed and self._can_move(run) and metrics.one_sided(run):
             moved = self._run(subject, f"{label}, shares moved", shift=1)
         verdicts = [
             end,
@@ -89,9 +89,13 @@ class Session:
         ]
         return Judged(label, run, verdicts)
 
+    def _can_move(self, run: Run) -> bool:
+        """Whether a run with moved shares can be had: the other machines can't know that it is wanted."""
+        return len(run.ranks) > 1 and not self.launch.has_several_nodes
+
     def single(self, subject: Subject) -> Run:
         """The subject as one plain process that reads what all ranks together would read."""
-        return self._run(subject, "one process", plain=True, scale=self.launch.nproc)
+        return self._run(subject, "one process", plain=True, scale=self.launch.world_size)
 
     def _run(self, subject: Subject, label: str, *, plain: bool = False, shift: int = 0, scale: int = 1) -> Run:
         self._tell(f"{subject.name}: {label}")

@@ -84,6 +84,7 @@ class Rank:
     losses: list[float] = field(default_factory=list)
     grad_norms: list[float | None] = field(default_factory=list)
     weights: list[list[float]] | None = None
+    replicated: bool = False
     native: list[Any] | None = None
     world_size: int = 1
     end: End | None = None
@@ -175,7 +176,7 @@ def _call(rank: Rank, record: dict[str, Any]) -> None:
 def _end(rank: Rank, record: dict[str, Any]) -> None:
     at = _places(record.get("at", ()))
     rank.end = End(record["time"], record["status"], record.get("error", ""), record.get("said", ""), at)
-    rank.weights = record.get("weights")
+    rank.weights, rank.replicated = record.get("weights"), record.get("replicated", False)
 
 
 def _exit(rank: Rank, record: dict[str, Any]) -> None:

@@ -27,7 +27,7 @@ TIMEOUTS = re.compile(
     r"|wait timeout|Socket Timeout|timeout after \d+|DistStoreError",
     re.IGNORECASE,
 )
-# The exceptions of a process group. Others are the script's own, whatever their words: a server that refuses, or is late.
+# What a process group raises. Other exceptions are the script's own, whatever their words: a server that is late, say.
 GROUP_ERRORS = frozenset({"RuntimeError", "DistError", "DistBackendError", "DistNetworkError", "DistStoreError"})
 # What Python can't say itself, by the name that the signal has.
 KILLED = {signal.SIGKILL: "killed (out of memory, as a rule)", signal.SIGSEGV: "a segmentation fault in C++"}
@@ -53,7 +53,7 @@ def judge(run: Run) -> Verdict:
         ORACLE,
         _way(first),
         f"{_named(same)}: {_said(first)}",
-        [f"at {_path(_at(first))}" if _at(first) else where(first)] + [f"{_named([rank])}: {_echo(rank)}" for rank in others],
+        [_found(first), *(f"{_named([rank])}: {_echo(rank)}" for rank in others)],
         ranks=sorted(rank.number for rank in same),
         error=first.end.error if first.end else "",
         said=_said(first),
@@ -115,6 +115,10 @@ def _at(rank: Rank) -> tuple[Place, ...]:
     if rank.end is not None and rank.end.at:
         return rank.end.at
     return rank.pending.at if rank.pending else rank.stack
+
+
+def _found(rank: Rank) -> str:
+    return f"at {_path(_at(rank))}" if _at(rank) else where(rank)
 
 
 def _hang(run: Run) -> Verdict:

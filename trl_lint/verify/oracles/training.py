@@ -1,6 +1,6 @@
 """*same training*: what is trained does not change.
 
-Within a run all ranks end with the same weights, as gradients are synchronised. Between a run and its fixed copy the
+Within a run all ranks end with the same weights where DDP has them in its care. Between a run and its fixed copy the
 losses, the norms of the gradients and the final weights agree wherever the bug is in the reporting alone.
 """
 
@@ -19,9 +19,9 @@ Weights = list[list[float]] | None
 
 def judge_ranks(run: Run) -> Verdict:
     """Whether all ranks have trained the same weights."""
-    known = [rank for rank in run.ranks if rank.weights is not None]
+    known = [rank for rank in run.ranks if rank.weights is not None and rank.replicated]
     if len(known) < 2:
-        return unknown(ORACLE, "no weights to compare")
+        return unknown(ORACLE, "no weights that DDP would keep the same")
     apart = [difference(known[0].weights, rank.weights) for rank in known[1:]]
     worst = max((each for each in apart if each is not None), default=math.inf)
     if worst <= BETWEEN_RANKS:

@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import os
 import pickle
+import re
 import sys
 from typing import Any
 
 from . import trace
 
+# From one rank to another: no collective.
+_OF_TWO = re.compile(r"send|recv")
 _WRAPPER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "collectives.py")
 
 
@@ -27,10 +30,15 @@ def tell() -> None:
         entries = pickle.loads(dump()).get("entries", [])
     except Exception:  # a build without it, or one that keeps something else there
         return
-    own = [[each.get("profiling_name", ""), each.get("input_sizes", [])] for each in entries if not _is_called(each)]
+    own = [[each.get("profiling_name", ""), each.get("input_sizes", [])] for each in entries if _is_own(each)]
     trace.write("native", collectives=own, total=len(entries))
 
 
-def _is_called(entry: dict[str, Any]) -> bool:
-    """Whether a call that was written down led to this entry."""
-    return any(frame.get("filename") == _WRAPPER for frame in entry.get("frames", ()))
+def _is_own(entry: dict[str, Any]) -> bool:
+    """Whether all ranks issue this entry, and no call that was written down led to it."""
+    group = entry.get("process_group") or ("", "")
+    return (
+        "default_pg" in group
+        and not _OF_TWO.search(entry.get("profiling_name", ""))
+        and not any(frame.get("filename") == _WRAPPER for frame in entry.get("frames", ()))
+    )

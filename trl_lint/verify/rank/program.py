@@ -30,6 +30,7 @@ def patches(job: Job) -> Mapping[str, imports.Patch]:
     each = [
         ("torch.distributed.distributed_c10d", collectives.patch(job)),
         ("torch._tensor", training.patch_tensor),
+        ("torch.nn.parallel.distributed", training.patch_ddp),
         ("torch.optim.optimizer", training.patch_optimizer),
         ("torch.utils.data.dataloader", shares.patch_loader(job)),
         *((name, shares.patch_shards(job, name)) for name in {row[0] for row in shares.SHARDED}),
@@ -87,7 +88,8 @@ def _run_to_end(job: Job) -> int:
         trace.write("end", status=1, error=type(error).__name__, **_how(job, error, str(error)))
         return 1
     flight.tell()
-    trace.write("end", **end, weights=training.weights() if "torch" in sys.modules else None)
+    trained = {"weights": training.weights(), "replicated": training.are_replicated()}
+    trace.write("end", **end, **trained)
     return end["status"]
 
 

@@ -3,8 +3,8 @@
 A sink that calls another one (Trainer's log hands on to the trackers) is told of once.
 
 Sources: transformers/trainer.py `Trainer.log`; accelerate/accelerator.py `Accelerator.log`; wandb/sdk/wandb_run.py
-`Run.log` and `wandb.log`; trackio/__init__.py `log`; mlflow/tracking/fluent.py `log_metric`, `log_metrics`;
-torch/utils/tensorboard/writer.py and tensorboardX/writer.py `add_scalar`, `add_scalars`.
+`Run.log` and `wandb.log`; trackio/__init__.py `log`, trackio/run.py `Run.log`; mlflow/tracking/fluent.py `log_metric`,
+`log_metrics`; torch/utils/tensorboard/writer.py and tensorboardX/writer.py `add_scalar`, `add_scalars`.
 """
 
 from __future__ import annotations
@@ -40,6 +40,7 @@ SINKS = (
     Sink("wandb", "", "log", values="data"),
     Sink("wandb.sdk.wandb_run", "Run", "log", values="data"),
     Sink("trackio", "", "log", values="metrics"),
+    Sink("trackio.run", "Run", "log", values="metrics"),
     Sink("mlflow", "", "log_metric", key="key", value="value"),
     Sink("mlflow", "", "log_metrics", values="metrics"),
     Sink("torch.utils.tensorboard.writer", "SummaryWriter", "add_scalar", key="tag", value="scalar_value"),

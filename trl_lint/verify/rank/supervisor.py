@@ -30,6 +30,8 @@ def main(path: str) -> NoReturn:
 def supervise(job: Job, rank: int) -> NoReturn:
     """Run one rank in a process of its own and end as it ends."""
     die_with_parent()
+    for path in (trace.trace_path, trace.stacks_path, trace.output_path):
+        path(job.traces, rank).unlink(missing_ok=True)  # of an earlier run
     child = os.fork()
     if not child:
         die_with_parent()

@@ -15,6 +15,8 @@ MAX_WEIGHTS = 50_000_000
 MAX_PARAMETERS = 5_000
 # Kept to the end, when the script may have let go of them.
 _optimizers: dict[int, Any] = {}
+# The parameters that DDP keeps the same on all ranks. Others may be a rank's own: a shard, a stage of a pipeline.
+_replicated: set[int] = set()
 
 
 def patch_tensor(module: Any) -> None:
@@ -34,6 +36,19 @@ def patch_tensor(module: Any) -> None:
 def patch_optimizer(module: Any) -> None:
     """Every optimizer's step tells the norm of the gradients it is about to use."""
     module.register_optimizer_step_pre_hook(_before_step)
+
+
+def patch_ddp(module: Any) -> None:
+    """DDP tells which parameters it keeps the same."""
+
+    def make(original: Any) -> Any:
+        def constructed(self: Any, *args: Any, **kwargs: Any) -> None:
+            original(self, *args, **kwargs)
+            _replicated.update(map(id, self.module.parameters()))
+
+        return constructed
+
+    wrapping.replace(module.DistributedDataParallel, "__init__", make)
 
 
 def _before_step(optimizer: Any, args: Any, kwargs: Any) -> None:
@@ -65,6 +80,12 @@ def _norm(tensors: list[Any]) -> float | None:
 def _is_sharded(tensor: Any) -> bool:
     """Whether this rank has a part of the tensor only (DTensor, FSDP 1, ZeRO-3)."""
     return hasattr(tensor, "_local_tensor") or hasattr(tensor, "ds_id") or type(tensor).__name__ == "FlatParameter"
+
+
+def are_replicated() -> bool:
+    """Whether all that was trained is DDP's to keep the same on all ranks."""
+    parameters = [parameter for optimizer in _optimizers.values() for parameter in _parameters(optimizer)]
+    return bool(parameters) and all(id(parameter) in _replicated for parameter in parameters)
 
 
 def weights() -> list[list[float]] | None:

@@ -61,6 +61,15 @@ def outcome(column: Column) -> str:
     return f"passes in all that is its own ({ways} elsewhere)" if column.holds else f"fails: {ways}"
 
 
+def unseen(proof: Proof) -> list[str]:
+    """What this machine has no traces of."""
+    seen = min((len(run.ranks) for run in proof.runs), default=0)
+    size = max((run.world_size for run in proof.runs), default=0)
+    if seen >= size:
+        return []
+    return [f"Judged were the {many(seen, 'rank')} of this machine, of {size}: --keep a folder that all share for all."]
+
+
 def closing(proofs: list[Proof], nproc: int) -> str:
     """One line for all of them."""
     columns = [column for proof in proofs for column in proof.columns]

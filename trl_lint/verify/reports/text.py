@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from trl_lint.reports import many
 from trl_lint.verify import reports
 from trl_lint.verify.proofs import Column, Proof
 from trl_lint.verify.verdicts import Outcome, Verdict
@@ -50,7 +51,7 @@ def _table(proof: Proof, nproc: int) -> object:
     from rich import box
     from rich.table import Table
 
-    table = Table(title=f"{proof.name} on {nproc} processes", box=box.SIMPLE_HEAD, title_justify="left")
+    table = Table(title=f"{proof.name} on {_processes(proof, nproc)}", box=box.SIMPLE_HEAD, title_justify="left")
     table.add_column("", no_wrap=True)
     for column in proof.columns:
         table.add_column(f"{column.judged.label} ({column.judged.run.seconds:.1f} s)", ratio=1)
@@ -58,6 +59,10 @@ def _table(proof: Proof, nproc: int) -> object:
     for verdicts in rows:
         table.add_row(verdicts[0].oracle, *map(_cell, verdicts))
     return table
+
+
+def _processes(proof: Proof, nproc: int) -> str:
+    return many(max((run.world_size for run in proof.runs), default=nproc), "process", "es")
 
 
 def _cell(verdict: Verdict) -> object:
@@ -75,7 +80,7 @@ def _below(proof: Proof) -> list[str]:
     lines += [f"withheld: {reports.headline(finding)}: {reason}" for finding, reason in proof.withheld]
     if proof.compared is not None and proof.compared.outcome is not Outcome.UNKNOWN:
         lines.append(f"before and after: {proof.compared.summary}")
-    return [*lines, _conclusion(proof)]
+    return [*lines, *reports.unseen(proof), _conclusion(proof)]
 
 
 def _conclusion(proof: Proof) -> str:

@@ -1,0 +1,215 @@
+"""The command `trl-lint verify`: exit codes, streams, and that the user's files stay as they are."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import venv
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from trl_lint.cli import main
+
+MISSING = [name for name in ("torch", "accelerate") if not find_spec(name)]
+needs_torch = [
+    pytest.mark.torch,
+    pytest.mark.skipif(bool(MISSING), reason=f"not installed: {', '.join(MISSING)}"),
+    pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork"),
+]
+
+COUNTS = '''\
+"""Counts the rows of all processes."""
+import sys
+import torch
+from accelerate import Accelerator
+from helper import rows_of
+
+accelerator = Accelerator(cpu=True)
+rows = rows_of(accelerator.process_index)
+total = accelerator.gather(rows.sum().item())
+print(sys.argv[1:], total)
+'''
+HELPER = "import torch\n\n\ndef rows_of(index):\n    return torch.arange(3) + index\n"
+RIGHT = COUNTS.replace("rows.sum().item()", "rows.sum()").replace("total)", "total.sum().item())")
+# A bug for which there is no fix: a broadcast that one rank never reaches, as it has failed.
+RAISES = """\
+import os
+import torch
+import torch.distributed as dist
+
+dist.init_process_group("gloo")
+if os.environ["RANK"] == "1":
+    raise ValueError("no such shard")
+dist.all_reduce(torch.ones(1))
+"""
+
+
+def call(*args: str):
+    try:
+        runs = CliRunner(mix_stderr=False)
+    except TypeError:  # click 8.2 and later never mix the streams
+        runs = CliRunner()
+    return runs.invoke(main, ["verify", *args])
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    for name in ("FORCE_COLOR", "NO_COLOR", "COLUMNS"):
+        monkeypatch.delenv(name, raising=False)
+    return tmp_path
+
+
+@pytest.fixture(scope="module")
+def bare_python(tmp_path_factory) -> str:
+    """An interpreter that has nothing installed."""
+    home = tmp_path_factory.mktemp("bare")
+    venv.create(home, with_pip=False, symlinks=True)
+    return str(home / "bin" / "python")
+
+
+# What can't be verified: one line on standard error, and exit code 2
+
+
+def one_line(done) -> str:
+    assert (done.exit_code, done.stdout) == (2, "")
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("trl-lint: ")
+    return line
+
+
+def test_a_script_that_is_not_there():
+    assert one_line(call("nosuch.py")) == "trl-lint: nosuch.py: cannot read: No such file or directory"
+
+
+def test_a_folder(folder):
+    assert "cannot read: Is a directory" in one_line(call("."))
+
+
+def test_a_script_that_is_no_python(folder):
+    (folder / "train.py").write_text("x = (\n")
+    assert one_line(call("train.py")).startswith("trl-lint: train.py:1:5: cannot parse: ")
+
+
+def test_a_rule_that_is_not_there():
+    assert "TRL999" in one_line(call("TRL999"))
+
+
+@pytest.mark.parametrize("args", [["train.py"], [], ["TRL001"]])
+def test_an_environment_without_torch(folder, bare_python, args):
+    (folder / "train.py").write_text("print(1)\n")
+    line = one_line(call("--python", bare_python, *args))
+    assert "needs torch" in line and "pip install 'trl-lint[verify]'" in line and bare_python in line
+
+
+@pytest.mark.parametrize("python", ["no/such/python", "/bin/false"])
+def test_an_interpreter_that_is_none(folder, python):
+    (folder / "train.py").write_text("print(1)\n")
+    assert f"{python} can't be run" in one_line(call("--python", python, "train.py"))
+
+
+@pytest.mark.parametrize(
+    "option",
+    [["--nproc", "0"], ["--nproc", "x"], ["--backend", "mpi"], ["--timeout", "0"], ["--output-format", "xml"]],
+)
+def test_an_option_nobody_can_act_on(option):
+    done = call(*option, "train.py")
+    assert done.exit_code == 2 and "Invalid value" in done.stderr and "Traceback" not in done.stderr
+
+
+def test_settings_that_say_nothing(folder):
+    (folder / "train.py").write_text("print(1)\n")
+    (folder / "pyproject.toml").write_text("[tool.trl-lint]\nselct = []\n")
+    assert "selct" in one_line(call("train.py"))
+
+
+def test_nothing_that_runs_programs_is_imported_to_lint(folder):
+    """The harness costs a lint nothing."""
+    (folder / "train.py").write_text(RIGHT)
+    program = (
+        "import sys\nfrom trl_lint.cli import main\ntry:\n    main(['train.py'])\nexcept SystemExit:\n    pass\n"
+        "print([name for name in sys.modules if name.startswith('trl_lint.verify')])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+# What can
+
+
+@pytest.fixture(scope="module")
+def counted(tmp_path_factory):
+    """A script that fails as it is and passes when fixed: what the command said, and the folder it was in."""
+    folder = tmp_path_factory.mktemp("counted")
+    (folder / "train.py").write_text(COUNTS)
+    (folder / "helper.py").write_text(HELPER)
+    command = [sys.executable, "-m", "trl_lint", "verify", "--keep", "kept", "--output-format", "json"]
+    done = subprocess.run(
+        [*command, "train.py", "--steps", "2"], cwd=folder, capture_output=True, text=True, check=False
+    )
+    assert done.stderr == ""
+    return done, folder, json.loads(done.stdout)
+
+
+class TestFixed:
+    pytestmark = needs_torch
+
+    def test_the_bug_is_shown_and_the_fix_proven(self, counted):
+        done, _, document = counted
+        (subject,) = document["subjects"]
+        before, after = subject["runs"]
+        assert (done.returncode, document["holds"], document["nproc"]) == (1, False, 2)
+        assert [run["label"] for run in (before, after)] == ["as it is", "fixed"]
+        assert before["verdicts"][0]["way"] == "exception"
+        assert "train.py:9 (<module>)" in before["verdicts"][0]["evidence"][0]
+        assert after["passed"] and subject["fixes"] == ["train.py:9:9: TRL001 item-before-gather"]
+
+    def test_the_users_files_are_as_they_were(self, counted):
+        _, folder, _ = counted
+        assert (folder / "train.py").read_text() == COUNTS
+        assert (folder / "helper.py").read_text() == HELPER
+        assert {path.name for path in folder.iterdir()} <= {"train.py", "helper.py", "kept", "__pycache__"}
+
+    def test_the_script_gets_its_arguments(self, counted):
+        _, folder, _ = counted
+        (run,) = (folder / "kept").glob("*-fixed")
+        assert (run / "rank0.out").read_text().splitlines()[-1] == "['--steps', '2'] 9"
+
+    def test_the_traces_are_kept(self, counted):
+        _, folder, _ = counted
+        (run,) = (folder / "kept").glob("*-fixed")
+        kinds = [json.loads(line)["kind"] for line in (run / "rank1.jsonl").read_text().splitlines()]
+        assert kinds[0] == "start" and kinds[-1] == "exit" and {"call", "done", "end"} <= set(kinds)
+
+
+class TestOthers:
+    pytestmark = needs_torch
+
+    def test_right_code_passes(self, folder):
+        (folder / "train.py").write_text(RIGHT)
+        (folder / "helper.py").write_text(HELPER)
+        done = call("--no-one-process", "train.py")
+        assert done.exit_code == 0, done.stdout
+        assert "Nothing wrong was seen" in done.stdout and "fixed" not in done.stdout
+
+    def test_a_module(self, folder):
+        (folder / "pkg").mkdir()
+        (folder / "pkg" / "__init__.py").touch()
+        (folder / "pkg" / "helper.py").write_text(HELPER)
+        (folder / "pkg" / "train.py").write_text(COUNTS.replace("from helper", "from .helper"))
+        done = call("--no-one-process", "--output-format", "markdown", "-m", "pkg.train", "--steps", "2")
+        assert done.exit_code == 1, done.stdout
+        assert "| pkg.train | fixed | passes |" in done.stdout
+
+    def test_a_bug_without_a_fix(self, folder):
+        (folder / "train.py").write_text(RAISES)
+        done = call("--no-one-process", "train.py")
+        assert done.exit_code == 1
+        assert "rank 1: ValueError: no such shard" in " ".join(done.stdout.split())
+        assert "trl-lint has no fix to try" in done.stdout
+        assert call("--no-one-process", "--exit-zero", "train.py").exit_code == 0
