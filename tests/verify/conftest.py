@@ -28,7 +28,8 @@ def pytest_collection_modifyitems(items):
 
 @pytest.fixture(scope="session")
 def launch():
-    return fixtures.launch_of(Launch(sys.executable, timeout=TIMEOUT))
+    launch = fixtures.launch_of(Launch(sys.executable, timeout=TIMEOUT))
+    return launch.with_environment(PYTHONWARNINGS="ignore")
 
 
 @pytest.fixture(scope="session")
