@@ -112,6 +112,7 @@ def test_ddps_own_collectives_are_compared_where_nobody_was_cut_short():
         ([raised(0, 1, LOST, "ConnectionResetError"), raised(1, 2, LOST)], "exception", [0]),
         ([raised(0, 1, LATE, "ReadTimeout"), raised(1, 2, LOST)], "exception", [0]),
         ([raised(0, 1, LATE), rank(1)], "left early", [1]),
+        ([Rank(0), raised(1, 2, "no rows", "ValueError")], "exception", [1]),  # stopped before it could say so
         ([raised(0, 1, LOST), rank(1), rank(2)], "left early", [1, 2]),
         ([raised(0, 1, LOST), raised(1, 1, LOST)], "left early", []),
         ([raised(0, 3, LOST), raised(2, 2, "no", "KeyError"), raised(1, 1, "no", "KeyError")], "exception", [1, 2]),

@@ -96,9 +96,14 @@ def _group_words(rank: Rank) -> str:
 
 def _is_cause(rank: Rank) -> bool:
     """Whether a rank failed by itself."""
-    if rank.end is None and rank.told:
+    if _was_stopped(rank):
         return False
     return not (_gave_up(rank) or ECHOES.search(_group_words(rank)))
+
+
+def _was_stopped(rank: Rank) -> bool:
+    """Whether a rank was stopped because another one failed, maybe before anybody could write that down."""
+    return rank.end is None and (rank.told or rank.exit is None)
 
 
 def _is_missed(rank: Rank, waiting: Iterable[Rank]) -> bool:
@@ -167,7 +172,7 @@ def _path(stack: Sequence[Place]) -> str:
 def _echo(rank: Rank) -> str:
     if rank.ended_well:
         return "ended well"
-    if rank.end is None and rank.told:
+    if _was_stopped(rank):
         return "was stopped by torchrun (an echo)"
     return f"{_said(rank)} ({'an echo' if not _is_cause(rank) else 'later'})"
 
