@@ -7,7 +7,6 @@ import time
 from dataclasses import replace
 
 import pytest
-from conftest import TIMEOUT
 from marks import PROGRAMS, line, subject
 from processes import left, of_ranks, with_words
 
@@ -18,6 +17,15 @@ from trl_lint.verify.verdicts import Outcome
 
 pytestmark = pytest.mark.torch
 needs_proc = pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="needs /proc")
+
+
+# Seconds that ranks have to start beside each other, which takes longer than in a fork.
+TIMEOUT = 10
+
+
+@pytest.fixture(scope="module")
+def launch(launch):
+    return replace(launch, timeout=TIMEOUT)
 
 
 def judge(launch, folder, program, *args):

@@ -104,6 +104,16 @@ def test_a_rank_that_is_through_leaves_the_others(judged, program, args, count):
     assert "never gets there" in evidence_of(parted, 1)
 
 
+def test_a_rank_that_is_through_leaves_the_others_in_ddp(judged):
+    both = judged("fewer_batches")
+    verdict = ends(both, "left early")
+    assert verdict.data["ranks"] == [1]
+    assert line("fewer_batches", "waits", 0) in evidence_of(verdict, 0)
+    parted = both.verdict("same sequence")
+    assert parted.way == "sequence"
+    assert parted.data["calls"][0] > parted.data["calls"][1]
+
+
 def test_where_a_script_left_off_is_told(judged):
     assert line("exits", "cause") in evidence_of(ends(judged("exits", "0"), "left early"), 1)
 
@@ -114,6 +124,7 @@ HANGS = [
     ("other_branch", 2),
     ("other_order", 2),
     ("never_joins", 2),
+    ("hangs_in_ddp", 2),
     ("in_subgroup", 4),
 ]
 
@@ -133,6 +144,7 @@ PARTED = [
     ("other_collective", 2, 0, ["broadcast float32[1]", "all_reduce float32[1]"]),
     ("other_branch", 2, 0, ["all_reduce float32[1]", "barrier"]),
     ("other_order", 2, 1, ["all_reduce float32[1]", "broadcast float32[1]"]),
+    ("hangs_in_ddp", 2, 0, [None, "barrier"]),
     ("in_subgroup", 4, 2, ["barrier", "barrier", None, "barrier"]),
 ]
 

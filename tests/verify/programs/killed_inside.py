@@ -10,7 +10,7 @@ import torch.distributed as dist
 
 dist.init_process_group("gloo")
 if dist.get_rank() == 1:
-    threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGKILL)).start()
+    threading.Timer(1, os.kill, (os.getpid(), signal.SIGKILL)).start()
 else:
-    time.sleep(1)
+    time.sleep(2)
 dist.all_reduce(torch.ones(1))  # cause
