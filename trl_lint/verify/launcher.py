@@ -81,7 +81,10 @@ def run(launch: Launch, job: Job, *, plain: bool = False, tick: Callable[[], Non
     replace(job, timeout=launch.timeout, backend=launch.backend).save(file)
     command = [launch.python, str(RANK_PROGRAM), str(file)] if plain else torchrun(launch, file)
     begun = time.monotonic()
-    output, stopped = _run(command, _environment(launch), launch.limit, folder / "launcher.out", tick)
+    try:
+        output, stopped = _run(command, _environment(launch), launch.limit, folder / "launcher.out", tick)
+    except OSError as error:
+        raise LaunchError(f"{launch.python}: {error.strerror or error}") from error
     result = _read(launch, folder, job.root)
     if not result.ranks:
         raise LaunchError(_last_line(output))

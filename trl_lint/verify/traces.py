@@ -71,7 +71,10 @@ class End:
 
 @dataclass
 class Rank:
-    """One rank of a run. `exit` is its process's status, negative for a signal; `told` when it was asked to stop."""
+    """One rank of a run. `exit` is its process's status, negative for a signal; `told` when it was asked to stop.
+
+    moved: it read the share of another rank.
+    """
 
     number: int
     output: str = ""
@@ -88,6 +91,7 @@ class Rank:
     exit: int | None = None
     exit_time: float = 0.0
     told: bool = False
+    moved: bool = False
     stack: tuple[Place, ...] = ()
 
     @property
@@ -191,6 +195,7 @@ _READERS = {
     "group": lambda rank, record: setattr(rank, "world_size", record["world_size"]),
     "log": lambda rank, record: rank.logs.append(Log(record["sink"], record["values"], _places(record["at"]))),
     "loss": lambda rank, record: rank.losses.append(record["value"]),
+    "moved": lambda rank, record: setattr(rank, "moved", True),
     "native": lambda rank, record: setattr(rank, "native", record["collectives"]),
     "step": lambda rank, record: rank.grad_norms.append(record["grad_norm"]),
 }

@@ -19,7 +19,10 @@ TRAINER = "Trainer.log"
 
 @dataclass(slots=True)
 class Metric:
-    """One metric: by rank, the number of the sink's call and the value that was handed over in it."""
+    """One metric: by rank, the values that were handed over, by how many of it came before.
+
+    Calls of the sink with other metrics don't count: one rank may log more of those than the others.
+    """
 
     sink: str
     name: str
@@ -31,7 +34,7 @@ class Metric:
         return (self.sink, self.name)
 
     def rows(self, ranks: Mapping[int, object] | set[int]) -> Iterator[tuple[int, list[float]]]:
-        """Call by call, the values of these ranks, where all of them have one."""
+        """Log by log, the values of these ranks, where all of them have one."""
         each = [self.values.get(rank, {}) for rank in sorted(ranks)]
         for call in sorted(set.intersection(*map(set, each))) if each else ():
             yield call, [values[call] for values in each]
@@ -41,13 +44,12 @@ def metrics_of(run: Run) -> dict[tuple[str, str], Metric]:
     """All metrics of a run but those of the clock."""
     found: dict[tuple[str, str], Metric] = {}
     for rank in run.ranks:
-        calls: dict[str, int] = {}
         for log in rank.logs:
-            call = calls[log.sink] = calls.get(log.sink, -1) + 1
             for name, value in log.values.items():
                 if not CLOCK.search(name):
                     metric = found.setdefault((log.sink, name), Metric(log.sink, name, at=log.at))
-                    metric.values.setdefault(rank.number, {})[call] = value
+                    values = metric.values.setdefault(rank.number, {})
+                    values[len(values)] = value
     return found
 
 

@@ -43,7 +43,7 @@ def _is_carrier(file: str) -> bool:
 def is_own(file: str, root: str) -> bool:
     """Whether a file belongs to the user's project."""
     inside = file.startswith(root.rstrip(os.sep) + os.sep)
-    return inside and "site-packages" not in file and not file.startswith(_HERE)
+    return inside and "site-packages" not in file and not is_carrier(file)
 
 
 def telling(stack: Iterable[Place], root: str) -> list[Place]:

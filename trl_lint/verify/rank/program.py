@@ -9,6 +9,7 @@ import os
 import runpy
 import signal
 import sys
+import threading
 import traceback
 from collections.abc import Mapping
 from functools import partial
@@ -51,7 +52,7 @@ def run(job: Job, rank: int) -> NoReturn:
     finder = imports.install(patches(job))
     finder.sources.update(job.sources)
     status = _run_to_end(job)
-    signal.alarm(LAST_SECONDS)
+    _give_last_seconds(status)
     with contextlib.suppress(BaseException):
         atexit._run_exitfuncs()
     for stream in (sys.stdout, sys.stderr):
@@ -59,6 +60,13 @@ def run(job: Job, rank: int) -> NoReturn:
             stream.flush()
     # Not through the interpreter's own end: threads of torch abort it now and then, after all is done.
     os._exit(status)
+
+
+def _give_last_seconds(status: int) -> None:
+    """End in time whatever handlers at exit do, and with the script's own status: it has done its work."""
+    timer = threading.Timer(LAST_SECONDS, os._exit, (status,))
+    timer.daemon = True
+    timer.start()
 
 
 def _keep_stacks(job: Job, rank: int) -> None:
@@ -71,18 +79,18 @@ def _run_to_end(job: Job) -> int:
     """Run the script and write down how it ended; its exit status."""
     try:
         _run_script(job)
-        status = 0
-    except SystemExit as end:
-        status = _status(end.code)
+        end = {"status": 0}
+    except SystemExit as error:
+        end = {"status": _status(error.code), **_how(job, error, error.code if isinstance(error.code, str) else "")}
     except BaseException as error:
         traceback.print_exc()
         flight.tell()
-        _tell_error(job, error)
+        trace.write("end", status=1, error=type(error).__name__, **_how(job, error, str(error)))
         return 1
     flight.tell()
     trained = {"weights": training.weights(), "replicated": training.are_replicated()}
-    trace.write("end", status=status, **trained)
-    return status
+    trace.write("end", **end, **trained)
+    return end["status"]
 
 
 def _status(code: Any) -> int:
@@ -93,10 +101,10 @@ def _status(code: Any) -> int:
     return 1
 
 
-def _tell_error(job: Job, error: BaseException) -> None:
+def _how(job: Job, error: BaseException, said: str) -> dict[str, Any]:
+    """What an exception that leaves the script says, and where it comes from."""
     stack = places.stack_of_error(error.__traceback__)
-    said = " ".join(str(error).split())
-    trace.write("end", status=1, error=type(error).__name__, said=said[:2000], at=places.telling(stack, job.root))
+    return {"said": " ".join(said.split())[:2000], "at": places.telling(stack, job.root)}
 
 
 def _run_script(job: Job) -> None:

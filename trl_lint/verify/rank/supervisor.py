@@ -19,6 +19,7 @@ from .job import Job
 
 # Seconds in which the interpreter writes the stacks of all threads.
 STACK_SECONDS = 0.3
+STOPS = (signal.SIGTERM, signal.SIGINT)
 _PR_SET_PDEATHSIG = 1
 
 
@@ -32,12 +33,16 @@ def supervise(job: Job, rank: int) -> NoReturn:
     die_with_parent()
     for path in (trace.trace_path, trace.stacks_path, trace.output_path):
         path(job.traces, rank).unlink(missing_ok=True)  # of an earlier run
+    signal.pthread_sigmask(signal.SIG_BLOCK, STOPS)  # until somebody is there to heed them
     child = os.fork()
     if not child:
         die_with_parent()
         os.setpgid(0, 0)  # torchrun signals the whole group: the script is to be asked for its stack first
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPS)
         _redirect(job, rank)
         program.run(job, rank)
+    with contextlib.suppress(OSError):  # whoever of the two is first
+        os.setpgid(child, child)
     told: list[int] = []
 
     def stop(number: int, frame: Any) -> None:
@@ -46,10 +51,11 @@ def supervise(job: Job, rank: int) -> NoReturn:
             if len(told) == 1:
                 os.kill(child, program.STACKS)
                 time.sleep(STACK_SECONDS)
-            os.kill(child, signal.SIGKILL)
+            os.killpg(child, signal.SIGKILL)  # with what the script has started
 
-    for number in (signal.SIGTERM, signal.SIGINT):
+    for number in STOPS:
         signal.signal(number, stop)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPS)
     code = _wait(child)
     trace.Trace(trace.trace_path(job.traces, rank)).write("exit", status=code, told=bool(told))
     sys.stdout.flush()
