@@ -16,13 +16,16 @@ def options() -> argparse.Namespace:
     parser = argparse.ArgumentParser()
     parser.add_argument("--steps", type=int, default=2, help="optimizer steps")
     parser.add_argument("--batch", type=int, default=2, help="rows per step and process")
+    parser.add_argument("--rows", type=int, help="rows in all (as many as are read once, unless given)")
     return parser.parse_args()
 
 
 def arguments(chosen: argparse.Namespace) -> dict:
     """For the trainer's config."""
+    # transformers 4.47 counts tokens for this even where there is nothing to count, and raises: only SFT asks for it.
+    own = {name: value for name, value in tiny.ARGUMENTS.items() if name != "average_tokens_across_devices"}
     return {
-        **tiny.ARGUMENTS,
+        **own,
         "max_steps": chosen.steps,
         "per_device_train_batch_size": chosen.batch,
         "learning_rate": 1e-3,
@@ -32,5 +35,8 @@ def arguments(chosen: argparse.Namespace) -> dict:
 
 
 def size(chosen: argparse.Namespace) -> int:
-    """How many rows are trained on: each once, and no batch is uneven."""
-    return chosen.steps * chosen.batch * int(os.environ.get("WORLD_SIZE", "1"))
+    """How many rows there are: unless it is given, each is trained on once, and no batch is uneven.
+
+    A run on one process that is to read the batches of several needs as many rows as those, or it shuffles others.
+    """
+    return chosen.rows or chosen.steps * chosen.batch * int(os.environ.get("WORLD_SIZE", "1"))
