@@ -88,8 +88,8 @@ def _first_mend(trainer: str, subject: str, line: int) -> Case:
         "0.14.0",
         (Failure(ends.ORACLE, "abort", place=place), Failure(sequence.ORACLE, "sequence", place=place)),
         upstream="0.17.0",
-        note="0.14.0 gathers whole logits, of another length on each rank. Issue 3068 of huggingface/trl reports the hang for "
-        "ORPO. "
+        note="0.14.0 gathers whole logits, of another length on each rank. "
+        "Issue 3068 of huggingface/trl reports the hang for ORPO. "
         "0.17.0 gathers their means, as `--fix` does with 0.13.0 above.",
     )
 
