@@ -47,7 +47,7 @@ def judge(run: Run) -> Verdict:
     if not causes:
         return _left_early(run, bad)
     first = causes[0]
-    same = [rank for rank in causes if _said(rank) == _said(first)]
+    same = sorted((rank for rank in causes if _said(rank) == _said(first)), key=lambda rank: rank.number)
     others = [rank for rank in bad if rank not in same]
     return failed(
         ORACLE,
