@@ -24,7 +24,7 @@ TIMEOUT = 10
 
 
 @pytest.fixture(scope="module")
-def launch(launch):
+def torchrun(launch):
     return replace(launch, timeout=TIMEOUT)
 
 
@@ -41,15 +41,15 @@ def judge(launch, folder, program, *args):
         ("returns_early", "left early", "waits", 0),
     ],
 )
-def test_the_cause_is_told_from_its_echo(launch, tmp_path, program, way, word, rank):
-    verdict = judge(launch, tmp_path, program).verdict("ends")
+def test_the_cause_is_told_from_its_echo(torchrun, tmp_path, program, way, word, rank):
+    verdict = judge(torchrun, tmp_path, program).verdict("ends")
     assert (verdict.outcome, verdict.way) == (Outcome.FAILED, way), verdict
     assert any(line(program, word, rank) in each for each in verdict.evidence), verdict.evidence
 
 
 @needs_proc
-def test_a_hang_is_told_in_time_and_leaves_no_process(launch, tmp_path):
-    judged = judge(launch, tmp_path, "starts_helper", str(tmp_path))
+def test_a_hang_is_told_in_time_and_leaves_no_process(torchrun, tmp_path):
+    judged = judge(torchrun, tmp_path, "starts_helper", str(tmp_path))
     verdict = judged.verdict("ends")
     assert verdict.way == "hang"
     for rank in (0, 1):
@@ -69,7 +69,7 @@ def begun(folder):
 
 @needs_proc
 @pytest.mark.parametrize("is_killed", [False, True], ids=["asked to stop", "killed"])
-def test_a_run_that_is_given_up_leaves_no_process(launch, tmp_path, monkeypatch, is_killed):
+def test_a_run_that_is_given_up_leaves_no_process(torchrun, tmp_path, monkeypatch, is_killed):
     """`limit` and Ctrl+C end a run in the same way; where torchrun does not heed it, it is killed."""
     monkeypatch.setattr(launcher, "STOP_SECONDS", 0.0 if is_killed else 15)
 
@@ -81,7 +81,7 @@ def test_a_run_that_is_given_up_leaves_no_process(launch, tmp_path, monkeypatch,
     program = subject("starts_helper", str(tmp_path))
     job = Job(program.script, program.args, str(tmp_path / "traces"), str(program.root))
     with pytest.raises(KeyboardInterrupt):
-        launcher.run(replace(launch, timeout=60), job, tick=tick)
+        launcher.run(replace(torchrun, timeout=60), job, tick=tick)
     ranks = of_ranks(tmp_path)
     assert len(ranks) == 2
     assert not left(ranks)
@@ -90,8 +90,8 @@ def test_a_run_that_is_given_up_leaves_no_process(launch, tmp_path, monkeypatch,
     assert not left(with_words(str(tmp_path)))
 
 
-def test_a_run_is_stopped_at_its_limit(launch, tmp_path):
-    judged = judge(replace(launch, timeout=120, limit=15), tmp_path, "sleeps")
+def test_a_run_is_stopped_at_its_limit(torchrun, tmp_path):
+    judged = judge(replace(torchrun, timeout=120, limit=15), tmp_path, "sleeps")
     verdict = judged.verdict("ends")
     assert (verdict.way, verdict.summary) == ("stopped", "the run was stopped after 15 s")
     for rank in (0, 1):
@@ -100,25 +100,25 @@ def test_a_run_is_stopped_at_its_limit(launch, tmp_path):
     assert judged.run.seconds < 15 + launcher.STOP_SECONDS
 
 
-def test_shares_are_moved(launch, tmp_path):
-    verdict = judge(launch, tmp_path, "logs", "share on main").verdict("same metric")
+def test_shares_are_moved(torchrun, tmp_path):
+    verdict = judge(torchrun, tmp_path, "logs", "share on main").verdict("same metric")
     assert verdict.way == "metric"
     assert "rank 0 with the next rank's share" in verdict.evidence[0]
 
 
-def test_a_launcher_that_fails_is_quoted(launch, tmp_path):
+def test_a_launcher_that_fails_is_quoted(torchrun, tmp_path):
     job = Job("train.py", (), str(tmp_path / "traces"), str(tmp_path))
     with pytest.raises(launcher.LaunchError, match="invalid literal"):
-        launcher.run(replace(launch, nnodes="many"), job)
+        launcher.run(replace(torchrun, nnodes="many"), job)
 
 
 SOME = ("wrapped_model_attribute/broken_ddp", "unreduced_metric/broken_ddp")
 
 
 @pytest.mark.parametrize("name", SOME)
-def test_a_fixture(launch, tmp_path, name):
+def test_a_fixture(torchrun, tmp_path, name):
     (fixture,) = [each for each in fixtures.fixtures() if each.name == name]
-    proof = proofs.of_fixture(fixture, Session(launch, tmp_path))
+    proof = proofs.of_fixture(fixture, Session(torchrun, tmp_path))
     assert len(proof.columns) == 2
     assert all(column.holds for column in proof.columns), [column.judged.verdicts for column in proof.columns]
 
@@ -129,7 +129,7 @@ ARGUMENTS = {"exits": ("3",), "logs": ("share",), "on_one_too": ("mean",), "unsy
 
 @pytest.mark.slow
 @pytest.mark.parametrize("program", sorted(path.stem for path in PROGRAMS.glob("*.py")))
-def test_every_program_ends_as_in_a_fork(launch, judged, tmp_path, program):
+def test_every_program_ends_as_in_a_fork(torchrun, judged, tmp_path, program):
     args = {**ARGUMENTS, "starts_helper": (str(tmp_path),)}.get(program, ())
-    here, there = judge(launch, tmp_path, program, *args), judged(program, *args)
+    here, there = judge(torchrun, tmp_path, program, *args), judged(program, *args)
     assert [(each.oracle, each.way) for each in here.verdicts] == [(each.oracle, each.way) for each in there.verdicts]
