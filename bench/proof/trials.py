@@ -140,8 +140,8 @@ class Trials:
     ) -> Column:
         session = self._session(case, label, release)
         subject = self.subject(case, sources)
-        single = session.single(subject)
-        return Column(label, release, session.judge(subject, label, single), single, expected)
+        single = session.one_process(subject)
+        return Column(label, release, session.judge(subject, label, single), single(), expected)
 
     def judged(self, case: Case, label: str, sources: Mapping[str, str], **options: float) -> Judged:
         """The case's release with these texts, on all ranks alone."""

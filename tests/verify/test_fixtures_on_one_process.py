@@ -30,7 +30,7 @@ def identity(path):
 def run(launch, server, tmp_path_factory):
     """The run of a program on one plain process; each program runs once."""
     session = Session(replace(launch, nproc=1), tmp_path_factory.mktemp("one"), start=server)
-    return cache(lambda path: session.single(fixtures.subject(path)))
+    return cache(lambda path: session.one_process(fixtures.subject(path))())
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=identity)

@@ -114,7 +114,7 @@ def test_variables_of_the_launch_come_last(tmp_path, monkeypatch):
         ("import sys; sys.exit('no')", 1, 1),
         ("1 / 0", 1, 1),
         ("import", 1, 1),
-        ("import os; os._exit(4)", None, 4),
+        ("import os; os._exit(4)", 4, 4),
         ("import os; os.kill(os.getpid(), 9)", None, -9),
         ("import os; os.abort()", None, -6),
     ],

@@ -29,7 +29,7 @@ def logging(number, *logs, **fields):
 
 
 def raised(number, time, said, error="RuntimeError"):
-    return rank(number, end=End(time, 1, error, said))
+    return rank(number, end=End(time, 1, error, said, group=said if error == "RuntimeError" else ""))
 
 
 @pytest.mark.parametrize(

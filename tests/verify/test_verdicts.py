@@ -74,24 +74,15 @@ def test_an_abort_in_cpp_has_its_place_and_both_shapes(judged):
     assert [f"rank {rank}: all_gather float32[{2 + rank}] at {at}(<module>)" for rank in (0, 1)] == [*parted.evidence]
 
 
-@pytest.mark.parametrize(
-    ("program", "way", "said", "after"),
-    [
-        ("killed", "killed", "killed (out of memory, as a rule) (exit -9, SIGKILL)", 1),
-        ("ends_process", "exit", "the process ended with status 0 before its script did", 0),
-    ],
-)
-def test_a_rank_that_says_nothing_is_placed_by_its_last_collective(judged, program, way, said, after):
-    verdict = ends(judged(program), way)
-    assert verdict.summary == f"rank 1: {said}"
-    assert f"after {after} of them" in evidence_of(verdict, 1)
-    if after:
-        assert f"the last one at {line(program, 'last')}" in evidence_of(verdict, 1)
+def test_a_rank_that_says_nothing_is_placed_by_its_last_collective(judged):
+    verdict = ends(judged("killed"), "killed")
+    assert verdict.summary == "rank 1: killed (out of memory, as a rule) (exit -9, SIGKILL)"
+    assert f"after 1 of them, the last one at {line('killed', 'last')}" in evidence_of(verdict, 1)
     assert evidence_of(verdict, 0).endswith("(an echo)")
 
 
 @pytest.mark.parametrize(
-    ("program", "args", "count"), [("exits", ("0",), 0), ("returns_early", (), 2), ("returns_and_lingers", (), 2)]
+    ("program", "args", "count"), [("exits", ("0",), 0), ("ends_process", (), 0), ("returns_early", (), 2), ("returns_and_lingers", (), 2)]
 )
 def test_a_rank_that_is_through_leaves_the_others(judged, program, args, count):
     verdict = ends(judged(program, *args), "left early")
@@ -249,5 +240,5 @@ def test_a_program_is_the_same_on_one_process_with_the_batches_of_all(launch, se
     session = Session(launch, tmp_path, start=server)
     for how, outcome in (("mean", Outcome.PASSED), ("share", Outcome.FAILED)):
         program = subject("on_one_too", how)
-        verdict = session.judge(program, how, session.single(program)).verdict("true value")
+        verdict = session.judge(program, how, session.one_process(program)).verdict("true value")
         assert verdict.outcome is outcome, verdict

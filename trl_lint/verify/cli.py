@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -23,6 +25,14 @@ FORMATS = ("text", "json", "markdown")
 # What a user's script needs to be watched, and what the fixtures are made of.
 NEEDED = ("torch",)
 NEEDED_BY_FIXTURES = ("torch", "transformers", "accelerate", "datasets", "trl")
+_HAS_MODULE = """
+import sys
+from importlib.util import find_spec
+try:
+    print(find_spec(sys.argv[1]) and "yes" or "")
+except ModuleNotFoundError:
+    pass
+"""
 # A fixture that takes longer than this has gone wrong in a way that no oracle knows.
 FIXTURE_LIMIT = 120.0
 
@@ -119,12 +129,18 @@ def verify(**given: Any) -> None:
     """
     from trl_lint.verify.launcher import LaunchError
 
+    for number in (signal.SIGTERM, signal.SIGHUP):  # as Ctrl+C: nothing that was started is left running
+        signal.signal(number, _stopped)
     try:
         status = run(Options(**given))
     except (Unusable, LaunchError) as error:
         click.echo(f"trl-lint: {error}", err=True)
         status = FAILED
     sys.exit(status)
+
+
+def _stopped(number: int, frame: Any) -> None:
+    sys.exit(128 + number)
 
 
 def run(options: Options) -> int:
@@ -170,6 +186,8 @@ def _script_proof(options: Options) -> Iterator[Any]:
 
     subject, settings = _subject(options)
     _require(options, NEEDED)
+    if subject.is_module and not _said_by(options.python, _HAS_MODULE, subject.script).strip():
+        raise Unusable(f"no module named {subject.script}")
     with _session(options, options.launch) as runner:
         yield proofs.of_script(subject, runner, settings, options.include, one_process=options.one_process)
 
@@ -198,7 +216,7 @@ def _checked(word: str) -> Path:
     Raises:
         Unusable: it can't be read or is no Python.
     """
-    path = Path(word).resolve()
+    path = Path(os.path.abspath(word))  # a link stays one: what lies beside it is found as by Python
     try:
         compile(path.read_bytes(), word, "exec", dont_inherit=True)
     except OSError as error:

@@ -14,9 +14,7 @@ from pathlib import Path
 
 import trl_lint
 from trl_lint.verify.launcher import Launch
-from trl_lint.verify.oracles import true_value
 from trl_lint.verify.session import Judged, Subject
-from trl_lint.verify.verdicts import Verdict
 
 _MARK = re.compile(r"#\s*expect:\s*[A-Z]{3}\d{3}")
 
@@ -78,7 +76,7 @@ def _fixtures(rule: str) -> Iterator[Fixture]:
 
 
 def subject(path: Path) -> Subject:
-    return Subject(f"{path.parent.name}/{path.stem}", str(path), folder())
+    return Subject(f"{path.parent.name}/{path.stem}", str(path), folder(), own=(path,))
 
 
 def launch_of(launch: Launch) -> Launch:
@@ -103,20 +101,6 @@ def fails_its_way(fixture: Fixture, judged: Judged) -> bool:
     marked = _marked(fixture.broken)
     # What a number turns into is often used in the next line only.
     return bool((marked | {line + 1 for line in marked}) & _lines(fixture.broken, judged))
-
-
-def passes(path: Path, judged: Judged) -> bool:
-    """Whether a fixed or a right program passes.
-
-    Metrics that are not the program's own, but logged by the trainer that it builds on, are that one's business:
-    TRL's `logits/*` are means over each process's tokens, which is not the mean over all of them.
-    """
-    return not any(verdict.failed and not _is_of_others(path, verdict) for verdict in judged.verdicts)
-
-
-def _is_of_others(path: Path, verdict: Verdict) -> bool:
-    text = path.read_text(encoding="utf-8")
-    return verdict.oracle == true_value.ORACLE and not any(name in text for name in verdict.data.get("metrics", ()))
 
 
 def _marked(path: Path) -> set[int]:

@@ -46,7 +46,8 @@ class Call:
 
     def __str__(self) -> str:
         tensor = f" {self.dtype}{self.shape}" if self.shape is not None else ""
-        return f"{self.name}{tensor}"
+        reduction = self.op.rpartition(".")[2]
+        return f"{self.name}{tensor}" + (f" ({reduction.lower()})" if reduction not in ("", "SUM") else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +61,16 @@ class Log:
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """How a script ended: its exit status, and the exception that left it, if one did."""
+    """How a script ended: its exit status, and the exception that left it, if one did.
+
+    group: what the process group had said, where that led to it.
+    """
 
     time: float
     status: int
     error: str = ""
     said: str = ""
+    group: str = ""
     at: tuple[Place, ...] = ()
 
 
@@ -86,6 +91,7 @@ class Rank:
     weights: list[list[float]] | None = None
     replicated: bool = False
     native: list[Any] | None = None
+    native_total: int = 0
     world_size: int = 1
     end: End | None = None
     exit: int | None = None
@@ -174,9 +180,16 @@ def _call(rank: Rank, record: dict[str, Any]) -> None:
 
 
 def _end(rank: Rank, record: dict[str, Any]) -> None:
-    at = _places(record.get("at", ()))
-    rank.end = End(record["time"], record["status"], record.get("error", ""), record.get("said", ""), at)
-    rank.weights, rank.replicated = record.get("weights"), record.get("replicated", False)
+    words = {name: record.get(name, "") for name in ("error", "said", "group")}
+    rank.end = End(record["time"], record["status"], **words, at=_places(record.get("at", ())))
+
+
+def _weights(rank: Rank, record: dict[str, Any]) -> None:
+    rank.weights, rank.replicated = record["values"], record["replicated"]
+
+
+def _native(rank: Rank, record: dict[str, Any]) -> None:
+    rank.native, rank.native_total = record["collectives"], record.get("total", 0)
 
 
 def _exit(rank: Rank, record: dict[str, Any]) -> None:
@@ -196,7 +209,8 @@ _READERS = {
     "log": lambda rank, record: rank.logs.append(Log(record["sink"], record["values"], _places(record["at"]))),
     "loss": lambda rank, record: rank.losses.append(record["value"]),
     "moved": lambda rank, record: setattr(rank, "moved", True),
-    "native": lambda rank, record: setattr(rank, "native", record["collectives"]),
+    "native": _native,
+    "weights": _weights,
     "step": lambda rank, record: rank.grad_norms.append(record["grad_norm"]),
 }
 

@@ -72,13 +72,19 @@ def _way(rank: Rank) -> str:
 def _said(rank: Rank) -> str:
     """What a rank died of, in one line."""
     if rank.end is not None:
-        return ": ".join(filter(None, (rank.end.error or f"exit status {rank.end.status}", rank.end.said)))
+        said = rank.end.said or ("" if rank.end.error else _last_line(rank.output))
+        return ": ".join(filter(None, (rank.end.error or f"exit status {rank.end.status}", said)))
     if rank.aborted is not None:
         return f"abort in C++ (exit {rank.exit}), no Python traceback: {rank.aborted[0]}: {rank.aborted[1]}"
     if rank.exit is not None and rank.exit < 0:
         number = signal.Signals(-rank.exit)
         return f"{KILLED.get(number, 'ended by a signal')} (exit {rank.exit}, {number.name})"
     return f"the process ended with status {rank.exit} before its script did"
+
+
+def _last_line(output: str) -> str:
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    return lines[-1][:300] if lines else ""
 
 
 def _gave_up(rank: Rank) -> bool:
@@ -88,7 +94,8 @@ def _gave_up(rank: Rank) -> bool:
 def _group_words(rank: Rank) -> str:
     """What a rank's process group said when the rank ended."""
     if rank.end is not None:
-        return rank.end.said if rank.end.error in GROUP_ERRORS else ""
+        is_groups = rank.pending is not None and rank.end.error in GROUP_ERRORS
+        return rank.end.said if is_groups else rank.end.group
     if rank.aborted is not None:
         return " ".join(rank.aborted)
     return rank.output[-20_000:] if rank.exit == -signal.SIGABRT else ""
@@ -131,9 +138,15 @@ def _hang(run: Run) -> Verdict:
         ORACLE,
         "hang",
         "not all ranks reach the same collective: they wait for each other until the time is up",
-        map(where, run.ranks),
+        [*map(where, run.ranks), *_slow(run)],
         waits={rank.number: [str(place) for place in _place(rank)] for rank in run.ranks},
     )
+
+
+def _slow(run: Run) -> list[str]:
+    """A rank that waits for nothing may be at work."""
+    busy = [rank for rank in run.ranks if _was_stopped(rank) and rank.pending is None]
+    return [f"if {_named(busy)} was at work there, --timeout was too short for it"] if busy else []
 
 
 def _left_early(run: Run, bad: Sequence[Rank]) -> Verdict:

@@ -10,8 +10,13 @@ from trl_lint.verify.traces import Place, Run
 
 # Values of the clock and the machine differ between ranks, and from run to run, in right code.
 CLOCK = re.compile(
-    r"(^|[/_ ])(runtime|time|seconds?|per_second|duration|latency|throughput|speed|flops?|memory|mem|mfu|tps)($|[/_ :])"
+    r"(^|[/_ ])((run|wall)?time|timing|timestamp|wall_?clock|elapsed|duration|latency|[mun]?s|secs?|seconds?"
+    r"|throughput|speed|flops?|memory|mem|allocated|reserved|mfu|tps)($|[/_ :])"
+    r"|per_sec(ond)?|/s(ec)?$",
+    re.IGNORECASE,
 )
+# A value that says whose it is: each rank's own, logged on purpose.
+OF_ONE_RANK = re.compile(r"(rank|gpu|device|process|worker)[_\-/ ]?\d", re.IGNORECASE)
 # What Trainer itself logs is the same on all ranks already: the control of each run.
 CONTROL = ("loss", "grad_norm", "learning_rate")
 TRAINER = "Trainer.log"
@@ -41,12 +46,12 @@ class Metric:
 
 
 def metrics_of(run: Run) -> dict[tuple[str, str], Metric]:
-    """All metrics of a run but those of the clock."""
+    """All metrics of a run but those of the clock, and those that name one rank as theirs."""
     found: dict[tuple[str, str], Metric] = {}
     for rank in run.ranks:
         for log in rank.logs:
             for name, value in log.values.items():
-                if not CLOCK.search(name):
+                if not (CLOCK.search(name) or OF_ONE_RANK.search(name)):
                     metric = found.setdefault((log.sink, name), Metric(log.sink, name, at=log.at))
                     values = metric.values.setdefault(rank.number, {})
                     values[len(values)] = value

@@ -29,6 +29,10 @@ def all_same(values: Sequence[float], tolerance: float) -> bool:
     return all(is_same(values[0], value, tolerance, max(map(abs, values))) for value in values[1:])
 
 
+def mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values)  # fmean raises where infinities meet
+
+
 def shown(value: float) -> str:
     return f"{value:.6g}"
 

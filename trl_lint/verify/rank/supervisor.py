@@ -21,6 +21,7 @@ from .job import Job
 STACK_SECONDS = 0.3
 STOPS = (signal.SIGTERM, signal.SIGINT)
 _PR_SET_PDEATHSIG = 1
+_SYSTEM = ctypes.CDLL(None)
 
 
 def main(path: str) -> NoReturn:
@@ -57,6 +58,8 @@ def supervise(job: Job, rank: int) -> NoReturn:
         signal.signal(number, stop)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPS)
     code = _wait(child)
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(child, signal.SIGKILL)  # what the script has left running, and the next run would meet
     trace.Trace(trace.trace_path(job.traces, rank)).write("exit", status=code, told=bool(told))
     sys.stdout.flush()
     os._exit(code if code >= 0 else 128 - code)
@@ -78,4 +81,4 @@ def _redirect(job: Job, rank: int) -> None:
 def die_with_parent() -> None:
     """No rank outlives its launcher, which starts it in a session of its own (Linux; elsewhere it may)."""
     with contextlib.suppress(OSError, AttributeError):
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        _SYSTEM.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
