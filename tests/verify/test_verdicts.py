@@ -82,7 +82,8 @@ def test_a_rank_that_says_nothing_is_placed_by_its_last_collective(judged):
 
 
 @pytest.mark.parametrize(
-    ("program", "args", "count"), [("exits", ("0",), 0), ("ends_process", (), 0), ("returns_early", (), 2), ("returns_and_lingers", (), 2)]
+    ("program", "args", "count"),
+    [("exits", ("0",), 0), ("ends_process", (), 0), ("returns_early", (), 2), ("returns_and_lingers", (), 2)],
 )
 def test_a_rank_that_is_through_leaves_the_others(judged, program, args, count):
     verdict = ends(judged(program, *args), "left early")
