@@ -3,8 +3,8 @@
     python bench/recorder.py [--runs N] [--steps N] [--release X]
 
 A DPO run on two processes of the CPU, under torchrun, with and without the recorder in turn. Compared are the seconds
-of training, as Trainer itself counts them, and those of the whole command, by the clock and of the processors. Exit code 1 when watched training takes
-more than 5 % longer, in the median.
+of training, as Trainer itself counts them, and those of the whole command, by the clock and of the processors. Exit
+code 1 when watched training takes more than 5 % longer, in the median.
 """
 
 from __future__ import annotations
