@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from proof.trials import FIXED, RELEASED, STEPS, UPSTREAM, Trial
+from trl_lint.verify.oracles import training
 from trl_lint.verify.oracles.logged import TRAINER, metrics_of
-from trl_lint.verify.session import compare
 from trl_lint.verify.traces import Run
 from trl_lint.verify.verdicts import Outcome
 
@@ -101,7 +101,7 @@ def as_upstream(trial: Trial) -> Fact:
 
 
 def same_training(trial: Trial) -> Fact:
-    verdict = compare(trial.columns[RELEASED].judged, trial.columns[FIXED].judged)
+    verdict = training.judge_pair(trial.columns[RELEASED].judged.run, trial.columns[FIXED].judged.run)
     exact = verdict.outcome is Outcome.PASSED and not any(verdict.data.values())
     return Fact(exact, f"Before and after `--fix`: {verdict.summary}. Allowed is no difference.")
 
