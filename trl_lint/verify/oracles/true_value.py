@@ -29,10 +29,10 @@ def judge(run: Run, single: Run | None, is_own: Callable[[str], bool] = lambda n
     is_own: whether the program itself names a metric. Those that its libraries log are told of, and fail nothing: how
     they average is not the program's.
     """
-    if single is None or not single.ranks or not single.ranks[0].ended_well:
-        return unknown(ORACLE, "one process does not run to its end" if single else "not run on one process")
     if not all(rank.ended_well for rank in run.ranks):
         return unknown(ORACLE, "the run did not end")
+    if single is None or not single.ranks or not single.ranks[0].ended_well:
+        return unknown(ORACLE, "one process does not run to its end" if single else "not run on one process")
     reason = _not_comparable(run, single)
     if reason:
         return unknown(ORACLE, f"one process can't be compared: {reason}")
