@@ -55,7 +55,7 @@ def joined(passages: Sequence[Passage]) -> Passage:
 
 def opaque(text: str) -> str:
     """A shell expansion of the same length, whose value nobody knows: stands in for a template's placeholder."""
-    return "${" + "_" * (len(text) - 3) + "}" if len(text) > 3 else "_" * len(text)
+    return "${" + "_" * (len(text) - 3) + "}" if len(text) > 3 else "$" + "_" * (len(text) - 1)
 
 
 def align(file: str, start: int, end: int, value: str) -> Passage | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from trl_lint.launch.bare import Start
 from trl_lint.launch.commands import Form, Word
@@ -13,9 +13,7 @@ from trl_lint.launch.launchers import ACCELERATE_MODULE, ASSIGNMENTS, INTERPRETE
 _LAUNCH = ("accelerate", "launch")
 # Words that can be written without quotes in every form.
 _PLAIN = re.compile(r"[\w./=+-]+\Z")
-_GAP = re.compile(r"[ \t]+\Z")
-# Prefixes of the shell itself: an assignment may not stand behind them, and `env` need not.
-_COMMA = re.compile(r"\s*,\s*\Z")
+_REFERENCE = re.compile(r"\$[({]\w+[)}]\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,23 +34,28 @@ def applied(text: str, edits: Sequence[Edit]) -> str:
 
 def rewrite(start: Start, text: str) -> tuple[Edit, ...] | None:
     """The edits of the file's text that start the same with `accelerate launch`; None where none is exact."""
-    word, form = start.interpreter, start.command.form
-    if word is None or not word.exact or text[word.start : word.end] != word.raw:
+    word, form = _as_written(start.interpreter, text), start.command.form
+    if word is None:
         return None
     assignments = _carried(start.flags)
-    module = _module_edit(start)
-    if assignments is None or module is None:
+    launch = _launcher(word)
+    if assignments is None or launch is None or not _takes_module(start):
         return None
-    launch = _launcher(word, form)
-    if launch is None:
-        return None
-    first, prepended = _with_assignments(start, assignments, launch)
-    new = _written(first, word, text, form)
-    gone = [_without(flag, text, form) for flag in _flags_to_drop(start)]
+    new = _written([*_assigned(start, assignments), *launch], word, text, form)
+    gone = [_without(flag, text, form) for flag in start.flags]
     if new is None or any(each is None for each in gone):
         return None
-    edits = (*prepended, Edit(word.start, word.end, new), *(each for each in gone if each), *module)
-    return _disjoint(edits)
+    return _disjoint((Edit(word.start, word.end, new), *(each for each in gone if each)))
+
+
+def _as_written(word: Word | None, text: str) -> Word | None:
+    """The interpreter as the file has it; `$(PY)` of a Makefile stands where its value was read."""
+    if word is None:
+        return None
+    raw = text[word.start : word.end]
+    if word.exact:
+        return word if raw == word.raw else None
+    return replace(word, raw=raw) if _REFERENCE.match(raw) else None
 
 
 def _disjoint(edits: tuple[Edit, ...]) -> tuple[Edit, ...] | None:
@@ -77,20 +80,15 @@ def _carried(flags: Sequence[Word]) -> list[str] | None:
     return None if "" in found else list(dict.fromkeys(found))
 
 
-def _flags_to_drop(start: Start) -> Sequence[Word]:
-    return start.flags
-
-
-def _module_edit(start: Start) -> tuple[Edit, ...] | None:
+def _takes_module(start: Start) -> bool:
     """`-m mod` stays as it is. Of `-um mod` and `-mmod` nothing is made: the launcher does not take them so."""
     if start.module is None:
-        return ()
-    words = start.command.words
-    place = words.index(start.module)
-    return () if words[place - 1].value == "-m" and not start.module.raw.startswith("-m") else None
+        return True
+    place = start.command.words.index(start.module)
+    return start.command.words[place - 1].value == "-m"
 
 
-def _launcher(word: Word, form: Form) -> list[str] | None:
+def _launcher(word: Word) -> list[str] | None:
     """What stands for the interpreter. One with a version, or in a variable, runs the launcher itself."""
     bare = word.raw.strip("\"'")
     if not INTERPRETER.match(bare) or VERSIONED.match(bare):
@@ -99,16 +97,10 @@ def _launcher(word: Word, form: Form) -> list[str] | None:
     return [folder + slash + _LAUNCH[0], _LAUNCH[1]] if not bare.endswith(".exe") else None
 
 
-def _with_assignments(
-    start: Start, assignments: Sequence[str], launch: list[str]
-) -> tuple[list[str], tuple[Edit, ...]]:
-    """The words that stand for the interpreter, with the assignments where they are allowed."""
-    if not assignments:
-        return launch, ()
+def _assigned(start: Start, assignments: Sequence[str]) -> list[str]:
+    """The words that set these variables: only at the very front of a shell command can that be done without `env`."""
     bare = start.command.form is Form.SHELL and not start.wrappers
-    words = [*assignments] if bare else ["env", *assignments]
-    # A variable or a version: its own word stays, and the assignments go in front of it.
-    return [*words, *launch], ()
+    return [*assignments] if bare or not assignments else ["env", *assignments]
 
 
 def _written(words: Sequence[str], word: Word, text: str, form: Form) -> str | None:
