@@ -116,7 +116,8 @@ def _by_interpreter(command: Command, found: Unwrapped) -> Start | None:
 
 
 def _environment(command: Command, found: Unwrapped) -> dict[str, str | None]:
-    return {**command.environment, **found.environment}
+    handed_on = command.environment if all(each.prefix.environment for each in found.wrappers) else {}
+    return {**handed_on, **found.environment}
 
 
 def _is_tool(module: str) -> bool:

@@ -18,6 +18,7 @@ class Form(str, Enum):
     """How the words of a command are written, and so how one of them becomes two."""
 
     SHELL = "shell"
+    LINE = "line"  # as in a shell, but split by something else: no assignments, no operators
     JSON = "json"  # ["python", "train.py"] in a Dockerfile
     PYTHON = "python"  # a list or tuple in Python code
     YAML_FLOW = "yaml flow"  # [python, train.py]

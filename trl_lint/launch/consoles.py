@@ -4,22 +4,38 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 
 from trl_lint.launch import shell
 from trl_lint.launch.commands import Commands, Surroundings
 from trl_lint.launch.passages import Passage, joined
 from trl_lint.launch.templates import without_placeholders
 
-SHELLS = frozenset("bash sh shell zsh shell-script bash-script sh-session".split())
-SESSIONS = frozenset("console shell-session shellsession bash-session terminal sh-session doscon text plaintext txt none".split())
-_PROMPT = re.compile(r"[ \t]*(?:\([\w.-]+\)[ \t]*)?(?:[\w.-]+@[\w.-]+:?[^\s$#%]*[ \t]*)?[$%](?=[ \t])[ \t]+|[ \t]*[❯➜][ \t]+")
+SHELLS = frozenset({"bash", "sh", "shell", "zsh", "shell-script", "bash-script"})
+SESSIONS = frozenset(
+    {
+        "console",
+        "shell-session",
+        "shellsession",
+        "bash-session",
+        "sh-session",
+        "terminal",
+        "text",
+        "plaintext",
+        "txt",
+        "none",
+    }
+)
+_PROMPT = re.compile(
+    r"[ \t]*(?:\([\w.-]+\)[ \t]*)?(?:[\w.-]+@[\w.-]+:?[^\s$#%]*[ \t]*)?[$%][ \t]+|[ \t]*[\u276f\u279c][ \t]+"
+)
 _CONTINUED = re.compile(r"[ \t]*>[ \t]")
+_GAP = re.compile(r"\n(?:[ \t]*\r?\n)+")
 _MAGIC = re.compile(r"[ \t]*!(?=[ \t]*[\w./$])")
 # How a line of a block without a language begins that is meant for a shell.
 _COMMAND = re.compile(
-    r"[ \t]*(?:[A-Z_][A-Z0-9_]*=\S*[ \t]+)*(?:(?:sudo|nohup|env|time|srun|uv run|poetry run)\b[^\n]*?[ \t])?"
-    r"(?:python[\d.]*|accelerate|torchrun|deepspeed|pip|git|cd|export|mkdir|bash|sh|docker|conda|source)[ \t]+(?![=(:])\S"
+    r"[ \t]*(?:[A-Z_][A-Z0-9_]*=\S*[ \t]+)*"
+    r"(?:(?:sudo|nohup|env|time|srun|uv run|poetry run)\b[^\n]*?[ \t])?"
+    r"(?:python[\d.]*|accelerate|torchrun|deepspeed|pip|git|cd|export|mkdir|bash|sh|docker|conda)[ \t]+(?![=(:])\S"
 )
 
 
@@ -38,6 +54,19 @@ def read(passage: Passage, language: str, surroundings: Surroundings) -> Command
             yield from shell.read(each, surroundings)
 
 
+def paragraphs(passage: Passage, surroundings: Surroundings) -> Commands:
+    """The commands of plain text: of each paragraph that begins like a command, under its comments."""
+    passage = without_placeholders(passage)
+    start = 0
+    for gap in [*_GAP.finditer(passage.text), None]:
+        end = gap.end() if gap else len(passage.text)
+        if _looks_like_shell(passage.text[start:end]):
+            yield from shell.read(passage.part(start, end), surroundings)
+        elif prompted := list(_lines_with(passage.part(start, end), _PROMPT, _CONTINUED)):
+            yield from shell.read(joined(prompted), surroundings)
+        start = end
+
+
 def exported(passage: Passage, environment: dict[str, str | None]) -> dict[str, str | None]:
     """The environment after this block was typed, for the blocks that follow it."""
     if "export" not in passage.text:
@@ -46,10 +75,6 @@ def exported(passage: Passage, environment: dict[str, str | None]) -> dict[str, 
     script = shell.Script(joined(lines), Surroundings("console"), shell.assigned(environment))
     script.run()
     return script.variables.environment()
-
-
-def within(surroundings: Surroundings, environment: dict[str, str | None]) -> Surroundings:
-    return replace(surroundings, environment=environment)
 
 
 def _looks_like_shell(text: str) -> bool:

@@ -154,9 +154,7 @@ def _lines(text: str) -> list[tuple[int, int]]:
     return found
 
 
-def _heredoc(
-    passage: Passage, body: Passage, lines: list[tuple[int, int]], place: int
-) -> tuple[Passage | None, int]:
+def _heredoc(passage: Passage, body: Passage, lines: list[tuple[int, int]], place: int) -> tuple[Passage | None, int]:
     match = _HEREDOC.search(body.text)
     if match is None:
         return None, place

@@ -46,7 +46,7 @@ VISIBLE = ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"
 _LAUNCHER_ARGUMENT = re.compile(
     r"--?(?:nproc[_-]per[_-]node|num[_-]processes|local[_-]rank|node[_-]rank|world[_-]size|num[_-]workers[_-]per[_-]gpu)\b"
 )
-_CPU_ARGUMENT = re.compile(r"--(?:use_cpu|no_cuda|no-cuda|use-cpu|cpu|use_mps_device)(?:=(?:true|1|yes))?\Z", re.IGNORECASE)
+_CPU_ARGUMENT = re.compile(r"--(?:use[_-]cpu|no[_-]cuda|cpu|use_mps_device)(?:=(?:true|1|yes))?\Z", re.IGNORECASE)
 _FALSE = frozenset({"false", "0", "no"})
 # Hosted runners that have no GPU (GitHub's and GitLab's lists of runner images).
 _HOSTED = re.compile(r"(?:ubuntu|windows|macos)-(?:latest|slim|\d[\w.-]*)\Z")

@@ -86,19 +86,24 @@ LAUNCHER_SCRIPTS = {
 
 # `python -m X` for these runs no training of its own; what they run in turn is not read.
 TOOLS = frozenset(
-    "pip pytest venv virtualenv build twine unittest doctest json.tool http.server site sysconfig ensurepip pdb "
-    "cProfile profile timeit trace compileall py_compile ipykernel jupyter notebook black ruff isort flake8 mypy "
-    "pylint coverage tox nox pre_commit sphinx mkdocs spacy nltk.downloader zipfile tarfile uv poetry pipx conda "
-    "debugpy webbrowser this platform calendar cython Cython torch.utils.collect_env xformers.info bitsandbytes".split()
-)
+    {
+        "pip", "pytest", "venv", "virtualenv", "build", "twine", "unittest", "doctest", "json.tool", "http.server",
+        "site", "sysconfig", "ensurepip", "pdb", "cProfile", "profile", "timeit", "trace", "compileall",
+        "py_compile", "ipykernel", "jupyter", "notebook", "black", "ruff", "isort", "flake8", "mypy", "pylint",
+        "coverage", "tox", "nox", "pre_commit", "sphinx", "mkdocs", "spacy", "nltk.downloader", "zipfile", "tarfile",
+        "uv", "poetry", "pipx", "conda", "debugpy", "webbrowser", "this", "platform", "calendar", "cython", "Cython",
+        "torch.utils.collect_env", "xformers.info", "bitsandbytes",
+    }
+)  # fmt: skip
 TOOL_SCRIPTS = frozenset({"setup.py", "manage.py", "conftest.py", "get-pip.py", "collect_env.py"})
 
 INTERPRETER = re.compile(r"(?:.*/)?(?:python(?:\d+(?:\.\d+)?)?|pypy3?)(?:\.exe)?\Z")
 # Interpreters with a version of their own: `accelerate` on the path may belong to another one.
 VERSIONED = re.compile(r"(?:.*/)?python\d+\.\d+\Z")
 # A variable that nothing sets, with a name that says what it holds: `$PYTHON`, `${PYTHON_BIN}`, `$(PY)`.
-INTERPRETER_VARIABLE = re.compile(r"\"?\$[{(]?(?:PY|PYTHON|PYTHON3|[A-Z_]*PYTHON_?(?:BIN|EXE|CMD|PATH|EXEC|EXECUTABLE)?)"
-                                  r"[})]?\"?\Z", re.IGNORECASE)  # fmt: skip
+INTERPRETER_VARIABLE = re.compile(
+    r"\"?\$[{(]?(?:PY|PYTHON|PYTHON3|[A-Z_]*PYTHON_?(?:BIN|EXE|CMD|PATH|EXEC|EXECUTABLE)?)[})]?\"?\Z", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +146,7 @@ NO_SCRIPT = frozenset("hVc?")
 TRAINING_SCRIPTS = (
     (
         re.compile(r"(?:^|/)(?:trl|examples)/scripts/(?:\w+/)?(?:sft|dpo|kto|cpo|orpo|ppo|rloo|grpo|gkd|gold|xpo|nash_md|"
-                   r"online_dpo|bco|reward_modeling|prm|alignprop|ddpo|ppo_tldr|rloo_tldr|dpo_online|dpo_vlm|"
+                   r"online_dpo|bco|distillation|reward_modeling|prm|alignprop|ddpo|ppo_tldr|rloo_tldr|dpo_online|dpo_vlm|"
                    r"(?:sft|dpo|grpo|rloo|gspo|mpo|online_dpo|grpo_2048|grpo_agent)_\w+)\.py\Z"),
         "trl/scripts/*.py, examples/scripts/*.py of trl 0.16.1 and 1.16.0",
     ),

@@ -18,7 +18,9 @@ LARGEST = 500_000
 DEEPEST = 8
 LONGEST = 4_000
 _REFERENCE = re.compile(r"\$(?:\$|\(([\w.-]+)\)|\{([\w.-]+)\})")
-_EXPORT = re.compile(r"^(?:[^\s#:=][^#:=\n]*:)?[ \t]*export[ \t]+([A-Za-z_]\w*)[ \t]*(?:[:?]{0,2}=[ \t]*(.*?))?[ \t]*$", re.M)
+_EXPORT = re.compile(
+    r"^(?:[^\s#:=][^#:=\n]*:)?[ \t]*export[ \t]+([A-Za-z_]\w*)[ \t]*(?:[:?]{0,2}=[ \t]*(.*?))?[ \t]*$", re.MULTILINE
+)
 
 
 def commands(text: str) -> Commands:

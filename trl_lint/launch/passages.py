@@ -1,4 +1,4 @@
-"""Text inside a file: a script in a YAML string, a recipe line, a fenced block. It knows where each character stands."""
+"""Text inside a file, such as a script in a YAML string or a fenced block. It knows where each character stands."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ class Prefix:
 
     valued: options whose value is the next word. operands: words that stand before the command that is run.
     assigns: `NAME=value` words may stand there. strings: options whose value is a whole script.
-    environment: the launched program gets the environment of this one.
+    environment: the program that is run gets the environment of this one.
     """
 
     words: tuple[str, ...]
@@ -52,10 +52,10 @@ _DOCKER = _options(
 
 # fmt: off
 PREFIXES = (
-    *(Prefix((name,)) for name in ("nohup", "time", "command", "builtin", "setsid", "unbuffer", "catchsegv", "caffeinate",
-                                   "exec", "then", "do", "tini", "dumb-init", "/usr/bin/time")),
+    *(Prefix((name,)) for name in ("nohup", "time", "/usr/bin/time", "command", "builtin", "setsid", "unbuffer", "exec",
+                                   "catchsegv", "caffeinate", "tini", "dumb-init")),
     Prefix(("env",), _options("-u --unset -C --chdir"), assigns=True),
-    Prefix(("sudo",), _options("-u --user -g --group -h --host -p --prompt -C -D --chdir"), assigns=True, environment=False),
+    Prefix(("sudo",), _options("-u --user -g --group -h --host -p --prompt -C -D --chdir"), assigns=True),
     Prefix(("stdbuf",), _options("-i -o -e --input --output --error")),
     Prefix(("timeout",), _options("-s --signal -k --kill-after"), operands=1),
     Prefix(("nice",), _options("-n --adjustment")),

@@ -5,17 +5,17 @@ from __future__ import annotations
 import ast
 import re
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from trl_lint.launch import lists, markdown, shell
+from trl_lint.launch import consoles, lists, markdown, shell
 from trl_lint.launch.commands import Commands, Form, Surroundings, Unreadable, Word
 from trl_lint.launch.passages import Passage, align
 from trl_lint.launch.templates import without_braces
 
 LARGEST = 2_000_000
 # A file without one of these starts nothing, and has no usage to show.
-NEEDLES = re.compile(r"subprocess|Popen|os\.(?:system|popen|exec|spawn|posix_spawn)|create_subprocess|sys\.executable|check_call")
+NEEDLES = re.compile(r"subprocess|Popen|os\.(?:system|popen|exec|spawn)|create_subprocess|check_call")
 # By the last part of their names: what takes a list of words or, with `shell=True`, a line for the shell.
 _RUNNERS = frozenset(
     {"run", "call", "check_call", "check_output", "Popen", "create_subprocess_exec", "create_subprocess_shell"}
@@ -61,7 +61,9 @@ class _Reader:
             return
         passage = self._string(first.value)
         if passage is not None:
-            yield from markdown.read(passage, Surroundings("docstring"))
+            fenced = "```" in passage.text
+            read = markdown.read if fenced else consoles.paragraphs
+            yield from read(passage, Surroundings("docstring"))
 
     def scope(
         self, body: Sequence[ast.stmt], names: dict[str, ast.expr | None], environment: dict[str, str | None]
@@ -76,9 +78,7 @@ class _Reader:
             elif isinstance(node, ast.Call):
                 yield from self._call(node, names, environment)
 
-    def _call(
-        self, node: ast.Call, names: dict[str, ast.expr | None], environment: dict[str, str | None]
-    ) -> Commands:
+    def _call(self, node: ast.Call, names: dict[str, ast.expr | None], environment: dict[str, str | None]) -> Commands:
         name, root = _called(node.func)
         if not name or not node.args or (root and root not in _MODULES):
             return
@@ -102,7 +102,7 @@ class _Reader:
         elif isinstance(argument, ast.Call) and _called(argument.func)[0] == "split":
             func = argument.func
             line = argument.args[0] if argument.args else func.value if isinstance(func, ast.Attribute) else None
-            yield from self._line(_resolved(line, names) if line is not None else None, here)
+            yield from self._line(_resolved(line, names) if line is not None else None, here, shell.read_line)
         else:
             yield from self._line(argument, here)
 
@@ -125,10 +125,15 @@ class _Reader:
         inner = self._string(node) if isinstance(node, ast.JoinedStr) else None
         return lists.Item(Word(None, start, end, raw, True, _known_end(node)), inner)
 
-    def _line(self, node: ast.expr | None, here: Surroundings) -> Commands:
-        if isinstance(node, (ast.Constant, ast.JoinedStr)) and (passage := self._string(node)):
-            if "python" in passage.text or "uv run" in passage.text:
-                yield from shell.read(passage, here)
+    def _line(
+        self,
+        node: ast.expr | None,
+        here: Surroundings,
+        read: Callable[[Passage, Surroundings], Commands] = shell.read,
+    ) -> Commands:
+        passage = self._string(node) if isinstance(node, (ast.Constant, ast.JoinedStr)) else None
+        if passage is not None and ("python" in passage.text or "uv run" in passage.text):
+            yield from read(passage, here)
 
     def _string(self, node: ast.expr) -> Passage | None:
         """The contents of one string literal; several that are written side by side are left alone."""

@@ -50,7 +50,8 @@ BY_NAME = {
     "pyproject.toml": PYPROJECT, "pixi.toml": PYPROJECT,
 }
 BY_SUFFIX = {
-    ".sh": SHELL, ".bash": SHELL, ".zsh": SHELL, ".ksh": SHELL, ".slurm": SHELL, ".sbatch": SHELL, ".sub": SHELL, ".job": SHELL,
+    ".sh": SHELL, ".bash": SHELL, ".zsh": SHELL, ".ksh": SHELL, ".slurm": SHELL,
+    ".sbatch": SHELL, ".sub": SHELL, ".job": SHELL,
     ".mk": MAKEFILE, ".mak": MAKEFILE,
     ".dockerfile": DOCKERFILE, ".containerfile": DOCKERFILE,
     ".yml": YAML, ".yaml": YAML,

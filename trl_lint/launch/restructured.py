@@ -15,7 +15,9 @@ from trl_lint.launch.markdown import read_block
 from trl_lint.launch.passages import Passage, joined
 
 LARGEST = 2_000_000
-_DIRECTIVE = re.compile(r"([ \t]*)\.\.[ \t]+(?:code-block|code|sourcecode|prompt|highlight|parsed-literal)::[ \t]*([\w+-]*)[^\n]*\Z")
+_DIRECTIVE = re.compile(
+    r"([ \t]*)\.\.[ \t]+(?:code-block|code|sourcecode|prompt|parsed-literal)::[ \t]*([\w+-]*)[^\n]*\Z"
+)
 _LITERAL = re.compile(r"([ \t]*)(?!\.\.[ \t])[^\n]*::[ \t]*\Z")
 _OPTION = re.compile(r"[ \t]+:[\w-]+:")
 _UNDERLINE = re.compile(r"([=\-~^\"'`#*+.:_])\1{2,}[ \t]*\Z")
@@ -49,7 +51,8 @@ def _blocks(passage: Passage) -> Iterator[tuple[str, str, Passage]]:
         if directive or literal:
             first, place = _block(texts, place, len((directive or literal)[1]), bool(directive))
             if first < place:
-                yield directive[2].lower() if directive else "", heading, _dedented(passage, spans[first:place], texts[first:place])
+                language = directive[2].lower() if directive else ""
+                yield language, heading, _dedented(passage, spans[first:place], texts[first:place])
 
 
 def _spans(text: str) -> list[tuple[int, int]]:

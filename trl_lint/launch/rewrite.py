@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -13,6 +14,8 @@ from trl_lint.launch.launchers import ACCELERATE_MODULE, ASSIGNMENTS, INTERPRETE
 _LAUNCH = ("accelerate", "launch")
 # Words that can be written without quotes in every form.
 _PLAIN = re.compile(r"[\w./=+-]+\Z")
+# Forms in which blanks part words.
+_LINES = (Form.SHELL, Form.LINE)
 _REFERENCE = re.compile(r"\$[({]\w+[)}]\Z")
 
 
@@ -60,7 +63,7 @@ def _as_written(word: Word | None, text: str) -> Word | None:
 
 def _disjoint(edits: tuple[Edit, ...]) -> tuple[Edit, ...] | None:
     ordered = sorted(edits, key=lambda edit: (edit.start, edit.end))
-    apart = all(one.end <= other.start for one, other in zip(ordered, ordered[1:], strict=False))
+    apart = all(one.end <= other.start for one, other in itertools.pairwise(ordered))
     return tuple(ordered) if apart else None
 
 
@@ -109,7 +112,7 @@ def _written(words: Sequence[str], word: Word, text: str, form: Form) -> str | N
     if any(each is None for each in raws):
         return None
     parts = [each for each in raws if each]
-    if form is Form.SHELL:
+    if form in _LINES:
         return " ".join(parts)
     if form is not Form.YAML_BLOCK:
         return ", ".join(parts)
@@ -121,11 +124,11 @@ def _quoted(value: str, word: Word, form: Form) -> str | None:
     """One of our own words, quoted as its neighbour is."""
     if not _PLAIN.match(value):
         return None
-    if form is Form.SHELL:
+    if form in _LINES:
         return value
     quote = word.raw[:1] if word.raw[:1] in "\"'" else ""
     if form in (Form.JSON, Form.PYTHON):
-        return f'{quote or chr(34)}{value}{quote or chr(34)}'
+        return f"{quote or chr(34)}{value}{quote or chr(34)}"
     return f"{quote}{value}{quote}"
 
 
@@ -141,7 +144,7 @@ def _without(flag: Word, text: str, form: Form) -> Edit | None:
         return None
     if form is Form.YAML_BLOCK:
         return _without_line(flag, text)
-    if form is not Form.SHELL:
+    if form not in _LINES:
         before = re.search(r"\s*,\s*\Z", text[: flag.start][-200:])
         return Edit(flag.start - len(before[0]), flag.end, "") if before else None
     before = re.search(r"[ \t]+\Z", text[: flag.start][-200:])

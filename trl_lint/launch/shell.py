@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
 from typing import Any
 
-from trl_lint.launch.commands import Assignment, Command, Commands, Hint, Surroundings, Unreadable, Word
+from trl_lint.launch.commands import Assignment, Command, Commands, Form, Surroundings, Unreadable, Word
 from trl_lint.launch.nesting import script_of
 from trl_lint.launch.passages import Passage
 from trl_lint.launch.prefixes import unwrap
+from trl_lint.launch.shell_comments import batch_hints, notes, split_words
 from trl_lint.launch.shell_words import Reader, Token, Tree, Value, Variables, assigned
 
 # What takes the parser long without being a script that anyone wrote.
@@ -21,13 +21,12 @@ MOST_HEREDOCS = 300
 # How deep commands inside strings and calls of functions are followed, and how many calls.
 DEEPEST = 5
 MOST_CALLS = 200
-_BATCH = re.compile(r"^[ \t]*#SBATCH[ \t]+(.+)$", re.MULTILINE)
-# Slurm reads its options up to the first command.
-_HEAD = re.compile(r"(?:[ \t]*(?:#[^\n]*)?\r?\n)*")
 _DECLARES = frozenset({"export", "declare", "typeset", "local", "readonly"})
 _SCRIPT_FILE = re.compile(r"\.(?:sh|bash|slurm|sbatch)\Z")
 _READS_SCRIPT = frozenset({"bash", "sh", "zsh", "dash", "ksh", "/bin/bash", "/bin/sh", "sbatch"})
-_ARGUMENTS_NOT = frozenset({"variable_assignment", "file_redirect", "herestring_redirect", "heredoc_redirect", "comment"})
+_ARGUMENTS_NOT = frozenset(
+    {"variable_assignment", "file_redirect", "herestring_redirect", "heredoc_redirect", "comment"}
+)
 
 
 def commands(text: str) -> Commands:
@@ -42,12 +41,19 @@ def read(passage: Passage, surroundings: Surroundings, variables: Mapping[str, s
     yield from script.run()
 
 
+def read_line(passage: Passage, surroundings: Surroundings) -> Commands:
+    """The command of a line that is split into words like a shell's, and handed to no shell."""
+    for each in read(passage, surroundings):
+        inside = len(each.surroundings.around) > len(surroundings.around)
+        yield each if inside else replace(each, form=Form.LINE)
+
+
 class Script:
     """One run of a script. `variables` is what it has set, to be looked at after `run`."""
 
     def __init__(self, passage: Passage, surroundings: Surroundings, variables: Variables, depth: int = 0) -> None:
         self._tree = _parse(passage)
-        self._surroundings = replace(surroundings, hints=surroundings.hints + tuple(_batch_hints(passage.text)))
+        self._surroundings = replace(surroundings, hints=surroundings.hints + tuple(batch_hints(passage.text)))
         self._depth = depth
         self._calls = 0
         self._running: list[str] = []
@@ -238,7 +244,7 @@ class Script:
 
     def _here(self, start: int, end: int) -> Surroundings:
         environment = self.variables.environment()
-        hints = self._surroundings.hints + tuple(_notes(self._tree.passage.text, start, end))
+        hints = self._surroundings.hints + tuple(notes(self._tree.passage.text, start, end))
         return replace(self._surroundings, environment=environment, hints=hints)
 
     def _keep(self, command: Command) -> None:
@@ -253,7 +259,7 @@ class Script:
         for each in words:
             name, equals, value = (each.value or "").partition("=")
             if equals and not re.search(r"[$`;|&<>(){}]", value):
-                self._aliases[name] = tuple(_words(value))
+                self._aliases[name] = tuple(split_words(value))
 
     def _nested(self, command: Command, tokens: list[Token]) -> None:
         """The script in a string: `bash -c '…'`."""
@@ -266,6 +272,8 @@ class Script:
             return
         around = command.words[: found.script]
         variables = self.variables.copy()
+        if not all(each.prefix.environment for each in found.wrappers):
+            variables.exported.clear()
         for name, value in {**{each.name: each.value for each in command.assignments}, **found.environment}.items():
             variables.values[name] = value
             variables.exported.add(name)
@@ -345,48 +353,12 @@ def _parse(passage: Passage) -> Tree:
     return Tree(passage, _parser().parse(data).root_node, data)
 
 
-def _batch_hints(text: str) -> list[Hint]:
-    head = _HEAD.match(text)
-    found = _BATCH.finditer(head[0] if head else "")
-    return [Hint("slurm", option, match[0].strip()) for match in found for option in _grouped(_words(match[1]))]
-
-
 def _submitted(surroundings: Surroundings, words: tuple[Word, ...]) -> Surroundings:
     """What holds for a script that is handed to `words`: a job of its own has its own options."""
     hints = surroundings.hints
     if any(each.value == "sbatch" for each in words):
         hints = tuple(each for each in hints if each.kind != "slurm")
     return replace(surroundings, around=(*surroundings.around, words), hints=hints)
-
-
-def _grouped(words: list[str]) -> list[str]:
-    """`-n 4` as `-n=4`, so that an option is one string."""
-    found: list[str] = []
-    for each in words:
-        if each.startswith("-") or not found:
-            found.append(each)
-        else:
-            found[-1] += f"={each}"
-    return found
-
-
-def _words(text: str) -> list[str]:
-    try:
-        return shlex.split(text, comments=True)
-    except ValueError:
-        return []
-
-
-def _notes(text: str, start: int, end: int) -> list[Hint]:
-    """The comments above a command and behind it, on its last line."""
-    found: list[Hint] = []
-    lines = text[max(0, start - 2_000) : start].split("\n")[:-1]
-    for line in reversed(lines):
-        if not re.match(r"[ \t]*#(?!!|SBATCH)", line):
-            break
-        found.append(Hint("note", line.strip("# \t\r"), line.strip()))
-    behind = re.compile(r"[^\n#]{0,200}[ \t](#[^\n]{0,300})").match(text, end)
-    return [*found, Hint("note", behind[1].strip("# \t\r"), behind[1])] if behind else found
 
 
 def _added(before: Value, more: Value) -> Value:

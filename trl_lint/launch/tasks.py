@@ -37,7 +37,8 @@ def pyproject(text: str) -> Commands:
     for task in _tasks(_toml(text)):
         place = text.find(task)
         if place >= 0 and text.find(task, place + 1) < 0:
-            yield from shell.read(without_braces(Passage.between(text, place, place + len(task))), Surroundings("tasks"))
+            passage = without_braces(Passage.between(text, place, place + len(task)))
+            yield from shell.read_line(passage, Surroundings("tasks"))
 
 
 def _toml(text: str) -> Any:
@@ -88,7 +89,7 @@ def tox(text: str) -> Commands:
         if inside and line.strip() and not line.lstrip().startswith("#"):
             passage = Passage.between(text, start + (match.end() if match else 0), end)
             blanks = len(passage.text) - len(passage.text.lstrip("- \t"))
-            yield from shell.read(without_braces(passage.part(blanks, len(passage.text))), Surroundings("tasks"))
+            yield from shell.read_line(without_braces(passage.part(blanks, len(passage.text))), Surroundings("tasks"))
 
 
 def justfile(text: str) -> Commands:

@@ -115,7 +115,7 @@ class _Document:
         for each in nodes:
             passage = self._scalar_passage(each) if each.id == "scalar" else None
             if passage is not None:
-                yield from shell.read(passage, here)
+                yield from shell.read_line(passage, here)
 
     def _scalar_passage(self, node: Any) -> Passage | None:
         if node.id != "scalar":
@@ -220,8 +220,8 @@ def _accelerators(value: str) -> Hint:
 def _is_gpu_device(entries: dict[str, Any]) -> bool:
     """One of compose's `devices`: `driver: nvidia` or `capabilities: [gpu]`."""
     capabilities = entries.get("capabilities")
-    kinds = [_scalar(each) for each in capabilities.value] if capabilities is not None and capabilities.id == "sequence" else []
-    return _scalar(entries.get("driver")) == "nvidia" or "gpu" in kinds
+    listed = capabilities.value if capabilities is not None and capabilities.id == "sequence" else ()
+    return _scalar(entries.get("driver")) == "nvidia" or "gpu" in [_scalar(each) for each in listed]
 
 
 def _device(entries: dict[str, Any]) -> Hint:
