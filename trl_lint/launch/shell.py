@@ -13,10 +13,10 @@ from trl_lint.launch.nesting import script_of
 from trl_lint.launch.passages import Passage
 from trl_lint.launch.prefixes import unwrap
 from trl_lint.launch.shell_comments import batch_hints, notes, split_words
-from trl_lint.launch.shell_words import Reader, Token, Tree, Value, Variables, assigned
+from trl_lint.launch.shell_words import LONGEST, MOST_WORDS, Reader, Token, Tree, Value, Variables, assigned
 
 # What takes the parser long without being a script that anyone wrote.
-LARGEST = 1_000_000
+LARGEST = 300_000
 MOST_HEREDOCS = 300
 # How deep commands inside strings and calls of functions are followed, and how many calls.
 DEEPEST = 5
@@ -363,9 +363,9 @@ def _submitted(surroundings: Surroundings, words: tuple[Word, ...]) -> Surroundi
 
 def _added(before: Value, more: Value) -> Value:
     if isinstance(before, str) and isinstance(more, str):
-        return (before + more)[:4_000]
+        return (before + more)[:LONGEST]
     if isinstance(before, tuple) and isinstance(more, tuple):
-        return (before + more)[:1_000]
+        return (before + more)[:MOST_WORDS]
     return None
 
 

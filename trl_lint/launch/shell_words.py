@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,6 +15,7 @@ from trl_lint.launch.passages import Passage
 Value = str | tuple[str | None, ...] | None
 # Longer values are taken for unknown, so that `A=$A$A` can't grow without end.
 LONGEST = 4_000
+MOST_WORDS = 1_000
 _ESCAPED = re.compile(r"\\(\n|.)", re.DOTALL)
 _ESCAPED_IN_STRING = re.compile(r"\\([\n$`\"\\])")
 _EXPANSIONS = frozenset({"simple_expansion", "expansion"})
@@ -114,7 +116,9 @@ class Reader:
     def value(self, node: Any) -> Value:
         """What a variable gets."""
         if node.type == "array":
-            return tuple(each.word.value for child in node.named_children for each in self.tokens(child))
+            tokens = (each for child in node.named_children for each in self.tokens(child))
+            words = tuple(each.word.value for each in itertools.islice(tokens, MOST_WORDS + 1))
+            return words if len(words) <= MOST_WORDS else None
         return _joined(self._texts(node))
 
     def _word(self, start: int, end: int, texts: list[_Text]) -> Word:
