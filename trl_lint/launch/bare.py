@@ -129,7 +129,7 @@ def _starts_script(word: Word) -> bool:
     """Whether a word is a path to a Python file that may train; of an unknown one the end must say so."""
     path = word.tail if word.value is None else word.value
     name = path.rsplit("/", 1)[-1]
-    return name.endswith(".py") and name != ".py" and name not in TOOL_SCRIPTS and not re.search(r"[*?\s]", path)
+    return name.endswith(".py") and name != ".py" and name not in TOOL_SCRIPTS and not re.search(r"[*?\n]", path)
 
 
 def _flags(words: Sequence[Word]) -> tuple[list[Word], str]:

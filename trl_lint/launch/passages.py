@@ -6,8 +6,9 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-# What `\x` inside quotes stands for, in every host language we read. Longer escapes are left unaligned.
+# What `\n` and `\u00e9` inside quotes stand for, in every host language we read.
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}
+_CODE = re.compile(r"\\(?:u([0-9a-fA-F]{4})(?:\\u([dD][c-fC-F][0-9a-fA-F]{2}))?|x([0-9a-fA-F]{2})|U([0-9a-fA-F]{8}))")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +81,8 @@ def _next(file: str, place: int, end: int, character: str, before: str) -> tuple
         here = file[place]
         if here == "\\" and place + 1 < end and _ESCAPES.get(file[place + 1], "") == character:
             return place + 2, place
+        if here == "\\" and (coded := _coded(file, place, end, character)):
+            return coded, place
         if here == character:
             return _behind(file, place, character), place
         if character in " \n" and here in " \t\r\n":
@@ -89,6 +92,18 @@ def _next(file: str, place: int, end: int, character: str, before: str) -> tuple
             return place, None
         place += 1
     return place, None
+
+
+def _coded(file: str, place: int, end: int, character: str) -> int | None:
+    """The end of the escape by number that stands for `character`, a pair of surrogates included."""
+    match = _CODE.match(file, place, end)
+    if match is None:
+        return None
+    if match[1] and match[2] and ord(character) > 0xFFFF:
+        high, low = int(match[1], 16), int(match[2], 16)
+        return match.end() if 0x10000 + (high - 0xD800) * 0x400 + low - 0xDC00 == ord(character) else None
+    digits = next(each for each in (match[1], match[3], match[4]) if each)
+    return place + 2 + len(digits) if int(digits, 16) == ord(character) else None
 
 
 def _behind(file: str, place: int, character: str) -> int:

@@ -10,8 +10,8 @@ from pathlib import PurePath
 
 from trl_lint.launch.commands import Command, Commands, Unreadable
 
-# A file with none of these starts no Python: `uv run train.py` is the one way that does not name it.
-NEEDLE = re.compile(rb"python|PYTHON|uv run")
+# A file with none of these starts no Python: the last two are the ways that do not name it.
+NEEDLE = re.compile(rb"python|PYTHON|uv run|sys\.executable")
 # What a shebang line names, for files without a suffix.
 _SHEBANG = re.compile(rb"#!.*?\b(?:ba|z|k|da)?sh\b")
 # Larger files are data: a launch script has no 5 megabytes. Notebooks carry their pictures.

@@ -94,7 +94,7 @@ def _takes_module(start: Start) -> bool:
 def _launcher(word: Word) -> list[str] | None:
     """What stands for the interpreter. One with a version, or in a variable, runs the launcher itself."""
     bare = word.raw.strip("\"'")
-    if not INTERPRETER.match(bare) or VERSIONED.match(bare):
+    if "$" in bare or not INTERPRETER.match(bare) or VERSIONED.match(bare):
         return ["", "-m", ACCELERATE_MODULE]
     folder, slash, _ = bare.rpartition("/")
     return [folder + slash + _LAUNCH[0], _LAUNCH[1]] if not bare.endswith(".exe") else None
@@ -140,7 +140,7 @@ def _dash(word: Word, text: str) -> str | None:
 
 def _without(flag: Word, text: str, form: Form) -> Edit | None:
     """Take a flag away, with the gap or comma that belongs to it."""
-    if not flag.exact or text[flag.start : flag.end] != flag.raw:
+    if not flag.exact or "$" in flag.raw or text[flag.start : flag.end] != flag.raw:
         return None
     if form is Form.YAML_BLOCK:
         return _without_line(flag, text)

@@ -121,7 +121,8 @@ class _Document:
         if node.id != "scalar":
             return None
         start, end = self._contents(node)
-        found = align(self.readable.text, start, end, node.value)
+        # The round-trip loader marks with \a where it folded a line.
+        found = align(self.readable.text, start, end, node.value.replace("\a", ""))
         return found and Passage(self.passage.file, found.text, [self.passage.at[each] for each in found.at])
 
     def _contents(self, node: Any) -> tuple[int, int]:
