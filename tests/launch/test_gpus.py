@@ -28,6 +28,7 @@ SAID = {
     "python x.py --device cpu": "cpu --device cpu",
     "python x.py --nproc_per_node=8": "own launcher --nproc_per_node=8",
     "python x.py --local_rank $i": "own launcher --local_rank",
+    "python x.py --num_gpus 2": "own launcher --num_gpus",
     "python x.py --device_map auto": "own launcher --device_map auto",
     "RANK=0 WORLD_SIZE=2 python x.py": "own launcher RANK=0",
     "export WORLD_SIZE=$N\npython x.py": "own launcher WORLD_SIZE=…",

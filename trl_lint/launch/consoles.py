@@ -25,6 +25,8 @@ SESSIONS = frozenset(
         "none",
     }
 )
+# Many a writer calls a shell command Python; no Python code looks like one.
+_PYTHON = frozenset({"python", "python3", "py", "ipython"})
 _PROMPT = re.compile(
     r"[ \t]*(?:\([\w.-]+\)[ \t]*)?(?:[\w.-]+@[\w.-]+:?[^\s$#%]*[ \t]*)?[$%][ \t]+|[ \t]*[\u276f\u279c][ \t]+"
 )
@@ -45,11 +47,11 @@ def read(passage: Passage, language: str, surroundings: Surroundings) -> Command
         return
     passage = without_placeholders(passage)
     prompted = list(_lines_with(passage, _PROMPT, _CONTINUED))
-    if prompted and language not in ("python", "py"):
+    if prompted and language not in _PYTHON:
         yield from shell.read(joined(prompted), surroundings)
-    elif language in SHELLS or (language in SESSIONS | {""} and _looks_like_shell(passage.text)):
+    elif language in SHELLS or (language in SESSIONS | _PYTHON | {""} and _looks_like_shell(passage.text)):
         yield from shell.read(joined(list(_without_magic(passage))), surroundings)
-    elif language in ("python", "py", "ipython", ""):
+    elif language in _PYTHON | {""}:
         for each in _lines_with(passage, _MAGIC, None):
             yield from shell.read(each, surroundings)
 

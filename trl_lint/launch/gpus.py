@@ -42,9 +42,10 @@ HINTS = {
 RANK_VARIABLES = ("LOCAL_RANK", "RANK", "WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID")
 VISIBLE = ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES",
            "ASCEND_RT_VISIBLE_DEVICES", "ZE_AFFINITY_MASK")  # fmt: skip
-# Arguments of a script that is itself a launcher, or that has its rank from one.
+# Arguments of a script that is itself a launcher, has its rank from one, or spreads itself over GPUs.
 _LAUNCHER_ARGUMENT = re.compile(
-    r"--?(?:nproc[_-]per[_-]node|num[_-]processes|local[_-]rank|node[_-]rank|world[_-]size|num[_-]workers[_-]per[_-]gpu)\b"
+    r"--?(?:nproc[_-]per[_-]node|num[_-]processes|local[_-]rank|node[_-]rank|world[_-]size|(?:num|n)[_-]?gpus?"
+    r"|gpus|gpu[_-]ids?|devices)\b"
 )
 _CPU_ARGUMENT = re.compile(r"--(?:use[_-]cpu|no[_-]cuda|cpu|use_mps_device)(?:=(?:true|1|yes))?\Z", re.IGNORECASE)
 _FALSE = frozenset({"false", "0", "no"})

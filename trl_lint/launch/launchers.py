@@ -146,7 +146,7 @@ NO_SCRIPT = frozenset("hVc?")
 TRAINING_SCRIPTS = (
     (
         re.compile(r"(?:^|/)(?:trl|examples)/scripts/(?:\w+/)?(?:sft|dpo|kto|cpo|orpo|ppo|rloo|grpo|gkd|gold|xpo|nash_md|"
-                   r"online_dpo|bco|distillation|reward_modeling|prm|alignprop|ddpo|ppo_tldr|rloo_tldr|dpo_online|dpo_vlm|"
+                   r"online_dpo|bco|distillation|reward_modeling|prm|alignprop|gspo|ddpo|ppo_tldr|rloo_tldr|dpo_online|dpo_vlm|"
                    r"(?:sft|dpo|grpo|rloo|gspo|mpo|online_dpo|grpo_2048|grpo_agent)_\w+)\.py\Z"),
         "trl/scripts/*.py, examples/scripts/*.py of trl 0.16.1 and 1.16.0",
     ),

@@ -18,6 +18,8 @@ LARGEST = 500_000
 DEEPEST = 8
 LONGEST = 4_000
 _REFERENCE = re.compile(r"\$(?:\$|\(([\w.-]+)\)|\{([\w.-]+)\})")
+# A recipe line without these starts no Python.
+_NEEDLE = re.compile(r"py|uv run", re.IGNORECASE)
 _EXPORT = re.compile(
     r"^(?:[^\s#:=][^#:=\n]*:)?[ \t]*export[ \t]+([A-Za-z_]\w*)[ \t]*(?:[:?]{0,2}=[ \t]*(.*?))?[ \t]*$", re.MULTILINE
 )
@@ -46,7 +48,9 @@ def read(passage: Passage, surroundings: Surroundings) -> Commands:
         if one_shell and pieces:
             pieces = [(pieces[0][0], pieces[-1][1])]
         for start, end in pieces:
-            yield from shell.read(_expanded(passage.part(*_less_prefix(passage.text, start, end)), variables), here)
+            line = _expanded(passage.part(*_less_prefix(passage.text, start, end)), variables)
+            if _NEEDLE.search(line.text):
+                yield from shell.read(line, here)
 
 
 @cache

@@ -71,7 +71,7 @@ def front_end(path: PurePath, head: bytes = b"") -> str | None:
         return found
     if name.startswith(("dockerfile.", "dockerfile-", "containerfile.")):
         return DOCKERFILE
-    if name.startswith("makefile."):
+    if name.startswith("makefile.") and not name.endswith((".pyc", ".pyo")):
         return MAKEFILE
     return SHELL if not path.suffix and _SHEBANG.match(head[:200]) else None
 

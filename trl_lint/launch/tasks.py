@@ -75,7 +75,7 @@ def _strings(value: Any) -> Iterator[str]:
         for each in value:
             yield from _strings(each)
     elif isinstance(value, dict):
-        for key in _TASK_KEYS & value.keys():
+        for key in (each for each in value if each in _TASK_KEYS):
             yield from _strings(value[key])
 
 

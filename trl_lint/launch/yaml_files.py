@@ -80,7 +80,7 @@ class _Document:
     def _with_environment(self, node: Any, here: Surroundings) -> Surroundings:
         entries = _entries(node)
         environment = dict(here.environment)
-        for key in ENVIRONMENT_KEYS & entries.keys():
+        for key in (each for each in entries if each in ENVIRONMENT_KEYS):
             environment |= _variables(entries[key])
         hints = [*here.hints, *_hints(node)]
         return replace(here, environment=environment, hints=tuple(hints))
@@ -88,7 +88,7 @@ class _Document:
     def _launches(self, entries: dict[str, Any], here: Surroundings) -> Commands:
         if _scalar(entries.get("shell")) in ("python", "python3", "pwsh", "powershell", "cmd"):
             return
-        for key in SHELL_KEYS & entries.keys():
+        for key in (each for each in entries if each in SHELL_KEYS):
             yield from self._shell(entries[key], here)
         if "before_script" not in entries or "script" not in entries:
             yield from self._words([entries[key] for key in COMMAND_KEYS if key in entries], here)
@@ -184,7 +184,7 @@ def _hints(node: Any) -> Iterator[Hint]:
     host = entries.get("runs-on") or entries.get("vmImage")
     if _scalar(host):
         yield Hint("host", _scalar(host), f"runs-on: {_scalar(host)}")
-    for key in ("resources", "deploy", *(_GPU_KEYS & {"gpus", "gpu_count"})):
+    for key in ("resources", "deploy", "gpus", "gpu_count"):
         if key in entries:
             yield from _amounts(key, entries[key])
 
