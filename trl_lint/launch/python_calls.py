@@ -16,6 +16,11 @@ from trl_lint.launch.templates import without_braces
 LARGEST = 2_000_000
 # A file without one of these starts nothing, and has no usage to show.
 NEEDLES = re.compile(r"subprocess|Popen|os\.(?:system|popen|exec|spawn)|create_subprocess|check_call")
+# Nor does one without these: a start written out, or Python as a word of its own.
+_STARTS = re.compile(
+    r"python[\d.]*[ \t]+(?:-[uOB]+[ \t]+)*(?:-[umOB]*m[ \t]*\w|[^\s\"']*\.py\b|[{$\"'\\])"
+    r"|[\"'][^\s\"']*python[\d.]*[\"']|sys\.executable|uv run"
+)
 # By the last part of their names: what takes a list of words or, with `shell=True`, a line for the shell.
 _RUNNERS = frozenset(
     {"run", "call", "check_call", "check_output", "Popen", "create_subprocess_exec", "create_subprocess_shell"}
@@ -30,6 +35,8 @@ def commands(text: str) -> Commands:
     """The commands that a Python file starts, or that its docstring tells its reader to type."""
     if len(text) > LARGEST:
         raise Unreadable(f"a Python file of {len(text)} characters is not looked at for commands")
+    if not _STARTS.search(text):
+        return
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
