@@ -85,6 +85,11 @@ def python_of(release: str) -> Path:
         return _interpreter(_whole(cache_dir() / f"trl-{release}", environment.requirements, base))
 
 
+def packages_of(release: str) -> Path:
+    """The folder that the packages of this environment lie in; builds it and raises as `python_of` does."""
+    return _packages(python_of(release).parents[1])
+
+
 @contextmanager
 def _alone(folder: Path) -> Iterator[None]:
     """Nobody else is in here with the same folder."""

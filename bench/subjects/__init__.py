@@ -1,6 +1,6 @@
 """Small programs that train with a trainer of trl, on one process or more, and what is known of each on each release.
 
-    python bench/subjects/dpo.py [--steps N] [--batch N]
+    python bench/subjects/dpo.py [--steps N] [--batch N] [--rows N] [--rate X] [--noise PART]
     python -m torch.distributed.run --standalone --nproc-per-node 2 bench/subjects/dpo.py
 
 They take the interpreter of an environment (`environments.py`) and run unchanged on all releases there. Nothing is

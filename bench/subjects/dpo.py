@@ -9,7 +9,7 @@ trainer = DPOTrainer(
     model=tiny.tiny_model(),
     ref_model=tiny.tiny_model(),
     args=DPOConfig(**shared.arguments(chosen)),
-    train_dataset=tiny.preference_dataset(shared.size(chosen)),
+    train_dataset=shared.pairs(chosen),
     processing_class=tiny.tiny_tokenizer(),
 )
 trainer.train()

@@ -190,6 +190,12 @@ class TestFixed:
 class TestOthers:
     pytestmark = needs_torch
 
+    def test_nccl_needs_a_gpu_per_process(self, folder, monkeypatch):
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+        (folder / "train.py").write_text("print(1)\n")
+        line = one_line(call("--backend", "nccl", "--nproc", "3", "train.py"))
+        assert line == "trl-lint: --backend nccl needs a GPU per process: 0 for --nproc 3"
+
     def test_right_code_passes(self, folder):
         (folder / "train.py").write_text(RIGHT)
         (folder / "helper.py").write_text(HELPER)

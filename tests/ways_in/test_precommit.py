@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from samples import BASE, BROKEN, FIXTURES, MINE, ROOT, marks, unmarked
 
-PACKED = ("pyproject.toml", "README.md", "LICENSE", ".pre-commit-hooks.yaml", "trl_lint", "codemods")
+PACKED = ("pyproject.toml", "README.md", "LICENSE", ".pre-commit-hooks.yaml", "trl_lint", "codemods", "fixtures")
 UNREACHABLE = re.compile(
     r"Could not find a version that satisfies|No matching distribution|ConnectionError|NewConnection"
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -23,6 +25,14 @@ FORMATS = ("text", "json", "markdown")
 # What a user's script needs to be watched, and what the fixtures are made of.
 NEEDED = ("torch",)
 NEEDED_BY_FIXTURES = ("torch", "transformers", "accelerate", "datasets", "trl")
+_HAS_MODULE = """
+import sys
+from importlib.util import find_spec
+try:
+    print(find_spec(sys.argv[1]) and "yes" or "")
+except ModuleNotFoundError:
+    pass
+"""
 # A fixture that takes longer than this has gone wrong in a way that no oracle knows.
 FIXTURE_LIMIT = 120.0
 
@@ -119,12 +129,18 @@ def verify(**given: Any) -> None:
     """
     from trl_lint.verify.launcher import LaunchError
 
+    for number in (signal.SIGTERM, signal.SIGHUP):  # as Ctrl+C: nothing that was started is left running
+        signal.signal(number, _stopped)
     try:
         status = run(Options(**given))
     except (Unusable, LaunchError) as error:
         click.echo(f"trl-lint: {error}", err=True)
         status = FAILED
     sys.exit(status)
+
+
+def _stopped(number: int, frame: Any) -> None:
+    sys.exit(128 + number)
 
 
 def run(options: Options) -> int:
@@ -169,7 +185,9 @@ def _script_proof(options: Options) -> Iterator[Any]:
     from trl_lint.verify import proofs
 
     subject, settings = _subject(options)
-    _require(options.python, NEEDED)
+    _require(options, NEEDED)
+    if subject.is_module and not _said_by(options.python, _HAS_MODULE, subject.script).strip():
+        raise Unusable(f"no module named {subject.script}")
     with _session(options, options.launch) as runner:
         yield proofs.of_script(subject, runner, settings, options.include, one_process=options.one_process)
 
@@ -198,7 +216,7 @@ def _checked(word: str) -> Path:
     Raises:
         Unusable: it can't be read or is no Python.
     """
-    path = Path(word).resolve()
+    path = Path(os.path.abspath(word))  # a link stays one: what lies beside it is found as by Python
     try:
         compile(path.read_bytes(), word, "exec", dont_inherit=True)
     except OSError as error:
@@ -216,7 +234,7 @@ def _checked(word: str) -> Path:
 def _fixture_proofs(options: Options, rules: list[Rule]) -> Iterator[Any]:
     from trl_lint.verify import fixtures, proofs
 
-    _require(options.python, NEEDED_BY_FIXTURES)
+    _require(options, NEEDED_BY_FIXTURES)
     launch = fixtures.launch_of(replace(options.launch, limit=options.limit or FIXTURE_LIMIT))
     found = list(fixtures.fixtures([rule.name.replace("-", "_") for rule in rules]))
     with _session(options, launch, len(found)) as runner:
@@ -227,23 +245,31 @@ def _fixture_proofs(options: Options, rules: list[Rule]) -> Iterator[Any]:
 # --- both -----------------------------------------------------------------------------------------------
 
 
-def _require(python: str, modules: tuple[str, ...]) -> None:
+def _require(options: Options, modules: tuple[str, ...]) -> None:
     """See that the training environment has what is needed.
 
     Raises:
         Unusable: it does not.
     """
     program = "import sys\nfrom importlib.util import find_spec\nprint(*[n for n in sys.argv[1:] if not find_spec(n)])"
-    try:
-        done = subprocess.run([python, "-c", program, *modules], capture_output=True, text=True, check=True)
-    except (OSError, subprocess.CalledProcessError) as error:
-        raise Unusable(f"{python} can't be run: {getattr(error, 'strerror', None) or 'it is no Python'}") from None
-    missing = done.stdout.split()
+    missing = _said_by(options.python, program, *modules).split()
     if missing:
         raise Unusable(
             f"verify runs trainers and needs {', '.join(missing)}: pip install 'trl-lint[verify]', or name the "
-            f"interpreter of your training environment with --python (this is {python})"
+            f"interpreter of your training environment with --python (this is {options.python})"
         )
+    if options.backend == "nccl":
+        gpus = int(_said_by(options.python, "import torch\nprint(torch.cuda.device_count())"))
+        if gpus < options.nproc:
+            raise Unusable(f"--backend nccl needs a GPU per process: {gpus} for --nproc {options.nproc}")
+
+
+def _said_by(python: str, program: str, *args: str) -> str:
+    """What a program prints in the training environment."""
+    try:
+        return subprocess.run([python, "-c", program, *args], capture_output=True, text=True, check=True).stdout
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise Unusable(f"{python} can't be run: {getattr(error, 'strerror', None) or 'it is no Python'}") from None
 
 
 @contextmanager

@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from trl_lint.verify.rank.job import Job
+from trl_lint.verify.rank.supervisor import die_with_parent
 from trl_lint.verify.traces import Run, read_run
 
 RANK_PROGRAM = Path(__file__).with_name("rank")
@@ -81,7 +82,10 @@ def run(launch: Launch, job: Job, *, plain: bool = False, tick: Callable[[], Non
     replace(job, timeout=launch.timeout, backend=launch.backend).save(file)
     command = [launch.python, str(RANK_PROGRAM), str(file)] if plain else torchrun(launch, file)
     begun = time.monotonic()
-    output, stopped = _run(command, _environment(launch), launch.limit, folder / "launcher.out", tick)
+    try:
+        output, stopped = _run(command, _environment(launch, plain), launch.limit, folder / "launcher.out", tick)
+    except OSError as error:
+        raise LaunchError(f"{launch.python}: {error.strerror or error}") from error
     result = _read(launch, folder, job.root)
     if not result.ranks:
         raise LaunchError(_last_line(output))
@@ -122,9 +126,12 @@ def _own_rendezvous() -> list[str]:
         return ["--master-addr=127.0.0.1", f"--master-port={free.getsockname()[1]}"]
 
 
-def _environment(launch: Launch) -> dict[str, str]:
+def _environment(launch: Launch, plain: bool) -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if name not in GROUP_VARIABLES}
-    return {"OMP_NUM_THREADS": "1", **kept, **dict(launch.environment)}
+    environment = {"OMP_NUM_THREADS": "1", **kept, **dict(launch.environment)}
+    if plain:  # with several GPUs in sight Trainer would wrap the model in DataParallel
+        environment["CUDA_VISIBLE_DEVICES"] = environment.get("CUDA_VISIBLE_DEVICES", "0").split(",")[0]
+    return environment
 
 
 def _run(
@@ -135,7 +142,13 @@ def _run(
     with (
         log.open("w+") as output,
         subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, env=environment, start_new_session=True
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            env=environment,
+            start_new_session=True,
+            preexec_fn=die_with_parent,
         ) as process,
     ):
         end = None if limit is None else time.monotonic() + limit

@@ -6,6 +6,7 @@ originals' paths, so whatever a program finds beside itself is still there and n
 
 from __future__ import annotations
 
+import ast
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -87,13 +88,39 @@ def _write(target: Path, result: FileResult) -> Path:
 
 def files_of(script: Path, roots: Sequence[Path], include: Sequence[Path] = ()) -> list[Path]:
     """A program's own files: the script, what it imports below `roots`, and what the user names besides."""
-    from modulefinder import ModuleFinder
+    found = dict.fromkeys([Path(os.path.realpath(script))])
+    waiting = list(found)
+    while waiting:
+        file = waiting.pop()
+        for path in _imported(file, (script.parent, *roots)):
+            if path not in found:
+                found[path] = None
+                waiting.append(path)
+    return list(dict.fromkeys([*found, *(Path(os.path.realpath(path)) for path in files_in(include))]))
 
-    finder = ModuleFinder(path=[str(root) for root in roots])
-    with suppress(SyntaxError, ValueError, OSError, ImportError):  # said by the linter, or by Python when it runs
-        finder.run_script(str(script))
-    imported = [Path(module.__file__) for module in finder.modules.values() if module.__file__]
-    return list(dict.fromkeys(Path(os.path.realpath(path)) for path in (script, *imported, *files_in(include))))
+
+def _imported(file: Path, roots: Sequence[Path]) -> Iterator[Path]:
+    """The files below `roots` that one file imports, wherever in it."""
+    with suppress(SyntaxError, ValueError, OSError, RecursionError):  # said by the linter, or by Python when it runs
+        for node in ast.walk(ast.parse(file.read_bytes())):
+            if isinstance(node, ast.Import):
+                for alias in node.names:
+                    yield from _modules(alias.name.split("."), roots)
+            elif isinstance(node, ast.ImportFrom):
+                base = (node.module or "").split(".") if node.module else []
+                tops = (file.parents[node.level - 1],) if node.level else roots
+                for alias in node.names:
+                    yield from _modules([*base, alias.name], tops)
+
+
+def _modules(names: Sequence[str], roots: Sequence[Path]) -> Iterator[Path]:
+    """The files of a dotted name and of the packages that it is in; folders without `__init__.py` are packages too."""
+    for root in roots:
+        for length in range(len(names) + 1):
+            below = root.joinpath(*names[:length])
+            for path in (below / "__init__.py", below.with_suffix(".py")) if length else ():
+                if path.is_file():
+                    yield Path(os.path.realpath(path))
 
 
 def files_in(named: Iterable[Path]) -> list[Path]:

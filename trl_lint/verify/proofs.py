@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from trl_lint.config import Settings
@@ -13,7 +13,7 @@ from trl_lint.discovery import import_roots
 from trl_lint.findings import Finding
 from trl_lint.verify import fixtures, mending, session
 from trl_lint.verify.fixtures import Fixture
-from trl_lint.verify.mending import Mended
+from trl_lint.verify.launcher import LaunchError
 from trl_lint.verify.session import Judged, Session, Subject
 from trl_lint.verify.traces import Run
 from trl_lint.verify.verdicts import Verdict
@@ -51,9 +51,16 @@ class Proof:
 
 @contextmanager
 def trace_folder(keep: Path | None) -> Iterator[Path]:
-    """Where traces go: a folder that stays, or one that is gone afterwards."""
+    """Where traces go: a folder that stays, or one that is gone afterwards.
+
+    Raises:
+        LaunchError: it can't be made.
+    """
     if keep is not None:
-        keep.mkdir(parents=True, exist_ok=True)
+        try:
+            keep.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise LaunchError(f"{keep}: cannot write: {error.strerror}") from None
         yield keep.resolve()
         return
     with tempfile.TemporaryDirectory(prefix="trl-lint-verify-") as folder:
@@ -68,8 +75,10 @@ def of_script(
     Raises:
         LaunchError: no rank has started.
     """
-    mended = _mended(subject, runner, settings, include)
-    single = runner.single(subject) if one_process else None
+    files = _files(subject, settings, include)
+    mended = mending.mend(files, settings, runner.folder / "fixed", dict(subject.sources))
+    subject = replace(subject, own=tuple(files))
+    single = runner.one_process(subject) if one_process else None
     before = runner.judge(subject, "as it is", single)
     proof = Proof(subject.name, [Column(before, before.passed)], withheld=mended.withheld, problems=mended.problems)
     proof.fixes = mended.applied
@@ -77,15 +86,15 @@ def of_script(
     if mended.applied:
         after = runner.judge(session.fixed(subject, mended.sources), "fixed", single)
         proof.columns.append(Column(after, after.passed))
-        proof.compared = session.compare(before, after)
+        proof.compared = runner.compare(subject, before, after)
     return proof
 
 
-def _mended(subject: Subject, runner: Session, settings: Settings, include: Sequence[Path]) -> Mended:
+def _files(subject: Subject, settings: Settings, include: Sequence[Path]) -> list[Path]:
+    """The program's own files, and what the user names besides."""
     roots = import_roots(settings.root, [subject.root])
     script = Path(subject.script) if not subject.is_module else _file_of(subject.script, roots)
-    files = mending.files_of(script, roots, include) if script else mending.files_in(include)
-    return mending.mend(files, settings, runner.folder / "fixed", dict(subject.sources))
+    return mending.files_of(script, roots, include) if script else mending.files_in(include)
 
 
 def _file_of(module: str, roots: Sequence[Path]) -> Path | None:
@@ -103,12 +112,12 @@ def of_fixture(fixture: Fixture, runner: Session) -> Proof:
     """
     proof = Proof(fixture.name, [])
     right = fixture.fixed or fixture.broken
-    single = runner.single(fixtures.subject(right)) if right else None
+    single = runner.one_process(fixtures.subject(right)) if right else None
     if fixture.broken is not None:
         judged = runner.judge(fixtures.subject(fixture.broken), "broken", single)
         wanted = fixtures.WAYS[fixture.rule].way
         proof.columns.append(Column(judged, fixtures.fails_its_way(fixture, judged), wanted))
     if fixture.fixed is not None:
         judged = runner.judge(fixtures.subject(fixture.fixed), "fixed" if fixture.broken else "right", single)
-        proof.columns.append(Column(judged, fixtures.passes(fixture.fixed, judged)))
+        proof.columns.append(Column(judged, judged.passed))
     return proof

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 
 from trl_lint.verify import launcher
@@ -12,17 +13,25 @@ from trl_lint.verify.launcher import Launch
 from trl_lint.verify.oracles import ends, metrics, sequence, training, true_value
 from trl_lint.verify.rank.job import Job
 from trl_lint.verify.traces import Run
-from trl_lint.verify.verdicts import Verdict
+from trl_lint.verify.verdicts import Verdict, unknown
 
 # Ends after which it is a finding that a rank ran fewer collectives than the others.
 WAITING = ("hang", "left early")
+# By how much longer one process may take for its share of the work.
+MOST_ALONE = 5
+# Of a subject's name, as much as the name of its traces' folder has.
+LONGEST_NAME = 100
 Start = Callable[[Launch, Job, bool], Run]
 Tell = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """A program to be run. `sources`: by file, the text that runs in its place."""
+    """A program to be run.
+
+    sources: by file, the text that runs in its place. own: the program's own files, if they are known; values that it
+    names nowhere are its libraries' business.
+    """
 
     name: str
     script: str
@@ -30,6 +39,13 @@ class Subject:
     args: tuple[str, ...] = ()
     is_module: bool = False
     sources: Mapping[str, str] = field(default_factory=dict)
+    own: tuple[Path, ...] = ()
+
+    def names(self, metric: str) -> bool:
+        """Whether the program itself has the name of a metric, as the end of a string."""
+        texts = [path.read_text(encoding="utf-8", errors="replace") for path in self.own]
+        name = re.compile(re.escape(metric) + r"[\"']")
+        return not texts or any(name.search(text) for text in texts)
 
 
 @dataclass
@@ -66,57 +82,74 @@ class Session:
         self._start = start
         self._tell = tell
         self._count = 0
+        self._seconds = 0.0
 
-    def judge(self, subject: Subject, label: str, single: Run | None = None) -> Judged:
+    def judge(self, subject: Subject, label: str, single: Callable[[], Run] | None = None) -> Judged:
         """Run a subject on all ranks and judge it.
 
-        single: the same program as one process with the same global batch.
+        single: gives the run of one process with the same global batch (`one_process`), if that is wanted.
 
         Raises:
             LaunchError: no rank has started.
         """
         run = self._run(subject, label)
+        self._seconds = run.seconds
         end = ends.judge(run)
-        moved = None
-        if not end.failed and self._can_move(run) and metrics.one_sided(run):
-            moved = self._run(subject, f"{label}, shares moved", shift=1)
+        moved = None if end.failed else self._moved(subject, label, run)
         verdicts = [
             end,
             sequence.judge(run, cut_short=end.failed and end.way not in WAITING),
             metrics.judge(run, moved),
-            true_value.judge(run, single),
+            true_value.judge(run, single() if single and not end.failed else None, subject.names),
             training.judge_ranks(run),
         ]
         return Judged(label, run, verdicts)
 
-    def _can_move(self, run: Run) -> bool:
-        """Whether a run with moved shares can be had: the other machines can't know that it is wanted."""
-        return len(run.ranks) > 1 and not self.launch.has_several_nodes
+    def _moved(self, subject: Subject, label: str, run: Run) -> Run | None:
+        """The run with moved shares, where a metric asks for it and it tells something.
 
-    def single(self, subject: Subject) -> Run:
-        """The subject as one plain process that reads what all ranks together would read."""
-        return self._run(subject, "one process", plain=True, scale=self.launch.world_size)
+        Not on several machines: the others can't know that it is wanted.
+        """
+        if len(run.ranks) < 2 or self.launch.has_several_nodes or not metrics.one_sided(run):
+            return None
+        moved = self._run(subject, f"{label}, shares moved", shift=1)
+        if not metrics.judge(run, moved).failed or metrics.judge(run).failed:
+            return moved
+        # What differs may differ from run to run as well.
+        again = self._run(subject, f"{label}, again")
+        return moved if metrics.repeats(run, again) else None
+
+    def one_process(self, subject: Subject) -> Callable[[], Run]:
+        """Gives the subject's run as one plain process that reads what all ranks together would read; runs it once."""
+        return cache(lambda: self._run(subject, "one process", plain=True, scale=self.launch.world_size))
+
+    def compare(self, subject: Subject, before: Judged, after: Judged) -> Verdict:
+        """Whether a fixed program trains what the other one, which is `subject`, has trained."""
+        verdict = training.judge_pair(before.run, after.run)
+        if verdict.failed and training.judge_pair(before.run, self._run(subject, f"{before.label}, again")).failed:
+            return unknown(training.ORACLE, "it does not train the same twice, so that fixes can't be compared")
+        return verdict
 
     def _run(self, subject: Subject, label: str, *, plain: bool = False, shift: int = 0, scale: int = 1) -> Run:
         self._tell(f"{subject.name}: {label}")
         self._count += 1
-        name = "-".join(re.findall(r"\w+", f"{self._count:02} {subject.name} {label}"))
+        words = re.findall(r"\w+", f"{self._count:02} {subject.name[-LONGEST_NAME:]} {label}")
         job = Job(
             script=subject.script,
             args=tuple(subject.args),
-            traces=str(self.folder / name),
+            traces=str(self.folder / "-".join(words)),
             root=str(subject.root),
             is_module=subject.is_module,
             sources=dict(subject.sources),
             shift=shift,
             scale=scale,
         )
-        return self._start(self.launch, job, plain)
+        return self._start(self._alone() if plain else self.launch, job, plain)
 
-
-def compare(before: Judged, after: Judged) -> Verdict:
-    """Whether the fixed program trains what the other one trained."""
-    return training.judge_pair(before.run, after.run)
+    def _alone(self) -> Launch:
+        """The launch of one process, which must not take for ever where several are through."""
+        limit = MOST_ALONE * self.launch.world_size * self._seconds + 60
+        return replace(self.launch, limit=self.launch.limit or limit)
 
 
 def fixed(subject: Subject, sources: Mapping[str, str]) -> Subject:

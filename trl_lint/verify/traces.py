@@ -46,7 +46,8 @@ class Call:
 
     def __str__(self) -> str:
         tensor = f" {self.dtype}{self.shape}" if self.shape is not None else ""
-        return f"{self.name}{tensor}"
+        reduction = self.op.rpartition(".")[2]
+        return f"{self.name}{tensor}" + (f" ({reduction.lower()})" if reduction not in ("", "SUM") else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,18 +61,25 @@ class Log:
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """How a script ended: its exit status, and the exception that left it, if one did."""
+    """How a script ended: its exit status, and the exception that left it, if one did.
+
+    group: what the process group had said, where that led to it.
+    """
 
     time: float
     status: int
     error: str = ""
     said: str = ""
+    group: str = ""
     at: tuple[Place, ...] = ()
 
 
 @dataclass
 class Rank:
-    """One rank of a run. `exit` is its process's status, negative for a signal; `told` when it was asked to stop."""
+    """One rank of a run. `exit` is its process's status, negative for a signal; `told` when it was asked to stop.
+
+    moved: it read the share of another rank.
+    """
 
     number: int
     output: str = ""
@@ -83,11 +91,13 @@ class Rank:
     weights: list[list[float]] | None = None
     replicated: bool = False
     native: list[Any] | None = None
+    native_total: int = 0
     world_size: int = 1
     end: End | None = None
     exit: int | None = None
     exit_time: float = 0.0
     told: bool = False
+    moved: bool = False
     stack: tuple[Place, ...] = ()
 
     @property
@@ -170,9 +180,16 @@ def _call(rank: Rank, record: dict[str, Any]) -> None:
 
 
 def _end(rank: Rank, record: dict[str, Any]) -> None:
-    at = _places(record.get("at", ()))
-    rank.end = End(record["time"], record["status"], record.get("error", ""), record.get("said", ""), at)
-    rank.weights, rank.replicated = record.get("weights"), record.get("replicated", False)
+    words = {name: record.get(name, "") for name in ("error", "said", "group")}
+    rank.end = End(record["time"], record["status"], **words, at=_places(record.get("at", ())))
+
+
+def _weights(rank: Rank, record: dict[str, Any]) -> None:
+    rank.weights, rank.replicated = record["values"], record["replicated"]
+
+
+def _native(rank: Rank, record: dict[str, Any]) -> None:
+    rank.native, rank.native_total = record["collectives"], record.get("total", 0)
 
 
 def _exit(rank: Rank, record: dict[str, Any]) -> None:
@@ -191,7 +208,9 @@ _READERS = {
     "group": lambda rank, record: setattr(rank, "world_size", record["world_size"]),
     "log": lambda rank, record: rank.logs.append(Log(record["sink"], record["values"], _places(record["at"]))),
     "loss": lambda rank, record: rank.losses.append(record["value"]),
-    "native": lambda rank, record: setattr(rank, "native", record["collectives"]),
+    "moved": lambda rank, record: setattr(rank, "moved", True),
+    "native": _native,
+    "weights": _weights,
     "step": lambda rank, record: rank.grad_norms.append(record["grad_norm"]),
 }
 

@@ -27,6 +27,8 @@ TIMEOUTS = re.compile(
     r"|wait timeout|Socket Timeout|timeout after \d+|DistStoreError",
     re.IGNORECASE,
 )
+# What a process group raises. Other exceptions are the script's own, whatever their words: a server that is late, say.
+GROUP_ERRORS = frozenset({"RuntimeError", "DistError", "DistBackendError", "DistNetworkError", "DistStoreError"})
 # What Python can't say itself, by the name that the signal has.
 KILLED = {signal.SIGKILL: "killed (out of memory, as a rule)", signal.SIGSEGV: "a segmentation fault in C++"}
 
@@ -38,20 +40,21 @@ def judge(run: Run) -> Verdict:
     bad = [rank for rank in run.ranks if not rank.ended_well]
     if not bad:
         return passed(ORACLE, f"all {len(run.ranks)} ranks ran to their end")
-    if any(map(_gave_up, bad)):
-        return _hang(run)
     causes = sorted(filter(_is_cause, bad), key=_time)
+    waiting = sorted(filter(_gave_up, bad), key=_time)
+    if waiting and not (causes and _time(causes[0]) < _time(waiting[0])):
+        return _left_early(run, bad) if any(_is_missed(rank, waiting) for rank in run.ranks) else _hang(run)
     if not causes:
         return _left_early(run, bad)
     first = causes[0]
-    same = [rank for rank in causes if _said(rank) == _said(first)]
+    same = sorted((rank for rank in causes if _said(rank) == _said(first)), key=lambda rank: rank.number)
     others = [rank for rank in bad if rank not in same]
     return failed(
         ORACLE,
         _way(first),
         f"{_named(same)}: {_said(first)}",
-        [f"at {_path(_at(first))}"] * bool(_at(first)) + [f"{_named([rank])}: {_echo(rank)}" for rank in others],
-        ranks=[rank.number for rank in same],
+        [_found(first), *(f"{_named([rank])}: {_echo(rank)}" for rank in others)],
+        ranks=sorted(rank.number for rank in same),
         error=first.end.error if first.end else "",
         said=_said(first),
         at=[str(place) for place in _at(first)],
@@ -61,7 +64,7 @@ def judge(run: Run) -> Verdict:
 def _way(rank: Rank) -> str:
     if rank.end is not None and rank.end.error:
         return "exception"
-    if rank.end is not None:
+    if rank.end is not None or (rank.exit or 0) >= 0:
         return "exit"
     return "abort" if rank.exit in (-signal.SIGABRT, -signal.SIGSEGV) else "killed"
 
@@ -69,7 +72,8 @@ def _way(rank: Rank) -> str:
 def _said(rank: Rank) -> str:
     """What a rank died of, in one line."""
     if rank.end is not None:
-        return f"{rank.end.error}: {rank.end.said}" if rank.end.error else f"exit status {rank.end.status}"
+        said = rank.end.said or ("" if rank.end.error else _last_line(rank.output))
+        return ": ".join(filter(None, (rank.end.error or f"exit status {rank.end.status}", said)))
     if rank.aborted is not None:
         return f"abort in C++ (exit {rank.exit}), no Python traceback: {rank.aborted[0]}: {rank.aborted[1]}"
     if rank.exit is not None and rank.exit < 0:
@@ -78,22 +82,41 @@ def _said(rank: Rank) -> str:
     return f"the process ended with status {rank.exit} before its script did"
 
 
+def _last_line(output: str) -> str:
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    return lines[-1][:300] if lines else ""
+
+
 def _gave_up(rank: Rank) -> bool:
-    said = _last_words(rank)
-    return TIMEOUTS.search(said) is not None
+    return TIMEOUTS.search(_group_words(rank)) is not None
 
 
-def _last_words(rank: Rank) -> str:
+def _group_words(rank: Rank) -> str:
+    """What a rank's process group said when the rank ended."""
     if rank.end is not None:
-        return f"{rank.end.error} {rank.end.said}"
+        is_groups = rank.pending is not None and rank.end.error in GROUP_ERRORS
+        return rank.end.said if is_groups else rank.end.group
+    if rank.aborted is not None:
+        return " ".join(rank.aborted)
     return rank.output[-20_000:] if rank.exit == -signal.SIGABRT else ""
 
 
 def _is_cause(rank: Rank) -> bool:
     """Whether a rank failed by itself."""
-    if rank.end is None and rank.told:
+    if _was_stopped(rank):
         return False
-    return not ECHOES.search(_last_words(rank) if rank.end is not None else " ".join(rank.aborted or ()))
+    return not (_gave_up(rank) or ECHOES.search(_group_words(rank)))
+
+
+def _was_stopped(rank: Rank) -> bool:
+    """Whether a rank was stopped because another one failed, maybe before anybody could write that down."""
+    return rank.end is None and (rank.told or rank.exit is None)
+
+
+def _is_missed(rank: Rank, waiting: Iterable[Rank]) -> bool:
+    """Whether a rank is through that those wait for who gave up."""
+    groups = [other.pending.group if other.pending else None for other in waiting]
+    return rank.ended_well and any(group is None or rank.number in group for group in groups)
 
 
 def _time(rank: Rank) -> float:
@@ -101,9 +124,13 @@ def _time(rank: Rank) -> float:
 
 
 def _at(rank: Rank) -> tuple[Place, ...]:
-    if rank.end is not None and rank.end.error:
+    if rank.end is not None and rank.end.at:
         return rank.end.at
     return rank.pending.at if rank.pending else rank.stack
+
+
+def _found(rank: Rank) -> str:
+    return f"at {_path(_at(rank))}" if _at(rank) else where(rank)
 
 
 def _hang(run: Run) -> Verdict:
@@ -111,26 +138,35 @@ def _hang(run: Run) -> Verdict:
         ORACLE,
         "hang",
         "not all ranks reach the same collective: they wait for each other until the time is up",
-        map(where, run.ranks),
+        [*map(where, run.ranks), *_slow(run)],
         waits={rank.number: [str(place) for place in _place(rank)] for rank in run.ranks},
     )
+
+
+def _slow(run: Run) -> list[str]:
+    """A rank that waits for nothing may be at work."""
+    busy = [rank for rank in run.ranks if _was_stopped(rank) and rank.pending is None]
+    return [f"if {_named(busy)} was at work there, --timeout was too short for it"] if busy else []
 
 
 def _left_early(run: Run, bad: Sequence[Rank]) -> Verdict:
     """Nobody failed, yet somebody lost a rank: one that was through while others still waited for it."""
     gone = [rank for rank in run.ranks if rank.ended_well]
     summary = f"{_named(gone)} ended while others still had collectives to run" if gone else "the ranks lost each other"
-    return failed(ORACLE, "left early", summary, map(where, bad), ranks=[rank.number for rank in gone])
+    return failed(ORACLE, "left early", summary, map(where, [*gone, *bad]), ranks=[rank.number for rank in gone])
 
 
 def where(rank: Rank) -> str:
     """Where a rank is, or what became of it."""
     if rank.ended_well:
-        return f"rank {rank.number}: ended after {len(rank.calls)} collectives"
+        at = f", at {_path(rank.end.at)}" if rank.end and rank.end.at else ""
+        return f"rank {rank.number}: ended after {len(rank.calls)} collectives{at}"
     place = _place(rank)
     at = f" at {_path(place)}" if place else ""
     if rank.pending is not None:
         return f"rank {rank.number}: waits in its collective no. {len(rank.calls)}, {rank.pending}{at}"
+    if not at and rank.calls:
+        at = f", the last one at {_path(rank.calls[-1].at)}"
     return f"rank {rank.number}: in no collective of its own, after {len(rank.calls)} of them{at}"
 
 
@@ -149,7 +185,7 @@ def _path(stack: Sequence[Place]) -> str:
 def _echo(rank: Rank) -> str:
     if rank.ended_well:
         return "ended well"
-    if rank.end is None and rank.told:
+    if _was_stopped(rank):
         return "was stopped by torchrun (an echo)"
     return f"{_said(rank)} ({'an echo' if not _is_cause(rank) else 'later'})"
 

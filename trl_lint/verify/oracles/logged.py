@@ -10,8 +10,13 @@ from trl_lint.verify.traces import Place, Run
 
 # Values of the clock and the machine differ between ranks, and from run to run, in right code.
 CLOCK = re.compile(
-    r"(^|[/_ ])(runtime|time|seconds?|per_second|duration|latency|throughput|speed|flops?|memory|mem|mfu|tps)($|[/_ :])"
+    r"(^|[/_ ])((run|wall)?time|timing|timestamp|wall_?clock|elapsed|duration|latency|[mun]?s|secs?|seconds?"
+    r"|throughput|speed|flops?|memory|mem|allocated|reserved|mfu|tps)($|[/_ :])"
+    r"|per_sec(ond)?|/s(ec)?$",
+    re.IGNORECASE,
 )
+# A value that says whose it is: each rank's own, logged on purpose.
+OF_ONE_RANK = re.compile(r"(rank|gpu|device|process|worker)[_\-/ ]?\d", re.IGNORECASE)
 # What Trainer itself logs is the same on all ranks already: the control of each run.
 CONTROL = ("loss", "grad_norm", "learning_rate")
 TRAINER = "Trainer.log"
@@ -19,7 +24,10 @@ TRAINER = "Trainer.log"
 
 @dataclass(slots=True)
 class Metric:
-    """One metric: by rank, the number of the sink's call and the value that was handed over in it."""
+    """One metric: by rank, the values that were handed over, by how many of it came before.
+
+    Calls of the sink with other metrics don't count: one rank may log more of those than the others.
+    """
 
     sink: str
     name: str
@@ -31,23 +39,22 @@ class Metric:
         return (self.sink, self.name)
 
     def rows(self, ranks: Mapping[int, object] | set[int]) -> Iterator[tuple[int, list[float]]]:
-        """Call by call, the values of these ranks, where all of them have one."""
+        """Log by log, the values of these ranks, where all of them have one."""
         each = [self.values.get(rank, {}) for rank in sorted(ranks)]
         for call in sorted(set.intersection(*map(set, each))) if each else ():
             yield call, [values[call] for values in each]
 
 
 def metrics_of(run: Run) -> dict[tuple[str, str], Metric]:
-    """All metrics of a run but those of the clock."""
+    """All metrics of a run but those of the clock, and those that name one rank as theirs."""
     found: dict[tuple[str, str], Metric] = {}
     for rank in run.ranks:
-        calls: dict[str, int] = {}
         for log in rank.logs:
-            call = calls[log.sink] = calls.get(log.sink, -1) + 1
             for name, value in log.values.items():
-                if not CLOCK.search(name):
+                if not (CLOCK.search(name) or OF_ONE_RANK.search(name)):
                     metric = found.setdefault((log.sink, name), Metric(log.sink, name, at=log.at))
-                    metric.values.setdefault(rank.number, {})[call] = value
+                    values = metric.values.setdefault(rank.number, {})
+                    values[len(values)] = value
     return found
 
 

@@ -8,10 +8,9 @@ the share of its neighbour: a metric of all ranks does not care who read what.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from statistics import fmean
 
 from trl_lint.verify.oracles.logged import CONTROL, TRAINER, Metric, is_control, metrics_of
-from trl_lint.verify.oracles.numbers import BETWEEN_RANKS, BETWEEN_RUNS, all_same, apart, shown
+from trl_lint.verify.oracles.numbers import BETWEEN_RANKS, BETWEEN_RUNS, all_same, apart, is_same, mean, shown
 from trl_lint.verify.traces import Run
 from trl_lint.verify.verdicts import Verdict, failed, passed, unknown
 
@@ -35,10 +34,11 @@ def judge(run: Run, moved: Run | None = None) -> Verdict:
     rows = {metric.key: list(metric.rows(ranks)) for metric in found.values() if set(metric.values) == ranks}
     names = [f"rank {rank}" for rank in sorted(ranks)]
     worst = [_Unequal(found[key], names, values) for key, values in rows.items() if not _equal(values)]
-    if moved is not None and moved.ranks and all(rank.ended_well for rank in moved.ranks):
+    is_told = moved is not None and has_moved(run, moved)
+    if moved is not None and is_told:
         worst += _unequal_when_moved(one_sided(run), moved)
     if not worst:
-        return passed(ORACLE, _counted(found, rows, moved), metrics=sorted({name for _, name in found}))
+        return passed(ORACLE, _counted(found, rows, is_told), metrics=sorted({name for _, name in found}))
     return failed(
         ORACLE,
         "metric",
@@ -51,6 +51,32 @@ def judge(run: Run, moved: Run | None = None) -> Verdict:
 
 def _equal(rows: Sequence[tuple[int, list[float]]], tolerance: float = BETWEEN_RANKS) -> bool:
     return all(all_same(values, tolerance) for _, values in rows)
+
+
+def has_moved(run: Run, moved: Run) -> bool:
+    """Whether a run in which the shares were to be moved tells anything.
+
+    Scripts may deal out their data themselves, or not repeat themselves: then the mean of the first losses is another.
+    """
+    if not (any(rank.moved for rank in moved.ranks) and all(rank.ended_well for rank in moved.ranks)):
+        return False
+    firsts = [[rank.losses[0] for rank in each.ranks if rank.losses] for each in (run, moved)]
+    return not all(firsts) or is_same(mean(firsts[0]), mean(firsts[1]), BETWEEN_RANKS, scale=1.0)
+
+
+def repeats(run: Run, again: Run) -> bool:
+    """Whether the metrics of one rank are the same when the same is run again."""
+    before, after = metrics_of(run), metrics_of(again)
+    return all(
+        metric.key in after and _equal(_between(metric, after[metric.key], rank), BETWEEN_RUNS)
+        for metric in one_sided(run)
+        for rank in before[metric.key].values
+    )
+
+
+def _between(before: Metric, after: Metric, rank: int) -> list[tuple[int, list[float]]]:
+    """The rows of a rank's values in two runs."""
+    return list(Metric("", "", {0: before.values[rank], 1: after.values.get(rank, {})}).rows({0, 1}))
 
 
 def _unequal_when_moved(metrics: Sequence[Metric], moved: Run) -> list[_Unequal]:
@@ -75,7 +101,7 @@ class _Unequal:
     def __init__(self, metric: Metric, names: Sequence[str], rows: Sequence[tuple[int, list[float]]]) -> None:
         self.metric, self.names, self.rows = metric, names, rows
         self.call, self.values = max(rows, key=lambda row: max(row[1]) - min(row[1]))
-        self.mean = fmean(self.values)
+        self.mean = mean(self.values)
 
     def line(self) -> str:
         each = ", ".join(f"{name}: {shown(value)}" for name, value in zip(self.names, self.values, strict=True))
@@ -106,10 +132,10 @@ def _control(rows: dict[tuple[str, str], list[tuple[int, list[float]]]], found: 
 
 
 def _counted(
-    found: dict[tuple[str, str], Metric], rows: dict[tuple[str, str], list[tuple[int, list[float]]]], moved: Run | None
+    found: dict[tuple[str, str], Metric], rows: dict[tuple[str, str], list[tuple[int, list[float]]]], is_told: bool
 ) -> str:
     single = len(found) - len(rows)
     if not single:
         return f"{len(found)} metrics, equal on all ranks; {_control(rows, found)}"
-    how = "the same whichever share that rank reads" if moved is not None else "not compared"
+    how = "the same whichever share that rank reads" if is_told else "not compared"
     return f"{len(rows)} metrics, equal on all ranks; {single} that one rank logs, {how}"

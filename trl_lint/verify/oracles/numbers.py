@@ -17,8 +17,8 @@ def is_same(a: float, b: float, tolerance: float, scale: float = 0.0) -> bool:
     """Whether two values agree. `scale`: the size of the numbers that they are differences or means of."""
     if math.isnan(a) or math.isnan(b):
         return math.isnan(a) and math.isnan(b)
-    if a == b:
-        return True
+    if a == b or math.isinf(a) or math.isinf(b):
+        return a == b
     slack = tolerance * max(abs(a), abs(b)) + tolerance * 1e-2 * scale
     if round(a, ROUNDED_DIGITS) == a and round(b, ROUNDED_DIGITS) == b:
         slack = max(slack, 1.01 * 10**-ROUNDED_DIGITS if tolerance >= BETWEEN_RUNS else 0.0)
@@ -27,6 +27,10 @@ def is_same(a: float, b: float, tolerance: float, scale: float = 0.0) -> bool:
 
 def all_same(values: Sequence[float], tolerance: float) -> bool:
     return all(is_same(values[0], value, tolerance, max(map(abs, values))) for value in values[1:])
+
+
+def mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values)  # fmean raises where infinities meet
 
 
 def shown(value: float) -> str:

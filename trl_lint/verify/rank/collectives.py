@@ -65,7 +65,7 @@ def _recorded(c10d: Any, job: Job, name: str, payload: str) -> Callable[..., Any
 
         def recorded(*args: Any, **kwargs: Any) -> Any:
             with _outermost as is_outermost:
-                if not is_outermost or trace.current is None:
+                if not is_outermost or trace.current is None or pick(args, kwargs, "use_local_synchronization"):
                     return original(*args, **kwargs)
                 group = _ranks(c10d, pick(args, kwargs, "group"))
                 if group == []:  # this rank is no member: the call does nothing
@@ -135,22 +135,26 @@ def _started(c10d: Any, job: Job) -> Callable[..., Any]:
     return make
 
 
-def _backend(job: Job, asked: str | None) -> str | None:
+def _backend(job: Job, asked: Any) -> str | None:
     """The backend that was chosen; by default nccl where each process has a GPU of its own, else gloo."""
     if job.backend != "auto":
         return job.backend
     import torch
 
     enough = torch.cuda.is_available() and torch.cuda.device_count() >= int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
-    return asked if enough or "nccl" not in (asked or "nccl") else "gloo"
+    return asked if enough or "nccl" not in str(asked or "nccl").lower() else "gloo"
 
 
 def _with_timeout(job: Job) -> Callable[..., Any]:
     def make(original: Callable[..., Any]) -> Callable[..., Any]:
+        pick = wrapping.Arguments(original)
+
         def grouped(*args: Any, **kwargs: Any) -> Any:
-            if len(args) < 2:
-                kwargs["timeout"] = timedelta(seconds=job.timeout)
-            _groups.append(original(*args, **kwargs))
+            kwargs.update(zip(pick.names, args, strict=False))
+            kwargs["timeout"] = timedelta(seconds=job.timeout)
+            if kwargs.get("backend") is not None:
+                kwargs["backend"] = _backend(job, kwargs["backend"])
+            _groups.append(original(**kwargs))
             return _groups[-1]
 
         return grouped

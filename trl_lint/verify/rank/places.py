@@ -40,10 +40,19 @@ def _is_carrier(file: str) -> bool:
     return file.startswith(_PYTHON)
 
 
+# Where torch calls a process group: a RuntimeError from anywhere else is the script's own.
+_OF_GROUP = tuple(os.path.join("torch", *each) for each in (("distributed", ""), ("nn", "parallel", ""), ("autograd",)))
+
+
+def is_of_group(file: str) -> bool:
+    """Whether a file of torch hands calls to a process group, or gradients to one."""
+    return any(part in file for part in _OF_GROUP)
+
+
 def is_own(file: str, root: str) -> bool:
     """Whether a file belongs to the user's project."""
     inside = file.startswith(root.rstrip(os.sep) + os.sep)
-    return inside and "site-packages" not in file and not file.startswith(_HERE)
+    return inside and "site-packages" not in file and not is_carrier(file)
 
 
 def telling(stack: Iterable[Place], root: str) -> list[Place]:

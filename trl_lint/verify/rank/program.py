@@ -9,8 +9,9 @@ import os
 import runpy
 import signal
 import sys
+import threading
 import traceback
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from types import ModuleType
@@ -50,15 +51,36 @@ def run(job: Job, rank: int) -> NoReturn:
     _keep_stacks(job, rank)
     finder = imports.install(patches(job))
     finder.sources.update(job.sources)
+    end_process = _tell_of_exit(job)
     status = _run_to_end(job)
-    signal.alarm(LAST_SECONDS)
+    _give_last_seconds(status, end_process)
     with contextlib.suppress(BaseException):
         atexit._run_exitfuncs()
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(Exception):
             stream.flush()
     # Not through the interpreter's own end: threads of torch abort it now and then, after all is done.
-    os._exit(status)
+    end_process(status)
+
+
+def _tell_of_exit(job: Job) -> Callable[[int], NoReturn]:
+    """Have `os._exit`, with which scripts end as well, say so first; gives the original."""
+    original, process = os._exit, os.getpid()
+
+    def told(status: int) -> NoReturn:
+        if os.getpid() == process:  # what the script has forked ends by itself
+            trace.write("end", status=status, at=places.here(job.root))
+        original(status)
+
+    os._exit = told
+    return original
+
+
+def _give_last_seconds(status: int, end_process: Callable[[int], NoReturn]) -> None:
+    """End in time whatever handlers at exit do, and with the script's own status: it has done its work."""
+    timer = threading.Timer(LAST_SECONDS, end_process, (status,))
+    timer.daemon = True
+    timer.start()
 
 
 def _keep_stacks(job: Job, rank: int) -> None:
@@ -71,32 +93,48 @@ def _run_to_end(job: Job) -> int:
     """Run the script and write down how it ended; its exit status."""
     try:
         _run_script(job)
-        status = 0
-    except SystemExit as end:
-        status = _status(end.code)
+        threading._shutdown()  # as Python does: a script is not over before its threads are
+        end = {"status": 0}
+    except SystemExit as error:
+        end = {"status": _status(error.code), **_how(job, error, error.code if isinstance(error.code, str) else "")}
     except BaseException as error:
-        traceback.print_exc()
-        flight.tell()
-        _tell_error(job, error)
-        return 1
+        with contextlib.suppress(Exception):
+            traceback.print_exc()
+        end = {"status": 1, "error": type(error).__name__, **_how(job, error, str(error))}
     flight.tell()
-    trained = {"weights": training.weights(), "replicated": training.are_replicated()}
-    trace.write("end", status=status, **trained)
-    return status
+    trace.write("end", **end)
+    if end["status"] == 0:
+        training.tell()
+    return end["status"]
 
 
 def _status(code: Any) -> int:
     """What Python makes of `sys.exit(code)`."""
     if code is None or isinstance(code, int):
         return int(code or 0)
-    print(code, file=sys.stderr)
+    with contextlib.suppress(Exception):
+        print(code, file=sys.stderr)
     return 1
 
 
-def _tell_error(job: Job, error: BaseException) -> None:
+def _how(job: Job, error: BaseException, said: str) -> dict[str, Any]:
+    """What an exception that leaves the script says, where it comes from, and what the process group said before."""
     stack = places.stack_of_error(error.__traceback__)
-    said = " ".join(str(error).split())
-    trace.write("end", status=1, error=type(error).__name__, said=said[:2000], at=places.telling(stack, job.root))
+    return {"said": _line(said), "at": places.telling(stack, job.root), "group": _line(_of_group(error))}
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())[:2000]
+
+
+def _of_group(error: BaseException | None) -> str:
+    """What the process group said, in this exception or in one that led to it."""
+    while error is not None:
+        stack = places.stack_of_error(error.__traceback__)
+        if isinstance(error, RuntimeError) and stack and places.is_of_group(stack[0][0]):
+            return str(error)
+        error = error.__cause__ or error.__context__
+    return ""
 
 
 def _run_script(job: Job) -> None:
@@ -105,7 +143,7 @@ def _run_script(job: Job) -> None:
         sys.path[0] = os.getcwd()
         runpy.run_module(job.script, run_name="__main__", alter_sys=True)
         return
-    sys.path[0] = os.path.dirname(job.script)
+    sys.path[0] = os.path.dirname(os.path.realpath(job.script))
     text = job.sources.get(os.path.realpath(job.script))
     if text is not None:
         imports.show(job.script, text)

@@ -16,7 +16,7 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from . import wrapping
+from . import trace, wrapping
 from .job import Job
 
 # Module, class, and the attributes that say which share is read and of how many.
@@ -43,6 +43,7 @@ def _moved(shift: int, index: str, count: str) -> Callable[..., Any]:
         def constructed(self: Any, *args: Any, **kwargs: Any) -> None:
             original(self, *args, **kwargs)
             setattr(self, index, (getattr(self, index) + shift) % getattr(self, count))
+            trace.write("moved", by=shift)
 
         return constructed
 

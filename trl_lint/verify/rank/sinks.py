@@ -93,8 +93,6 @@ def _values(sink: Sink, argument: Callable[[str], Any]) -> Any:
 
 def as_number(value: Any) -> float | None:
     """A Python number, a tensor or an array of one element as a number; None for anything else."""
-    if isinstance(value, (bool, int, float)):
-        return float(value)
     if isinstance(value, str) or (hasattr(value, "numel") and value.numel() != 1):
         return None
     if getattr(value, "size", 1) != 1 and not callable(getattr(value, "size", None)):

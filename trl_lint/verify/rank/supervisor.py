@@ -19,7 +19,9 @@ from .job import Job
 
 # Seconds in which the interpreter writes the stacks of all threads.
 STACK_SECONDS = 0.3
+STOPS = (signal.SIGTERM, signal.SIGINT)
 _PR_SET_PDEATHSIG = 1
+_SYSTEM = ctypes.CDLL(None)
 
 
 def main(path: str) -> NoReturn:
@@ -32,12 +34,16 @@ def supervise(job: Job, rank: int) -> NoReturn:
     die_with_parent()
     for path in (trace.trace_path, trace.stacks_path, trace.output_path):
         path(job.traces, rank).unlink(missing_ok=True)  # of an earlier run
+    signal.pthread_sigmask(signal.SIG_BLOCK, STOPS)  # until somebody is there to heed them
     child = os.fork()
     if not child:
         die_with_parent()
         os.setpgid(0, 0)  # torchrun signals the whole group: the script is to be asked for its stack first
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPS)
         _redirect(job, rank)
         program.run(job, rank)
+    with contextlib.suppress(OSError):  # whoever of the two is first
+        os.setpgid(child, child)
     told: list[int] = []
 
     def stop(number: int, frame: Any) -> None:
@@ -46,11 +52,14 @@ def supervise(job: Job, rank: int) -> NoReturn:
             if len(told) == 1:
                 os.kill(child, program.STACKS)
                 time.sleep(STACK_SECONDS)
-            os.kill(child, signal.SIGKILL)
+            os.killpg(child, signal.SIGKILL)  # with what the script has started
 
-    for number in (signal.SIGTERM, signal.SIGINT):
+    for number in STOPS:
         signal.signal(number, stop)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPS)
     code = _wait(child)
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(child, signal.SIGKILL)  # what the script has left running, and the next run would meet
     trace.Trace(trace.trace_path(job.traces, rank)).write("exit", status=code, told=bool(told))
     sys.stdout.flush()
     os._exit(code if code >= 0 else 128 - code)
@@ -72,4 +81,4 @@ def _redirect(job: Job, rank: int) -> None:
 def die_with_parent() -> None:
     """No rank outlives its launcher, which starts it in a session of its own (Linux; elsewhere it may)."""
     with contextlib.suppress(OSError, AttributeError):
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        _SYSTEM.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)

@@ -40,6 +40,15 @@ class Trace:
         os.write(self._file, f"{line}\n".encode())
 
 
+def forget() -> None:
+    """What a script forks is no rank: its calls and logs are not told."""
+    global current
+    current = None
+
+
+os.register_at_fork(after_in_child=forget)
+
+
 def write(kind: str, **fields: Any) -> None:
     """Write to the trace of this process, if there is one."""
     if current is not None:

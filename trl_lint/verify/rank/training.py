@@ -5,6 +5,7 @@ Two runs that train the same way agree on all three, and all ranks agree on the 
 
 from __future__ import annotations
 
+import contextlib
 import math
 from typing import Any
 
@@ -13,8 +14,8 @@ from . import trace, wrapping
 # Beyond so many weights the norms of their gradients cost more than they tell.
 MAX_WEIGHTS = 50_000_000
 MAX_PARAMETERS = 5_000
-# Kept to the end, when the script may have let go of them.
-_optimizers: dict[int, Any] = {}
+# The parameters of each optimizer, kept to the end, when the script may have let go of them.
+_trained: dict[int, list[Any]] = {}
 # The parameters that DDP keeps the same on all ranks. Others may be a rank's own: a shard, a stage of a pipeline.
 _replicated: set[int] = set()
 
@@ -25,7 +26,8 @@ def patch_tensor(module: Any) -> None:
     def make(original: Any) -> Any:
         def backward(self: Any, *args: Any, **kwargs: Any) -> Any:
             if trace.current is not None and self.numel() == 1:
-                trace.write("loss", value=float(self.detach()))
+                with contextlib.suppress(Exception):  # while a CUDA graph is captured nothing may be read
+                    trace.write("loss", value=float(self.detach()))
             return original(self, *args, **kwargs)
 
         return backward
@@ -44,7 +46,8 @@ def patch_ddp(module: Any) -> None:
     def make(original: Any) -> Any:
         def constructed(self: Any, *args: Any, **kwargs: Any) -> None:
             original(self, *args, **kwargs)
-            _replicated.update(map(id, self.module.parameters()))
+            ignored = getattr(self, "parameters_to_ignore", ())
+            _replicated.update(id(each) for name, each in self.module.named_parameters() if name not in ignored)
 
         return constructed
 
@@ -54,10 +57,20 @@ def patch_ddp(module: Any) -> None:
 def _before_step(optimizer: Any, args: Any, kwargs: Any) -> None:
     if trace.current is None:
         return
-    grad_norm = _norm([p.grad for p in _parameters(optimizer) if p.grad is not None])
-    if grad_norm is not None:
-        _optimizers[id(optimizer)] = optimizer
+    grad_norm = None
+    with contextlib.suppress(Exception):
+        grad_norm = _norm([p.grad for p in _parameters(optimizer) if p.grad is not None])
+    if grad_norm is not None and id(optimizer) not in _trained:
+        _keep(optimizer)
     trace.write("step", grad_norm=grad_norm)
+
+
+def _keep(optimizer: Any) -> None:
+    """Hold on to what is trained; of models on a GPU to the last one only, as the script may need the room."""
+    parameters = _parameters(optimizer)
+    if any(each.is_cuda for each in parameters):
+        _trained.clear()
+    _trained[id(optimizer)] = parameters
 
 
 def _parameters(optimizer: Any) -> list[Any]:
@@ -82,22 +95,27 @@ def _is_sharded(tensor: Any) -> bool:
     return hasattr(tensor, "_local_tensor") or hasattr(tensor, "ds_id") or type(tensor).__name__ == "FlatParameter"
 
 
-def are_replicated() -> bool:
-    """Whether all that was trained is DDP's to keep the same on all ranks."""
-    parameters = [parameter for optimizer in _optimizers.values() for parameter in _parameters(optimizer)]
-    return bool(parameters) and all(id(parameter) in _replicated for parameter in parameters)
+def tell() -> None:
+    """Write down the weights that were trained, if this rank has whole ones."""
+    parameters = [each for trained in _trained.values() for each in trained]
+    with contextlib.suppress(Exception):
+        replicated = bool(parameters) and all(id(each) in _replicated for each in parameters)
+        trace.write("weights", values=_weights(parameters), replicated=replicated)
 
 
-def weights() -> list[list[float]] | None:
+def _weights(parameters: list[Any]) -> list[list[float]] | None:
     """Norm and sum of each trained parameter; None where nothing was trained, or this rank has no whole weights."""
-    parameters = [parameter for optimizer in _optimizers.values() for parameter in _parameters(optimizer)]
     if not 0 < len(parameters) <= MAX_PARAMETERS or any(map(_is_sharded, parameters)):
         return None
-    numbers = []
-    for parameter in parameters:
-        exact = parameter.detach().double()
-        numbers.append([_finite(exact.norm()), _finite(exact.sum())])
-    return numbers
+    exact = [_exact(each.detach()) for each in parameters]
+    return [[_finite(each.norm()), _finite(each.sum())] for each in exact]
+
+
+def _exact(parameter: Any) -> Any:
+    try:
+        return parameter.double()
+    except Exception:  # there are no such numbers on some devices, or no room for them
+        return parameter.float()
 
 
 def _finite(value: Any) -> float:

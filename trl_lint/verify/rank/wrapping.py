@@ -34,7 +34,11 @@ class Arguments:
     """Finds an argument of a call by its parameter's name."""
 
     def __init__(self, function: Callable[..., Any], names: Sequence[str] = ()) -> None:
-        self.names = list(names or inspect.signature(function).parameters)
+        parameters = {} if names else inspect.signature(function).parameters
+        self.names = list(names or parameters)
+        self._defaults = {
+            name: each.default for name, each in parameters.items() if each.default is not inspect.Parameter.empty
+        }
 
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any], name: str) -> Any:
         if name in kwargs:
@@ -42,4 +46,4 @@ class Arguments:
         try:
             return args[self.names.index(name)]
         except (ValueError, IndexError):
-            return None
+            return self._defaults.get(name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import Any
 
 from trl_lint.verify import reports
@@ -22,7 +23,16 @@ class Report(reports.Report):
         subjects = [_subject(proof) for proof in self.proofs]
         holds = all(proof.holds for proof in self.proofs)
         document = {"version": VERSION, "nproc": self.nproc, "holds": holds, "subjects": subjects}
-        print(json.dumps(document, indent=2, default=str), file=self.out)
+        print(json.dumps(_plain(document), indent=2, default=str, allow_nan=False), file=self.out)
+
+
+def _plain(value: Any) -> Any:
+    """A value as JSON has it: what is no finite number is a string."""
+    if isinstance(value, dict):
+        return {str(key): _plain(each) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(each) for each in value]
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _subject(proof: Proof) -> dict[str, Any]:

@@ -92,4 +92,6 @@ def _conclusion(proof: Proof) -> str:
         return "It fails, and trl-lint has no fix to try."
     if not after[0].holds:
         return "It fails as it is, and fixed as well."
+    if proof.compared is not None and proof.compared.failed:
+        return "It fails as it is and passes when fixed, but the fix changes what is trained: see whether it should."
     return "It fails as it is and passes when fixed: run `trl-lint --fix`."

@@ -1,0 +1,168 @@
+"""Figures that must hold of a case's runs beyond the verdicts: by how much they differ, and what is allowed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+from proof.trials import FIXED, RELEASED, STEPS, UPSTREAM, Trial
+from trl_lint.verify.oracles.logged import TRAINER, metrics_of
+from trl_lint.verify.session import compare
+from trl_lint.verify.traces import Run
+from trl_lint.verify.verdicts import Outcome
+
+# Half the distance of two float32 numbers near 1: what one rounding may cost.
+FLOAT32 = 2.0**-24
+# Two releases add up float32 numbers in another order; their metrics are means and differences of numbers of size 1 to
+# 20 (logits, log-probabilities), whose float32 neighbours are 1e-7 to 2e-6 apart.
+BETWEEN_RELEASES = 1e-6
+
+
+@dataclass(frozen=True)
+class Fact:
+    """A sentence with its figures, and whether it is as it must be."""
+
+    holds: bool
+    text: str
+
+
+@dataclass(frozen=True)
+class Gap:
+    """How far two series of one metric are apart at most, and the size of the numbers there."""
+
+    metric: str
+    largest: float
+    size: float
+
+    def within(self, tolerance: float, at_least: float = 0.0) -> bool:
+        """Whether it is no larger than this part of the numbers' size (or of `at_least`, for smaller ones)."""
+        return self.largest <= tolerance * max(self.size, at_least)
+
+
+def rows(run: Run, metric: str) -> list[list[float]]:
+    """What Trainer was given to log of a metric, call by call: the values of all ranks."""
+    found = metrics_of(run).get((TRAINER, metric))
+    return [values for _, values in found.rows({rank.number for rank in run.ranks})] if found else []
+
+
+def gap(metric: str, ours: Sequence[float], theirs: Sequence[float], sizes: Sequence[float]) -> Gap:
+    """Series of another length are infinitely far apart; two of none as well, as nothing is known of them."""
+    if not ours or len(ours) != len(theirs):
+        return Gap(metric, float("inf"), 1.0)
+    return Gap(metric, max(abs(a - b) for a, b in zip(ours, theirs, strict=True)), max(sizes))
+
+
+def equal_on_all_ranks(trial: Trial) -> Fact:
+    spread = [
+        max((max(row) - min(row) for row in rows(trial.columns[FIXED].run, name)), default=float("inf"))
+        for name in trial.case.metrics
+    ]
+    text = f"After `--fix` the ranks differ by {max(spread):.3g} at most in {_count(trial)}. Allowed is 0."
+    return Fact(max(spread) == 0, text)
+
+
+def mean_of_the_ranks(trial: Trial) -> Fact:
+    """Each value that is logged after the fix is the mean of what the ranks would have logged before."""
+    count = len(trial.columns[RELEASED].run.ranks)
+    gaps = list(_gaps_to_the_mean(trial))
+    worst = max(gaps, key=lambda each: each.largest)
+    text = (
+        f"After `--fix` each value is the mean over the ranks of what they logged as released: off by at most "
+        f"{worst.largest:.2g} (`{worst.metric}`, whose values reach {worst.size:.3g}). "
+        f"Allowed is {count} · 2^-24 of the largest value, one float32 rounding per rank."
+    )
+    return Fact(all(each.within(count * FLOAT32) for each in gaps), text)
+
+
+def _gaps_to_the_mean(trial: Trial) -> Iterator[Gap]:
+    for name in trial.case.metrics:
+        before = rows(trial.columns[RELEASED].run, name)
+        logged = [row[0] for row in rows(trial.columns[FIXED].run, name)]
+        yield gap(name, logged, [fmean(row) for row in before], _sizes(before))
+
+
+def as_upstream(trial: Trial) -> Fact:
+    """Each value is the one that upstream's mended release logs."""
+    gaps = []
+    names = [name for name in trial.case.metrics if name not in trial.case.changed]
+    for name in names:
+        ours, theirs = (rows(trial.columns[label].run, name) for label in (FIXED, UPSTREAM))
+        sizes = _sizes(rows(trial.columns[RELEASED].run, name))
+        gaps.append(gap(name, [row[0] for row in ours], [row[0] for row in theirs], sizes))
+    worst = max(gaps, key=lambda each: each.largest)
+    text = (
+        f"After `--fix` each value of {len(names)} metrics is that of trl {trial.case.upstream}: off by at most "
+        f"{worst.largest:.2g} (`{worst.metric}`, whose values reach {worst.size:.3g}). Allowed is {BETWEEN_RELEASES:g} "
+        "of the largest value, or of 1 where that is less: the two add up float32 numbers in another order, and what "
+        "is small here is a difference or a mean of larger numbers."
+    )
+    return Fact(all(each.within(BETWEEN_RELEASES, at_least=1.0) for each in gaps), text)
+
+
+def same_training(trial: Trial) -> Fact:
+    verdict = compare(trial.columns[RELEASED].judged, trial.columns[FIXED].judged)
+    exact = verdict.outcome is Outcome.PASSED and not any(verdict.data.values())
+    return Fact(exact, f"Before and after `--fix`: {verdict.summary}. Allowed is no difference.")
+
+
+def trains_to_the_end(trial: Trial) -> Fact:
+    """The fixed copy takes all its steps on all ranks."""
+    column = trial.columns[FIXED]
+    taken = [len(rank.losses) for rank in column.run.ranks]
+    steps = ", ".join(map(str, taken))
+    ended = column.judged.ended_well and all(number == STEPS for number in taken)
+    return Fact(ended, f"After `--fix` the ranks take {steps} of {STEPS} steps and end.")
+
+
+def true_count(trial: Trial) -> Fact:
+    """Ranks together count what one process counts on the same batches, before the fix and after it."""
+    name = trial.case.metrics[0]
+    fixed, upstream = ([row[0] for row in rows(trial.columns[label].run, name)] for label in (FIXED, UPSTREAM))
+    singles = [[row[0] for row in rows(trial.columns[label].single, name)] for label in (RELEASED, FIXED)]
+    text = (
+        f"`{name}` by step after `--fix`: {_listed(fixed)}. "
+        f"One process on the same batches counts {_listed(singles[1])}, and {_listed(singles[0])} as released. "
+        f"trl {trial.case.upstream} counts {_listed(upstream)} on all ranks. Allowed is no difference."
+    )
+    return Fact(bool(fixed) and fixed == upstream == singles[0] == singles[1], text)
+
+
+def _count(trial: Trial) -> str:
+    names = trial.case.metrics
+    return f"`{names[0]}`" if len(names) == 1 else f"the {len(names)} metrics"
+
+
+def _sizes(values: Sequence[Sequence[float]]) -> list[float]:
+    return [max(map(abs, row)) for row in values] or [0.0]
+
+
+def _listed(values: Sequence[float]) -> str:
+    return ", ".join(f"{value:g}" for value in values) or "nothing"
+
+
+FACTS: dict[str, Callable[[Trial], Fact]] = {
+    "as upstream": as_upstream,
+    "equal on all ranks": equal_on_all_ranks,
+    "mean of the ranks": mean_of_the_ranks,
+    "same training": same_training,
+    "trains to the end": trains_to_the_end,
+    "true count": true_count,
+}
+
+
+def mended_whole(trial: Trial) -> Fact:
+    """Nothing that was found is left, and something was."""
+    lines: dict[str, list[str]] = {}
+    for finding in trial.applied:
+        lines.setdefault(finding.code, []).append(str(finding.start.line))
+    done = "; ".join(f"{code} at line{'s' * (len(at) > 1)} {', '.join(at)}" for code, at in lines.items())
+    files = ", ".join(f"`{file}`" for file in trial.case.files)
+    text = f"`--fix` mends {len(trial.applied)} of {len(trial.mended.findings)} findings in {files} ({done})."
+    return Fact(bool(trial.applied) and not trial.left, text)
+
+
+def facts_of(trial: Trial) -> list[Fact]:
+    """All that must hold of a case, as its row says."""
+    first = [mended_whole(trial)] if trial.case.files else []
+    return [*first, *(FACTS[name](trial) for name in trial.case.facts)]

@@ -1,0 +1,37 @@
+"""Places as a reader can look them up: below the packages of an environment, or below the repository."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from trl_lint.verify.traces import Place, Run
+
+ROOT = Path(__file__).parents[2]
+
+
+def below(file: str) -> str:
+    """A file's path without what is this machine's own."""
+    _, found, inside = file.rpartition("/site-packages/")
+    if found:
+        return inside
+    path = Path(file)
+    return path.relative_to(ROOT).as_posix() if path.is_relative_to(ROOT) else path.name
+
+
+def spelled_out(text: str, run: Run) -> str:
+    """What an oracle says, with the paths of the places that it names by their file's name."""
+    for place in sorted(set(_places(run)), key=str):
+        # Whole names only: `trainer.py` is the end of others, and of a path that is spelled out already.
+        whole = rf"(?<![\w/.-]){re.escape(str(place))}"
+        text = re.sub(whole, f"{below(place.file)}:{place.line} ({place.function})", text)
+    return text
+
+
+def _places(run: Run) -> Iterator[Place]:
+    for rank in run.ranks:
+        yield from rank.stack
+        yield from rank.end.at if rank.end is not None else ()
+        for record in (*rank.calls, *rank.logs):
+            yield from record.at

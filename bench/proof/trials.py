@@ -1,0 +1,167 @@
+"""Runs a case: the release as it is, its fixed copy, and upstream's mended release, each on all ranks and on one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from environments import ENVIRONMENTS, packages_of, python_of
+from subjects import path_of
+from variations import VARIATIONS
+
+from proof.cases import Case, Failure
+from proof.places import spelled_out
+from trl_lint.config import Settings
+from trl_lint.findings import Finding
+from trl_lint.verify.launcher import Launch
+from trl_lint.verify.mending import Mended, mend
+from trl_lint.verify.session import Judged, Session, Subject
+from trl_lint.verify.traces import Run
+from trl_lint.verify.verdicts import Verdict
+
+STEPS, BATCH = 4, 2
+# Nothing but the CPU, and nothing from outside.
+ENVIRONMENT = {
+    "CUDA_VISIBLE_DEVICES": "",
+    "HF_HUB_OFFLINE": "1",
+    "TOKENIZERS_PARALLELISM": "false",
+    "WANDB_MODE": "disabled",
+}
+# Seconds for a collective, on a machine that does other things too, and for a whole run.
+TIMEOUT, LIMIT = 30.0, 600.0
+RELEASED, FIXED, UPSTREAM = "as released", "after --fix", "mended upstream"
+
+
+@dataclass
+class Column:
+    """One state of a case's code: its run on all ranks, judged, and its run as one process."""
+
+    label: str
+    release: str
+    judged: Judged
+    single: Run
+    expected: tuple[Failure, ...]
+
+    @property
+    def run(self) -> Run:
+        return self.judged.run
+
+    @property
+    def failed(self) -> list[Verdict]:
+        return [verdict for verdict in self.judged.verdicts if verdict.failed]
+
+    @property
+    def as_expected(self) -> bool:
+        """Whether exactly those oracles fail that must, in their ways."""
+        by_oracle = {failure.oracle: failure for failure in self.expected}
+        return {verdict.oracle for verdict in self.failed} == set(by_oracle) and all(
+            fits(by_oracle[verdict.oracle], verdict, self.evidence(verdict)) for verdict in self.failed
+        )
+
+    def evidence(self, verdict: Verdict) -> list[str]:
+        """What the verdict says, with the places in full."""
+        return [spelled_out(line, self.run) for line in (verdict.summary, *verdict.evidence)]
+
+
+@dataclass
+class Trial:
+    """A case that was run: its columns by label, and what `--fix` made of its files."""
+
+    case: Case
+    columns: dict[str, Column] = field(default_factory=dict)
+    mended: Mended = field(default_factory=Mended)
+
+    @property
+    def applied(self) -> list[Finding]:
+        return self.mended.applied
+
+    @property
+    def left(self) -> list[Finding]:
+        """The findings that `--fix` did not mend."""
+        return [finding for finding in self.mended.findings if finding not in self.mended.applied]
+
+
+def fits(failure: Failure, verdict: Verdict, evidence: list[str]) -> bool:
+    """Whether an oracle failed as it must."""
+    named = set(verdict.data.get("metrics", ()))
+    return (
+        verdict.way == failure.way
+        and (not failure.metrics or named == set(failure.metrics))
+        and all(any(text in line for line in evidence) for text in (failure.said, failure.place))
+    )
+
+
+class Trials:
+    """Runs cases on `nproc` processes; what they leave behind lies below `folder`."""
+
+    def __init__(self, folder: Path, nproc: int = 2, tell: Callable[[str], None] = lambda text: None) -> None:
+        self.folder = folder
+        self.nproc = nproc
+        self._tell = tell
+
+    def run(self, case: Case) -> Trial:
+        """All columns of a case.
+
+        Raises:
+            IndexUnreachable: an environment is missing and could not be built.
+        """
+        trial = Trial(case)
+        varied = self.varied(case)
+        trial.columns[RELEASED] = self.column(case, RELEASED, case.release, case.released, varied)
+        if case.files:
+            trial.mended = self.mended(case, varied)
+            trial.columns[FIXED] = self.column(case, FIXED, case.release, case.mended, trial.mended.sources)
+        if case.upstream:
+            trial.columns[UPSTREAM] = self.column(case, UPSTREAM, case.upstream, case.mended, {})
+        return trial
+
+    def varied(self, case: Case) -> dict[str, str]:
+        """By released file, the text that the case puts in its place."""
+        if not case.variation:
+            return {}
+        variation = VARIATIONS[case.variation]
+        original = packages_of(case.release) / variation.path
+        target = self._folder(case) / "varied" / variation.path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(variation.applied(original.read_text(encoding="utf-8")), encoding="utf-8")
+        return {str(original.resolve()): str(target)}
+
+    def mended(self, case: Case, sources: Mapping[str, str]) -> Mended:
+        """What `--fix` makes of the case's files."""
+        self._tell(f"{case.name}: trl-lint --fix")
+        pins = ENVIRONMENTS[case.release].pins
+        settings = Settings(target_trl=case.release, target_transformers=pins["transformers"])
+        files = [packages_of(case.release) / file for file in case.files]
+        return mend(files, settings, self._folder(case) / "fixed", dict(sources))
+
+    def column(
+        self, case: Case, label: str, release: str, expected: tuple[Failure, ...], sources: Mapping[str, str]
+    ) -> Column:
+        session = self._session(case, label, release)
+        subject = self.subject(case, sources)
+        single = session.one_process(subject)
+        return Column(label, release, session.judge(subject, label, single), single(), expected)
+
+    def judged(self, case: Case, label: str, sources: Mapping[str, str], **options: float) -> Judged:
+        """The case's release with these texts, on all ranks alone."""
+        return self._session(case, label, case.release).judge(self.subject(case, sources, **options), label)
+
+    def subject(self, case: Case, sources: Mapping[str, str], steps: int = STEPS, **options: float) -> Subject:
+        """The program, with as many rows for one process as for all of them. `options`: others of its own."""
+        script = path_of(case.subject)
+        numbers = {"steps": steps, "batch": BATCH, "rows": steps * BATCH * self.nproc, **options}
+        args = tuple(text for name, value in numbers.items() for text in (f"--{name}", str(value)))
+        return Subject(case.subject, str(script), script.parent, args, sources=sources)
+
+    def _session(self, case: Case, label: str, release: str) -> Session:
+        launch = Launch(str(python_of(release)), nproc=self.nproc, backend="gloo", timeout=TIMEOUT, limit=LIMIT)
+        folder = self._folder(case) / label.replace(" ", "-").strip("-")
+
+        def tell(text: str) -> None:
+            self._tell(f"{case.name}: trl {release}, {text.partition(': ')[2]}")
+
+        return Session(launch.with_environment(**ENVIRONMENT), folder, tell=tell)
+
+    def _folder(self, case: Case) -> Path:
+        return self.folder / f"{case.name} {case.release}".replace(",", "").replace(" ", "-")

@@ -1,0 +1,158 @@
+"""Released trainers as they were, after `--fix`, and as upstream mended them; and what is made of such runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import verified
+from environments import ENVIRONMENTS, python_of
+from proof import curve, page
+from proof.cases import CASES, Case, Failure
+from proof.curve import Curve
+from proof.facts import FACTS, FLOAT32, Fact, facts_of, gap, mean_of_the_ranks, rows, true_count
+from proof.places import below, spelled_out
+from proof.trials import FIXED, RELEASED, UPSTREAM, Column, Trial, Trials, fits
+from releases import IndexUnreachable
+from subjects import SUBJECTS
+from variations import VARIATIONS
+
+from trl_lint.verify.oracles.logged import TRAINER
+from trl_lint.verify.session import Judged
+from trl_lint.verify.traces import Call, End, Log, Place, Rank, Run
+from trl_lint.verify.verdicts import failed, passed
+
+MAIN = ("rank-0 metrics, DPO", "wrapped config, online DPO", "number in a gather, SFT")
+PLACE = Place("/home/someone/venv/lib/python3.11/site-packages/trl/trainer/dpo_trainer.py", 1432, "log")
+
+
+def run_of(*ranks: list[float], name: str = "m") -> Run:
+    """A run whose ranks log these values of one metric."""
+    logs = [[Log(TRAINER, {name: value}, (PLACE,)) for value in values] for values in ranks]
+    return Run([Rank(number, logs=each, end=End(0, 0)) for number, each in enumerate(logs)])
+
+
+def trial_of(case: Case, **runs: tuple[Run, Run]) -> Trial:
+    labels = {"released": RELEASED, "fixed": FIXED, "upstream": UPSTREAM}
+    columns = {}
+    for name, (run, single) in runs.items():
+        judged = Judged(name, run, [passed("ends", "all ran")])
+        columns[labels[name]] = Column(labels[name], case.release, judged, single, ())
+    return Trial(case, columns)
+
+
+METRIC = Case("a case", "dpo", "0.13.0", metrics=("m",))
+
+
+def test_the_cases_are_of_subjects_releases_variations_and_facts_that_are_known():
+    for case in CASES:
+        assert case.subject in SUBJECTS
+        assert {case.release, case.upstream or case.release} <= set(ENVIRONMENTS)
+        assert not case.variation or VARIATIONS[case.variation].release == case.release
+        assert set(case.facts) <= set(FACTS)
+        assert set(case.changed) <= set(case.metrics)
+        assert not case.files or case.upstream
+    assert {case.name for case in CASES} >= set(MAIN)
+
+
+def test_cases_are_chosen_by_a_part_of_their_name_or_release():
+    assert [case.name for case in verified.chosen_cases("wrapped")] == ["wrapped config, online DPO"]
+    assert {case.release for case in verified.chosen_cases("1.16.0")} == {"1.16.0"}
+    assert verified.main(["--only", "nothing is called so"]) == 1
+
+
+def test_places_are_spelled_out_without_what_is_this_machines_own():
+    run = run_of([1.0])
+    run.ranks[0].calls = [Call(0, "gather", None, "", None, None, None, (Place("/somewhere/trainer.py", 7, "f"),))]
+    said = "at dpo_trainer.py:1432 (log), called from trainer.py:7 (f)"
+    assert spelled_out(said, run) == "at trl/trainer/dpo_trainer.py:1432 (log), called from trainer.py:7 (f)"
+    assert spelled_out(spelled_out(said, run), run) == spelled_out(said, run)
+    assert below(str(Path(verified.__file__))) == "bench/verified.py"
+
+
+def test_a_failure_names_the_way_the_metrics_the_words_and_the_place():
+    verdict = failed("same metric", "metric", "they differ", metrics={"a": 1, "b": 2})
+    said = ["they differ", "at trl/x.py:3 (f)"]
+    assert fits(Failure("same metric", "metric", ("b", "a"), "differ", "trl/x.py:3"), verdict, said)
+    assert fits(Failure("same metric", "metric"), verdict, said)
+    assert not fits(Failure("same metric", "value"), verdict, said)
+    assert not fits(Failure("same metric", "metric", ("a",)), verdict, said)
+    assert not fits(Failure("same metric", "metric", place="trl/x.py:4"), verdict, said)
+
+
+def test_a_column_is_right_when_exactly_the_expected_oracles_fail():
+    judged = Judged("", run_of([1.0]), [passed("ends", "all ran"), failed("same metric", "metric", "they differ")])
+
+    def is_right(*expected: Failure) -> bool:
+        return Column(RELEASED, "0.13.0", judged, run_of([1.0]), expected).as_expected
+
+    assert is_right(Failure("same metric", "metric"))
+    assert not is_right()
+    assert not is_right(Failure("same metric", "metric"), Failure("ends", "abort"))
+
+
+def test_rows_are_the_values_of_all_ranks_by_call():
+    assert rows(run_of([1.0, 2.0], [3.0, 4.0]), "m") == [[1.0, 3.0], [2.0, 4.0]]
+    assert rows(run_of([1.0]), "another") == []
+
+
+def test_series_of_different_length_or_of_none_are_never_near():
+    assert gap("m", [1.0, 2.5], [1.0, 2.0], [1.0, 4.0]).largest == 0.5
+    assert gap("m", [1.0, 2.5], [1.0, 2.0], [1.0, 4.0]).within(0.125)
+    assert not gap("m", [1.0], [1.0, 2.0], [2.0]).within(1e9)
+    assert not gap("m", [], [], [0.0]).within(1e9)
+
+
+@pytest.mark.parametrize(("logged", "holds"), [(2.0, True), (2.0 + 3 * FLOAT32, True), (2.001, False)])
+def test_what_is_logged_after_the_fix_is_the_mean_of_what_was(logged, holds):
+    before, after = run_of([1.0], [3.0]), run_of([logged], [logged])
+    assert mean_of_the_ranks(trial_of(METRIC, released=(before, before), fixed=(after, after))).holds is holds
+
+
+@pytest.mark.parametrize(("upstream", "holds"), [(4.0, True), (5.0, False)])
+def test_a_count_is_that_of_one_process_and_of_upstream(upstream, holds):
+    counted, broken = run_of([4.0], [4.0]), run_of([], [])
+    trial = trial_of(
+        METRIC,
+        released=(broken, counted),
+        fixed=(counted, counted),
+        upstream=(run_of([upstream], [upstream]), counted),
+    )
+    assert true_count(trial).holds is holds
+
+
+def test_the_page_has_no_paths_ports_or_folders_of_a_machine():
+    said = ("at dpo_trainer.py:1432 (log)", "rank 0: RuntimeError: [127.0.0.1]:1234: gone (an echo)")
+    verdict = failed("ends", "abort", "rank 1: abort: [enforce fail at /__w/torch/pair.cc:456] 2 vs 1", said)
+    run = run_of([1.0], [2.0])
+    trial = Trial(CASES[0], {RELEASED: Column(RELEASED, "0.13.0", Judged("", run, [verdict]), run, ())})
+    text = page.page([(trial, [Fact(True, "It holds.")])], 2)
+    assert "[enforce fail at pair.cc:456]" in text
+    assert "at trl/trainer/dpo_trainer.py:1432 (log)" in text
+    assert "rank 0: loses its connection (an echo)" in text
+    assert not {word for word in ("/__w", "1234", "/home", page.PLOT) if word in text}
+
+
+def test_the_same_curves_give_the_same_plot(tmp_path):
+    pytest.importorskip("matplotlib")
+    before, after = Curve([0.0, 1.0], [0.5, 1.0]), Curve([0.5, 1.0], [0.5, 1.0])
+    for name in ("first.svg", "second.svg"):
+        curve.draw(before, after, tmp_path / name)
+    assert (tmp_path / "first.svg").read_bytes() == (tmp_path / "second.svg").read_bytes()
+    assert (before.off, before.distance, after.off) == (1, 0.25, 0)
+
+
+@pytest.mark.index
+@pytest.mark.released
+@pytest.mark.parametrize("name", MAIN)
+def test_released_code_fails_as_it_must_and_trains_after_the_fix(name, tmp_path):
+    case = next(case for case in CASES if case.name == name)
+    try:
+        for release in {case.release, case.upstream}:
+            python_of(release)
+    except IndexUnreachable as error:
+        pytest.skip(f"no environment for trl: {error}")
+    trial = Trials(tmp_path).run(case)
+    facts = facts_of(trial)
+    assert set(trial.columns) == {RELEASED, FIXED, UPSTREAM}
+    assert verified.is_right(trial, facts), page.printed(trial, facts)

@@ -1,0 +1,62 @@
+"""Programs and fixtures run in forks of one process that has imported the libraries (`fork_server.py`)."""
+
+import os
+import sys
+from dataclasses import dataclass, field, replace
+from importlib.util import find_spec
+
+import pytest
+from fork_server import LIBRARIES, ForkServer
+from marks import subject
+
+from trl_lint.verify import fixtures
+from trl_lint.verify.launcher import Launch
+from trl_lint.verify.session import Judged, Session
+
+MISSING = [name for name in LIBRARIES if not find_spec(name)]
+# Seconds after which the programs' collectives are given up.
+TIMEOUT = 3
+
+
+def pytest_collection_modifyitems(items):
+    """What runs ranks needs what they import."""
+    reason = f"not installed: {', '.join(MISSING)}" if MISSING else "" if hasattr(os, "fork") else "needs os.fork"
+    for item in items:
+        if reason and item.get_closest_marker("torch"):
+            item.add_marker(pytest.mark.skip(reason=reason))
+
+
+@pytest.fixture(scope="session")
+def launch():
+    launch = fixtures.launch_of(Launch(sys.executable, timeout=TIMEOUT))
+    return launch.with_environment(PYTHONWARNINGS="ignore")
+
+
+@pytest.fixture(scope="session")
+def server(launch, tmp_path_factory):
+    server = ForkServer(launch, tmp_path_factory.mktemp("server"))
+    yield server
+    server.close()
+
+
+@dataclass
+class Programs:
+    """Runs each program once, and judges it."""
+
+    launch: Launch
+    server: ForkServer
+    folder: object
+    known: dict[object, Judged] = field(default_factory=dict)
+
+    def __call__(self, name: str, *args: str, nproc: int = 2) -> Judged:
+        key = (name, args, nproc)
+        if key not in self.known:
+            folder = self.folder / str(len(self.known))
+            session = Session(replace(self.launch, nproc=nproc), folder, start=self.server)
+            self.known[key] = session.judge(subject(name, *args), "as it is")
+        return self.known[key]
+
+
+@pytest.fixture(scope="session")
+def judged(launch, server, tmp_path_factory):
+    return Programs(launch, server, tmp_path_factory.mktemp("programs"))

@@ -1,0 +1,150 @@
+"""Runs jobs of the harness in forks of one process that has imported the libraries already.
+
+torchrun imports them anew in every rank, which takes seconds. As a program (`fork_server.py RANK_FOLDER`) it reads a
+request per line and answers when all ranks of that job have ended; `ForkServer` starts it and stands in for
+`trl_lint.verify.session.start`. What a rank does in its fork is what it does under torchrun (`rank/supervisor.py`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import json
+import os
+import runpy
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+LIBRARIES = ("torch", "transformers", "accelerate", "datasets", "trl")
+# trl imports its trainers when they are asked for.
+LAZY = ("SFTTrainer", "DPOTrainer", "GRPOTrainer")
+# Seconds after which a job is stopped: no test waits longer.
+LIMIT_SECONDS = 120
+
+
+class ForkServer:
+    """Starts the jobs of launches whose environment is that of `launch`, and no other one."""
+
+    def __init__(self, launch: Any, folder: Path) -> None:
+        from trl_lint.verify import launcher
+
+        self.environment = launch.environment
+        self.process = subprocess.Popen(
+            [launch.python, __file__, str(launcher.RANK_PROGRAM)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            cwd=folder,
+            env={**os.environ, "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": "", **dict(launch.environment)},
+        )
+
+    def __call__(self, launch: Any, job: Any, plain: bool) -> Any:
+        """Run a job as `launcher.run` does."""
+        from trl_lint.verify.traces import read_run
+
+        assert launch.environment == self.environment
+        folder = Path(job.traces)
+        folder.mkdir(parents=True, exist_ok=True)
+        file = folder / "job.json"
+        replace(job, timeout=launch.timeout, backend=launch.backend).save(file)
+        begun = time.monotonic()
+        print(json.dumps([str(file), 0 if plain else launch.nproc]), file=self.process.stdin, flush=True)
+        assert self.process.stdout.readline() == "done\n"
+        run = read_run(folder, job.root)
+        run.seconds = time.monotonic() - begun
+        return run
+
+    def close(self) -> None:
+        self.process.stdin.close()
+        self.process.wait()
+
+
+def serve(rank_folder: str) -> None:
+    """Answer requests until there are no more."""
+    for name in LIBRARIES:
+        with contextlib.suppress(ImportError):
+            importlib.import_module(name)
+    for name in LAZY:
+        getattr(sys.modules.get("trl"), name, None)
+    supervisor = runpy.run_path(os.path.join(rank_folder, "__main__.py"))["load"]()
+    program = supervisor.program
+    program.imports.install = _in_place(program.imports.install, program.patches)
+    for line in sys.stdin:
+        file, count = json.loads(line)
+        _wait([_fork(supervisor, file, variables) for variables in _ranks(count)])
+        print("done", flush=True)
+
+
+def _ranks(count: int) -> list[dict[str, str]]:
+    """The variables by which each of so many processes knows its group; none for a plain process (`count` is 0)."""
+    if not count:
+        return [{}]
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        group = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free.getsockname()[1])}
+    group |= {"WORLD_SIZE": str(count), "LOCAL_WORLD_SIZE": str(count)}
+    return [{**group, "RANK": str(rank), "LOCAL_RANK": str(rank)} for rank in range(count)]
+
+
+def _fork(supervisor: Any, file: str, variables: Mapping[str, str]) -> int:
+    child = os.fork()
+    if not child:
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        os.environ.update(variables)
+        supervisor.main(file)
+    return child
+
+
+def _wait(children: list[int]) -> None:
+    """Wait for all ranks, and stop the others once one has failed, as torchrun does."""
+
+    def stop(*_: Any) -> None:
+        for child in children:
+            os.kill(child, signal.SIGTERM)
+
+    signal.signal(signal.SIGALRM, stop)
+    signal.alarm(LIMIT_SECONDS)
+    told = False
+    while children:
+        child, status = os.wait()
+        children.remove(child)
+        if status and not told:
+            told = True
+            stop()
+    signal.alarm(0)
+
+
+def _in_place(install: Callable[..., Any], patches: Callable[..., Mapping[str, Any]]) -> Callable[..., Any]:
+    """`imports.install` for modules that are imported already, and for what others have copied out of them."""
+    nothing = importlib.import_module(f"{install.__module__.rpartition('.')[0]}.job").Job("", (), "", "")
+    patched = [sys.modules[name] for name in patches(nothing) if name in sys.modules]
+    known = {id(value) for module in patched for value in vars(module).values() if callable(value)}
+    copies: dict[int, list[tuple[Any, str]]] = {}
+    for module in list(sys.modules.values()):
+        for name, value in list(getattr(module, "__dict__", {}).items()):
+            if id(value) in known:
+                copies.setdefault(id(value), []).append((module, name))
+
+    def installed(patches: Mapping[str, Any]) -> Any:
+        for name, patch in patches.items():
+            if module := sys.modules.get(name):
+                before = dict(vars(module))
+                patch(module)
+                for attribute, value in before.items():
+                    if vars(module)[attribute] is not value:
+                        for owner, copied in copies[id(value)]:
+                            setattr(owner, copied, vars(module)[attribute])
+        return install(patches)
+
+    return installed
+
+
+if __name__ == "__main__":
+    serve(sys.argv[1])

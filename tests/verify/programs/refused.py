@@ -1,0 +1,13 @@
+"""Rank 1 asks a server that is not there; its words are those of a rank that has lost another one."""
+
+import socket
+
+import torch
+import torch.distributed as dist
+
+dist.init_process_group("gloo")
+if dist.get_rank() == 1:
+    with socket.socket() as port:
+        port.bind(("127.0.0.1", 0))
+        socket.create_connection(port.getsockname(), timeout=5)  # cause
+dist.all_reduce(torch.ones(1))

@@ -1,0 +1,13 @@
+"""Rank 1 has one batch less than rank 0."""
+
+import torch
+import torch.distributed as dist
+
+
+def main():
+    dist.init_process_group("gloo")
+    for _ in range(3 - dist.get_rank()):
+        dist.all_reduce(torch.ones(1))  # waits: 0
+
+
+main()

@@ -1,0 +1,36 @@
+"""When one process can be compared with several, and in which order ranks are named."""
+
+from trl_lint.verify.oracles import ends, true_value
+from trl_lint.verify.oracles.logged import TRAINER
+from trl_lint.verify.traces import End, Log, Rank, Run
+from trl_lint.verify.verdicts import Outcome
+
+
+def run_of(*losses: float, margin: float) -> Run:
+    """A run whose ranks go back from these first losses, and log the same loss and the same margin."""
+    logs = [Log(TRAINER, {"loss": 2.7077, "rewards/margins": margin}, ())]
+    return Run([Rank(number, losses=[loss], logs=logs, end=End(0, 0)) for number, loss in enumerate(losses)])
+
+
+def test_another_first_loss_is_another_training_however_close_the_logged_losses_are():
+    # A mean of means: 1e-4 off in the loss, and 2 % in a metric that is a difference.
+    run, single = run_of(2.7711, 2.7616, margin=0.01819), run_of(2.7666, margin=0.01779)
+    verdict = true_value.judge(run, single)
+    assert verdict.outcome is Outcome.UNKNOWN
+    assert "its first loss is 2.7666, the mean of the 2 processes' is 2.76635" in verdict.summary
+
+
+def test_the_same_first_loss_up_to_rounding_is_the_same_training():
+    run, single = run_of(2.77, 2.75, margin=0.01819), run_of(2.7600002, margin=0.01779)
+    assert true_value.judge(run, single).failed
+    assert not true_value.judge(run, run_of(2.7600002, margin=0.01819)).failed
+
+
+def test_a_first_loss_near_nothing_is_rounding_alone():
+    run, single = run_of(3e-9, -1e-9, margin=0.5), run_of(-2e-9, margin=0.5)
+    assert true_value.judge(run, single).outcome is Outcome.PASSED
+
+
+def test_ranks_that_fail_alike_are_named_in_their_order():
+    ranks = [Rank(0, end=End(2.0, 1, "ValueError", "no")), Rank(1, end=End(1.0, 1, "ValueError", "no"))]
+    assert ends.judge(Run(ranks)).summary == "ranks 0, 1: ValueError: no"

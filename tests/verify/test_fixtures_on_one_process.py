@@ -1,0 +1,67 @@
+"""Every fixture is a program that runs on one process, and its fix changes nothing of what it logs there."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from functools import cache
+from math import isclose, isnan
+
+import pytest
+
+from trl_lint.verify import fixtures
+from trl_lint.verify.oracles import logged, training
+from trl_lint.verify.session import Session
+
+PROGRAMS = sorted(fixtures.folder().glob("*/*.py"))
+PAIRS = [path for path in PROGRAMS if path.stem.startswith("fixed")]
+# Lines that no two runs share: of the clock and of progress bars.
+PASSING = re.compile(r"runtime|per_second|/s\]")
+NUMBER = re.compile(r"-?\d+\.\d+(?:e-?\d+)?")
+
+pytestmark = pytest.mark.torch
+
+
+def identity(path):
+    return f"{path.parent.name}/{path.stem}"
+
+
+@pytest.fixture(scope="module")
+def run(launch, server, tmp_path_factory):
+    """The run of a program on one plain process; each program runs once."""
+    session = Session(replace(launch, nproc=1), tmp_path_factory.mktemp("one"), start=server)
+    return cache(lambda path: session.one_process(fixtures.subject(path))())
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=identity)
+def test_runs_on_one_process(program, run):
+    (rank,) = run(program).ranks
+    assert rank.ended_well, rank.output
+
+
+def told(run):
+    """What a program has logged and printed: its words, and the numbers among them."""
+    (rank,) = run.ranks
+    logs = [{name: value for name, value in log.values.items() if not logged.CLOCK.search(name)} for log in rank.logs]
+    lines = [line for line in rank.output.splitlines() if not PASSING.search(line)]
+    text = "\n".join(lines)
+    words = [[log.sink, *values] for log, values in zip(rank.logs, logs, strict=True)], NUMBER.split(text)
+    numbers = [value for values in logs for value in values.values()]
+    return words, [*numbers, *map(float, NUMBER.findall(text))]
+
+
+def is_alike(a, b):
+    """Equal, up to the digits that a Python number loses as a tensor."""
+    return isclose(a, b, rel_tol=1e-6, abs_tol=1e-9) or (isnan(a) and isnan(b))
+
+
+@pytest.mark.parametrize("fixed", PAIRS, ids=identity)
+def test_the_fix_changes_nothing_on_one_process(fixed, run):
+    before = run(fixed.with_name(fixed.name.replace("fixed", "broken", 1)))
+    after = run(fixed)
+    (words, numbers), (words_after, numbers_after) = told(before), told(after)
+    assert numbers or before.ranks[0].losses, "nothing was told, so that nothing could be compared"
+    assert words == words_after
+    assert len(numbers) == len(numbers_after)
+    assert all(map(is_alike, numbers, numbers_after))
+    assert not training.judge_pair(before, after).failed

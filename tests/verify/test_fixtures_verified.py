@@ -1,0 +1,40 @@
+"""The proof of our own subjects: broken they fail in their rule's way, at a marked line; fixed and right ones pass."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from trl_lint.verify import fixtures, proofs
+from trl_lint.verify.session import Session
+
+FIXTURES = list(fixtures.fixtures())
+# Seconds that a rank may be late: these train, and the machine may have other work.
+PATIENCE = 30
+
+pytestmark = pytest.mark.torch
+
+
+def prove(fixture, launch, server, folder, nproc):
+    session = Session(replace(launch, nproc=nproc, timeout=PATIENCE), folder, start=server)
+    proof = proofs.of_fixture(fixture, session)
+    for column in proof.columns:
+        assert column.holds, column.judged.verdicts
+
+
+def test_no_program_is_left_out():
+    proven = {path for fixture in FIXTURES for path in (fixture.broken, fixture.fixed) if path is not None}
+    left_out = {path.name for path in fixtures.folder().glob("*/*.py") if path not in proven}
+    assert left_out == {"broken_data_parallel.py", "fixed_data_parallel.py", "wandb.py"}
+
+
+@pytest.mark.parametrize("fixture", FIXTURES, ids=lambda fixture: fixture.name)
+def test_on_two_processes(fixture, launch, server, tmp_path):
+    prove(fixture, launch, server, tmp_path, 2)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fixture", FIXTURES, ids=lambda fixture: fixture.name)
+def test_on_four_processes(fixture, launch, server, tmp_path):
+    prove(fixture, launch, server, tmp_path, 4)

@@ -1,0 +1,135 @@
+"""The same verdicts when torchrun starts the ranks, as it does for users, and that no process outlives a run."""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import replace
+
+import pytest
+from marks import PROGRAMS, line, subject
+from processes import left, of_ranks, with_words
+
+from trl_lint.verify import fixtures, launcher, proofs
+from trl_lint.verify.rank.job import Job
+from trl_lint.verify.session import Session
+from trl_lint.verify.verdicts import Outcome
+
+pytestmark = pytest.mark.torch
+needs_proc = pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="needs /proc")
+
+
+# Seconds that ranks have to start beside each other, which takes longer than in a fork.
+TIMEOUT = 10
+
+
+@pytest.fixture(scope="module")
+def torchrun(launch):
+    return replace(launch, timeout=TIMEOUT)
+
+
+def judge(launch, folder, program, *args):
+    return Session(launch, folder / "traces").judge(subject(program, *args), "as it is")
+
+
+@pytest.mark.parametrize(
+    ("program", "way", "word", "rank"),
+    [
+        ("raises_on_one", "exception", "cause", None),
+        ("aborts", "abort", "cause", None),
+        ("killed_inside", "killed", "cause", None),
+        ("returns_early", "left early", "waits", 0),
+    ],
+)
+def test_the_cause_is_told_from_its_echo(torchrun, tmp_path, program, way, word, rank):
+    verdict = judge(torchrun, tmp_path, program).verdict("ends")
+    assert (verdict.outcome, verdict.way) == (Outcome.FAILED, way), verdict
+    assert any(line(program, word, rank) in each for each in verdict.evidence), verdict.evidence
+
+
+@needs_proc
+def test_a_hang_is_told_in_time_and_leaves_no_process(torchrun, tmp_path):
+    judged = judge(torchrun, tmp_path, "starts_helper", str(tmp_path))
+    verdict = judged.verdict("ends")
+    assert verdict.way == "hang"
+    for rank in (0, 1):
+        assert line("starts_helper", "waits", rank) in verdict.evidence[rank]
+    waited = max(rank.exit_time for rank in judged.run.ranks) - max(begun(tmp_path / "traces"))
+    assert waited < TIMEOUT + 5
+    ranks, helpers = of_ranks(tmp_path), [int(path.read_text()) for path in tmp_path.glob("helper*")]
+    assert (len(ranks), len(helpers)) == (2, 2)
+    assert not left([*ranks, *helpers])
+    assert not with_words(str(tmp_path))
+
+
+def begun(folder):
+    """When each rank began to wait: once all of them had met."""
+    return [rank.stat().st_mtime for rank in folder.parent.glob("helper*")]
+
+
+@needs_proc
+@pytest.mark.parametrize("is_killed", [False, True], ids=["asked to stop", "killed"])
+def test_a_run_that_is_given_up_leaves_no_process(torchrun, tmp_path, monkeypatch, is_killed):
+    """`limit` and Ctrl+C end a run in the same way; where torchrun does not heed it, it is killed."""
+    monkeypatch.setattr(launcher, "STOP_SECONDS", 0.0 if is_killed else 15)
+
+    def tick():
+        if len([*tmp_path.glob("helper*")]) == 2:
+            time.sleep(0.5)
+            raise KeyboardInterrupt
+
+    program = subject("starts_helper", str(tmp_path))
+    job = Job(program.script, program.args, str(tmp_path / "traces"), str(program.root))
+    with pytest.raises(KeyboardInterrupt):
+        launcher.run(replace(torchrun, timeout=60), job, tick=tick)
+    ranks = of_ranks(tmp_path)
+    assert len(ranks) == 2
+    assert not left(ranks)
+    if not is_killed:
+        assert not left(int(path.read_text()) for path in tmp_path.glob("helper*"))
+    assert not left(with_words(str(tmp_path)))
+
+
+def test_a_run_is_stopped_at_its_limit(torchrun, tmp_path):
+    judged = judge(replace(torchrun, timeout=120, limit=15), tmp_path, "sleeps")
+    verdict = judged.verdict("ends")
+    assert (verdict.way, verdict.summary) == ("stopped", "the run was stopped after 15 s")
+    for rank in (0, 1):
+        assert line("sleeps", "waits", rank) in verdict.evidence[rank]
+    assert judged.verdict("same sequence").outcome is Outcome.PASSED
+    assert judged.run.seconds < 15 + launcher.STOP_SECONDS
+
+
+def test_shares_are_moved(torchrun, tmp_path):
+    verdict = judge(torchrun, tmp_path, "logs", "share on main").verdict("same metric")
+    assert verdict.way == "metric"
+    assert "rank 0 with the next rank's share" in verdict.evidence[0]
+
+
+def test_a_launcher_that_fails_is_quoted(torchrun, tmp_path):
+    job = Job("train.py", (), str(tmp_path / "traces"), str(tmp_path))
+    with pytest.raises(launcher.LaunchError, match="invalid literal"):
+        launcher.run(replace(torchrun, nnodes="many"), job)
+
+
+SOME = ("wrapped_model_attribute/broken_ddp", "unreduced_metric/broken_ddp")
+
+
+@pytest.mark.parametrize("name", SOME)
+def test_a_fixture(torchrun, tmp_path, name):
+    (fixture,) = [each for each in fixtures.fixtures() if each.name == name]
+    proof = proofs.of_fixture(fixture, Session(torchrun, tmp_path))
+    assert len(proof.columns) == 2
+    assert all(column.holds for column in proof.columns), [column.judged.verdicts for column in proof.columns]
+
+
+# Of the programs that take arguments.
+ARGUMENTS = {"exits": ("3",), "logs": ("share",), "on_one_too": ("mean",), "unsynchronised": ("with DDP",)}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("program", sorted(path.stem for path in PROGRAMS.glob("*.py")))
+def test_every_program_ends_as_in_a_fork(torchrun, judged, tmp_path, program):
+    args = {**ARGUMENTS, "starts_helper": (str(tmp_path),)}.get(program, ())
+    here, there = judge(torchrun, tmp_path, program, *args), judged(program, *args)
+    assert [(each.oracle, each.way) for each in here.verdicts] == [(each.oracle, each.way) for each in there.verdicts]
