@@ -81,7 +81,7 @@ def test_every_rule_is_in_the_table():
     linked = [f"[{rule.code}](#{rule.code.lower()}-{rule.name})" for rule in all_rules()]
     assert [row[0] for row in rows] == linked
     assert [row[1:3] for row in rows] == [[rule.name, rule.summary] for rule in all_rules()]
-    assert [row[3] != "no automatic fix yet" for row in rows] == [bool(rule.codemod) for rule in all_rules()]
+    assert [row[3] != "no automatic fix yet" for row in rows] == [rule.has_fix for rule in all_rules()]
 
 
 @pytest.mark.parametrize("rule", all_rules(), ids=lambda rule: rule.code)

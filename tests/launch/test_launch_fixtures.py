@@ -31,7 +31,9 @@ def trains(start: Start) -> bool:
 def judged(start: Start, text: str) -> tuple[str, tuple[Edit, ...]]:
     if not trains(start):
         return "no trainer", ()
-    verdict = gpus(start).gpus
+    verdict, telling = gpus(start).gpus, gpus(start).telling
+    if verdict is Gpus.UNKNOWN and telling:
+        return "unclear", ()
     if verdict not in (Gpus.SEVERAL, Gpus.UNKNOWN):
         return verdict.value, ()
     edits = rewrite(start, text)

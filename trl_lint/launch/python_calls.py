@@ -11,16 +11,13 @@ from dataclasses import dataclass, field
 from trl_lint.launch import consoles, lists, markdown, shell
 from trl_lint.launch.commands import Commands, Form, Surroundings, Unreadable, Word
 from trl_lint.launch.passages import Passage, align
+from trl_lint.launch.readers import PYTHON_STARTS
 from trl_lint.launch.templates import without_braces
 
 LARGEST = 2_000_000
 # A file without one of these starts nothing, and has no usage to show.
 NEEDLES = re.compile(r"subprocess|Popen|os\.(?:system|popen|exec|spawn)|create_subprocess|check_call")
-# Nor does one without these: a start written out, or Python as a word of its own.
-_STARTS = re.compile(
-    r"python[\d.]*[ \t]+(?:-[uOB]+[ \t]+)*(?:-[umOB]*m[ \t]*\w|[^\s\"']*\.py\b|[{$\"'\\])"
-    r"|[\"'][^\s\"']*python[\d.]*[\"']|sys\.executable|uv run"
-)
+_STARTS = re.compile(PYTHON_STARTS)
 # By the last part of their names: what takes a list of words or, with `shell=True`, a line for the shell.
 _RUNNERS = frozenset(
     {"run", "call", "check_call", "check_output", "Popen", "create_subprocess_exec", "create_subprocess_shell"}

@@ -12,6 +12,12 @@ from trl_lint.launch.commands import Command, Commands, Unreadable
 
 # A file with none of these starts no Python: the last two are the ways that do not name it.
 NEEDLE = re.compile(rb"python|PYTHON|uv run|sys\.executable")
+# Nor does Python code without one of these: a start written out, or Python as a word of its own.
+PYTHON_STARTS = (
+    r"python[\d.]*[ \t]+(?:-[uOB]+[ \t]+)*(?:-[umOB]*m[ \t]*\w|[^\s\"']*\.py\b|[{$\"'\\])"
+    r"|[\"'][^\s\"']*python[\d.]*[\"']|sys\.executable|uv run"
+)
+_PYTHON_STARTS = re.compile(PYTHON_STARTS.encode())
 # What a shebang line names, for files without a suffix.
 _SHEBANG = re.compile(rb"#!.*?\b(?:ba|z|k|da)?sh\b")
 # Larger files are data: a launch script has no 5 megabytes. Notebooks carry their pictures.
@@ -79,6 +85,19 @@ def front_end(path: PurePath, head: bytes = b"") -> str | None:
 def matters(data: bytes) -> bool:
     """Whether a file with these contents can start Python at all."""
     return NEEDLE.search(data) is not None
+
+
+def is_launch_file(path: PurePath, head: bytes = b"") -> bool:
+    """Whether launch commands are all that there is to find in a file: one of a known kind that is no Python."""
+    return front_end(path, head) not in (None, PYTHON)
+
+
+def may_start(path: PurePath, data: bytes) -> bool:
+    """Whether this file may hold a command that starts Python (a search of bytes)."""
+    front = front_end(path, data)
+    if front is None or not matters(data):
+        return False
+    return front != PYTHON or _PYTHON_STARTS.search(data) is not None
 
 
 def read(path: PurePath, data: bytes) -> Reading:

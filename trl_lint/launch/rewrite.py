@@ -117,7 +117,11 @@ def _written(words: Sequence[str], word: Word, text: str, form: Form) -> str | N
     if form is not Form.YAML_BLOCK:
         return ", ".join(parts)
     lead = _dash(word, text)
-    return None if lead is None else f"\n{lead}".join(parts)
+    return None if lead is None else f"{_line_end(text)}{lead}".join(parts)
+
+
+def _line_end(text: str) -> str:
+    return "\r\n" if "\r\n" in text else "\n"
 
 
 def _quoted(value: str, word: Word, form: Form) -> str | None:
@@ -159,4 +163,6 @@ def _without_line(flag: Word, text: str) -> Edit | None:
     first = text.rfind("\n", 0, flag.start)
     last = text.find("\n", flag.end)
     rest = text[flag.end : last if last >= 0 else len(text)]
+    if first > 0 and text[first - 1] == "\r":
+        first -= 1
     return Edit(first, flag.end, "") if first >= 0 and _dash(flag, text) and not rest.strip() else None
