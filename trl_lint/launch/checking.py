@@ -21,7 +21,7 @@ from trl_lint.launch.bare import Start, bare_start, own_launcher
 from trl_lint.launch.gpus import Gpus, Verdict, gpus
 from trl_lint.launch.launchers import training_script
 from trl_lint.launch.rewrite import Edit, applied, rewrite
-from trl_lint.launch.trainers import ACCELERATOR, Trainers, Training
+from trl_lint.launch.trainers import Trainers, Training
 from trl_lint.rules.bare_python_launch import BarePythonLaunch
 
 if TYPE_CHECKING:
@@ -191,7 +191,7 @@ def _message(fault: _Fault) -> str:
     start, training = fault.start, fault.training
     word = start.module or start.script
     name = (start.path or (word.value or word.raw).removeprefix("-m")) if word else ""
-    harm = _IDLE if training is not None and training.trainer == ACCELERATOR else _WRAPPED
+    harm = _WRAPPED if training is None or training.wraps else _IDLE
     if fault.verdict.gpus is Gpus.SEVERAL:
         telling = " ".join(fault.verdict.telling.split())
         return f"bare python starts the training `{name}` as one process for several GPUs (`{telling}`): {harm}"
@@ -201,7 +201,7 @@ def _message(fault: _Fault) -> str:
 def _edits(text: str, group: Sequence[_Fault | None]) -> tuple[tuple[Edit, ...] | None, str]:
     """The edits of a place, and why there are none."""
     if None in group:
-        return None, "the same line starts something else as well"
+        return None, "the same line is used for other launches as well"
     plans = {rewrite(each.start, text) for each in group if each is not None}
     if len(plans) != 1 or None in plans:
         return None, "no rewrite is known that leaves all else as it is"

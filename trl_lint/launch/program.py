@@ -30,9 +30,9 @@ _PATCHING = frozenset({"unsloth"})
 class Unit:
     """A function, a class with all its methods, or the body of a module.
 
-    names: the dotted names that it reads, with where. called: methods, as (receiver, its last name, method, the
-    names in the arguments). made: by variable, the dotted names called to make its value. bases: of a class.
-    places_itself: it chooses the processes or the devices that it runs on.
+    names: the dotted names that it reads, with where. called: methods, as (receiver, method, the names in the
+    arguments); a receiver that is made on the spot ends in `()`. made: by variable, the dotted names called to make
+    its value. bases: of a class. places_itself: it chooses the processes or the devices that it runs on.
     """
 
     names: dict[str, tuple[int, int]] = field(default_factory=dict)

@@ -13,6 +13,8 @@ from trl_lint.launch.program import BODY, LARGEST, File, Imported, Unit, parsed
 # Libraries whose `…Trainer` classes are a transformers.Trainer, or wrap the model as it does.
 LIBRARIES = frozenset({"transformers", "trl", "sentence_transformers", "adapters"})
 ACCELERATOR = "Accelerator"
+# Trainers with a loop of their own around an Accelerator: they wrap nothing in DataParallel.
+_LOOPS = frozenset({ACCELERATOR, "AlignPropTrainer", "DDPOTrainer", "PPOTrainer", "PPOv2Trainer"})
 # How much of a program is looked at.
 _MOST_UNITS = 400
 _MOST_FILES = 60
@@ -27,6 +29,11 @@ class Training:
     path: Path
     line: int
     column: int
+
+    @property
+    def wraps(self) -> bool:
+        """Whether it wraps the model in DataParallel where it sees several GPUs."""
+        return self.trainer not in _LOOPS
 
 
 @dataclass(frozen=True, slots=True)
