@@ -300,7 +300,11 @@ def test_the_command_of_the_report(tmp_path) -> None:
 @pytest.mark.parametrize(
     ("name", "before", "after"),
     [
-        ("run.sh", "CUDA_VISIBLE_DEVICES=0,1 python train.py\r\n", "CUDA_VISIBLE_DEVICES=0,1 accelerate launch train.py\r\n"),
+        (
+            "run.sh",
+            "CUDA_VISIBLE_DEVICES=0,1 python train.py\r\n",
+            "CUDA_VISIBLE_DEVICES=0,1 accelerate launch train.py\r\n",
+        ),
         (
             "pod.yaml",
             "resources:\r\n  limits:\r\n    nvidia.com/gpu: 4\r\ncommand:\r\n  - python\r\n  - -u\r\n  - train.py\r\n",
@@ -308,7 +312,7 @@ def test_the_command_of_the_report(tmp_path) -> None:
             "  - accelerate\r\n  - launch\r\n  - train.py\r\n",
         ),
     ],
-)  # fmt: skip
+)
 def test_line_ends_and_marks_are_kept(tmp_path, mark, name, before, after) -> None:
     result = fixed(tmp_path, mark + before.encode(), name)
     assert result.source == mark + after.encode()

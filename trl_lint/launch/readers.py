@@ -11,13 +11,16 @@ from pathlib import PurePath
 from trl_lint.launch.commands import Command, Commands, Unreadable
 
 # A file with none of these starts no Python: the last two are the ways that do not name it.
-NEEDLE = re.compile(rb"python|PYTHON|uv run|sys\.executable")
+NEEDLES = (b"python", b"PYTHON", b"uv run", b"sys.executable")
 # Nor does Python code without one of these: a start written out, or Python as a word of its own.
 PYTHON_STARTS = (
     r"python[\d.]*[ \t]+(?:-[uOB]+[ \t]+)*(?:-[umOB]*m[ \t]*\w|[^\s\"']*\.py\b|[{$\"'\\])"
     r"|[\"'][^\s\"']*python[\d.]*[\"']|sys\.executable|uv run"
 )
 _PYTHON_STARTS = re.compile(PYTHON_STARTS.encode())
+# What Python code starts programs with. Without these only its docstring can hold commands, and ends before its code.
+_CALLS = tuple(b"subprocess Popen os.system os.popen os.exec os.spawn check_call".split())
+_CODE = (b"\nimport ", b"\nclass ", b"\ndef ")
 # What a shebang line names, for files without a suffix.
 _SHEBANG = re.compile(rb"#!.*?\b(?:ba|z|k|da)?sh\b")
 # Larger files are data: a launch script has no 5 megabytes. Notebooks carry their pictures.
@@ -71,7 +74,7 @@ BY_SUFFIX = {
 
 
 def front_end(path: PurePath, head: bytes = b"") -> str | None:
-    """The front end for a file, by its name or, where it has no suffix, its first bytes; None if there is none."""
+    """The front end for a file, by its name or, where that says nothing, its first bytes; None if there is none."""
     name = path.name.lower()
     if found := BY_NAME.get(name) or BY_SUFFIX.get(PurePath(name).suffix):
         return found
@@ -79,12 +82,12 @@ def front_end(path: PurePath, head: bytes = b"") -> str | None:
         return DOCKERFILE
     if name.startswith("makefile.") and not name.endswith((".pyc", ".pyo")):
         return MAKEFILE
-    return SHELL if not path.suffix and _SHEBANG.match(head[:200]) else None
+    return SHELL if _SHEBANG.match(head[:200]) else None
 
 
 def matters(data: bytes) -> bool:
     """Whether a file with these contents can start Python at all."""
-    return NEEDLE.search(data) is not None
+    return any(needle in data for needle in NEEDLES)
 
 
 def is_launch_file(path: PurePath, head: bytes = b"") -> bool:
@@ -97,7 +100,16 @@ def may_start(path: PurePath, data: bytes) -> bool:
     front = front_end(path, data)
     if front is None or not matters(data):
         return False
-    return front != PYTHON or _PYTHON_STARTS.search(data) is not None
+    return front != PYTHON or _PYTHON_STARTS.search(data if _calls(data) else _head(data)) is not None
+
+
+def _calls(data: bytes) -> bool:
+    return any(needle in data for needle in _CALLS)
+
+
+def _head(data: bytes) -> bytes:
+    ends = [end for each in _CODE if (end := data.find(each)) >= 0]
+    return data[: min(ends, default=len(data))]
 
 
 def read(path: PurePath, data: bytes) -> Reading:
