@@ -71,6 +71,8 @@ class Linter:
         self._code_rules = tuple(rule for rule in rules if not rule.launches)
         self._launch_rules = tuple(rule for rule in rules if rule.launches)
         self._launches: Launches | None = None
+        # The file that was last looked through for launch commands, and what came of it.
+        self._last: tuple[Path, bytes, Checked] | None = None
         # Contents that stand in for what is on the disk (an editor's unsaved buffers).
         self.overlay: dict[Path, bytes] = {}
         # What is parsed already, shared with the linters that look at a mended text.
@@ -131,7 +133,9 @@ class Linter:
 
         if self.settings.per_file_ignores and ignored_rules(self.settings, path, self._launch_rules):
             return Checked("", ())
-        return checked(path, source, self.launches)
+        if self._last is None or self._last[:2] != (path, source):
+            self._last = (path, source, checked(path, source, self.launches))
+        return self._last[2]
 
     @property
     def launches(self) -> Launches:

@@ -174,6 +174,7 @@ def test_a_line_that_is_right_elsewhere_is_a_hint(tmp_path) -> None:
         "from lib import main\nmain()\n",
         "from lib.own import *\nmain()\n",
         "from lib.own import Runner\nRunner().run()\n",
+        "from lib.own import make\nit = make()\nit.train()\n",
         "from accelerate import Accelerator\na = Accelerator()\na.prepare(model, optimizer)\nloss.backward()\n",
     ],
 )
@@ -181,6 +182,7 @@ def test_trains(tmp_path, program) -> None:
     own = (
         "from transformers import Trainer\nclass Mine(Trainer):\n    pass\n"
         "def main():\n    trainer = Mine()\n    trainer.train()\n"
+        "def make():\n    return Mine()\n"
         "class Runner:\n    def run(self):\n        self.trainer = Mine()\n        self.trainer.train()\n"
     )
     write(tmp_path, {"lib/__init__.py": "from .own import main\n", "lib/own.py": own})
@@ -388,6 +390,7 @@ def test_what_can_not_be_read_is_said_and_stops_nothing(tmp_path, monkeypatch) -
     assert status == 1
     assert [line.partition(":")[0] for line in out.splitlines()[:-1]] == ["run.sh"]
     assert [line.partition(": ")[0] for line in err.splitlines()] == ["binary.sh", "broken.yml", "large.sh"]
+    assert err.splitlines()[1].startswith("broken.yml: launch commands not all read: no YAML: ")
     assert lint("--isolated", "binary.sh")[0] == 0
 
 

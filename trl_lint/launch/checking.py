@@ -95,8 +95,13 @@ def checked(path: Path, source: bytes, project: Project) -> Checked:
             groups.setdefault((word.start, word.end), []).append(_fault(start, path, project))
     places = _Places(reading.text)
     found = [_launch(path, reading.text, places, group) for group in groups.values() if any(group)]
-    remark = reading.problem if readers.is_launch_file(path, source) else ""
+    remark = _remark(reading.problem) if readers.is_launch_file(path, source) else ""
     return Checked(reading.text, tuple(sorted(found, key=lambda each: each.finding.sort_key)), remark)
+
+
+def _remark(problem: str) -> str:
+    whole = not problem or problem.startswith("not looked at")
+    return problem if whole else f"launch commands not all read: {problem}"
 
 
 def _fault(start: Start, path: Path, project: Project) -> _Fault | None:

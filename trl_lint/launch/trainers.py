@@ -152,7 +152,14 @@ class _Program:
         if word in receiver.rpartition(".")[2].lower() and not receiver.endswith("()"):
             return True
         makers = {receiver[:-2]} if receiver.endswith("()") else unit.made.get(receiver, set())
-        return any(self._kind(place.path, each) for each in makers)
+        return any(self._kind(place.path, each) or self._makes(place.path, each) for each in makers)
+
+    def _makes(self, path: Path, name: str) -> bool:
+        """Whether a name is a function of the project that uses a trainer: most likely it returns one."""
+        found = self._found(path, name)
+        file = self.trainers.file(found.path) if isinstance(found, _Place) else None
+        unit = file.units.get(found.name) if file and isinstance(found, _Place) else None
+        return unit is not None and any(self._kind(found.path, each) for each in unit.names)
 
     def _kind(self, path: Path, name: str) -> str:
         """The own name of a trainer class or `Accelerator`; "" for all else."""
