@@ -3,8 +3,8 @@
     python bench/recorder.py [--runs N] [--steps N] [--release X]
 
 A DPO run on two processes of the CPU, under torchrun, with and without the recorder in turn. Compared are the seconds
-of training, as Trainer itself counts them, and those of the whole command. Exit code 1 when watched training takes
-more than 5 % longer, in the median.
+of training, as Trainer itself counts them, and those of the whole command, by the clock and of the processors. Exit
+code 1 when watched training takes more than 5 % longer, in the median.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import resource
 import statistics
 import subprocess
 import sys
@@ -35,25 +36,33 @@ _TRAINED = re.compile(r"'train_runtime': '?([\d.]+)")
 
 @dataclass(frozen=True)
 class Taken:
-    """Seconds of one run: of the training in it, and of all."""
+    """Seconds of one run: of the training in it, of all, and of all processors."""
 
     training: float
     whole: float
+    cpu: float
 
 
 def watched(launch: Launch, script: Path, args: tuple[str, ...]) -> Taken:
+    before = _cpu()
     with tempfile.TemporaryDirectory() as folder:
         result = launcher.run(launch, Job(str(script), args, folder, str(script.parent)))
-        return Taken(_trained(result.ranks[0].output), result.seconds)
+        return Taken(_trained(result.ranks[0].output), result.seconds, _cpu() - before)
 
 
 def unwatched(launch: Launch, script: Path, args: tuple[str, ...]) -> Taken:
     command = [launch.python, "-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={launch.nproc}"]
-    begun = time.monotonic()
+    begun, before = time.monotonic(), _cpu()
     done = subprocess.run(
         [*command, str(script), *args], env={**os.environ, **QUIET}, capture_output=True, text=True, check=False
     )
-    return Taken(_trained(done.stdout), time.monotonic() - begun)
+    return Taken(_trained(done.stdout), time.monotonic() - begun, _cpu() - before)
+
+
+def _cpu() -> float:
+    """The processor seconds of all processes that were started and have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def _trained(output: str) -> float:
@@ -74,7 +83,7 @@ def main() -> int:
     watched(*asked)  # once to warm up
     pairs = [(watched(*asked), unwatched(*asked)) for _ in range(options.runs)]
     print(f"DPO, trl {options.release}, {options.steps} steps on 2 processes; with over without, {options.runs} pairs")
-    for name in ("training", "whole"):
+    for name in ("training", "whole", "cpu"):
         ratios = sorted(getattr(a, name) / getattr(b, name) for a, b in pairs)
         seconds = [statistics.median(getattr(pair[side], name) for pair in pairs) for side in (0, 1)]
         print(

@@ -34,3 +34,27 @@ def test_a_first_loss_near_nothing_is_rounding_alone():
 def test_ranks_that_fail_alike_are_named_in_their_order():
     ranks = [Rank(0, end=End(2.0, 1, "ValueError", "no")), Rank(1, end=End(1.0, 1, "ValueError", "no"))]
     assert ends.judge(Run(ranks)).summary == "ranks 0, 1: ValueError: no"
+
+
+def logged(value: float, *, grad_norm: float = 1.0, name: str = "seen") -> Run:
+    logs = [Log("wandb.log", {name: value}, ())]
+    ranks = [Rank(number, losses=[0.7], grad_norms=[grad_norm], logs=logs, end=End(0, 0)) for number in (0, 1)]
+    for rank in ranks:
+        rank.world_size, rank.weights = 2, [[1.0, 1.0]]
+    return Run(ranks)
+
+
+def test_what_follows_from_the_number_of_processes_is_no_value_of_the_data():
+    assert true_value.judge(logged(24.0), logged(12.0)).outcome is Outcome.UNKNOWN
+    assert true_value.judge(logged(24.0), logged(13.0)).failed
+    assert true_value.judge(logged(0.5), logged(0.25)).failed
+
+
+def test_a_first_loss_may_say_nothing_of_the_data_and_its_gradients_do():
+    assert "of norm 2" in true_value.judge(logged(0.5), logged(0.4, grad_norm=2.0)).summary
+
+
+def test_what_the_program_names_nowhere_fails_nothing():
+    verdict = true_value.judge(logged(0.5), logged(0.4), lambda name: name != "seen")
+    assert verdict.outcome is Outcome.PASSED
+    assert verdict.evidence == ("seen: logged 0.5, one process has 0.4 (not its own)",)

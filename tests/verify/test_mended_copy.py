@@ -56,6 +56,12 @@ def mended(project, script="train.py", include=(), **settings):
 # Of each layout: the files that have the bug, and those that are as they should be.
 LAYOUTS = {
     "the script itself": {"train.py": HELPER},
+    "a package without __init__.py": {"train.py": "from parts.helper import total\n", "parts/helper.py": HELPER},
+    "a sibling, beside a folder named as a library": {
+        "train.py": "import wandb, helper\n",
+        "wandb/run.txt": "",
+        "helper.py": HELPER,
+    },
     "a sibling": {"train.py": "import helper\n", "helper.py": HELPER},
     "a sibling of a sibling": {"train.py": "import a\n", "a.py": "from b import total\n", "b.py": HELPER},
     "a package": {"train.py": "from lib.dist import total\n", "lib/__init__.py": "", "lib/dist.py": HELPER},

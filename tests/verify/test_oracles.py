@@ -160,7 +160,12 @@ def test_metrics_are_compared_by_how_many_came_before_them():
 
 
 @pytest.mark.parametrize(
-    "name", ["step_time", "train_runtime", "perf/tokens_per_second", "time/step", "gpu memory", "samples per_second"]
+    "name",
+    [
+        *("step_time", "train_runtime", "perf/tokens_per_second", "time/step", "gpu memory", "samples per_second"),
+        *("profiling/Time taken: GRPOTrainer._prepare_inputs", "tokens_per_sec", "samples/sec", "tok/s", "elapsed"),
+        *("walltime", "perf/Throughput", "step_ms", "cuda_max_allocated"),
+    ],
 )
 def test_what_the_clock_says_may_differ(name):
     run = Run([logging(0, {name: 1.0, "loss": 1.0}), logging(1, {name: 2.0, "loss": 1.0})])
@@ -178,8 +183,48 @@ def test_a_run_with_moved_shares_that_failed_tells_nothing():
     assert metrics.judge(run, moved).way == "metric"
     moved.ranks[1].end = None
     verdict = metrics.judge(run, moved)
-    assert verdict.outcome is Outcome.PASSED
+    assert verdict.outcome is Outcome.UNKNOWN
     assert "not compared" in verdict.summary
+
+
+def test_moved_shares_are_those_of_the_same_training():
+    """Dropout that meets other rows, or a script that does not repeat itself, changes the losses as well."""
+    run = Run([logging(0, {"x": 1.0}, losses=[1.0]), logging(1, losses=[2.0])])
+    moved = Run([logging(0, {"x": 2.0}, losses=[2.0], moved=True), logging(1, losses=[1.0], moved=True)])
+    assert metrics.judge(run, moved).way == "metric"
+    moved.ranks[0].losses = [2.1]
+    assert metrics.judge(run, moved).outcome is Outcome.UNKNOWN
+    assert metrics.repeats(run, run) and not metrics.repeats(run, moved)
+
+
+@pytest.mark.parametrize("name", ["loss/rank0", "gpu_1/accuracy", "process 3"])
+def test_a_value_that_says_whose_it_is_may_differ(name):
+    run = Run([logging(0, {name: 1.0, "loss": 1.0}), logging(1, {name: 2.0, "loss": 1.0})])
+    assert metrics.judge(run).data["metrics"] == ["loss"]
+
+
+def test_infinities_have_no_mean():
+    verdict = metrics.judge(Run([logging(0, {"x": inf}), logging(1, {"x": -inf})]))
+    assert verdict.way == "metric" and "the mean is nan" in verdict.evidence[0]
+
+
+def test_a_scripts_own_runtime_error_is_its_own_whatever_it_says():
+    said = "reward server: Connection refused, timed out after 5 s"
+    run = Run([rank(0, end=End(1, 1, "RuntimeError", said)), rank(1, end=End(2, 1, "ValueError", "x"))])
+    assert ends.judge(run).summary == f"rank 0: RuntimeError: {said}"
+
+
+def test_an_end_without_words_is_told_in_the_last_that_was_printed():
+    run = Run([rank(0, output="usage: …\nerror: --model is required\n", end=End(1, 2)), rank(1)])
+    assert ends.judge(run).summary == "rank 0: exit status 2: error: --model is required"
+
+
+def test_beyond_what_the_flight_recorder_keeps_nothing_is_compared():
+    ranks = [rank(number, call(), native=[["all_reduce", [[number]]]]) for number in (0, 1)]
+    assert sequence.judge(Run(ranks)).way == "sequence"
+    for each in ranks:
+        each.native_total = sequence.MOST_KEPT
+    assert sequence.judge(Run(ranks)).outcome is Outcome.PASSED
 
 
 def trained(number, *losses, weights=((1.0, 2.0),), **fields):

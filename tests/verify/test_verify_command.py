@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 import venv
 from importlib.util import find_spec
 from pathlib import Path
@@ -211,6 +213,37 @@ class TestOthers:
         done = call("--no-one-process", "--output-format", "markdown", "-m", "pkg.train", "--steps", "2")
         assert done.exit_code == 1, done.stdout
         assert "| pkg.train | fixed | passes |" in done.stdout
+
+    def test_a_folder_for_traces_that_cannot_be_made(self, folder):
+        (folder / "train.py").write_text("print(1)\n")
+        (folder / "afile").touch()
+        assert "afile/x: cannot write" in one_line(call("--keep", "afile/x", "train.py"))
+
+    def test_a_module_that_is_not_there(self):
+        assert one_line(call("-m", "no.such")) == "trl-lint: no module named no.such"
+
+    def test_a_link_finds_what_lies_beside_it(self, folder):
+        (folder / "real").mkdir()
+        (folder / "real" / "train.py").write_text(
+            "from pathlib import Path\nPath(__file__).with_name('x').read_text()\n"
+        )
+        (folder / "real" / "helper.py").touch()
+        (folder / "train.py").symlink_to("real/train.py")
+        (folder / "x").touch()
+        assert call("--no-one-process", "train.py").exit_code == 0
+
+    def test_nothing_is_left_running_when_it_is_told_to_stop(self, folder):
+        (folder / "train.py").write_text("import os, time\nopen(os.environ['RANK'], 'w')\ntime.sleep(600)\n")
+        command = [sys.executable, "-m", "trl_lint", "verify", str(folder / "train.py")]
+        environment = {**os.environ, "TMPDIR": str(folder)}
+        with subprocess.Popen(command, cwd=folder, env=environment) as process:
+            while not ((folder / "0").exists() and (folder / "1").exists()):
+                time.sleep(0.1)
+            process.terminate()
+            assert process.wait(30) == 128 + signal.SIGTERM
+        left = subprocess.run(["pgrep", "-f", str(folder)], capture_output=True, text=True, check=False).stdout
+        assert left == ""
+        assert not list(folder.glob("trl-lint-verify-*"))
 
     def test_a_bug_without_a_fix(self, folder):
         (folder / "train.py").write_text(RAISES)

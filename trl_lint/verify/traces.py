@@ -202,7 +202,7 @@ def _nothing(rank: Rank, record: dict[str, Any]) -> None:
 
 _READERS = {
     "call": _call,
-    "done": lambda rank, record: rank.done.add(record["number"]),
+    "done": lambda rank, record: rank.done.add(rank.calls[-1].number),
     "end": _end,
     "exit": _exit,
     "group": lambda rank, record: setattr(rank, "world_size", record["world_size"]),

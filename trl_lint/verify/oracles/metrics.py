@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from trl_lint.reports import many
 from trl_lint.verify.oracles.logged import CONTROL, TRAINER, Metric, is_control, metrics_of
 from trl_lint.verify.oracles.numbers import BETWEEN_RANKS, BETWEEN_RUNS, all_same, apart, is_same, mean, shown
 from trl_lint.verify.traces import Run
@@ -37,6 +38,8 @@ def judge(run: Run, moved: Run | None = None) -> Verdict:
     is_told = moved is not None and has_moved(run, moved)
     if moved is not None and is_told:
         worst += _unequal_when_moved(one_sided(run), moved)
+    if not worst and not rows and not is_told:
+        return unknown(ORACLE, f"{many(len(found), 'metric')} that one rank logs, not compared")
     if not worst:
         return passed(ORACLE, _counted(found, rows, is_told), metrics=sorted({name for _, name in found}))
     return failed(
@@ -136,6 +139,6 @@ def _counted(
 ) -> str:
     single = len(found) - len(rows)
     if not single:
-        return f"{len(found)} metrics, equal on all ranks; {_control(rows, found)}"
+        return f"{many(len(found), 'metric')}, equal on all ranks; {_control(rows, found)}"
     how = "the same whichever share that rank reads" if is_told else "not compared"
-    return f"{len(rows)} metrics, equal on all ranks; {single} that one rank logs, {how}"
+    return f"{many(len(rows), 'metric')}, equal on all ranks; {single} that one rank logs, {how}"

@@ -82,7 +82,7 @@ def _recorded(c10d: Any, job: Job, name: str, payload: str) -> Callable[..., Any
                     **_shape(tensor),
                 )
                 result = original(*args, **kwargs)
-                trace.write("done", number=number)
+                trace.current.done()
                 return result
 
         return recorded

@@ -10,8 +10,8 @@ import os
 import sys
 import sysconfig
 from collections.abc import Iterable
+from functools import cache
 from types import FrameType, TracebackType
-from typing import Any
 
 Place = tuple  # (file, line, function)
 
@@ -19,18 +19,11 @@ Place = tuple  # (file, line, function)
 CARRIERS = ("torch", "accelerate", "trl_lint", "wandb", "mlflow", "trackio", "tensorboardX")
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _PYTHON = tuple({sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib"), os.path.dirname(os.__file__)})
-_known: dict[str, bool] = {}
 
 
+@cache
 def is_carrier(file: str) -> bool:
     """Whether a file only carries out what another one asks for."""
-    known = _known.get(file)
-    if known is None:
-        known = _known[file] = _is_carrier(file)
-    return known
-
-
-def _is_carrier(file: str) -> bool:
     if file.startswith(("<", _HERE)):
         return True
     for folder in ("site-packages", "dist-packages"):
@@ -49,6 +42,7 @@ def is_of_group(file: str) -> bool:
     return any(part in file for part in _OF_GROUP)
 
 
+@cache
 def is_own(file: str, root: str) -> bool:
     """Whether a file belongs to the user's project."""
     inside = file.startswith(root.rstrip(os.sep) + os.sep)
@@ -66,13 +60,6 @@ def telling(stack: Iterable[Place], root: str) -> list[Place]:
     return [asked] if asked else []
 
 
-def stack_of(frame: FrameType | None) -> Iterable[Place]:
-    """The places of a running stack, innermost first."""
-    while frame is not None:
-        yield (frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
-        frame = frame.f_back
-
-
 def stack_of_error(traceback: TracebackType | None) -> list[Place]:
     """The places of an exception, innermost first."""
     found = []
@@ -82,6 +69,17 @@ def stack_of_error(traceback: TracebackType | None) -> list[Place]:
     return found[::-1]
 
 
-def here(root: str, depth: int = 2) -> list[Any]:
-    """The telling places of the caller's caller."""
-    return telling(stack_of(sys._getframe(depth)), root)
+def here(root: str, depth: int = 2) -> list[Place]:
+    """The telling places of the caller's caller, as `telling` has them. Runs at every collective: a plain loop."""
+    frame: FrameType | None = sys._getframe(depth)
+    while frame is not None and is_carrier(frame.f_code.co_filename):
+        frame = frame.f_back
+    if frame is None:
+        return []
+    asked = (frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
+    while frame is not None:
+        if is_own(frame.f_code.co_filename, root):
+            own = (frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
+            return [asked, own] if own != asked else [own]
+        frame = frame.f_back
+    return [asked]
