@@ -80,7 +80,7 @@ def test_exit_zero_is_for_findings_only(folder):
 
 def test_no_python_files(folder):
     (folder / "x.txt").write_text("BUG\n")
-    assert lint() == (0, "", "warning: no Python files found under the given paths\n")
+    assert lint() == (0, "", "warning: no files to lint found under the given paths\n")
 
 
 def test_noqa(folder):
@@ -491,7 +491,7 @@ def test_rules():
     assert len(lines) == len(all_rules())
     for line, rule in zip(lines, all_rules(), strict=True):
         code, name, fix, summary = line.split(maxsplit=3)
-        assert (code, name, fix == "fix", summary) == (rule.code, rule.name, bool(rule.codemod), rule.summary)
+        assert (code, name, fix == "fix", summary) == (rule.code, rule.name, rule.has_fix, rule.summary)
 
 
 def test_version():

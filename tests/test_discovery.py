@@ -44,6 +44,19 @@ def test_python_files_in_a_stable_order(tree):
     assert found() == ["a/y.py", "a/z.py", "a-b.py", "b.py"]
 
 
+def test_files_that_people_launch_from(tree):
+    known = [".github/ci.yml", "Dockerfile", "Makefile", "README.md", "job.slurm", "run.sh", "x.ipynb", "x.py"]
+    tree(**empty(*known, "d.txt", "LICENSE", "data.json", "build/run.sh"), **{"start": "#!/bin/sh\n"})
+    assert found() == ["x.py"]
+    assert found(launches=True) == sorted([*known, "start"])
+
+
+def test_files_that_people_launch_from_are_excluded_like_others(tree):
+    tree(**{".gitignore": ".github/\n*.slurm\n"}, **empty(".github/ci.yml", "job.slurm", "a/run.sh", "b/run.sh"))
+    assert found(launches=True, exclude=["a"]) == ["b/run.sh"]
+    assert found("job.slurm", launches=True) == ["job.slurm"]
+
+
 def test_a_folder_called_like_a_file(tree):
     tree(**empty("x.py/y.py"))
     assert found() == found("x.py") == ["x.py/y.py"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from pathlib import Path
 
 import click
@@ -14,6 +15,11 @@ from trl_lint.cli import main
 from trl_lint.config import KEYS
 from trl_lint.knowledge.own import REDUCERS
 from trl_lint.rules import all_rules
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -81,7 +87,7 @@ def test_every_rule_is_in_the_table():
     linked = [f"[{rule.code}](#{rule.code.lower()}-{rule.name})" for rule in all_rules()]
     assert [row[0] for row in rows] == linked
     assert [row[1:3] for row in rows] == [[rule.name, rule.summary] for rule in all_rules()]
-    assert [row[3] != "no automatic fix yet" for row in rows] == [bool(rule.codemod) for rule in all_rules()]
+    assert [row[3] != "no automatic fix yet" for row in rows] == [rule.has_fix for rule in all_rules()]
 
 
 @pytest.mark.parametrize("rule", all_rules(), ids=lambda rule: rule.code)
@@ -150,6 +156,19 @@ def test_every_hook_is_named():
     assert [name for name in hooks if f"`{name}`" not in section("### In pre-commit")] == []
 
 
+def expected_launches() -> list[tuple[Path, int, str]]:
+    """What is wrong among the launches of the fixtures, which carry no marks."""
+    folder = ROOT / "fixtures" / "bare_python_launch"
+    rows = tomllib.loads((folder / "expectations.toml").read_text(encoding="utf-8"))
+    wrong = ("certain", "unknown")
+    return [
+        (folder / "launches" / name, int(line), "TRL004")
+        for name, lines in rows.items()
+        for line, said in lines.items()
+        if isinstance(said, str) and said.startswith(wrong)
+    ]
+
+
 def test_the_first_command_finds_what_is_marked(monkeypatch):
     monkeypatch.chdir(ROOT)
     done = CliRunner().invoke(main, ["--output-format=json", "fixtures/"])
@@ -164,4 +183,4 @@ def test_the_first_command_finds_what_is_marked(monkeypatch):
         for mark in MARK.findall(line)
         for code in sorted(mark.partition(":")[2].replace(",", " ").split())
     ]
-    assert found == sorted(marked)
+    assert found == sorted([*marked, *expected_launches()])

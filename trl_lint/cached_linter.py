@@ -3,7 +3,7 @@
 Two things are kept. Whether a content may matter to any rule depends on the content alone, and is kept by content.
 Findings are kept for a whole run, as the analysis of one file may find something in another: they hold for the same
 files with the same contents, less those that do not matter, and only as long as all that the analysis found on the
-machine besides is as it was.
+machine besides is as it was. What is wrong about launch commands is found out each time.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class CachedLinter(Linter):
         return known
 
     def prepare(self, files: Iterable[tuple[Path, bytes]]) -> None:
-        self._contents = {path: source for path, source in files if self.may_matter(source)}
+        self._contents = {path: source for path, source in files if self.analyses(path, source)}
         if self._verdicts is not None:
             self._verdicts.save()
         self._entry = self._name()
@@ -77,9 +77,9 @@ class CachedLinter(Linter):
         if not self._outcomes:
             super().prepare(self._contents.items())
 
-    def check(self, path: Path, source: bytes) -> list[Finding]:
+    def check_code(self, path: Path, source: bytes) -> list[Finding]:
         if self._contents.get(path) != source:
-            return super().check(path, source)
+            return super().check_code(path, source)
         outcome = self._outcomes.get(path)
         if outcome is None:
             outcome = self._check(path, source)
@@ -92,7 +92,7 @@ class CachedLinter(Linter):
     def _check(self, path: Path, source: bytes) -> _Outcome:
         """The outcome of an analysis, which is not noted down where the tool itself fails."""
         try:
-            found = super().check(path, source)
+            found = super().check_code(path, source)
         except SourceError as error:
             outcome = self._outcomes[path] = _Outcome(error=error)
             return outcome

@@ -204,7 +204,7 @@ def rules() -> None:
 
     width = max(len(rule.name) for rule in all_rules())
     for rule in all_rules():
-        click.echo(f"{rule.code}  {rule.name:<{width}}  {'fix' if rule.codemod else '-':<3}  {rule.summary}")
+        click.echo(f"{rule.code}  {rule.name:<{width}}  {'fix' if rule.has_fix else '-':<3}  {rule.summary}")
 
 
 @main.command(short_help="Remove the results that were kept.")
@@ -253,7 +253,7 @@ def _check(options: Options, settings: Settings) -> int:
     for stream in (sys.stdout, sys.stderr):  # here click still knows what to do about a closed pipe
         stream.flush()
     if not report.tally.files:
-        click.echo("warning: no Python files found under the given paths", err=True)
+        click.echo("warning: no files to lint found under the given paths", err=True)
     if report.tally.problems:
         return FAILED
     return FINDINGS if report.anything and not options.exit_zero else CLEAN
@@ -276,7 +276,7 @@ def _linter(options: Options, settings: Settings, *, edits: bool) -> Linter:
 
 
 def _show(report: Report, result: FileResult) -> str | None:
-    """Hand a result to the report; give the line that says what went wrong, if anything did."""
+    """Hand a result to the report; give the line that says what could not be done, if there is one."""
     from trl_lint.runner import internal_error
 
     try:
@@ -286,10 +286,11 @@ def _show(report: Report, result: FileResult) -> str | None:
     except Exception as error:  # a fix builds its edits only when a report asks for them
         report.tally.problems += 1
         return internal_error(result.path, error)
-    return result.problem
+    return result.problem or result.note
 
 
 def _results(options: Options, settings: Settings, linter: Linter) -> Iterator[FileResult]:
+    from trl_lint.config import selected_rules
     from trl_lint.discovery import find_files
     from trl_lint.runner import FileResult, run, run_one
 
@@ -309,6 +310,7 @@ def _results(options: Options, settings: Settings, linter: Linter) -> Iterator[F
         exclude=settings.exclude,
         respect_gitignore=options.respect_gitignore,
         force_exclude=options.force_exclude,
+        launches=any(rule.launches for rule in selected_rules(settings)),
     )
     yield from run(files, linter, action)
 

@@ -43,6 +43,7 @@ class Settings:
     sinks: tuple[str, ...] = ()
     unwrappers: tuple[str, ...] = ()
     trainer_bases: Pairs[str] = ()
+    launch_unknown_gpus: bool = True
     root: Path | None = None
 
     def own_names(self) -> tuple[str, ...]:
@@ -235,6 +236,7 @@ def _schema() -> type:
         "sinks": words,
         "unwrappers": words,
         "trainer_bases": meanings,
+        "launch_unknown_gpus": bool,
     }
     defaults = Settings()
     columns = [(name, kind, getattr(defaults, name)) for name, kind in kinds.items()]

@@ -1,4 +1,4 @@
-"""Which files a run looks at: what was named, and the Python files below the folders that were named."""
+"""Which files a run looks at: what was named, and what is of use below the folders that were named."""
 
 from __future__ import annotations
 
@@ -88,15 +88,17 @@ def find_files(
     exclude: Sequence[str] = (),
     respect_gitignore: bool = True,
     force_exclude: bool = False,
+    launches: bool = False,
 ) -> Iterator[Path | Problem]:
     """The files to lint, in a stable order and each once, with what stood in the way.
 
     A file that is named is always among them, unless `force_exclude` asks for it to be treated like the rest.
-    Below a folder that is named only Python files are, less what `exclude` (relative to `root`), .gitignore
-    files and the default excludes hide. Links to folders are not followed, so a loop of links ends.
+    Below a folder that is named only Python files are, with `launches` also those that people launch programs from,
+    less what `exclude` (relative to `root`), .gitignore files and the default excludes hide. Links to folders are not
+    followed, so a loop of links ends.
     """
     seen: set[str] = set()
-    walker = _Walker(_excludes(root, exclude), respect_gitignore)
+    walker = _Walker(_excludes(root, exclude), respect_gitignore, launches=launches)
     for path in paths:
         if force_exclude and walker.leaves_out(path, root or Path.cwd()):
             continue
@@ -152,7 +154,8 @@ def _layer(base: Path, lines: Iterable[str]) -> _Layer:
 class _Walker:
     """Walks folders, knowing what to leave out."""
 
-    def __init__(self, excludes: tuple[_Layer, ...], respect_gitignore: bool) -> None:
+    def __init__(self, excludes: tuple[_Layer, ...], respect_gitignore: bool, *, launches: bool = False) -> None:
+        self._is_wanted = _is_wanted_for_launches if launches else _is_python_file
         self.excludes = excludes
         self.respect_gitignore = respect_gitignore
         self._gitignores: dict[Path, tuple[_Layer, ...]] = {}
@@ -189,7 +192,7 @@ class _Walker:
             return
         for entry in entries:
             is_dir = entry.is_dir(follow_symlinks=False)
-            wanted = entry.name not in DEFAULT_EXCLUDES if is_dir else _is_python_file(entry)
+            wanted = entry.name not in DEFAULT_EXCLUDES if is_dir else self._is_wanted(entry)
             path = folder / entry.name
             if wanted and not _hidden(path, is_dir, excludes, gitignores):
                 yield from self._folder(path, excludes, gitignores) if is_dir else (path,)
@@ -230,6 +233,24 @@ def _is_python_file(entry: os.DirEntry[str]) -> bool:
         # An editor's lock file is a link that leads nowhere, so look at what a link leads to.
         return entry.name.endswith(".py") and entry.is_file()
     except OSError:  # a link to itself
+        return False
+
+
+def _is_wanted_for_launches(entry: os.DirEntry[str]) -> bool:
+    """Also files that are known for launch commands by their names or, without a suffix, by their first bytes."""
+    if entry.name.endswith(".py"):
+        return _is_python_file(entry)
+    from trl_lint.launch.readers import front_end
+
+    path = Path(entry.name)
+    try:
+        if front_end(path) is not None:
+            return entry.is_file()
+        if "." in entry.name or not entry.is_file():
+            return False
+        with open(entry.path, "rb") as file:
+            return front_end(path, file.read(200)) is not None
+    except OSError:
         return False
 
 

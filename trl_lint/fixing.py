@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from difflib import SequenceMatcher
 from importlib import import_module
 from itertools import compress
@@ -51,6 +52,39 @@ def fix(linter: Linter, path: Path, source: bytes, *, unsafe: bool) -> FixResult
                 break  # else a fix that lay inside another one is tried again
     remaining = linter.check(path, source) if current == source else _fresh(linter, path).check(path, current)
     return FixResult(current, tuple(applied), tuple(withheld), tuple(remaining))
+
+
+def fix_launches(linter: Linter, path: Path, source: bytes, *, unsafe: bool) -> FixResult:
+    """Apply the fixes of one file that holds launch commands, those of its code included where it is Python.
+
+    Raises:
+        SourceError: the file can't be decoded or parsed.
+    """
+    from trl_lint.launch import checking
+
+    code = linter.analyses(path, source)
+    first = fix(linter, path, source, unsafe=unsafe) if code else FixResult(source, (), (), ())
+    scout = linter if first.source == source else _fresh(linter, path)
+    found = scout.check_launches(path, first.source).launches
+    trusted = set(_trusted([each.finding for each in found], path, first.source, unsafe))
+    wanted = [each for each in found if each.edits and each.finding in trusted]
+    if not wanted:
+        return replace(first, remaining=tuple(scout.check(path, first.source)))
+    current, withheld = checking.mended(path, first.source, scout.launches, wanted)
+    left = {id(each) for each, _ in withheld}
+    return FixResult(
+        current,
+        (*first.applied, *(each.finding for each in wanted if id(each) not in left)),
+        (*first.withheld, *((each.finding, reason) for each, reason in withheld)),
+        tuple(_fresh(linter, path).check(path, current)),
+    )
+
+
+def _trusted(found: Sequence[Finding], path: Path, source: bytes, unsafe: bool) -> list[Finding]:
+    """The findings whose fix is trusted far enough, and that no comment silences."""
+    levels = {Applicability.SAFE, Applicability.UNSAFE} if unsafe else {Applicability.SAFE}
+    kept = suppressions.split(found, source, path)[0]
+    return [each for each in kept if each.fix is not None and each.fix.applicability in levels]
 
 
 def _apply(

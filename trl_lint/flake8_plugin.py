@@ -95,7 +95,7 @@ class Session:
             self.lint_all()
         path = Path(os.path.abspath(filename))
         source = encoded(text)
-        if not self._linter(path).may_matter(source):
+        if not self._linter(path).matters(path, source):
             return ()
         # Whoever asks for a file again has a reason to: it may have changed.
         outcome = self._outcomes.pop(path, None)
@@ -150,7 +150,7 @@ class Session:
                 continue
             linter = self._linter(path)
             paths = projects.setdefault(linter.settings.root, [])
-            if linter.may_matter(source) and not self._excluded(path):
+            if linter.matters(path, source) and not self._excluded(path):
                 paths.append(path)
         return projects
 

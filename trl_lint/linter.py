@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from trl_lint.config import Settings, ignored_rules, load_settings
 from trl_lint.findings import Applicability, Because, Edit, Finding, Fix, Position
+from trl_lint.launch.readers import is_launch_file, may_start
 from trl_lint.releases import Releases
 from trl_lint.rules import all_rules
 from trl_lint.rules.base import Problem, Rule, code_of
@@ -22,6 +23,8 @@ from trl_lint.rules.base import Problem, Rule, code_of
 if TYPE_CHECKING:
     from trl_lint.analysis.project import Module, Project
     from trl_lint.dependencies import Dependencies
+    from trl_lint.launch.checking import Checked
+    from trl_lint.launch.checking import Project as Launches
 
 
 class SourceError(Exception):
@@ -64,6 +67,12 @@ class Linter:
         self.settings = settings
         self.roots = tuple(roots)
         self.rules = tuple(rules)
+        # Those that the analysis of Python code answers.
+        self._code_rules = tuple(rule for rule in rules if not rule.launches)
+        self._launch_rules = tuple(rule for rule in rules if rule.launches)
+        self._launches: Launches | None = None
+        # The file that was last looked through for launch commands, and what came of it.
+        self._last: tuple[Path, bytes, Checked] | None = None
         # Contents that stand in for what is on the disk (an editor's unsaved buffers).
         self.overlay: dict[Path, bytes] = {}
         # What is parsed already, shared with the linters that look at a mended text.
@@ -78,17 +87,29 @@ class Linter:
         # Problems that the analysis of one file found in another, by that file.
         self._elsewhere: dict[Path, list[tuple[Rule, Problem]]] = {}
 
+    def matters(self, path: Path, source: bytes) -> bool:
+        """Whether any selected rule can have a finding in this file (a search of bytes)."""
+        return self.may_launch(path, source) or self.analyses(path, source)
+
+    def may_launch(self, path: Path, source: bytes) -> bool:
+        """Whether launch commands are looked for in this file."""
+        return bool(self._launch_rules) and may_start(path, source)
+
+    def analyses(self, path: Path, source: bytes) -> bool:
+        """Whether this file is Python code that the analysis looks at."""
+        return not is_launch_file(path, source) and self.may_matter(source)
+
     def may_matter(self, source: bytes) -> bool:
-        """Whether any selected rule can have a finding in a file with this content (a search of bytes)."""
-        return self._has_needles(source) and self._has_needles(code_of(source))
+        """Whether the analysis can find anything in Python code with this content (a search of bytes)."""
+        return bool(self._code_rules) and self._has_needles(source) and self._has_needles(code_of(source))
 
     def _has_needles(self, source: bytes) -> bool:
         # What a name of the user's own stands for may be a library, a collective or a log: it is in every group.
         if any(needle in source for needle in self._own_needles):
             return True
-        groups = {group for rule in self.rules for group in rule.needles}
+        groups = {group for rule in self._code_rules for group in rule.needles}
         present = {group for group in groups if any(needle in source for needle in group)}
-        return any(present.issuperset(rule.needles) for rule in self.rules)
+        return any(present.issuperset(rule.needles) for rule in self._code_rules)
 
     def check(self, path: Path, source: bytes) -> list[Finding]:
         """All findings of the selected rules in `source`, sorted by place; suppressions are not applied here.
@@ -96,11 +117,42 @@ class Linter:
         Raises:
             SourceError: the text can't be decoded or parsed.
         """
+        if not self.may_launch(path, source):
+            return [] if is_launch_file(path, source) else self.check_code(path, source)
+        found = self.check_code(path, source) if self.analyses(path, source) else []
+        found += [each.finding for each in self.check_launches(path, source).launches]
+        return sorted(found, key=lambda each: each.sort_key)
+
+    def check_code(self, path: Path, source: bytes) -> list[Finding]:
+        """What the analysis finds in Python code; see `check`."""
         return [reported.finding for reported in self.report(path, source)]
+
+    def check_launches(self, path: Path, source: bytes) -> Checked:
+        """What is wrong about the launch commands in a file of any kind, and what could not be looked at."""
+        from trl_lint.launch.checking import Checked, checked
+
+        if self.settings.per_file_ignores and ignored_rules(self.settings, path, self._launch_rules):
+            return Checked("", ())
+        if self._last is None or self._last[:2] != (path, source):
+            self._last = (path, source, checked(path, source, self.launches))
+        return self._last[2]
+
+    @property
+    def launches(self) -> Launches:
+        """What launch commands of this project start, as far as it is known already."""
+        if self._launches is None:
+            from trl_lint.launch.checking import Project
+
+            self._launches = Project.of(self.settings, self.roots, self.overlay)
+        return self._launches
+
+    def remark(self, path: Path, source: bytes) -> str:
+        """Why a file, or a part of it, was not looked at for launch commands; "" if all was."""
+        return self.check_launches(path, source).remark if self.may_launch(path, source) else ""
 
     def prepare(self, files: Iterable[tuple[Path, bytes]]) -> None:
         """Analyse these files, so that what one of them means for another is known whatever their order."""
-        matter = sorted((path, source) for path, source in files if self.may_matter(source))
+        matter = sorted((path, source) for path, source in files if self.analyses(path, source))
         if matter:
             self._tools()[0].linted.update(path for path, _ in matter)
         with _without_collector():
@@ -123,8 +175,12 @@ class Linter:
 
     def fix(self, path: Path, source: bytes, *, unsafe: bool = False) -> FixResult:
         """Apply the fixes that pass the gate; `unsafe` also applies the unsafe ones."""
-        from trl_lint.fixing import fix
+        from trl_lint.fixing import fix, fix_launches
 
+        if self.may_launch(path, source):
+            return fix_launches(self, path, source, unsafe=unsafe)
+        if is_launch_file(path, source):
+            return FixResult(source, (), (), ())
         return fix(self, path, source, unsafe=unsafe)
 
     def dependencies(self) -> Dependencies | None:
@@ -163,7 +219,7 @@ class Linter:
             events = engine.analyse(module)
         here: list[tuple[Rule, Problem]] = []
         for event in events:
-            for rule in self.rules:
+            for rule in self._code_rules:
                 for problem in rule.visit(event):
                     if problem.module is module:
                         here.append((rule, problem))

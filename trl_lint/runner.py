@@ -21,7 +21,8 @@ class FileResult:
     """What came of one file.
 
     `findings` are what is left, at places in `source`. `before` is the content that was read where it is not
-    `source`. `problem` is one line for the user when the tool could not do its work.
+    `source`. `problem` is one line for the user when the tool could not do its work, `note` one on what was not
+    looked at, which is no failure.
     """
 
     path: Path
@@ -31,6 +32,7 @@ class FileResult:
     withheld: tuple[tuple[Finding, str], ...] = ()
     before: bytes | None = None
     problem: str | None = None
+    note: str | None = None
 
 
 Action = Callable[[Linter, Path, bytes], FileResult]
@@ -62,7 +64,7 @@ def _read(item: Path | Problem) -> FileResult:
 def run_one(path: Path, source: bytes, linter: Linter, action: Action) -> FileResult:
     """The result of `action` for one content; whatever goes wrong is in the result."""
     path = Path(os.path.abspath(path))
-    if not linter.may_matter(source):
+    if not linter.matters(path, source):
         return FileResult(path, source)
     try:
         return action(linter, path, source)
@@ -82,18 +84,19 @@ def internal_error(path: Path, error: Exception) -> str:
 def check(linter: Linter, path: Path, source: bytes) -> FileResult:
     """Lint a file."""
     found = linter.check(path, source)
-    return FileResult(path, source, tuple(suppressions.split(found, source)[0]))
+    return FileResult(path, source, tuple(suppressions.split(found, source, path)[0]), note=_note(linter, path, source))
 
 
 def propose(linter: Linter, path: Path, source: bytes, *, unsafe: bool) -> FileResult:
     """Mend a file's content, and leave the file as it is."""
     fixed = linter.fix(path, source, unsafe=unsafe)
     if suppressions.NEEDLE.search(source):
-        _, silenced = suppressions.split(linter.check(path, source), source)
+        _, silenced = suppressions.split(linter.check(path, source), source, path)
         if not set(silenced).isdisjoint(fixed.applied):
             raise AssertionError("a fix mends what a comment silences")
-    left = suppressions.split(fixed.remaining, fixed.source)[0]
-    return FileResult(path, fixed.source, tuple(left), fixed.applied, fixed.withheld, before=source)
+    left = suppressions.split(fixed.remaining, fixed.source, path)[0]
+    note = _note(linter, path, source)
+    return FileResult(path, fixed.source, tuple(left), fixed.applied, fixed.withheld, before=source, note=note)
 
 
 def mend(linter: Linter, path: Path, source: bytes, *, unsafe: bool) -> FileResult:
@@ -128,6 +131,11 @@ def _replace(target: Path, content: bytes) -> None:
         with suppress(OSError):
             os.unlink(temporary)
         raise
+
+
+def _note(linter: Linter, path: Path, source: bytes) -> str | None:
+    remark = linter.remark(path, source)
+    return _one_line(f"{display_path(path)}: {remark}") if remark else None
 
 
 def _one_line(text: str) -> str:

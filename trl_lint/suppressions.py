@@ -12,8 +12,10 @@ import re
 import tokenize
 from collections.abc import Iterable, Sequence
 from functools import cache
+from pathlib import PurePath
 
 from trl_lint.findings import Finding
+from trl_lint.launch.readers import is_launch_file
 
 # A file without these bytes holds no suppression, and needs no tokenizing.
 NEEDLE = re.compile(rb"noqa", re.IGNORECASE)
@@ -22,17 +24,25 @@ _SILENT_TOKENS = frozenset({tokenize.ENDMARKER, tokenize.DEDENT, tokenize.ENCODI
 _LINE_ENDS = frozenset({tokenize.NL, tokenize.NEWLINE})
 
 
-def split(findings: Sequence[Finding], source: bytes) -> tuple[list[Finding], list[Finding]]:
-    """The findings that stand, and those that a comment in `source` silences."""
+def split(
+    findings: Sequence[Finding], source: bytes, path: PurePath | None = None
+) -> tuple[list[Finding], list[Finding]]:
+    """The findings that stand, and those that a comment in `source` silences.
+
+    path: says what language the source is in; Python by default. In all others a comment counts for the lines
+    that the finding spans.
+    """
     if not findings or not NEEDLE.search(source):
         return list(findings), []
     lines = source_lines(source)
-    spans = joined_lines(source)
+    python = path is None or not is_launch_file(path, source)
+    spans = joined_lines(source) if python else {}
     whole_file = _file_level(lines)
     kept: list[Finding] = []
     silenced: list[Finding] = []
     for finding in findings:
-        first, last = spans.get(finding.start.line, (finding.start.line, finding.start.line))
+        line = finding.start.line
+        first, last = spans.get(line, (line, line)) if python else (line, finding.end.line)
         here = _inline("".join(lines[first - 1 : last]))
         silent = _covers(whole_file, finding) or _covers(here, finding)
         (silenced if silent else kept).append(finding)

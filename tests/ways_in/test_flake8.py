@@ -84,9 +84,12 @@ def test_the_fixtures(jobs):
         for path in FIXTURES.rglob("*.py")
         for mark in marks(path.read_text(encoding="utf-8"))
     ]
-    assert [(path, row, code) for path, row, _, code in found] == sorted(expected)
-    assert {code for *_, code in found} == {"TRL001", "TRL002", "TRL003"}
-    assert found == trl_lint("--isolated", ".", folder=FIXTURES)
+    # The launches of a Python file carry no marks; flake8 is handed no files of another kind.
+    launches = [row for row in found if row[3] == "TRL004"]
+    assert {path for path, *_ in launches} == {"bare_python_launch/launches/start.py"}
+    assert [(path, row, code) for path, row, _, code in found if code != "TRL004"] == sorted(expected)
+    assert {code for *_, code in found} == {"TRL001", "TRL002", "TRL003", "TRL004"}
+    assert found == [row for row in trl_lint("--isolated", ".", folder=FIXTURES) if row[0].endswith(".py")]
 
 
 def test_nothing_need_be_configured(tmp_path):

@@ -8,6 +8,7 @@ from typing import Any
 
 from trl_lint import reports, suppressions
 from trl_lint.findings import Finding, Fix, Position
+from trl_lint.launch.readers import is_launch_file
 from trl_lint.runner import FileResult
 
 
@@ -22,16 +23,18 @@ class Report(reports.Report):
 
     def show(self, result: FileResult) -> None:
         if result.findings:
-            spans = suppressions.joined_lines(result.source)
-            self.rows += [_row(finding, spans) for finding in result.findings]
+            is_launch = is_launch_file(result.path, result.source)
+            spans = {} if is_launch else suppressions.joined_lines(result.source)
+            self.rows += [_row(finding, spans, is_launch) for finding in result.findings]
 
     def close(self) -> None:
         json.dump(self.rows, self.out, indent=2)
         self.out.write("\n")
 
 
-def _row(finding: Finding, spans: dict[int, tuple[int, int]]) -> dict[str, Any]:
+def _row(finding: Finding, spans: dict[int, tuple[int, int]], is_launch: bool) -> dict[str, Any]:
     line = finding.start.line
+    last = finding.end.line if is_launch else line
     return {
         "code": finding.code,
         "name": finding.name,
@@ -45,7 +48,7 @@ def _row(finding: Finding, spans: dict[int, tuple[int, int]]) -> dict[str, Any]:
             {"message": step.text, "filename": os.path.abspath(step.path), "location": _place(step.start)}
             for step in finding.because
         ],
-        "noqa_row": spans.get(line, (line, line))[1],
+        "noqa_row": spans.get(line, (line, last))[1],
     }
 
 

@@ -52,10 +52,16 @@ class Rule:
     codemod: ClassVar[str | None] = None
     # A file can only matter to the rule if, for every group, it contains one of the group's byte strings.
     needles: ClassVar[tuple[tuple[bytes, ...], ...]] = ()
+    # Whether it is about launch commands, in files of any kind: `trl_lint.launch.checking` asks it, no event does.
+    launches: ClassVar[bool] = False
 
     def visit(self, event: Event) -> Iterator[Problem]:
         """What is wrong about an event, if anything."""
         raise NotImplementedError
+
+    @property
+    def has_fix(self) -> bool:
+        return self.codemod is not None or self.launches
 
     @property
     def documentation(self) -> str:

@@ -234,9 +234,12 @@ def _checked(word: str) -> Path:
 def _fixture_proofs(options: Options, rules: list[Rule]) -> Iterator[Any]:
     from trl_lint.verify import fixtures, proofs
 
+    found = list(fixtures.fixtures([rule.name.replace("-", "_") for rule in rules]))
+    if not found:
+        named = " and ".join(f"{rule.code} {rule.name}" for rule in rules)
+        raise Unusable(f"{named}: there is nothing to run for this rule")
     _require(options, NEEDED_BY_FIXTURES)
     launch = fixtures.launch_of(replace(options.launch, limit=options.limit or FIXTURE_LIMIT))
-    found = list(fixtures.fixtures([rule.name.replace("-", "_") for rule in rules]))
     with _session(options, launch, len(found)) as runner:
         for fixture in found:
             yield proofs.of_fixture(fixture, runner)

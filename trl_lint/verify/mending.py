@@ -43,7 +43,9 @@ def mend(files: Iterable[Path], settings: Settings, target: Path, sources: dict[
     """
     files = [Path(os.path.realpath(file)) for file in files]
     instead = {Path(path): Path(text).read_bytes() for path, text in (sources or {}).items()}
-    linter = Linter(settings, import_roots(settings.root, {_top(file) for file in files}), selected_rules(settings))
+    # How a program is launched is not what a fixed copy of it shows.
+    rules = [rule for rule in selected_rules(settings) if not rule.launches]
+    linter = Linter(settings, import_roots(settings.root, {_top(file) for file in files}), rules)
     linter.overlay.update(instead)
     mended = Mended(sources=dict(sources or {}))
     action = partial(propose, unsafe=settings.unsafe_fixes)

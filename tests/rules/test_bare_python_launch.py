@@ -1,0 +1,416 @@
+"""TRL004: which launches are wrong, what is said of them, and what `--fix` makes of them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from trl_lint.cli import main
+from trl_lint.config import Settings
+from trl_lint.findings import Applicability, Finding
+from trl_lint.linter import FixResult, Linter
+from trl_lint.rules import find_rule
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+FOLDER = Path(__file__).parents[2] / "fixtures" / "bare_python_launch"
+EXPECTED = tomllib.loads((FOLDER / "expectations.toml").read_text(encoding="utf-8"))
+TRAINER = "from trl import SFTTrainer\ntrainer = SFTTrainer('tiny')\ntrainer.train()\n"
+LOOP = "from accelerate import Accelerator\naccelerator = Accelerator()\naccelerator.backward(loss)\n"
+TWO = "export CUDA_VISIBLE_DEVICES=0,1\n"
+
+
+def linter(root: Path, **settings) -> Linter:
+    rule = find_rule("TRL004")
+    assert rule is not None
+    return Linter(Settings(root=root, **settings), (root, root / "src"), [rule])
+
+
+def write(root: Path, files: dict[str, str]) -> None:
+    for name, text in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+
+def found(root: Path, text: str, name: str = "run.sh", program: str = TRAINER, **settings) -> list[Finding]:
+    """The findings in a file beside a `train.py`."""
+    write(root, {"train.py": program})
+    return linter(root, **settings).check(root / name, text.encode())
+
+
+def fixed(root: Path, source: bytes, name: str = "run.sh", *, unsafe: bool = False) -> FixResult:
+    write(root, {"train.py": TRAINER})
+    return linter(root).fix(root / name, source, unsafe=unsafe)
+
+
+def lint(*args: str, stdin: str | bytes | None = None):
+    try:
+        runs = CliRunner(mix_stderr=False)
+    except TypeError:  # click 8.2 and later never mix the streams
+        runs = CliRunner()
+    done = runs.invoke(main, ["--output-format=concise", "--no-cache", *args], input=stdin)
+    return done.exit_code, done.stdout, done.stderr
+
+
+# The fixtures
+
+
+@pytest.mark.parametrize("name", sorted(EXPECTED))
+def test_fixture(name: str) -> None:
+    folder = FOLDER / "launches"
+    path, known = folder / name, {"certain": Applicability.SAFE, "unknown": Applicability.UNSAFE}
+    wanted = {
+        (int(line), known[said.partition(",")[0]] if said in known else Applicability.DISPLAY)
+        for line, rows in EXPECTED[name].items()
+        for said in ([rows] if isinstance(rows, str) else rows)
+        if said.partition(",")[0] in known
+    }
+    checker = linter(folder)
+    findings = checker.check(path, path.read_bytes())
+    assert {(each.start.line, each.fix and each.fix.applicability) for each in findings} == wanted
+    assert len(findings) == len(wanted)
+    for unsafe, twins in ((False, "fixed"), (True, "fixed_unsafe")):
+        result = checker.fix(path, path.read_bytes(), unsafe=unsafe)
+        twin = FOLDER / twins / name
+        assert result.source == (twin if twin.exists() else path).read_bytes()
+        assert not result.withheld
+        assert len(result.applied) + len(result.remaining) == len(findings)
+        assert checker.fix(path, result.source, unsafe=unsafe).source == result.source
+
+
+@pytest.mark.parametrize("folder", ["fixed", "fixed_unsafe"])
+def test_fixture_by_the_command_line(folder, tmp_path, monkeypatch) -> None:
+    for path in (FOLDER / "launches").iterdir():
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    monkeypatch.chdir(tmp_path)
+    options = ["--isolated", "--select=TRL004", "--fix", *["--unsafe-fixes"] * (folder == "fixed_unsafe")]
+    assert lint(*options)[0] == 1
+    for path in (FOLDER / "launches").iterdir():
+        twin = FOLDER / folder / path.name
+        assert (tmp_path / path.name).read_bytes() == (twin if twin.exists() else path).read_bytes()
+    assert "Fixed" not in lint(*options)[1]
+
+
+# What is said
+
+
+def test_a_launch_on_several_gpus(tmp_path) -> None:
+    (finding,) = found(tmp_path, TWO + "python train.py --packing\n")
+    assert finding.message == (
+        "bare python starts the training `train.py` as one process for several GPUs (`CUDA_VISIBLE_DEVICES=0,1`): "
+        "Trainer wraps the model in DataParallel, which raises or trains on a part of each batch"
+    )
+    assert (finding.start.line, finding.start.column, finding.end.column) == (2, 1, 26)
+    assert finding.help == "start it with `accelerate launch` (or `torchrun`), which makes one process per GPU"
+    assert finding.fix is not None and finding.fix.applicability is Applicability.SAFE
+    (because,) = finding.because
+    assert (because.text, Path(because.path).name, because.start.line) == ("it trains with `SFTTrainer`", "train.py", 2)
+
+
+def test_a_launch_that_says_nothing_of_gpus(tmp_path) -> None:
+    (finding,) = found(tmp_path, "python train.py\n")
+    assert "as one process: if more than one GPU is visible, Trainer wraps" in finding.message
+    assert finding.fix is not None
+    assert (finding.fix.applicability, finding.fix.reason) == (
+        Applicability.UNSAFE,
+        "nothing says how many GPUs there are",
+    )
+
+
+def test_a_loop_around_an_accelerator(tmp_path) -> None:
+    (finding,) = found(tmp_path, "python train.py\n", program=LOOP)
+    assert finding.message.endswith("if more than one GPU is visible, all but one of them stay idle")
+
+
+def test_a_script_that_is_known_by_its_path(tmp_path) -> None:
+    (finding,) = found(tmp_path, "python trl/scripts/sft.py\n")
+    assert "`trl/scripts/sft.py`" in finding.message
+    assert finding.because == ()
+
+
+def test_the_setting(tmp_path) -> None:
+    assert not found(tmp_path, "python train.py\n", launch_unknown_gpus=False)
+    assert found(tmp_path, TWO + "python train.py\n", launch_unknown_gpus=False)
+
+
+def test_a_line_that_is_right_elsewhere_is_a_hint(tmp_path) -> None:
+    text = (
+        "services:\n  all:\n    image: x\n    command: &start [python, train.py]\n"
+        "    environment: {CUDA_VISIBLE_DEVICES: '0,1'}\n"
+        "  one:\n    image: x\n    command: *start\n    environment: {CUDA_VISIBLE_DEVICES: '0'}\n"
+    )
+    (finding,) = found(tmp_path, text, "compose.yaml")
+    assert finding.fix is not None
+    assert (finding.fix.applicability, finding.fix.reason) == (
+        Applicability.DISPLAY,
+        "the same line is used for other launches as well",
+    )
+    assert fixed(tmp_path, text.encode(), "compose.yaml", unsafe=True).source == text.encode()
+
+
+# What trains
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "import trl\ntrl.SFTTrainer('tiny').train()\n",
+        "from transformers import Trainer as T\nt = T(model)\nt.train()\n",
+        "from trl import SFTTrainer\ndef main():\n    trainer = SFTTrainer('x')\n    trainer.train()\n"
+        "if __name__ == '__main__':\n    main()\n",
+        "import fire\nfrom trl import SFTTrainer\ndef main():\n    SFTTrainer('x').train()\nfire.Fire(main)\n",
+        "from transformers import Trainer\nclass Mine(Trainer):\n    pass\nmine = Mine()\nmine.train()\n",
+        "from lib.own import Mine\nmine = Mine()\nmine.train()\n",
+        "import lib.own as own\nown.main()\n",
+        "from lib import main\nmain()\n",
+        "from lib.own import *\nmain()\n",
+        "from lib.own import Runner\nRunner().run()\n",
+        "from lib.own import make\nit = make()\nit.train()\n",
+        "from accelerate import Accelerator\na = Accelerator()\na.prepare(model, optimizer)\nloss.backward()\n",
+    ],
+)
+def test_trains(tmp_path, program) -> None:
+    own = (
+        "from transformers import Trainer\nclass Mine(Trainer):\n    pass\n"
+        "def main():\n    trainer = Mine()\n    trainer.train()\n"
+        "def make():\n    return Mine()\n"
+        "class Runner:\n    def run(self):\n        self.trainer = Mine()\n        self.trainer.train()\n"
+    )
+    write(tmp_path, {"lib/__init__.py": "from .own import main\n", "lib/own.py": own})
+    assert found(tmp_path, "python train.py\n", program=program)
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "print()\n",
+        "def (:\n",
+        "from trl import SFTTrainer\nSFTTrainer('x').evaluate()\n",
+        "from trl import SFTTrainer\ndef main():\n    SFTTrainer('x').train()\n",
+        "from lightning import Trainer\ntrainer = Trainer()\ntrainer.train()\n",
+        "from trl import SFTTrainer\nisinstance(x, SFTTrainer)\nmodel.train()\n",
+        "from accelerate import Accelerator\na = Accelerator()\na.prepare(model)\n",
+        f"model = load(device_map='auto')\n{TRAINER}",
+        f"import os\nos.environ['CUDA_VISIBLE_DEVICES'] = '0'\n{TRAINER}",
+        f"from accelerate import notebook_launcher\nnotebook_launcher(main)\n{TRAINER}",
+        f"args = TrainingArguments(use_cpu=True)\n{TRAINER}",
+        f"from unsloth import FastLanguageModel\n{TRAINER}",
+    ],
+)
+def test_does_not_train_on_several_gpus(tmp_path, program) -> None:
+    assert not found(tmp_path, "python train.py\n", program=program)
+
+
+def test_a_trainer_base_of_the_settings(tmp_path) -> None:
+    program = "from mylib import BaseTrainer\ntrainer = BaseTrainer()\ntrainer.train()\n"
+    assert not found(tmp_path, "python train.py\n", program=program)
+    bases = (("mylib.BaseTrainer", "transformers.Trainer"),)
+    assert found(tmp_path, "python train.py\n", program=program, trainer_bases=bases)
+
+
+# Which file is started
+
+
+@pytest.mark.parametrize(
+    ("command", "place"),
+    [
+        ("python pkg/train.py", "pkg/train.py"),
+        ("python train.py", "scripts/train.py"),
+        ("python ../pkg/train.py", "pkg/train.py"),
+        ("python -m pkg.train", "pkg/train.py"),
+        ("python -m pkg", "pkg/__main__.py"),
+        ("python -m pkg.train", "src/pkg/train.py"),
+        ("python /app/pkg/train.py", "pkg/train.py"),
+        ('python "$ROOT/pkg/train.py"', "pkg/train.py"),
+    ],
+)
+def test_the_started_file(tmp_path, command, place) -> None:
+    write(tmp_path, {place: TRAINER})
+    assert linter(tmp_path).check(tmp_path / "scripts" / "run.sh", f"{command}\n".encode())
+
+
+@pytest.mark.parametrize(
+    "command", ["python other.py", "python -m other", 'python "$SCRIPT"', "python train.py --help", "pytest train.py"]
+)
+def test_nothing_is_known_to_be_started(tmp_path, command) -> None:
+    assert not found(tmp_path, TWO + command + "\n")
+
+
+# Silencing
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "python train.py  # noqa\n",
+        "python train.py --a \\\n    --b  # noqa: TRL004\n",
+        "python train.py  # noqa: bare-python-launch\n",
+        "# flake8: noqa\npython train.py\n",
+    ],
+)
+def test_noqa(tmp_path, monkeypatch, text) -> None:
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path, {"train.py": TRAINER, "run.sh": text})
+    assert lint("--isolated", "--fix", "--unsafe-fixes", "run.sh") == (0, "", "")
+    assert (tmp_path / "run.sh").read_text() == text
+
+
+def test_noqa_of_another_rule_or_line(tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path, {"train.py": TRAINER, "run.sh": "ls  # noqa\npython train.py  # noqa: TRL001\n"})
+    assert lint("--isolated", "run.sh")[0] == 1
+
+
+def test_per_file_ignores_and_selection(tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path, {"train.py": TRAINER, "run.sh": "python train.py\n"})
+    assert lint("--isolated")[0] == 1
+    assert lint("--isolated", "--per-file-ignores=*.sh:TRL004") == (0, "", "")
+    assert lint("--isolated", "--ignore=TRL004", ".", "run.sh") == (0, "", "")
+    assert lint("--isolated", "--fix", "--select=TRL001", "run.sh") == (0, "", "")
+
+
+# Fixes
+
+REPORTED = """#!/bin/bash
+python trl/scripts/sft.py \\
+    --model_name_or_path Qwen/Qwen2-0.5B \\
+    --learning_rate 2.0e-5 --packing \\
+    --eos_token '<|im_end|>' \\
+    --output_dir "runs/$NAME" > log.txt 2>&1
+"""
+
+
+def test_the_command_of_the_report(tmp_path) -> None:
+    wanted = REPORTED.replace("python trl", "accelerate launch trl").encode()
+    assert fixed(tmp_path, REPORTED.encode()).source == REPORTED.encode()
+    assert fixed(tmp_path, REPORTED.encode(), unsafe=True).source == wanted
+    told = (b"#!/bin/bash\n", b"#!/bin/bash\nexport CUDA_VISIBLE_DEVICES=0,1\n")
+    assert fixed(tmp_path, REPORTED.encode().replace(*told)).source == wanted.replace(*told)
+
+
+@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
+@pytest.mark.parametrize(
+    ("name", "before", "after"),
+    [
+        (
+            "run.sh",
+            "CUDA_VISIBLE_DEVICES=0,1 python train.py\r\n",
+            "CUDA_VISIBLE_DEVICES=0,1 accelerate launch train.py\r\n",
+        ),
+        (
+            "pod.yaml",
+            "resources:\r\n  limits:\r\n    nvidia.com/gpu: 4\r\ncommand:\r\n  - python\r\n  - -u\r\n  - train.py\r\n",
+            "resources:\r\n  limits:\r\n    nvidia.com/gpu: 4\r\ncommand:\r\n  - env\r\n  - PYTHONUNBUFFERED=1\r\n"
+            "  - accelerate\r\n  - launch\r\n  - train.py\r\n",
+        ),
+    ],
+)
+def test_line_ends_and_marks_are_kept(tmp_path, mark, name, before, after) -> None:
+    result = fixed(tmp_path, mark + before.encode(), name)
+    assert result.source == mark + after.encode()
+    assert not result.remaining
+
+
+def test_a_python_file_is_mended_in_both_ways(tmp_path) -> None:
+    code = (
+        "import subprocess\nfrom accelerate import Accelerator\n\naccelerator = Accelerator()\n"
+        "total = accelerator.gather(x.sum().item())\n"
+        "subprocess.run(['env', 'CUDA_VISIBLE_DEVICES=0,1', 'python', 'train.py'])\n"
+    )
+    write(tmp_path, {"train.py": TRAINER})
+    rules = [find_rule("TRL001"), find_rule("TRL004")]
+    both = Linter(Settings(root=tmp_path), (tmp_path,), rules)
+    assert [each.code for each in both.check(tmp_path / "start.py", code.encode())] == ["TRL001", "TRL004"]
+    result = both.fix(tmp_path / "start.py", code.encode(), unsafe=True)
+    assert [each.code for each in result.applied] == ["TRL001", "TRL004"]
+    assert "'accelerate', 'launch', 'train.py'" in result.source.decode()
+    assert not result.remaining
+
+
+# The command line
+
+
+def test_standard_input(tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path, {"train.py": TRAINER})
+    text = TWO + "python train.py\n"
+    status, out, _ = lint("--isolated", "--stdin-filename=run.sh", "-", stdin=text)
+    assert (status, out.split(":")[:3]) == (1, ["run.sh", "2", "1"])
+    status, out, _ = lint("--isolated", "--fix", "--stdin-filename=run.sh", "-", stdin=text)
+    assert (status, out) == (0, TWO + "accelerate launch train.py\n")
+
+
+def test_diff(tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path, {"train.py": TRAINER, "run.sh": "python train.py\n"})
+    done = CliRunner().invoke(main, ["--isolated", "--diff", "--unsafe-fixes", "run.sh"])
+    assert done.exit_code == 1
+    assert "-python train.py\n+accelerate launch train.py\n" in done.output
+    assert (tmp_path / "run.sh").read_text() == "python train.py\n"
+
+
+def test_json(tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path, {"train.py": TRAINER, "run.sh": TWO + "python train.py \\\n    --x\n"})
+    done = CliRunner().invoke(main, ["--isolated", "--no-cache", "--output-format=json", "run.sh"])
+    (row,) = json.loads(done.stdout)
+    assert (row["code"], row["location"], row["noqa_row"]) == ("TRL004", {"row": 2, "column": 1}, 3)
+    (edit,) = row["fix"]["edits"]
+    assert (edit["content"], edit["location"], edit["end_location"]) == (
+        "accelerate launch",
+        {"row": 2, "column": 1},
+        {"row": 2, "column": 7},
+    )
+
+
+def test_results_of_an_earlier_run_know_of_a_trainer_that_changed(tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path, {"train.py": TRAINER, "run.sh": "python train.py\n", "pyproject.toml": ""})
+    for program, status in ((TRAINER, 1), (TRAINER, 1), ("print()\n", 0), (TRAINER, 1)):
+        write(tmp_path, {"train.py": program})
+        assert CliRunner().invoke(main, []).exit_code == status
+
+
+def test_what_can_not_be_read_is_said_and_stops_nothing(tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path, {"train.py": TRAINER, "run.sh": "python train.py\n", "broken.yml": "run: [python train.py\n  x: }"})
+    (tmp_path / "binary.sh").write_bytes(b"python \0\xff train.py")
+    (tmp_path / "large.sh").write_text("python train.py " * 350_000)
+    status, out, err = lint("--isolated")
+    assert status == 1
+    assert [line.partition(":")[0] for line in out.splitlines()[:-1]] == ["run.sh"]
+    assert [line.partition(": ")[0] for line in err.splitlines()] == ["binary.sh", "broken.yml", "large.sh"]
+    assert err.splitlines()[1].startswith("broken.yml: launch commands not all read: no YAML: ")
+    assert lint("--isolated", "binary.sh")[0] == 0
+
+
+def test_python_that_only_starts_others_is_not_analysed(tmp_path) -> None:
+    write(tmp_path, {"train.py": "print()\n", "start.py": "import os\nos.system('python train.py')\n"})
+    script = (
+        "import sys; from trl_lint.cli import main\n"
+        "try: main()\n"
+        "finally: print([name for name in ('libcst', 'torch') if name in sys.modules], file=sys.stderr)"
+    )
+    command = [sys.executable, "-c", script, "--isolated", "--no-cache", "start.py"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "[]\n")
+
+
+def test_there_is_nothing_to_verify_yet() -> None:
+    try:
+        runs = CliRunner(mix_stderr=False)
+    except TypeError:
+        runs = CliRunner()
+    done = runs.invoke(main, ["verify", "TRL004"])
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert done.stderr == "trl-lint: TRL004 bare-python-launch: there is nothing to run for this rule\n"

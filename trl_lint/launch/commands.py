@@ -1,0 +1,97 @@
+"""What a front end finds: commands, made of words, and what their surroundings say.
+
+All offsets are indices into the text of the file, as decoded with its line ends kept; never bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+
+
+class Unreadable(Exception):
+    """A file, or a part of one, that no commands can be read from; the message says why in one line."""
+
+
+class Form(str, Enum):
+    """How the words of a command are written, and so how one of them becomes two."""
+
+    SHELL = "shell"
+    LINE = "line"  # as in a shell, but split by something else: no assignments, no operators
+    JSON = "json"  # ["python", "train.py"] in a Dockerfile
+    PYTHON = "python"  # a list or tuple in Python code
+    YAML_FLOW = "yaml flow"  # [python, train.py]
+    YAML_BLOCK = "yaml block"  # one `- word` per line
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """One argument of a command.
+
+    value: the text that the program gets, or None where it can't be known. raw: how it is written. exact: the
+    file has `raw` from `start` to `end`, so that it may be edited; else the span is only the place to point at.
+    tail: what is known of its end; of `$ROOT/train.py` that is `/train.py`, of a known word all of it.
+    """
+
+    value: str | None
+    start: int
+    end: int
+    raw: str
+    exact: bool = True
+    tail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """`NAME=value` in front of a command; the value is None where it can't be known."""
+
+    name: str
+    value: str | None
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Hint:
+    """Something the surroundings say that is no environment variable. `gpus.HINTS` has the kinds."""
+
+    kind: str
+    value: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """Where a command stands and what holds there.
+
+    kind: the kind of file, or of the part of one. environment: what is exported to the command, None where a
+    variable is set to an unknown value. around: the words that this command is handed to, outermost first
+    (`docker run --gpus all image bash -c` for the command in the string behind it).
+    """
+
+    kind: str
+    environment: Mapping[str, str | None] = field(default_factory=dict)
+    hints: tuple[Hint, ...] = ()
+    around: tuple[tuple[Word, ...], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One command. exact: the file has its text one to one from `start` to `end`."""
+
+    words: tuple[Word, ...]
+    surroundings: Surroundings
+    start: int
+    end: int
+    assignments: tuple[Assignment, ...] = ()
+    exact: bool = True
+    form: Form = Form.SHELL
+
+    @property
+    def environment(self) -> dict[str, str | None]:
+        """What the command finds in its environment, as far as the file says."""
+        return {**self.surroundings.environment, **{each.name: each.value for each in self.assignments}}
+
+
+Commands = Iterator[Command]

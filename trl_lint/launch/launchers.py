@@ -1,0 +1,178 @@
+"""Tables: who starts one process per GPU by itself, what Python's own flags are, which scripts are known trainers."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+ACCELERATE_MODULE = "accelerate.commands.launch"
+
+
+@dataclass(frozen=True, slots=True)
+class Launcher:
+    """A command that begins with these words starts the processes itself. source: where that can be read."""
+
+    words: tuple[str, ...]
+    source: str
+
+
+# fmt: off
+LAUNCHERS = (
+    Launcher(("accelerate", "launch"), "accelerate/commands/launch.py"),
+    Launcher(("accelerate-launch",), "accelerate setup.py, console_scripts"),
+    Launcher(("torchrun",), "torch/distributed/run.py"),
+    Launcher(("torchx", "run"), "torchx: dist.ddp components"),
+    Launcher(("deepspeed",), "deepspeed/launcher/runner.py"),
+    Launcher(("ds",), "deepspeed/launcher/runner.py"),
+    Launcher(("trl",), "trl/cli: hands the script to accelerate.commands.launch"),
+    Launcher(("mpirun",), "Open MPI, MPICH"),
+    Launcher(("mpiexec",), "Open MPI, MPICH"),
+    Launcher(("horovodrun",), "horovod/runner/launch.py"),
+    Launcher(("ray", "job", "submit"), "Ray job API: the cluster places the processes"),
+    Launcher(("ray", "submit"), "Ray cluster launcher"),
+    Launcher(("ray", "exec"), "Ray cluster launcher"),
+    Launcher(("sky", "launch"), "SkyPilot CLI"),
+    Launcher(("sky", "exec"), "SkyPilot CLI"),
+    Launcher(("sky", "jobs", "launch"), "SkyPilot CLI"),
+    Launcher(("llamafactory-cli",), "llamafactory/cli.py: starts torchrun on several GPUs"),
+    Launcher(("lmf",), "llamafactory/cli.py"),
+    Launcher(("axolotl",), "axolotl/cli/main.py: --launcher accelerate by default"),
+    Launcher(("swift",), "ms-swift, swift/cli/main.py: torchrun with NPROC_PER_NODE"),
+    Launcher(("xtuner",), "xtuner/entry_point.py"),
+    Launcher(("tune", "run"), "torchtune/_cli/run.py"),
+    Launcher(("composer",), "composer/cli/launcher.py"),
+    Launcher(("colossalai", "run"), "colossalai/cli/launcher"),
+    Launcher(("lightning", "run"), "lightning_fabric/cli.py"),
+    Launcher(("fabric", "run"), "lightning_fabric/cli.py"),
+    Launcher(("nemo",), "NeMo-Run CLI"),
+    Launcher(("modal", "run"), "Modal: the function's decorator names the GPUs"),
+)
+# fmt: on
+
+# `python -m X` for these starts the processes itself. `accelerate_cli` does with `launch` behind it.
+LAUNCHER_MODULES = {
+    "torch.distributed.run": "torch/distributed/run.py",
+    "torch.distributed.launch": "torch/distributed/launch.py",
+    "torch.distributed.elastic": "torch/distributed/elastic",
+    ACCELERATE_MODULE: "accelerate/commands/launch.py",
+    "accelerate.commands.accelerate_cli": "accelerate/commands/accelerate_cli.py",
+    "accelerate": "accelerate has no __main__",
+    "deepspeed.launcher.runner": "deepspeed/launcher/runner.py",
+    "deepspeed.launcher.launch": "deepspeed/launcher/launch.py",
+    "trl": "trl/cli",
+    "trl.cli": "trl/cli",
+    "trl.cli.main": "trl/cli/main.py",
+    "torch_xla.distributed.xla_dist": "torch_xla/distributed/xla_dist.py",
+    "horovod.runner": "horovod/runner",
+    "ray": "ray",
+    "sagemaker_training.cli.train": "sagemaker-training-toolkit",
+    "smdistributed.modelparallel": "SageMaker",
+    "smdistributed.dataparallel": "SageMaker",
+    "oneccl_bindings_for_pytorch": "oneCCL",
+    "intel_extension_for_pytorch.cpu.launch": "intel_extension_for_pytorch/cpu/launch",
+    "torch.backends.xeon.run_cpu": "torch/backends/xeon/run_cpu.py",
+    "paddle.distributed.launch": "paddle/distributed/launch",
+}
+
+# Scripts that start the processes of the script they are given, by the end of their path.
+LAUNCHER_SCRIPTS = {
+    "xla_spawn.py": "transformers/examples/pytorch/xla_spawn.py: xmp.spawn",
+    "gaudi_spawn.py": "optimum-habana/examples/gaudi_spawn.py",
+    "torch/distributed/run.py": "torch/distributed/run.py",
+    "torch/distributed/launch.py": "torch/distributed/launch.py",
+    "accelerate/commands/launch.py": "accelerate/commands/launch.py",
+    "run_on_remote.py": "transformers/examples/run_on_remote.py: runhouse",
+}
+
+# `python -m X` for these runs no training of its own; what they run in turn is not read.
+TOOLS = frozenset(
+    {
+        "pip", "pytest", "venv", "virtualenv", "build", "twine", "unittest", "doctest", "json.tool", "http.server",
+        "site", "sysconfig", "ensurepip", "pdb", "cProfile", "profile", "timeit", "trace", "compileall",
+        "py_compile", "ipykernel", "jupyter", "notebook", "black", "ruff", "isort", "flake8", "mypy", "pylint",
+        "coverage", "tox", "nox", "pre_commit", "sphinx", "mkdocs", "spacy", "nltk.downloader", "zipfile", "tarfile",
+        "uv", "poetry", "pipx", "conda", "debugpy", "webbrowser", "this", "platform", "calendar", "cython", "Cython",
+        "torch.utils.collect_env", "xformers.info", "bitsandbytes",
+    }
+)  # fmt: skip
+TOOL_SCRIPTS = frozenset({"setup.py", "manage.py", "conftest.py", "get-pip.py", "collect_env.py"})
+
+INTERPRETER = re.compile(r"(?:.*/)?(?:python(?:\d+(?:\.\d+)?)?|pypy3?)(?:\.exe)?\Z")
+# Interpreters with a version of their own: `accelerate` on the path may belong to another one.
+VERSIONED = re.compile(r"(?:.*/)?python\d+\.\d+\Z")
+# A variable that nothing sets, with a name that says what it holds: `$PYTHON`, `${PYTHON_BIN}`, `$(PY)`.
+INTERPRETER_VARIABLE = re.compile(
+    r"\"?\$[{(]?(?:PY|PYTHON|PYTHON3|[A-Z_]*PYTHON_?(?:BIN|EXE|CMD|PATH|EXEC|EXECUTABLE)?)[})]?\"?\Z", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """An interpreter flag and the assignment that does the same for all processes of a launcher ("": none).
+
+    Launchers start `sys.executable` without the flags of their own interpreter (accelerate/utils/launch.py,
+    torch/distributed/run.py), but with its environment.
+    """
+
+    letter: str
+    assignment: str
+    source: str = "python --help-env"
+
+
+# fmt: off
+FLAGS = (
+    Flag("u", "PYTHONUNBUFFERED=1"),
+    Flag("O", "PYTHONOPTIMIZE=1"),
+    Flag("B", "PYTHONDONTWRITEBYTECODE=1"),
+    Flag("s", "PYTHONNOUSERSITE=1"),
+    Flag("P", "PYTHONSAFEPATH=1"),
+)
+# fmt: on
+ASSIGNMENTS = {each.letter: each.assignment for each in FLAGS}
+X_OPTIONS = {
+    "dev": "PYTHONDEVMODE=1",
+    "faulthandler": "PYTHONFAULTHANDLER=1",
+    "utf8": "PYTHONUTF8=1",
+    "utf8=1": "PYTHONUTF8=1",
+    "importtime": "PYTHONPROFILEIMPORTTIME=1",
+}
+# Flags without a value, and those whose value is the next word or the rest of theirs.
+PLAIN_FLAGS = frozenset("bBdEhiIOPqRsSuvVx?")
+VALUE_FLAGS = frozenset("WX")
+# With these Python runs no script.
+NO_SCRIPT = frozenset("hVc?")
+
+# TRL's and Transformers' own training scripts: they train wherever they lie. Matched against the end of a path.
+TRAINING_SCRIPTS = (
+    (
+        re.compile(r"(?:^|/)(?:trl|examples)/scripts/(?:\w+/)?(?:sft|dpo|kto|cpo|orpo|ppo|rloo|grpo|gkd|gold|xpo|nash_md|"
+                   r"online_dpo|bco|distillation|reward_modeling|prm|alignprop|gspo|ddpo|ppo_tldr|rloo_tldr|dpo_online|dpo_vlm|"
+                   r"(?:sft|dpo|grpo|rloo|gspo|mpo|online_dpo|grpo_2048|grpo_agent)_\w+)\.py\Z"),
+        "trl/scripts/*.py, examples/scripts/*.py of trl 0.16.1 and 1.16.0",
+    ),
+    (
+        re.compile(r"(?:^|/)(?:trl/scripts|examples/scripts)/reward\.py\Z"),
+        "trl/scripts/reward.py of trl 0.24 and later",
+    ),
+    (
+        re.compile(r"(?:^|/)examples/(?:legacy/|pytorch/)?[\w-]+/run_(?:glue|clm|mlm|plm|fim|qa|qa_beam_search|seq2seq_qa|"
+                   r"summarization|translation|swag|ner|xnli|mae|mim|image_classification|audio_classification|"
+                   r"semantic_segmentation|instance_segmentation|object_detection|speech_recognition_\w+|clip|"
+                   r"wav2vec2_pretraining|classification|language_modeling)\.py\Z"),
+        "transformers/examples/pytorch/*/run_*.py: transformers.Trainer",
+    ),
+)  # fmt: skip
+
+
+def training_script(path: str) -> str | None:
+    """Where it is read that the script at this path trains, if it is one of TRL's or Transformers' own."""
+    return next((source for pattern, source in TRAINING_SCRIPTS if pattern.search(path)), None)
+
+
+def launcher(values: list[str | None]) -> Launcher | None:
+    """The launcher that a command line begins with."""
+    first = (values[0] or "").rsplit("/", 1)[-1] if values else ""
+    for each in LAUNCHERS:
+        if first == each.words[0] and tuple(values[1 : len(each.words)]) == each.words[1:]:
+            return each
+    return None

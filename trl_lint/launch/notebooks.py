@@ -1,0 +1,141 @@
+"""Jupyter notebooks: `!python train.py` and `%%bash` in code cells. Cells are strings of JSON, and edited as such."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from json.decoder import scanstring  # type: ignore[attr-defined]
+
+from trl_lint.launch import shell
+from trl_lint.launch.commands import Commands, Surroundings, Unreadable
+from trl_lint.launch.passages import Passage, align, joined
+
+LARGEST = 30_000_000
+_SPACE = re.compile(r"[ \t\r\n]*")
+_SCALAR = re.compile(r"-?[\w.+-]+")
+_CELL_MAGIC = re.compile(r"%%(?:bash|sh|script\s+(?:bash|sh))\b[^\n]*\n")
+_LINE_MAGIC = re.compile(r"[ \t]*(?:\w+[ \t]*=[ \t]*)?(?:!|%sx[ \t]|%system[ \t])")
+_ENVIRONMENT = re.compile(
+    r"^[ \t]*(?:%(?:set_)?env[ \t]+([A-Z_]\w*)[= \t]+(\S*)"
+    r"|os\.environ\[['\"]([A-Z_]\w*)['\"]\][ \t]*=[ \t]*['\"]([^'\"]*)['\"])[ \t]*$",
+    re.MULTILINE,
+)
+
+
+def commands(text: str) -> Commands:
+    """The commands in a notebook's code cells."""
+    if len(text) > LARGEST:
+        raise Unreadable(f"a notebook of {len(text)} characters is not looked at")
+    environment: dict[str, str | None] = {}
+    for cell in _cells(text):
+        for match in _ENVIRONMENT.finditer(cell.text):
+            environment[match[1] or match[3]] = match[2] if match[1] else match[4]
+        if "python" in cell.text or "uv run" in cell.text:
+            yield from _cell(cell, Surroundings("notebook", dict(environment)))
+
+
+def _cell(cell: Passage, surroundings: Surroundings) -> Commands:
+    magic = _CELL_MAGIC.match(cell.text)
+    if magic:
+        yield from shell.read(cell.part(magic.end(), len(cell.text)), replace(surroundings, kind="notebook"))
+        return
+    if cell.text.startswith("%%") and not re.match(r"%%(?:time|capture)", cell.text):
+        return
+    for line in _magic_lines(cell):
+        yield from shell.read(line, surroundings)
+
+
+def _magic_lines(cell: Passage) -> Iterator[Passage]:
+    """Lines for the shell, less their `!`, with those that a backslash joins to them."""
+    lines = [(match.start(), match.end()) for match in re.finditer(r"[^\n]*\n?", cell.text) if match[0]]
+    pieces: list[Passage] = []
+    for start, end in lines:
+        match = _LINE_MAGIC.match(cell.text, start, end)
+        if pieces or match:
+            pieces.append(cell.part(start if pieces or match is None else match.end(), end))
+            if not cell.text[start:end].rstrip().endswith("\\"):
+                yield _less_braces(joined(pieces))
+                pieces = []
+    if pieces:
+        yield _less_braces(joined(pieces))
+
+
+def _less_braces(passage: Passage) -> Passage:
+    """IPython puts Python values into `{name}`."""
+    from trl_lint.launch.templates import without_braces
+
+    return without_braces(passage)
+
+
+def _cells(text: str) -> Iterator[Passage]:
+    """The source of each code cell, as one passage."""
+    try:
+        yield from _Scan(text).code_cells()
+    except (ValueError, RecursionError, IndexError):
+        raise Unreadable("no notebook: its JSON can't be read") from None
+
+
+class _Scan:
+    """A reader of JSON that says where strings stand; the values of other keys than a cell's are skipped."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def code_cells(self) -> Iterator[Passage]:
+        for cells in self._values(self._blank(0), "cells"):
+            place = self._blank(cells + 1)
+            while self._text[place] != "]":
+                if cell := self._cell(place):
+                    yield cell
+                place = self._blank(self._skip(place))
+                place = self._blank(place + 1) if self._text[place] == "," else place
+
+    def _cell(self, place: int) -> Passage | None:
+        kinds = [self._string(each)[0] for each in self._values(place, "cell_type") if self._text[each] == '"']
+        sources = list(self._values(place, "source"))
+        if kinds != ["code"] or not sources:
+            return None
+        strings = list(self._strings(sources[0]))
+        pieces = [align(self._text, start + 1, end - 1, value) for value, start, end in strings]
+        return joined(pieces) if pieces and all(pieces) else None  # type: ignore[arg-type]
+
+    def _strings(self, place: int) -> Iterator[tuple[str, int, int]]:
+        if self._text[place] == '"':
+            value, end = self._string(place)
+            yield value, place, end
+            return
+        place = self._blank(place + 1)
+        while self._text[place] == '"':
+            value, end = self._string(place)
+            yield value, place, end
+            place = self._blank(end)
+            place = self._blank(place + 1) if self._text[place] == "," else place
+
+    def _values(self, place: int, wanted: str) -> Iterator[int]:
+        """Where the values of this key of the object begin."""
+        if self._text[place] != "{":
+            raise ValueError(place)
+        place = self._blank(place + 1)
+        while self._text[place] != "}":
+            key, place = self._string(place)
+            place = self._blank(self._blank(place) + 1)
+            if key == wanted:
+                yield place
+            place = self._blank(self._skip(place))
+            place = self._blank(place + 1) if self._text[place] == "," else place
+
+    def _string(self, place: int) -> tuple[str, int]:
+        if self._text[place] != '"':
+            raise ValueError(place)
+        return scanstring(self._text, place + 1, False)
+
+    def _skip(self, place: int) -> int:
+        """The end of the value that begins here."""
+        return json.JSONDecoder(strict=False).raw_decode(self._text, place)[1]
+
+    def _blank(self, place: int) -> int:
+        match = _SPACE.match(self._text, place)
+        assert match is not None
+        return match.end()

@@ -1,0 +1,111 @@
+"""Text inside a file, such as a script in a YAML string or a fenced block. It knows where each character stands."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+# What `\n` and `\u00e9` inside quotes stand for, in every host language we read.
+_ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}
+_CODE = re.compile(r"\\(?:u([0-9a-fA-F]{4})(?:\\u([dD][c-fC-F][0-9a-fA-F]{2}))?|x([0-9a-fA-F]{2})|U([0-9a-fA-F]{8}))")
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """`text`, whose character i stands at offset `at[i]` of `file`. `at` is one longer than the text."""
+
+    file: str
+    text: str
+    at: Sequence[int]
+
+    @classmethod
+    def whole(cls, file: str) -> Passage:
+        return cls(file, file, range(len(file) + 1))
+
+    @classmethod
+    def between(cls, file: str, start: int, end: int) -> Passage:
+        return cls(file, file[start:end], range(start, end + 1))
+
+    def part(self, start: int, end: int) -> Passage:
+        """The piece of this passage from `start` to `end`, as indices into its own text."""
+        return Passage(self.file, self.text[start:end], self.at[start : end + 1])
+
+    def span(self, start: int, end: int) -> tuple[int, int, bool]:
+        """Where the piece stands in the file, and whether the file has its very text there."""
+        if start >= end:
+            return self.at[start], self.at[start], False
+        first, last = self.at[start], self.at[end - 1] + 1
+        return first, last, self.file[first:last] == self.text[start:end]
+
+    def replaced(self, pattern: re.Pattern[str], by: Callable[[str], str]) -> Passage:
+        """The passage with each match written differently, as long as before: places stay, but are not exact."""
+        text = pattern.sub(lambda match: by(match[0]), self.text)
+        assert len(text) == len(self.text)
+        return Passage(self.file, text, self.at)
+
+
+def joined(passages: Sequence[Passage]) -> Passage:
+    """Passages of one file, one behind the other."""
+    at: list[int] = []
+    for each in passages:
+        at.extend(each.at[: len(each.text)])
+    at.append(passages[-1].at[len(passages[-1].text)])
+    return Passage(passages[0].file, "".join(each.text for each in passages), at)
+
+
+def opaque(text: str) -> str:
+    """A shell expansion of the same length, whose value nobody knows: stands in for a template's placeholder."""
+    return "${" + "_" * (len(text) - 3) + "}" if len(text) > 3 else "$" + "_" * (len(text) - 1)
+
+
+def align(file: str, start: int, end: int, value: str) -> Passage | None:
+    """`value` as it is written between `start` and `end`: quoted, escaped, folded or indented by its host language.
+
+    None where its characters can't be found there in order.
+    """
+    at: list[int] = []
+    place = start
+    for index, character in enumerate(value):
+        place, found = _next(file, place, end, character, value[index - 1] if index else "")
+        if found is None:
+            return None
+        at.append(found)
+    at.append(at[-1] + 1 if at else start)
+    return Passage(file, value, at)
+
+
+def _next(file: str, place: int, end: int, character: str, before: str) -> tuple[int, int | None]:
+    """Where to go on, and where `character` stands at or behind `place`."""
+    while place < end:
+        here = file[place]
+        if here == "\\" and place + 1 < end and _ESCAPES.get(file[place + 1], "") == character:
+            return place + 2, place
+        if here == "\\" and (coded := _coded(file, place, end, character)):
+            return coded, place
+        if here == character:
+            return _behind(file, place, character), place
+        if character in " \n" and here in " \t\r\n":
+            return place + 1, place
+        # Indentation, the backslash of an escape, and the second of two quotes have no character of their own.
+        if here not in " \t\r\n\\" and not (here == "'" == before):
+            return place, None
+        place += 1
+    return place, None
+
+
+def _coded(file: str, place: int, end: int, character: str) -> int | None:
+    """The end of the escape by number that stands for `character`, a pair of surrogates included."""
+    match = _CODE.match(file, place, end)
+    if match is None:
+        return None
+    if match[1] and match[2] and ord(character) > 0xFFFF:
+        high, low = int(match[1], 16), int(match[2], 16)
+        return match.end() if 0x10000 + (high - 0xD800) * 0x400 + low - 0xDC00 == ord(character) else None
+    digits = next(each for each in (match[1], match[3], match[4]) if each)
+    return place + 2 + len(digits) if int(digits, 16) == ord(character) else None
+
+
+def _behind(file: str, place: int, character: str) -> int:
+    escaped_backslash = character == "\\" and file[place + 1 : place + 2] == "\\"
+    return place + 2 if escaped_backslash else place + 1

@@ -1,0 +1,86 @@
+"""reStructuredText: `.. code-block:: bash` and blocks behind `::`.
+
+docutils gives no line for many blocks, and none at all inside directives that it does not know (`.. tabs::`), so
+the lines are read here: a block is what is indented below the line that opens it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+
+from trl_lint.launch.commands import Commands, Hint, Surroundings, Unreadable
+from trl_lint.launch.markdown import read_block
+from trl_lint.launch.passages import Passage, joined
+
+LARGEST = 2_000_000
+_DIRECTIVE = re.compile(
+    r"([ \t]*)\.\.[ \t]+(?:code-block|code|sourcecode|prompt|parsed-literal)::[ \t]*([\w+-]*)[^\n]*\Z"
+)
+_LITERAL = re.compile(r"([ \t]*)(?!\.\.[ \t])[^\n]*::[ \t]*\Z")
+_OPTION = re.compile(r"[ \t]+:[\w-]+:")
+_UNDERLINE = re.compile(r"([=\-~^\"'`#*+.:_])\1{2,}[ \t]*\Z")
+
+
+def commands(text: str) -> Commands:
+    """The commands in the code blocks of a reStructuredText file."""
+    yield from read(Passage.whole(text), Surroundings("restructuredtext"))
+
+
+def read(passage: Passage, surroundings: Surroundings) -> Commands:
+    if len(passage.text) > LARGEST:
+        raise Unreadable(f"a reStructuredText file of {len(passage.text)} characters is not looked at")
+    for language, heading, block in _blocks(passage):
+        notes = (Hint("note", heading, heading),) if heading else ()
+        yield from read_block(block, language, replace(surroundings, hints=surroundings.hints + notes))
+
+
+def _blocks(passage: Passage) -> Iterator[tuple[str, str, Passage]]:
+    """Language, the heading above, and the contents of each block."""
+    spans = _spans(passage.text)
+    texts = [passage.text[start:end].rstrip("\r\n") for start, end in spans]
+    heading, place = "", 0
+    while place < len(texts):
+        line = texts[place]
+        if place and _UNDERLINE.match(line) and texts[place - 1].strip() and not texts[place - 1][0].isspace():
+            heading = texts[place - 1].strip()
+        directive = _DIRECTIVE.match(line)
+        literal = None if directive else _LITERAL.match(line)
+        place += 1
+        if directive or literal:
+            first, place = _block(texts, place, len((directive or literal)[1]), bool(directive))
+            if first < place:
+                language = directive[2].lower() if directive else ""
+                yield language, heading, _dedented(passage, spans[first:place], texts[first:place])
+
+
+def _spans(text: str) -> list[tuple[int, int]]:
+    found: list[tuple[int, int]] = []
+    start = 0
+    for line in text.split("\n"):
+        found.append((start, min(start + len(line) + 1, len(text))))
+        start += len(line) + 1
+    return found
+
+
+def _block(texts: list[str], place: int, indent: int, directive: bool) -> tuple[int, int]:
+    """Which lines belong to a block whose opening line is indented by `indent`."""
+    while directive and place < len(texts) and _OPTION.match(texts[place]):
+        place += 1
+    while place < len(texts) and not texts[place].strip():
+        place += 1
+    first = place
+    while place < len(texts) and (not texts[place].strip() or _indent(texts[place]) > indent):
+        place += 1
+    return first, place
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
+
+
+def _dedented(passage: Passage, spans: list[tuple[int, int]], texts: list[str]) -> Passage:
+    common = min(_indent(each) for each in texts if each.strip())
+    pieces = [passage.part(min(start + common, end), end) for start, end in spans]
+    return joined(pieces)
