@@ -58,3 +58,12 @@ def test_what_the_program_names_nowhere_fails_nothing():
     verdict = true_value.judge(logged(0.5), logged(0.4), lambda name: name != "seen")
     assert verdict.outcome is Outcome.PASSED
     assert verdict.evidence == ("seen: logged 0.5, one process has 0.4 (not its own)",)
+
+
+def test_a_loss_that_is_divided_by_the_number_of_gpus():
+    single = Run([Rank(0, losses=[2.6], end=End(0, 0))])
+    said = {
+        loss: true_value.judge_bare(Run([Rank(0, losses=[loss], end=End(0, 0))]), single, 2).outcome
+        for loss in (2.6, 1.3, 1.4)
+    }
+    assert said == {2.6: Outcome.PASSED, 1.3: Outcome.FAILED, 1.4: Outcome.UNKNOWN}

@@ -245,6 +245,17 @@ class TestOthers:
         assert left == ""
         assert not list(folder.glob("trl-lint-verify-*"))
 
+    @pytest.mark.skipif(not find_spec("trl"), reason="not installed: trl")
+    def test_bare_python_on_several_gpus(self, monkeypatch):
+        """The report of trl issue 3392, in its words: SFT of trl 0.17.0 with transformers 4.51.3."""
+        program = Path(__file__).parents[2] / "fixtures" / "unreduced_metric" / "quiet_sft.py"
+        monkeypatch.setenv("PYTHONPATH", str(program.parents[1]))
+        done = call("--bare", "--output-format", "json", str(program))
+        bare, launched = json.loads(done.stdout)["subjects"][0]["runs"]
+        assert (bare["label"], bare["holds"], launched["holds"]) == ("bare python, 2 emulated GPUs", False, True)
+        (said,) = {verdict["data"].get("said") for verdict in bare["verdicts"] if verdict["oracle"] == "ends"}
+        assert "The size of tensor a (2) must match the size of tensor b (4) at non-singleton dimension 0" in said
+
     def test_a_bug_without_a_fix(self, folder):
         (folder / "train.py").write_text(RAISES)
         done = call("--no-one-process", "train.py")

@@ -58,6 +58,7 @@ class Options:
     unsafe_fixes: bool | None
     include: tuple[Path, ...]
     one_process: bool
+    bare: bool
     config: Path | None
     isolated: bool
     exit_zero: bool
@@ -112,6 +113,11 @@ class Options:
     "--one-process/--no-one-process",
     default=True,
     help="Run the script on one plain process as well, with the same global batch, to compare values.",
+)
+@click.option(
+    "--bare",
+    is_flag=True,
+    help="Run it first as plain python would on a machine with as many GPUs, which are emulated on the CPU.",
 )
 @click.option("--config", type=click.Path(path_type=Path), help="Read [tool.trl-lint] from this file.")
 @click.option("--isolated", is_flag=True, help="Read no settings from any file.")
@@ -189,7 +195,8 @@ def _script_proof(options: Options) -> Iterator[Any]:
     if subject.is_module and not _said_by(options.python, _HAS_MODULE, subject.script).strip():
         raise Unusable(f"no module named {subject.script}")
     with _session(options, options.launch) as runner:
-        yield proofs.of_script(subject, runner, settings, options.include, one_process=options.one_process)
+        asked = {"one_process": options.one_process, "bare": options.bare}
+        yield proofs.of_script(subject, runner, settings, options.include, **asked)
 
 
 def _subject(options: Options) -> tuple[Subject, Settings]:

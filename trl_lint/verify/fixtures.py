@@ -37,7 +37,7 @@ WAYS = {
 
 
 # What no launch with one process per GPU shows, by name: its bug is that of one process with several GPUs.
-OTHER_LAUNCHES = frozenset({"wrapped_model_attribute/broken_data_parallel"})
+BARE = frozenset({"wrapped_model_attribute/broken_data_parallel"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +47,11 @@ class Fixture:
     rule: str
     broken: Path | None
     fixed: Path | None
+
+    @property
+    def is_bare(self) -> bool:
+        """Whether it is about one process with several GPUs."""
+        return self.name in BARE
 
     @property
     def name(self) -> str:
@@ -61,10 +66,10 @@ def folder() -> Path:
 
 
 def fixtures(names: Sequence[str] = ()) -> Iterator[Fixture]:
-    """The fixtures of these rules (folder names), by default of all, that a launch of several processes shows."""
+    """The fixtures of these rules (folder names), by default of all."""
     for rule in sorted(WAYS):
         if not names or rule in names:
-            yield from (each for each in _fixtures(rule) if each.name not in OTHER_LAUNCHES)
+            yield from _fixtures(rule)
 
 
 def _fixtures(rule: str) -> Iterator[Fixture]:

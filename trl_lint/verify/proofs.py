@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -68,9 +68,11 @@ def trace_folder(keep: Path | None) -> Iterator[Path]:
 
 
 def of_script(
-    subject: Subject, runner: Session, settings: Settings, include: Sequence[Path], *, one_process: bool
+    subject: Subject, runner: Session, settings: Settings, include: Sequence[Path], *, one_process: bool, bare: bool
 ) -> Proof:
     """A script as it is and, where its findings have fixes, fixed.
+
+    bare: first as one process that sees several GPUs, as plain `python` would start it.
 
     Raises:
         LaunchError: no rank has started.
@@ -79,8 +81,10 @@ def of_script(
     mended = mending.mend(files, settings, runner.folder / "fixed", dict(subject.sources))
     subject = replace(subject, own=tuple(files))
     single = runner.one_process(subject) if one_process else None
+    columns = [_bare(subject, runner, single)] if bare else []
     before = runner.judge(subject, "as it is", single)
-    proof = Proof(subject.name, [Column(before, before.passed)], withheld=mended.withheld, problems=mended.problems)
+    columns.append(Column(before, before.passed))
+    proof = Proof(subject.name, columns, withheld=mended.withheld, problems=mended.problems)
     proof.fixes = mended.applied
     proof.hints = [finding for finding in mended.findings if finding not in mended.applied]
     if mended.applied:
@@ -88,6 +92,11 @@ def of_script(
         proof.columns.append(Column(after, after.passed))
         proof.compared = runner.compare(subject, before, after)
     return proof
+
+
+def _bare(subject: Subject, runner: Session, single: Callable[[], Run] | None) -> Column:
+    judged = runner.judge_bare(subject, f"bare python, {runner.launch.nproc} emulated GPUs", single)
+    return Column(judged, judged.passed)
 
 
 def _files(subject: Subject, settings: Settings, include: Sequence[Path]) -> list[Path]:
@@ -113,11 +122,12 @@ def of_fixture(fixture: Fixture, runner: Session) -> Proof:
     proof = Proof(fixture.name, [])
     right = fixture.fixed or fixture.broken
     single = runner.one_process(fixtures.subject(right)) if right else None
+    judge = runner.judge_bare if fixture.is_bare else runner.judge
     if fixture.broken is not None:
-        judged = runner.judge(fixtures.subject(fixture.broken), "broken", single)
+        judged = judge(fixtures.subject(fixture.broken), "broken", single)
         wanted = fixtures.WAYS[fixture.rule].way
         proof.columns.append(Column(judged, fixtures.fails_its_way(fixture, judged), wanted))
     if fixture.fixed is not None:
-        judged = runner.judge(fixtures.subject(fixture.fixed), "fixed" if fixture.broken else "right", single)
+        judged = judge(fixtures.subject(fixture.fixed), "fixed" if fixture.broken else "right", single)
         proof.columns.append(Column(judged, judged.passed))
     return proof

@@ -105,6 +105,25 @@ class Session:
         ]
         return Judged(label, run, verdicts)
 
+    def judge_bare(self, subject: Subject, label: str, single: Callable[[], Run] | None = None) -> Judged:
+        """Run a subject as one plain process that sees as many GPUs as there would be processes, emulated ones.
+
+        That is what `python script.py` comes to: Trainer wraps the model in `nn.DataParallel`.
+        """
+        run = self._run(subject, label, plain=True, gpus=self.launch.nproc)
+        end = ends.judge(run)
+        one = single() if single and not end.failed else None
+        verdicts = [
+            end,
+            sequence.judge(run),
+            metrics.judge(run),
+            unknown(true_value.ORACLE, "the run did not end")
+            if end.failed
+            else true_value.judge_bare(run, one, self.launch.nproc),
+            training.judge_ranks(run),
+        ]
+        return Judged(label, run, verdicts)
+
     def _moved(self, subject: Subject, label: str, run: Run) -> Run | None:
         """The run with moved shares, where a metric asks for it and it tells something.
 
@@ -130,7 +149,9 @@ class Session:
             return unknown(training.ORACLE, "it does not train the same twice, so that fixes can't be compared")
         return verdict
 
-    def _run(self, subject: Subject, label: str, *, plain: bool = False, shift: int = 0, scale: int = 1) -> Run:
+    def _run(
+        self, subject: Subject, label: str, *, plain: bool = False, shift: int = 0, scale: int = 1, gpus: int = 0
+    ) -> Run:
         self._tell(f"{subject.name}: {label}")
         self._count += 1
         words = re.findall(r"\w+", f"{self._count:02} {subject.name[-LONGEST_NAME:]} {label}")
@@ -143,6 +164,7 @@ class Session:
             sources=dict(subject.sources),
             shift=shift,
             scale=scale,
+            gpus=gpus,
         )
         return self._start(self._alone() if plain else self.launch, job, plain)
 

@@ -57,6 +57,22 @@ def judge(run: Run, single: Run | None, is_own: Callable[[str], bool] = lambda n
     )
 
 
+def judge_bare(run: Run, single: Run | None, gpus: int) -> Verdict:
+    """Whether one process with several GPUs goes back from the loss that one process has on the same batch.
+
+    Known is only a loss that is divided by the number of GPUs; any other may be that of another batch.
+    """
+    if single is None or not single.ranks or not single.ranks[0].losses or not run.ranks[0].losses:
+        return unknown(ORACLE, "there is no loss of one process to compare with")
+    here, there = run.ranks[0].losses[0], single.ranks[0].losses[0]
+    if is_same(here, there, BETWEEN_RUNS):
+        return passed(ORACLE, "the first loss is that of one process on the same batch")
+    if not is_same(here * gpus, there, BETWEEN_RUNS):
+        return unknown(ORACLE, "one process can't be compared: it has another first loss")
+    said = f"the first loss is {shown(here)}: that of one process on the same batch, {shown(there)}, divided by {gpus}"
+    return failed(ORACLE, "loss", said, loss=here, true=there)
+
+
 def _wrong(pairs: Sequence[Pair]) -> dict[str, tuple[float, float]]:
     """By metric that is not the same, the two values that are furthest apart."""
     worst: dict[str, tuple[float, float]] = {}

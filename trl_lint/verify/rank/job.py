@@ -19,6 +19,7 @@ class Job:
     sources: by file, the file whose text runs in its place.
     shift: each rank reads the share of the data that the rank so many places on would read.
     scale: by how much the batches of data loaders are larger than the script asks for.
+    gpus: so many GPUs are emulated for one process (`emulation.py`); 0 for none.
     """
 
     script: str
@@ -31,6 +32,7 @@ class Job:
     sources: dict[str, str] = field(default_factory=dict)
     shift: int = 0
     scale: int = 1
+    gpus: int = 0
 
     def save(self, path: Path) -> None:
         path.write_text(json.dumps(asdict(self)))

@@ -63,8 +63,9 @@ def outcome(column: Column) -> str:
 
 def unseen(proof: Proof) -> list[str]:
     """What this machine has no traces of."""
-    seen = min((len(run.ranks) for run in proof.runs), default=0)
-    size = max((run.world_size for run in proof.runs), default=0)
+    groups = [run for run in proof.runs if run.world_size > 1]
+    seen = min((len(run.ranks) for run in groups), default=0)
+    size = max((run.world_size for run in groups), default=0)
     if seen >= size:
         return []
     return [f"Judged were the {many(seen, 'rank')} of this machine, of {size}: --keep a folder that all share for all."]
