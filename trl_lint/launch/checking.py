@@ -79,11 +79,6 @@ class _Fault:
     training: Training | None
 
 
-def check(path: Path, source: bytes, project: Project) -> list[Finding]:
-    """The findings in one file of any kind, by place."""
-    return [each.finding for each in checked(path, source, project).launches]
-
-
 def checked(path: Path, source: bytes, project: Project) -> Checked:
     """The findings in one file with their edits, and what could not be looked at."""
     reading = readers.read(path, source)

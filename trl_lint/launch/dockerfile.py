@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 
 from trl_lint.launch import lists, shell
 from trl_lint.launch.commands import Commands, Form, Surroundings, Unreadable, Word
-from trl_lint.launch.passages import Passage, align, joined
+from trl_lint.launch.passages import Passage, align, joined, line_spans
 
 LARGEST = 500_000
 _ESCAPE = re.compile(r"(?:#[^\n]*\n)*?#[ \t]*escape[ \t]*=[ \t]*(`)", re.IGNORECASE)
@@ -119,7 +119,7 @@ def _items(body: Passage) -> list[lists.Item] | None:
 
 def _instructions(passage: Passage) -> Iterator[tuple[str, Passage, Passage | None]]:
     """Keyword, body less its options, and the script of a here-document."""
-    lines = _lines(passage.text)
+    lines = line_spans(passage.text)
     escape = "`" if _ESCAPE.match(passage.text) else "\\"
     place = 0
     while place < len(lines):
@@ -143,15 +143,6 @@ def _instructions(passage: Passage) -> Iterator[tuple[str, Passage, Passage | No
             body = body.part(options.end(), len(body.text))
         script, place = _heredoc(passage, body, lines, place)
         yield match[1].upper(), body, script
-
-
-def _lines(text: str) -> list[tuple[int, int]]:
-    found: list[tuple[int, int]] = []
-    start = 0
-    for line in text.split("\n"):
-        found.append((start, min(start + len(line) + 1, len(text))))
-        start += len(line) + 1
-    return found
 
 
 def _heredoc(passage: Passage, body: Passage, lines: list[tuple[int, int]], place: int) -> tuple[Passage | None, int]:

@@ -109,3 +109,13 @@ def _coded(file: str, place: int, end: int, character: str) -> int | None:
 def _behind(file: str, place: int, character: str) -> int:
     escaped_backslash = character == "\\" and file[place + 1 : place + 2] == "\\"
     return place + 2 if escaped_backslash else place + 1
+
+
+def line_spans(text: str) -> list[tuple[int, int]]:
+    """Where each line starts, and where the next one does."""
+    found: list[tuple[int, int]] = []
+    start = 0
+    for line in text.split("\n"):
+        found.append((start, min(start + len(line) + 1, len(text))))
+        start += len(line) + 1
+    return found

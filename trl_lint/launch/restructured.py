@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from trl_lint.launch.commands import Commands, Hint, Surroundings, Unreadable
 from trl_lint.launch.markdown import read_block
-from trl_lint.launch.passages import Passage, joined
+from trl_lint.launch.passages import Passage, joined, line_spans
 
 LARGEST = 2_000_000
 _DIRECTIVE = re.compile(
@@ -38,7 +38,7 @@ def read(passage: Passage, surroundings: Surroundings) -> Commands:
 
 def _blocks(passage: Passage) -> Iterator[tuple[str, str, Passage]]:
     """Language, the heading above, and the contents of each block."""
-    spans = _spans(passage.text)
+    spans = line_spans(passage.text)
     texts = [passage.text[start:end].rstrip("\r\n") for start, end in spans]
     heading, place = "", 0
     while place < len(texts):
@@ -53,15 +53,6 @@ def _blocks(passage: Passage) -> Iterator[tuple[str, str, Passage]]:
             if first < place:
                 language = directive[2].lower() if directive else ""
                 yield language, heading, _dedented(passage, spans[first:place], texts[first:place])
-
-
-def _spans(text: str) -> list[tuple[int, int]]:
-    found: list[tuple[int, int]] = []
-    start = 0
-    for line in text.split("\n"):
-        found.append((start, min(start + len(line) + 1, len(text))))
-        start += len(line) + 1
-    return found
 
 
 def _block(texts: list[str], place: int, indent: int, directive: bool) -> tuple[int, int]:

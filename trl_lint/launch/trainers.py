@@ -60,9 +60,6 @@ class Trainers:
         self._files: dict[Path, File | None] = {}
         self._answers: dict[Path, Training | None] = {}
 
-    def trains(self, script: Path) -> bool:
-        return self.training(script) is not None
-
     def training(self, script: Path) -> Training | None:
         """What the program trains with; None where it does not, or chooses its processes and devices itself."""
         if script not in self._answers:

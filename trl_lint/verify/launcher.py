@@ -18,7 +18,7 @@ from pathlib import Path
 
 from trl_lint.verify.rank.job import Job
 from trl_lint.verify.rank.supervisor import die_with_parent
-from trl_lint.verify.traces import Run, read_run
+from trl_lint.verify.traces import Run, last_line, read_run
 
 RANK_PROGRAM = Path(__file__).with_name("rank")
 POLL_SECONDS = 0.05
@@ -88,9 +88,9 @@ def run(launch: Launch, job: Job, *, plain: bool = False, tick: Callable[[], Non
         raise LaunchError(f"{launch.python}: {error.strerror or error}") from error
     result = _read(launch, folder, job.root)
     if not result.ranks:
-        raise LaunchError(_last_line(output))
+        raise LaunchError(last_line(output) or "the launcher said nothing")
     result.seconds = time.monotonic() - begun
-    result.stopped, result.launcher_output = stopped, output
+    result.stopped = stopped
     return result
 
 
@@ -174,8 +174,3 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
         process.wait(STOP_SECONDS)
         return
     process.kill()
-
-
-def _last_line(output: str) -> str:
-    lines = [line.strip() for line in output.splitlines() if line.strip()]
-    return lines[-1] if lines else "the launcher said nothing"

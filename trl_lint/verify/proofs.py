@@ -11,6 +11,7 @@ from pathlib import Path
 from trl_lint.config import Settings
 from trl_lint.discovery import import_roots
 from trl_lint.findings import Finding
+from trl_lint.launch.trainers import Trainers
 from trl_lint.verify import fixtures, mending, session
 from trl_lint.verify.fixtures import Fixture
 from trl_lint.verify.launcher import LaunchError
@@ -102,15 +103,8 @@ def _bare(subject: Subject, runner: Session, single: Callable[[], Run] | None) -
 def _files(subject: Subject, settings: Settings, include: Sequence[Path]) -> list[Path]:
     """The program's own files, and what the user names besides."""
     roots = import_roots(settings.root, [subject.root])
-    script = Path(subject.script) if not subject.is_module else _file_of(subject.script, roots)
+    script = Trainers(roots).module(subject.script, roots) if subject.is_module else Path(subject.script)
     return mending.files_of(script, roots, include) if script else mending.files_in(include)
-
-
-def _file_of(module: str, roots: Sequence[Path]) -> Path | None:
-    """The file that `python -m module` runs, where it is the user's own."""
-    below = Path(*module.split("."))
-    names = (below.with_suffix(".py"), below / "__main__.py")
-    return next((root / name for root in roots for name in names if (root / name).is_file()), None)
 
 
 def of_fixture(fixture: Fixture, runner: Session) -> Proof:

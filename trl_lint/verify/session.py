@@ -41,11 +41,15 @@ class Subject:
     sources: Mapping[str, str] = field(default_factory=dict)
     own: tuple[Path, ...] = ()
 
-    def names(self, metric: str) -> bool:
-        """Whether the program itself has the name of a metric, as the end of a string."""
+    def namer(self) -> Callable[[str], bool]:
+        """Tells whether the program itself has the name of a metric, as the end of a string."""
         texts = [path.read_text(encoding="utf-8", errors="replace") for path in self.own]
-        name = re.compile(re.escape(metric) + r"[\"']")
-        return not texts or any(name.search(text) for text in texts)
+
+        def names(metric: str) -> bool:
+            name = re.compile(re.escape(metric) + r"[\"']")
+            return not texts or any(name.search(text) for text in texts)
+
+        return names
 
 
 @dataclass
@@ -100,7 +104,7 @@ class Session:
             end,
             sequence.judge(run, cut_short=end.failed and end.way not in WAITING),
             metrics.judge(run, moved),
-            true_value.judge(run, single() if single and not end.failed else None, subject.names),
+            true_value.judge(run, single() if single and not end.failed else None, subject.namer()),
             training.judge_ranks(run),
         ]
         return Judged(label, run, verdicts)
@@ -117,9 +121,7 @@ class Session:
             end,
             sequence.judge(run),
             metrics.judge(run),
-            unknown(true_value.ORACLE, "the run did not end")
-            if end.failed
-            else true_value.judge_bare(run, one, self.launch.nproc),
+            true_value.judge_bare(run, one, self.launch.nproc),
             training.judge_ranks(run),
         ]
         return Judged(label, run, verdicts)

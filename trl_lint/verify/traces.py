@@ -124,9 +124,8 @@ class Run:
     ranks: list[Rank]
     seconds: float = 0.0
     folder: Path | None = None
-    # Why the run was stopped from outside, and what the launcher said when there is no rank.
+    # Why the run was stopped from outside.
     stopped: str = ""
-    launcher_output: str = ""
 
     @property
     def world_size(self) -> int:
@@ -145,6 +144,11 @@ def _read_rank(folder: str, number: int, root: str) -> Rank:
         _READERS.get(record["kind"], _nothing)(rank, record)
     rank.stack = _main_stack(_text(stacks_path(folder, number)), root)
     return rank
+
+
+def last_line(output: str) -> str:
+    """The last line that says anything; "" where there is none."""
+    return next((line.strip() for line in reversed(output.splitlines()) if line.strip()), "")
 
 
 def _text(path: Path) -> str:

@@ -11,7 +11,7 @@ import re
 import signal
 from collections.abc import Iterable, Sequence
 
-from trl_lint.verify.traces import Place, Rank, Run
+from trl_lint.verify.traces import Place, Rank, Run, last_line
 from trl_lint.verify.verdicts import Verdict, failed, passed
 
 ORACLE = "ends"
@@ -72,7 +72,7 @@ def _way(rank: Rank) -> str:
 def _said(rank: Rank) -> str:
     """What a rank died of, in one line."""
     if rank.end is not None:
-        said = rank.end.said or ("" if rank.end.error else _last_line(rank.output))
+        said = rank.end.said or ("" if rank.end.error else last_line(rank.output)[:300])
         return ": ".join(filter(None, (rank.end.error or f"exit status {rank.end.status}", said)))
     if rank.aborted is not None:
         return f"abort in C++ (exit {rank.exit}), no Python traceback: {rank.aborted[0]}: {rank.aborted[1]}"
@@ -80,11 +80,6 @@ def _said(rank: Rank) -> str:
         number = signal.Signals(-rank.exit)
         return f"{KILLED.get(number, 'ended by a signal')} (exit {rank.exit}, {number.name})"
     return f"the process ended with status {rank.exit} before its script did"
-
-
-def _last_line(output: str) -> str:
-    lines = [line.strip() for line in output.splitlines() if line.strip()]
-    return lines[-1][:300] if lines else ""
 
 
 def _gave_up(rank: Rank) -> bool:

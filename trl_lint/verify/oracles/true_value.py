@@ -62,6 +62,8 @@ def judge_bare(run: Run, single: Run | None, gpus: int) -> Verdict:
 
     Known is only a loss that is divided by the number of GPUs; any other may be that of another batch.
     """
+    if not all(rank.ended_well for rank in run.ranks):
+        return unknown(ORACLE, "the run did not end")
     if single is None or not single.ranks or not single.ranks[0].losses or not run.ranks[0].losses:
         return unknown(ORACLE, "there is no loss of one process to compare with")
     here, there = run.ranks[0].losses[0], single.ranks[0].losses[0]
