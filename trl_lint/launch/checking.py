@@ -55,10 +55,15 @@ class Project:
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """A launch that is wrong: the finding, and the edits that mend it (None: there is only a hint)."""
+    """A launch that is wrong: the finding, and the edits that mend it (None: there is only a hint).
+
+    start, script: what is started, and the file that it is; None for one that lies outside of the project.
+    """
 
     finding: Finding
     edits: tuple[Edit, ...] | None
+    start: Start
+    script: Path | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +81,7 @@ class _Fault:
 
     start: Start
     verdict: Verdict
+    script: Path | None
     training: Training | None
 
 
@@ -107,9 +113,9 @@ def _fault(start: Start, path: Path, project: Project) -> _Fault | None:
         return None
     script = _started(start, path, project)
     if script is None:
-        return _Fault(start, verdict, None) if training_script(start.path) else None
+        return _Fault(start, verdict, None, None) if training_script(start.path) else None
     training = project.trainers.training(script)
-    return _Fault(start, verdict, training) if training else None
+    return _Fault(start, verdict, script, training) if training else None
 
 
 # --- what is started ------------------------------------------------------------------------------------
@@ -184,7 +190,7 @@ def _launch(path: Path, text: str, places: _Places, group: Sequence[_Fault | Non
         help=_HELP,
         fix=_fix(places, edits, reason, faults),
     )
-    return Launch(finding, edits)
+    return Launch(finding, edits, fault.start, fault.script)
 
 
 def _message(fault: _Fault) -> str:

@@ -47,6 +47,7 @@ class Options:
 
     words: tuple[str, ...]
     module: str | None
+    launcher: str
     nproc: int
     backend: str
     timeout: float
@@ -79,8 +80,15 @@ class Options:
     short_help="Run a script, or the fixtures, on several processes and judge what happens.",
     context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
 )
-@click.argument("words", metavar="[SCRIPT|RULE] [ARGS]...", nargs=-1, type=click.UNPROCESSED)
+@click.argument("words", metavar="[SCRIPT|LAUNCH FILE|RULE] [ARGS]...", nargs=-1, type=click.UNPROCESSED)
 @click.option("-m", "--module", metavar="MODULE", help="Run a module, as `python -m` does, instead of a script.")
+@click.option(
+    "--launcher",
+    default="torchrun",
+    show_default=True,
+    type=click.Choice(["torchrun", "accelerate"]),
+    help="What starts the processes: torchrun, or accelerate launch.",
+)
 @click.option("--nproc", default=2, show_default=True, type=click.IntRange(1), help="Processes on this machine.")
 @click.option(
     "--backend",
@@ -129,7 +137,8 @@ class Options:
 def verify(**given: Any) -> None:
     """Run SCRIPT with its ARGS under torchrun, as it is and with trl-lint's fixes, and say what differs.
 
-    Without SCRIPT the fixtures of all rules are run, each broken and fixed; RULE (a code or a name) runs those of one.
+    Of a LAUNCH FILE (a shell script, a Makefile, ...) each training that it starts with bare python is run so, and as
+    `accelerate launch` would start it. Without SCRIPT the fixtures of all rules are run, each broken and fixed; RULE (a code or a name) runs those of one.
     Options stand before SCRIPT. Your files are never touched. Exits with 0 when everything holds, 1 when something
     does not, and 2 when the tool could not do its work.
     """
@@ -153,11 +162,13 @@ def run(options: Options) -> int:
     """Do what was asked for; the exit code."""
     from trl_lint.verify.reports import load
 
+    if options.launcher != "torchrun" and (options.nnodes or options.rdzv_endpoint or options.node_rank):
+        raise click.UsageError("several machines need --launcher torchrun")
     if options.config and options.isolated:
         raise click.UsageError("--config can't be combined with --isolated")
     report = load(options.output_format)(sys.stdout, nproc=options.nproc)
     rules = _rules(options)
-    proofs = _script_proof(options) if rules is None else _fixture_proofs(options, rules)
+    proofs = _fixture_proofs(options, rules) if rules is not None else _own_proofs(options)
     holds, problems = True, []
     for proof in proofs:
         report.add(proof)
@@ -184,7 +195,40 @@ def _rules(options: Options) -> list[Rule] | None:
     return [found] if found and len(options.words) == 1 else None
 
 
-# --- a script -------------------------------------------------------------------------------------------
+# --- a script, or a launch file -------------------------------------------------------------------------
+
+
+def _own_proofs(options: Options) -> Iterator[Any]:
+    """Those of what the user has named."""
+    from trl_lint.launch.readers import is_launch_file
+
+    path = None if options.module else Path(options.words[0])
+    is_launch = path is not None and path.is_file() and is_launch_file(path, _head(path))
+    return _launch_proofs(options, path) if path and is_launch else _script_proof(options)
+
+
+def _head(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return file.read(200)
+    except OSError:  # told of where it is read whole
+        return b""
+
+
+def _launch_proofs(options: Options, path: Path) -> Iterator[Any]:
+    from trl_lint.config import load_settings
+    from trl_lint.verify import launches, proofs
+
+    if len(options.words) > 1:
+        raise Unusable(f"{path}: a launch file has the arguments itself")
+    settings = load_settings(path, options.config, isolated=options.isolated)
+    found = launches.launches(path, settings)
+    if not found:
+        raise Unusable(f"{path}: it starts no training with bare python")
+    _require(options, NEEDED)
+    with _session(options, options.launch, len(found), bare=True) as runner:
+        for launch in found:
+            yield proofs.of_launch(launch, settings, runner, one_process=options.one_process)
 
 
 def _script_proof(options: Options) -> Iterator[Any]:
@@ -194,7 +238,7 @@ def _script_proof(options: Options) -> Iterator[Any]:
     _require(options, NEEDED)
     if subject.is_module and not _said_by(options.python, _HAS_MODULE, subject.script).strip():
         raise Unusable(f"no module named {subject.script}")
-    with _session(options, options.launch) as runner:
+    with _session(options, options.launch, bare=options.bare) as runner:
         asked = {"one_process": options.one_process, "bare": options.bare}
         yield proofs.of_script(subject, runner, settings, options.include, **asked)
 
@@ -247,7 +291,7 @@ def _fixture_proofs(options: Options, rules: list[Rule]) -> Iterator[Any]:
         raise Unusable(f"{named}: there is nothing to run for this rule")
     _require(options, NEEDED_BY_FIXTURES)
     launch = fixtures.launch_of(replace(options.launch, limit=options.limit or FIXTURE_LIMIT))
-    with _session(options, launch, len(found)) as runner:
+    with _session(options, launch, len(found), bare=True) as runner:
         for fixture in found:
             yield proofs.of_fixture(fixture, runner)
 
@@ -268,10 +312,12 @@ def _require(options: Options, modules: tuple[str, ...]) -> None:
             f"verify runs trainers and needs {', '.join(missing)}: pip install 'trl-lint[verify]', or name the "
             f"interpreter of your training environment with --python (this is {options.python})"
         )
-    if options.backend == "nccl":
-        gpus = int(_said_by(options.python, "import torch\nprint(torch.cuda.device_count())"))
-        if gpus < options.nproc:
-            raise Unusable(f"--backend nccl needs a GPU per process: {gpus} for --nproc {options.nproc}")
+    if options.backend == "nccl" and (gpus := _gpus(options)) < options.nproc:
+        raise Unusable(f"--backend nccl needs a GPU per process: {gpus} for --nproc {options.nproc}")
+
+
+def _gpus(options: Options) -> int:
+    return int(_said_by(options.python, "import torch\nprint(torch.cuda.device_count())"))
 
 
 def _said_by(python: str, program: str, *args: str) -> str:
@@ -283,13 +329,14 @@ def _said_by(python: str, program: str, *args: str) -> str:
 
 
 @contextmanager
-def _session(options: Options, launch: Launch, subjects: int = 1) -> Iterator[Session]:
-    """A session that says on a terminal what is being run."""
+def _session(options: Options, launch: Launch, subjects: int = 1, *, bare: bool = False) -> Iterator[Session]:
+    """A session that says on a terminal what is being run. bare: one process with several GPUs is run in it."""
     from trl_lint.verify.proofs import trace_folder
     from trl_lint.verify.session import Session
 
+    gpus = _gpus(options) if bare else 0
     with trace_folder(options.keep) as folder, _progress(subjects) as tell:
-        yield Session(launch, folder, tell=tell)
+        yield Session(launch, folder, gpus=gpus, tell=tell)
 
 
 @contextmanager

@@ -1,5 +1,7 @@
 """Our own subjects: the small trainers of `fixtures/`, each broken and fixed, and those that are right.
 
+Where the bug is how a trainer is started, these are launch files (`broken.sh`), and what they start is the trainer.
+
 A broken one must fail in its rule's way, at a line that is marked for it where the way names a line; a fixed one and a
 right one must pass.
 """
@@ -9,12 +11,14 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import trl_lint
+from trl_lint.config import Settings
+from trl_lint.verify import launches
 from trl_lint.verify.launcher import Launch
-from trl_lint.verify.session import Judged, Subject
+from trl_lint.verify.session import BARE, Judged, Subject
 
 _MARK = re.compile(r"#\s*expect:\s*[A-Z]{3}\d{3}")
 
@@ -30,6 +34,7 @@ class Way:
 
 # By the folder of a rule.
 WAYS = {
+    "bare_python_launch": Way("ends", "exception", names_line=False),
     "item_before_gather": Way("ends", "exception"),
     "wrapped_model_attribute": Way("ends", "exception"),
     "unreduced_metric": Way("same metric", "metric", names_line=False),
@@ -37,7 +42,8 @@ WAYS = {
 
 
 # What no launch with one process per GPU shows, by name: its bug is that of one process with several GPUs.
-BARE = frozenset({"wrapped_model_attribute/broken_data_parallel"})
+_BARE = frozenset({"wrapped_model_attribute/broken_data_parallel"})
+_LAUNCH_FILE = ".sh"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +53,6 @@ class Fixture:
     rule: str
     broken: Path | None
     fixed: Path | None
-
-    @property
-    def is_bare(self) -> bool:
-        """Whether it is about one process with several GPUs."""
-        return self.name in BARE
 
     @property
     def name(self) -> str:
@@ -73,7 +74,7 @@ def fixtures(names: Sequence[str] = ()) -> Iterator[Fixture]:
 
 
 def _fixtures(rule: str) -> Iterator[Fixture]:
-    for broken in sorted((folder() / rule).glob("broken*.py")):
+    for broken in sorted(path for suffix in (".py", _LAUNCH_FILE) for path in (folder() / rule).glob(f"broken*{suffix}")):
         fixed = broken.with_name(broken.name.replace("broken", "fixed", 1))
         yield Fixture(rule, broken, fixed if fixed.is_file() else None)
     for right in sorted((folder() / rule).glob("quiet*.py")):
@@ -81,7 +82,22 @@ def _fixtures(rule: str) -> Iterator[Fixture]:
 
 
 def subject(path: Path) -> Subject:
-    return Subject(f"{path.parent.name}/{path.stem}", str(path), folder(), own=(path,))
+    """A program, or what the fixed twin of a launch file starts: the same as the broken one does, launched."""
+    name = f"{path.parent.name}/{path.stem}"
+    if path.suffix != _LAUNCH_FILE:
+        return Subject(name, str(path), folder(), own=(path,))
+    broken = path.with_name(path.name.replace("fixed", "broken", 1))
+    (launch,) = launches.launches(broken, Settings())
+    started = launches.subject(launch, Settings())
+    return replace(started, name=name, root=folder(), launcher=BARE if path == broken else "accelerate")
+
+
+def subjects(fixture: Fixture) -> tuple[Subject | None, Subject | None]:
+    """A fixture's programs, broken and fixed, as they are started."""
+    broken, fixed = (subject(path) if path else None for path in (fixture.broken, fixture.fixed))
+    if broken and fixture.name in _BARE:
+        broken = replace(broken, launcher=BARE)
+    return broken, fixed
 
 
 def launch_of(launch: Launch) -> Launch:

@@ -1,4 +1,4 @@
-"""Starts a job: under torchrun on several processes, or as one plain process, and waits for its end.
+"""Starts a job: by a launcher on several processes, or as one plain process, and waits for its end.
 
 How many machines there are, where they meet and which one this is are torchrun's work: those options go to it as they
 are given.
@@ -26,6 +26,7 @@ POLL_SECONDS = 0.05
 STOP_SECONDS = 15
 # Seconds in which the traces of other machines arrive in a folder that they share.
 SHARED_SECONDS = 5
+VISIBLE = "CUDA_VISIBLE_DEVICES"
 # What says that a process belongs to a group: a plain process must not inherit it.
 GROUP_VARIABLES = ("RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
 
@@ -34,12 +35,14 @@ GROUP_VARIABLES = ("RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "MAST
 class Launch:
     """How a script is started.
 
-    python: the interpreter of the training environment. nproc: processes on this machine. timeout: seconds after which
-    a collective is given up. limit: seconds after which a whole run is stopped, None for never. nnodes, rdzv_endpoint,
-    rdzv_backend and node_rank are torchrun's. environment: variables on top of those of this process.
+    python: the interpreter of the training environment. launcher: what starts the processes, a name of `LAUNCHERS`.
+    nproc: processes on this machine. timeout: seconds after which a collective is given up. limit: seconds after which
+    a whole run is stopped, None for never. nnodes, rdzv_endpoint, rdzv_backend and node_rank are torchrun's.
+    environment: variables on top of those of this process. gpus: how many a plain process sees at most.
     """
 
     python: str
+    launcher: str = "torchrun"
     nproc: int = 2
     backend: str = "auto"
     timeout: float = 10.0
@@ -49,6 +52,7 @@ class Launch:
     rdzv_backend: str | None = None
     node_rank: int | None = None
     environment: tuple[tuple[str, str], ...] = ()
+    gpus: int = 1
 
     @property
     def has_several_nodes(self) -> bool:
@@ -80,10 +84,11 @@ def run(launch: Launch, job: Job, *, plain: bool = False, tick: Callable[[], Non
             old.unlink()
     file = folder / "job.json"
     replace(job, timeout=launch.timeout, backend=launch.backend).save(file)
-    command = [launch.python, str(RANK_PROGRAM), str(file)] if plain else torchrun(launch, file)
+    command = [launch.python, str(RANK_PROGRAM), str(file)] if plain else LAUNCHERS[launch.launcher](launch, file)
     begun = time.monotonic()
     try:
-        output, stopped = _run(command, _environment(launch, plain), launch.limit, folder / "launcher.out", tick)
+        environment = _environment(launch, plain, emulated=job.gpus > 0)
+        output, stopped = _run(command, environment, launch.limit, folder / "launcher.out", tick)
     except OSError as error:
         raise LaunchError(f"{launch.python}: {error.strerror or error}") from error
     result = _read(launch, folder, job.root)
@@ -114,23 +119,46 @@ def torchrun(launch: Launch, job: Path) -> list[str]:
         "--node-rank": launch.node_rank,
     }
     options = [f"{name}={value}" for name, value in given.items() if value is not None]
-    alone = [] if launch.rdzv_endpoint or launch.has_several_nodes else _own_rendezvous()
+    own = ["--master-addr=127.0.0.1", f"--master-port={_free_port()}"]
+    alone = [] if launch.rdzv_endpoint or launch.has_several_nodes else own
     common = [f"--nproc-per-node={launch.nproc}", "--max-restarts=0"]
     return [launch.python, "-m", "torch.distributed.run", *common, *alone, *options, str(RANK_PROGRAM), str(job)]
 
 
-def _own_rendezvous() -> list[str]:
+def accelerate(launch: Launch, job: Path) -> list[str]:
+    """The command line of `accelerate launch`, with all that it would ask a configuration file for.
+
+    `--multi_gpu` starts so many processes on the CPU as well; `--cpu` starts one (accelerate/utils/launch.py, 1.6.0).
+    """
+    options = {
+        "--num_processes": str(launch.nproc),
+        "--num_machines": "1",
+        "--mixed_precision": "no",
+        "--dynamo_backend": "no",
+        "--main_process_port": str(_free_port()),
+    }
+    words = [word for option in options.items() for word in option]
+    return [launch.python, "-m", "accelerate.commands.launch", "--multi_gpu", *words, str(RANK_PROGRAM), str(job)]
+
+
+LAUNCHERS = {"torchrun": torchrun, "accelerate": accelerate}
+
+
+def _free_port() -> int:
     """A port of this run's own: several runs may go on beside each other."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
-        return ["--master-addr=127.0.0.1", f"--master-port={free.getsockname()[1]}"]
+        return int(free.getsockname()[1])
 
 
-def _environment(launch: Launch, plain: bool) -> dict[str, str]:
+def _environment(launch: Launch, plain: bool, emulated: bool) -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if name not in GROUP_VARIABLES}
     environment = {"OMP_NUM_THREADS": "1", **kept, **dict(launch.environment)}
-    if plain:  # with several GPUs in sight Trainer would wrap the model in DataParallel
-        environment["CUDA_VISIBLE_DEVICES"] = environment.get("CUDA_VISIBLE_DEVICES", "0").split(",")[0]
+    if emulated:  # beside real GPUs the model would lie on one of these
+        environment[VISIBLE] = ""
+    elif plain:  # with several GPUs in sight Trainer would wrap the model in DataParallel
+        named = environment.get(VISIBLE, ",".join(map(str, range(launch.gpus)))).split(",")
+        environment[VISIBLE] = ",".join(named[: launch.gpus])
     return environment
 
 

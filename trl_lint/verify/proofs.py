@@ -11,27 +11,35 @@ from pathlib import Path
 from trl_lint.config import Settings
 from trl_lint.discovery import import_roots
 from trl_lint.findings import Finding
+from trl_lint.launch.checking import Launch
 from trl_lint.launch.trainers import Trainers
-from trl_lint.verify import fixtures, mending, session
+from trl_lint.verify import fixtures, launches, mending, session
 from trl_lint.verify.fixtures import Fixture
 from trl_lint.verify.launcher import LaunchError
-from trl_lint.verify.session import Judged, Session, Subject
+from trl_lint.verify.session import BARE, Judged, Session, Subject
 from trl_lint.verify.traces import Run
 from trl_lint.verify.verdicts import Verdict
 
 
 @dataclass
 class Column:
-    """One run of a subject. `holds`: it came out as it should; `wanted`: what that is, where it is not to pass."""
+    """One run of a subject. `holds`: it came out as it should; `wanted`: what that is, where it is not to pass.
+
+    is_bare: it was one process with several GPUs.
+    """
 
     judged: Judged
     holds: bool
     wanted: str = ""
+    is_bare: bool = False
 
 
 @dataclass
 class Proof:
-    """One subject. `compared`: whether the fix changes what is trained, where both were run."""
+    """One subject. `compared`: whether the fix changes what is trained, where both were run.
+
+    is_fixture: it has an outcome that is wanted, others are a user's own.
+    """
 
     name: str
     columns: list[Column]
@@ -40,6 +48,7 @@ class Proof:
     hints: list[Finding] = field(default_factory=list)
     withheld: list[tuple[Finding, str]] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
+    is_fixture: bool = False
 
     @property
     def holds(self) -> bool:
@@ -82,7 +91,7 @@ def of_script(
     mended = mending.mend(files, settings, runner.folder / "fixed", dict(subject.sources))
     subject = replace(subject, own=tuple(files))
     single = runner.one_process(subject) if one_process else None
-    columns = [_bare(subject, runner, single)] if bare else []
+    columns = [_column(runner, subject, BARE, single)] if bare else []
     before = runner.judge(subject, "as it is", single)
     columns.append(Column(before, before.passed))
     proof = Proof(subject.name, columns, withheld=mended.withheld, problems=mended.problems)
@@ -95,9 +104,25 @@ def of_script(
     return proof
 
 
-def _bare(subject: Subject, runner: Session, single: Callable[[], Run] | None) -> Column:
-    judged = runner.judge_bare(subject, f"bare python, {runner.launch.nproc} emulated GPUs", single)
-    return Column(judged, judged.passed)
+def of_launch(launch: Launch, settings: Settings, runner: Session, *, one_process: bool) -> Proof:
+    """A launch with bare python: on several GPUs, and started with `accelerate launch` instead.
+
+    Raises:
+        LaunchError: it can't be run, or no rank has started.
+    """
+    subject = launches.subject(launch, settings)
+    single = runner.one_process(subject) if one_process else None
+    proof = Proof(subject.name, [_column(runner, subject, launcher, single) for launcher in (BARE, "accelerate")])
+    (proof.fixes if launch.edits is not None else proof.hints).append(launch.finding)
+    return proof
+
+
+def _column(runner: Session, subject: Subject, launcher: str, single: Callable[[], Run] | None) -> Column:
+    """A program started as a launch file has it, or should."""
+    gpus = f"{runner.launch.nproc} {'emulated ' if runner.emulates else ''}GPUs"
+    label = f"bare python, {gpus}" if launcher == BARE else f"{launcher} launch"
+    judged = runner.judge(replace(subject, launcher=launcher), label, single)
+    return Column(judged, judged.passed, is_bare=launcher == BARE)
 
 
 def _files(subject: Subject, settings: Settings, include: Sequence[Path]) -> list[Path]:
@@ -113,15 +138,15 @@ def of_fixture(fixture: Fixture, runner: Session) -> Proof:
     Raises:
         LaunchError: no rank has started.
     """
-    proof = Proof(fixture.name, [])
-    right = fixture.fixed or fixture.broken
-    single = runner.one_process(fixtures.subject(right)) if right else None
-    judge = runner.judge_bare if fixture.is_bare else runner.judge
-    if fixture.broken is not None:
-        judged = judge(fixtures.subject(fixture.broken), "broken", single)
+    proof = Proof(fixture.name, [], is_fixture=True)
+    broken, fixed = fixtures.subjects(fixture)
+    right = fixed or broken
+    single = runner.one_process(right) if right else None
+    if broken is not None:
+        judged = runner.judge(broken, "broken", single)
         wanted = fixtures.WAYS[fixture.rule].way
         proof.columns.append(Column(judged, fixtures.fails_its_way(fixture, judged), wanted))
-    if fixture.fixed is not None:
-        judged = judge(fixtures.subject(fixture.fixed), "fixed" if fixture.broken else "right", single)
+    if fixed is not None:
+        judged = runner.judge(fixed, "fixed" if broken else "right", single)
         proof.columns.append(Column(judged, judged.passed))
     return proof

@@ -17,6 +17,8 @@ from trl_lint.verify.verdicts import Verdict, unknown
 
 # Ends after which it is a finding that a rank ran fewer collectives than the others.
 WAITING = ("hang", "left early")
+# How a subject is started that is one plain process with several GPUs.
+BARE = "python"
 # By how much longer one process may take for its share of the work.
 MOST_ALONE = 5
 # Of a subject's name, as much as the name of its traces' folder has.
@@ -29,7 +31,9 @@ Tell = Callable[[str], None]
 class Subject:
     """A program to be run.
 
-    sources: by file, the text that runs in its place. own: the program's own files, if they are known; values that it
+    launcher: what starts it, where that is not left to the launch: a name of `launcher.LAUNCHERS`, or `BARE` for one
+    plain process that sees several GPUs. environment: variables that it is started with. sources: by file, the text
+    that runs in its place. own: the program's own files, if they are known; values that it
     names nowhere are its libraries' business.
     """
 
@@ -38,6 +42,8 @@ class Subject:
     root: Path
     args: tuple[str, ...] = ()
     is_module: bool = False
+    launcher: str = ""
+    environment: tuple[tuple[str, str], ...] = ()
     sources: Mapping[str, str] = field(default_factory=dict)
     own: tuple[Path, ...] = ()
 
@@ -73,29 +79,38 @@ class Judged:
 
 
 def start(launch: Launch, job: Job, plain: bool) -> Run:
-    """Under torchrun, as users do, or as a plain process."""
+    """By a launcher, as users do, or as a plain process."""
     return launcher.run(launch, job, plain=plain)
 
 
 class Session:
-    """Runs subjects of one launch; keeps the traces below `folder`."""
+    """Runs subjects of one launch; keeps the traces below `folder`.
 
-    def __init__(self, launch: Launch, folder: Path, *, start: Start = start, tell: Tell = lambda text: None) -> None:
+    gpus: how many this machine has. Where they are fewer than the processes, a subject that is one process with several
+    GPUs gets emulated ones.
+    """
+
+    def __init__(
+        self, launch: Launch, folder: Path, *, gpus: int = 0, start: Start = start, tell: Tell = lambda text: None
+    ) -> None:
         self.launch = launch
         self.folder = folder
+        self.emulates = gpus < launch.nproc
         self._start = start
         self._tell = tell
         self._count = 0
         self._seconds = 0.0
 
     def judge(self, subject: Subject, label: str, single: Callable[[], Run] | None = None) -> Judged:
-        """Run a subject on all ranks and judge it.
+        """Run a subject on all ranks, or as it says that it is started, and judge it.
 
         single: gives the run of one process with the same global batch (`one_process`), if that is wanted.
 
         Raises:
             LaunchError: no rank has started.
         """
+        if subject.launcher == BARE:
+            return self._judge_bare(subject, label, single)
         run = self._run(subject, label)
         self._seconds = run.seconds
         end = ends.judge(run)
@@ -109,8 +124,8 @@ class Session:
         ]
         return Judged(label, run, verdicts)
 
-    def judge_bare(self, subject: Subject, label: str, single: Callable[[], Run] | None = None) -> Judged:
-        """Run a subject as one plain process that sees as many GPUs as there would be processes, emulated ones.
+    def _judge_bare(self, subject: Subject, label: str, single: Callable[[], Run] | None) -> Judged:
+        """Run a subject as one plain process that sees as many GPUs as there would be processes.
 
         That is what `python script.py` comes to: Trainer wraps the model in `nn.DataParallel`.
         """
@@ -166,14 +181,18 @@ class Session:
             sources=dict(subject.sources),
             shift=shift,
             scale=scale,
-            gpus=gpus,
+            gpus=gpus if self.emulates else 0,
         )
-        return self._start(self._alone() if plain else self.launch, job, plain)
+        launch = self._alone(gpus or 1) if plain else self._together(subject)
+        return self._start(launch.with_environment(**dict(subject.environment)), job, plain)
 
-    def _alone(self) -> Launch:
+    def _together(self, subject: Subject) -> Launch:
+        return replace(self.launch, launcher=subject.launcher) if subject.launcher else self.launch
+
+    def _alone(self, gpus: int) -> Launch:
         """The launch of one process, which must not take for ever where several are through."""
         limit = MOST_ALONE * self.launch.world_size * self._seconds + 60
-        return replace(self.launch, limit=self.launch.limit or limit)
+        return replace(self.launch, limit=self.launch.limit or limit, gpus=gpus)
 
 
 def fixed(subject: Subject, sources: Mapping[str, str]) -> Subject:

@@ -78,7 +78,8 @@ class End:
 class Rank:
     """One rank of a run. `exit` is its process's status, negative for a signal; `told` when it was asked to stop.
 
-    moved: it read the share of another rank.
+    moved: it read the share of another rank. scattered: of the first batch of which DataParallel lost rows, how many
+    rows it was given and how many it kept.
     """
 
     number: int
@@ -98,6 +99,7 @@ class Rank:
     exit_time: float = 0.0
     told: bool = False
     moved: bool = False
+    scattered: tuple[int, int] | None = None
     stack: tuple[Place, ...] = ()
 
     @property
@@ -214,6 +216,7 @@ _READERS = {
     "loss": lambda rank, record: rank.losses.append(record["value"]),
     "moved": lambda rank, record: setattr(rank, "moved", True),
     "native": _native,
+    "scattered": lambda rank, record: setattr(rank, "scattered", (record["given"], record["kept"])),
     "weights": _weights,
     "step": lambda rank, record: rank.grad_norms.append(record["grad_norm"]),
 }

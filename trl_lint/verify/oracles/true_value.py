@@ -60,10 +60,15 @@ def judge(run: Run, single: Run | None, is_own: Callable[[str], bool] = lambda n
 def judge_bare(run: Run, single: Run | None, gpus: int) -> Verdict:
     """Whether one process with several GPUs goes back from the loss that one process has on the same batch.
 
-    Known is only a loss that is divided by the number of GPUs; any other may be that of another batch.
+    Known is only a loss of a part of the batch, and one that is divided by the number of GPUs; any other may be that of
+    another batch.
     """
     if not all(rank.ended_well for rank in run.ranks):
         return unknown(ORACLE, "the run did not end")
+    if run.ranks[0].scattered:
+        given, kept = run.ranks[0].scattered
+        said = f"DataParallel hands {kept} of the {given} rows of a batch to its {gpus} GPUs: the others train nothing"
+        return failed(ORACLE, "rows", said, given=given, kept=kept)
     if single is None or not single.ranks or not single.ranks[0].losses or not run.ranks[0].losses:
         return unknown(ORACLE, "there is no loss of one process to compare with")
     here, there = run.ranks[0].losses[0], single.ranks[0].losses[0]

@@ -17,7 +17,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NoReturn
 
-from . import collectives, emulation, flight, imports, places, shares, sinks, trace, training
+from . import collectives, emulation, flight, imports, places, scattering, shares, sinks, trace, training
 from .job import Job
 
 # Seconds that handlers at exit may take once the verdict is written.
@@ -30,6 +30,7 @@ def patches(job: Job) -> Mapping[str, imports.Patch]:
     each = [
         ("torch.distributed.distributed_c10d", collectives.patch(job)),
         ("torch._tensor", training.patch_tensor),
+        ("torch.nn.parallel.data_parallel", scattering.patch_data_parallel),
         ("torch.nn.parallel.distributed", training.patch_ddp),
         ("torch.optim.optimizer", training.patch_optimizer),
         ("torch.utils.data.dataloader", shares.patch_loader(job)),

@@ -23,7 +23,7 @@ class Report(reports.Report):
 
         width = None if self.out.isatty() else WIDTH
         console = Console(file=self.out, width=width, highlight=False, markup=False, soft_wrap=False)
-        if any(column.judged.label == "as it is" for column in proof.columns):
+        if not proof.is_fixture:
             console.print(_table(proof, self.nproc))
             for line in _below(proof):
                 console.print(line)
@@ -38,7 +38,7 @@ class Report(reports.Report):
                 console.print(f"        {line}", soft_wrap=True)
 
     def close(self) -> None:
-        if len(self.proofs) != 1 or not any(column.judged.label == "as it is" for column in self.proofs[0].columns):
+        if len(self.proofs) != 1 or self.proofs[0].is_fixture:
             print(reports.closing(self.proofs, self.nproc), file=self.out)
 
 
@@ -85,9 +85,11 @@ def _below(proof: Proof) -> list[str]:
 
 def _conclusion(proof: Proof) -> str:
     """What it all comes to."""
-    before, *after = [column for column in proof.columns if not column.judged.label.startswith("bare")]
+    before, *after = [column for column in proof.columns if not column.is_bare]
     if not proof.columns[0].holds and before.holds:
         return "It fails with bare python on several GPUs: start it with `accelerate launch` or `torchrun`."
+    if proof.columns[0].is_bare and not before.holds and not after:
+        return "It fails however it is started."
     if before.holds:
         return "Nothing wrong was seen. That is no proof: a run shows what it reaches."
     if not after:

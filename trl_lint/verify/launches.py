@@ -1,0 +1,63 @@
+"""Trainings that a launch file starts with bare `python`, as programs that can be run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from trl_lint.config import Settings
+from trl_lint.discovery import import_roots
+from trl_lint.launch.checking import Launch, Project, checked
+from trl_lint.launch.commands import Word
+from trl_lint.launch.gpus import VISIBLE
+from trl_lint.verify.launcher import LaunchError
+from trl_lint.verify.session import BARE, Subject
+
+
+def launches(path: Path, settings: Settings) -> tuple[Launch, ...]:
+    """Those of a file that TRL004 reports, also where it says nothing of GPUs.
+
+    Raises:
+        LaunchError: the file, or a part of it, can't be read.
+    """
+    project = replace(Project.of(settings, import_roots(settings.root, [path.parent])), unknown=True)
+    try:
+        found = checked(path, path.read_bytes(), project)
+    except OSError as error:
+        raise LaunchError(f"{path}: cannot read: {error.strerror}") from None
+    if found.remark:
+        raise LaunchError(f"{path}: {found.remark}")
+    return found.launches
+
+
+def subject(launch: Launch, settings: Settings) -> Subject:
+    """What a launch starts, with its arguments and what it sets in the environment.
+
+    Raises:
+        LaunchError: the script is not in sight, or an argument is known only to the shell.
+    """
+    start, finding = launch.start, launch.finding
+    place = f"{finding.path}:{finding.start.line}"
+    if launch.script is None:
+        raise LaunchError(f"{place}: {start.path} does not lie in this project")
+    script = (start.module.value or "").removeprefix("-m") if start.module else str(launch.script)
+    environment = {name: value for name, value in start.environment.items() if value is not None}
+    return Subject(
+        place,
+        script,
+        settings.root or launch.script.parent,
+        tuple(_known(start.arguments, place)),
+        is_module=start.module is not None,
+        launcher=BARE,
+        # How many GPUs there are is the session's choice.
+        environment=tuple(pair for pair in environment.items() if pair[0] not in VISIBLE),
+        own=(launch.script,),
+    )
+
+
+def _known(words: Iterable[Word], place: str) -> Iterator[str]:
+    for word in words:
+        if word.value is None:
+            raise LaunchError(f"{place}: what `{word.raw}` stands for is not known here")
+        yield word.value
