@@ -41,7 +41,8 @@ class Case:
     where there is nothing to mend. upstream: the release that upstream mended it in. released, mended: the oracles that
     must fail on the first and on the other two; all others must not. facts: names of `facts.FACTS` that must hold.
     metrics: what these look at. changed: those of them that upstream computes of something else by then, so that its
-    values are not to be expected.
+    values are not to be expected. is_launch: the bug is in the launch file that starts the subject with bare python, on
+    as many GPUs as there are processes elsewhere.
     """
 
     name: str
@@ -56,11 +57,12 @@ class Case:
     changed: tuple[str, ...] = ()
     facts: tuple[str, ...] = ()
     note: str = ""
+    is_launch: bool = False
 
     @property
     def is_control(self) -> bool:
         """Whether it is right code that is run as released, and nothing more."""
-        return not self.upstream
+        return not self.upstream and not self.is_launch
 
 
 _LOGITS = Failure(true_value.ORACLE, "value", ("logits/chosen", "logits/rejected"))
@@ -93,6 +95,20 @@ def _first_mend(trainer: str, subject: str, line: int) -> Case:
         "0.17.0 gathers their means, as `--fix` does with 0.13.0 above.",
     )
 
+
+def _bare(trainer: str, subject: str, release: str, failure: Failure, note: str = "") -> Case:
+    return Case(
+        f"bare python, {trainer}",
+        subject,
+        release,
+        (failure,),
+        facts=("rewritten launch", "loss of one process"),
+        note=note,
+        is_launch=True,
+    )
+
+
+_PART = "RuntimeError: The size of tensor a (2) must match the size of tensor b (4) at non-singleton dimension 0"
 
 CASES = (
     _rank_0(
@@ -163,6 +179,25 @@ CASES = (
         upstream="0.16.0",
         variation="TRL-3048-half-fix",
         note="Whole masks are gathered, whose shapes differ between the ranks. No rule sees shapes; the oracle does.",
+    ),
+    _bare("SFT", "sft", "0.13.0", Failure(true_value.ORACLE, "loss", said="divided by 2")),
+    _bare(
+        "SFT",
+        "sft",
+        "0.16.1",
+        Failure(ends.ORACLE, "exception", said=_PART, place="trl/trainer/sft_trainer.py:587"),
+        "Issue 3392 of huggingface/trl, in its words.",
+    ),
+    _bare(
+        "SFT", "sft", "0.17.0", Failure(ends.ORACLE, "exception", said=_PART, place="trl/trainer/sft_trainer.py:682")
+    ),
+    _bare("SFT", "sft", "1.16.0", Failure(ends.ORACLE, "exception", said="SFTTrainer does not support")),
+    _bare(
+        "plain Trainer",
+        "trainer",
+        "0.17.0",
+        Failure(true_value.ORACLE, "rows", said="2 of the 4 rows of a batch"),
+        "Nothing of trl: the Trainer of transformers 4.51.3. Nothing is said, and half of the data trains nothing.",
     ),
     Case("control, DPO", "dpo", "0.17.0", (_LOGITS,), note="The means of means of 0.14.0 are still there."),
     Case("control, SFT", "sft", "0.17.0"),

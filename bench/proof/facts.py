@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
+from proof.places import below
 from proof.trials import FIXED, RELEASED, STEPS, UPSTREAM, Trial
 from trl_lint.verify.oracles import training
 from trl_lint.verify.oracles.logged import TRAINER, metrics_of
@@ -128,6 +130,32 @@ def true_count(trial: Trial) -> Fact:
     return Fact(bool(fixed) and fixed == upstream == singles[0] == singles[1], text)
 
 
+def rewritten_launch(trial: Trial) -> Fact:
+    """`--fix` puts the launcher in the place of the interpreter, and every argument stays."""
+    before, after = trial.lines
+    arguments = before.removeprefix("python -u ")
+    kept = after == f"PYTHONUNBUFFERED=1 accelerate launch {arguments}" and bool(trial.applied) and not trial.left
+    shown = shlex.join(below(word) for word in shlex.split(arguments))
+    text = f"`--fix` makes `{after.removesuffix(arguments)}…` of `python -u …`, where `…` is `{shown}`."
+    return Fact(kept, text)
+
+
+def loss_of_one_process(trial: Trial) -> Fact:
+    """Step by step, the mean of the ranks' losses is the loss of one process on the same rows."""
+    column = trial.columns[FIXED]
+    ours = [fmean(each) for each in zip(*(rank.losses for rank in column.run.ranks), strict=True)]
+    theirs = column.single.ranks[0].losses
+    off = gap("loss", ours, theirs, theirs or [1.0])
+    text = (
+        f"After `--fix` it trains to the end on {len(column.run.ranks)} processes, with the loss of one process on the "
+        f"same rows: {', '.join(f'{each:.6f}' for each in ours)} at its {len(ours)} steps, off by at most "
+        f"{off.largest:.2g}. Allowed is {BETWEEN_RELEASES:g} of the loss, as float32 numbers are added up in another "
+        "order."
+    )
+    ended = column.judged.ended_well and len(ours) == STEPS
+    return Fact(ended and off.within(BETWEEN_RELEASES), text)
+
+
 def _count(trial: Trial) -> str:
     names = trial.case.metrics
     return f"`{names[0]}`" if len(names) == 1 else f"the {len(names)} metrics"
@@ -144,7 +172,9 @@ def _listed(values: Sequence[float]) -> str:
 FACTS: dict[str, Callable[[Trial], Fact]] = {
     "as upstream": as_upstream,
     "equal on all ranks": equal_on_all_ranks,
+    "loss of one process": loss_of_one_process,
     "mean of the ranks": mean_of_the_ranks,
+    "rewritten launch": rewritten_launch,
     "same training": same_training,
     "trains to the end": trains_to_the_end,
     "true count": true_count,

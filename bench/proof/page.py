@@ -27,6 +27,10 @@ trainer as it was released, with the trainer as `trl-lint --fix` leaves it, and 
 mended it. Each runs on {nproc} processes under torchrun, on the CPU, for {steps} steps on a tiny random model. What
 happens is judged by the oracles of `trl-lint verify`, which know nothing of the rules.
 
+*Bare python* is one process with {nproc} GPUs, which are emulated: torch's own `nn.DataParallel` hands the batch to its
+replicas, and only the moves between GPUs are done on the CPU. Its fixed launch is
+`accelerate launch --multi_gpu --num_processes {nproc}`, which starts as many processes on the CPU as well.
+
 One command writes this page. It builds an environment for each release where there is none yet; once they are built it
 needs no network:
 
@@ -83,7 +87,7 @@ def _row(trial: Trial) -> Row:
     cells = [_cell(trial.columns.get(label)) for label in (RELEASED, FIXED, UPSTREAM)]
     if UPSTREAM in trial.columns:
         cells[2] = f"{case.upstream}<br>{cells[2]}"
-    if not case.files and not case.is_control:
+    if not case.files and not case.is_control and not case.is_launch:
         cells[1] = "no rule for it"
     return (case.name, release, *cells)
 
@@ -112,6 +116,8 @@ def decisive(column: Column, verdict: Verdict) -> str:
             return _and([f"`{name}`" for name in verdict.data["metrics"]])
         case "sequence":
             return f"the ranks part at collective no. {verdict.data['index'] + 1},{at}"
+        case "loss" | "rows":
+            return verdict.summary
         case "abort":
             return f"abort in C++{at}"
         case _:
@@ -146,6 +152,9 @@ def title(trial: Trial, column: Column) -> str:
     if column.label == UPSTREAM:
         return f"trl {column.release}, as upstream mended it"
     variation = f" with `{trial.case.variation}`" if trial.case.variation else ""
+    if trial.case.is_launch:
+        how = "as `accelerate launch` starts it" if column.label == FIXED else "as bare `python` starts it"
+        return f"trl {column.release}, {how}"
     if column.label == FIXED:
         return f"trl {column.release}{variation}, after `--fix`"
     return f"trl {column.release}{variation or ', as released'}"

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from environments import ENVIRONMENTS, packages_of, python_of
@@ -14,9 +15,12 @@ from proof.cases import Case, Failure
 from proof.places import spelled_out
 from trl_lint.config import Settings
 from trl_lint.findings import Finding
+from trl_lint.launch.checking import Launch as Launched
+from trl_lint.launch.rewrite import applied
+from trl_lint.verify import launches
 from trl_lint.verify.launcher import Launch
 from trl_lint.verify.mending import Mended, mend
-from trl_lint.verify.session import Judged, Session, Subject
+from trl_lint.verify.session import BARE, Judged, Session, Subject
 from trl_lint.verify.traces import Run
 from trl_lint.verify.verdicts import Verdict
 
@@ -66,11 +70,15 @@ class Column:
 
 @dataclass
 class Trial:
-    """A case that was run: its columns by label, and what `--fix` made of its files."""
+    """A case that was run: its columns by label, and what `--fix` made of its files.
+
+    lines: of a launch, the line as it was and after `--fix`.
+    """
 
     case: Case
     columns: dict[str, Column] = field(default_factory=dict)
     mended: Mended = field(default_factory=Mended)
+    lines: tuple[str, str] = ("", "")
 
     @property
     def applied(self) -> list[Finding]:
@@ -107,6 +115,9 @@ class Trials:
             IndexUnreachable: an environment is missing and could not be built.
         """
         trial = Trial(case)
+        if case.is_launch:
+            self._run_launch(trial)
+            return trial
         varied = self.varied(case)
         trial.columns[RELEASED] = self.column(case, RELEASED, case.release, case.released, varied)
         if case.files:
@@ -115,6 +126,33 @@ class Trials:
         if case.upstream:
             trial.columns[UPSTREAM] = self.column(case, UPSTREAM, case.upstream, case.mended, {})
         return trial
+
+    def _run_launch(self, trial: Trial) -> None:
+        """As the launch file starts it, and as the fixed one does."""
+        case = trial.case
+        settings = Settings(root=Path(__file__).parents[2])
+        launch, trial.lines = self._launch(case, settings)
+        trial.mended = Mended(findings=[launch.finding], applied=[launch.finding] if launch.edits else [])
+        subject = replace(launches.subject(launch, settings), name=case.subject)
+        started = {RELEASED: (BARE, case.released), FIXED: ("accelerate", case.mended)}
+        for label, (launcher, expected) in started.items():
+            session = self._session(case, label, case.release)
+            as_started = replace(subject, launcher=launcher)
+            single = session.one_process(as_started)
+            judged = session.judge(as_started, label, single)
+            trial.columns[label] = Column(label, case.release, judged, single(), expected)
+
+    def _launch(self, case: Case, settings: Settings) -> tuple[Launched, tuple[str, str]]:
+        """The one launch of the case's launch file, and its line before and after `--fix`."""
+        subject = self.subject(case, {})
+        line = shlex.join(["python", "-u", subject.script, *subject.args])
+        file = self._folder(case) / "train.sh"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        gpus = ",".join(map(str, range(self.nproc)))
+        file.write_text(f"export CUDA_VISIBLE_DEVICES={gpus}\n{line}\n", encoding="utf-8")
+        (launch,) = launches.launches(file, settings)
+        text = applied(file.read_text(encoding="utf-8"), launch.edits or ())
+        return launch, (line, text.splitlines()[-1])
 
     def varied(self, case: Case) -> dict[str, str]:
         """By released file, the text that the case puts in its place."""

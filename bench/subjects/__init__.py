@@ -19,6 +19,7 @@ SUBJECTS = {
     "online_dpo": "OnlineDPOTrainer",
     "orpo": "ORPOTrainer",
     "sft": "SFTTrainer",
+    "trainer": "Trainer",
 }
 
 

@@ -138,9 +138,9 @@ def verify(**given: Any) -> None:
     """Run SCRIPT with its ARGS under torchrun, as it is and with trl-lint's fixes, and say what differs.
 
     Of a LAUNCH FILE (a shell script, a Makefile, ...) each training that it starts with bare python is run so, and as
-    `accelerate launch` would start it. Without SCRIPT the fixtures of all rules are run, each broken and fixed; RULE (a code or a name) runs those of one.
-    Options stand before SCRIPT. Your files are never touched. Exits with 0 when everything holds, 1 when something
-    does not, and 2 when the tool could not do its work.
+    `accelerate launch` would start it. Without any, the fixtures of all rules are run, each broken and fixed; RULE (a
+    code or a name) runs those of one. Options stand before SCRIPT. Your files are never touched. Exits with 0 when
+    everything holds, 1 when something does not, and 2 when the tool could not do its work.
     """
     from trl_lint.verify.launcher import LaunchError
 

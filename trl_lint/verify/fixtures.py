@@ -74,7 +74,8 @@ def fixtures(names: Sequence[str] = ()) -> Iterator[Fixture]:
 
 
 def _fixtures(rule: str) -> Iterator[Fixture]:
-    for broken in sorted(path for suffix in (".py", _LAUNCH_FILE) for path in (folder() / rule).glob(f"broken*{suffix}")):
+    files = sorted((folder() / rule).iterdir())
+    for broken in (path for path in files if path.name.startswith("broken") and path.suffix in (".py", _LAUNCH_FILE)):
         fixed = broken.with_name(broken.name.replace("broken", "fixed", 1))
         yield Fixture(rule, broken, fixed if fixed.is_file() else None)
     for right in sorted((folder() / rule).glob("quiet*.py")):
