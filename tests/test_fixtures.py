@@ -13,7 +13,7 @@ from trl_lint.rules import all_rules, find_rule
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 MARK = re.compile(r"[ \t]*# expect: (?P<codes>[A-Z0-9, ]+)$", re.MULTILINE)
-FILES = sorted(FIXTURES.glob("*/*.py"))
+FILES = sorted(path for path in FIXTURES.glob("*/*") if path.suffix in (".py", ".sh"))
 BROKEN = [path for path in FILES if path.stem.startswith("broken")]
 # There is only a hint for these: `--fix` changes nothing, and their fixed twins are written by hand.
 BY_HAND = {

@@ -178,7 +178,8 @@ def test_the_first_command_finds_what_is_marked(monkeypatch):
     )
     marked = [
         (path, number, code)
-        for path in sorted((ROOT / "fixtures").rglob("*.py"))
+        for path in sorted((ROOT / "fixtures").rglob("*.*"))
+        if path.suffix in (".py", ".sh")
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
         for mark in MARK.findall(line)
         for code in sorted(mark.partition(":")[2].replace(",", " ").split())

@@ -404,13 +404,3 @@ def test_python_that_only_starts_others_is_not_analysed(tmp_path) -> None:
     command = [sys.executable, "-c", script, "--isolated", "--no-cache", "start.py"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "[]\n")
-
-
-def test_there_is_nothing_to_verify_yet() -> None:
-    try:
-        runs = CliRunner(mix_stderr=False)
-    except TypeError:
-        runs = CliRunner()
-    done = runs.invoke(main, ["verify", "TRL004"])
-    assert (done.exit_code, done.stdout) == (2, "")
-    assert done.stderr == "trl-lint: TRL004 bare-python-launch: there is nothing to run for this rule\n"

@@ -67,3 +67,9 @@ def test_a_loss_that_is_divided_by_the_number_of_gpus():
         for loss in (2.6, 1.3, 1.4)
     }
     assert said == {2.6: Outcome.PASSED, 1.3: Outcome.FAILED, 1.4: Outcome.UNKNOWN}
+
+
+def test_rows_that_no_gpu_got():
+    single = Run([Rank(0, losses=[2.6], end=End(0, 0))])
+    verdict = true_value.judge_bare(Run([Rank(0, losses=[2.6], scattered=(4, 2), end=End(0, 0))]), single, 2)
+    assert (verdict.way, verdict.data) == ("rows", {"given": 4, "kept": 2})

@@ -156,3 +156,32 @@ def test_a_launcher_that_starts_no_rank_says_why(tmp_path, python, said):
     job = Job("train.py", (), str(tmp_path / "traces"), str(tmp_path))
     with pytest.raises(LaunchError, match=said):
         launcher.run(Launch(str(program)), job)
+
+
+@pytest.mark.parametrize(
+    ("visible", "gpus", "emulated", "seen"),
+    [
+        (None, 1, 0, "0"),
+        ("2,3", 1, 0, "2"),
+        ("", 1, 0, ""),
+        (None, 2, 0, "0,1"),
+        ("5,6,7", 2, 0, "5,6"),
+        ("5,6,7", 2, 2, ""),
+    ],
+)
+def test_the_gpus_that_a_plain_process_sees(visible, gpus, emulated, seen, tmp_path, monkeypatch):
+    monkeypatch.delenv(launcher.VISIBLE, raising=False)
+    if visible is not None:
+        monkeypatch.setenv(launcher.VISIBLE, visible)
+    script = tmp_path / "script.py"
+    script.write_text(f"import json, os\nprint(json.dumps(os.environ[{launcher.VISIBLE!r}]))\n")
+    job = Job(str(script), (), str(tmp_path / "traces"), str(tmp_path), gpus=emulated)
+    run = launcher.run(Launch(sys.executable, gpus=gpus), job, plain=True)
+    assert said(run.ranks[0]) == seen
+
+
+def test_accelerate_is_told_all_that_it_would_ask_a_file_for(tmp_path):
+    command = launcher.accelerate(Launch(PYTHON, nproc=4), tmp_path / "job.json")
+    assert command[:4] == [PYTHON, "-m", "accelerate.commands.launch", "--multi_gpu"]
+    assert command[command.index("--num_processes") + 1] == "4"
+    assert command[-2:] == [str(launcher.RANK_PROGRAM), str(tmp_path / "job.json")]

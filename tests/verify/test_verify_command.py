@@ -49,6 +49,18 @@ if os.environ["RANK"] == "1":
     raise ValueError("no such shard")
 dist.all_reduce(torch.ones(1))
 """
+# With so many rows per step as `--batch` says, for as many GPUs.
+TRAINS = """\
+import argparse, os
+from tiny import ARGUMENTS, tiny_model, token_rows
+from transformers import Trainer, TrainingArguments
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--batch", type=int)
+own = {"per_device_train_batch_size": parser.parse_args().batch, "max_steps": int(os.environ["STEPS"])}
+Trainer(tiny_model(), TrainingArguments(**{**ARGUMENTS, **own}), train_dataset=token_rows(8)).train()
+"""
+ROOT = Path(__file__).parents[2]
 
 
 def call(*args: str):
@@ -255,6 +267,53 @@ class TestOthers:
         assert (bare["label"], bare["holds"], launched["holds"]) == ("bare python, 2 emulated GPUs", False, True)
         (said,) = {verdict["data"].get("said") for verdict in bare["verdicts"] if verdict["oracle"] == "ends"}
         assert "The size of tensor a (2) must match the size of tensor b (4) at non-singleton dimension 0" in said
+
+    @pytest.mark.skipif(not find_spec("transformers"), reason="not installed: transformers")
+    def test_a_launch_file(self, folder, monkeypatch):
+        """Plain Trainer, whose launch says of everything but the GPUs what the program is to be given."""
+        monkeypatch.setenv("PYTHONPATH", str(ROOT / "fixtures"))
+        (folder / "train.py").write_text(TRAINS)
+        (folder / "run.sh").write_text("STEPS=1 CUDA_VISIBLE_DEVICES=0,1 python train.py --batch '2'\n")
+        done = call("--output-format", "json", "run.sh")
+        assert done.exit_code == 1, done.output
+        (subject,) = json.loads(done.stdout)["subjects"]
+        bare, launched = subject["runs"]
+        assert subject["name"] == "run.sh:1"
+        assert (bare["label"], launched["label"]) == ("bare python, 2 emulated GPUs", "accelerate launch")
+        (rows,) = [verdict["data"] for verdict in bare["verdicts"] if verdict["outcome"] == "failed"]
+        assert rows == {"given": 4, "kept": 2}
+        assert launched["holds"]
+
+    def test_accelerate_starts_the_processes(self, folder):
+        (folder / "helper.py").write_text(HELPER)
+        (folder / "train.py").write_text(RIGHT)
+        done = call("--launcher", "accelerate", "--no-one-process", "--keep", "kept", "--nproc", "3", "train.py")
+        assert (done.exit_code, done.stderr) == (0, "")
+        assert "on 3 processes" in done.stdout
+        started = (next((folder / "kept").iterdir()) / "rank2.out").read_text()
+        assert started == "[] 18\n"
+
+    @pytest.mark.parametrize(
+        ("text", "said"),
+        [
+            ("accelerate launch train.py\n", "run.sh: it starts no training with bare python"),
+            ("python train.py --batch $BATCH\n", "run.sh:1: what `$BATCH` stands for is not known here"),
+            ("python trl/scripts/sft.py\n", "run.sh:1: trl/scripts/sft.py does not lie in this project"),
+        ],
+    )
+    def test_a_launch_file_that_can_not_be_run(self, folder, text, said):
+        (folder / "train.py").write_text(TRAINS)
+        (folder / "run.sh").write_text(text)
+        assert said in one_line(call("run.sh"))
+
+    def test_a_launch_file_takes_no_arguments(self, folder):
+        (folder / "run.sh").write_text("python train.py\n")
+        assert "has the arguments itself" in one_line(call("run.sh", "--batch", "2"))
+
+    def test_accelerate_launch_on_several_machines(self, folder):
+        (folder / "train.py").write_text("")
+        done = call("--launcher", "accelerate", "--nnodes", "2", "train.py")
+        assert done.exit_code == 2 and "several machines need --launcher torchrun" in done.stderr
 
     def test_a_bug_without_a_fix(self, folder):
         (folder / "train.py").write_text(RAISES)

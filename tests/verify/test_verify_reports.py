@@ -33,7 +33,7 @@ def script() -> Proof:
 
 def fixture(*, good: bool) -> Proof:
     broken = Column(judged("broken", good=not good), good, "metric")
-    return Proof("rule/broken", [broken, Column(judged("fixed", good=True), True)])
+    return Proof("rule/broken", [broken, Column(judged("fixed", good=True), True)], is_fixture=True)
 
 
 def printed(name: str, *proofs: Proof) -> str:
