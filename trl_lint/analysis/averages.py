@@ -64,6 +64,8 @@ def of_method(frame: Frame, owner: Value, name: str, args: Arguments, node: Any,
     return _with(result, _called(frame, name, owner, args.positional, args.keywords, node, result))
 
 
+_DATA_ORIGINS = Origin.DATA | Origin.RANK
+_OTHER_ORIGINS = Origin.CLOCK | Origin.MEMORY
 _DATA = frozenset({Kind.BATCH, Kind.NUMBER, Kind.NUMBERS, Kind.TENSOR, Kind.UNKNOWN})
 
 
@@ -292,7 +294,9 @@ def _is_sum(value: Value) -> bool:
 
 
 def _is_of_data(value: Value) -> bool:
-    return value.rank.differs and Origin.DATA in value.rank.origins
+    """Whether the data decide on it: those a loader gave this rank, or its own slice of what all of them have."""
+    origins = value.rank.origins
+    return value.rank.differs and bool(origins & _DATA_ORIGINS) and not origins & _OTHER_ORIGINS
 
 
 def _indices(node: Any) -> Iterable[Any]:
