@@ -330,7 +330,7 @@ def _made(frame: Frame, node: Any, form: Form, over: Value) -> Own:
     mean = known.get(id(node))
     if mean is None:
         why = frame.step(node, _WHY[form], over.why)
-        mean = known[id(node)] = Mean(frame.module, node, form, why, _payload(frame, node, over))
+        mean = known[id(node)] = Mean(frame.module, node, form, why, _payload(frame, node, over), len(known))
     return means.made(mean)
 
 

@@ -28,19 +28,20 @@ class Form(IntEnum):
 class Mean:
     """A place where a mean over a count of this rank's own is computed. One object per place.
 
-    node: the expression. payload: what a fix has to know about its place.
+    node: the expression. payload: what a fix has to know about its place. order: how many were found before it.
     trained: whether it is, or is a part of, what a backward pass starts from: the ranks' gradients are averaged, so
     that the average of these means is what is optimised.
     """
 
-    __slots__ = ("form", "module", "node", "payload", "trained", "why")
+    __slots__ = ("form", "module", "node", "order", "payload", "trained", "why")
 
-    def __init__(self, module: Any, node: Any, form: Form, why: Step, payload: Payload) -> None:
+    def __init__(self, module: Any, node: Any, form: Form, why: Step, payload: Payload, order: int) -> None:
         self.module = module
         self.node = node
         self.form = form
         self.why = why
         self.payload = payload
+        self.order = order
         self.trained = False
 
 

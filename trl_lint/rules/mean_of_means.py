@@ -49,43 +49,61 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from trl_lint.analysis.events import Averaged, Event
-from trl_lint.analysis.means import Mean
+from trl_lint.analysis.means import Form, Mean
 from trl_lint.rules.base import LIBRARIES, Problem, Rule
 
 _MESSAGE = (
-    "a mean of the ranks' means, each over its rank's own count: on several GPUs a rank with few {what} weighs as "
-    "much as one with many"
+    "the ranks' means are averaged, each over its own number of {what}: on several GPUs a rank with few of them "
+    "weighs as much as one with many"
 )
-_HELP = (
-    "add up sum and count over the ranks, and divide once: "
-    "`total, count = accelerator.reduce(torch.stack([total, count]), reduction=\"sum\")`, then `total / count`"
-)
+_WHAT = {
+    Form.RATIO: "elements",
+    Form.SELECTED: "selected elements",
+    Form.NAN: "values that are not NaN",
+    Form.LOSS: "labels",
+}
+_HELP = {
+    "reduce": (
+        "add up sum and count over the ranks, and divide once: "
+        '`total, count = accelerator.reduce(torch.stack([total, count]), reduction="sum")`, then `total / count`'
+    ),
+    "helper": "hand the sum and the count to it, not the mean: both are added up over the ranks and divided once",
+}
 
 
 class MeanOfMeans(Rule):
     code = "TRL007"
     name = "mean-of-means"
-    needles = (LIBRARIES, (b"gather", b"reduce"), (b"mean", b"avg", b"AVG", b"average", b"reduce", b"sum"))
+    codemod = "trl_lint.codemods.mean_of_means:MeanOfMeansCommand"
+    needles = (LIBRARIES, (b"gather", b"reduce"), (b"mean", b"avg", b"AVG", b"average", b"sum"))
 
     def visit(self, event: Event) -> Iterator[Problem]:
         if not isinstance(event, Averaged) or any(mean.trained for mean in event.means):
             return
+        from trl_lint.rewriting.averages import plan_for
+        from trl_lint.rewriting.edits import Rewrite
+
         mean = _first(event)
+        mending = plan_for(event)
         places = [(write.module, write.node) for write in event.handed] or [(event.module, event.node)]
         for module, node in places:
             yield Problem(
                 module=module,
                 node=node,
-                message=_MESSAGE.format(what="elements"),
+                message=_MESSAGE.format(what=_WHAT[mean.form]),
                 why=mean.why,
-                help=_HELP,
+                help=_HELP["helper" if event.handed else "reduce"],
+                applicability=mending.applicability,
+                title="Divide the sums over all ranks once",
+                reason=mending.reason,
+                plan=mending.rewrite if isinstance(mending.rewrite, Rewrite) else None,
                 owner=event.owner,
             )
 
 
 def _first(event: Averaged) -> Mean:
     """The mean to explain it with: always the same one."""
-    return min(event.means, key=lambda mean: (mean.form, id(mean.node)))
+    return min(event.means, key=lambda mean: (mean.form, mean.order))
 
 
 RULES = (MeanOfMeans(),)
