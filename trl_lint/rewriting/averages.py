@@ -16,7 +16,7 @@ from trl_lint.analysis.means import Form
 from trl_lint.rewriting.logged import Gathered, Place, identifier, only_binding, with_payload
 from trl_lint.rewriting.placing import Mending, hint, placed
 from trl_lint.rewriting.ratios import ratio_of
-from trl_lint.rewriting.scope import bound, is_before, is_pure, nodes, root_name, used_names
+from trl_lint.rewriting.scope import binds, is_pure, nodes, root_name, used_names
 from trl_lint.rewriting.tree import ancestors, call_of, method_call, with_replaced
 
 _GATHERS = frozenset({"gather", "gather_for_metrics"})
@@ -146,11 +146,12 @@ def _is_unchanged(place: Place, node: Any, since: Any, statement: Any) -> bool:
     if not is_pure(node):
         return False
     names = used_names(node)
-    between = [
-        each for each in nodes(place.root) if is_before(place.root, since, each) and is_before(place.root, each, statement)
-    ]
+    text = list(nodes(place.root))
+    start, end = (next(index for index, each in enumerate(text) if each is mark) for mark in (since, statement))
+    between = text[start + len(list(nodes(since))) : end]
+    rebound = set().union(*(binds(each) for each in between))
     changed = {root_name(target) for each in between for target in _changed(each)}
-    return not changed & names and all(is_before(place.root, each, since) for each in _rebound(place, names, since))
+    return not (rebound | changed) & names
 
 
 def _changed(node: Any) -> list[Any]:
@@ -165,15 +166,6 @@ def _base(node: Any) -> Any:
     while isinstance(node, cst.Subscript):
         node = node.value
     return node
-
-
-def _rebound(place: Place, names: set[str], since: Any) -> list[Any]:
-    own = set(map(id, nodes(since)))
-    return [
-        target
-        for target in bound(place.root)
-        if isinstance(target, cst.Name) and target.value in names and id(target) not in own
-    ]
 
 
 def _named_by(binding: Any) -> cst.Name:
