@@ -107,7 +107,7 @@ def test_a_launch_on_several_gpus(tmp_path) -> None:
     (finding,) = found(tmp_path, TWO + "python train.py --packing\n")
     assert finding.message == (
         "bare python starts the training `train.py` as one process for several GPUs (`CUDA_VISIBLE_DEVICES=0,1`): "
-        "Trainer wraps the model in DataParallel, which raises or trains on a part of each batch"
+        "Trainer wraps the model in DataParallel, which by release raises, trains on a part of each batch or is slow"
     )
     assert (finding.start.line, finding.start.column, finding.end.column) == (2, 1, 26)
     assert finding.help == "start it with `accelerate launch` (or `torchrun`), which makes one process per GPU"
@@ -176,6 +176,11 @@ def test_a_line_that_is_right_elsewhere_is_a_hint(tmp_path) -> None:
         "from lib.own import Runner\nRunner().run()\n",
         "from lib.own import make\nit = make()\nit.train()\n",
         "from accelerate import Accelerator\na = Accelerator()\na.prepare(model, optimizer)\nloss.backward()\n",
+        "from lib.own import Inherited\nInherited().run()\n",
+        "from lib.own import Model\nmodel = Model.load()\nmodel.fit()\n",
+        f"model = load(device_map={{'': 0}})\n{TRAINER}",
+        f"model = load(device_map=get_kbit_device_map() if quantized else None)\n{TRAINER}",
+        f"device_map = None\nmodel = load(device_map=device_map)\n{TRAINER}",
     ],
 )
 def test_trains(tmp_path, program) -> None:
@@ -184,6 +189,10 @@ def test_trains(tmp_path, program) -> None:
         "def main():\n    trainer = Mine()\n    trainer.train()\n"
         "def make():\n    return Mine()\n"
         "class Runner:\n    def run(self):\n        self.trainer = Mine()\n        self.trainer.train()\n"
+        "class Inherited(Runner):\n    pass\n"
+        "class Model:\n    def fit(self):\n        self.own = Mine()\n        self.go()\n"
+        "    def go(self):\n        self.own.train()\n"
+        "    @classmethod\n    def load(cls):\n        return cls()\n"
     )
     write(tmp_path, {"lib/__init__.py": "from .own import main\n", "lib/own.py": own})
     assert found(tmp_path, "python train.py\n", program=program)
@@ -204,6 +213,19 @@ def test_trains(tmp_path, program) -> None:
         f"from accelerate import notebook_launcher\nnotebook_launcher(main)\n{TRAINER}",
         f"args = TrainingArguments(use_cpu=True)\n{TRAINER}",
         f"from unsloth import FastLanguageModel\n{TRAINER}",
+        f"def load(device_map='auto'):\n    return read(device_map=device_map)\nload()\n{TRAINER}",
+        f"def load(device_map):\n    return read(device_map=device_map)\nload('auto')\n{TRAINER}",
+        f"options = {{'device_map': 'auto'}}\nmodel = load(**options)\n{TRAINER}",
+        f"options['device_map'] = chosen()\nmodel = load(**options)\n{TRAINER}",
+        f"parser.add_argument('--device_map', default='auto')\n{TRAINER}",
+        f"model = load(device_map=args.device_map)\n{TRAINER}",
+        f"model = load(device_map=infer_auto_device_map(model))\n{TRAINER}",
+        f"model = Model.from_pretrained('x', load_in_8bit=True)\n{TRAINER}",
+        f"setattr(model, 'model_parallel', True)\n{TRAINER}",
+        f"model.is_parallelizable = True\n{TRAINER}",
+        f"args._n_gpu = 1\n{TRAINER}",
+        "from trl import SFTTrainer\nclass Model:\n    def predict(self):\n        pass\n"
+        "    def fit(self):\n        SFTTrainer('x').train()\nModel().predict()\n",
     ],
 )
 def test_does_not_train_on_several_gpus(tmp_path, program) -> None:
@@ -239,10 +261,34 @@ def test_the_started_file(tmp_path, command, place) -> None:
 
 
 @pytest.mark.parametrize(
-    "command", ["python other.py", "python -m other", 'python "$SCRIPT"', "python train.py --help", "pytest train.py"]
+    "command",
+    [
+        "python other.py",
+        "python -m other",
+        'python "$SCRIPT"',
+        "python train.py --help",
+        "pytest train.py",
+        "python train.py --do_train False",
+        "python train.py --do_train=no --do_eval",
+        "python train.py --do_eval",
+        "python train.py --do_predict True --x",
+        "python train.py --eval_only",
+    ],
 )
 def test_nothing_is_known_to_be_started(tmp_path, command) -> None:
     assert not found(tmp_path, TWO + command + "\n")
+
+
+@pytest.mark.parametrize(
+    "options", ["--do_train", "--do_train --do_eval", "--do_train True", "--do_eval False", "--do_train=1 --do_predict"]
+)
+def test_the_options_say_that_it_trains(tmp_path, options) -> None:
+    assert found(tmp_path, f"{TWO}python train.py {options}\n")
+
+
+@pytest.mark.parametrize(("label", "count"), [("With LoRA:", 1), ("On a single GPU:", 0)])
+def test_a_label_above_the_usage_in_a_docstring(tmp_path, label, count) -> None:
+    assert len(found(tmp_path, f'"""\n{label}\npython train.py \\\n    --lora\n"""\n', "usage.py")) == count
 
 
 # Silencing

@@ -29,9 +29,15 @@ if TYPE_CHECKING:
 
 # With these a script says something and ends.
 _TALK = frozenset({"--help", "-h", "--version"})
+# Of Transformers' own arguments (training_args.py, do_train), and of those that many a script has.
+_TRAIN = re.compile(r"--?do[_-]train(?:=(.*))?\Z", re.DOTALL)
+_ELSE = re.compile(
+    r"--?(?:do[_-](?:eval|predict|test)|(?:eval(?:uate)?|test|predict|inference)[_-]only)(?:=(.*))?\Z", re.DOTALL
+)
+_FALSE = frozenset({"false", "0", "no"})
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _HELP = "start it with `accelerate launch` (or `torchrun`), which makes one process per GPU"
-_WRAPPED = "Trainer wraps the model in DataParallel, which raises or trains on a part of each batch"
+_WRAPPED = "Trainer wraps the model in DataParallel, which by release raises, trains on a part of each batch or is slow"
 _IDLE = "all but one of them stay idle"
 
 
@@ -103,13 +109,32 @@ def _fault(start: Start, path: Path, project: Project) -> _Fault | None:
     verdict = gpus(start)
     certain = verdict.gpus is Gpus.SEVERAL
     untold = verdict.gpus is Gpus.UNKNOWN and not verdict.telling and project.unknown
-    if not (certain or untold) or any(each.value in _TALK for each in start.arguments):
+    if not (certain or untold) or not _may_train(start):
         return None
     script = _started(start, path, project)
     if script is None:
         return _Fault(start, verdict, None) if training_script(start.path) else None
     training = project.trainers.training(script)
     return _Fault(start, verdict, training) if training else None
+
+
+def _may_train(start: Start) -> bool:
+    """Whether the arguments leave it to train: some only ask for help, or for an evaluation."""
+    if any(each.value in _TALK for each in start.arguments):
+        return False
+    train = _asked(start, _TRAIN)
+    return train is not False if train is not None else not _asked(start, _ELSE)
+
+
+def _asked(start: Start, option: re.Pattern[str]) -> bool | None:
+    """What the last argument of this kind says, None where there is none."""
+    said = None
+    values = [each.value or "" for each in start.arguments]
+    for place, value in enumerate(values):
+        if match := option.match(value):
+            given = match[1] if match[1] is not None else "".join(values[place + 1 : place + 2])
+            said = given.lower() not in _FALSE
+    return said
 
 
 # --- what is started ------------------------------------------------------------------------------------

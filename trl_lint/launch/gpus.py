@@ -45,7 +45,8 @@ VISIBLE = ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"
 # Arguments of a script that is itself a launcher, has its rank from one, or spreads itself over GPUs.
 _LAUNCHER_ARGUMENT = re.compile(
     r"--?(?:nproc[_-]per[_-]node|num[_-]processes|local[_-]rank|node[_-]rank|world[_-]size|(?:num|n)[_-]?gpus?"
-    r"|gpus|gpu[_-]ids?|devices)\b"
+    r"|gpus?|gpu[_-](?:ids?|index|num|number|device|devices|list)|devices|(?:cuda|visible)[_-]devices?"
+    r"|cuda[_-]visible[_-]devices?)(?![\w-])"
 )
 _CPU_ARGUMENT = re.compile(r"--(?:use[_-]cpu|no[_-]cuda|cpu|use_mps_device)(?:=(?:true|1|yes))?\Z", re.IGNORECASE)
 _FALSE = frozenset({"false", "0", "no"})
@@ -53,7 +54,7 @@ _FALSE = frozenset({"false", "0", "no"})
 _HOSTED = re.compile(r"(?:ubuntu|windows|macos)-(?:latest|slim|\d[\w.-]*)\Z")
 _ONE_NOTE = re.compile(
     r"\b(?:single|one|1)[ -]?(?:x[ -]?)?(?:\w+ )?gpus?\b(?!s)|\b(?:single|one)[ -]?device|\bnon[- ]distributed"
-    r"|\b(?:on|with|using) (?:a|the) (?:\w+ )?cpu\b|\bcpu[- ]only\b|\bwithout (?:a )?gpu",
+    r"|\b(?:on|with|using) (?:a|the) (?:\w+ )?cpu\b|\bsingle cpu\b|\bcpu[- ]only\b|\bwithout (?:a )?gpu",
     re.IGNORECASE,
 )
 _SEVERAL_NOTE = re.compile(r"\bmulti|\bdistributed|\bgpus\b", re.IGNORECASE)
@@ -81,7 +82,7 @@ def _ranks(start: Start, words: Sequence[Word], wrappers: Sequence[Wrapper]) -> 
     for place, word in enumerate(words):
         if word.value is not None and _LAUNCHER_ARGUMENT.match(word.value):
             return Verdict(Gpus.OWN_LAUNCHER, word.raw)
-        if re.match(r"--device[_-]map\b", word.value or ""):
+        if re.match(r"--(?:device[_-]map|load[_-]in[_-]8bit)\b", word.value or ""):
             return Verdict(Gpus.OWN_LAUNCHER, " ".join(each.raw for each in words[place : place + 2]))
     return None
 
