@@ -61,6 +61,7 @@ SAID = {
     "# on a single GPU\npython x.py": "one # on a single GPU",
     "# single GPU or multi-GPU\npython x.py": "unknown ",
     "# on a single CPU\npython x.py": "one # on a single CPU",
+    "# in Google Colab\npython x.py": "one # in Google Colab",
     "# a single GPU\nls\npython x.py": "one # a single GPU",
     "# a single GPU\nls\n\npython x.py": "unknown ",
     "# a single GPU\nls\n# all\npython x.py": "unknown ",

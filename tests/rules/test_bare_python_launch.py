@@ -137,6 +137,11 @@ def test_a_script_that_is_known_by_its_path(tmp_path) -> None:
     assert finding.because == ()
 
 
+def test_a_known_script_with_a_loop_of_its_own(tmp_path) -> None:
+    (finding,) = found(tmp_path, "python examples/scripts/ppo/ppo.py\n")
+    assert finding.message.endswith("if more than one GPU is visible, all but one of them stay idle")
+
+
 def test_the_setting(tmp_path) -> None:
     assert not found(tmp_path, "python train.py\n", launch_unknown_gpus=False)
     assert found(tmp_path, TWO + "python train.py\n", launch_unknown_gpus=False)
@@ -206,6 +211,7 @@ def test_trains(tmp_path, program) -> None:
         "from trl import SFTTrainer\nSFTTrainer('x').evaluate()\n",
         "from trl import SFTTrainer\ndef main():\n    SFTTrainer('x').train()\n",
         "from lightning import Trainer\ntrainer = Trainer()\ntrainer.train()\n",
+        "from transformers import TFTrainer\ntrainer = TFTrainer()\ntrainer.train()\n",
         "from trl import SFTTrainer\nisinstance(x, SFTTrainer)\nmodel.train()\n",
         "from accelerate import Accelerator\na = Accelerator()\na.prepare(model)\n",
         f"model = load(device_map='auto')\n{TRAINER}",

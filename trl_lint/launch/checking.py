@@ -19,7 +19,7 @@ from trl_lint.findings import Edit as PlacedEdit
 from trl_lint.launch import readers
 from trl_lint.launch.bare import Start, bare_start, own_launcher
 from trl_lint.launch.gpus import Gpus, Verdict, gpus
-from trl_lint.launch.launchers import training_script
+from trl_lint.launch.launchers import LOOP_SCRIPTS, training_script
 from trl_lint.launch.rewrite import Edit, applied, rewrite
 from trl_lint.launch.trainers import Trainers, Training
 from trl_lint.rules.bare_python_launch import BarePythonLaunch
@@ -216,7 +216,8 @@ def _message(fault: _Fault) -> str:
     start, training = fault.start, fault.training
     word = start.module or start.script
     name = (start.path or (word.value or word.raw).removeprefix("-m")) if word else ""
-    harm = _WRAPPED if training is None or training.wraps else _IDLE
+    wraps = training.wraps if training else not LOOP_SCRIPTS.search(start.path)
+    harm = _WRAPPED if wraps else _IDLE
     if fault.verdict.gpus is Gpus.SEVERAL:
         telling = " ".join(fault.verdict.telling.split())
         return f"bare python starts the training `{name}` as one process for several GPUs (`{telling}`): {harm}"

@@ -40,7 +40,8 @@ _MAGIC = re.compile(r"[ \t]*!(?=[ \t]*[\w./$])")
 _COMMAND = re.compile(
     r"[ \t]*(?:[A-Z_][A-Z0-9_]*=\S*[ \t]+)*"
     r"(?:(?:sudo|nohup|env|time|srun|uv run|poetry run)\b[^\n]*?[ \t])?"
-    r"(?:python[\d.]*|accelerate|torchrun|deepspeed|pip|git|cd|export|mkdir|bash|sh|docker|conda)[ \t]+(?![=(:])\S"
+    r"(?:python[\d.]*|accelerate|torchrun|deepspeed|pip|git|cd|export|mkdir|bash|sh|docker|conda|source|uv|wget|curl"
+    r"|huggingface-cli|hf|sbatch|echo|unzip|tar)[ \t]+(?![=(:,.])[^\s)]"
 )
 
 

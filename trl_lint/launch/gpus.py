@@ -54,7 +54,7 @@ _FALSE = frozenset({"false", "0", "no"})
 _HOSTED = re.compile(r"(?:ubuntu|windows|macos)-(?:latest|slim|\d[\w.-]*)\Z")
 _ONE_NOTE = re.compile(
     r"\b(?:single|one|1)[ -]?(?:x[ -]?)?(?:\w+ )?gpus?\b(?!s)|\b(?:single|one)[ -]?device|\bnon[- ]distributed"
-    r"|\b(?:on|with|using) (?:a|the) (?:\w+ )?cpu\b|\bsingle cpu\b|\bcpu[- ]only\b|\bwithout (?:a )?gpu",
+    r"|\bcolab\b|\b(?:on|with|using) (?:a|the) (?:\w+ )?cpu\b|\bsingle cpu\b|\bcpu[- ]only\b|\bwithout (?:a )?gpu",
     re.IGNORECASE,
 )
 _SEVERAL_NOTE = re.compile(r"\bmulti|\bdistributed|\bgpus\b", re.IGNORECASE)

@@ -13,6 +13,8 @@ from trl_lint.launch.program import BODY, LARGEST, File, Imported, Unit, parsed
 # Libraries whose `…Trainer` classes are a transformers.Trainer, or wrap the model as it does.
 LIBRARIES = frozenset({"transformers", "trl", "sentence_transformers", "adapters"})
 ACCELERATOR = "Accelerator"
+# Spreads the batches over all GPUs itself (transformers 2 and 3, trainer_tf.py: MirroredStrategy).
+_SPREADING = frozenset({"TFTrainer"})
 # Trainers with a loop of their own around an Accelerator: they wrap nothing in DataParallel.
 _LOOPS = frozenset({ACCELERATOR, "AlignPropTrainer", "DDPOTrainer", "PPOTrainer", "PPOv2Trainer"})
 # How much of a program is looked at.
@@ -90,7 +92,10 @@ class Trainers:
 
     def is_trainer(self, name: str) -> bool:
         """Whether a dotted name, as it is imported, is a trainer of a library."""
-        return name in self._own or (name.split(".")[0] in LIBRARIES and name.endswith("Trainer"))
+        if name in self._own:
+            return True
+        first, own = name.split(".")[0], name.rpartition(".")[2]
+        return first in LIBRARIES and own.endswith("Trainer") and own not in _SPREADING
 
 
 class _Reached:
