@@ -62,6 +62,15 @@ SAID = {
     "# single GPU or multi-GPU\npython x.py": "unknown ",
     "# on a single CPU\npython x.py": "one # on a single CPU",
     "# in Google Colab\npython x.py": "one # in Google Colab",
+    "# a day on one RTX 3060\npython x.py": "one # a day on one RTX 3060",
+    "# an hour on a single tesla V100 16GB\npython x.py": "one # an hour on a single tesla V100 16GB",
+    "# on 4 RTX 3060 cards\npython x.py": "unknown ",
+    "if [ $NGPU -gt 1 ]; then\ntorchrun x.py\nelse\npython x.py\nfi": "unknown if [ $NGPU -gt 1 ];",
+    "if test $A; then\nls\nelif [ $GPUS ]\nthen\npython x.py\nfi": "unknown elif [ $GPUS ]",
+    "case $NUM_GPUS in\n1) python x.py ;;\nesac": "unknown case $NUM_GPUS",
+    "if test $GPUS; then\nls\nfi\npython x.py": "unknown ",
+    "if test $FAST; then\npython x.py\nfi": "unknown ",
+    "if test $GPUS; then\nCUDA_VISIBLE_DEVICES=0,1 python x.py\nfi": "several CUDA_VISIBLE_DEVICES=0,1",
     "# a single GPU\nls\npython x.py": "one # a single GPU",
     "# a single GPU\nls\n\npython x.py": "unknown ",
     "# a single GPU\nls\n# all\npython x.py": "unknown ",
@@ -77,6 +86,9 @@ def test_said(text: str) -> None:
 
 
 FILES = {
+    ("s.py", "import os\nif torch.device_count() > 1:\n    os.system('ls')\nelse:\n    os.system('python x.py')\n"):
+        "unknown torch.device_count() > 1",
+    ("s.py", "import os\nif fast:\n    os.system('python x.py')\n"): "unknown ",
     ("Dockerfile", 'ENV CUDA_VISIBLE_DEVICES=0\nCMD ["python", "x.py"]'): "one CUDA_VISIBLE_DEVICES=0",
     ("Dockerfile", 'ENV CUDA_VISIBLE_DEVICES 0,1\nFROM b\nCMD python x.py'): "unknown ",
     ("Makefile", "export CUDA_VISIBLE_DEVICES = 0\na:\n\tpython x.py\n"): "one CUDA_VISIBLE_DEVICES=0",

@@ -286,6 +286,14 @@ def test_nothing_is_known_to_be_started(tmp_path, command) -> None:
 
 
 @pytest.mark.parametrize(
+    ("wheels", "count"), [("whl/cpu", 0), ("whl/cpu or https://download.pytorch.org/whl/cu121", 1), ("whl/cu121", 1)]
+)
+def test_where_torch_is_installed_for_the_cpu_no_gpu_is_seen(tmp_path, wheels, count) -> None:
+    text = f"RUN pip install torch --index-url https://download.pytorch.org/{wheels}\nCMD python train.py\n"
+    assert len(found(tmp_path, text, "Dockerfile")) == count
+
+
+@pytest.mark.parametrize(
     "options", ["--do_train", "--do_train --do_eval", "--do_train True", "--do_eval False", "--do_train=1 --do_predict"]
 )
 def test_the_options_say_that_it_trains(tmp_path, options) -> None:

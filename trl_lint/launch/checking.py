@@ -35,6 +35,9 @@ _ELSE = re.compile(
     r"--?(?:do[_-](?:eval|predict|test)|(?:eval(?:uate)?|test|predict|inference)[_-]only)(?:=(.*))?\Z", re.DOTALL
 )
 _FALSE = frozenset({"false", "0", "no"})
+# The folders of torch's own index, by what a build is for.
+_CPU_WHEELS = re.compile(r"download\.pytorch\.org/whl/cpu\b")
+_CUDA_WHEELS = re.compile(r"download\.pytorch\.org/whl/(?:cu\d|rocm)")
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _HELP = "start it with `accelerate launch` (or `torchrun`), which makes one process per GPU"
 _WRAPPED = "Trainer wraps the model in DataParallel, which by release raises, trains on a part of each batch or is slow"
@@ -88,12 +91,14 @@ class _Fault:
 def checked(path: Path, source: bytes, project: Project) -> Checked:
     """The findings in one file with their edits, and what could not be looked at."""
     reading = readers.read(path, source)
+    untold = not _for_cpu(reading.text)
     groups: dict[tuple[int, int], list[_Fault | None]] = {}
     for command in reading.commands:
         start = None if own_launcher(command) else bare_start(command)
         if start is not None:
             word = start.interpreter or start.script or command.words[0]
-            groups.setdefault((word.start, word.end), []).append(_fault(start, path, project))
+            fault = _fault(start, path, project, untold)
+            groups.setdefault((word.start, word.end), []).append(fault)
     places = _Places(reading.text)
     found = [_launch(path, reading.text, places, group) for group in groups.values() if any(group)]
     remark = _remark(reading.problem) if readers.is_launch_file(path, source) else ""
@@ -105,11 +110,17 @@ def _remark(problem: str) -> str:
     return problem if whole else f"launch commands not all read: {problem}"
 
 
-def _fault(start: Start, path: Path, project: Project) -> _Fault | None:
+def _for_cpu(text: str) -> bool:
+    """Whether a file installs torch without CUDA, and no other: what it starts sees no GPU."""
+    return _CPU_WHEELS.search(text) is not None and not _CUDA_WHEELS.search(text)
+
+
+def _fault(start: Start, path: Path, project: Project, untold: bool) -> _Fault | None:
+    """What is wrong with a launch. untold: it counts where nothing is said of GPUs, unless the settings forbid it."""
     verdict = gpus(start)
     certain = verdict.gpus is Gpus.SEVERAL
-    untold = verdict.gpus is Gpus.UNKNOWN and not verdict.telling and project.unknown
-    if not (certain or untold) or not _may_train(start):
+    unsure = verdict.gpus is Gpus.UNKNOWN and not verdict.telling and untold and project.unknown
+    if not (certain or unsure) or not _may_train(start):
         return None
     script = _started(start, path, project)
     if script is None:
