@@ -259,6 +259,13 @@ def test_a_trainer_base_of_the_settings(tmp_path) -> None:
         ("python -m pkg.train", "src/pkg/train.py"),
         ("python /app/pkg/train.py", "pkg/train.py"),
         ('python "$ROOT/pkg/train.py"', "pkg/train.py"),
+        ("cd pkg\npython train.py", "pkg/train.py"),
+        ("cd pkg && cd sub && python train.py", "pkg/sub/train.py"),
+        ("(cd pkg; ls)\npython train.py", "train.py"),
+        ("cd repository\npython train.py", "train.py"),
+        ('cd "$(dirname "$0")"\npython train.py', "scripts/train.py"),
+        ("cd ..\npython -m pkg.train", "pkg/train.py"),
+        ("cd transformers/examples/pytorch/text-classification\npython run_glue.py", "other.py"),
     ],
 )
 def test_the_started_file(tmp_path, command, place) -> None:
@@ -270,6 +277,7 @@ def test_the_started_file(tmp_path, command, place) -> None:
     "command",
     [
         "python other.py",
+        "mkdir -p sub\ncd sub\npython train.py",
         "python -m other",
         'python "$SCRIPT"',
         "python train.py --help",
@@ -282,6 +290,7 @@ def test_the_started_file(tmp_path, command, place) -> None:
     ],
 )
 def test_nothing_is_known_to_be_started(tmp_path, command) -> None:
+    (tmp_path / "sub").mkdir()
     assert not found(tmp_path, TWO + command + "\n")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import os
+import posixpath
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -124,7 +125,8 @@ def _fault(start: Start, path: Path, project: Project, untold: bool) -> _Fault |
         return None
     script = _started(start, path, project)
     if script is None:
-        return _Fault(start, verdict, None) if training_script(start.path) else None
+        path_known = posixpath.join(_changed(start), start.path)
+        return _Fault(start, verdict, None) if training_script(path_known) else None
     training = project.trainers.training(script)
     return _Fault(start, verdict, training) if training else None
 
@@ -154,9 +156,20 @@ def _asked(start: Start, option: re.Pattern[str]) -> bool | None:
 def _started(start: Start, path: Path, project: Project) -> Path | None:
     """The file that a launch starts, where it lies in the project."""
     folders = tuple(dict.fromkeys(_folders(path, project)))
+    changed = _changed(start)
+    # `/app` is a folder of another machine.
+    if changed and not changed.startswith("/"):
+        # One that is not there is that of the project, as it is called where it was cloned to.
+        inside = (Path(os.path.normpath(each / changed)) for each in folders)
+        folders = tuple(each for each in inside if each.is_dir()) or folders
     if start.module is not None:
         return project.trainers.module((start.module.value or "").removeprefix("-m"), folders)
     return next((each for each in _candidates(start, folders) if each.is_file()), None)
+
+
+def _changed(start: Start) -> str:
+    """The folder that the commands in front of a launch have changed to, "" where none is known."""
+    return next((each.value for each in reversed(start.command.surroundings.hints) if each.kind == "folder"), "")
 
 
 def _folders(path: Path, project: Project) -> Iterator[Path]:

@@ -37,6 +37,7 @@ HINTS = {
     "host": "the machine that a CI job runs on",
     "note": "a comment, heading or paragraph: what a writer says of it",
     "choice": "the condition that it depends on",
+    "folder": "where it is run, by the `cd` in front of it (for `checking.py`)",
 }
 
 # Variables that only a launcher, or someone who plays one, sets (accelerate/state.py, torch env:// rendezvous).

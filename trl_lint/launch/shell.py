@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Mapping
 from dataclasses import replace
@@ -242,6 +243,17 @@ class Script:
             command = Command(words, here, start, end, assignments, exact)
             self._keep(command)
             self._nested(command, tokens)
+            if name in ("cd", "pushd", "popd"):
+                self._change(words)
+
+    def _change(self, words: tuple[Word, ...]) -> None:
+        """Change the folder; unless it is plainly written, nobody knows where that leads."""
+        before = self.variables.values.get("PWD", "")
+        target = words[1].value if len(words) == 2 else None
+        if isinstance(before, str) and target and target[0] not in "-~":
+            self.variables.values["PWD"] = posixpath.normpath(posixpath.join(before, target))
+        else:
+            self.variables.values["PWD"] = None
 
     def _call_with(self, name: str, arguments: tuple[Word, ...], assignments: tuple[Assignment, ...]) -> None:
         """Call a function; what is assigned in front of the call holds inside it."""
@@ -256,7 +268,9 @@ class Script:
 
     def _here(self, start: int, end: int) -> Surroundings:
         environment = self.variables.environment()
-        found = [Hint("choice", each, each) for each in self._choices] + notes(self._tree.passage.text, start, end)
+        folder = self.variables.values.get("PWD")
+        found = [Hint("folder", folder, f"cd {folder}")] if isinstance(folder, str) else []
+        found += [Hint("choice", each, each) for each in self._choices] + notes(self._tree.passage.text, start, end)
         return replace(self._surroundings, environment=environment, hints=(*self._surroundings.hints, *found))
 
     def _keep(self, command: Command) -> None:
