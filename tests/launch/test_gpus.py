@@ -64,6 +64,8 @@ SAID = {
     "# in Google Colab\npython x.py": "one # in Google Colab",
     "# a day on one RTX 3060\npython x.py": "one # a day on one RTX 3060",
     "# an hour on a single tesla V100 16GB\npython x.py": "one # an hour on a single tesla V100 16GB",
+    "# a multilingual model on a single GPU\npython x.py": "one # a multilingual model on a single GPU",
+    "# on one GPU or multiple\npython x.py": "unknown ",
     "# on 4 RTX 3060 cards\npython x.py": "unknown ",
     "if [ $NGPU -gt 1 ]; then\ntorchrun x.py\nelse\npython x.py\nfi": "unknown if [ $NGPU -gt 1 ];",
     "if test $A; then\nls\nelif [ $GPUS ]\nthen\npython x.py\nfi": "unknown elif [ $GPUS ]",

@@ -62,7 +62,9 @@ _ONE_NOTE = re.compile(
 )
 # A condition that asks for the GPUs: then who wrote it thought of several.
 _CHOICE = re.compile(r"gpu|cuda|device|nproc|num_?proc|world_?size", re.IGNORECASE)
-_SEVERAL_NOTE = re.compile(r"\bmulti|\bdistributed|\bgpus\b", re.IGNORECASE)
+_SEVERAL_NOTE = re.compile(
+    r"\bmulti(?:ple\b|[- ]?(?:gpu|node|device|process|card|worker))|\bor multi\b|\bdistributed|\bgpus\b", re.IGNORECASE
+)
 
 
 def gpus(start: Start) -> Verdict:

@@ -18,7 +18,7 @@ _SPREADING = frozenset({"TFTrainer"})
 # Trainers with a loop of their own around an Accelerator: they wrap nothing in DataParallel.
 _LOOPS = frozenset({ACCELERATOR, "AlignPropTrainer", "DDPOTrainer", "PPOTrainer", "PPOv2Trainer"})
 # How much of a program is looked at.
-_MOST_UNITS = 400
+_MOST_UNITS = 800
 _MOST_FILES = 60
 _DEEPEST = 6
 
