@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import os
+import posixpath
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -19,7 +20,7 @@ from trl_lint.findings import Edit as PlacedEdit
 from trl_lint.launch import readers
 from trl_lint.launch.bare import Start, bare_start, own_launcher
 from trl_lint.launch.gpus import Gpus, Verdict, gpus
-from trl_lint.launch.launchers import training_script
+from trl_lint.launch.launchers import LOOP_SCRIPTS, training_script
 from trl_lint.launch.rewrite import Edit, applied, rewrite
 from trl_lint.launch.trainers import Trainers, Training
 from trl_lint.rules.bare_python_launch import BarePythonLaunch
@@ -29,9 +30,18 @@ if TYPE_CHECKING:
 
 # With these a script says something and ends.
 _TALK = frozenset({"--help", "-h", "--version"})
+# Of Transformers' own arguments (training_args.py, do_train), and of those that many a script has.
+_TRAIN = re.compile(r"--?do[_-]train(?:=(.*))?\Z", re.DOTALL)
+_ELSE = re.compile(
+    r"--?(?:do[_-](?:eval|predict|test)|(?:eval(?:uate)?|test|predict|inference)[_-]only)(?:=(.*))?\Z", re.DOTALL
+)
+_FALSE = frozenset({"false", "0", "no"})
+# The folders of torch's own index, by what a build is for.
+_CPU_WHEELS = re.compile(r"download\.pytorch\.org/whl/cpu\b")
+_CUDA_WHEELS = re.compile(r"download\.pytorch\.org/whl/(?:cu\d|rocm)")
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _HELP = "start it with `accelerate launch` (or `torchrun`), which makes one process per GPU"
-_WRAPPED = "Trainer wraps the model in DataParallel, which raises or trains on a part of each batch"
+_WRAPPED = "Trainer wraps the model in DataParallel, which by release raises, trains on a part of each batch or is slow"
 _IDLE = "all but one of them stay idle"
 
 
@@ -88,12 +98,14 @@ class _Fault:
 def checked(path: Path, source: bytes, project: Project) -> Checked:
     """The findings in one file with their edits, and what could not be looked at."""
     reading = readers.read(path, source)
+    untold = not _for_cpu(reading.text)
     groups: dict[tuple[int, int], list[_Fault | None]] = {}
     for command in reading.commands:
         start = None if own_launcher(command) else bare_start(command)
         if start is not None:
             word = start.interpreter or start.script or command.words[0]
-            groups.setdefault((word.start, word.end), []).append(_fault(start, path, project))
+            fault = _fault(start, path, project, untold)
+            groups.setdefault((word.start, word.end), []).append(fault)
     places = _Places(reading.text)
     found = [_launch(path, reading.text, places, group) for group in groups.values() if any(group)]
     remark = _remark(reading.problem) if readers.is_launch_file(path, source) else ""
@@ -105,17 +117,43 @@ def _remark(problem: str) -> str:
     return problem if whole else f"launch commands not all read: {problem}"
 
 
-def _fault(start: Start, path: Path, project: Project) -> _Fault | None:
+def _for_cpu(text: str) -> bool:
+    """Whether a file installs torch without CUDA, and no other: what it starts sees no GPU."""
+    return _CPU_WHEELS.search(text) is not None and not _CUDA_WHEELS.search(text)
+
+
+def _fault(start: Start, path: Path, project: Project, untold: bool) -> _Fault | None:
+    """What is wrong with a launch. untold: it counts where nothing is said of GPUs, unless the settings forbid it."""
     verdict = gpus(start)
     certain = verdict.gpus is Gpus.SEVERAL
-    untold = verdict.gpus is Gpus.UNKNOWN and not verdict.telling and project.unknown
-    if not (certain or untold) or any(each.value in _TALK for each in start.arguments):
+    unsure = verdict.gpus is Gpus.UNKNOWN and not verdict.telling and untold and project.unknown
+    if not (certain or unsure) or not _may_train(start):
         return None
     script = _started(start, path, project)
     if script is None:
-        return _Fault(start, verdict, None, None) if training_script(start.path) else None
+        path_known = posixpath.join(_changed(start), start.path)
+        return _Fault(start, verdict, None, None) if training_script(path_known) else None
     training = project.trainers.training(script)
     return _Fault(start, verdict, script, training) if training else None
+
+
+def _may_train(start: Start) -> bool:
+    """Whether the arguments leave it to train: some only ask for help, or for an evaluation."""
+    if any(each.value in _TALK for each in start.arguments):
+        return False
+    train = _asked(start, _TRAIN)
+    return train is not False if train is not None else not _asked(start, _ELSE)
+
+
+def _asked(start: Start, option: re.Pattern[str]) -> bool | None:
+    """What the last argument of this kind says, None where there is none."""
+    said = None
+    values = [each.value or "" for each in start.arguments]
+    for place, value in enumerate(values):
+        if match := option.match(value):
+            given = match[1] if match[1] is not None else "".join(values[place + 1 : place + 2])
+            said = given.lower() not in _FALSE
+    return said
 
 
 # --- what is started ------------------------------------------------------------------------------------
@@ -124,9 +162,20 @@ def _fault(start: Start, path: Path, project: Project) -> _Fault | None:
 def _started(start: Start, path: Path, project: Project) -> Path | None:
     """The file that a launch starts, where it lies in the project."""
     folders = tuple(dict.fromkeys(_folders(path, project)))
+    changed = _changed(start)
+    # `/app` is a folder of another machine.
+    if changed and not changed.startswith("/"):
+        # One that is not there is that of the project, as it is called where it was cloned to.
+        inside = (Path(os.path.normpath(each / changed)) for each in folders)
+        folders = tuple(each for each in inside if each.is_dir()) or folders
     if start.module is not None:
         return project.trainers.module((start.module.value or "").removeprefix("-m"), folders)
     return next((each for each in _candidates(start, folders) if each.is_file()), None)
+
+
+def _changed(start: Start) -> str:
+    """The folder that the commands in front of a launch have changed to, "" where none is known."""
+    return next((each.value for each in reversed(start.command.surroundings.hints) if each.kind == "folder"), "")
 
 
 def _folders(path: Path, project: Project) -> Iterator[Path]:
@@ -197,7 +246,8 @@ def _message(fault: _Fault) -> str:
     start, training = fault.start, fault.training
     word = start.module or start.script
     name = (start.path or (word.value or word.raw).removeprefix("-m")) if word else ""
-    harm = _WRAPPED if training is None or training.wraps else _IDLE
+    wraps = training.wraps if training else not LOOP_SCRIPTS.search(start.path)
+    harm = _WRAPPED if wraps else _IDLE
     if fault.verdict.gpus is Gpus.SEVERAL:
         telling = " ".join(fault.verdict.telling.split())
         return f"bare python starts the training `{name}` as one process for several GPUs (`{telling}`): {harm}"
