@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from trl_lint.analysis.project import Module, Project
     from trl_lint.dependencies import Dependencies
     from trl_lint.launch.checking import Checked
-    from trl_lint.launch.checking import Project as Launches
+    from trl_lint.launch.project import Project as Launches
 
 
 class SourceError(Exception):
@@ -142,7 +142,7 @@ class Linter:
     def launches(self) -> Launches:
         """What launch commands of this project start, as far as it is known already."""
         if self._launches is None:
-            from trl_lint.launch.checking import Project
+            from trl_lint.launch.project import Project
 
             self._launches = Project.of(self.settings, self.roots, self.overlay)
         return self._launches

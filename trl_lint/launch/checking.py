@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import ast
 import json
-import os
 import posixpath
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
@@ -18,24 +17,18 @@ from typing import TYPE_CHECKING
 from trl_lint.findings import Applicability, Because, Finding, Fix, Position
 from trl_lint.findings import Edit as PlacedEdit
 from trl_lint.launch import readers
+from trl_lint.launch.arguments import may_train
 from trl_lint.launch.bare import Start, bare_start, own_launcher
 from trl_lint.launch.gpus import Gpus, Verdict, gpus
 from trl_lint.launch.launchers import LOOP_SCRIPTS, training_script
+from trl_lint.launch.project import Project, changed_folder
 from trl_lint.launch.rewrite import Edit, applied, rewrite
-from trl_lint.launch.trainers import Trainers, Training
+from trl_lint.launch.trainers import Training
 from trl_lint.rules.bare_python_launch import BarePythonLaunch
 
 if TYPE_CHECKING:
-    from trl_lint.config import Settings
+    pass
 
-# With these a script says something and ends.
-_TALK = frozenset({"--help", "-h", "--version"})
-# Of Transformers' own arguments (training_args.py, do_train), and of those that many a script has.
-_TRAIN = re.compile(r"--?do[_-]train(?:=(.*))?\Z", re.DOTALL)
-_ELSE = re.compile(
-    r"--?(?:do[_-](?:eval|predict|test)|(?:eval(?:uate)?|test|predict|inference)[_-]only)(?:=(.*))?\Z", re.DOTALL
-)
-_FALSE = frozenset({"false", "0", "no"})
 # The folders of torch's own index, by what a build is for.
 _CPU_WHEELS = re.compile(r"download\.pytorch\.org/whl/cpu\b")
 _CUDA_WHEELS = re.compile(r"download\.pytorch\.org/whl/(?:cu\d|rocm)")
@@ -43,24 +36,6 @@ _LINE_END = re.compile(r"\r\n|\r|\n")
 _HELP = "start it with `accelerate launch` (or `torchrun`), which makes one process per GPU"
 _WRAPPED = "Trainer wraps the model in DataParallel, which by release raises, trains on a part of each batch or is slow"
 _IDLE = "all but one of them stay idle"
-
-
-@dataclass(frozen=True, slots=True)
-class Project:
-    """Where started files are looked up.
-
-    top: the project's folder. unknown: report launches that say nothing of GPUs.
-    """
-
-    top: Path
-    trainers: Trainers
-    unknown: bool = True
-
-    @classmethod
-    def of(cls, settings: Settings, roots: Sequence[Path], overlay: Mapping[Path, bytes] | None = None) -> Project:
-        top = Path(os.path.abspath(settings.root or Path.cwd()))
-        own = [name for name, _ in settings.trainer_bases]
-        return cls(top, Trainers(roots, own, overlay), settings.launch_unknown_gpus)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,78 +102,14 @@ def _fault(start: Start, path: Path, project: Project, untold: bool) -> _Fault |
     verdict = gpus(start)
     certain = verdict.gpus is Gpus.SEVERAL
     unsure = verdict.gpus is Gpus.UNKNOWN and not verdict.telling and untold and project.unknown
-    if not (certain or unsure) or not _may_train(start):
+    if not (certain or unsure) or not may_train(start):
         return None
-    script = _started(start, path, project)
+    script = project.started(start, path)
     if script is None:
-        path_known = posixpath.join(_changed(start), start.path)
+        path_known = posixpath.join(changed_folder(start), start.path)
         return _Fault(start, verdict, None, None) if training_script(path_known) else None
     training = project.trainers.training(script)
     return _Fault(start, verdict, script, training) if training else None
-
-
-def _may_train(start: Start) -> bool:
-    """Whether the arguments leave it to train: some only ask for help, or for an evaluation."""
-    if any(each.value in _TALK for each in start.arguments):
-        return False
-    train = _asked(start, _TRAIN)
-    return train is not False if train is not None else not _asked(start, _ELSE)
-
-
-def _asked(start: Start, option: re.Pattern[str]) -> bool | None:
-    """What the last argument of this kind says, None where there is none."""
-    said = None
-    values = [each.value or "" for each in start.arguments]
-    for place, value in enumerate(values):
-        if match := option.match(value):
-            given = match[1] if match[1] is not None else "".join(values[place + 1 : place + 2])
-            said = given.lower() not in _FALSE
-    return said
-
-
-# --- what is started ------------------------------------------------------------------------------------
-
-
-def _started(start: Start, path: Path, project: Project) -> Path | None:
-    """The file that a launch starts, where it lies in the project."""
-    folders = tuple(dict.fromkeys(_folders(path, project)))
-    changed = _changed(start)
-    # `/app` is a folder of another machine.
-    if changed and not changed.startswith("/"):
-        # One that is not there is that of the project, as it is called where it was cloned to.
-        inside = (Path(os.path.normpath(each / changed)) for each in folders)
-        folders = tuple(each for each in inside if each.is_dir()) or folders
-    if start.module is not None:
-        return project.trainers.module((start.module.value or "").removeprefix("-m"), folders)
-    return next((each for each in _candidates(start, folders) if each.is_file()), None)
-
-
-def _changed(start: Start) -> str:
-    """The folder that the commands in front of a launch have changed to, "" where none is known."""
-    return next((each.value for each in reversed(start.command.surroundings.hints) if each.kind == "folder"), "")
-
-
-def _folders(path: Path, project: Project) -> Iterator[Path]:
-    """Where people stand when they type a command: in its file's folder, or in one above it."""
-    inside = project.top in path.parents
-    yield path.parent
-    yield from (each for each in path.parents if inside and (each == project.top or project.top in each.parents))
-    yield project.top
-    yield from project.trainers.roots
-
-
-def _candidates(start: Start, folders: Sequence[Path]) -> Iterator[Path]:
-    """Of a path of which only the end is known here (`$ROOT/a/train.py`, `/app/a/train.py`), the longest end counts."""
-    known = start.script.value if start.script else None
-    parts = [each for each in start.path.split("/") if each not in ("", ".")]
-    if known is not None and not known.startswith("/"):
-        yield from (Path(os.path.normpath(folder / known)) for folder in folders)
-        return
-    if known is not None:
-        yield Path(os.path.normpath(known))
-    if "/" in start.path:
-        for first in range(len(parts)):
-            yield from (folder.joinpath(*parts[first:]) for folder in folders)
 
 
 # --- findings -------------------------------------------------------------------------------------------
