@@ -99,7 +99,7 @@ def of_builtin(frame: Frame, name: str, args: Arguments, node: Any, result: Valu
         return _with(result, RANKS if name == "len" else element.own._replace(stage=Stage.SUMMED))
     if name == "len":
         return _with(result, TOTAL if own.selected and result.rank.differs else None)
-    return _with(result, TOTAL if _is_of_data(result) else None)
+    return _with(result, TOTAL if _is_of_data(result) and (result.scalar or result.kind is Kind.NUMBER) else None)
 
 
 def of_operation(frame: Frame, operator: Any, left: Value, right: Value, node: Any, result: Value) -> Value:
@@ -247,7 +247,8 @@ def _divided(frame: Frame, left: Value, right: Value, node: Any) -> Own | None:
         return None
     if own.means and own.stage is Stage.LOCAL and right.const is WORLD_SIZE:
         return own._replace(stage=Stage.SHARED)
-    if below.total and left.scalar and right.scalar and _is_sum(left) and _is_of_data(left) and _is_of_data(right):
+    one_each = (left.scalar or own.total) and _is_sum(left)
+    if below.total and one_each and _is_of_data(left) and _is_of_data(right):
         return _made(frame, node, Form.RATIO, right)
     return _scaled(left, right)
 

@@ -119,7 +119,7 @@ def _ratio(place: Place, operand: Any, wanted: Any, statement: Any) -> tuple[Any
             detached = detached or method[1] == "detach"
             operand = method[0]
             continue
-        operand = _behind(place, operand, statement)
+        operand = _behind(place, operand, statement, wanted)
         if operand is None:
             return None, False
     if not isinstance(operand, cst.BinaryOperation) or not _is_unchanged(place, operand, operand, statement):
@@ -133,25 +133,52 @@ def _ratio(place: Place, operand: Any, wanted: Any, statement: Any) -> tuple[Any
     return operand, detached
 
 
-def _behind(place: Place, node: Any, statement: Any) -> Any:
+def _behind(place: Place, node: Any, statement: Any, wanted: Any = None) -> Any:
     """What a name is bound to, if computing it again before a statement gives the same; None when it may not."""
-    assign = only_binding(place, node) if isinstance(node, cst.Name) else None
+    if not isinstance(node, cst.Name):
+        return None
+    assign = only_binding(place, node) or _binding_of(place, wanted, node.value, statement)
     if assign is None or not _is_unchanged(place, assign.value, assign, statement):
         return None
     return assign.value
+
+
+def _binding_of(place: Place, wanted: Any, name: str, statement: Any) -> Any:
+    """The statement that binds a name to the mean itself, which is bound to others elsewhere; None if there is none.
+
+    It has to stand in the block of the statement that averages, before which the name is not bound again.
+    """
+    around = () if wanted is None else ancestors(place.root, wanted)
+    if not around or not isinstance(around[-1], cst.Assign) or not _is_block(around, place, statement):
+        return None
+    assign = around[-1]
+    target = assign.targets[0].target if len(assign.targets) == 1 else None
+    if not isinstance(target, cst.Name) or target.value != name:
+        return None
+    return None if name in _between(place, assign, statement)[0] else assign
+
+
+def _is_block(around: tuple[Any, ...], place: Place, statement: Any) -> bool:
+    """Whether a statement stands in the block that an assignment, whose nodes around it these are, stands in."""
+    other = ancestors(place.root, statement)
+    return len(around) > 2 and len(other) > 1 and around[-3] is other[-2]
 
 
 def _is_unchanged(place: Place, node: Any, since: Any, statement: Any) -> bool:
     """Whether nothing between two places changes what an expression is computed from, by its names."""
     if not is_pure(node):
         return False
-    names = used_names(node)
+    rebound, changed = _between(place, since, statement)
+    return not (rebound | changed) & used_names(node)
+
+
+def _between(place: Place, since: Any, statement: Any) -> tuple[set[str], set[str]]:
+    """The names that are bound between two places, and those of what is changed in place there."""
     text = list(nodes(place.root))
     start, end = (next(index for index, each in enumerate(text) if each is mark) for mark in (since, statement))
     between = text[start + len(list(nodes(since))) : end]
     rebound = set().union(*(binds(each) for each in between))
-    changed = {root_name(target) for each in between for target in _changed(each)}
-    return not (rebound | changed) & names
+    return rebound, {root_name(target) for each in between for target in _changed(each)}
 
 
 def _changed(node: Any) -> list[Any]:
