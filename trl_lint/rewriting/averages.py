@@ -17,7 +17,7 @@ from trl_lint.rewriting.logged import Gathered, Place, identifier, only_binding,
 from trl_lint.rewriting.placing import Mending, hint, placed
 from trl_lint.rewriting.ratios import ratio_of
 from trl_lint.rewriting.scope import binds, is_pure, nodes, root_name, used_names
-from trl_lint.rewriting.tree import ancestors, call_of, method_call, with_replaced
+from trl_lint.rewriting.tree import ancestors, call_of, method_call, uses_of, with_replaced
 
 _GATHERS = frozenset({"gather", "gather_for_metrics"})
 _AVERAGES = frozenset({"mean", "nanmean"})
@@ -201,8 +201,8 @@ def _named_by(binding: Any) -> cst.Name:
 
 def _is_only_use(place: Place, binding: Any) -> bool:
     """Whether a name is read just once."""
-    name = binding.targets[0].target.value
-    return sum(isinstance(each, cst.Name) and each.value == name for each in nodes(place.root)) == 2
+    paths = uses_of(place.root, binding.targets[0].target.value, after=binding)
+    return sum(not (isinstance(path[-2], cst.Attribute) and path[-2].attr is path[-1]) for path in paths) == 1
 
 
 def _bare(node: Any) -> Any:
