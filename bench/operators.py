@@ -420,7 +420,7 @@ OPERATORS = (
     Operator("item inside the gather", "TRL001", item_inside, follows=False),
     Operator("read from the wrapped model", "TRL002", wrapped_read, needles=("Trainer)", "unwrap_model")),
     Operator("helper returns local", "TRL003", helper_returns_local),
-    Operator("average means", "TRL007", average_means, follows=False, needles=("torch.stack(",)),
+    Operator("average means", "TRL007", average_means, needles=("torch.stack(",)),
 )
 
 
