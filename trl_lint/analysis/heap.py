@@ -128,7 +128,8 @@ def join_elements(a: Value, b: Value, divided: Rank = facts.SAME) -> Value:
         for value in (a, b):
             if value.rank.differs:
                 kind, data = (value.kind, value.data) if merged.kind is Kind.UNKNOWN else (merged.kind, merged.data)
-                return merged.but(rank=value.rank, kind=kind, data=data, why=value.why, writes=value.writes, own=value.own)
+                kept = {"why": value.why, "writes": value.writes, "own": value.own}
+                return merged.but(rank=value.rank, kind=kind, data=data, **kept)
     return merged
 
 

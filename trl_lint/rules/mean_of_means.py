@@ -19,7 +19,8 @@ self._metrics[mode]["kl"].append(self.accelerator.gather(mean_kl).mean().item())
 ## Use instead
 ```python
 kl_sum, kl_count = self.accelerator.reduce(torch.stack([(kl * mask).sum(), mask.sum()]), reduction="sum")
-self._metrics[mode]["kl"].append((kl_sum / kl_count).item())
+mean_kl = kl_sum / kl_count
+self._metrics[mode]["kl"].append(mean_kl.item())
 ```
 
 ## Fix safety
