@@ -26,13 +26,16 @@ class Event:
 class CollectiveCalled(Event):
     """A call of a collective. `operand` is what it communicates, `argument` the Arg node that holds it.
 
-    numbers: the entries of a container that are Python numbers, as `shape:key`.
+    numbers: the entries of a container that are Python numbers, as `shape:key`. parts: what is in a container.
+    accelerator: the text by which the Accelerator is reached there, or "".
     """
 
     row: Any
     operand: Value
     argument: CSTNode
     numbers: tuple[str, ...] = ()
+    parts: tuple[Value, ...] = ()
+    accelerator: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +49,26 @@ class AttributeRead(Event):
     attribute: str
     called: bool = False
     cls: Any = None
+    accelerator: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeviceChosen(Event):
+    """The rank in the whole job says on which device something is. why: the step that asked for that rank."""
+
+    index: Value
+    why: Step | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepReturned(Event):
+    """What a hook returned is handed to a collective by its caller, as the item of that name.
+
+    accelerator: the text by which the Accelerator is reached in the hook, or "".
+    """
+
+    value: Value
+    what: str
     accelerator: str = ""
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from trl_lint.analysis import facts
+from trl_lint.analysis import facts, places
 from trl_lint.analysis.classes import ClassInfo, Function, load_attribute
 from trl_lint.analysis.events import Event, Trace
 from trl_lint.analysis.facts import Rank, State
@@ -290,16 +290,16 @@ def derived(rank: Rank, kind: Kind, *sources: Value, **fields: Any) -> Value:
     """A value computed from others: it differs because the first of them that does, does."""
     if kind in _SAYS_NOTHING_ALONE and "data" not in fields:
         kind = Kind.UNKNOWN
+    if "place" not in fields:
+        fields["place"] = places.together(sources)
     if not rank.differs:
         return Value(rank, kind, **fields)
-    why, writes, place, grad = None, NO_WRITES, "", False
+    why, writes, grad = None, NO_WRITES, False
     for source in sources:
-        place = place or source.place
         grad = grad or (source.grad and source.kind not in _WITHOUT_GRADIENT)
         if source.rank.differs:
             why = why or source.why
             if source.writes:
                 writes |= source.writes
-    fields.setdefault("place", place)
     fields.setdefault("grad", grad and fields.get("dtype") not in _DTYPES_WITHOUT_GRADIENT)
     return Value(rank, kind, why=why, writes=writes, **fields)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator
 from typing import Any
 
-from trl_lint.analysis import facts
+from trl_lint.analysis import facts, places
 from trl_lint.analysis.facts import Rank, State
 from trl_lint.analysis.values import BOTTOM, MISSING, NO_WRITES, UNKNOWN, Kind, Value, Wrapping
 
@@ -95,7 +95,7 @@ def join(a: Value, b: Value, divided: Rank = facts.SAME) -> Value:
         (main.why or other.why) if rank.differs else None,
         a.writes | b.writes if rank.differs else NO_WRITES,
         a.pending | b.pending if rank.differs else NO_WRITES,
-        a.place or b.place,
+        a.place if a.place == b.place else places.joined(a, b),
         a.grad or b.grad,
     )
 
@@ -111,7 +111,7 @@ def _is_same_but_for_its_story(a: Value, b: Value) -> bool:
         and a.writes is b.writes
         and a.pending is b.pending
         and a.wrapping is b.wrapping
-        and a.place is b.place
+        and a.place == b.place
         and a.grad is b.grad
     )
 

@@ -7,14 +7,14 @@ from typing import Any
 
 import libcst as cst
 
-from trl_lint.analysis import assignment, calls, containers, facts, members, tensors
+from trl_lint.analysis import assignment, calls, containers, devices, facts, members, places, tensors
 from trl_lint.analysis.arguments import Arguments
 from trl_lint.analysis.classes import ClassInfo, alike
 from trl_lint.analysis.events import CollectiveCalled, Logged
 from trl_lint.analysis.facts import Rank, State
 from trl_lint.analysis.frame import NUMERIC, Frame, derived
 from trl_lint.analysis.heap import Cell
-from trl_lint.analysis.values import MISSING, NONE, SAME, UNKNOWN, WORLD_FALSE, Kind, Value, Wrapping
+from trl_lint.analysis.values import MISSING, NONE, SAME, UNKNOWN, WORLD_FALSE, Kind, Place, Value, Wrapping
 from trl_lint.knowledge import library
 from trl_lint.knowledge.schema import (
     ANY,
@@ -38,6 +38,7 @@ PURE_OBJECT = PURE.data
 def call_function(frame: Frame, dotted: str, args: Arguments, node: Any) -> Value:
     """A call of a library's function or class by its dotted name."""
     name = library.canonical(dotted)
+    devices.indices_chosen(frame, name, args, node)
     special = _SPECIAL.get(name)
     if special is not None:
         return special(frame, args, node)
@@ -55,6 +56,7 @@ def call_function(frame: Frame, dotted: str, args: Arguments, node: Any) -> Valu
     found = tensors.function(name, flat.positional, flat.keywords)
     if found is None:
         return calls.unresolved(frame, args, node)
+    found = devices.located(frame, places.made(name, args, found), node)
     return _explained(frame, _functional_loss(name, found, args), node, name)
 
 
@@ -207,7 +209,8 @@ def transferred(frame: Frame, returns: Value | str, args: Arguments, node: Any, 
             return opened(frame, explain(frame, returns, node, f"`{name.rpartition('.')[2]}` gives it unreduced"), node)
         if returns.rank.differs and returns.why is None:
             short = name.rpartition(".")[2]
-            return explain(frame, returns, node, f"`{short}` gives this rank's own value")
+            given = explain(frame, returns, node, f"`{short}` gives this rank's own value")
+            return given.but(place=Place(given.place, given.why)) if given.place else given
         return returns
     return _TRANSFERS[Transfer(returns)](frame, args, node)
 
@@ -276,8 +279,14 @@ def _shard(frame: Frame, args: Arguments, node: Any) -> Value:
     return explain(frame, BATCH, node, "each rank gets its own piece")
 
 
+def _moved(frame: Frame, args: Arguments, node: Any) -> Value:
+    value = _first(frame, args, node)
+    return value.but(place="") if value.place else value
+
+
 _TRANSFERS = {
     Transfer.FIRST: _first,
+    Transfer.MOVED: _moved,
     Transfer.PREPARED: _prepared,
     Transfer.PURE: _pure,
     Transfer.SHARD: _shard,
@@ -385,6 +394,8 @@ def _communicated(frame: Frame, row: Collective, args: Arguments, operand: Value
             operand=operand,
             argument=argument,
             numbers=_numbers(frame, operand),
+            parts=_parts(frame, operand),
+            accelerator=frame.accelerator(),
         )
     return _result(frame, row, operand, node)
 
@@ -401,6 +412,15 @@ def _numbers(frame: Frame, operand: Value) -> tuple[str, ...]:
         if cell.rest is not None and cell.rest.kind in (Kind.NUMBER, Kind.NUMBERS):
             found.append(f"{cell.shape}:")
     return tuple(found)
+
+
+def _parts(frame: Frame, operand: Value) -> tuple[Value, ...]:
+    """What is in a container that is communicated."""
+    if operand.kind is Kind.TUPLE:
+        return operand.data
+    if operand.kind is not Kind.CELLS:
+        return ()
+    return tuple(value for cell in frame.memory.cells(operand) for value in cell.values())
 
 
 def _result(frame: Frame, row: Collective, operand: Value, node: Any) -> Value:

@@ -12,10 +12,10 @@ from trl_lint.analysis.events import AttributeRead
 from trl_lint.analysis.facts import State
 from trl_lint.analysis.frame import Frame, derived
 from trl_lint.analysis.heap import Cell
-from trl_lint.analysis.values import BOTTOM, SAME, UNKNOWN, WORLD_SIZE, Kind, Value, Wrapping
+from trl_lint.analysis.values import BOTTOM, GLOBAL_RANK, SAME, UNKNOWN, WORLD_SIZE, Kind, Place, Value, Wrapping
 from trl_lint.knowledge import library, models
 from trl_lint.knowledge.schema import BARE_MODEL, PURE
-from trl_lint.knowledge.torch_distributed import RANK_VARIABLES, WORLD_VARIABLES
+from trl_lint.knowledge.torch_distributed import GLOBAL_RANK_VARIABLES, RANK_VARIABLES, WORLD_VARIABLES
 
 # Marks of values that no table names.
 PREPARED = "<prepared>"  # what `accelerator.prepare` made of something whose class is not in sight
@@ -155,7 +155,8 @@ def _library_attribute(frame: Frame, cls: str, name: str, owner: Value) -> Value
     if row is not None:
         value = row.value
         if value.rank.differs and value.why is None:
-            return value.but(why=frame.step(frame.statement, f"`.{name}` is this rank's own"))
+            why = frame.step(frame.statement, f"`.{name}` is this rank's own")
+            return value.but(why=why, place=Place(value.place, why) if value.place else "")
         if value.kind is Kind.MODEL and value.wrapping is Wrapping.WRAPPED:
             return value.but(why=frame.step(frame.statement, f"`.{name}` is the wrapped model"))
         return value
@@ -200,7 +201,8 @@ def environment(frame: Frame, name: Value) -> Value:
     """The value of an environment variable."""
     if name.const in RANK_VARIABLES:
         why = frame.step(frame.statement, f"`{name.const}` is this rank's own number")
-        return Value(facts.RANK_LOCAL, Kind.STRING, why=why)
+        place = Place(GLOBAL_RANK, why) if name.const in GLOBAL_RANK_VARIABLES else ""
+        return Value(facts.RANK_LOCAL, Kind.STRING, why=why, place=place)
     if name.const in WORLD_VARIABLES:
         return Value(facts.SAME, Kind.STRING, const=WORLD_SIZE)
     return SAME

@@ -5,6 +5,7 @@ from __future__ import annotations
 from trl_lint.knowledge.schema import (
     DISTRIBUTED,
     DISTRIBUTED_TYPE,
+    GLOBAL_RANK_INDEX,
     NOTHING,
     RANK_GUARD,
     RANK_INDEX,
@@ -81,7 +82,7 @@ _RANK_ATTRIBUTES = {
     "is_main_process": RANK_GUARD,
     "local_process_index": RANK_INDEX,
     "num_processes": WORLD,
-    "process_index": RANK_INDEX,
+    "process_index": GLOBAL_RANK_INDEX,
     "use_distributed": DISTRIBUTED,
 }
 
@@ -201,7 +202,7 @@ _FUNCTIONS: tuple[Row, ...] = (
     ),
     Function(name="accelerate.utils.is_torch_tensor", source=f"{_OPERATIONS}::is_torch_tensor", returns=SAME),
     Function(name="accelerate.utils.send_to_device", source=f"{_OPERATIONS}::send_to_device",
-             returns="first"),
+             returns="moved"),
 )
 
 _SINKS: tuple[Row, ...] = (

@@ -12,6 +12,7 @@ from trl_lint.analysis.values import Kind, Value
 from trl_lint.knowledge.schema import (
     BARE_MODEL,
     BATCH,
+    GLOBAL_RANK_INDEX,
     LOADER,
     LOCAL_LOSS,
     LOCAL_TENSOR,
@@ -53,6 +54,8 @@ _CONTROL = instance("transformers.TrainerControl")
 _EVAL_PREDICTION = Value(facts.SAME, Kind.BATCH)
 # Namedtuples of gathered arrays and metrics.
 _LOOP_OUTPUT = Value(facts.SAME, Kind.BATCH)
+# What `evaluation_loop` gathers, as it is, of what a step returns.
+_STEP_PARTS = ("loss", "logits", "labels")
 _STEP_OUTPUT = items(LOCAL_LOSS, LOCAL_TENSOR, LOCAL_TENSOR)
 
 # Functions handed to the constructor, and what they are called with.
@@ -138,7 +141,7 @@ _ATTRIBUTES: tuple[Row, ...] = (
     Attribute(name="transformers.TrainingArguments.local_rank", source=f"{_ARGUMENTS}.local_rank",
               value=RANK_INDEX),
     Attribute(name="transformers.TrainingArguments.process_index", source=f"{_ARGUMENTS}.process_index",
-              value=RANK_INDEX),
+              value=GLOBAL_RANK_INDEX),
     Attribute(name="transformers.TrainingArguments.should_log", source=f"{_ARGUMENTS}.should_log",
               value=RANK_GUARD),
     Attribute(name="transformers.TrainingArguments.should_save", source=f"{_ARGUMENTS}.should_save",
@@ -190,9 +193,9 @@ _HOOKS: tuple[Row, ...] = (
          since="4.51", parameters=_LOG_SAVE_EVALUATE | {"start_time": SAME, "learning_rate": SAME},
          returns=NOTHING),
     Hook(name="transformers.Trainer._prepare_input", source=f"{_TRAINER}._prepare_input",
-         parameters={"data": BATCH}, returns="first"),
+         parameters={"data": BATCH}, returns="moved"),
     Hook(name="transformers.Trainer._prepare_inputs", source=f"{_TRAINER}._prepare_inputs",
-         parameters={"inputs": BATCH}, returns="first"),
+         parameters={"inputs": BATCH}, returns="moved"),
     Hook(name="transformers.Trainer._save", source=f"{_TRAINER}._save",
          parameters={"output_dir": SAME, "state_dict": SAME}, returns=NOTHING),
     Hook(name="transformers.Trainer._save_checkpoint", source=f"{_TRAINER}._save_checkpoint",
@@ -241,7 +244,7 @@ _HOOKS: tuple[Row, ...] = (
     Hook(name="transformers.Trainer.prediction_loop", source=f"{_TRAINER}.prediction_loop", until="5.0",
          parameters=_EVALUATION_LOOP, returns=_LOOP_OUTPUT),
     Hook(name="transformers.Trainer.prediction_step", source=f"{_TRAINER}.prediction_step",
-         parameters=_PREDICTION_STEP, returns=_STEP_OUTPUT),
+         parameters=_PREDICTION_STEP, returns=_STEP_OUTPUT, gathered=_STEP_PARTS),
     Hook(name="transformers.Trainer.save_model", source=f"{_TRAINER}.save_model",
          parameters={"output_dir": SAME, "_internal_call": SAME}, returns=NOTHING),
     Hook(name="transformers.Trainer.train", source=f"{_TRAINER}.train",
@@ -257,7 +260,7 @@ _HOOKS: tuple[Row, ...] = (
     Hook(name="transformers.Seq2SeqTrainer.predict", source=f"{_SEQ2SEQ}.predict", parameters=_PREDICT,
          returns=_LOOP_OUTPUT),
     Hook(name="transformers.Seq2SeqTrainer.prediction_step", source=f"{_SEQ2SEQ}.prediction_step",
-         parameters=_PREDICTION_STEP, returns=_STEP_OUTPUT),
+         parameters=_PREDICTION_STEP, returns=_STEP_OUTPUT, gathered=_STEP_PARTS),
 )
 
 # --- hooks of TrainerCallback: the three positional parameters, then what is handed over by keyword -------
