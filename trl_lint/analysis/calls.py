@@ -17,6 +17,7 @@ from trl_lint.analysis import (
     library_calls,
     members,
     places,
+    preparing,
     tensors,
 )
 from trl_lint.analysis.arguments import Arguments
@@ -384,6 +385,8 @@ def _instantiate(frame: Frame, cls: ClassInfo, args: Arguments, node: Any) -> Va
     made = _instance_of(cls)
     if made.kind is Kind.MODEL:
         return made
+    for base in cls.library_bases():
+        preparing.note_start(frame, base)
     library_calls.hand_over(frame, cls, args)
     init = cls.find("__init__")
     if init is not None and init.cls is cls and not frame.engine.is_entry_class(cls):

@@ -27,6 +27,7 @@ class Function:
         "pending_used",
         "reached",
         "summaries",
+        "takes_turns",
     )
 
     def __init__(self, node: Any, module: Any, cls: ClassInfo | None = None, closure: Any = None) -> None:
@@ -41,6 +42,8 @@ class Function:
         self.joined: dict[Any, dict[str, Value]] = {}
         self.pending_used = False
         self.reached = False
+        # A context manager under which one rank has the first turn: of the "job", of each "node" (see `heap.Turn`).
+        self.takes_turns = ""
 
     @property
     def is_static(self) -> bool:

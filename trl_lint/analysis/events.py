@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from trl_lint.analysis.heap import Control
+from trl_lint.analysis.heap import Control, Turn
 from trl_lint.analysis.values import Step, Value, Write
 
 if TYPE_CHECKING:
@@ -69,6 +69,20 @@ class StepReturned(Event):
 
     value: Value
     what: str
+    accelerator: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DatasetPrepared(Event):
+    """A whole data set is computed and cached by `method`. turn: who does so first, if anybody is known to.
+
+    in_trainer: it is done by a class that a library runs on every rank. starts: the module in which the run enters
+    says by then whether it starts a training. accelerator: the text by which the Accelerator is reached there, or "".
+    """
+
+    method: str
+    turn: Turn | None
+    in_trainer: bool
     accelerator: str = ""
 
 

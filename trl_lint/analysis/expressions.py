@@ -379,6 +379,7 @@ def _yield(frame: Frame, node: cst.Yield) -> Value:
         value = containers.iterate(frame, evaluate(frame, node.value.item))[0]
     elif node.value is not None:
         value = evaluate(frame, node.value)
+    frame.turn = frame.turn or frame.memory.control.turn
     frame.yielded = value if frame.yielded is None else join(frame.yielded, value)
     return UNKNOWN
 

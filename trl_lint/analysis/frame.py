@@ -8,7 +8,7 @@ from trl_lint.analysis import facts, places
 from trl_lint.analysis.classes import ClassInfo, Function, load_attribute
 from trl_lint.analysis.events import Event, Trace
 from trl_lint.analysis.facts import Rank, State
-from trl_lint.analysis.heap import UNIFORM, Cell, Control, Memory, reachable
+from trl_lint.analysis.heap import UNIFORM, Cell, Control, Memory, Turn, reachable
 from trl_lint.analysis.values import NO_WRITES, Kind, Payload, Step, Value, Write
 
 if TYPE_CHECKING:
@@ -52,7 +52,9 @@ class Frame:
         self.statement: Any = None
         self.seen: dict[int, Value] = {}  # the value of each expression when it was last evaluated, by its node
         self.entered: dict[int, Value] = {}  # what a `with` statement binds, by its call
-        self.in_turn: set[int] = set()  # the calls whose `with` block one rank after the other runs
+        self.in_turn: dict[int, str] = {}  # the calls whose `with` block one rank after the other runs: of what
+        self.meets = False  # whether there is a barrier in it
+        self.turn: Turn | None = None  # of a context manager: who has the first turn where it yields
         self.discarded: Any = None  # the call whose result the current statement throws away
         self.forgiving = 0  # inside how many `try` blocks that catch AttributeError
         self.dependencies: dict[tuple[ClassInfo, Any], int] = {}

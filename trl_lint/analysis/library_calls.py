@@ -7,7 +7,7 @@ from typing import Any
 
 import libcst as cst
 
-from trl_lint.analysis import assignment, calls, containers, devices, facts, members, places, tensors
+from trl_lint.analysis import assignment, calls, containers, devices, facts, members, places, preparing, tensors
 from trl_lint.analysis.arguments import Arguments
 from trl_lint.analysis.classes import ClassInfo, alike
 from trl_lint.analysis.events import CollectiveCalled, Logged
@@ -27,6 +27,7 @@ from trl_lint.knowledge.schema import (
     Collective,
     Function,
     Hook,
+    Preparation,
     Row,
     Sink,
     Transfer,
@@ -38,6 +39,7 @@ PURE_OBJECT = PURE.data
 def call_function(frame: Frame, dotted: str, args: Arguments, node: Any) -> Value:
     """A call of a library's function or class by its dotted name."""
     name = library.canonical(dotted)
+    preparing.note_start(frame, name)
     devices.indices_chosen(frame, name, args, node)
     special = _SPECIAL.get(name)
     if special is not None:
@@ -155,6 +157,8 @@ def apply(frame: Frame, rows: Sequence[Row], args: Arguments, node: Any, owner: 
     if isinstance(row, Class):
         hand_over_to(frame, row, args)
         return _constructed(frame, row, args, node)
+    if isinstance(row, Preparation):
+        preparing.tell(frame, row, args, node, owner)
     if isinstance(row, (Function, Hook)):
         spans = [each for each in rows if isinstance(each, (Function, Hook))]
         return _returned(frame, spans, args, node)
@@ -172,7 +176,7 @@ def _returned(frame: Frame, rows: Sequence[Function | Hook], args: Arguments, no
         if switch is not None and switch.const is not False:
             returns = row.switched if switch.const is True else UNKNOWN
     if isinstance(row, Function) and row.in_turn:
-        frame.in_turn.add(id(node))
+        frame.in_turn[id(node)] = row.in_turn
     if row.yields is not None:
         frame.entered[id(node)] = transferred(frame, row.yields, args, node, row.name)
     return transferred(frame, returns, args, node, row.name)
@@ -331,6 +335,7 @@ def _loader(frame: Frame, args: Arguments, node: Any) -> Value:
 def collective(frame: Frame, row: Collective, args: Arguments, node: Any) -> Value:
     """A collective: told to the rules, and applied to the facts."""
     if row.result == "barrier":
+        frame.meets = True
         return NONE
     if row.operand is ANY:
         return _own_collective(frame, row, args, node)

@@ -6,7 +6,7 @@ from typing import Any
 
 import libcst as cst
 
-from trl_lint.analysis import facts, tensors
+from trl_lint.analysis import facts, preparing, tensors
 from trl_lint.analysis.classes import ClassInfo
 from trl_lint.analysis.events import AttributeRead
 from trl_lint.analysis.facts import State
@@ -14,6 +14,7 @@ from trl_lint.analysis.frame import Frame, derived
 from trl_lint.analysis.heap import Cell
 from trl_lint.analysis.values import BOTTOM, GLOBAL_RANK, SAME, UNKNOWN, WORLD_SIZE, Kind, Place, Value, Wrapping
 from trl_lint.knowledge import library, models
+from trl_lint.knowledge.datasets import DATASET
 from trl_lint.knowledge.schema import BARE_MODEL, PURE
 from trl_lint.knowledge.torch_distributed import GLOBAL_RANK_VARIABLES, RANK_VARIABLES, WORLD_VARIABLES
 
@@ -194,6 +195,8 @@ def library_item(frame: Frame, container: Value, index: Value) -> Value:
     """`x[key]` of a library's object: the environment knows this rank and the world."""
     if container.data == ENVIRON:
         return environment(frame, index)
+    if preparing.is_dataset(container) and index.kind is Kind.STRING:
+        return DATASET
     return SAME if container.rank.state is State.SAME else UNKNOWN
 
 

@@ -136,6 +136,8 @@ _NOTHING_METHODS = (
     "save_model", "save_state", "set_trigger", "unscale_gradients",
 )
 
+_IN_TURN = {"local_main_process_first": "node", "main_process_first": "job"}
+
 _FUNCTIONS: tuple[Row, ...] = (
     *(
         Function(name=f"accelerate.Accelerator.{name}", source=f"{_ACCELERATOR}.{name}", returns=SAME)
@@ -147,7 +149,7 @@ _FUNCTIONS: tuple[Row, ...] = (
     ),
     *(
         Function(name=f"accelerate.Accelerator.{name}", source=f"{_ACCELERATOR}.{name}", returns=SAME,
-                 yields=NOTHING, in_turn=name.endswith("_first"))
+                 yields=NOTHING, in_turn=_IN_TURN.get(name, ""))
         for name in ("accumulate", "join_uneven_inputs", "local_main_process_first", "main_process_first",
                      "no_sync")
     ),
@@ -177,7 +179,7 @@ _FUNCTIONS: tuple[Row, ...] = (
              returns="unwrapped"),
     *(
         Function(name=f"accelerate.PartialState.{name}", source=f"{_STATE}.{name}", returns=SAME,
-                 yields=NOTHING, in_turn=True)
+                 yields=NOTHING, in_turn=_IN_TURN[name])
         for name in ("local_main_process_first", "main_process_first")
     ),
     *(

@@ -68,18 +68,32 @@ class Function(Row):
     """A function, method or constructor whose result is known.
 
     returns: the value it returns, or the name of a transfer: "pure" (as its arguments), "first" (its first
-    argument, unchanged), "moved" (its first argument, on this process's own device), "prepared" (as `Accelerator.prepare`), "unwrapped" (the bare model of its first),
-    "shard" (its first argument, a piece of it per rank).
+    argument, unchanged), "moved" (its first argument, on this process's own device), "prepared" (as
+    `Accelerator.prepare`), "unwrapped" (the bare model of its first), "shard" (its first argument, a piece of
+    it per rank).
     yields: for a context manager, what `with f(...) as x` binds to `x` (a value or a transfer).
     switch: a parameter that, when true, makes it return `switched` instead; when it is not known whether it
-    is true, neither is the result. in_turn: one rank after the other runs the body of its `with` statement.
+    is true, neither is the result. in_turn: one rank after the other runs the body of its `with` statement,
+    on each node by itself ("node") or in the whole job ("job").
     """
 
     returns: Value | str = "pure"
     yields: Value | str | None = None
     switch: Parameter | None = None
     switched: Value | str = field(default_factory=Value)
-    in_turn: bool = False
+    in_turn: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Preparation(Function):
+    """A call that computes a whole data set, and writes it to a file that the next one reads instead.
+
+    work: the parameter that is the work to do, without which it does nothing. uncached: parameters that, when
+    given so, keep it from writing the file, or from reading it.
+    """
+
+    work: Parameter = (0, "function")
+    uncached: Mapping[str, bool] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from trl_lint.analysis import facts
 from trl_lint.analysis.values import Kind, Value
+from trl_lint.knowledge.datasets import DATASET
 from trl_lint.knowledge.schema import (
     BARE_MODEL,
     BATCH,
@@ -107,11 +108,15 @@ _ATTRIBUTES: tuple[Row, ...] = (
         for name in (
             "_globalstep_last_logged", "_signature_columns", "_train_batch_size", "callback_handler",
             "can_return_loss",
-            "compute_metrics", "eval_dataset", "is_deepspeed_enabled", "is_fsdp_enabled",
+            "compute_metrics", "is_deepspeed_enabled", "is_fsdp_enabled",
             "is_in_train",
             "is_model_parallel", "label_names", "model_init", "place_model_on_device",
-            "preprocess_logits_for_metrics", "train_dataset",
+            "preprocess_logits_for_metrics",
         )
+    ),
+    *(
+        Attribute(name=f"transformers.Trainer.{name}", source=f"{_TRAINER}.__init__", value=DATASET)
+        for name in ("eval_dataset", "train_dataset")
     ),
     *(
         Attribute(name=f"transformers.Trainer.{name}", source=f"{_TRAINER}.__init__", value=PURE)
@@ -355,7 +360,7 @@ _FUNCTIONS: tuple[Row, ...] = (
     Function(name="transformers.Seq2SeqTrainer._pad_tensors_to_max_len",
              source=f"{_SEQ2SEQ}._pad_tensors_to_max_len", returns="first"),
     Function(name="transformers.TrainingArguments.main_process_first",
-             source=f"{_ARGUMENTS}.main_process_first", returns=SAME, yields=NOTHING, in_turn=True),
+             source=f"{_ARGUMENTS}.main_process_first", returns=SAME, yields=NOTHING, in_turn="job"),
     Function(name="transformers.modeling_utils.unwrap_model", source="modeling_utils.py::unwrap_model",
              returns="unwrapped"),
     *(
@@ -403,7 +408,7 @@ UNIQUE: dict[str, str] = {
 CONSTRUCTOR: dict[str, Value] = {
     "args": _ARGS,
     "data_collator": PURE,
-    "eval_dataset": SAME,
+    "eval_dataset": DATASET,
     "model": BARE_MODEL,
     "processing_class": PURE,
     "ref_model": BARE_MODEL,
@@ -411,7 +416,7 @@ CONSTRUCTOR: dict[str, Value] = {
     "reward_processing_classes": SAME,
     "teacher_model": BARE_MODEL,
     "tokenizer": PURE,
-    "train_dataset": SAME,
+    "train_dataset": DATASET,
 }
 
 # Class names of models: `<name>.from_pretrained(...)`, `.from_config(...)` and `.from_...` make a bare model.

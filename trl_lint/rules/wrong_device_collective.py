@@ -81,6 +81,7 @@ _REASONS = (
 class WrongDeviceCollective(Rule):
     code = "TRL011"
     name = "wrong-device-collective"
+    codemod = "trl_lint.codemods.wrong_device_collective:WrongDeviceCollectiveCommand"
     needles = (
         LIBRARIES,
         (
@@ -103,19 +104,32 @@ def _communicated(event: CollectiveCalled) -> Iterator[Problem]:
     wrong = _wrong(event)
     if wrong is None or _has_group(event.node) or not _needs_own_device(event.module, event.row.name):
         return
+    from trl_lint.rewriting.moving import plan_for_collective
+
     own_name = event.row.name.rpartition(".")[2]
-    level = event.control.level
+    plan = plan_for_collective(event, getattr(wrong.place, "why", None))
     yield Problem(
         module=event.module,
         node=event.node,
         message=f"`{own_name}` gets a tensor on {_where(wrong)}: {_FAILS[wrong.place == 'cpu']}",
         why=_why(wrong),
         help="make it on the accelerator's device, or move it there, before the collective",
-        applicability=_LEVELS[level],
-        reason=_REASONS[level],
+        **_fix(plan, event.control.level),
         title=f"Hand `{own_name}` a tensor on the accelerator's device",
         owner=event.owner,
     )
+
+
+def _fix(plan: Any, level: int) -> dict[str, Any]:
+    """What a problem says of its fix."""
+    from trl_lint.rewriting.edits import NoRewrite
+
+    if isinstance(plan, NoRewrite):
+        return {"applicability": Applicability.DISPLAY, "reason": plan.reason}
+    applicability, reason = _LEVELS[level], _REASONS[level]
+    if plan.caution and applicability is Applicability.SAFE:
+        applicability, reason = Applicability.UNSAFE, plan.caution
+    return {"applicability": applicability, "reason": reason, "plan": plan}
 
 
 _FAILS = {
@@ -163,9 +177,13 @@ def _returned(event: StepReturned) -> Iterator[Problem]:
     why = getattr(event.value.place, "why", None)
     if why is None or not _is_wrong(event.value) or not _needs_own_device(why.module):
         return
+    from trl_lint.rewriting.moving import plan_for_step
+
     yield Problem(
         module=why.module,
         node=why.node,
+        **_fix(plan_for_step(event, why), 0),
+        title="Make it on the accelerator's device",
         message=(
             f"`prediction_step` returns {event.what} on {_where(event.value)}, and the evaluation loop gathers them: "
             f"{_FAILS[event.value.place == 'cpu']}"
