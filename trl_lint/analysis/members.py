@@ -128,7 +128,7 @@ def _of_object(frame: Frame, owner: Value, cls: ClassInfo, name: str, node: Any)
         return own.value
     value = frame.read_attribute(cls, name)
     if value is not None and (value.rank.state is not State.BOTTOM or cls.state != "new"):
-        return value
+        return _before_assignment(frame, cls, name) if value.rank.state is State.BOTTOM else value
     method = cls.find(name)
     if method is not None:
         if method.is_property:
@@ -141,6 +141,12 @@ def _of_object(frame: Frame, owner: Value, cls: ClassInfo, name: str, node: Any)
         if found is not None:
             return _remember(frame, cls, name, found, node)
     return frame.engine.class_variable(cls, name) or UNKNOWN
+
+
+def _before_assignment(frame: Frame, cls: ClassInfo, name: str) -> Value:
+    """What an attribute holds before the first assignment in sight: a data set may be made of itself."""
+    rows = (frame.engine.library_attribute(base, name) for base in cls.library_bases())
+    return next((row.value for row in rows if row is not None and preparing.is_dataset(row.value)), BOTTOM)
 
 
 def _remember(frame: Frame, cls: ClassInfo, name: str, found: Value, node: Any) -> Value:
