@@ -10,7 +10,7 @@ from pathlib import Path
 
 from trl_lint.verify import launcher
 from trl_lint.verify.launcher import Launch
-from trl_lint.verify.oracles import ends, metrics, sequence, training, true_value
+from trl_lint.verify.oracles import ends, metrics, sequence, training, true_value, writers
 from trl_lint.verify.rank.job import Job
 from trl_lint.verify.traces import Run
 from trl_lint.verify.verdicts import Verdict, unknown
@@ -121,6 +121,7 @@ class Session:
             metrics.judge(run, moved),
             true_value.judge(run, single() if single and not end.failed else None, subject.namer()),
             training.judge_ranks(run),
+            writers.judge(run),
         ]
         return Judged(label, run, verdicts)
 

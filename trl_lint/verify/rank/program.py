@@ -17,7 +17,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NoReturn
 
-from . import collectives, emulation, flight, imports, places, scattering, shares, sinks, trace, training
+from . import collectives, emulation, flight, imports, places, scattering, shares, sinks, trace, training, writes
 from .job import Job
 
 # Seconds that handlers at exit may take once the verdict is written.
@@ -51,6 +51,7 @@ def run(job: Job, rank: int) -> NoReturn:
     trace.current = trace.Trace(trace.trace_path(job.traces, rank))
     trace.write("start", rank=rank, pid=os.getpid())
     _keep_stacks(job, rank)
+    writes.watch(job)
     finder = imports.install(patches(job))
     finder.sources.update(job.sources)
     end_process = _tell_of_exit(job)
