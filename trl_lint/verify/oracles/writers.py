@@ -30,10 +30,11 @@ def judge(run: Run) -> Verdict:
     if not several:
         return passed(ORACLE, f"{len(makers)} files, each made by one rank")
     file, by = next(iter(several.items()))
+    more = f", and {len(several) - 1} more" if len(several) > 1 else ""
     return failed(
         ORACLE,
         "double write",
-        f"{len(by)} ranks made the same file, {Path(file).name}" + (f", and {len(several) - 1} more" * (len(several) > 1)),
+        f"{len(by)} ranks made the same file, {Path(file).name}{more}",
         [f"rank {number}: {_told(placed)}" for number, placed in sorted(by.items())],
         files=sorted(several),
     )
