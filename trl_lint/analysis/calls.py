@@ -170,6 +170,7 @@ def _has_cells(args: Arguments) -> bool:
 
 def unresolved(frame: Frame, args: Arguments, node: Any) -> Value:
     """A call of code that is not in sight: its result is unknown, and so is what it may have changed in place."""
+    devices.indices_chosen(frame, "", args, node)
     for value in args.all():
         if value.kind is Kind.CELLS and not frame.is_stored(value):
             frame.update(value, unknown_cell)

@@ -177,6 +177,7 @@ def _returned(frame: Frame, rows: Sequence[Function | Hook], args: Arguments, no
             returns = row.switched if switch.const is True else UNKNOWN
     if isinstance(row, Function) and row.in_turn:
         frame.in_turn[id(node)] = row.in_turn
+        return Value(facts.SAME, data=preparing.TURNS[row.in_turn])
     if row.yields is not None:
         frame.entered[id(node)] = transferred(frame, row.yields, args, node, row.name)
     return transferred(frame, returns, args, node, row.name)

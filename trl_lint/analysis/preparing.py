@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from trl_lint.analysis.frame import Frame
     from trl_lint.knowledge.schema import Preparation
 
+# Data of a context manager under which one rank of the job, or of each node, has the first turn.
+TURNS = {"job": "<turn of the job>", "node": "<turn of each node>"}
 # A script that makes one of these is run by every rank.
 _STARTS = frozenset({"accelerate.Accelerator", "torch.distributed.init_process_group"})
 
@@ -97,12 +99,14 @@ def _scope(frame: Frame, item: Any) -> str:
 
 
 def note_unknown(frame: Frame, item: Any, value: Value) -> None:
-    """A context manager that is not in sight may let one rank go first, and so may one that a name stands for."""
+    """A context manager that a name stands for may let one rank go first, and so may one that is not in sight."""
     if _scope(frame, item):
         return
+    scope = next((scope for scope, data in TURNS.items() if value.kind is Kind.UNKNOWN and value.data == data), "")
     is_own = value.kind is Kind.INSTANCE and isinstance(value.data, ClassInfo)
-    if is_own or not isinstance(item, cst.Call) or (value.rank.state is State.UNKNOWN and value.kind is Kind.UNKNOWN):
-        frame.in_turn[id(item)] = "unknown"
+    is_named = value.kind is Kind.RANGE and not isinstance(item, cst.Call)
+    if scope or is_own or is_named or (value.rank.state is State.UNKNOWN and value.kind is Kind.UNKNOWN):
+        frame.in_turn[id(item)] = scope or "unknown"
 
 
 def after(before: Control, now: Control, inner: Control) -> Control:
