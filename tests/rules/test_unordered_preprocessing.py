@@ -28,7 +28,8 @@ def in_trainer(body: str, annotation: str = "") -> str:
     head = "from accelerate import PartialState\nfrom datasets import Dataset, IterableDataset\n"
     head += "from transformers import Trainer\n\n\nclass MyTrainer(Trainer):\n"
     head += f"    def __init__(self, model, args, train_dataset{annotation}):\n"
-    return head + textwrap.indent(textwrap.dedent(body).strip("\n"), " " * 8) + "\n        super().__init__(model, args)\n"
+    inner = textwrap.indent(textwrap.dedent(body).strip("\n"), " " * 8)
+    return f"{head}{inner}\n        super().__init__(model, args)\n"
 
 
 def test_a_finding_says_what_where_and_how():
@@ -75,7 +76,7 @@ def test_it_speaks_in_scripts(code: str):
     "code",
     [
         "with accelerator.main_process_first():\n    dataset.map(tokenize)",
-        "with PartialState().main_process_first(), PartialState().local_main_process_first():\n    dataset.map(tokenize)",
+        "one = PartialState()\nwith one.main_process_first(), one.local_main_process_first():\n    dataset.map(f)",
         "with accelerator.local_main_process_first(), accelerator.main_process_first():\n    dataset.map(tokenize)",
         "manager = accelerator.main_process_first()\nwith manager:\n    dataset.map(tokenize)",
         "with somebody_first():\n    dataset.map(tokenize)",

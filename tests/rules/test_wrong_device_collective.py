@@ -190,7 +190,8 @@ def test_collectives_of_torch(code: str, speaks: bool):
 @pytest.mark.parametrize(
     ("broken", "mended"),
     [
-        ("x = accelerator.gather(torch.tensor([1]))", "x = accelerator.gather(torch.tensor([1], device=accelerator.device))"),
+        ("x = accelerator.gather(torch.tensor([1]))",
+         "x = accelerator.gather(torch.tensor([1], device=accelerator.device))"),
         ("x = accelerator.gather(torch.ones(1, device='cpu')).sum()",
          "x = accelerator.gather(torch.ones(1, device=accelerator.device)).sum()"),
         ("x = accelerator.gather(loss.cpu()).numpy()", "x = accelerator.gather(loss).cpu().numpy()"),

@@ -13,21 +13,20 @@ they write the same file.
 
 ## Example
 ```python
-class MyTrainer(Trainer):
-    def __init__(self, model, args, train_dataset, processing_class):
-        train_dataset = train_dataset.map(tokenize)
+train_dataset = train_dataset.map(tokenize)
 ```
 
 ## Use instead
 ```python
-        with PartialState().main_process_first():
-            train_dataset = train_dataset.map(tokenize)
+with PartialState().main_process_first():
+    train_dataset = train_dataset.map(tokenize)
 ```
 The main process computes, the others wait and then read its file.
 
 ## Fix safety
-The statement is put into the `with` block: safe where every rank is known to get there together, as the
-block has barriers, unsafe where that is not known, and a hint where ranks may differ. On one process it does nothing.
+The statement is put into the `with` block, whose barriers every rank has to reach. That is safe, as only what every
+rank is known to get to is reported, and does nothing on one process. In a loop, and where the call is a part
+of a larger statement, there is a hint.
 To let one rank of the job go first instead of one of each node is unsafe: nodes that share no file system then
 compute on all of their ranks.
 

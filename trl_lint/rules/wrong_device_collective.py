@@ -24,9 +24,8 @@ tokens = accelerator.gather_for_metrics(torch.tensor(inputs["position_ids"].size
 
 ## Use instead
 ```python
-tokens = accelerator.gather_for_metrics(
-    torch.tensor(inputs["position_ids"].size(1), device=accelerator.device)
-).sum().item()
+length = inputs["position_ids"].size(1)
+tokens = accelerator.gather_for_metrics(torch.tensor(length, device=accelerator.device)).sum().item()
 ```
 and `accelerator.local_process_index` for a device's index.
 
