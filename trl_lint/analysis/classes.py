@@ -287,6 +287,7 @@ def alike(a: Value, b: Value) -> bool:
         and a.wrapping is b.wrapping
         and a.writes == b.writes
         and a.scalar == b.scalar
+        and a.own == b.own
         and a.place == b.place
         and (a.const is b.const or a.const == b.const)
         and _alike_data(a, b)
@@ -344,6 +345,7 @@ def freeze(value: Value, heap: dict[Any, Cell], depth: int = 3) -> Any:
         value.dtype,
         value.place,
         value.writes,
+        value.own and value.own.key(),
     )
 
 

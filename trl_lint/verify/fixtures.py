@@ -38,6 +38,7 @@ class Way:
 WAYS = {
     "bare_python_launch": Way("ends", "exception", names_line=False),
     "item_before_gather": Way("ends", "exception"),
+    "mean_of_means": Way("true value", "value", names_line=False),
     "wrong_device_collective": Way("ends", "exception", needs_devices=True),
     "wrapped_model_attribute": Way("ends", "exception"),
     "unordered_preprocessing": Way("one writer", "double write", names_line=False),
