@@ -62,11 +62,16 @@ def everybody_first(source: Source) -> Iterator[Site]:
     """The block in which the main process computes a data set first becomes one in which nobody does."""
     for block in source.all(cst.With):
         items = [item.item for item in block.items]
-        names = [dotted(item.func) or "" for item in items if isinstance(item, cst.Call)]
-        if len(items) == 1 and names and names[0].endswith(FIRST) and "local" not in names[0].rpartition(".")[2][:5]:
+        names = [_own_name(item.func) for item in items if isinstance(item, cst.Call)]
+        if len(items) == 1 and names and names[0] in FIRST:
             due = tuple(_computing(block))
             if due:
                 yield Site(Place(items[0], "{}", "torch.no_grad()", items[0]), due)
+
+
+def _own_name(func: cst.BaseExpression) -> str:
+    """The last name of what is called."""
+    return func.attr.value if isinstance(func, cst.Attribute) else getattr(func, "value", "")
 
 
 def _computing(block: cst.With) -> Iterator[cst.CSTNode]:

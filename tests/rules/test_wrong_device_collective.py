@@ -61,6 +61,7 @@ def test_a_finding_says_what_where_why_and_how():
         "accelerator.reduce(torch.ones(1, device='cuda:0'))",
         "accelerator.reduce(mask.to('cuda:1'))",
         "total = torch.tensor(0.0)\nfor _ in range(3):\n    total += loss.item()\naccelerator.reduce(total)",
+        "sums = torch.zeros(2)\nsums[0] = loss\naccelerator.reduce(sums)",
         "def summed(x):\n    return accelerator.reduce(x)\n\nsummed(loss)\nsummed(loss.cpu())",
     ],
 )
@@ -83,6 +84,7 @@ def test_it_speaks(code: str):
         "accelerator.gather(torch.cat([torch.zeros(1), loss]))",
         "accelerator.gather(torch.tensor(0.0) + loss)",
         "accelerator.gather(something)",
+        "sums = torch.zeros(2, device=accelerator.device)\nsums[0] = loss.cpu()\naccelerator.reduce(sums)",
         "accelerator.gather(torch.zeros(1) if something else loss)",
         "from accelerate.utils import gather_object\ngather_object([torch.zeros(1)])",
         "accelerator.gather_for_metrics([torch.zeros(1), 'text'])",

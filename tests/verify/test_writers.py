@@ -41,7 +41,7 @@ def test_without_files_or_other_ranks_there_is_nothing_to_judge():
     assert writers.judge(Run([rank(0, "/c/one")])).outcome is Outcome.UNKNOWN
 
 
-def test_a_rank_tells_of_what_it_renames(tmp_path):
+def test_a_rank_tells_of_what_it_renames_but_for_compiled_code(tmp_path):
     script = """
 import os, shutil, sys
 sys.path.insert(0, sys.argv[1])
@@ -50,7 +50,8 @@ from trl_lint.verify.rank.job import Job
 trace.current = trace.Trace(trace.trace_path(sys.argv[2], 0))
 writes.watch(Job("train.py", (), sys.argv[2], sys.argv[2]))
 os.chdir(sys.argv[2])
-for name, move in (("one", os.rename), ("two", os.replace), ("three", shutil.move)):
+moves = (("one", os.rename), ("two", os.replace), ("three", shutil.move), ("tiny.cpython-311.pyc", os.replace))
+for name, move in moves:
     open("part", "w").close()
     move("part", name)
 """

@@ -127,4 +127,5 @@ def note_manager(frame: Frame, function: Function, entry: Control) -> None:
 def turn_key(control: Control) -> Any:
     """What tells the turns of two calls of a function apart."""
     turn = control.turn
-    return None if turn is None else (turn.scope, id(turn.node))
+    # Only of one rank per node it is told where that is said.
+    return None if turn is None else (turn.scope, id(turn.node) if turn.scope == "node" else None)

@@ -17,13 +17,19 @@ from . import places, trace
 from .job import Job
 
 _RENAMED = "os.rename"
+# Caches of compiled code: of these each process may make a copy, and any of them will do.
+_COMPILED = (".pyc", ".so", ".cubin", ".ptx", ".ttir", ".ttgir", ".llir")
+_COMPILERS = ("torchinductor", "triton")
 
 
 def watch(job: Job) -> None:
     """From now on, tell of files that this process puts in their place; it can't be taken back."""
 
     def told(event: str, args: tuple[Any, ...]) -> None:
-        if event == _RENAMED and trace.current is not None and isinstance(args[1], (str, os.PathLike)):
-            trace.write("placed", file=os.path.abspath(args[1]), at=places.here(job.root))
+        if event != _RENAMED or trace.current is None or not isinstance(args[1], (str, os.PathLike)):
+            return
+        file = os.path.abspath(args[1])
+        if not file.endswith(_COMPILED) and not any(name in file for name in _COMPILERS):
+            trace.write("placed", file=file, at=places.here(job.root))
 
     sys.addaudithook(told)
