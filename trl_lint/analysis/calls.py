@@ -14,6 +14,7 @@ from trl_lint.analysis import (
     expressions,
     facts,
     library_calls,
+    meetings,
     members,
     tensors,
 )
@@ -161,6 +162,7 @@ def _has_cells(args: Arguments) -> bool:
 
 def unresolved(frame: Frame, args: Arguments, node: Any) -> Value:
     """A call of code that is not in sight: its result is unknown, and so is what it may have changed in place."""
+    meetings.hidden(frame, node)
     for value in args.all():
         if value.kind is Kind.CELLS and not frame.is_stored(value):
             frame.update(value, unknown_cell)
@@ -342,6 +344,7 @@ def call_value(frame: Frame, callee: Value, args: Arguments, node: Any) -> Value
     if kind is Kind.CLASS:
         return _instantiate(frame, callee.data, args, node)
     if kind is Kind.MODEL:
+        meetings.forwarded(frame, callee, node)
         return model_output(frame, args)
     if kind is Kind.INSTANCE:
         return _call_instance(frame, callee, args, node)
@@ -358,6 +361,7 @@ def _call_instance(frame: Frame, callee: Value, args: Arguments, node: Any) -> V
             return call_method(frame, callee, data, method, args, node)
         return unresolved(frame, args, node)
     if data == members.PREPARED:
+        meetings.forwarded(frame, callee, node)
         return model_output(frame, args)
     if data.startswith("torch.nn."):
         return library_calls.module_output(data, args)

@@ -60,6 +60,20 @@ class Logged(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Parted(Event):
+    """Some ranks do not come to a meeting (`meetings.Meeting`) that the others wait at.
+
+    condition: what parts them. after: they have left before it (node is the condition then, else the call).
+    turns: one rank after the other gets there.
+    """
+
+    condition: Step
+    meeting: Any
+    after: bool = False
+    turns: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Revealed(Event):
     """`reveal_rank(x)`: the analysis' own tests ask for the fact of a value."""
 

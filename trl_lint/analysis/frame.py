@@ -54,6 +54,8 @@ class Frame:
         self.entered: dict[int, Value] = {}  # what a `with` statement binds, by its call
         self.in_turn: set[int] = set()  # the calls whose `with` block one rank after the other runs
         self.discarded: Any = None  # the call whose result the current statement throws away
+        self.meetings: list[Any] = []  # the calls at which all ranks meet, in program order (see `meetings`)
+        self.branches: dict[Any, Any] = {}  # where the ranks go different ways
         self.forgiving = 0  # inside how many `try` blocks that catch AttributeError
         self.dependencies: dict[tuple[ClassInfo, Any], int] = {}
         self.attribute_writes: set[tuple[ClassInfo, str]] = set()

@@ -7,7 +7,7 @@ from typing import Any
 
 import libcst as cst
 
-from trl_lint.analysis import assignment, calls, containers, facts, members, tensors
+from trl_lint.analysis import assignment, calls, containers, facts, meetings, members, tensors
 from trl_lint.analysis.arguments import Arguments
 from trl_lint.analysis.classes import ClassInfo, alike
 from trl_lint.analysis.events import CollectiveCalled, Logged
@@ -44,6 +44,7 @@ def call_function(frame: Frame, dotted: str, args: Arguments, node: Any) -> Valu
     row = library.function(name, frame.engine.versions)
     if row is not None and not (isinstance(row, Hook)):
         return apply(frame, (row,), args, node, None)
+    meetings.called(frame, name, node)
     made = library.maker(name)
     if made is None:
         made = library.constructor(name, frame.engine.versions)
@@ -148,6 +149,7 @@ def apply(frame: Frame, rows: Sequence[Row], args: Arguments, node: Any, owner: 
         if isinstance(row, Sink):
             return show(frame, row, args, node)
     row = rows[-1]
+    meetings.called(frame, row.name, node)
     if isinstance(row, Collective):
         return collective(frame, row, args, node)
     if isinstance(row, Class):
@@ -321,6 +323,7 @@ def _loader(frame: Frame, args: Arguments, node: Any) -> Value:
 
 def collective(frame: Frame, row: Collective, args: Arguments, node: Any) -> Value:
     """A collective: told to the rules, and applied to the facts."""
+    meetings.communicated(frame, row, args, node)
     if row.result == "barrier":
         return NONE
     if row.operand is ANY:

@@ -6,7 +6,7 @@ from typing import Any
 
 import libcst as cst
 
-from trl_lint.analysis import containers, expressions, facts, library_calls
+from trl_lint.analysis import containers, expressions, facts, library_calls, meetings
 from trl_lint.analysis.assignment import bind_target
 from trl_lint.analysis.classes import alike, alike_cells
 from trl_lint.analysis.conditions import divides, engine_arm, identifiers, narrow, truth
@@ -201,7 +201,7 @@ def _if(frame: Frame, node: cst.If) -> bool:
     known = truth(frame, test)
     if known is not None:
         return _decided(frame, node, known)
-    before, exits = frame.memory, frame.exits
+    before, exits, start = frame.memory, frame.exits, len(frame.meetings)
     division = divides(frame, node.test, test)
     inside = before.control.under(division)
     engine = engine_arm(frame, node.test)
@@ -210,7 +210,7 @@ def _if(frame: Frame, node: cst.If) -> bool:
     frame.memory.control = inside.under_engine() if engine is True else inside
     narrow(frame, node.test, True)
     through = run_block(frame, node.body.body)
-    taken = frame.memory
+    taken, taken_exits, middle = frame.memory, frame.exits, len(frame.meetings)
 
     frame.memory = before.fork()
     frame.memory.control = inside.under_engine() if engine is False else inside
@@ -218,6 +218,10 @@ def _if(frame: Frame, node: cst.If) -> bool:
     through_else = _otherwise(frame, node.orelse)
     skipped = frame.memory
 
+    if division.level == 2:
+        marks, leaves = (start, middle, len(frame.meetings)), (taken_exits > exits, frame.exits > taken_exits)
+        ways = (through, through_else)
+        meetings.branched(frame, node.test, division.why, marks, ways, leaves, division.rank.origins)
     left = frame.exits > exits
     after = before.control.under(division if left else UNIFORM)
     return _meet(frame, ((through, taken), (through_else, skipped)), inside, after, test.rank)
@@ -326,9 +330,11 @@ def _loop(frame: Frame, node: Any, trips: Value, enter: Any, may_skip: bool, for
     returns = len(frame.returned)
     head = before.fork()
     head.control = before.control.under(division)
+    start = len(frame.meetings)
     loop = Loop()
     for _ in range(_ROUNDS):
         loop = Loop()
+        del frame.meetings[start:]
         frame.loops.append(loop)
         frame.memory = head.fork()
         frame.statement = node
@@ -349,6 +355,10 @@ def _loop(frame: Frame, node: Any, trips: Value, enter: Any, may_skip: bool, for
         head.control = left
         if settled:
             break
+    if division.level == 2:
+        marks = (start, len(frame.meetings), len(frame.meetings))
+        origins = division.rank.origins
+        meetings.branched(frame, division.why.node, division.why, marks, (True, True), origins=origins)
     divided = _temporal(trips.rank)
     after: Memory | None = None
     if not forever:
@@ -431,7 +441,10 @@ def _with(frame: Frame, node: cst.With) -> bool:
     if any(id(item.item) in frame.in_turn for item in node.items):
         why = frame.step(node, "one rank after the other runs what is inside")
         frame.memory.control = before.under(Control(2, why))
+        start = len(frame.meetings)
         through = run_block(frame, node.body.body)
+        marks = (start, len(frame.meetings), len(frame.meetings))
+        meetings.branched(frame, node, why, marks, (True, True), turns=True)
         frame.memory.control = before
         return through
     return run_block(frame, node.body.body)
@@ -460,10 +473,16 @@ def _try(frame: Frame, node: Any) -> bool:
         exits = frame.exits
         if handler.name is not None:
             bind_target(frame, handler.name.name, UNKNOWN)
-        arms.append((run_block(frame, handler.body.body), frame.memory))
+        start = len(frame.meetings)
+        alone = run_block(frame, handler.body.body)
+        arms.append((alone, frame.memory))
         if frame.exits > exits:
             left = frame.step(handler, "a rank on which something raises leaves here")
             after = after.under(Control(1, left, facts.UNKNOWN))
+        if not _raises_again(handler) and meetings.parts_ranks(frame, node.body, handler):
+            marks = (start, len(frame.meetings), len(frame.meetings))
+            why = frame.step(handler, "only ranks on which something raises get here")
+            meetings.branched(frame, handler, why, marks, (alone, True), (frame.exits > exits, False))
     frame.memory = done
     if through and node.orelse is not None:
         through = run_block(frame, node.orelse.body.body)
