@@ -213,6 +213,8 @@ def _from_keys(frame: Frame, args: Arguments, node: Any) -> Value:
 
 def _range(frame: Frame, args: Arguments, node: Any) -> Value:
     rank = facts.nonlinear(args.rank())
+    if rank.differs and all(value.rank.how == "count" for value in args.all() if value.rank.differs):
+        rank = Rank(State.LOCAL, rank.origins, "count")
     return Value(facts.SAME, Kind.RANGE, (Value(facts.SAME, Kind.NUMBER, scalar=True, dtype="int"), rank))
 
 

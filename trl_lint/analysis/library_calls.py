@@ -584,6 +584,27 @@ def _getenv(frame: Frame, args: Arguments, node: Any) -> Value:
     return members.environment(frame, args.positional[0]) if args.positional else SAME
 
 
+def _on_disk(frame: Frame, args: Arguments, node: Any) -> Value:
+    """Whether there is a file: each rank looks for itself, at a moment of its own.
+
+    What a setting or a parameter names is there for all or for none, as a rule, and so is what the ranks have agreed
+    on before.
+    """
+    stands = args.expression(0)
+    if not args.positional or args.positional[0].rank.state is State.SAME or _is_named_from_outside(frame, stands):
+        return UNKNOWN
+    if any(meeting.kind == "broadcast" for meeting in frame.meetings):
+        return UNKNOWN
+    why = frame.step(node, "each rank looks for the file itself")
+    return Value(facts.IO_LOCAL, Kind.NUMBER, scalar=True, dtype="bool", why=why)
+
+
+def _is_named_from_outside(frame: Frame, stands: Any) -> bool:
+    """Whether a path is a parameter or an attribute, or made of these alone."""
+    parameters = {parameter.name for parameter in frame.function.parameters} if frame.function else set()
+    return not isinstance(stands, cst.Name) or stands.value in parameters
+
+
 def _default_dict(frame: Frame, args: Arguments, node: Any) -> Value:
     factory = args.positional[0] if args.positional else None
     cell = Cell("dict", factory=factory)
@@ -629,4 +650,5 @@ _SPECIAL = {
     "functools.partial": _partial,
     "os.environ.get": _getenv,
     "os.getenv": _getenv,
+    **dict.fromkeys(("os.path.exists", "os.path.isdir", "os.path.isfile"), _on_disk),
 }

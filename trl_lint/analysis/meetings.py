@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import libcst as cst
 
@@ -184,8 +184,23 @@ def judge(frame: Frame, entry: Control, decorated: Control) -> None:
     told: set[int] = set()
     if decorated.level == 2 and not entry.level:
         _tell_decorated(frame, decorated, told)
-    for branch in list(frame.branches.values()):
-        _judge(frame, branch, told)
+    partings = [parting for branch in frame.branches.values() if (parting := _parting(frame, branch)) is not None]
+    for parting in partings:
+        in_arm = parting.in_arm
+        if (in_arm and id(parting.meeting.node) in told) or any(_makes_up_for(frame, parting, o) for o in partings):
+            continue
+        branch = parting.branch
+        if in_arm:
+            told.update(id(each.node) for arm in branch.arms for each in arm)
+        frame.emit(
+            Parted,
+            parting.meeting.node if in_arm else branch.test,
+            tag=id(branch.test),
+            condition=branch.why,
+            meeting=parting.meeting,
+            after=not in_arm,
+            turns=branch.turns,
+        )
 
 
 def _tell_decorated(frame: Frame, decorated: Control, told: set[int]) -> None:
@@ -195,34 +210,38 @@ def _tell_decorated(frame: Frame, decorated: Control, told: set[int]) -> None:
         frame.emit(Parted, meeting.node, condition=decorated.why, meeting=meeting)
 
 
-def _judge(frame: Frame, branch: Branch, told: set[int]) -> None:
+class Parting(NamedTuple):
+    """A branch whose two ways do not meet the same, the first meeting that is lacked, and whether it is in an arm."""
+
+    branch: Branch
+    meeting: Meeting
+    in_arm: bool
+
+
+def _parting(frame: Frame, branch: Branch) -> Parting | None:
     inside = {id(meeting) for arm in branch.arms for meeting in arm}
     rest = [each for each in frame.meetings if id(each) not in inside and _comes_after(each, branch)]
-    ways = [
-        [*arm, *(rest if through else ())] if any(branch.leaves) else list(arm)
-        for arm, through in zip(branch.arms, branch.through, strict=True)
-    ]
-    if not any(branch.leaves) or branch.through[0] is branch.through[1] is False:
-        ways = [list(arm) for arm in branch.arms]
-    elif all(branch.through):
-        # One arm may leave: the way that does lacks the rest.
-        leaving = 0 if branch.leaves[0] else 1
-        ways[leaving] = list(branch.arms[leaving])
+    ways = [list(arm) for arm in branch.arms]
+    if any(branch.leaves) and any(branch.through):
+        # A way that leaves lacks what comes after the branch; one that only may leave is asked as if it did.
+        staying = branch.through.index(True) if not all(branch.through) else branch.leaves.index(True) ^ 1
+        ways[staying] += rest
     found = _first_unmatched(ways[0], ways[1], branch)
-    in_arm = id(found) in inside
-    if found is None or (in_arm and id(found.node) in told):
-        return
-    if in_arm:
-        told.update(id(each.node) for arm in branch.arms for each in arm)
-    frame.emit(
-        Parted,
-        found.node if in_arm else branch.test,
-        tag=id(branch.test),
-        condition=branch.why,
-        meeting=found,
-        after=not in_arm,
-        turns=branch.turns,
-    )
+    return None if found is None else Parting(branch, found, id(found) in inside)
+
+
+def _makes_up_for(frame: Frame, one: Parting, other: Parting) -> bool:
+    """Whether the ranks that one branch leaves out meet the others at another: `if not main: barrier()` twice."""
+    if other.branch is one.branch or not (one.in_arm and other.in_arm):
+        return False
+    if other.meeting.kind != one.meeting.kind or not _is_guard(one.branch) or not _is_guard(other.branch):
+        return False
+    code_for_node = frame.module.tree.code_for_node
+    return code_for_node(one.branch.test) != code_for_node(other.branch.test)
+
+
+def _is_guard(branch: Branch) -> bool:
+    return branch.origins == Origin.RANK and not any(branch.leaves) and not all(branch.arms)
 
 
 def _first_unmatched(one: Sequence[Meeting], other: Sequence[Meeting], branch: Branch) -> Meeting | None:

@@ -291,7 +291,7 @@ def _for(frame: Frame, node: cst.For) -> bool:
 
 def _each_entry(frame: Frame, node: cst.For, entries: list[Value]) -> bool:
     """A loop over a dict in sight runs once per key, so that each key keeps its own fact."""
-    before = frame.memory.control
+    before, exits, returns = frame.memory.control, frame.exits, len(frame.returned)
     for index, entry in enumerate(entries):
         frame.rounds = (*frame.rounds, index)
         loop = Loop()
@@ -307,6 +307,7 @@ def _each_entry(frame: Frame, node: cst.For, entries: list[Value]) -> bool:
             return False
         memory.control = before
         frame.memory = memory
+    frame.exits = exits + len(frame.returned) - returns
     return _otherwise(frame, node.orelse)
 
 
@@ -327,7 +328,7 @@ def _loop(frame: Frame, node: Any, trips: Value, enter: Any, may_skip: bool, for
     """Run a loop's body until the facts at its head settle."""
     division = divides(frame, node.iter if isinstance(node, cst.For) else node.test, trips)
     before = frame.memory
-    returns = len(frame.returned)
+    returns, exits = len(frame.returned), frame.exits
     head = before.fork()
     head.control = before.control.under(division)
     start = len(frame.meetings)
@@ -355,7 +356,8 @@ def _loop(frame: Frame, node: Any, trips: Value, enter: Any, may_skip: bool, for
         head.control = left
         if settled:
             break
-    if division.level == 2:
+    frame.exits = exits + len(frame.returned) - returns  # a `break` leaves this loop and nothing around it
+    if division.level == 2 and not _as_many(division.rank):
         marks = (start, len(frame.meetings), len(frame.meetings))
         origins = division.rank.origins
         meetings.branched(frame, division.why.node, division.why, marks, (True, True), origins=origins)
@@ -375,6 +377,11 @@ def _loop(frame: Frame, node: Any, trips: Value, enter: Any, may_skip: bool, for
     after.control = before.control.under(division) if len(frame.returned) > returns else before.control
     frame.memory = after
     return _otherwise(frame, node.orelse) if node.orelse is not None else True
+
+
+def _as_many(trips: Rank) -> bool:
+    """Whether a loop goes round once per sample of a batch: batches are as large on all ranks as a rule."""
+    return trips.state is State.SHARD or trips.how == "count"
 
 
 def _left_behind(control: Control, loop: Loop, returned: list[tuple[Value, Memory]]) -> Control:
