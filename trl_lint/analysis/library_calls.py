@@ -585,18 +585,14 @@ def _getenv(frame: Frame, args: Arguments, node: Any) -> Value:
 
 
 def _on_disk(frame: Frame, args: Arguments, node: Any) -> Value:
-    """Whether there is a file: each rank looks for itself, at a moment of its own.
-
-    What a setting or a parameter names is there for all or for none, as a rule, and so is what the ranks have agreed
-    on before.
-    """
-    stands = args.expression(0)
-    if not args.positional or args.positional[0].rank.state is State.SAME or _is_named_from_outside(frame, stands):
-        return UNKNOWN
-    if any(meeting.kind == "broadcast" for meeting in frame.meetings):
-        return UNKNOWN
-    why = frame.step(node, "each rank looks for the file itself")
-    return Value(facts.IO_LOCAL, Kind.NUMBER, scalar=True, dtype="bool", why=why)
+    """Whether there is a file: each rank looks for itself, at a moment of its own."""
+    path = args.positional[0] if args.positional else UNKNOWN
+    if path.rank == facts.REDUCED:
+        return SAME
+    agreed = any(meeting.kind == "broadcast" for meeting in frame.meetings)
+    outside = path.rank.state is State.SAME or _is_named_from_outside(frame, args.expression(0))
+    text = "it depends on the disk" if agreed or outside else meetings.OWN_FILE
+    return Value(facts.IO_LOCAL, Kind.NUMBER, scalar=True, dtype="bool", why=frame.step(node, text))
 
 
 def _is_named_from_outside(frame: Frame, stands: Any) -> bool:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import libcst as cst
 
 from trl_lint.analysis.arguments import Arguments
-from trl_lint.analysis.events import Parted
+from trl_lint.analysis.events import Parted, steps
 from trl_lint.analysis.facts import Origin
 from trl_lint.analysis.frame import Frame
 from trl_lint.analysis.heap import Control
@@ -27,6 +27,9 @@ from trl_lint.knowledge.schema import Collective
 _MAX_PASSED = 12
 # A call of code out of sight that may meet the others.
 _HIDDEN = "?"
+# Why the outcome of a look at the disk may part the ranks. What a setting or a parameter names is there for all of
+# them or for none, as a rule, and so is what they have agreed on before.
+OWN_FILE = "each rank looks for a file of its own making"
 _MAY_MEET = re.compile(r"all_?gather|all_?reduce|barrier|broadcast|collective|dummy|forward|backward|gather|sync|wait")
 
 
@@ -138,6 +141,8 @@ def branched(
     turns: bool = False,
 ) -> None:
     """The ranks went different ways: the meetings from the first mark to the second, and from there to the third."""
+    if origins == Origin.IO and steps(why)[0].text != OWN_FILE:
+        return
     first, second, end = marks
     arms = (frame.meetings[first:second], frame.meetings[second:end])
     frame.branches[(id(test), frame.rounds)] = Branch(test, why, arms, through, leaves, frame.rounds, origins, turns)

@@ -11,7 +11,7 @@ from trl_lint.analysis.assignment import bind_target
 from trl_lint.analysis.classes import alike, alike_cells
 from trl_lint.analysis.conditions import divides, engine_arm, identifiers, narrow, truth
 from trl_lint.analysis.expressions import evaluate
-from trl_lint.analysis.facts import Rank, State
+from trl_lint.analysis.facts import Origin, Rank, State
 from trl_lint.analysis.frame import Frame, Loop, derived
 from trl_lint.analysis.heap import UNIFORM, Cell, Control, Memory, join_elements
 from trl_lint.analysis.values import BOTTOM, MISSING, NONE, UNKNOWN, Kind, Value
@@ -357,7 +357,7 @@ def _loop(frame: Frame, node: Any, trips: Value, enter: Any, may_skip: bool, for
         if settled:
             break
     frame.exits = exits + len(frame.returned) - returns  # a `break` leaves this loop and nothing around it
-    if division.level == 2 and not _as_many(division.rank):
+    if division.level == 2 and not (isinstance(node, cst.For) and _as_many(division.rank)):
         marks = (start, len(frame.meetings), len(frame.meetings))
         origins = division.rank.origins
         meetings.branched(frame, division.why.node, division.why, marks, (True, True), origins=origins)
@@ -380,8 +380,11 @@ def _loop(frame: Frame, node: Any, trips: Value, enter: Any, may_skip: bool, for
 
 
 def _as_many(trips: Rank) -> bool:
-    """Whether a loop goes round once per sample of a batch: batches are as large on all ranks as a rule."""
-    return trips.state is State.SHARD or trips.how == "count"
+    """Whether a loop goes round once per sample of a batch or of a rank's share of the data.
+
+    As a rule, batches and shares are as large on all ranks.
+    """
+    return trips.state is State.SHARD or trips.how == "count" or Origin.RANK in trips.origins
 
 
 def _left_behind(control: Control, loop: Loop, returned: list[tuple[Value, Memory]]) -> Control:

@@ -37,6 +37,7 @@ WAYS = {
     "bare_python_launch": Way("ends", "exception", names_line=False),
     "item_before_gather": Way("ends", "exception"),
     "wrapped_model_attribute": Way("ends", "exception"),
+    "divergent_collective": Way("ends", "hang", names_line=False),
     "unreduced_metric": Way("same metric", "metric", names_line=False),
 }
 
