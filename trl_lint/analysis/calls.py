@@ -11,6 +11,7 @@ from trl_lint.analysis import (
     builtin_calls,
     container_calls,
     containers,
+    effects,
     expressions,
     facts,
     library_calls,
@@ -126,6 +127,7 @@ def call_member(frame: Frame, owner: Value, name: str, args: Arguments, node: cs
         return BOTTOM
     if kind is Kind.MODULE:
         return call_value(frame, frame.engine.member(owner, name), args, node)
+    effects.method(frame, owner, name, args, node)
     if kind is Kind.INSTANCE:
         return _call_on_instance(frame, owner, name, args, node)
     if kind is Kind.MODEL:
@@ -381,6 +383,8 @@ def _instantiate(frame: Frame, cls: ClassInfo, args: Arguments, node: Any) -> Va
     if made.kind is Kind.MODEL:
         return made
     library_calls.hand_over(frame, cls, args)
+    if frame.engine.is_subclass(cls, "transformers.Trainer"):
+        frame.trace.launched = True
     init = cls.find("__init__")
     if init is not None and init.cls is cls and not frame.engine.is_entry_class(cls):
         frame.engine.call(frame, init, args, node, made)

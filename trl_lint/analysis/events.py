@@ -74,6 +74,14 @@ class Parted(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SideEffect(Event):
+    """Every rank changes what all of them share by calling `name` (`effect` is its row)."""
+
+    name: str
+    effect: Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Revealed(Event):
     """`reveal_rank(x)`: the analysis' own tests ask for the fact of a value."""
 
@@ -86,6 +94,7 @@ class Trace:
 
     events: dict[Any, Event] = field(default_factory=dict)
     calls: dict[Any, Any] = field(default_factory=dict)
+    launched: bool = False  # whether it is known that each process of a distributed run comes here
     shows: bool = False  # whether it hands anything to a sink, itself or in what it calls
 
 

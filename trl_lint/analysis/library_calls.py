@@ -7,7 +7,7 @@ from typing import Any
 
 import libcst as cst
 
-from trl_lint.analysis import assignment, calls, containers, facts, meetings, members, tensors
+from trl_lint.analysis import assignment, calls, containers, effects, facts, meetings, members, tensors
 from trl_lint.analysis.arguments import Arguments
 from trl_lint.analysis.classes import ClassInfo, alike
 from trl_lint.analysis.events import CollectiveCalled, Logged
@@ -38,6 +38,7 @@ PURE_OBJECT = PURE.data
 def call_function(frame: Frame, dotted: str, args: Arguments, node: Any) -> Value:
     """A call of a library's function or class by its dotted name."""
     name = library.canonical(dotted)
+    effects.called(frame, name, args, node)
     special = _SPECIAL.get(name)
     if special is not None:
         return special(frame, args, node)
@@ -153,6 +154,7 @@ def apply(frame: Frame, rows: Sequence[Row], args: Arguments, node: Any, owner: 
     if isinstance(row, Collective):
         return collective(frame, row, args, node)
     if isinstance(row, Class):
+        frame.trace.launched |= library.is_subclass(row.name, "transformers.Trainer", frame.engine.versions)
         hand_over_to(frame, row, args)
         return _constructed(frame, row, args, node)
     if isinstance(row, (Function, Hook)):
