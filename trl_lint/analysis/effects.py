@@ -49,7 +49,8 @@ def _tell(frame: Frame, effect: Effect, name: str, args: Arguments, node: Any) -
             return
     if args.double is not None:
         return
-    frame.emit(SideEffect, node, name=name.rpartition(".")[2], effect=effect)
+    own = name.removeprefix("trl.trainer.utils.")
+    frame.emit(SideEffect, node, name=own, effect=effect)
 
 
 def _is_everywhere(frame: Frame) -> bool:

@@ -60,9 +60,10 @@ class Branch:
 
     arms: the meetings of its two ways. through: which of them reach its end. leaves: which may also leave.
     origins: what the condition differs by. turns: one rank after the other goes the first way.
+    tried: the body of the `try` whose exceptions lead the first way.
     """
 
-    __slots__ = ("arms", "leaves", "origins", "rounds", "test", "through", "turns", "why")
+    __slots__ = ("arms", "leaves", "origins", "rounds", "test", "through", "tried", "turns", "why")
 
     def __init__(
         self,
@@ -74,6 +75,7 @@ class Branch:
         rounds: tuple[int, ...],
         origins: Origin,
         turns: bool,
+        tried: Any,
     ) -> None:
         self.test = test
         self.why = why
@@ -83,6 +85,7 @@ class Branch:
         self.rounds = rounds
         self.origins = origins
         self.turns = turns
+        self.tried = tried
 
 
 # --- what a run notes -----------------------------------------------------------------------------------
@@ -139,13 +142,15 @@ def branched(
     leaves: tuple[bool, bool] = (False, False),
     origins: Origin = Origin.NONE,
     turns: bool = False,
+    tried: Any = None,
 ) -> None:
     """The ranks went different ways: the meetings from the first mark to the second, and from there to the third."""
     if origins == Origin.IO and steps(why)[0].text != OWN_FILE:
         return
     first, second, end = marks
     arms = (frame.meetings[first:second], frame.meetings[second:end])
-    frame.branches[(id(test), frame.rounds)] = Branch(test, why, arms, through, leaves, frame.rounds, origins, turns)
+    branch = Branch(test, why, arms, through, leaves, frame.rounds, origins, turns, tried)
+    frame.branches[(id(test), frame.rounds)] = branch
 
 
 def chosen(frame: Frame, test: Any, value: Value, marks: tuple[int, int]) -> None:
@@ -156,19 +161,19 @@ def chosen(frame: Frame, test: Any, value: Value, marks: tuple[int, int]) -> Non
         branched(frame, test, why, (*marks, end), (True, True), origins=value.rank.origins)
 
 
-def parts_ranks(frame: Frame, body: Any, handler: Any) -> bool:
-    """Whether what an `except` clause catches is raised on some ranks only: the body works on a rank's own data."""
+def parts_ranks(handler: Any) -> bool:
+    """Whether what an `except` clause catches may be raised on some ranks only."""
     kind = handler.type
-    if kind is not None and not _by_rank(kind):
-        return False
-    return any(frame.seen[id(node)].rank.differs for node in _nodes(body) if id(node) in frame.seen)
-
-
-def _by_rank(kind: Any) -> bool:
-    """Whether exceptions of this class are not met by all ranks alike."""
+    if kind is None:
+        return True
     named = [element.value for element in kind.elements] if isinstance(kind, cst.Tuple) else [kind]
     own = {each.attr.value if isinstance(each, cst.Attribute) else getattr(each, "value", "") for each in named}
     return not own & EVERYWHERE and "" not in own
+
+
+def _works_on_own_data(frame: Frame, body: Any) -> bool:
+    """Whether some value in the body of a `try` differs between ranks, so that it may raise on some of them."""
+    return any(frame.seen[id(node)].rank.differs for node in _nodes(body) if id(node) in frame.seen)
 
 
 def _nodes(body: Any) -> Iterator[Any]:
@@ -232,7 +237,9 @@ def _parting(frame: Frame, branch: Branch) -> Parting | None:
         staying = branch.through.index(True) if not all(branch.through) else branch.leaves.index(True) ^ 1
         ways[staying] += rest
     found = _first_unmatched(ways[0], ways[1], branch)
-    return None if found is None else Parting(branch, found, id(found) in inside)
+    if found is None or (branch.tried is not None and not _works_on_own_data(frame, branch.tried)):
+        return None
+    return Parting(branch, found, id(found) in inside)
 
 
 def _makes_up_for(frame: Frame, one: Parting, other: Parting) -> bool:

@@ -489,10 +489,11 @@ def _try(frame: Frame, node: Any) -> bool:
         if frame.exits > exits:
             left = frame.step(handler, "a rank on which something raises leaves here")
             after = after.under(Control(1, left, facts.UNKNOWN))
-        if not _raises_again(handler) and meetings.parts_ranks(frame, node.body, handler):
+        if not _raises_again(handler) and meetings.parts_ranks(handler):
             marks = (start, len(frame.meetings), len(frame.meetings))
             why = frame.step(handler, "only ranks on which something raises get here")
-            meetings.branched(frame, handler, why, marks, (alone, True), (frame.exits > exits, False))
+            leaves = (frame.exits > exits, False)
+            meetings.branched(frame, handler, why, marks, (alone, True), leaves, tried=node.body)
     frame.memory = done
     if through and node.orelse is not None:
         through = run_block(frame, node.orelse.body.body)

@@ -66,7 +66,7 @@ class UnguardedSideEffect(Rule):
         yield Problem(
             module=event.module,
             node=event.node,
-            message=f"`{event.name}` on all processes: each of them {event.effect.does}{outcome}",
+            message=f"`{event.name}` runs on all processes: each of them {event.effect.does}{outcome}",
             why=Step(event.module, event.node, "no condition keeps any process from coming here"),
             help="do it on the main process only: `if accelerator.is_main_process:` (or `self.is_world_process_zero()`)",
             applicability=Applicability.DISPLAY,

@@ -38,6 +38,7 @@ WAYS = {
     "item_before_gather": Way("ends", "exception"),
     "wrapped_model_attribute": Way("ends", "exception"),
     "divergent_collective": Way("ends", "hang", names_line=False),
+    "unguarded_side_effect": Way("ends", "exception"),
     "unreduced_metric": Way("same metric", "metric", names_line=False),
 }
 
