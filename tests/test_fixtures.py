@@ -23,6 +23,8 @@ BY_HAND = {
     "divergent_collective/broken_loop",
     "unguarded_side_effect/broken",
     "unguarded_side_effect/broken_loop",
+    "mean_of_means/broken_helper",
+    "mean_of_means/broken_selected",
     "unreduced_metric/broken_ddp",
     "unreduced_metric/broken_reward_function",
     "wrapped_model_attribute/broken_data_parallel",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator
 from typing import Any
 
-from trl_lint.analysis import facts
+from trl_lint.analysis import facts, means
 from trl_lint.analysis.facts import Rank, State
 from trl_lint.analysis.values import BOTTOM, MISSING, NO_WRITES, UNKNOWN, Kind, Value, Wrapping
 
@@ -97,6 +97,7 @@ def join(a: Value, b: Value, divided: Rank = facts.SAME) -> Value:
         a.pending | b.pending if rank.differs else NO_WRITES,
         a.place or b.place,
         a.grad or b.grad,
+        means.joined(a.own, b.own) if rank.state is not State.UNKNOWN else means.only_terms(means.joined(a.own, b.own)),
     )
 
 
@@ -113,6 +114,7 @@ def _is_same_but_for_its_story(a: Value, b: Value) -> bool:
         and a.wrapping is b.wrapping
         and a.place is b.place
         and a.grad is b.grad
+        and a.own is b.own
     )
 
 
@@ -126,7 +128,8 @@ def join_elements(a: Value, b: Value, divided: Rank = facts.SAME) -> Value:
         for value in (a, b):
             if value.rank.differs:
                 kind, data = (value.kind, value.data) if merged.kind is Kind.UNKNOWN else (merged.kind, merged.data)
-                return merged.but(rank=value.rank, kind=kind, data=data, why=value.why, writes=value.writes)
+                kept = {"why": value.why, "writes": value.writes, "own": value.own}
+                return merged.but(rank=value.rank, kind=kind, data=data, **kept)
     return merged
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from trl_lint.analysis import facts
 from trl_lint.analysis.facts import Rank
+from trl_lint.analysis.means import Own
 
 if TYPE_CHECKING:
     from libcst import CSTNode
@@ -167,6 +168,7 @@ class Value:
     why: the chain that made it differ between ranks.
     writes: the statements by which it came into a metrics container.
     pending: the call statements through which it was handed on unchanged, as a parameter.
+    own: what this rank's data decide on besides (see `means.py`), or None.
     """
 
     __slots__ = (
@@ -175,6 +177,7 @@ class Value:
         "dtype",
         "grad",
         "kind",
+        "own",
         "pending",
         "place",
         "rank",
@@ -198,6 +201,7 @@ class Value:
         pending: frozenset[Write] = NO_WRITES,
         place: str = "",
         grad: bool = True,
+        own: Own | None = None,
     ) -> None:
         self.rank = rank
         self.kind = kind
@@ -211,6 +215,7 @@ class Value:
         self.pending = pending
         self.place = place
         self.grad = grad
+        self.own = own
 
     def but(self, **changes: Any) -> Value:
         """This value with some fields changed."""
@@ -219,6 +224,7 @@ class Value:
         new.const, new.data, new.dtype, new.grad = self.const, self.data, self.dtype, self.grad
         new.kind, new.pending, new.place, new.rank = self.kind, self.pending, self.place, self.rank
         new.scalar, new.why, new.wrapping, new.writes = self.scalar, self.why, self.wrapping, self.writes
+        new.own = self.own
         for name, value in changes.items():
             setattr(new, name, value)
         return new

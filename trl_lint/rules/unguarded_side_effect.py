@@ -54,8 +54,8 @@ class UnguardedSideEffect(Rule):
     needles = (
         LIBRARIES,
         tuple(
-            b"wandb trackio open( save savefig makedirs mkdir remove rename replace move rmtree to_csv to_excel to_json "
-            b"to_parquet to_pickle push_to_hub print_rich_table print_prompt_completions_sample".split()
+            b"wandb trackio open( save savefig makedirs mkdir remove rename replace move rmtree to_csv to_excel "
+            b"to_json to_parquet to_pickle push_to_hub print_rich_table print_prompt_completions_sample".split()
         ),
     )
 
@@ -68,7 +68,7 @@ class UnguardedSideEffect(Rule):
             node=event.node,
             message=f"`{event.name}` runs on all processes: each of them {event.effect.does}{outcome}",
             why=Step(event.module, event.node, "no condition keeps any process from coming here"),
-            help="do it on the main process only: `if accelerator.is_main_process:` (or `self.is_world_process_zero()`)",
+            help="do it on the main process only: `if accelerator.is_main_process:`, `if self.is_world_process_zero():`",
             applicability=Applicability.DISPLAY,
             reason="what else belongs under the guard, and whether the others have to wait, is not known",
             owner=event.owner,
