@@ -68,7 +68,7 @@ class UnguardedSideEffect(Rule):
             node=event.node,
             message=f"`{event.name}` runs on all processes: each of them {event.effect.does}{outcome}",
             why=Step(event.module, event.node, "no condition keeps any process from coming here"),
-            help="do it on the main process only: `if accelerator.is_main_process:`, `if self.is_world_process_zero():`",
+            help="do it on the main process only: `if accelerator.is_main_process:` or `self.is_world_process_zero()`",
             applicability=Applicability.DISPLAY,
             reason="what else belongs under the guard, and whether the others have to wait, is not known",
             owner=event.owner,
