@@ -415,11 +415,45 @@ def prepared(source: Source) -> Iterator[tuple[str, cst.FunctionDef]]:
                 yield from ((name, scope) for name in sorted(names) if "model" in name)
 
 
+GUARD = "self.accelerator.is_main_process"
+
+
+def collective_on_one_rank(source: Source) -> Iterator[Site]:
+    """To `self.accelerator.gather(x)` a barrier is added that only the main process comes to; its value stays."""
+    for call in collectives(source):
+        if not (dotted(call.func) or "").startswith("self.accelerator.") or len(call.args) != 1:
+            continue
+        barrier = f"{GUARD} and self.accelerator.wait_for_everyone()"
+        yield Site(Place(call, f"({source.code(call)}, {barrier.replace('self', '{}')})[0]", "self", call))
+
+
+def drop_guard(source: Source) -> Iterator[Site]:
+    """`if self.accelerator.is_main_process and …:` becomes `if self.accelerator.sync_gradients and …:`."""
+    for branch in source.all(cst.If):
+        due = [line for line in m.findall(branch.body, m.SimpleStatementLine()) if _writes_for_all(source, line)]
+        for test in m.findall(branch.test, m.Attribute(attr=m.Name("is_main_process"))):
+            if due and source.code(test) == GUARD and not _is_guarded_again(source, branch):
+                yield Site(Place(test, "{}.accelerator.sync_gradients", "self", test), (due[0],))
+
+
+def _writes_for_all(source: Source, line: cst.CSTNode) -> bool:
+    return source.code(line).startswith("wandb.log(")
+
+
+def _is_guarded_again(source: Source, branch: cst.If) -> bool:
+    """Whether another condition on the rank stands around it, or in it."""
+    around = [node for node in source.ancestors(branch) if isinstance(node, cst.If)]
+    inner = m.findall(branch.body, m.Attribute(attr=m.Name("is_main_process")))
+    return bool(inner) or any("process" in source.code(node.test) for node in around)
+
+
 OPERATORS = (
     Operator("drop the collective", "TRL003", drop_collective),
     Operator("item inside the gather", "TRL001", item_inside, follows=False),
     Operator("read from the wrapped model", "TRL002", wrapped_read, needles=("Trainer)", "unwrap_model")),
     Operator("helper returns local", "TRL003", helper_returns_local),
+    Operator("collective on one rank", "TRL006", collective_on_one_rank, follows=False),
+    Operator("drop the main-process guard", "TRL008", drop_guard, needles=("wandb.log(",)),
     Operator("average means", "TRL007", average_means, needles=("torch.stack(",)),
 )
 

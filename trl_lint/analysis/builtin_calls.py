@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from trl_lint.analysis import calls, containers, facts, members, tensors
+from trl_lint.analysis import calls, containers, effects, facts, members, tensors
 from trl_lint.analysis.arguments import Arguments
 from trl_lint.analysis.classes import ClassInfo
 from trl_lint.analysis.facts import Rank, State
@@ -40,6 +40,7 @@ def call(frame: Frame, name: str, args: Arguments, node: Any) -> Value:
     if name in _SILENT:
         return NONE if name == "print" else SAME
     if name == "open":
+        effects.opened(frame, args, node)
         return UNKNOWN
     if name in ("dict", "list", "set"):
         return frame.allocate(node, Cell("dict", _entries(frame, args)) if name == "dict" else Cell(name))
@@ -213,6 +214,8 @@ def _from_keys(frame: Frame, args: Arguments, node: Any) -> Value:
 
 def _range(frame: Frame, args: Arguments, node: Any) -> Value:
     rank = facts.nonlinear(args.rank())
+    if rank.differs and all(value.rank.how == "count" for value in args.all() if value.rank.differs):
+        rank = Rank(State.LOCAL, rank.origins, "count")
     return Value(facts.SAME, Kind.RANGE, (Value(facts.SAME, Kind.NUMBER, scalar=True, dtype="int"), rank))
 
 

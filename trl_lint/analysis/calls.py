@@ -13,9 +13,11 @@ from trl_lint.analysis import (
     container_calls,
     containers,
     devices,
+    effects,
     expressions,
     facts,
     library_calls,
+    meetings,
     members,
     places,
     preparing,
@@ -135,6 +137,7 @@ def _member_called(frame: Frame, owner: Value, name: str, args: Arguments, node:
         devices.indices_chosen(frame, name, args, node)
     if kind is Kind.MODULE:
         return call_value(frame, frame.engine.member(owner, name), args, node)
+    effects.method(frame, owner, name, args, node)
     if kind is Kind.INSTANCE:
         return _call_on_instance(frame, owner, name, args, node)
     if kind is Kind.MODEL:
@@ -176,6 +179,7 @@ def _has_cells(args: Arguments) -> bool:
 def unresolved(frame: Frame, args: Arguments, node: Any) -> Value:
     """A call of code that is not in sight: its result is unknown, and so is what it may have changed in place."""
     devices.indices_chosen(frame, "", args, node)
+    meetings.hidden(frame, node)
     for value in args.all():
         if value.kind is Kind.CELLS and not frame.is_stored(value):
             frame.update(value, unknown_cell)
@@ -357,6 +361,7 @@ def call_value(frame: Frame, callee: Value, args: Arguments, node: Any) -> Value
     if kind is Kind.CLASS:
         return _instantiate(frame, callee.data, args, node)
     if kind is Kind.MODEL:
+        meetings.forwarded(frame, callee, node)
         return model_output(frame, args)
     if kind is Kind.INSTANCE:
         return _call_instance(frame, callee, args, node)
@@ -373,6 +378,7 @@ def _call_instance(frame: Frame, callee: Value, args: Arguments, node: Any) -> V
             return call_method(frame, callee, data, method, args, node)
         return unresolved(frame, args, node)
     if data == members.PREPARED:
+        meetings.forwarded(frame, callee, node)
         return model_output(frame, args)
     if data.startswith("torch.nn."):
         return library_calls.module_output(data, args)
@@ -395,6 +401,8 @@ def _instantiate(frame: Frame, cls: ClassInfo, args: Arguments, node: Any) -> Va
     for base in cls.library_bases():
         preparing.note_start(frame, base)
     library_calls.hand_over(frame, cls, args)
+    if frame.engine.is_subclass(cls, "transformers.Trainer"):
+        frame.trace.launched = True
     init = cls.find("__init__")
     if init is not None and init.cls is cls and not frame.engine.is_entry_class(cls):
         frame.engine.call(frame, init, args, node, made)

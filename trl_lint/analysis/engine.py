@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from trl_lint.analysis import averages, facts, library_calls
 from trl_lint.analysis.classes import ClassInfo, Function, Parameter
-from trl_lint.analysis.events import Event, StepReturned, Trace
+from trl_lint.analysis.events import Event, SideEffect, StepReturned, Trace
 from trl_lint.analysis.facts import State
 from trl_lint.analysis.frame import Frame
 from trl_lint.analysis.heap import UNIFORM, Cell, join
@@ -196,6 +196,8 @@ class Engine(Runs):
 
     def _enter_hook(self, cls: ClassInfo, method: Function, rows: tuple[Hook, ...]) -> Summary:
         summary = self._enter_with(method, cls, _parameters_of(rows))
+        # What saves is asked to on the main process only.
+        summary.trace.launched |= rows[-1].called and method.name not in ("_save", "save_model")
         if method.name in LOSSES:
             averages.trained(summary.result)
         above = method.cls.find_above(method.name) if method.cls is not None else None
@@ -278,17 +280,25 @@ class Engine(Runs):
 
 
 def _events(roots: Iterable[Trace]) -> list[Event]:
-    """The events of these runs and of all they called."""
+    """The events of these runs and of all they called.
+
+    A side effect counts where each process is known to come: in what is launched, and in what that calls.
+    """
     found: list[Event] = []
-    seen: set[int] = set()
-    todo = list(roots)
+    seen: set[tuple[int, bool]] = set()
+    todo = [(trace, trace.launched) for trace in roots]
     while todo:
-        trace = todo.pop()
-        if id(trace) in seen:
+        trace, launched = todo.pop()
+        launched = launched or trace.launched
+        if (id(trace), launched) in seen or (id(trace), True) in seen:
             continue
-        seen.add(id(trace))
-        found.extend(trace.events.values())
-        todo.extend(summary.trace for summary in trace.calls.values())
+        again = (id(trace), False) in seen
+        seen.add((id(trace), launched))
+        for event in trace.events.values():
+            is_effect = isinstance(event, SideEffect)
+            if launched if is_effect else not again:
+                found.append(event)
+        todo.extend((summary.trace, launched) for summary in trace.calls.values())
     return found
 
 

@@ -98,6 +98,28 @@ class Logged(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Parted(Event):
+    """Some ranks do not come to a meeting (`meetings.Meeting`) that the others wait at.
+
+    condition: what parts them. after: they have left before it (node is the condition then, else the call).
+    turns: one rank after the other gets there.
+    """
+
+    condition: Step
+    meeting: Any
+    after: bool = False
+    turns: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SideEffect(Event):
+    """Every rank changes what all of them share by calling `name` (`effect` is its row)."""
+
+    name: str
+    effect: Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Averaged(Event):
     """The ranks' means, each over its rank's own count, are averaged.
 
@@ -124,6 +146,7 @@ class Trace:
 
     events: dict[Any, Event] = field(default_factory=dict)
     calls: dict[Any, Any] = field(default_factory=dict)
+    launched: bool = False  # whether it is known that each process of a distributed run comes here
     shows: bool = False  # whether it hands anything to a sink, itself or in what it calls
 
 

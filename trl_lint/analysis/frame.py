@@ -57,6 +57,8 @@ class Frame:
         self.meets = False  # whether there is a barrier in it
         self.turn: Turn | None = None  # of a context manager: who has the first turn where it yields
         self.discarded: Any = None  # the call whose result the current statement throws away
+        self.meetings: list[Any] = []  # the calls at which all ranks meet, in program order (see `meetings`)
+        self.branches: dict[Any, Any] = {}  # where the ranks go different ways
         self.forgiving = 0  # inside how many `try` blocks that catch AttributeError
         self.dependencies: dict[tuple[ClassInfo, Any], int] = {}
         self.attribute_writes: set[tuple[ClassInfo, str]] = set()

@@ -13,7 +13,9 @@ from trl_lint.analysis import (
     calls,
     containers,
     devices,
+    effects,
     facts,
+    meetings,
     members,
     places,
     preparing,
@@ -52,12 +54,14 @@ def call_function(frame: Frame, dotted: str, args: Arguments, node: Any) -> Valu
     name = library.canonical(dotted)
     preparing.note_start(frame, name)
     devices.indices_chosen(frame, name, args, node)
+    effects.called(frame, name, args, node)
     special = _SPECIAL.get(name)
     if special is not None:
         return special(frame, args, node)
     row = library.function(name, frame.engine.versions)
     if row is not None and not (isinstance(row, Hook)):
         return apply(frame, (row,), args, node, None)
+    meetings.called(frame, name, node)
     made = library.maker(name)
     if made is None:
         made = library.constructor(name, frame.engine.versions)
@@ -164,9 +168,11 @@ def apply(frame: Frame, rows: Sequence[Row], args: Arguments, node: Any, owner: 
         if isinstance(row, Sink):
             return show(frame, row, args, node)
     row = rows[-1]
+    meetings.called(frame, row.name, node)
     if isinstance(row, Collective):
         return collective(frame, row, args, node)
     if isinstance(row, Class):
+        frame.trace.launched |= library.is_subclass(row.name, "transformers.Trainer", frame.engine.versions)
         hand_over_to(frame, row, args)
         return _constructed(frame, row, args, node)
     if isinstance(row, Preparation):
@@ -347,6 +353,7 @@ def _loader(frame: Frame, args: Arguments, node: Any) -> Value:
 
 def collective(frame: Frame, row: Collective, args: Arguments, node: Any) -> Value:
     """A collective: told to the rules, and applied to the facts."""
+    meetings.communicated(frame, row, args, node)
     if row.result == "barrier":
         frame.meets = True
         return NONE
@@ -634,6 +641,23 @@ def _getenv(frame: Frame, args: Arguments, node: Any) -> Value:
     return members.environment(frame, args.positional[0]) if args.positional else SAME
 
 
+def _on_disk(frame: Frame, args: Arguments, node: Any) -> Value:
+    """Whether there is a file: each rank looks for itself, at a moment of its own."""
+    path = args.positional[0] if args.positional else UNKNOWN
+    if path.rank == facts.REDUCED:
+        return SAME
+    agreed = any(meeting.kind == "broadcast" for meeting in frame.meetings)
+    outside = path.rank.state is State.SAME or _is_named_from_outside(frame, args.expression(0))
+    text = "it depends on the disk" if agreed or outside else meetings.OWN_FILE
+    return Value(facts.IO_LOCAL, Kind.NUMBER, scalar=True, dtype="bool", why=frame.step(node, text))
+
+
+def _is_named_from_outside(frame: Frame, stands: Any) -> bool:
+    """Whether a path is a parameter or an attribute, or made of these alone."""
+    parameters = {parameter.name for parameter in frame.function.parameters} if frame.function else set()
+    return not isinstance(stands, cst.Name) or stands.value in parameters
+
+
 def _default_dict(frame: Frame, args: Arguments, node: Any) -> Value:
     factory = args.positional[0] if args.positional else None
     cell = Cell("dict", factory=factory)
@@ -679,4 +703,5 @@ _SPECIAL = {
     "functools.partial": _partial,
     "os.environ.get": _getenv,
     "os.getenv": _getenv,
+    **dict.fromkeys(("os.path.exists", "os.path.isdir", "os.path.isfile"), _on_disk),
 }

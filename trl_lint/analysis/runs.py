@@ -7,7 +7,7 @@ from typing import Any
 
 import libcst as cst
 
-from trl_lint.analysis import averages, expressions, facts, library_calls, preparing, statements
+from trl_lint.analysis import averages, expressions, facts, library_calls, meetings, preparing, statements
 from trl_lint.analysis.arguments import Arguments
 from trl_lint.analysis.classes import ClassInfo, Function, Parameter, alike, freeze
 from trl_lint.analysis.definitions import Definitions
@@ -39,6 +39,7 @@ class Summary:
         "dependencies",
         "final",
         "inputs",
+        "meetings",
         "names",
         "pending_used",
         "result",
@@ -53,6 +54,7 @@ class Summary:
         self.names: dict[str, Value] = {}
         self.final: dict[Any, Cell] = {}
         self.trace = Trace()
+        self.meetings: tuple[list[Any], Control] = ([], UNIFORM)
         self.dependencies: dict[Any, int] = {}
         self.attribute_writes: set[Any] = set()
         self.cell_writes: set[Any] = set()
@@ -112,6 +114,7 @@ class Runs(Definitions):
         self.depth -= 1
         self._running.pop()
         frame.pending_used |= inner.pending_used
+        meetings.passed_on(frame, inner.meetings, function, frame.memory.control, node)
         return self._explained(frame, value, function, node)
 
     def _run_body(self, frame: Frame, function: Function) -> Value:
@@ -120,9 +123,11 @@ class Runs(Definitions):
         if isinstance(node, cst.Lambda):
             frame.statement = node.body
             return expressions.evaluate(frame, node.body)
-        entry = frame.memory.control = frame.memory.control.under(self._entered_by(frame, function))
+        before, decorated = frame.memory.control, self._entered_by(frame, function)
+        entry = frame.memory.control = before.under(decorated)
         if statements.run_block(frame, node.body.body):
             frame.returned.append((NONE, frame.memory))
+        meetings.judge(frame, before, decorated)
         result: Value = BOTTOM
         memory: Memory | None = None
         divided = self._divided(frame, entry)
@@ -263,6 +268,7 @@ class Runs(Definitions):
         summary.names = names
         summary.final = self._final(frame, summary.result, inputs)
         summary.trace = frame.trace
+        summary.meetings = (frame.meetings, control)
         summary.dependencies = frame.dependencies
         summary.attribute_writes, summary.cell_writes = frame.attribute_writes, frame.cell_writes
         summary.pending_used = frame.pending_used
@@ -301,6 +307,7 @@ class Runs(Definitions):
         )
         frame.attribute_writes |= summary.attribute_writes
         frame.trace.shows |= summary.trace.shows
+        meetings.passed_on(frame, summary.meetings[0], function, summary.meetings[1], node)
         frame.forget(summary.attribute_writes, summary.cell_writes)
         frame.pending_used |= summary.pending_used and function.pending_used and self._passes_pending(frame)
         renamed = dict(zip(summary.inputs, inputs, strict=False))

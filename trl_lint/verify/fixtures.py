@@ -42,6 +42,8 @@ WAYS = {
     "wrong_device_collective": Way("ends", "exception", needs_devices=True),
     "wrapped_model_attribute": Way("ends", "exception"),
     "unordered_preprocessing": Way("one writer", "double write", names_line=False),
+    "divergent_collective": Way("ends", "hang", names_line=False),
+    "unguarded_side_effect": Way("ends", "exception"),
     "unreduced_metric": Way("same metric", "metric", names_line=False),
 }
 
