@@ -127,7 +127,7 @@ def test_an_unknown_method():
 
 
 def test_an_attribute_is_found_in_a_base():
-    assert library.attribute("trl.SFTTrainer", "model").value.wrapping is Wrapping.BARE
+    assert library.attribute("trl.SFTTrainer", "model").value.wrapping is Wrapping.INSIDE
     assert library.attribute("trl.SFTTrainer", "model_wrapped").value.wrapping is Wrapping.WRAPPED
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from trl_lint.analysis import facts, library_calls
+from trl_lint.analysis import facts, library_calls, reach
 from trl_lint.analysis.classes import ClassInfo, Function, Parameter
 from trl_lint.analysis.events import Event, Trace
 from trl_lint.analysis.facts import State
@@ -14,6 +14,7 @@ from trl_lint.analysis.project import Module, Project
 from trl_lint.analysis.runs import MAX_CONTEXTS, Runs, Summary
 from trl_lint.analysis.values import SAME, UNKNOWN, Kind, Value, Wrapping
 from trl_lint.knowledge import library
+from trl_lint.knowledge.models import TRAINING_HOOKS
 from trl_lint.knowledge.schema import Hook
 from trl_lint.knowledge.transformers import CONSTRUCTOR
 
@@ -196,6 +197,7 @@ class Engine(Runs):
 
     def _enter_hook(self, cls: ClassInfo, method: Function, rows: tuple[Hook, ...]) -> Summary:
         summary = self._enter_with(method, cls, _parameters_of(rows))
+        summary.trace.trains |= method.name in TRAINING_HOOKS
         above = method.cls.find_above(method.name) if method.cls is not None else None
         if rows[-1].stored is not None and above is None:
             cls.stored[method] = (rows[-1], summary)
@@ -229,7 +231,9 @@ class Engine(Runs):
                 owner = None if method.is_static else Value(facts.SAME, Kind.INSTANCE, cls)
                 names = self._bind(frame, method, args, method.node, owner)
                 method.reached = True
-                yield self._enter_names(frame, method, cls, names)
+                summary = self._enter_names(frame, method, cls, names)
+                summary.trace.trains |= method.name in TRAINING_HOOKS
+                yield summary
 
     def _drained(self, cls: ClassInfo) -> list[Trace]:
         """What a base out of sight shows of its stores: its `log` averages over steps, not over ranks."""
@@ -258,13 +262,15 @@ def _events(roots: Iterable[Trace]) -> list[Event]:
     """The events of these runs and of all they called."""
     found: list[Event] = []
     seen: set[int] = set()
+    roots = list(roots)
+    training = reach.trained(roots)
     todo = list(roots)
     while todo:
         trace = todo.pop()
         if id(trace) in seen:
             continue
         seen.add(id(trace))
-        found.extend(trace.events.values())
+        found.extend(reach.told(trace, id(trace) in training))
         todo.extend(summary.trace for summary in trace.calls.values())
     return found
 

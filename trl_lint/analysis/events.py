@@ -50,6 +50,38 @@ class AttributeRead(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ModelCalled(Event):
+    """A forward of a model that a wrapper has to do with. `path` is the part of `model` that is called, "" for all.
+
+    trains: whether code gets there that computes gradients for the optimizer. names: the wrapped models in reach, by
+    the text of their expression.
+    """
+
+    model: Value
+    path: str = ""
+    trains: bool = False
+    names: tuple[tuple[str, Value], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParameterRead(Event):
+    """The value of a parameter of a model is used outside a forward, where an engine may have sharded it."""
+
+    model: Value
+    attribute: str
+    trains: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnwrappedForGeneration(Event):
+    """A context manager that prepares a model for generation gets `model`; `argument` is the Arg node."""
+
+    model: Value
+    argument: CSTNode
+    cls: Any = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Logged(Event):
     """A value is shown to the user by `sink`, after it was put into a container by `writes` (or directly)."""
 
@@ -73,6 +105,8 @@ class Trace:
     events: dict[Any, Event] = field(default_factory=dict)
     calls: dict[Any, Any] = field(default_factory=dict)
     shows: bool = False  # whether it hands anything to a sink, itself or in what it calls
+    backward: bool = False  # whether it starts a backward pass itself
+    trains: bool = False  # whether it is a hook that a library runs for its training step
 
 
 def steps(step: Step | None) -> list[Step]:

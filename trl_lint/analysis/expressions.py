@@ -379,6 +379,7 @@ def _yield(frame: Frame, node: cst.Yield) -> Value:
     elif node.value is not None:
         value = evaluate(frame, node.value)
     frame.yielded = value if frame.yielded is None else join(frame.yielded, value)
+    frame.yields_gradients &= frame.memory.control.grad
     return UNKNOWN
 
 

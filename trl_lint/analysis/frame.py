@@ -45,6 +45,7 @@ class Frame:
         self.trace = Trace()
         self.returned: list[tuple[Value, Memory]] = []
         self.yielded: Value | None = None
+        self.yields_gradients = True  # whether gradients are on where it yields
         self.exits = 0
         self.rounds: tuple[int, ...] = ()  # in which rounds of the loops that are run once per item
         self.elsewhere: set[str] = set()  # names that `nonlocal` and `global` say live outside
@@ -53,6 +54,7 @@ class Frame:
         self.seen: dict[int, Value] = {}  # the value of each expression when it was last evaluated, by its node
         self.entered: dict[int, Value] = {}  # what a `with` statement binds, by its call
         self.in_turn: set[int] = set()  # the calls whose `with` block one rank after the other runs
+        self.frozen: set[int] = set()  # the calls in whose `with` block nothing is trained
         self.discarded: Any = None  # the call whose result the current statement throws away
         self.forgiving = 0  # inside how many `try` blocks that catch AttributeError
         self.dependencies: dict[tuple[ClassInfo, Any], int] = {}

@@ -180,6 +180,8 @@ def _join_wrapping(a: Value, b: Value, kind: Kind) -> Wrapping | None:
     if kind is not Kind.MODEL:
         return None
     known = {value.wrapping for value in (a, b) if value.kind is Kind.MODEL}
+    if known == {Wrapping.BARE, Wrapping.INSIDE}:
+        return Wrapping.BARE
     return known.pop() if len(known) == 1 else Wrapping.UNKNOWN
 
 
@@ -214,10 +216,11 @@ class Control:
 
     `why` names the condition (a Step); `rank` is the condition's fact. `engine` says that code here runs
     under DeepSpeed, FSDP or the like only, whose wrapper has attributes that DDP does not have. `conditions` are
-    all conditions that are not known to come out the same on all ranks, the outermost first.
+    all conditions that are not known to come out the same on all ranks, the outermost first. `grad` is False where
+    nothing that is computed gets a gradient; `whole` is True where sharded parameters have been gathered.
     """
 
-    __slots__ = ("_conditions", "engine", "level", "rank", "why")
+    __slots__ = ("_conditions", "engine", "grad", "level", "rank", "whole", "why")
 
     def __init__(
         self,
@@ -226,33 +229,53 @@ class Control:
         rank: Rank = facts.SAME,
         engine: bool = False,
         conditions: tuple[Control, ...] = (),
+        grad: bool = True,
+        whole: bool = False,
     ) -> None:
         self.level = level
         self.why = why
         self.rank = rank
         self.engine = engine
         self._conditions = conditions
+        self.grad = grad
+        self.whole = whole
 
     @property
     def conditions(self) -> tuple[Control, ...]:
         return self._conditions or ((self,) if self.level else ())
 
     def under_engine(self) -> Control:
-        return self if self.engine else Control(self.level, self.why, self.rank, True, self.conditions)
+        return self if self.engine else self._where(True, self.grad, self.whole)
+
+    def without_gradients(self, off: bool = True) -> Control:
+        """This point, where gradients are off (or on again)."""
+        return self if self.grad is not off else self._where(self.engine, not off, self.whole)
+
+    def with_parameters(self) -> Control:
+        """This point, where sharded parameters have been gathered."""
+        return self if self.whole else self._where(self.engine, self.grad, True)
+
+    def as_in(self, other: Control) -> Control:
+        """This point, where gradients and parameters are as they are at the other one."""
+        return self._where(self.engine, other.grad, other.whole)
+
+    def _where(self, engine: bool, grad: bool, whole: bool) -> Control:
+        return Control(self.level, self.why, self.rank, engine, self.conditions, grad, whole)
 
     def under(self, inner: Control) -> Control:
         """This point, and then further conditions."""
         if not inner.level or inner is self:
             return self
         if not self.level:
-            return inner.under_engine() if self.engine else inner
+            alike = self.engine is inner.engine and self.grad is inner.grad and self.whole is inner.whole
+            return inner if alike else inner._where(self.engine or inner.engine, self.grad, self.whole)
         known = {id(each.why) for each in self.conditions}
         added = tuple(each for each in inner.conditions if id(each.why) not in known)
         if not added:
             return self
         worst = inner if inner.level > self.level else self
         engine = self.engine or worst.engine
-        return Control(worst.level, worst.why, worst.rank, engine, self.conditions + added)
+        return Control(worst.level, worst.why, worst.rank, engine, self.conditions + added, self.grad, self.whole)
 
 
 UNIFORM = Control(0)

@@ -7,7 +7,7 @@ from typing import Any
 
 import libcst as cst
 
-from trl_lint.analysis import expressions, facts, library_calls, statements
+from trl_lint.analysis import expressions, facts, forwards, library_calls, statements
 from trl_lint.analysis.arguments import Arguments
 from trl_lint.analysis.classes import ClassInfo, Function, Parameter, alike, freeze
 from trl_lint.analysis.definitions import Definitions
@@ -114,7 +114,8 @@ class Runs(Definitions):
         if isinstance(node, cst.Lambda):
             frame.statement = node.body
             return expressions.evaluate(frame, node.body)
-        entry = frame.memory.control = frame.memory.control.under(self._entered_by(frame, function))
+        entered = forwards.decorated(frame.memory.control, function.decorators)
+        entry = frame.memory.control = entered.under(self._entered_by(frame, function))
         if statements.run_block(frame, node.body.body):
             frame.returned.append((NONE, frame.memory))
         result: Value = BOTTOM
@@ -126,7 +127,7 @@ class Runs(Definitions):
         if memory is not None:
             frame.memory = memory
         if frame.yielded is not None:
-            return Value(facts.SAME, Kind.RANGE, (frame.yielded, facts.UNKNOWN))
+            return Value(facts.SAME, Kind.RANGE, (frame.yielded, facts.UNKNOWN), grad=frame.yields_gradients)
         return result
 
     def _entered_by(self, frame: Frame, function: Function) -> Control:
@@ -188,6 +189,7 @@ class Runs(Definitions):
             id(cls),
             memory.control.level,
             memory.control.engine,
+            *_how_models_run(names, memory.control),
             tuple(parts),
         )
 
@@ -240,6 +242,9 @@ class Runs(Definitions):
     ) -> Summary:
         level = caller.control.level
         control = caller.control if level or caller.control.engine else UNIFORM
+        grad, whole = _how_models_run(names, caller.control)
+        if (grad, whole) != (control.grad, control.whole):
+            control = control.as_in(Control(0, grad=grad, whole=whole))
         frame = Frame(self, function.module, function, cls, None, control)
         frame.key = key
         frame.memory = Memory(dict(names), {i: caller.heap[i] for i in inputs if i in caller.heap}, {}, control)
@@ -399,6 +404,13 @@ class Runs(Definitions):
     def default(self, function: Function, parameter: Parameter) -> Value:
         module_frame = Frame(self, function.module)
         return expressions.evaluate(module_frame, parameter.default)
+
+
+def _how_models_run(names: Mapping[str, Value], control: Control) -> tuple[bool, bool]:
+    """Whether gradients are on and parameters are whole, where a function has to do with a model at all."""
+    if any(value.kind in (Kind.INSTANCE, Kind.MODEL) for value in names.values()):
+        return control.grad, control.whole
+    return True, False
 
 
 def _without_details(value: Value) -> Value:

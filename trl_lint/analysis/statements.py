@@ -6,7 +6,7 @@ from typing import Any
 
 import libcst as cst
 
-from trl_lint.analysis import containers, expressions, facts, library_calls
+from trl_lint.analysis import containers, expressions, facts, forwards, library_calls
 from trl_lint.analysis.assignment import bind_target
 from trl_lint.analysis.classes import alike, alike_cells
 from trl_lint.analysis.conditions import divides, engine_arm, identifiers, narrow, truth
@@ -420,8 +420,10 @@ def _settled(before: Memory, head: Memory, grown: Memory) -> bool:
 
 
 def _with(frame: Frame, node: cst.With) -> bool:
+    values = []
     for item in node.items:
         value = evaluate(frame, item.item)
+        values.append(value)
         bound = frame.entered.pop(id(item.item), None)
         if bound is None:
             bound = library_calls.entered(frame, item.item, value)
@@ -434,7 +436,11 @@ def _with(frame: Frame, node: cst.With) -> bool:
         through = run_block(frame, node.body.body)
         frame.memory.control = before
         return through
-    return run_block(frame, node.body.body)
+    inside = frame.memory.control = forwards.within(frame, before, node.items, values)
+    through = run_block(frame, node.body.body)
+    if inside is not before:
+        frame.memory.control = frame.memory.control.as_in(before)
+    return through
 
 
 _CATCHES_MISSING = ("AttributeError", "Exception", "BaseException")
