@@ -62,8 +62,7 @@ def evaluated(frame: Frame, node: cst.Call) -> Arguments:
     args = Arguments()
     for arg in node.args:
         value = expressions.evaluate(frame, arg.value)
-        if forwards.is_parameter(value):
-            forwards.handed_over(frame, value, arg.value)
+        forwards.computes_with(frame, value, node)
         if arg.star == "*":
             _add_star(frame, args, value)
         elif arg.star == "**":
@@ -365,6 +364,8 @@ def call_value(frame: Frame, callee: Value, args: Arguments, node: Any) -> Value
 
 def _call_instance(frame: Frame, callee: Value, args: Arguments, node: Any) -> Value:
     data = callee.data
+    if forwards.redirects(callee):
+        return forwards.redirected(frame, args, node)
     if isinstance(data, ClassInfo):
         method = data.find("__call__")
         if method is not None:

@@ -67,7 +67,7 @@ class ModelCalled(Event):
 class ParameterRead(Event):
     """The value of a parameter of a model is used outside a forward, where an engine may have sharded it."""
 
-    model: Value
+    value: Value
     attribute: str
     trains: bool = False
 

@@ -23,8 +23,11 @@ from trl_lint.knowledge.torch import WITHOUT_GRADIENTS
 
 # Instances of these switch gradients off, or on again, inside a `with` statement.
 OFF, ON = "<gradients off>", "<gradients on>"
-# Data of a TENSOR that is a parameter of a model, with the model.
+# Starts the data of a TENSOR that is a parameter: then come its name, and the node and the function
+# where it was read.
 PARAMETER = "<parameter>"
+# A redirection's own parameters: the wrapper, the module and the method.
+REDIRECTED = 3
 # In a model's `place`: it was put into evaluation mode.
 EVALUATED = "eval"
 
@@ -128,6 +131,30 @@ def _runs_a_part(body: Any, this: str, cls: ClassInfo) -> bool:
     return False
 
 
+def redirects(value: Value) -> bool:
+    """Whether a call of it has a wrapper's forward run what it is given."""
+    name = value.data.name if isinstance(value.data, ClassInfo) else value.data
+    return isinstance(name, str) and name.rpartition(".")[2] in models.FORWARD_REDIRECTIONS
+
+
+def redirected(frame: Frame, args: Arguments, node: Any) -> Value:
+    """`redirect(wrapper, module, method, *args)`: the method runs inside the wrapper's forward."""
+    from trl_lint.analysis import calls
+
+    if len(args.positional) < REDIRECTED:
+        return calls.unresolved(frame, args, node)
+    method, *rest = args.positional[REDIRECTED - 1 :]
+    inner = Arguments(map(_in_forward, rest), {name: _in_forward(value) for name, value in args.keywords.items()})
+    inner.nodes = {index - REDIRECTED: arg for index, arg in args.nodes.items() if isinstance(index, int)}
+    inner.star, inner.double = args.star, args.double
+    return calls.call_value(frame, method, inner, node)
+
+
+def _in_forward(value: Value) -> Value:
+    """A model while its wrapper's forward runs: that will synchronise what is computed with it."""
+    return value.but(grad=False) if value.kind is Kind.MODEL else value
+
+
 # --- where gradients are on -----------------------------------------------------------------------------
 
 
@@ -191,16 +218,32 @@ def set_grad_enabled(frame: Frame, args: Arguments, node: Any) -> Value:
 # --- parameters -----------------------------------------------------------------------------------------
 
 
-def parameter(model: Value) -> Value:
-    """`module.weight` of what a wrapper holds."""
-    return Value(SAME, Kind.TENSOR, (PARAMETER, model), why=model.why)
+def parameter(frame: Frame, model: Value, name: str, node: Any) -> Value:
+    """`module.weight` of what a wrapper holds, read at a node."""
+    return Value(SAME, Kind.TENSOR, (PARAMETER, name, node, frame.function), why=model.why)
 
 
-def is_parameter(value: Value) -> bool:
-    return value.kind is Kind.TENSOR and isinstance(value.data, tuple) and value.data[:1] == (PARAMETER,)
+def computes_with(frame: Frame, value: Value, call: cst.Call) -> None:
+    """A parameter is an argument of a call: where that computes with its values, the read is told to the rules.
+
+    A function in sight may gather it first.
+    """
+    if value.kind is Kind.TENSOR and isinstance(value.data, tuple) and value.data[0] == PARAMETER:
+        _, attribute, node, function = value.data
+        if function is frame.function and not _is_in_sight(frame, call.func):
+            frame.emit(ParameterRead, node, value=value, attribute=attribute)
 
 
-def handed_over(frame: Frame, value: Value, node: Any) -> None:
-    """A parameter is an argument of a call, which computes with its values."""
-    attribute = node.attr.value if isinstance(node, cst.Attribute) else ""
-    frame.emit(ParameterRead, node, model=value.data[1], attribute=attribute)
+def _is_in_sight(frame: Frame, callee: Any) -> bool:
+    """Whether a callee is a function of the project, or one that only looks at a parameter."""
+    from trl_lint.analysis import expressions
+
+    if isinstance(callee, cst.Attribute):
+        owner = frame.seen.get(id(callee.value))
+        name = callee.attr.value
+        is_own = owner is not None and isinstance(owner.data, ClassInfo) and owner.data.find(name) is not None
+        return is_own or name in models.INSPECT_PARAMETERS
+    if not isinstance(callee, cst.Name) or callee.value in models.INSPECT_PARAMETERS:
+        return isinstance(callee, cst.Name)
+    known = expressions.lookup(frame, callee.value)
+    return known is not None and frame.engine.settle(known).kind in (Kind.CLASS, Kind.FUNCTION)

@@ -96,7 +96,7 @@ def of_model(frame: Frame, model: Value, name: str, node: Any, called: bool = Fa
     if name == models.BASE_PREFIX:
         return Value(facts.SAME, Kind.STRING, models.BASE_PREFIX)
     if name in models.PARAMETERS and model.wrapping is Wrapping.INSIDE:
-        return forwards.parameter(model)
+        return forwards.parameter(frame, model, name, node)
     return forwards.part(model)
 
 
@@ -144,6 +144,8 @@ def _of_object(frame: Frame, owner: Value, cls: ClassInfo, name: str, node: Any)
     for base in cls.library_bases():
         found = _library_attribute(frame, base, name, owner)
         if found is not None:
+            if value is not None and found.wrapping is Wrapping.INSIDE:
+                return forwards.part(found).but(wrapping=Wrapping.BARE)  # the class assigns another one of its own
             return _remember(frame, cls, name, found, node)
     return frame.engine.class_variable(cls, name) or UNKNOWN
 

@@ -46,6 +46,14 @@ TRAINING_HOOKS = frozenset({
     "concatenated_forward", "forward", "get_batch_loss_metrics", "get_batch_metrics", "training_step",
 })
 
+# Classes whose instances have a wrapper's forward run a method of the user's: `redirect(wrapper, module, method, *args)`.
+FORWARD_REDIRECTIONS = frozenset({"ForwardRedirection", "_ForwardRedirection"})
+
+# Functions and methods that look at a parameter, or keep it, and do not compute with its values.
+INSPECT_PARAMETERS = frozenset({
+    "GatheredParameters", "append", "extend", "getattr", "hasattr", "id", "isinstance", "len", "print", "type",
+})
+
 # What every config has, whatever its class (PreTrainedConfig of transformers 4.31.0 to 5.23.0).
 EVERY_CONFIG_HAS = frozenset({
     "_name_or_path", "architectures", "chunk_size_feed_forward", "id2label", "is_encoder_decoder", "label2id",

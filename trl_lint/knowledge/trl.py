@@ -174,6 +174,8 @@ _CLASSES: tuple[Row, ...] = (
         Class(name=f"trl.{name}Config", source=f"trainer/{name.lower()}_config.py::{name}Config", others=SETTING)
         for name in ("AlignProp", "DDPO")
     ),
+    # It has the wrapper's own forward run another method of the module: DDP's and FSDP's hooks run around it.
+    Class(name="trl._ForwardRedirection", source="models/utils.py::_ForwardRedirection", since="0.18"),
     Class(name="trl.ModelConfig", source="trainer/model_config.py::ModelConfig", others=SETTING),
     Class(name="trl.ScriptArguments", source="scripts/utils.py::ScriptArguments", others=SETTING),
     *(

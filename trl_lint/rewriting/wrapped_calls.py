@@ -11,6 +11,7 @@ from trl_lint.analysis.values import TRAINED
 from trl_lint.knowledge import models
 from trl_lint.rewriting.edits import NoRewrite, Replace, Rewrite
 from trl_lint.rewriting.scope import bound, bound_names, dotted, last_name, nodes
+from trl_lint.rewriting.tree import ancestors, uses_of
 
 _PART = "a part of the model is called: only its author can say how the wrapper's forward should run it"
 _OUT_OF_REACH = "no name of the wrapped model is in reach"
@@ -29,6 +30,27 @@ def plan_for(event: ModelCalled) -> Rewrite | NoRewrite:
     if wrapped is None:
         return NoRewrite(_OUT_OF_REACH if _is_whole(root, callee) else _PART)
     return Rewrite((Replace(event.node.func, cst.Name(wrapped)),))
+
+
+def is_dropped(event: ModelCalled) -> bool:
+    """Whether nothing is done with the result: it is not kept, or its name is bound anew before it is used."""
+    root = event.owner.node if event.owner is not None else event.module.tree
+    path = ancestors(root, event.node)
+    match path[-1] if path else None:
+        case cst.Expr():
+            return True
+        case cst.Assign(targets=[cst.AssignTarget(target=cst.Name(name))]) as statement:
+            if any(isinstance(each, (cst.For, cst.While)) for each in path):
+                return not _is_mentioned(root, name, statement)
+            following = uses_of(root, name, after=statement)
+            return not following or isinstance(following[0][-2], cst.AssignTarget)
+    return False
+
+
+def _is_mentioned(root: Any, name: str, statement: Any) -> bool:
+    """Whether a name is used anywhere but in one statement."""
+    inside = {id(each) for each in nodes(statement)}
+    return any(isinstance(each, cst.Name) and each.value == name and id(each) not in inside for each in nodes(root))
 
 
 def _wrapped_name(event: ModelCalled, root: Any, callee: Any) -> str | None:

@@ -37,8 +37,8 @@ where the name of the wrapped model is gone (`unet = unet.module`).
 ## Limits
 Silent under `torch.no_grad()` and `torch.inference_mode()`, after `.eval()` or `.requires_grad_(False)`, for copies
 and reference models, with an adapter switched off, in hooks for evaluation, in functions from which no backward pass
-can be seen, and in code for DeepSpeed or FSDP alone. What is called inside the wrapper's forward is right. Whether
-the loss is made of that very output is not asked.
+can be seen, in code for DeepSpeed or FSDP alone, and where the result is thrown away. What is called inside the
+wrapper's forward is right. Whether the loss is made of that very output is not asked.
 
 ## References
 - https://github.com/huggingface/trl/pull/5934 (GKD, GOLD: the student's decoder was called directly)
@@ -70,8 +70,10 @@ class BypassedWrapper(Rule):
         if not isinstance(event, ModelCalled) or not _is_bypass(event):
             return
         from trl_lint.rewriting.edits import NoRewrite
-        from trl_lint.rewriting.wrapped_calls import plan_for
+        from trl_lint.rewriting.wrapped_calls import is_dropped, plan_for
 
+        if is_dropped(event):
+            return
         plan = plan_for(event)
         applicability, reason = Applicability.UNSAFE, _CHANGES_TRAINING
         if isinstance(plan, NoRewrite):

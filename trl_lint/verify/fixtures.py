@@ -35,9 +35,11 @@ class Way:
 # By the folder of a rule.
 WAYS = {
     "bare_python_launch": Way("ends", "exception", names_line=False),
+    "bypassed_wrapper": Way("same training", "weights", names_line=False),
     "item_before_gather": Way("ends", "exception"),
     "wrapped_model_attribute": Way("ends", "exception"),
     "unreduced_metric": Way("same metric", "metric", names_line=False),
+    "wrapped_generate": Way("ends", "exception"),
 }
 
 
