@@ -116,7 +116,7 @@ def test_forwards_that_no_wrapper_sees(text, where):
 
 def test_a_model_that_is_wrapped_under_another_name():
     text = (
-        "import torch\nfrom torch.nn.parallel import DistributedDataParallel as DDP\nfrom transformers import AutoModel\n"
+        f"{GENERIC}from transformers import AutoModel\n"
         "def train(loader):\n    net = AutoModel.from_pretrained('x')\n    ddp = DDP(net)\n"
         "    for batch in loader:\n        net(batch).loss.backward()\n"
     )

@@ -22,7 +22,7 @@ def test_a_finding_says_what_where_why_and_how():
     finding = SNIPPETS.finding(text)
     assert shown(text, finding) == "bare.lm_head.weight"
     assert finding.message.startswith("`.weight` is used outside the forward of the module that owns it: under ZeRO-3 ")
-    assert [step.text for step in finding.because][0] == "`model` is the wrapped model"
+    assert finding.because[0].text == "`model` is the wrapped model"
     assert finding.fix is not None and finding.fix.applicability is Applicability.DISPLAY
     assert SNIPPETS.rule.preview
 

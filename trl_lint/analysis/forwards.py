@@ -59,10 +59,10 @@ def wrapped_here(frame: Frame, args: Arguments, node: Any) -> None:
     """`DDP(net)`, `accelerator.prepare(net)`: from here on `net` is what the wrapper holds."""
     for index, value in enumerate(args.positional):
         name = args.expression(index)
-        if value.kind is Kind.MODEL and value.wrapping is Wrapping.BARE and isinstance(name, cst.Name):
-            if frame.memory.names.get(name.value) is value:
-                why = frame.step(node, "it is wrapped here, under another name", value.why)
-                frame.memory.names[name.value] = value.but(wrapping=Wrapping.INSIDE, why=why)
+        is_bare = value.kind is Kind.MODEL and value.wrapping is Wrapping.BARE
+        if is_bare and isinstance(name, cst.Name) and frame.memory.names.get(name.value) is value:
+            why = frame.step(node, "it is wrapped here, under another name", value.why)
+            frame.memory.names[name.value] = value.but(wrapping=Wrapping.INSIDE, why=why)
 
 
 def switched(frame: Frame, model: Value, name: str, args: Arguments, target: Any) -> Value:

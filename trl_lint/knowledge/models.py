@@ -46,7 +46,7 @@ TRAINING_HOOKS = frozenset({
     "concatenated_forward", "forward", "get_batch_loss_metrics", "get_batch_metrics", "training_step",
 })
 
-# Classes whose instances have a wrapper's forward run a method of the user's: `redirect(wrapper, module, method, *args)`.
+# Classes whose instances have a wrapper's forward run another method: `redirect(wrapper, module, method, *args)`.
 FORWARD_REDIRECTIONS = frozenset({"ForwardRedirection", "_ForwardRedirection"})
 
 # Functions and methods that look at a parameter, or keep it, and do not compute with its values.

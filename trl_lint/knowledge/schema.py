@@ -69,8 +69,8 @@ class Function(Row):
     """A function, method or constructor whose result is known.
 
     returns: the value it returns, or the name of a transfer: "pure" (as its arguments), "first" (its first
-    argument, unchanged), "copied" (a copy of it), "prepared" (as `Accelerator.prepare`), "unwrapped" (the bare model of its first),
-    "shard" (its first argument, a piece of it per rank).
+    argument, unchanged), "copied" (a copy of it), "prepared" (as `Accelerator.prepare`), "unwrapped" (the bare
+    model of its first), "shard" (its first argument, a piece of it per rank).
     yields: for a context manager, what `with f(...) as x` binds to `x` (a value or a transfer).
     switch: a parameter that, when true, makes it return `switched` instead; when it is not known whether it
     is true, neither is the result. in_turn: one rank after the other runs the body of its `with` statement.

@@ -60,8 +60,8 @@ class ShardedParameterRead(Rule):
             module=event.module,
             node=event.node,
             message=(
-                f"`.{event.attribute}` is used outside the forward of the module that owns it: under ZeRO-3 and FSDP it is this "
-                "rank's shard, which may be empty"
+                f"`.{event.attribute}` is used outside the forward of the module that owns it: under ZeRO-3 and FSDP "
+                "it is this rank's shard, which may be empty"
             ),
             why=event.value.why or Step(event.module, event.node, "it is a parameter of the model that is trained"),
             help="gather it first (`deepspeed.zero.GatheredParameters`, `FSDP.summon_full_params`)",
