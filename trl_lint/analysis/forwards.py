@@ -79,6 +79,8 @@ def switched(frame: Frame, model: Value, name: str, args: Arguments, target: Any
         return model
     from trl_lint.analysis import expressions
 
+    while isinstance(target, cst.Call) and isinstance(target.func, cst.Attribute):
+        target = target.func.value  # `model.train().requires_grad_()`
     if isinstance(target, cst.Name):
         if frame.memory.names.get(target.value) is model:
             frame.memory.names[target.value] = changed
