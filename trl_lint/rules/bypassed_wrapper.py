@@ -64,7 +64,7 @@ class BypassedWrapper(Rule):
     code = "TRL009"
     name = "bypassed-wrapper"
     codemod = "trl_lint.codemods.bypassed_wrapper:BypassedWrapperCommand"
-    needles = (LIBRARIES, (b"unwrap_model", b"module", b".model", b"DataParallel", b"prepare"))
+    needles = (LIBRARIES, (b"Trainer", b"prepare", b"DataParallel", b"model_wrapped"))
 
     def visit(self, event: Event) -> Iterator[Problem]:
         if not isinstance(event, ModelCalled) or not _is_bypass(event):

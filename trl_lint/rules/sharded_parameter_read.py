@@ -51,7 +51,7 @@ class ShardedParameterRead(Rule):
     code = "TRL013"
     name = "sharded-parameter-read"
     preview = True
-    needles = (LIBRARIES, (b".weight", b".bias"), (b"unwrap_model", b"module", b".model", b"DataParallel"))
+    needles = (LIBRARIES, (b"weight", b"bias"), (b"Trainer", b"prepare", b"DataParallel", b"model_wrapped"))
 
     def visit(self, event: Event) -> Iterator[Problem]:
         if not isinstance(event, ParameterRead) or not event.trains or event.control.whole:

@@ -57,7 +57,7 @@ class WrappedGenerate(Rule):
     code = "TRL010"
     name = "wrapped-generate"
     codemod = "trl_lint.codemods.wrapped_generate:WrappedGenerateCommand"
-    needles = (LIBRARIES, (b"generate", b"unwrap_model_for_generation"))
+    needles = (LIBRARIES, (b"generat",), (b"Trainer", b"prepare", b"DataParallel", b"model_wrapped", b"for_generation"))
 
     def visit(self, event: Event) -> Iterator[Problem]:
         if isinstance(event, AttributeRead) and event.attribute in GENERATES:
