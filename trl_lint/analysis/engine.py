@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from trl_lint.analysis import facts, library_calls, reach
+from trl_lint.analysis import averages, facts, library_calls, reach
 from trl_lint.analysis.classes import ClassInfo, Function, Parameter
-from trl_lint.analysis.events import Event, Trace
+from trl_lint.analysis.events import Event, StepReturned, Trace
 from trl_lint.analysis.facts import State
 from trl_lint.analysis.frame import Frame
-from trl_lint.analysis.heap import Cell, join
+from trl_lint.analysis.heap import UNIFORM, Cell, join
 from trl_lint.analysis.project import Module, Project
 from trl_lint.analysis.runs import MAX_CONTEXTS, Runs, Summary
 from trl_lint.analysis.values import SAME, UNKNOWN, Kind, Value, Wrapping
 from trl_lint.knowledge import library
 from trl_lint.knowledge.models import TRAINING_HOOKS
 from trl_lint.knowledge.schema import Hook
-from trl_lint.knowledge.transformers import CONSTRUCTOR
+from trl_lint.knowledge.transformers import CONSTRUCTOR, LOSSES
 
 # How often the methods of a class are run again because an attribute they read has changed.
 MAX_ROUNDS = 4
@@ -198,10 +198,33 @@ class Engine(Runs):
     def _enter_hook(self, cls: ClassInfo, method: Function, rows: tuple[Hook, ...]) -> Summary:
         summary = self._enter_with(method, cls, _parameters_of(rows))
         summary.trace.trains |= method.name in TRAINING_HOOKS
+        if method.name in LOSSES:
+            averages.trained(summary.result)
         above = method.cls.find_above(method.name) if method.cls is not None else None
         if rows[-1].stored is not None and above is None:
             cls.stored[method] = (rows[-1], summary)
+        if rows[-1].gathered and not any(cls.find(name) for name in ("evaluation_loop", "prediction_loop")):
+            self._tell_what_is_gathered(cls, method, rows[-1], summary)
         return summary
+
+    def _tell_what_is_gathered(self, cls: ClassInfo, method: Function, row: Hook, summary: Summary) -> None:
+        """A base out of sight hands what a hook returns to collectives, as it is."""
+        if summary.result.kind is not Kind.TUPLE:
+            return
+        frame = Frame(self, method.module, method, cls)
+        frame.memory.names = dict(summary.names)
+        for what, value in zip(row.gathered, summary.result.data, strict=False):
+            for part in value.data if value.kind is Kind.TUPLE else (value,):
+                event = StepReturned(
+                    module=method.module,
+                    node=method.node,
+                    control=UNIFORM,
+                    owner=method,
+                    value=part,
+                    what=what,
+                    accelerator=frame.accelerator(),
+                )
+                summary.trace.events[(id(method.node), StepReturned, (what, id(part)), ())] = event
 
     def _returned_metrics(self, cls: ClassInfo) -> Iterator[Trace]:
         """A base out of sight logs a part of what a hook returns, unless a `log` in sight works on its stores."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import libcst as cst
 
-from trl_lint.analysis import assignment, calls, containers, facts, members, tensors
+from trl_lint.analysis import assignment, averages, calls, containers, facts, members, places, tensors
 from trl_lint.analysis.conditions import narrow, truth
 from trl_lint.analysis.facts import State
 from trl_lint.analysis.frame import Frame, derived
@@ -102,7 +102,8 @@ def _formatted(frame: Frame, node: cst.FormattedString) -> Value:
         known = isinstance(value.const, (str, int)) and part.conversion is None and part.format_spec is None
         parts.append(str(value.const) if known else WILDCARD)
     rank = facts.combine_all(value.rank for value in values)
-    return derived(facts.nonlinear(rank), Kind.STRING, *values, const="".join(parts))
+    place = places.formatted(values)
+    return derived(facts.nonlinear(rank), Kind.STRING, *values, const="".join(parts), place=place)
 
 
 # --- containers -----------------------------------------------------------------------------------------
@@ -161,9 +162,11 @@ def _comprehension(frame: Frame, node: Any) -> Value:
     element = evaluate(frame, node.elt)
     frame.memory.names = saved
     if isinstance(node, cst.GeneratorExp):
-        return Value(facts.SAME, Kind.RANGE, (element, facts.combine(length, taken)))
+        made = Value(facts.SAME, Kind.RANGE, (element, facts.combine(length, taken)))
+        return averages.of_comprehension(taken, made)
     shape = "list" if isinstance(node, cst.ListComp) else "set"
-    return frame.allocate(node, Cell(shape, rest=element, length=facts.combine(length, taken)))
+    made = frame.allocate(node, Cell(shape, rest=element, length=facts.combine(length, taken)))
+    return averages.of_comprehension(taken, made)
 
 
 def _dict_comprehension(frame: Frame, node: cst.DictComp) -> Value:
@@ -232,13 +235,15 @@ def subscript_value(frame: Frame, node: cst.Subscript) -> Value:
 
 
 def _subscript(frame: Frame, node: cst.Subscript) -> Value:
-    return containers.item_of(frame, evaluate(frame, node.value), subscript_value(frame, node), node)
+    container, index = evaluate(frame, node.value), subscript_value(frame, node)
+    return averages.of_index(frame, container, node, containers.item_of(frame, container, index, node))
 
 
 # --- operators ------------------------------------------------------------------------------------------
 
 _LINEAR = (cst.Add, cst.Subtract)
 _SCALING = (cst.Multiply, cst.Divide)
+_BITS = (cst.BitAnd, cst.BitAndAssign, cst.BitOr, cst.BitOrAssign, cst.BitXor, cst.BitXorAssign)
 
 
 def _binary(frame: Frame, node: cst.BinaryOperation) -> Value:
@@ -269,7 +274,10 @@ def operate(frame: Frame, operator: Any, left: Value, right: Value, node: Any) -
             rank = tensors.collapsed(rank)
     else:
         rank = facts.nonlinear(facts.combine(left.rank, right.rank))
-    return tensors.arithmetic(rank, left, right, isinstance(operator, (cst.Divide, cst.DivideAssign)))
+    result = tensors.arithmetic(rank, left, right, isinstance(operator, (cst.Divide, cst.DivideAssign)))
+    if isinstance(operator, _BITS) and left.dtype == right.dtype == "bool":
+        result = result.but(dtype="bool")
+    return averages.of_operation(frame, operator, left, right, node, result)
 
 
 def _keeps_reduction(left: Value, right: Value, node: Any, divides: bool) -> bool:
@@ -378,6 +386,7 @@ def _yield(frame: Frame, node: cst.Yield) -> Value:
         value = containers.iterate(frame, evaluate(frame, node.value.item))[0]
     elif node.value is not None:
         value = evaluate(frame, node.value)
+    frame.turn = frame.turn or frame.memory.control.turn
     frame.yielded = value if frame.yielded is None else join(frame.yielded, value)
     frame.yields_gradients &= frame.memory.control.grad
     return UNKNOWN

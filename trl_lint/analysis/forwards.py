@@ -17,7 +17,7 @@ from trl_lint.analysis.events import ModelCalled, ParameterRead
 from trl_lint.analysis.facts import SAME
 from trl_lint.analysis.frame import Frame
 from trl_lint.analysis.heap import Control
-from trl_lint.analysis.values import Kind, Value, Wrapping
+from trl_lint.analysis.values import Kind, Place, Value, Wrapping
 from trl_lint.knowledge import models
 from trl_lint.knowledge.torch import WITHOUT_GRADIENTS
 
@@ -29,7 +29,7 @@ PARAMETER = "<parameter>"
 # A redirection's own parameters: the wrapper, the module and the method.
 REDIRECTED = 3
 # In a model's `place`: it was put into evaluation mode.
-EVALUATED = "eval"
+EVALUATED = Place("eval")
 
 
 # --- the module inside a wrapper ------------------------------------------------------------------------

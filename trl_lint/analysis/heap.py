@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator
 from typing import Any
 
-from trl_lint.analysis import facts
+from trl_lint.analysis import facts, means, places
 from trl_lint.analysis.facts import Rank, State
 from trl_lint.analysis.values import BOTTOM, MISSING, NO_WRITES, UNKNOWN, Kind, Value, Wrapping
 
@@ -95,8 +95,9 @@ def join(a: Value, b: Value, divided: Rank = facts.SAME) -> Value:
         (main.why or other.why) if rank.differs else None,
         a.writes | b.writes if rank.differs else NO_WRITES,
         a.pending | b.pending if rank.differs else NO_WRITES,
-        a.place or b.place,
+        a.place if a.place == b.place else places.joined(a, b),
         a.grad or b.grad,
+        means.joined(a.own, b.own) if rank.state is not State.UNKNOWN else means.only_terms(means.joined(a.own, b.own)),
     )
 
 
@@ -111,8 +112,9 @@ def _is_same_but_for_its_story(a: Value, b: Value) -> bool:
         and a.writes is b.writes
         and a.pending is b.pending
         and a.wrapping is b.wrapping
-        and a.place is b.place
+        and a.place == b.place
         and a.grad is b.grad
+        and a.own is b.own
     )
 
 
@@ -126,7 +128,8 @@ def join_elements(a: Value, b: Value, divided: Rank = facts.SAME) -> Value:
         for value in (a, b):
             if value.rank.differs:
                 kind, data = (value.kind, value.data) if merged.kind is Kind.UNKNOWN else (merged.kind, merged.data)
-                return merged.but(rank=value.rank, kind=kind, data=data, why=value.why, writes=value.writes)
+                kept = {"why": value.why, "writes": value.writes, "own": value.own}
+                return merged.but(rank=value.rank, kind=kind, data=data, **kept)
     return merged
 
 
@@ -211,16 +214,38 @@ def _join_optional(a: Value | None, b: Value | None, divided: Rank, how: Any) ->
     return how(a, b, divided)
 
 
+class Turn:
+    """Who runs a block before the others do: one rank of the "job", of each "node", or maybe somebody ("unknown").
+
+    node: the item of the `with` statement in `module` that says so.
+    """
+
+    __slots__ = ("module", "node", "scope")
+
+    def __init__(self, scope: str, node: Any, module: Any) -> None:
+        self.scope = scope
+        self.node = node
+        self.module = module
+
+
+def _first_turn(a: Turn | None, b: Turn | None) -> Turn | None:
+    """Whose turn comes first in both: that of one rank of the job, if there is such a one."""
+    if a is None or b is None or a is b:
+        return a or b
+    return min((a, b), key=lambda turn: ("job", "unknown", "node").index(turn.scope))
+
+
 class Control:
     """How sure it is that all ranks reach this point together. level: 0 all do, 1 not known, 2 they may not.
 
     `why` names the condition (a Step); `rank` is the condition's fact. `engine` says that code here runs
-    under DeepSpeed, FSDP or the like only, whose wrapper has attributes that DDP does not have. `conditions` are
+    under DeepSpeed, FSDP or the like only, whose wrapper has attributes that DDP does not have. `turn`: who has the
+    first turn where one rank after the other runs this. `conditions` are
     all conditions that are not known to come out the same on all ranks, the outermost first. `grad` is False where
     nothing that is computed gets a gradient; `whole` is True where sharded parameters have been gathered.
     """
 
-    __slots__ = ("_conditions", "engine", "grad", "level", "rank", "whole", "why")
+    __slots__ = ("_conditions", "engine", "grad", "level", "rank", "turn", "whole", "why")
 
     def __init__(
         self,
@@ -229,9 +254,11 @@ class Control:
         rank: Rank = facts.SAME,
         engine: bool = False,
         conditions: tuple[Control, ...] = (),
+        turn: Turn | None = None,
         grad: bool = True,
         whole: bool = False,
     ) -> None:
+        self.turn = turn
         self.level = level
         self.why = why
         self.rank = rank
@@ -245,37 +272,43 @@ class Control:
         return self._conditions or ((self,) if self.level else ())
 
     def under_engine(self) -> Control:
-        return self if self.engine else self._where(True, self.grad, self.whole)
+        return self if self.engine else self.where(True, self.grad, self.whole, self.turn)
 
     def without_gradients(self, off: bool = True) -> Control:
         """This point, where gradients are off (or on again)."""
-        return self if self.grad is not off else self._where(self.engine, not off, self.whole)
+        return self if self.grad is not off else self.where(self.engine, not off, self.whole, self.turn)
 
     def with_parameters(self) -> Control:
         """This point, where sharded parameters have been gathered."""
-        return self if self.whole else self._where(self.engine, self.grad, True)
+        return self if self.whole else self.where(self.engine, self.grad, True, self.turn)
 
-    def as_in(self, other: Control) -> Control:
-        """This point, where gradients and parameters are as they are at the other one."""
-        return self._where(self.engine, other.grad, other.whole)
-
-    def _where(self, engine: bool, grad: bool, whole: bool) -> Control:
-        return Control(self.level, self.why, self.rank, engine, self.conditions, grad, whole)
+    def where(self, engine: bool, grad: bool, whole: bool, turn: Turn | None) -> Control:
+        """This point, with all that does not say which ranks get here."""
+        return Control(self.level, self.why, self.rank, engine, self._conditions, turn, grad, whole)
 
     def under(self, inner: Control) -> Control:
         """This point, and then further conditions."""
         if not inner.level or inner is self:
             return self
         if not self.level:
-            alike = self.engine is inner.engine and self.grad is inner.grad and self.whole is inner.whole
-            return inner if alike else inner._where(self.engine or inner.engine, self.grad, self.whole)
+            entered = inner.under_engine() if self.engine else inner
+            if (self.grad, self.whole) != (entered.grad, entered.whole):
+                entered = entered.where(entered.engine, self.grad, self.whole, entered.turn)
+            return entered if self.turn is None else entered.taking(self.turn)
         known = {id(each.why) for each in self.conditions}
         added = tuple(each for each in inner.conditions if id(each.why) not in known)
         if not added:
             return self
         worst = inner if inner.level > self.level else self
         engine = self.engine or worst.engine
-        return Control(worst.level, worst.why, worst.rank, engine, self.conditions + added, self.grad, self.whole)
+        turn = _first_turn(self.turn, inner.turn)
+        known = self.conditions + added
+        return Control(worst.level, worst.why, worst.rank, engine, known, turn, self.grad, self.whole)
+
+    def taking(self, turn: Turn) -> Control:
+        """This point, where ranks take turns."""
+        first = _first_turn(self.turn, turn)
+        return self if first is self.turn else self.where(self.engine, self.grad, self.whole, first)
 
 
 UNIFORM = Control(0)

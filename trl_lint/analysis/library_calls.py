@@ -7,14 +7,37 @@ from typing import Any
 
 import libcst as cst
 
-from trl_lint.analysis import assignment, calls, containers, facts, forwards, members, tensors
+from trl_lint.analysis import (
+    assignment,
+    averages,
+    calls,
+    containers,
+    devices,
+    facts,
+    forwards,
+    members,
+    places,
+    preparing,
+    tensors,
+)
 from trl_lint.analysis.arguments import Arguments
 from trl_lint.analysis.classes import ClassInfo, alike
 from trl_lint.analysis.events import CollectiveCalled, Logged, UnwrappedForGeneration
 from trl_lint.analysis.facts import Rank, State
 from trl_lint.analysis.frame import NUMERIC, Frame, derived
 from trl_lint.analysis.heap import Cell
-from trl_lint.analysis.values import DATA_PARALLEL, MISSING, NONE, SAME, UNKNOWN, WORLD_FALSE, Kind, Value, Wrapping
+from trl_lint.analysis.values import (
+    DATA_PARALLEL,
+    MISSING,
+    NONE,
+    SAME,
+    UNKNOWN,
+    WORLD_FALSE,
+    Kind,
+    Place,
+    Value,
+    Wrapping,
+)
 from trl_lint.knowledge import library
 from trl_lint.knowledge.schema import (
     ANY,
@@ -28,6 +51,7 @@ from trl_lint.knowledge.schema import (
     Collective,
     Function,
     Hook,
+    Preparation,
     Row,
     Sink,
     Transfer,
@@ -39,6 +63,8 @@ PURE_OBJECT = PURE.data
 def call_function(frame: Frame, dotted: str, args: Arguments, node: Any) -> Value:
     """A call of a library's function or class by its dotted name."""
     name = library.canonical(dotted)
+    preparing.note_start(frame, name)
+    devices.indices_chosen(frame, name, args, node)
     special = _SPECIAL.get(name)
     if special is not None:
         return special(frame, args, node)
@@ -56,7 +82,9 @@ def call_function(frame: Frame, dotted: str, args: Arguments, node: Any) -> Valu
     found = tensors.function(name, flat.positional, flat.keywords)
     if found is None:
         return calls.unresolved(frame, args, node)
-    return _explained(frame, _functional_loss(name, found, args), node, name)
+    found = devices.located(frame, places.made(name, args, found), node)
+    value = averages.of_function(frame, name, flat, node, _functional_loss(name, found, args))
+    return _explained(frame, value, node, name)
 
 
 def _explained(frame: Frame, value: Value, node: Any, name: str) -> Value:
@@ -154,6 +182,8 @@ def apply(frame: Frame, rows: Sequence[Row], args: Arguments, node: Any, owner: 
     if isinstance(row, Class):
         hand_over_to(frame, row, args)
         return _constructed(frame, row, args, node)
+    if isinstance(row, Preparation):
+        preparing.tell(frame, row, args, node, owner)
     if isinstance(row, (Function, Hook)):
         spans = [each for each in rows if isinstance(each, (Function, Hook))]
         return _returned(frame, spans, args, node)
@@ -171,7 +201,8 @@ def _returned(frame: Frame, rows: Sequence[Function | Hook], args: Arguments, no
         if switch is not None and switch.const is not False:
             returns = row.switched if switch.const is True else UNKNOWN
     if isinstance(row, Function) and row.in_turn:
-        frame.in_turn.add(id(node))
+        frame.in_turn[id(node)] = row.in_turn
+        return Value(facts.SAME, data=preparing.TURNS[row.in_turn])
     if isinstance(row, Function) and row.frozen:
         frame.frozen.add(id(node))
     if row.yields is not None:
@@ -210,7 +241,8 @@ def transferred(frame: Frame, returns: Value | str, args: Arguments, node: Any, 
             return opened(frame, explain(frame, returns, node, f"`{name.rpartition('.')[2]}` gives it unreduced"), node)
         if returns.rank.differs and returns.why is None:
             short = name.rpartition(".")[2]
-            return explain(frame, returns, node, f"`{short}` gives this rank's own value")
+            given = explain(frame, returns, node, f"`{short}` gives this rank's own value")
+            return given.but(place=Place(given.place, given.why)) if given.place else given
         return returns
     return _TRANSFERS[Transfer(returns)](frame, args, node)
 
@@ -303,10 +335,16 @@ def _shard(frame: Frame, args: Arguments, node: Any) -> Value:
     return explain(frame, BATCH, node, "each rank gets its own piece")
 
 
+def _moved(frame: Frame, args: Arguments, node: Any) -> Value:
+    value = _first(frame, args, node)
+    return value.but(place="") if value.place else value
+
+
 _TRANSFERS = {
     Transfer.COPIED: _copied,
     Transfer.FIRST: _first,
     Transfer.FOR_GENERATION: _for_generation,
+    Transfer.MOVED: _moved,
     Transfer.PREPARED: _prepared,
     Transfer.PURE: _pure,
     Transfer.SHARD: _shard,
@@ -356,6 +394,7 @@ def _loader(frame: Frame, args: Arguments, node: Any) -> Value:
 def collective(frame: Frame, row: Collective, args: Arguments, node: Any) -> Value:
     """A collective: told to the rules, and applied to the facts."""
     if row.result == "barrier":
+        frame.meets = True
         return NONE
     if row.operand is ANY:
         return _own_collective(frame, row, args, node)
@@ -419,8 +458,22 @@ def _communicated(frame: Frame, row: Collective, args: Arguments, operand: Value
             operand=operand,
             argument=argument,
             numbers=_numbers(frame, operand),
+            parts=_parts(frame, operand),
+            accelerator=frame.accelerator(),
         )
-    return _result(frame, row, operand, node)
+    return _result(frame, row, operand, node, _reduction(row, args))
+
+
+def _reduction(row: Collective, args: Arguments) -> str:
+    """How a collective reduces: "" when it does not, "?" when that is not known."""
+    if row.reduction is None:
+        return ""
+    given = args.get(*row.reduction[:2])
+    if given is None:
+        return row.reduction[2]
+    said = given.const if isinstance(given.const, str) else given.data if given.kind is Kind.MODULE else None
+    name = said.rpartition(".")[2].lower() if isinstance(said, str) else "?"
+    return {"avg": "mean"}.get(name, name)
 
 
 def _numbers(frame: Frame, operand: Value) -> tuple[str, ...]:
@@ -437,7 +490,16 @@ def _numbers(frame: Frame, operand: Value) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _result(frame: Frame, row: Collective, operand: Value, node: Any) -> Value:
+def _parts(frame: Frame, operand: Value) -> tuple[Value, ...]:
+    """What is in a container that is communicated."""
+    if operand.kind is Kind.TUPLE:
+        return operand.data
+    if operand.kind is not Kind.CELLS:
+        return ()
+    return tuple(value for cell in frame.memory.cells(operand) for value in cell.values())
+
+
+def _result(frame: Frame, row: Collective, operand: Value, node: Any, reduction: str = "") -> Value:
     if operand.rank.state is State.BOTTOM:
         return operand
     if row.result == "padded":
@@ -446,37 +508,40 @@ def _result(frame: Frame, row: Collective, operand: Value, node: Any) -> Value:
         return _gathered_objects(frame, operand, node)
     if row.result == "scattered":
         return explain(frame, Value(facts.SHARD, Kind.TENSOR), node, "each rank receives its own piece")
-    return gathered(frame, operand, node, scalar=row.result in ("reduced", "broadcast"))
+    how = reduction or (row.reduction[2] if row.reduction is not None else row.result)
+    return gathered(frame, operand, node, scalar=row.result in ("reduced", "broadcast"), how=how)
 
 
-def gathered(frame: Frame, value: Value, node: Any, scalar: bool) -> Value:
-    """A value after a collective: the same on all ranks, containers entry by entry."""
+def gathered(frame: Frame, value: Value, node: Any, scalar: bool, how: str = "gathered") -> Value:
+    """A value after a collective that gathers or reduces: the same on all ranks, containers entry by entry."""
     if value.kind is Kind.TUPLE:
-        return Value(facts.SAME, Kind.TUPLE, tuple(gathered(frame, item, node, scalar) for item in value.data))
+        return Value(facts.SAME, Kind.TUPLE, tuple(gathered(frame, item, node, scalar, how) for item in value.data))
     if value.kind is Kind.CELLS:
         cells = frame.memory.cells(value)
         if len(cells) != 1:
             return Value(facts.REDUCED)
         cell = cells[0]
-        entries = {key: gathered(frame, item, (node, key), scalar) for key, item in cell.entries.items()}
-        rest = None if cell.rest is None else gathered(frame, cell.rest, (node, None), scalar)
+        entries = {key: gathered(frame, item, (node, key), scalar, how) for key, item in cell.entries.items()}
+        rest = None if cell.rest is None else gathered(frame, cell.rest, (node, None), scalar, how)
         return frame.allocate(node, Cell(cell.shape, entries, rest))
     kind = Kind.TENSOR if value.kind in (Kind.TENSOR, Kind.BATCH, Kind.NUMBER, Kind.NUMBERS) else value.kind
-    return derived(facts.REDUCED, kind, dtype=value.dtype, scalar=scalar and value.scalar)
+    own = averages.collected(frame, value, node, how)
+    return derived(facts.REDUCED, kind, dtype=value.dtype, scalar=scalar and value.scalar, own=own)
 
 
 def _gathered_objects(frame: Frame, operand: Value, node: Any) -> Value:
     """Every rank's Python objects in one list."""
     is_several = operand.kind in (Kind.CELLS, Kind.RANGE, Kind.TUPLE)
     element = containers.iterate(frame, operand)[0] if is_several else operand
-    return frame.allocate(node, Cell("list", rest=_agreed(element)))
+    return frame.allocate(node, Cell("list", rest=_agreed(frame, element, node)))
 
 
-def _agreed(element: Value) -> Value:
+def _agreed(frame: Frame, element: Value, node: Any) -> Value:
     if element.kind is Kind.TUPLE:
-        return Value(facts.REDUCED, Kind.TUPLE, tuple(_agreed(item) for item in element.data))
+        return Value(facts.REDUCED, Kind.TUPLE, tuple(_agreed(frame, item, node) for item in element.data))
     kind = element.kind if element.kind in (Kind.NUMBER, Kind.TENSOR, Kind.STRING) else Kind.UNKNOWN
-    return Value(facts.REDUCED, kind, dtype=element.dtype, scalar=element.kind is Kind.NUMBER)
+    own = averages.collected(frame, element, node, "gathered")
+    return Value(facts.REDUCED, kind, dtype=element.dtype, scalar=element.kind is Kind.NUMBER, own=own)
 
 
 def _receive(frame: Frame, target: Any, receiver: Value, result: Value) -> None:

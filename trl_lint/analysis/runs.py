@@ -7,13 +7,14 @@ from typing import Any
 
 import libcst as cst
 
-from trl_lint.analysis import expressions, facts, forwards, library_calls, statements
+from trl_lint.analysis import averages, expressions, facts, forwards, library_calls, preparing, statements
 from trl_lint.analysis.arguments import Arguments
 from trl_lint.analysis.classes import ClassInfo, Function, Parameter, alike, freeze
 from trl_lint.analysis.definitions import Definitions
 from trl_lint.analysis.events import Trace
 from trl_lint.analysis.frame import NUMERIC, Frame
 from trl_lint.analysis.heap import UNIFORM, Cell, Control, Memory, join, reachable
+from trl_lint.analysis.means import Mean
 from trl_lint.analysis.project import Project
 from trl_lint.analysis.values import BOTTOM, MISSING, NO_WRITES, NONE, UNKNOWN, Kind, Value, World
 from trl_lint.knowledge.python import HARMLESS_DECORATORS, RANK_DECORATORS
@@ -71,6 +72,7 @@ class Runs(Definitions):
         self.depth = 0
         self.round = 0
         self.engine_arms: dict[int, bool | None] = {}  # by condition; see `conditions.engine_arm`
+        self.means: dict[int, Mean] = {}  # by the expression that computes it; see `averages`
         self._running: list[Any] = []
 
     def call(self, frame: Frame, function: Function, args: Arguments, node: Any, owner: Value | None) -> Value:
@@ -86,8 +88,12 @@ class Runs(Definitions):
             self.load(function.module)
         names = self._bind(frame, function, args, node, owner)
         if function.closure is not None or isinstance(function.node, cst.Lambda):
-            return self._inline(frame, function, names, node)
-        return self._summarised(frame, function, names, node, owner)
+            value = self._inline(frame, function, names, node)
+        else:
+            value = self._summarised(frame, function, names, node, owner)
+        if function.takes_turns:
+            frame.in_turn[id(node)] = function.takes_turns
+        return value
 
     def _inline(self, frame: Frame, function: Function, names: dict[str, Value], node: Any) -> Value:
         """A nested function sees, and may change, what its maker sees: it runs anew at each call."""
@@ -127,6 +133,7 @@ class Runs(Definitions):
         if memory is not None:
             frame.memory = memory
         if frame.yielded is not None:
+            preparing.note_manager(frame, function, entry)
             return Value(facts.SAME, Kind.RANGE, (frame.yielded, facts.UNKNOWN), grad=frame.yields_gradients)
         return result
 
@@ -190,6 +197,7 @@ class Runs(Definitions):
             memory.control.level,
             memory.control.engine,
             *_how_models_run(names, memory.control),
+            preparing.turn_key(memory.control),
             tuple(parts),
         )
 
@@ -241,10 +249,10 @@ class Runs(Definitions):
         caller: Memory,
     ) -> Summary:
         level = caller.control.level
-        control = caller.control if level or caller.control.engine else UNIFORM
+        control = caller.control if level or caller.control.engine or caller.control.turn else UNIFORM
         grad, whole = _how_models_run(names, caller.control)
         if (grad, whole) != (control.grad, control.whole):
-            control = control.as_in(Control(0, grad=grad, whole=whole))
+            control = control.where(control.engine, grad, whole, control.turn)
         frame = Frame(self, function.module, function, cls, None, control)
         frame.key = key
         frame.memory = Memory(dict(names), {i: caller.heap[i] for i in inputs if i in caller.heap}, {}, control)
@@ -333,6 +341,7 @@ class Runs(Definitions):
 
     def _explained(self, frame: Frame, value: Value, function: Function, node: Any) -> Value:
         """A differing result came through this call."""
+        value = averages.returned(value)
         if value.rank.differs and value.why is not None and isinstance(node, cst.CSTNode):
             why = frame.step(node, f"returned by `{function.name}`", value.why)
             return value.but(why=why, pending=NO_WRITES, const=value.const)
@@ -375,6 +384,8 @@ class Runs(Definitions):
         self, frame: Frame, value: Value, is_owner: bool, expression: Any, parameter: tuple[Function, str]
     ) -> Value:
         """An argument, marked with the call by which it came: a callee that stores it stores it from here."""
+        if value.own is not None and value.own.means and not is_owner and frame.statement is not None:
+            value = averages.handed(value, frame.handing_on(value, "", expression, parameter))
         if is_owner or not value.rank.differs or value.writes or value.kind not in NUMERIC:
             return value
         if value.pending or frame.statement is None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import libcst as cst
 
-from trl_lint.analysis import containers, expressions, facts, forwards, library_calls
+from trl_lint.analysis import containers, expressions, facts, forwards, library_calls, preparing
 from trl_lint.analysis.assignment import bind_target
 from trl_lint.analysis.classes import alike, alike_cells
 from trl_lint.analysis.conditions import divides, engine_arm, identifiers, narrow, truth
@@ -427,19 +427,16 @@ def _with(frame: Frame, node: cst.With) -> bool:
         bound = frame.entered.pop(id(item.item), None)
         if bound is None:
             bound = library_calls.entered(frame, item.item, value)
+            preparing.note_unknown(frame, item.item, value)
         if item.asname is not None:
             bind_target(frame, item.asname.name, bound)
     before = frame.memory.control
-    if any(id(item.item) in frame.in_turn for item in node.items):
-        why = frame.step(node, "one rank after the other runs what is inside")
-        frame.memory.control = before.under(Control(2, why))
-        through = run_block(frame, node.body.body)
-        frame.memory.control = before
-        return through
-    inside = frame.memory.control = forwards.within(frame, before, node.items, values)
+    inside = forwards.within(frame, preparing.inside(frame, node, before), node.items, values)
+    if inside is before:
+        return run_block(frame, node.body.body)
+    frame.memory.control = inside
     through = run_block(frame, node.body.body)
-    if inside is not before:
-        frame.memory.control = frame.memory.control.as_in(before)
+    frame.memory.control = preparing.after(before, frame.memory.control, inside)
     return through
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from trl_lint.analysis import facts
 from trl_lint.analysis.facts import Rank
+from trl_lint.analysis.means import Own
 
 if TYPE_CHECKING:
     from libcst import CSTNode
@@ -132,6 +133,28 @@ class Payload:
         self.reducers = reducers
 
 
+class Place(str):
+    """Where a tensor is, or the device that a value names; `why` is the step that put it there.
+
+    A fixed device goes by its name (`cuda:0`).
+    """
+
+    __slots__ = ("why",)
+    why: Step | None
+
+    def __new__(cls, name: str, why: Step | None = None) -> Place:
+        place = super().__new__(cls, name)
+        place.why = why
+        return place
+
+
+# Places that are no devices: something else than a tensor of torch; on the CPU on some ways to this point and not
+# on others; the number of this process in the whole job, which on a second node is no device of the machine.
+HOST = "host"
+MAYBE_CPU = "cpu?"
+GLOBAL_RANK = "global rank"
+
+
 class Write:
     """A statement that put a local value into a metrics container. Equal for the same statement.
 
@@ -170,13 +193,14 @@ class Value:
     wrapping: for models.
     scalar: True for a tensor known to have exactly one element.
     dtype: "int", "float", "bool" or "" when unknown.
-    place: for tensors and arrays, "cpu" or "host" (not a torch tensor); "" for the accelerator's device or unknown.
-    For models, "eval" after `.eval()`.
+    place: where a tensor or an array is (see `Place`), or which device a value names; "" for the accelerator's device
+    or unknown. For models, "eval" after `.eval()`.
     grad: False for what certainly has no gradient; of a model, where no wrapper has gradients of it to synchronise
     (it is frozen, evaluated only, or in a DataParallel); of a context manager, where it keeps them from being made.
     why: the chain that made it differ between ranks.
     writes: the statements by which it came into a metrics container.
     pending: the call statements through which it was handed on unchanged, as a parameter.
+    own: what this rank's data decide on besides (see `means.py`), or None.
     """
 
     __slots__ = (
@@ -185,6 +209,7 @@ class Value:
         "dtype",
         "grad",
         "kind",
+        "own",
         "pending",
         "place",
         "rank",
@@ -208,6 +233,7 @@ class Value:
         pending: frozenset[Write] = NO_WRITES,
         place: str = "",
         grad: bool = True,
+        own: Own | None = None,
     ) -> None:
         self.rank = rank
         self.kind = kind
@@ -221,6 +247,7 @@ class Value:
         self.pending = pending
         self.place = place
         self.grad = grad
+        self.own = own
 
     def but(self, **changes: Any) -> Value:
         """This value with some fields changed."""
@@ -229,6 +256,7 @@ class Value:
         new.const, new.data, new.dtype, new.grad = self.const, self.data, self.dtype, self.grad
         new.kind, new.pending, new.place, new.rank = self.kind, self.pending, self.place, self.rank
         new.scalar, new.why, new.wrapping, new.writes = self.scalar, self.why, self.wrapping, self.writes
+        new.own = self.own
         for name, value in changes.items():
             setattr(new, name, value)
         return new
