@@ -16,6 +16,7 @@ from trl_lint.analysis import (
     effects,
     expressions,
     facts,
+    forwards,
     library_calls,
     meetings,
     members,
@@ -32,7 +33,7 @@ from trl_lint.analysis.heap import Cell, join, unknown_cell
 from trl_lint.analysis.values import BOTTOM, NO_WRITES, NONE, SAME, UNKNOWN, Kind, Value, Wrapping
 from trl_lint.knowledge import library, models
 from trl_lint.knowledge import torch as torch_table
-from trl_lint.knowledge.schema import BARE_MODEL, Collective, Sink
+from trl_lint.knowledge.schema import Collective, Sink
 
 
 def call(frame: Frame, node: cst.Call) -> Value:
@@ -42,6 +43,8 @@ def call(frame: Frame, node: cst.Call) -> Value:
         if _is_super(func.value):
             return _call_super(frame, func.attr.value, evaluated(frame, node), node)
         owner = expressions.evaluate(frame, func.value)
+        if func.attr.value == "backward":
+            frame.trace.backward = True
         return call_member(frame, owner, func.attr.value, evaluated(frame, node), node)
     if isinstance(func, cst.Name):
         callee = expressions.lookup(frame, func.value)
@@ -65,6 +68,7 @@ def evaluated(frame: Frame, node: cst.Call) -> Arguments:
     args = Arguments()
     for arg in node.args:
         value = expressions.evaluate(frame, arg.value)
+        forwards.computes_with(frame, value, node)
         if arg.star == "*":
             _add_star(frame, args, value)
         elif arg.star == "**":
@@ -251,15 +255,20 @@ def pure_result(args: Arguments) -> Value:
 def _call_on_model(frame: Frame, owner: Value, name: str, args: Arguments, node: cst.Call) -> Value:
     """A method of a model: the ones that return the model, and those that compute."""
     if name in models.RETURN_THE_MODEL:
-        return owner
+        return forwards.switched(frame, owner, name, args, getattr(node.func, "value", None))
     if name in models.LIST_PARTS:
         return SAME
     if name == "module":
+        forwards.called(frame, members.of_model(frame, owner, name, node.func), node)
         return model_output(frame, args)
     members.of_model(frame, owner, name, node.func, called=True)
+    if name in models.REFERENCE_CONTEXTS:
+        frame.frozen.add(id(node))
     if name.startswith("get_") and not args.differing():
-        return BARE_MODEL
-    if name == "forward" or owner.wrapping is Wrapping.BARE or name == "generate":
+        return forwards.part(owner)
+    if forwards.is_forward(owner, name):
+        forwards.called(frame, owner, node, "" if name in models.FORWARDS else name)
+    if name == "forward" or (owner.wrapping and owner.wrapping.is_bare) or name == "generate":
         return model_output(frame, args)
     return UNKNOWN if args.differing() else SAME
 
@@ -353,6 +362,8 @@ def call_value(frame: Frame, callee: Value, args: Arguments, node: Any) -> Value
     callee = frame.engine.settle(callee)
     kind = callee.kind
     if kind is Kind.FUNCTION:
+        if callee.data.name in models.FOR_GENERATION:
+            library_calls.for_generation(frame, args, node)
         return frame.engine.call(frame, callee.data, args, node, None)
     if kind is Kind.MODULE and isinstance(callee.data, str):
         return _call_dotted(frame, callee.data, args, node)
@@ -362,6 +373,7 @@ def call_value(frame: Frame, callee: Value, args: Arguments, node: Any) -> Value
         return _instantiate(frame, callee.data, args, node)
     if kind is Kind.MODEL:
         meetings.forwarded(frame, callee, node)
+        forwards.called(frame, callee, node)
         return model_output(frame, args)
     if kind is Kind.INSTANCE:
         return _call_instance(frame, callee, args, node)
@@ -372,6 +384,8 @@ def call_value(frame: Frame, callee: Value, args: Arguments, node: Any) -> Value
 
 def _call_instance(frame: Frame, callee: Value, args: Arguments, node: Any) -> Value:
     data = callee.data
+    if forwards.redirects(callee):
+        return forwards.redirected(frame, args, node)
     if isinstance(data, ClassInfo):
         method = data.find("__call__")
         if method is not None:

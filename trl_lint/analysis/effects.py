@@ -9,7 +9,7 @@ from trl_lint.analysis.arguments import Arguments
 from trl_lint.analysis.events import SideEffect
 from trl_lint.analysis.facts import State
 from trl_lint.analysis.frame import Frame
-from trl_lint.analysis.values import Kind, Value, Wrapping
+from trl_lint.analysis.values import Kind, Value
 from trl_lint.knowledge.effects import FUNCTIONS, METHODS, OF_MODELS, PROGRAMS, WRITES, Effect
 
 # Conditions that say that a tracker is there, not on which rank one is.
@@ -27,7 +27,7 @@ def called(frame: Frame, name: str, args: Arguments, node: Any) -> None:
 
 def method(frame: Frame, owner: Value, name: str, args: Arguments, node: Any) -> None:
     """A method is called: of a model that is not wrapped, or one whose name says what it is of."""
-    is_bare = owner.kind is Kind.MODEL and owner.wrapping is Wrapping.BARE
+    is_bare = owner.kind is Kind.MODEL and owner.wrapping is not None and owner.wrapping.is_bare
     effect = OF_MODELS.get(name) if is_bare else METHODS.get(name)
     if effect is not None and owner.kind is not Kind.INSTANCE:
         _tell(frame, effect, name, args, node)

@@ -54,6 +54,38 @@ class AttributeRead(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ModelCalled(Event):
+    """A forward of a model that a wrapper has to do with. `path` is the part of `model` that is called, "" for all.
+
+    trains: whether code gets there that computes gradients for the optimizer. names: the wrapped models in reach, by
+    the text of their expression.
+    """
+
+    model: Value
+    path: str = ""
+    trains: bool = False
+    names: tuple[tuple[str, Value], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParameterRead(Event):
+    """The value of a parameter of a model is used outside a forward, where an engine may have sharded it."""
+
+    value: Value
+    attribute: str
+    trains: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnwrappedForGeneration(Event):
+    """A context manager that prepares a model for generation gets `model`; `argument` is the Arg node."""
+
+    model: Value
+    argument: CSTNode
+    cls: Any = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DeviceChosen(Event):
     """The rank in the whole job says on which device something is. why: the step that asked for that rank."""
 
@@ -148,6 +180,8 @@ class Trace:
     calls: dict[Any, Any] = field(default_factory=dict)
     launched: bool = False  # whether it is known that each process of a distributed run comes here
     shows: bool = False  # whether it hands anything to a sink, itself or in what it calls
+    backward: bool = False  # whether it starts a backward pass itself
+    trains: bool = False  # whether it is a hook that a library runs for its training step
 
 
 def steps(step: Step | None) -> list[Step]:

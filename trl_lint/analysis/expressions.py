@@ -394,6 +394,7 @@ def _yield(frame: Frame, node: cst.Yield) -> Value:
         value = evaluate(frame, node.value)
     frame.turn = frame.turn or frame.memory.control.turn
     frame.yielded = value if frame.yielded is None else join(frame.yielded, value)
+    frame.yields_gradients &= frame.memory.control.grad
     return UNKNOWN
 
 

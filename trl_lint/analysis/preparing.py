@@ -119,7 +119,7 @@ def after(before: Control, now: Control, inner: Control) -> Control:
     """How sure it is that all ranks get behind a block that was entered with `inner`, and is left with `now`."""
     if now is inner or inner.level > before.level:
         return before
-    return Control(now.level, now.why, now.rank, now.engine, now.conditions, before.turn)
+    return now.where(now.engine, before.grad, before.whole, before.turn)
 
 
 def note_manager(frame: Frame, function: Function, entry: Control) -> None:

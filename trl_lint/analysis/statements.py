@@ -6,7 +6,7 @@ from typing import Any
 
 import libcst as cst
 
-from trl_lint.analysis import containers, expressions, facts, library_calls, meetings, preparing
+from trl_lint.analysis import containers, expressions, facts, forwards, library_calls, meetings, preparing
 from trl_lint.analysis.assignment import bind_target
 from trl_lint.analysis.classes import alike, alike_cells
 from trl_lint.analysis.conditions import divides, engine_arm, identifiers, narrow, truth
@@ -440,8 +440,10 @@ def _settled(before: Memory, head: Memory, grown: Memory) -> bool:
 
 
 def _with(frame: Frame, node: cst.With) -> bool:
+    values = []
     for item in node.items:
         value = evaluate(frame, item.item)
+        values.append(value)
         bound = frame.entered.pop(id(item.item), None)
         if bound is None:
             bound = library_calls.entered(frame, item.item, value)
@@ -449,7 +451,7 @@ def _with(frame: Frame, node: cst.With) -> bool:
         if item.asname is not None:
             bind_target(frame, item.asname.name, bound)
     before = frame.memory.control
-    inside = preparing.inside(frame, node, before)
+    inside = forwards.within(frame, preparing.inside(frame, node, before), node.items, values)
     if inside is before:
         return run_block(frame, node.body.body)
     frame.memory.control = inside
