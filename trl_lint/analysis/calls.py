@@ -15,6 +15,7 @@ from trl_lint.analysis import (
     facts,
     library_calls,
     members,
+    shape_transfers,
     tensors,
 )
 from trl_lint.analysis.arguments import Arguments
@@ -50,6 +51,9 @@ def _call_unbound(frame: Frame, name: str, node: cst.Call) -> Value:
     args = evaluated(frame, node)
     if name == "reveal_rank" and args.positional:
         frame.emit(Revealed, node, value=args.positional[0])
+        return args.positional[0]
+    if name == "reveal_shape" and args.positional:
+        frame.emit(Revealed, node, value=args.positional[0], shape=True)
         return args.positional[0]
     return unresolved(frame, args, node)
 
@@ -199,7 +203,7 @@ def call_method(frame: Frame, owner: Value, cls: ClassInfo, method: Any, args: A
                 return library_calls.collective(frame, row, args, node)
     if frame.cls is cls:
         facts_of = tuple((value.rank, value.kind, value.wrapping) for value in args.all())
-        cls.calls.setdefault(method.name, {})[(id(node), facts_of)] = (args, frame.memory)
+        cls.calls.setdefault(method.name, {})[(id(node), facts_of)] = (args, frame.memory, frame.engine.stepping)
     runs_as = cls if method.cls is None or method.shows else method.cls
     receiver = owner if runs_as is cls else Value(facts.SAME, Kind.INSTANCE, runs_as)
     return frame.engine.call(frame, method, args, node, None if method.is_static else receiver)
@@ -236,12 +240,14 @@ def _call_on_model(frame: Frame, owner: Value, name: str, args: Arguments, node:
     if name in models.LIST_PARTS:
         return SAME
     if name == "module":
-        return model_output(frame, args)
+        return shape_transfers.with_logits(frame, model_output(frame, args), owner, args)
     members.of_model(frame, owner, name, node.func, called=True)
     if name.startswith("get_") and not args.differing():
         return BARE_MODEL
-    if name == "forward" or owner.wrapping is Wrapping.BARE or name == "generate":
-        return model_output(frame, args)
+    if name == "generate":
+        return shape_transfers.generated(model_output(frame, args), args)
+    if name == "forward" or owner.wrapping is Wrapping.BARE:
+        return shape_transfers.with_logits(frame, model_output(frame, args), owner, args)
     return UNKNOWN if args.differing() else SAME
 
 
@@ -263,12 +269,13 @@ def _call_on_data(frame: Frame, owner: Value, name: str, args: Arguments, node: 
         promoted = assignment.as_dict(frame, owner, node.func.value, node)
         return container_calls.call(frame, promoted, name, args, node)
     if owner.kind is Kind.BATCH and name in ("items", "keys", "values", "get", "pop", "copy", "setdefault"):
-        return _call_on_batch(owner, name, args)
+        return shape_transfers.entry(frame, owner, _call_on_batch(owner, name, args), name, args)
     if name in torch_table.IN_PLACE or name in torch_table.IN_PLACE_RANDOM:
         return _in_place(frame, owner, name, args, node)
     if owner.data == members.OUTPUT and name == "to_tuple":
         return owner
-    return tensors.method(owner, name, args.positional, args.keywords)
+    value = tensors.method(owner, name, args.positional, args.keywords)
+    return shape_transfers.shaped(value, shape_transfers.of_method(owner, name, args.positional, args.keywords))
 
 
 def _call_on_batch(owner: Value, name: str, args: Arguments) -> Value:
@@ -299,6 +306,7 @@ def _in_place(frame: Frame, owner: Value, name: str, args: Arguments, node: cst.
     else:
         rank = facts.nonlinear(facts.combine(owner.rank, args.rank()))
     result = derived(rank, owner.kind, owner, *args.all(), scalar=owner.scalar, dtype=owner.dtype)
+    result = shape_transfers.shaped(result, shape_transfers.of_in_place(owner, name))
     if isinstance(node.func, cst.Attribute):
         assignment.rebind(frame, node.func.value, result)
     return result
@@ -342,7 +350,7 @@ def call_value(frame: Frame, callee: Value, args: Arguments, node: Any) -> Value
     if kind is Kind.CLASS:
         return _instantiate(frame, callee.data, args, node)
     if kind is Kind.MODEL:
-        return model_output(frame, args)
+        return shape_transfers.with_logits(frame, model_output(frame, args), callee, args)
     if kind is Kind.INSTANCE:
         return _call_instance(frame, callee, args, node)
     if callee.rank.state is State.BOTTOM:
@@ -358,7 +366,7 @@ def _call_instance(frame: Frame, callee: Value, args: Arguments, node: Any) -> V
             return call_method(frame, callee, data, method, args, node)
         return unresolved(frame, args, node)
     if data == members.PREPARED:
-        return model_output(frame, args)
+        return shape_transfers.with_logits(frame, model_output(frame, args), callee, args)
     if data.startswith("torch.nn."):
         return library_calls.module_output(data, args)
     if data == library_calls.PURE_OBJECT:

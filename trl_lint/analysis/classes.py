@@ -284,6 +284,7 @@ def alike(a: Value, b: Value) -> bool:
         and a.wrapping is b.wrapping
         and a.writes == b.writes
         and a.scalar == b.scalar
+        and a.shape == b.shape
         and (a.const is b.const or a.const == b.const)
         and _alike_data(a, b)
     )
@@ -339,6 +340,7 @@ def freeze(value: Value, heap: dict[Any, Cell], depth: int = 3) -> Any:
         value.scalar,
         value.dtype,
         value.writes,
+        value.shape,
     )
 
 

@@ -195,7 +195,10 @@ class Engine(Runs):
         return known if known is not UNKNOWN else SAME
 
     def _enter_hook(self, cls: ClassInfo, method: Function, rows: tuple[Hook, ...]) -> Summary:
-        summary = self._enter_with(method, cls, _parameters_of(rows))
+        parameters = _parameters_of(rows)
+        self.stepping = any(value.kind is Kind.BATCH and value.rank.differs for value in parameters.values())
+        summary = self._enter_with(method, cls, parameters)
+        self.stepping = False
         above = method.cls.find_above(method.name) if method.cls is not None else None
         if rows[-1].stored is not None and above is None:
             cls.stored[method] = (rows[-1], summary)
@@ -221,7 +224,7 @@ class Engine(Runs):
             if base is cls or base.find(method.name) is None:
                 continue
             contexts = list(base.calls.get(method.name, {}).values())
-            for args, memory in contexts[-MAX_CONTEXTS:]:
+            for args, memory, stepping in contexts[-MAX_CONTEXTS:]:
                 if any(value.rank.state is State.BOTTOM for value in args.all()):
                     continue  # from before the facts had settled
                 frame = Frame(self, base.module, None, base)
@@ -229,7 +232,10 @@ class Engine(Runs):
                 owner = None if method.is_static else Value(facts.SAME, Kind.INSTANCE, cls)
                 names = self._bind(frame, method, args, method.node, owner)
                 method.reached = True
-                yield self._enter_names(frame, method, cls, names)
+                self.stepping = stepping
+                summary = self._enter_names(frame, method, cls, names)
+                self.stepping = False
+                yield summary
 
     def _drained(self, cls: ClassInfo) -> list[Trace]:
         """What a base out of sight shows of its stores: its `log` averages over steps, not over ranks."""

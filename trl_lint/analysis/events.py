@@ -26,13 +26,16 @@ class Event:
 class CollectiveCalled(Event):
     """A call of a collective. `operand` is what it communicates, `argument` the Arg node that holds it.
 
-    numbers: the entries of a container that are Python numbers, as `shape:key`.
+    numbers: the entries of a container that are Python numbers, as `shape:key`. parts: the operand, or what is in
+    the containers that it is. stepping: whether a prepared loader has handed out a batch that is being worked on.
     """
 
     row: Any
     operand: Value
     argument: CSTNode
     numbers: tuple[str, ...] = ()
+    parts: tuple[Value, ...] = ()
+    stepping: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,9 +64,10 @@ class Logged(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Revealed(Event):
-    """`reveal_rank(x)`: the analysis' own tests ask for the fact of a value."""
+    """`reveal_rank(x)`, `reveal_shape(x)`: the analysis' own tests ask for a fact of a value."""
 
     value: Value
+    shape: bool = False
 
 
 @dataclass(slots=True)

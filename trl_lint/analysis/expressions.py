@@ -6,7 +6,7 @@ from typing import Any
 
 import libcst as cst
 
-from trl_lint.analysis import assignment, calls, containers, facts, members, tensors
+from trl_lint.analysis import assignment, calls, containers, facts, members, shape_transfers, tensors
 from trl_lint.analysis.conditions import narrow, truth
 from trl_lint.analysis.facts import State
 from trl_lint.analysis.frame import Frame, derived
@@ -161,9 +161,9 @@ def _comprehension(frame: Frame, node: Any) -> Value:
     element = evaluate(frame, node.elt)
     frame.memory.names = saved
     if isinstance(node, cst.GeneratorExp):
-        return Value(facts.SAME, Kind.RANGE, (element, facts.combine(length, taken)))
+        return Value(facts.SAME, Kind.RANGE, (element, facts.picked(length, taken)))
     shape = "list" if isinstance(node, cst.ListComp) else "set"
-    return frame.allocate(node, Cell(shape, rest=element, length=facts.combine(length, taken)))
+    return frame.allocate(node, Cell(shape, rest=element, length=facts.picked(length, taken)))
 
 
 def _dict_comprehension(frame: Frame, node: cst.DictComp) -> Value:
@@ -232,7 +232,9 @@ def subscript_value(frame: Frame, node: cst.Subscript) -> Value:
 
 
 def _subscript(frame: Frame, node: cst.Subscript) -> Value:
-    return containers.item_of(frame, evaluate(frame, node.value), subscript_value(frame, node), node)
+    container = evaluate(frame, node.value)
+    value = containers.item_of(frame, container, subscript_value(frame, node), node)
+    return shape_transfers.subscripted(frame, container, value, node)
 
 
 # --- operators ------------------------------------------------------------------------------------------
@@ -269,7 +271,8 @@ def operate(frame: Frame, operator: Any, left: Value, right: Value, node: Any) -
             rank = tensors.collapsed(rank)
     else:
         rank = facts.nonlinear(facts.combine(left.rank, right.rank))
-    return tensors.arithmetic(rank, left, right, isinstance(operator, (cst.Divide, cst.DivideAssign)))
+    value = tensors.arithmetic(rank, left, right, isinstance(operator, (cst.Divide, cst.DivideAssign)))
+    return shape_transfers.broadcast(value, left, right)
 
 
 def _keeps_reduction(left: Value, right: Value, node: Any, divides: bool) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator
 from typing import Any
 
-from trl_lint.analysis import facts
+from trl_lint.analysis import facts, shapes
 from trl_lint.analysis.facts import Rank, State
 from trl_lint.analysis.values import BOTTOM, MISSING, NO_WRITES, UNKNOWN, Kind, Value, Wrapping
 
@@ -97,6 +97,7 @@ def join(a: Value, b: Value, divided: Rank = facts.SAME) -> Value:
         a.pending | b.pending if rank.differs else NO_WRITES,
         a.place or b.place,
         a.grad or b.grad,
+        None if a.shape is b.shape is None else shapes.join(*_shapes(a, b)),
     )
 
 
@@ -113,7 +114,16 @@ def _is_same_but_for_its_story(a: Value, b: Value) -> bool:
         and a.wrapping is b.wrapping
         and a.place is b.place
         and a.grad is b.grad
+        and a.shape is b.shape
     )
+
+
+def _shapes(a: Value, b: Value) -> tuple[Any, Any]:
+    """The shapes of two values that meet: for a None, which has none, the other's counts."""
+    if Kind.NONE in (a.kind, b.kind):
+        known = a.shape or b.shape
+        return known, known
+    return shapes.of(a), shapes.of(b)
 
 
 def join_elements(a: Value, b: Value, divided: Rank = facts.SAME) -> Value:

@@ -7,7 +7,7 @@ from typing import Any
 
 import libcst as cst
 
-from trl_lint.analysis import assignment, calls, containers, facts, members, tensors
+from trl_lint.analysis import assignment, calls, containers, facts, members, shape_transfers, tensors
 from trl_lint.analysis.arguments import Arguments
 from trl_lint.analysis.classes import ClassInfo, alike
 from trl_lint.analysis.events import CollectiveCalled, Logged
@@ -22,6 +22,7 @@ from trl_lint.knowledge.schema import (
     LOADED_BATCH,
     LOADER,
     METRICS,
+    PREPARED_BATCH,
     PURE,
     Class,
     Collective,
@@ -55,6 +56,7 @@ def call_function(frame: Frame, dotted: str, args: Arguments, node: Any) -> Valu
     found = tensors.function(name, flat.positional, flat.keywords)
     if found is None:
         return calls.unresolved(frame, args, node)
+    found = shape_transfers.shaped(found, shape_transfers.of_function(frame, name, args))
     return _explained(frame, _functional_loss(name, found, args), node, name)
 
 
@@ -251,7 +253,7 @@ def prepared(frame: Frame, value: Value, node: Any) -> Value:
             why=frame.step(node, "it is prepared, and so wrapped, here"),
         )
     if value.kind is Kind.LOADER:
-        return LOADER.but(data=explain(frame, LOADED_BATCH, node, "each rank gets its own batches from this loader"))
+        return LOADER.but(data=explain(frame, PREPARED_BATCH, node, "each rank gets its own batches from this loader"))
     if value.kind in (Kind.TUPLE, Kind.CELLS, Kind.NONE):
         return value
     if value.kind is Kind.INSTANCE and isinstance(value.data, str) and value.data.startswith("torch.nn."):
@@ -368,7 +370,7 @@ def _starred_collective(frame: Frame, row: Collective, args: Arguments, node: An
     starred = next((arg for arg in node.args if arg.star == "*"), None) if isinstance(node, cst.Call) else None
     if args.star is None or starred is None or not row.fails:
         return SAME if args.all() else UNKNOWN
-    frame.emit(CollectiveCalled, node, row=row, operand=args.star, argument=starred)
+    frame.emit(CollectiveCalled, node, row=row, operand=args.star, argument=starred, parts=(args.star,))
     return _result(frame, row, args.star, node)
 
 
@@ -385,8 +387,20 @@ def _communicated(frame: Frame, row: Collective, args: Arguments, operand: Value
             operand=operand,
             argument=argument,
             numbers=_numbers(frame, operand),
+            parts=parts_of(frame, operand),
+            stepping=frame.engine.stepping,
         )
-    return _result(frame, row, operand, node)
+    return _result(frame, row, operand, node, args)
+
+
+def parts_of(frame: Frame, operand: Value, depth: int = 2) -> tuple[Value, ...]:
+    """The tensors that a collective is given: the operand, or what the containers that it is hold."""
+    if operand.kind is Kind.TUPLE and depth:
+        return tuple(part for item in operand.data for part in parts_of(frame, item, depth - 1))
+    if operand.kind is Kind.CELLS and depth:
+        cells = frame.memory.cells(operand)
+        return tuple(part for cell in cells for item in cell.values() for part in parts_of(frame, item, depth - 1))
+    return (operand,)
 
 
 def _numbers(frame: Frame, operand: Value) -> tuple[str, ...]:
@@ -403,11 +417,11 @@ def _numbers(frame: Frame, operand: Value) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _result(frame: Frame, row: Collective, operand: Value, node: Any) -> Value:
+def _result(frame: Frame, row: Collective, operand: Value, node: Any, args: Arguments | None = None) -> Value:
     if operand.rank.state is State.BOTTOM:
         return operand
     if row.result == "padded":
-        return operand
+        return shape_transfers.padded(frame, operand, args or Arguments(), node)
     if row.result == "objects":
         return _gathered_objects(frame, operand, node)
     if row.result == "scattered":

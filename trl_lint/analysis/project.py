@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import re
 import tokenize
 from collections.abc import Sequence
 from io import BytesIO
@@ -35,6 +36,14 @@ class Module:
         self.positions: Any = None
         self.functions: list[Any] = []
         self.classes: list[Any] = []
+        self._mentions: dict[bytes, bool] = {}
+
+    def mentions(self, pattern: bytes) -> bool:
+        """Whether a regular expression matches anywhere in the text of the file."""
+        known = self._mentions.get(pattern)
+        if known is None:
+            known = self._mentions[pattern] = re.search(pattern, self.tree.bytes) is not None
+        return known
 
     def absolute(self, relative_level: int, dotted: str) -> str:
         """The absolute name that `from ...dotted import` means in this file."""

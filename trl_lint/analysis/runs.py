@@ -70,6 +70,7 @@ class Runs(Definitions):
         super().__init__(project, versions)
         self.depth = 0
         self.round = 0
+        self.stepping = False  # whether the code being run works on a batch that a prepared loader has handed out
         self.engine_arms: dict[int, bool | None] = {}  # by condition; see `conditions.engine_arm`
         self._running: list[Any] = []
 
@@ -188,6 +189,7 @@ class Runs(Definitions):
             id(cls),
             memory.control.level,
             memory.control.engine,
+            self.stepping,
             tuple(parts),
         )
 
@@ -405,9 +407,9 @@ def _without_details(value: Value) -> Value:
     """A value by its rank and kind alone; that it is None, or follows from the world, still counts."""
     if value.kind is Kind.NONE or isinstance(value.const, World):
         return value
-    if value.const is MISSING and not value.scalar and not value.dtype:
+    if value.const is MISSING and not value.scalar and not value.dtype and value.shape is None:
         return value
-    return value.but(const=MISSING, scalar=False, dtype="")
+    return value.but(const=MISSING, scalar=False, dtype="", shape=None)
 
 
 def _rename(value: Value, renamed: Mapping[Any, Any]) -> Value:

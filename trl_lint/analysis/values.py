@@ -11,6 +11,8 @@ from trl_lint.analysis.facts import Rank
 if TYPE_CHECKING:
     from libcst import CSTNode
 
+    from trl_lint.analysis.shapes import Shape
+
 
 class Kind(str, Enum):
     """What a value is, as far as rules and transfers ask."""
@@ -159,11 +161,12 @@ class Value:
     kind, data: what it is; `data` depends on the kind (a dotted name, the items of a tuple, heap cells, for a
     number the value it was made of, …).
     const: its constant value, or MISSING.
-    wrapping: for models.
+    wrapping: for models; of a batch, WRAPPED says that it comes from a loader that Accelerate has prepared.
     scalar: True for a tensor known to have exactly one element.
     dtype: "int", "float", "bool" or "" when unknown.
     place: for tensors and arrays, "cpu" or "host" (not a torch tensor); "" for the accelerator's device or unknown.
     grad: False for what certainly has no gradient.
+    shape: for tensors, which of their dimensions differ between ranks; None when that is not known.
     why: the chain that made it differ between ranks.
     writes: the statements by which it came into a metrics container.
     pending: the call statements through which it was handed on unchanged, as a parameter.
@@ -179,6 +182,7 @@ class Value:
         "place",
         "rank",
         "scalar",
+        "shape",
         "why",
         "wrapping",
         "writes",
@@ -198,6 +202,7 @@ class Value:
         pending: frozenset[Write] = NO_WRITES,
         place: str = "",
         grad: bool = True,
+        shape: Shape | None = None,
     ) -> None:
         self.rank = rank
         self.kind = kind
@@ -211,6 +216,7 @@ class Value:
         self.pending = pending
         self.place = place
         self.grad = grad
+        self.shape = shape
 
     def but(self, **changes: Any) -> Value:
         """This value with some fields changed."""
@@ -219,6 +225,7 @@ class Value:
         new.const, new.data, new.dtype, new.grad = self.const, self.data, self.dtype, self.grad
         new.kind, new.pending, new.place, new.rank = self.kind, self.pending, self.place, self.rank
         new.scalar, new.why, new.wrapping, new.writes = self.scalar, self.why, self.wrapping, self.writes
+        new.shape = self.shape
         for name, value in changes.items():
             setattr(new, name, value)
         return new
