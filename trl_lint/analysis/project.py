@@ -36,13 +36,17 @@ class Module:
         self.positions: Any = None
         self.functions: list[Any] = []
         self.classes: list[Any] = []
+        self._code: bytes | None = None
         self._mentions: dict[bytes, bool] = {}
 
     def mentions(self, pattern: bytes) -> bool:
-        """Whether a regular expression matches anywhere in the text of the file."""
+        """Whether a regular expression matches anywhere in the code of the file, comments and prose left out."""
+        from trl_lint.rules.base import code_of
+
         known = self._mentions.get(pattern)
         if known is None:
-            known = self._mentions[pattern] = re.search(pattern, self.tree.bytes) is not None
+            self._code = code_of(self.tree.bytes) if self._code is None else self._code
+            known = self._mentions[pattern] = re.search(pattern, self._code) is not None
         return known
 
     def absolute(self, relative_level: int, dotted: str) -> str:

@@ -59,9 +59,10 @@ def of_logits(frame: Frame, model: Value, args: Arguments) -> Shape | None:
         return None
     if known and not any(shape.is_ragged for shape in known):
         return None
-    if _is_of_tokens(frame, model, args):
-        return Shape((SAME, RAGGED, SAME), _TOKENS_REASON)
-    return Shape((SAME,), _TOKENS_REASON, open=True, tokens=True)
+    tokens = _is_of_tokens(frame, model, args)
+    if tokens is None:
+        return Shape((SAME,), _TOKENS_REASON, open=True, tokens=True)
+    return Shape((SAME, RAGGED, SAME), _TOKENS_REASON) if tokens else None
 
 
 def of_generated(model_args: Arguments) -> Shape | None:
@@ -72,21 +73,26 @@ def of_generated(model_args: Arguments) -> Shape | None:
     return Shape((SAME, RAGGED), _GENERATED_REASON)
 
 
-def _is_of_tokens(frame: Frame, model: Value, args: Arguments) -> bool:
+def _is_of_tokens(frame: Frame, model: Value, args: Arguments) -> bool | None:
+    """Whether a model's logits have one row per token; None when nothing says so or otherwise."""
     if table.TOKEN_ARGUMENTS & args.keywords.keys():
         return True
-    if frame.module.mentions(table.TOKEN_MODELS) and not frame.module.mentions(table.SAMPLE_MODELS):
-        return True
-    cls = frame.cls
-    trained = model.data == TRAINED or model.wrapping is Wrapping.WRAPPED
-    if cls is None or not trained:
-        return False
-    return any(
-        base in table.TOKEN_TRAINERS
-        for name in (cls.canonical, *cls.library_bases())
-        if name
-        for base in (name, *library.mro(name, frame.engine.versions))
-    )
+    if model.data == TRAINED or model.wrapping is Wrapping.WRAPPED:
+        trainers = _trainers(frame)
+        if trainers & table.SAMPLE_TRAINERS:
+            return False
+        if trainers & table.TOKEN_TRAINERS:
+            return True
+    tokens, samples = (frame.module.mentions(words) for words in (table.TOKEN_MODELS, table.SAMPLE_MODELS))
+    return None if tokens is samples else tokens
+
+
+def _trainers(frame: Frame) -> set[str]:
+    """The library's trainers that the class of `self` is, or is built on."""
+    if frame.cls is None:
+        return set()
+    names = (frame.cls.canonical, *frame.cls.library_bases())
+    return {base for name in names if name for base in library.mro(name, frame.engine.versions)}
 
 
 def _has_fixed_lengths(frame: Frame) -> bool:

@@ -23,7 +23,7 @@ PADDED_LABELS = (
 # A file that says one of these may pad all batches to one length, or cut all samples to one.
 FIXED_LENGTHS = (
     rb"""padding["']?\s*[=:]\s*["']max_length["']|PaddingStrategy\.MAX_LENGTH|pad_to_max_length|\bgroup_texts\b"""
-    rb"""|\bblock_size\b|default_data_collator|DefaultDataCollator|ConstantLengthDataset"""
+    rb"""|\bblock_size\b|default_data_collator|DefaultDataCollator|ConstantLengthDataset\("""
 )
 
 # --- models -------------------------------------------------------------------------------------------------
@@ -35,9 +35,7 @@ TOKEN_MODELS = (
 )
 SAMPLE_MODELS = rb"For(?:SequenceClassification|MultipleChoice|ImageClassification|AudioClassification)\b"
 # Arguments of a forward that only models of tokens take.
-TOKEN_ARGUMENTS = frozenset({
-    "decoder_input_ids", "logits_to_keep", "num_logits_to_keep", "past_key_values", "use_cache",
-})
+TOKEN_ARGUMENTS = frozenset({"decoder_input_ids", "logits_to_keep", "num_logits_to_keep"})
 # Trainers whose model gives one row of logits per token.
 TOKEN_TRAINERS = frozenset(
     f"trl.{name}" for name in (
@@ -45,6 +43,8 @@ TOKEN_TRAINERS = frozenset(
         "NashMDTrainer", "ORPOTrainer", "OnlineDPOTrainer", "PPOTrainer", "RLOOTrainer", "SFTTrainer", "XPOTrainer",
     )
 ) | {"transformers.Seq2SeqTrainer"}
+# … and trainers whose model gives one per sample.
+SAMPLE_TRAINERS = frozenset({"trl.RewardTrainer"})
 # Functions and methods that give tokens up to the longest completion of this rank.
 GENERATES = frozenset({"generate", "batch_generate"})
 

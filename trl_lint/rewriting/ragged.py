@@ -10,6 +10,7 @@ from trl_lint.analysis import shapes
 from trl_lint.analysis.events import CollectiveCalled
 from trl_lint.rewriting.edits import NoRewrite, Replace, Rewrite
 from trl_lint.rewriting.reductions import REPEATED, is_mean, needs_cast
+from trl_lint.rewriting.scope import nodes
 from trl_lint.rewriting.tree import TIGHT, ancestors, call_of, has_comment
 
 # What may stand between the collective and the reduction, and does not change which elements there are.
@@ -81,6 +82,8 @@ def _padded(event: CollectiveCalled) -> Rewrite | NoRewrite:
     if shape is None or len(shape.ragged) != 1:
         return NoRewrite("several dimensions differ between ranks")
     call: Any = event.node
+    if any(isinstance(each, cst.Name) and each.value == "pad_across_processes" for each in nodes(call)):
+        return NoRewrite("it is padded along another dimension than the one that differs")
     func = call.func.with_changes(attr=cst.Name("pad_across_processes"))
     comma = cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))
     tensor = cst.Arg(event.argument.value, comma=comma)  # type: ignore[attr-defined]
