@@ -24,7 +24,7 @@ BY_HAND = {
     "wrapped_model_attribute/broken_unwrap_order",
 }
 # These are mended with --unsafe-fixes only.
-UNSAFE = {"unreduced_metric/broken_callback", "unreduced_metric/broken_loop"}
+UNSAFE = {"ragged_gather/broken_loop", "unreduced_metric/broken_callback", "unreduced_metric/broken_loop"}
 
 
 def identity(path: Path) -> str:

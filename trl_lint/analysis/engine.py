@@ -15,7 +15,7 @@ from trl_lint.analysis.runs import MAX_CONTEXTS, Runs, Summary
 from trl_lint.analysis.values import SAME, UNKNOWN, Kind, Value, Wrapping
 from trl_lint.knowledge import library
 from trl_lint.knowledge.schema import Hook
-from trl_lint.knowledge.transformers import CONSTRUCTOR
+from trl_lint.knowledge.transformers import CONSTRUCTOR, EVALUATION_HOOKS
 
 # How often the methods of a class are run again because an attribute they read has changed.
 MAX_ROUNDS = 4
@@ -196,7 +196,8 @@ class Engine(Runs):
 
     def _enter_hook(self, cls: ClassInfo, method: Function, rows: tuple[Hook, ...]) -> Summary:
         parameters = _parameters_of(rows)
-        self.stepping = any(value.kind is Kind.BATCH and value.rank.differs for value in parameters.values())
+        given = any(value.kind is Kind.BATCH and value.rank.differs for value in parameters.values())
+        self.stepping = given and rows[-1].name.rpartition(".")[2] not in EVALUATION_HOOKS
         summary = self._enter_with(method, cls, parameters)
         self.stepping = False
         above = method.cls.find_above(method.name) if method.cls is not None else None

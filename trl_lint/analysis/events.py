@@ -27,7 +27,8 @@ class CollectiveCalled(Event):
     """A call of a collective. `operand` is what it communicates, `argument` the Arg node that holds it.
 
     numbers: the entries of a container that are Python numbers, as `shape:key`. parts: the operand, or what is in
-    the containers that it is. stepping: whether a prepared loader has handed out a batch that is being worked on.
+    the containers that it is. stepping: whether a batch that a prepared loader has handed out is being
+    trained on there.
     """
 
     row: Any

@@ -70,7 +70,7 @@ class Runs(Definitions):
         super().__init__(project, versions)
         self.depth = 0
         self.round = 0
-        self.stepping = False  # whether the code being run works on a batch that a prepared loader has handed out
+        self.stepping = False  # whether the code being run trains on a batch that a prepared loader has handed out
         self.engine_arms: dict[int, bool | None] = {}  # by condition; see `conditions.engine_arm`
         self._running: list[Any] = []
 

@@ -283,10 +283,22 @@ def _for(frame: Frame, node: cst.For) -> bool:
         element = element.but(why=frame.step(node, "this rank's own data"))
     trips = derived(length, Kind.NUMBER, iterable)
     outside = frame.engine.stepping
-    frame.engine.stepping = outside or _is_handed_out(element)
+    if _is_handed_out(element):
+        frame.engine.stepping = _trains(node)
     through = _loop(frame, node, trips, lambda: bind_target(frame, node.target, element), may_skip=True)
     frame.engine.stepping = outside
     return through
+
+
+def _trains(loop: cst.For) -> bool:
+    """Whether gradients are computed in a loop: where not, it evaluates."""
+    todo: list[Any] = [loop.body]
+    while todo:
+        node = todo.pop()
+        if isinstance(node, cst.Attribute) and node.attr.value == "backward":
+            return True
+        todo.extend(node.children)
+    return False
 
 
 def _is_handed_out(element: Value) -> bool:

@@ -37,6 +37,8 @@ WAYS = {
     "bare_python_launch": Way("ends", "exception", names_line=False),
     "item_before_gather": Way("ends", "exception"),
     "wrapped_model_attribute": Way("ends", "exception"),
+    "ragged_gather": Way("same sequence", "sequence", names_line=False),
+    "truncated_gather": Way("true value", "value", names_line=False),
     "unreduced_metric": Way("same metric", "metric", names_line=False),
 }
 
