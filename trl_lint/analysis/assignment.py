@@ -81,9 +81,8 @@ def _assign_subscript(frame: Frame, target: cst.Subscript, value: Value) -> None
         merged = join(container, value) if container.kind is not Kind.UNKNOWN else UNKNOWN
         if container.kind is Kind.TENSOR:
             rank = facts.combine(container.rank, facts.combine(value.rank, index.rank))
-            kept = {"dtype": container.dtype, "shape": container.shape}
-            merged = derived(facts.nonlinear(rank), Kind.TENSOR, container, value, index, **kept)
-        rebind(frame, target.value, merged)
+            merged = derived(facts.nonlinear(rank), Kind.TENSOR, container, value, index, dtype=container.dtype)
+        rebind(frame, target.value, merged if container.shape is None else merged.but(shape=container.shape))
 
 
 def _assigned(frame: Frame, target: Any) -> Any:

@@ -309,6 +309,9 @@ def _elements(frame: Frame, value: Value) -> tuple[list[Shape | None], Dim]:
     if items is not None:
         return [shapes.of(item) for item in items], SAME
     element, length = containers.iterate(frame, value)
+    if value.kind is Kind.CELLS:
+        sizes = {_length(cell.length) for cell in frame.memory.cells(value)}
+        return [shapes.of(element)], sizes.pop() if len(sizes) == 1 else UNKNOWN
     return [shapes.of(element)], _length(length)
 
 
