@@ -396,10 +396,10 @@ def _filled(name: str, args: Arguments) -> Shape | None:
         if sizes.kind is not Kind.TUPLE or not sizes.data:
             return None
         return Shape([size_of(each) for each in sizes.data], _BATCH_REASON)
-    if name in ("ones", "zeros", "empty") or (name == "arange" and len(args.positional) == 1):
-        if all(value.kind is Kind.NUMBER for value in args.positional):
-            return Shape([size_of(each) for each in args.positional], _BATCH_REASON)
-    return None
+    is_filled = name in ("ones", "zeros", "empty") or (name == "arange" and len(args.positional) == 1)
+    if not is_filled or any(value.kind is not Kind.NUMBER for value in args.positional):
+        return None
+    return Shape([size_of(each) for each in args.positional], _BATCH_REASON)
 
 
 # --- subscripts -------------------------------------------------------------------------------------------

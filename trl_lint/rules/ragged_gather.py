@@ -19,7 +19,7 @@ entropies = accelerator.gather(entropies[mask.bool()])
 
 ## Use instead
 ```python
-metrics["logits"] = accelerator.gather_for_metrics(outputs.logits.mean()).mean().item()
+metrics["logits"] = accelerator.gather(outputs.logits.mean()).mean().item()
 entropies = accelerator.gather(accelerator.pad_across_processes(entropies[mask.bool()], dim=0))
 ```
 

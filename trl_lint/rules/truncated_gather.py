@@ -2,14 +2,16 @@
 
 ## What it does
 Reports `gather_for_metrics` of a tensor that is known to hold one value of this rank (a sum, a mean, a loss) where
-a prepared loader has handed out a batch: in the steps of a trainer and in loops over a loader.
+a batch of a prepared loader is trained on: in the steps of a trainer, and in loops that compute gradients.
 
 ## Why is this bad?
 Accelerate fills the last batch up, so that all ranks have equally many samples, and `gather_for_metrics` cuts
 what was added off: of what it has gathered it keeps the first `len(dataset) % (batch_size * num_processes)`
-rows. Of one value per rank that leaves out whole ranks. With 9 samples, batches of 2 and 2 ranks, the last step
-gives one rank's value, as if it were the sum, or the mean, of both. Transformers' `Trainer` fetches all batches of
-an accumulated step at once, so that its last whole batches are cut as well.
+rows. Of one value per rank that leaves out whole ranks: with 9 samples, batches of 2 and 2 ranks, it gives one
+rank's value, as if it were the sum, or the mean, of both. In the very last batch those are ranks that train on copies
+only. But transformers' `Trainer` (from 4.46 on) fetches all batches of an accumulated step at once, and with
+`gradient_accumulation_steps` above 1 the loader is at its end while the first of them is worked on: of all batches
+of an epoch's last step, ranks are left out that hold samples of their own.
 
 ## Example
 ```python
@@ -30,8 +32,9 @@ does not take. The value on one process is the same: a tensor without dimensions
 
 ## Limits
 One value per sample (`gather_for_metrics((predictions, labels))` in an evaluation loop) is what the function is
-for, and nothing is said of it. Nothing is cut outside of a loader's loop, with `drop_last`, or where the samples come
-out even; whether they do is not known before the run.
+for, and nothing is said of evaluations, which copies have no part in. Nothing is cut outside of a loader's loop, with
+`drop_last`, or where at least as many samples are left over as there are ranks; whether they are is not known
+before the run.
 
 ## References
 - https://github.com/huggingface/trl/pull/3482 (GRPO: `gather_for_metrics` to `gather`)
