@@ -14,6 +14,7 @@ from functools import partial
 
 import libcst as cst
 import libcst.matchers as m
+import operators_shapes
 from flow import (
     PURE_MODULES,
     Flow,
@@ -390,11 +391,29 @@ def prepared(source: Source) -> Iterator[tuple[str, cst.FunctionDef]]:
                 yield from ((name, scope) for name in sorted(names) if "model" in name)
 
 
+def reduced_late(source: Source) -> Iterator[Site]:
+    """`gather(mask.sum())` becomes `gather(mask)`."""
+    yield from (Site(place) for place in operators_shapes.reduced_late(source))
+
+
+def unpadded(source: Source) -> Iterator[Site]:
+    """`gather(pad_across_processes(x, dim=1))` becomes `gather(x)`."""
+    yield from (Site(place, due) for place, due in operators_shapes.unpadded(source))
+
+
+def cut(source: Source) -> Iterator[Site]:
+    """`gather(loss.mean())` becomes `gather_for_metrics(loss.mean())` in a step of the training."""
+    yield from (Site(place) for place in operators_shapes.cut(source))
+
+
 OPERATORS = (
     Operator("drop the collective", "TRL003", drop_collective),
     Operator("item inside the gather", "TRL001", item_inside, follows=False),
     Operator("read from the wrapped model", "TRL002", wrapped_read, needles=("Trainer)", "unwrap_model")),
     Operator("helper returns local", "TRL003", helper_returns_local),
+    Operator("reduce after the gather", "TRL005", reduced_late, follows=False),
+    Operator("drop the padding", "TRL005", unpadded, needles=("pad_across_processes",)),
+    Operator("gather for metrics", "TRL014", cut),
 )
 
 

@@ -584,9 +584,12 @@ def broadcast(value: Value, left: Value, right: Value) -> Value:
 
 def subscripted(frame: Frame, container: Value, value: Value, node: cst.Subscript) -> Value:
     """The value of `container[…]`, with its shape."""
-    if container.kind not in _TENSORS or not container.rank.differs:
+    # A batch that was given another entry is a dict in sight, of fields as before.
+    is_field = value.data == FIELD and value.shape is None
+    if not is_field and (container.kind not in _TENSORS or not container.rank.differs):
         return value
-    if value.data == FIELD:
+    if is_field:
+        container = value if container.kind is Kind.CELLS else container
         index = node.slice[0].slice
         name = _value(frame, index.value).const if isinstance(index, cst.Index) else None
         return shaped(value, of_field(frame, container, name))

@@ -27,6 +27,9 @@ class MyTrainer(Trainer):
         reveal_shape(inputs["labels"][:, 1:])  # revealed: (same, ragged)
         reveal_shape(inputs["labels"].sum())  # revealed: ()
         reveal_shape(inputs["scores"])  # revealed: unknown
+        inputs["use_cache"] = False
+        reveal_shape(inputs["input_ids"])  # revealed: (same, ragged)
+        reveal_shape(inputs["use_cache"])  # revealed: ()
         reveal_shape(inputs["input_ids"].shape[1] + 1)  # revealed: ()
 
     def of_models(self, model, inputs):
