@@ -1,4 +1,4 @@
-"""The trees that speed and crash are measured on: which release, and which of its files."""
+"""The trees that speed, crash and launches are measured on: which release, and which of its files."""
 
 from __future__ import annotations
 
@@ -38,3 +38,36 @@ PEFT = Corpus(Release("peft", "0.21.2"))
 
 SPEED = (TRL, TRANSFORMERS_TRAINERS, ACCELERATE)
 CRASH = (TRL, TRANSFORMERS, ACCELERATE, ACCELERATE_LOOPS, PEFT)
+
+# What people launch is in the documentation and scripts of source distributions, as far as they carry any.
+_LAUNCHES = {
+    "trl": ("0.16.1", "0.20.0", "1.16.0"),
+    "transformers": ("4.51.3", "5.23.0"),
+    "accelerate": ("1.6.0", "1.15.0"),
+    "peft": ("0.21.2",),
+    "sentence-transformers": ("6.2.0",),
+    "setfit": ("1.2.0",),
+    "adapters": ("1.3.0",),
+    "alignment-handbook": ("0.3.0",),
+    "axolotl": ("0.19.0",),
+    "llamafactory": ("0.9.5",),
+    "ms-swift": ("4.6.0",),
+    "verl": ("0.9.1",),
+    "lm-eval": ("0.4.13",),
+    "fms-hf-tuning": ("0.0.1",),
+    "fschat": ("0.2.36",),
+    "gliner": ("0.2.29",),
+    "gritlm": ("1.0.2",),
+    "llm2vec": ("0.2.3",),
+    "liger-kernel": ("0.8.5",),
+    "optimum": ("1.27.0",),
+    "optimum-habana": ("1.21.2",),
+    "optimum-neuron": ("0.4.5",),
+    "colpali-engine": ("0.3.18",),
+    "pylate": ("1.6.0",),
+    "span-marker": ("1.8.1",),
+    "simpletransformers": ("0.70.8",),
+}
+LAUNCHES = tuple(
+    Corpus(Release(package, version, "sdist")) for package, versions in _LAUNCHES.items() for version in versions
+)

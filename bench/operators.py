@@ -169,6 +169,31 @@ def carriers(
     return [*touched(source, call, names, functions), *same_key(source, due)]
 
 
+def average_means(source: Source) -> Iterator[Site]:
+    """`reduce(stack([x_sum, count]), "sum")` becomes a stack of the average of the ranks' `x_sum / count`, and 1."""
+    for call in source.all(cst.Call):
+        parts = added_up(call)
+        if parts is None:
+            continue
+        total, count = map(source.code, parts)
+        average = f"{source.code(call.func)}({{}} / ({count}), reduction=\"mean\")"
+        subject = total if isinstance(parts[0], (cst.Name, cst.Call)) else f"({total})"
+        yield Site(Place(call, f"torch.stack([{average}, torch.ones_like({{}})])", subject, call))
+
+
+def added_up(call: cst.Call) -> tuple[cst.BaseExpression, cst.BaseExpression] | None:
+    """The sum and the count that a call adds up over the ranks together."""
+    name = dotted(call.func) or ""
+    if not (name.endswith(".reduce") and call.args and isinstance(call.args[0].value, cst.Call)):
+        return None
+    how = call.args[1].value if len(call.args) > 1 else cst.SimpleString('"sum"')
+    stack = call.args[0].value
+    if dotted(stack.func) != "torch.stack" or not m.matches(how, m.SimpleString()) or how.raw_value != "sum":
+        return None
+    items = getattr(stack.args[0].value, "elements", ())
+    return tuple(item.value for item in items) if len(items) == 2 else None
+
+
 def item_inside(source: Source) -> Iterator[Site]:
     """`gather(x.sum())` becomes `gather(x.sum().item())`: the collective gets a number."""
     for call in collectives(source):
@@ -414,6 +439,7 @@ OPERATORS = (
     Operator("reduce after the gather", "TRL005", reduced_late, follows=False),
     Operator("drop the padding", "TRL005", unpadded, needles=("pad_across_processes",)),
     Operator("gather for metrics", "TRL014", cut),
+    Operator("average means", "TRL007", average_means, needles=("torch.stack(",)),
 )
 
 

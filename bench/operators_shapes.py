@@ -55,8 +55,17 @@ def cut(source: Source) -> Iterator[Place]:
         if function is None or owner is None or not STEPS.match(function.name.value):
             continue
         named = (dotted(call.func) or "").endswith("accelerator.gather")
-        if named and len(call.args) == 1 and _is_reduction(call.args[0].value):
+        if named and len(call.args) == 1 and _is_one_value(function, call.args[0].value):
             yield Place(call.func, "{}.gather_for_metrics", source.code(call.func.value), call)
+
+
+def _is_one_value(function: cst.FunctionDef, node: cst.CSTNode) -> bool:
+    """Whether the expression is a reduction, or a name that is only ever bound to one."""
+    if not isinstance(node, cst.Name):
+        return _is_reduction(node)
+    name = node.value
+    bound = m.findall(function, m.Assign(targets=[m.AssignTarget(target=m.Name(name))]))
+    return bool(bound) and all(_is_reduction(each.value) for each in bound)
 
 
 def _is_reduction(node: cst.CSTNode) -> bool:

@@ -63,7 +63,12 @@ def fetch(release: Release) -> Path:
     target = cache_dir() / "unpacked" / release.folder
     if not target.is_dir():
         unpack(archive_of(release), target)
-    return target / f"{release.package}-{release.version}" if release.kind == "sdist" else target
+    return _top(target) if release.kind == "sdist" else target
+
+
+def _top(target: Path) -> Path:
+    """The folder that a source distribution is packed in: the package's name in it may be written otherwise."""
+    return next(each for each in sorted(target.iterdir()) if each.is_dir())
 
 
 def archive_of(release: Release) -> Path:

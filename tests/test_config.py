@@ -10,6 +10,7 @@ import pytest
 
 from trl_lint.config import ConfigError, Settings, did_you_mean, ignored_rules, load_settings, selected_rules
 from trl_lint.rules import all_rules
+from trl_lint.rules.unreduced_metric import UnreducedMetric
 
 EVERY = [rule.code for rule in all_rules()]
 
@@ -33,6 +34,7 @@ def test_every_key_is_read(tmp_path):
         select = ["TRL0"]
         ignore = ["TRL003"]
         extend-select = ["unreduced-metric"]
+        preview = true
         exclude = ["generated/"]
         target-trl = "0.14"
         target-transformers = "4.57.1"
@@ -50,6 +52,7 @@ def test_every_key_is_read(tmp_path):
         select=("TRL0",),
         ignore=("TRL003",),
         extend_select=("unreduced-metric",),
+        preview=True,
         exclude=("generated/",),
         target_trl="0.14",
         target_transformers="4.57.1",
@@ -248,6 +251,24 @@ def test_an_explicit_file_must_be_there_and_have_the_table(tmp_path):
 )
 def test_selection(settings, expected):
     assert codes(**settings) == expected
+
+
+@pytest.mark.parametrize(
+    ("settings", "runs"),
+    [
+        ({}, False),
+        ({"preview": True}, True),
+        ({"select": ("TRL0",)}, False),
+        ({"select": ("TRL0",), "preview": True}, True),
+        ({"select": ("TRL003",)}, True),
+        ({"extend_select": ("unreduced-metric",)}, True),
+        ({"ignore": ("TRL003",), "preview": True}, False),
+    ],
+)
+def test_a_preview_rule_runs_where_it_is_asked_for(settings, runs, monkeypatch):
+    monkeypatch.setattr(UnreducedMetric, "preview", True)
+    assert ("TRL003" in codes(**settings)) is runs
+    assert "TRL001" in codes(**settings) or "select" in settings
 
 
 @pytest.mark.parametrize("field", ["select", "ignore", "extend_select"])

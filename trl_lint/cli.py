@@ -76,6 +76,7 @@ class Options:
     select: tuple[str, ...]
     ignore: tuple[str, ...]
     extend_select: tuple[str, ...]
+    preview: bool | None
     per_file_ignores: tuple[tuple[str, tuple[str, ...]], ...]
     output_format: str | None
     stdin_filename: Path | None
@@ -149,6 +150,7 @@ def main() -> None:
 @_rules_option("--select", "Codes, prefixes or names of the rules to run, separated by commas.")
 @_rules_option("--ignore", "Rules to leave out.")
 @_rules_option("--extend-select", "Rules to add to those the settings select.")
+@click.option("--preview/--no-preview", default=None, help="Run the preview rules as well.")
 @click.option(
     "--per-file-ignores",
     metavar="PATTERN:CODE,...",
@@ -194,7 +196,8 @@ def rule(rule: str) -> None:
     found = find_rule(rule)
     if found is None:
         _fail(f"unknown rule `{rule}`{did_you_mean(rule, rule_words())}")
-    click.echo(f"# {found.name} ({found.code})\n\n{found.documentation}")
+    preview = "\n\n*Preview: off by default. `--preview` turns it on, as selecting it by its code or name does.*"
+    click.echo(f"# {found.name} ({found.code}){preview * found.preview}\n\n{found.documentation}")
 
 
 @main.command(short_help="List all rules.")
@@ -204,7 +207,8 @@ def rules() -> None:
 
     width = max(len(rule.name) for rule in all_rules())
     for rule in all_rules():
-        click.echo(f"{rule.code}  {rule.name:<{width}}  {'fix' if rule.has_fix else '-':<3}  {rule.summary}")
+        has = "fix" if rule.has_fix else "-"
+        click.echo(f"{rule.code}  {rule.name:<{width}}  {has:<3}  {'preview: ' * rule.preview}{rule.summary}")
 
 
 @main.command(short_help="Remove the results that were kept.")
@@ -235,6 +239,7 @@ def _settings(options: Options) -> Settings:
         settings,
         ignore=ignore + options.ignore,
         extend_select=settings.extend_select + options.extend_select,
+        preview=settings.preview if options.preview is None else options.preview,
         per_file_ignores=options.per_file_ignores or settings.per_file_ignores,
         unsafe_fixes=settings.unsafe_fixes if options.unsafe_fixes is None else options.unsafe_fixes,
         output_format=options.output_format or settings.output_format,

@@ -31,6 +31,7 @@ class Settings:
     select: tuple[str, ...] = (EVERY_RULE,)
     ignore: tuple[str, ...] = ()
     extend_select: tuple[str, ...] = ()
+    preview: bool = False
     exclude: tuple[str, ...] = ()
     target_trl: str | None = None
     target_transformers: str | None = None
@@ -224,6 +225,7 @@ def _schema() -> type:
         "select": words,
         "ignore": words,
         "extend_select": words,
+        "preview": bool,
         "exclude": words,
         "target_trl": version,
         "target_transformers": version,
@@ -246,6 +248,8 @@ def _schema() -> type:
 def selected_rules(settings: Settings) -> tuple[Rule, ...]:
     """The rules the settings ask for, sorted by code. The longer selector wins; in a draw, `ignore` does.
 
+    A preview rule is asked for by its own code or name, or with all others by `preview`.
+
     Raises:
         ConfigError: a selector that fits no rule.
     """
@@ -257,7 +261,12 @@ def selected_rules(settings: Settings) -> tuple[Rule, ...]:
     for selector in wanted + settings.ignore + by_file:
         if not any(_fit(selector, rule) >= 0 for rule in rules):
             raise ConfigError(f"unknown rule `{selector}`{did_you_mean(selector, rule_words())}")
-    return tuple(rule for rule in rules if _best(wanted, rule) > _best(settings.ignore, rule))
+    return tuple(
+        rule
+        for rule in rules
+        if _best(wanted, rule) > _best(settings.ignore, rule)
+        and (not rule.preview or settings.preview or _best(wanted, rule) == len(rule.code))
+    )
 
 
 def ignored_rules(settings: Settings, path: Path, rules: Iterable[Rule]) -> frozenset[Rule]:

@@ -10,6 +10,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from trl_lint.analysis.project import Module, Project
     from trl_lint.dependencies import Dependencies
     from trl_lint.launch.checking import Checked
-    from trl_lint.launch.checking import Project as Launches
+    from trl_lint.launch.project import Project as Launches
 
 
 class SourceError(Exception):
@@ -141,7 +142,7 @@ class Linter:
     def launches(self) -> Launches:
         """What launch commands of this project start, as far as it is known already."""
         if self._launches is None:
-            from trl_lint.launch.checking import Project
+            from trl_lint.launch.project import Project
 
             self._launches = Project.of(self.settings, self.roots, self.overlay)
         return self._launches
@@ -385,10 +386,33 @@ def _finding(places: dict[Any, Any], group: list[tuple[Rule, Problem]]) -> Repor
         start=Position(where.start.line, where.start.column + 1),
         end=Position(where.end.line, where.end.column + 1),
         because=tuple(dict.fromkeys(because)),
-        help=problem.help,
+        help=_help(rule, problem, where.start.line),
         fix=_fix(rule, problem),
     )
     return Reported(finding, rule, problem, parts)
+
+
+def _help(rule: Rule, problem: Problem, line: int) -> str:
+    """How to mend it; in a copy of a released trainer, the release that is mended as well."""
+    from trl_lint import upstream
+
+    if not upstream.concerns(rule.code):
+        return problem.help
+    row = upstream.mended(rule.code, _functions(problem.module), line)
+    if row is None:
+        return problem.help
+    said = f"this is `{row.symbol}` as trl had it up to {row.last}: {row.fixed} has it mended ({row.pull})"
+    return f"{problem.help}; {said}" if problem.help else said
+
+
+@lru_cache(maxsize=1)
+def _functions(module: Module) -> Sequence[tuple[int, Sequence[str]]]:
+    """The line of each function's `def`, and its lines."""
+    from libcst import FunctionDef
+
+    places, lines = positions(module), module.tree.code.splitlines()
+    found = ((places[node.name].start.line, places[node].end.line) for node in places if isinstance(node, FunctionDef))
+    return [(first, lines[first - 1 : last]) for first, last in found]
 
 
 def _said(step: Any) -> str:

@@ -121,7 +121,11 @@ def decisive(column: Column, verdict: Verdict) -> str:
         case "abort":
             return f"abort in C++{at}"
         case _:
-            return f"`{lines[0].partition(': ')[2]}`{at}"
+            return f"{_code(lines[0].partition(': ')[2])}{at}"
+
+
+def _code(text: str) -> str:
+    return f"`` {text} ``" if "`" in text else f"`{text}`"
 
 
 def _and(names: Sequence[str]) -> str:

@@ -60,6 +60,11 @@ def test_an_sdist_is_told_from_a_wheel(cache, no_index):
     assert not no_index
 
 
+def test_the_name_in_an_sdist_may_be_written_otherwise(cache, no_index):
+    make_sdist(cache / "archives", "my_demo-1.0.0.tar.gz", "my_demo-1.0.0")
+    assert (fetch(Release("My-Demo", "1.0.0", "sdist")) / "examples" / "loop.py").is_file()
+
+
 def test_a_longer_version_is_another_release(cache, no_index):
     make_wheel(cache / "archives", "demo-1.0.0.1-py3-none-any.whl")
     with pytest.raises(IndexUnreachable):

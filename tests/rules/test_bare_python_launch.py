@@ -107,7 +107,7 @@ def test_a_launch_on_several_gpus(tmp_path) -> None:
     (finding,) = found(tmp_path, TWO + "python train.py --packing\n")
     assert finding.message == (
         "bare python starts the training `train.py` as one process for several GPUs (`CUDA_VISIBLE_DEVICES=0,1`): "
-        "Trainer wraps the model in DataParallel, which raises or trains on a part of each batch"
+        "Trainer wraps the model in DataParallel, which by release raises, trains on a part of each batch or is slow"
     )
     assert (finding.start.line, finding.start.column, finding.end.column) == (2, 1, 26)
     assert finding.help == "start it with `accelerate launch` (or `torchrun`), which makes one process per GPU"
@@ -135,6 +135,11 @@ def test_a_script_that_is_known_by_its_path(tmp_path) -> None:
     (finding,) = found(tmp_path, "python trl/scripts/sft.py\n")
     assert "`trl/scripts/sft.py`" in finding.message
     assert finding.because == ()
+
+
+def test_a_known_script_with_a_loop_of_its_own(tmp_path) -> None:
+    (finding,) = found(tmp_path, "python examples/scripts/ppo/ppo.py\n")
+    assert finding.message.endswith("if more than one GPU is visible, all but one of them stay idle")
 
 
 def test_the_setting(tmp_path) -> None:
@@ -176,6 +181,11 @@ def test_a_line_that_is_right_elsewhere_is_a_hint(tmp_path) -> None:
         "from lib.own import Runner\nRunner().run()\n",
         "from lib.own import make\nit = make()\nit.train()\n",
         "from accelerate import Accelerator\na = Accelerator()\na.prepare(model, optimizer)\nloss.backward()\n",
+        "from lib.own import Inherited\nInherited().run()\n",
+        "from lib.own import Model\nmodel = Model.load()\nmodel.fit()\n",
+        f"model = load(device_map={{'': 0}})\n{TRAINER}",
+        f"model = load(device_map=get_kbit_device_map() if quantized else None)\n{TRAINER}",
+        f"device_map = None\nmodel = load(device_map=device_map)\n{TRAINER}",
     ],
 )
 def test_trains(tmp_path, program) -> None:
@@ -184,6 +194,10 @@ def test_trains(tmp_path, program) -> None:
         "def main():\n    trainer = Mine()\n    trainer.train()\n"
         "def make():\n    return Mine()\n"
         "class Runner:\n    def run(self):\n        self.trainer = Mine()\n        self.trainer.train()\n"
+        "class Inherited(Runner):\n    pass\n"
+        "class Model:\n    def fit(self):\n        self.own = Mine()\n        self.go()\n"
+        "    def go(self):\n        self.own.train()\n"
+        "    @classmethod\n    def load(cls):\n        return cls()\n"
     )
     write(tmp_path, {"lib/__init__.py": "from .own import main\n", "lib/own.py": own})
     assert found(tmp_path, "python train.py\n", program=program)
@@ -197,6 +211,7 @@ def test_trains(tmp_path, program) -> None:
         "from trl import SFTTrainer\nSFTTrainer('x').evaluate()\n",
         "from trl import SFTTrainer\ndef main():\n    SFTTrainer('x').train()\n",
         "from lightning import Trainer\ntrainer = Trainer()\ntrainer.train()\n",
+        "from transformers import TFTrainer\ntrainer = TFTrainer()\ntrainer.train()\n",
         "from trl import SFTTrainer\nisinstance(x, SFTTrainer)\nmodel.train()\n",
         "from accelerate import Accelerator\na = Accelerator()\na.prepare(model)\n",
         f"model = load(device_map='auto')\n{TRAINER}",
@@ -204,6 +219,19 @@ def test_trains(tmp_path, program) -> None:
         f"from accelerate import notebook_launcher\nnotebook_launcher(main)\n{TRAINER}",
         f"args = TrainingArguments(use_cpu=True)\n{TRAINER}",
         f"from unsloth import FastLanguageModel\n{TRAINER}",
+        f"def load(device_map='auto'):\n    return read(device_map=device_map)\nload()\n{TRAINER}",
+        f"def load(device_map):\n    return read(device_map=device_map)\nload('auto')\n{TRAINER}",
+        f"options = {{'device_map': 'auto'}}\nmodel = load(**options)\n{TRAINER}",
+        f"options['device_map'] = chosen()\nmodel = load(**options)\n{TRAINER}",
+        f"parser.add_argument('--device_map', default='auto')\n{TRAINER}",
+        f"model = load(device_map=args.device_map)\n{TRAINER}",
+        f"model = load(device_map=infer_auto_device_map(model))\n{TRAINER}",
+        f"model = Model.from_pretrained('x', load_in_8bit=True)\n{TRAINER}",
+        f"setattr(model, 'model_parallel', True)\n{TRAINER}",
+        f"model.is_parallelizable = True\n{TRAINER}",
+        f"args._n_gpu = 1\n{TRAINER}",
+        "from trl import SFTTrainer\nclass Model:\n    def predict(self):\n        pass\n"
+        "    def fit(self):\n        SFTTrainer('x').train()\nModel().predict()\n",
     ],
 )
 def test_does_not_train_on_several_gpus(tmp_path, program) -> None:
@@ -231,6 +259,13 @@ def test_a_trainer_base_of_the_settings(tmp_path) -> None:
         ("python -m pkg.train", "src/pkg/train.py"),
         ("python /app/pkg/train.py", "pkg/train.py"),
         ('python "$ROOT/pkg/train.py"', "pkg/train.py"),
+        ("cd pkg\npython train.py", "pkg/train.py"),
+        ("cd pkg && cd sub && python train.py", "pkg/sub/train.py"),
+        ("(cd pkg; ls)\npython train.py", "train.py"),
+        ("cd repository\npython train.py", "train.py"),
+        ('cd "$(dirname "$0")"\npython train.py', "scripts/train.py"),
+        ("cd ..\npython -m pkg.train", "pkg/train.py"),
+        ("cd transformers/examples/pytorch/text-classification\npython run_glue.py", "other.py"),
     ],
 )
 def test_the_started_file(tmp_path, command, place) -> None:
@@ -239,10 +274,44 @@ def test_the_started_file(tmp_path, command, place) -> None:
 
 
 @pytest.mark.parametrize(
-    "command", ["python other.py", "python -m other", 'python "$SCRIPT"', "python train.py --help", "pytest train.py"]
+    "command",
+    [
+        "python other.py",
+        "mkdir -p sub\ncd sub\npython train.py",
+        "python -m other",
+        'python "$SCRIPT"',
+        "python train.py --help",
+        "pytest train.py",
+        "python train.py --do_train False",
+        "python train.py --do_train=no --do_eval",
+        "python train.py --do_eval",
+        "python train.py --do_predict True --x",
+        "python train.py --eval_only",
+    ],
 )
 def test_nothing_is_known_to_be_started(tmp_path, command) -> None:
+    (tmp_path / "sub").mkdir()
     assert not found(tmp_path, TWO + command + "\n")
+
+
+@pytest.mark.parametrize(
+    ("wheels", "count"), [("whl/cpu", 0), ("whl/cpu or https://download.pytorch.org/whl/cu121", 1), ("whl/cu121", 1)]
+)
+def test_where_torch_is_installed_for_the_cpu_no_gpu_is_seen(tmp_path, wheels, count) -> None:
+    text = f"RUN pip install torch --index-url https://download.pytorch.org/{wheels}\nCMD python train.py\n"
+    assert len(found(tmp_path, text, "Dockerfile")) == count
+
+
+@pytest.mark.parametrize(
+    "options", ["--do_train", "--do_train --do_eval", "--do_train True", "--do_eval False", "--do_train=1 --do_predict"]
+)
+def test_the_options_say_that_it_trains(tmp_path, options) -> None:
+    assert found(tmp_path, f"{TWO}python train.py {options}\n")
+
+
+@pytest.mark.parametrize(("label", "count"), [("With LoRA:", 1), ("On a single GPU:", 0)])
+def test_a_label_above_the_usage_in_a_docstring(tmp_path, label, count) -> None:
+    assert len(found(tmp_path, f'"""\n{label}\npython train.py \\\n    --lora\n"""\n', "usage.py")) == count
 
 
 # Silencing

@@ -8,6 +8,7 @@ import libcst as cst
 
 from trl_lint.analysis import (
     assignment,
+    averages,
     builtin_calls,
     container_calls,
     containers,
@@ -124,6 +125,10 @@ def _call_super(frame: Frame, name: str, args: Arguments, node: cst.Call) -> Val
 def call_member(frame: Frame, owner: Value, name: str, args: Arguments, node: cst.Call) -> Value:
     """The value of `owner.name(...)`."""
     owner = frame.engine.settle(owner)
+    return averages.of_method(frame, owner, name, args, node, _member_called(frame, owner, name, args, node))
+
+
+def _member_called(frame: Frame, owner: Value, name: str, args: Arguments, node: cst.Call) -> Value:
     kind = owner.kind
     if owner.rank.state is State.BOTTOM:
         return BOTTOM
@@ -376,7 +381,8 @@ def _call_instance(frame: Frame, callee: Value, args: Arguments, node: Any) -> V
 
 def _call_dotted(frame: Frame, dotted: str, args: Arguments, node: Any) -> Value:
     if dotted.startswith("builtins."):
-        return builtin_calls.call(frame, dotted[9:], args, node)
+        name = dotted[9:]
+        return averages.of_builtin(frame, name, args, node, builtin_calls.call(frame, name, args, node))
     return library_calls.call_function(frame, dotted, args, node)
 
 

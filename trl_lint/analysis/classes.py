@@ -285,6 +285,7 @@ def alike(a: Value, b: Value) -> bool:
         and a.writes == b.writes
         and a.scalar == b.scalar
         and a.shape == b.shape
+        and a.own == b.own
         and (a.const is b.const or a.const == b.const)
         and _alike_data(a, b)
     )
@@ -341,6 +342,7 @@ def freeze(value: Value, heap: dict[Any, Cell], depth: int = 3) -> Any:
         value.dtype,
         value.writes,
         value.shape,
+        value.own and value.own.key(),
     )
 
 

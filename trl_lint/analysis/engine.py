@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from trl_lint.analysis import facts, library_calls
+from trl_lint.analysis import averages, facts, library_calls
 from trl_lint.analysis.classes import ClassInfo, Function, Parameter
 from trl_lint.analysis.events import Event, Trace
 from trl_lint.analysis.facts import State
@@ -15,7 +15,7 @@ from trl_lint.analysis.runs import MAX_CONTEXTS, Runs, Summary
 from trl_lint.analysis.values import SAME, UNKNOWN, Kind, Value, Wrapping
 from trl_lint.knowledge import library
 from trl_lint.knowledge.schema import Hook
-from trl_lint.knowledge.transformers import CONSTRUCTOR, EVALUATION_HOOKS
+from trl_lint.knowledge.transformers import CONSTRUCTOR, EVALUATION_HOOKS, LOSSES
 
 # How often the methods of a class are run again because an attribute they read has changed.
 MAX_ROUNDS = 4
@@ -200,6 +200,8 @@ class Engine(Runs):
         self.stepping = given and rows[-1].name.rpartition(".")[2] not in EVALUATION_HOOKS
         summary = self._enter_with(method, cls, parameters)
         self.stepping = False
+        if method.name in LOSSES:
+            averages.trained(summary.result)
         above = method.cls.find_above(method.name) if method.cls is not None else None
         if rows[-1].stored is not None and above is None:
             cls.stored[method] = (rows[-1], summary)

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from trl_lint.analysis.heap import Control
-from trl_lint.analysis.values import Step, Value, Write
+from trl_lint.analysis.means import Mean
+from trl_lint.analysis.values import Payload, Step, Value, Write
 
 if TYPE_CHECKING:
     from libcst import CSTNode
@@ -61,6 +62,20 @@ class Logged(Event):
     what: str
     value: Value
     writes: frozenset[Write] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Averaged(Event):
+    """The ranks' means, each over its rank's own count, are averaged.
+
+    means: where they are computed. handed: the statements that handed them to a helper which averages them; empty
+    where that is done in place. statement, payload: the statement of the average, and what a fix must know of it.
+    """
+
+    means: frozenset[Mean]
+    handed: frozenset[Write]
+    statement: Any
+    payload: Payload
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

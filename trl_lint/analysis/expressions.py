@@ -6,7 +6,7 @@ from typing import Any
 
 import libcst as cst
 
-from trl_lint.analysis import assignment, calls, containers, facts, members, shape_transfers, tensors
+from trl_lint.analysis import assignment, averages, calls, containers, facts, members, shape_transfers, tensors
 from trl_lint.analysis.conditions import narrow, truth
 from trl_lint.analysis.facts import State
 from trl_lint.analysis.frame import Frame, derived
@@ -161,9 +161,11 @@ def _comprehension(frame: Frame, node: Any) -> Value:
     element = evaluate(frame, node.elt)
     frame.memory.names = saved
     if isinstance(node, cst.GeneratorExp):
-        return Value(facts.SAME, Kind.RANGE, (element, facts.picked(length, taken)))
+        made = Value(facts.SAME, Kind.RANGE, (element, facts.picked(length, taken)))
+        return averages.of_comprehension(taken, made)
     shape = "list" if isinstance(node, cst.ListComp) else "set"
-    return frame.allocate(node, Cell(shape, rest=element, length=facts.picked(length, taken)))
+    made = frame.allocate(node, Cell(shape, rest=element, length=facts.picked(length, taken)))
+    return averages.of_comprehension(taken, made)
 
 
 def _dict_comprehension(frame: Frame, node: cst.DictComp) -> Value:
@@ -232,8 +234,8 @@ def subscript_value(frame: Frame, node: cst.Subscript) -> Value:
 
 
 def _subscript(frame: Frame, node: cst.Subscript) -> Value:
-    container = evaluate(frame, node.value)
-    value = containers.item_of(frame, container, subscript_value(frame, node), node)
+    container, index = evaluate(frame, node.value), subscript_value(frame, node)
+    value = averages.of_index(frame, container, node, containers.item_of(frame, container, index, node))
     return shape_transfers.subscripted(frame, container, value, node)
 
 
@@ -241,6 +243,7 @@ def _subscript(frame: Frame, node: cst.Subscript) -> Value:
 
 _LINEAR = (cst.Add, cst.Subtract)
 _SCALING = (cst.Multiply, cst.Divide)
+_BITS = (cst.BitAnd, cst.BitAndAssign, cst.BitOr, cst.BitOrAssign, cst.BitXor, cst.BitXorAssign)
 
 
 def _binary(frame: Frame, node: cst.BinaryOperation) -> Value:
@@ -271,8 +274,11 @@ def operate(frame: Frame, operator: Any, left: Value, right: Value, node: Any) -
             rank = tensors.collapsed(rank)
     else:
         rank = facts.nonlinear(facts.combine(left.rank, right.rank))
-    value = tensors.arithmetic(rank, left, right, isinstance(operator, (cst.Divide, cst.DivideAssign)))
-    return shape_transfers.broadcast(value, left, right)
+    result = tensors.arithmetic(rank, left, right, isinstance(operator, (cst.Divide, cst.DivideAssign)))
+    if isinstance(operator, _BITS) and left.dtype == right.dtype == "bool":
+        result = result.but(dtype="bool")
+    result = shape_transfers.broadcast(result, left, right)
+    return averages.of_operation(frame, operator, left, right, node, result)
 
 
 def _keeps_reduction(left: Value, right: Value, node: Any, divides: bool) -> bool:

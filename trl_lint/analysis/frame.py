@@ -9,6 +9,7 @@ from trl_lint.analysis.classes import ClassInfo, Function, load_attribute
 from trl_lint.analysis.events import Event, Trace
 from trl_lint.analysis.facts import Rank, State
 from trl_lint.analysis.heap import UNIFORM, Cell, Control, Memory, reachable
+from trl_lint.analysis.means import joined, only_terms
 from trl_lint.analysis.values import NO_WRITES, Kind, Payload, Step, Value, Write
 
 if TYPE_CHECKING:
@@ -292,14 +293,17 @@ def derived(rank: Rank, kind: Kind, *sources: Value, **fields: Any) -> Value:
         kind = Kind.UNKNOWN
     if not rank.differs:
         return Value(rank, kind, **fields)
-    why, writes, place, grad = None, NO_WRITES, "", False
+    why, writes, place, grad, own = None, NO_WRITES, "", False, None
     for source in sources:
         place = place or source.place
+        if source.own is not None and source.own.terms:
+            own = joined(own, only_terms(source.own))
         grad = grad or (source.grad and source.kind not in _WITHOUT_GRADIENT)
         if source.rank.differs:
             why = why or source.why
             if source.writes:
                 writes |= source.writes
     fields.setdefault("place", place)
+    fields.setdefault("own", own)
     fields.setdefault("grad", grad and fields.get("dtype") not in _DTYPES_WITHOUT_GRADIENT)
     return Value(rank, kind, why=why, writes=writes, **fields)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator
 from typing import Any
 
-from trl_lint.analysis import facts, shapes
+from trl_lint.analysis import facts, means, shapes
 from trl_lint.analysis.facts import Rank, State
 from trl_lint.analysis.values import BOTTOM, MISSING, NO_WRITES, UNKNOWN, Kind, Value, Wrapping
 
@@ -98,6 +98,7 @@ def join(a: Value, b: Value, divided: Rank = facts.SAME) -> Value:
         a.place or b.place,
         a.grad or b.grad,
         None if a.shape is b.shape is None else shapes.join(*_shapes(a, b)),
+        means.joined(a.own, b.own) if rank.state is not State.UNKNOWN else means.only_terms(means.joined(a.own, b.own)),
     )
 
 
@@ -115,6 +116,7 @@ def _is_same_but_for_its_story(a: Value, b: Value) -> bool:
         and a.place is b.place
         and a.grad is b.grad
         and a.shape is b.shape
+        and a.own is b.own
     )
 
 
@@ -136,7 +138,8 @@ def join_elements(a: Value, b: Value, divided: Rank = facts.SAME) -> Value:
         for value in (a, b):
             if value.rank.differs:
                 kind, data = (value.kind, value.data) if merged.kind is Kind.UNKNOWN else (merged.kind, merged.data)
-                return merged.but(rank=value.rank, kind=kind, data=data, why=value.why, writes=value.writes)
+                kept = {"why": value.why, "writes": value.writes, "own": value.own}
+                return merged.but(rank=value.rank, kind=kind, data=data, **kept)
     return merged
 
 

@@ -7,7 +7,16 @@ from typing import Any
 
 import libcst as cst
 
-from trl_lint.analysis import assignment, calls, containers, facts, members, shape_transfers, tensors
+from trl_lint.analysis import (
+    assignment,
+    averages,
+    calls,
+    containers,
+    facts,
+    members,
+    shape_transfers,
+    tensors,
+)
 from trl_lint.analysis.arguments import Arguments
 from trl_lint.analysis.classes import ClassInfo, alike
 from trl_lint.analysis.events import CollectiveCalled, Logged
@@ -57,7 +66,8 @@ def call_function(frame: Frame, dotted: str, args: Arguments, node: Any) -> Valu
     if found is None:
         return calls.unresolved(frame, args, node)
     found = shape_transfers.shaped(found, shape_transfers.of_function(frame, name, args))
-    return _explained(frame, _functional_loss(name, found, args), node, name)
+    value = averages.of_function(frame, name, flat, node, _functional_loss(name, found, args))
+    return _explained(frame, value, node, name)
 
 
 def _explained(frame: Frame, value: Value, node: Any, name: str) -> Value:
@@ -390,7 +400,19 @@ def _communicated(frame: Frame, row: Collective, args: Arguments, operand: Value
             parts=parts_of(frame, operand),
             stepping=frame.engine.stepping,
         )
-    return _result(frame, row, operand, node, args)
+    return _result(frame, row, operand, node, _reduction(row, args), args)
+
+
+def _reduction(row: Collective, args: Arguments) -> str:
+    """How a collective reduces: "" when it does not, "?" when that is not known."""
+    if row.reduction is None:
+        return ""
+    given = args.get(*row.reduction[:2])
+    if given is None:
+        return row.reduction[2]
+    said = given.const if isinstance(given.const, str) else given.data if given.kind is Kind.MODULE else None
+    name = said.rpartition(".")[2].lower() if isinstance(said, str) else "?"
+    return {"avg": "mean"}.get(name, name)
 
 
 def parts_of(frame: Frame, operand: Value, depth: int = 2) -> tuple[Value, ...]:
@@ -417,7 +439,9 @@ def _numbers(frame: Frame, operand: Value) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _result(frame: Frame, row: Collective, operand: Value, node: Any, args: Arguments | None = None) -> Value:
+def _result(
+    frame: Frame, row: Collective, operand: Value, node: Any, reduction: str = "", args: Arguments | None = None
+) -> Value:
     if operand.rank.state is State.BOTTOM:
         return operand
     if row.result == "padded":
@@ -426,37 +450,40 @@ def _result(frame: Frame, row: Collective, operand: Value, node: Any, args: Argu
         return _gathered_objects(frame, operand, node)
     if row.result == "scattered":
         return explain(frame, Value(facts.SHARD, Kind.TENSOR), node, "each rank receives its own piece")
-    return gathered(frame, operand, node, scalar=row.result in ("reduced", "broadcast"))
+    how = reduction or (row.reduction[2] if row.reduction is not None else row.result)
+    return gathered(frame, operand, node, scalar=row.result in ("reduced", "broadcast"), how=how)
 
 
-def gathered(frame: Frame, value: Value, node: Any, scalar: bool) -> Value:
-    """A value after a collective: the same on all ranks, containers entry by entry."""
+def gathered(frame: Frame, value: Value, node: Any, scalar: bool, how: str = "gathered") -> Value:
+    """A value after a collective that gathers or reduces: the same on all ranks, containers entry by entry."""
     if value.kind is Kind.TUPLE:
-        return Value(facts.SAME, Kind.TUPLE, tuple(gathered(frame, item, node, scalar) for item in value.data))
+        return Value(facts.SAME, Kind.TUPLE, tuple(gathered(frame, item, node, scalar, how) for item in value.data))
     if value.kind is Kind.CELLS:
         cells = frame.memory.cells(value)
         if len(cells) != 1:
             return Value(facts.REDUCED)
         cell = cells[0]
-        entries = {key: gathered(frame, item, (node, key), scalar) for key, item in cell.entries.items()}
-        rest = None if cell.rest is None else gathered(frame, cell.rest, (node, None), scalar)
+        entries = {key: gathered(frame, item, (node, key), scalar, how) for key, item in cell.entries.items()}
+        rest = None if cell.rest is None else gathered(frame, cell.rest, (node, None), scalar, how)
         return frame.allocate(node, Cell(cell.shape, entries, rest))
     kind = Kind.TENSOR if value.kind in (Kind.TENSOR, Kind.BATCH, Kind.NUMBER, Kind.NUMBERS) else value.kind
-    return derived(facts.REDUCED, kind, dtype=value.dtype, scalar=scalar and value.scalar)
+    own = averages.collected(frame, value, node, how)
+    return derived(facts.REDUCED, kind, dtype=value.dtype, scalar=scalar and value.scalar, own=own)
 
 
 def _gathered_objects(frame: Frame, operand: Value, node: Any) -> Value:
     """Every rank's Python objects in one list."""
     is_several = operand.kind in (Kind.CELLS, Kind.RANGE, Kind.TUPLE)
     element = containers.iterate(frame, operand)[0] if is_several else operand
-    return frame.allocate(node, Cell("list", rest=_agreed(element)))
+    return frame.allocate(node, Cell("list", rest=_agreed(frame, element, node)))
 
 
-def _agreed(element: Value) -> Value:
+def _agreed(frame: Frame, element: Value, node: Any) -> Value:
     if element.kind is Kind.TUPLE:
-        return Value(facts.REDUCED, Kind.TUPLE, tuple(_agreed(item) for item in element.data))
+        return Value(facts.REDUCED, Kind.TUPLE, tuple(_agreed(frame, item, node) for item in element.data))
     kind = element.kind if element.kind in (Kind.NUMBER, Kind.TENSOR, Kind.STRING) else Kind.UNKNOWN
-    return Value(facts.REDUCED, kind, dtype=element.dtype, scalar=element.kind is Kind.NUMBER)
+    own = averages.collected(frame, element, node, "gathered")
+    return Value(facts.REDUCED, kind, dtype=element.dtype, scalar=element.kind is Kind.NUMBER, own=own)
 
 
 def _receive(frame: Frame, target: Any, receiver: Value, result: Value) -> None:

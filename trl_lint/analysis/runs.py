@@ -7,13 +7,14 @@ from typing import Any
 
 import libcst as cst
 
-from trl_lint.analysis import expressions, facts, library_calls, statements
+from trl_lint.analysis import averages, expressions, facts, library_calls, statements
 from trl_lint.analysis.arguments import Arguments
 from trl_lint.analysis.classes import ClassInfo, Function, Parameter, alike, freeze
 from trl_lint.analysis.definitions import Definitions
 from trl_lint.analysis.events import Trace
 from trl_lint.analysis.frame import NUMERIC, Frame
 from trl_lint.analysis.heap import UNIFORM, Cell, Control, Memory, join, reachable
+from trl_lint.analysis.means import Mean
 from trl_lint.analysis.project import Project
 from trl_lint.analysis.values import BOTTOM, MISSING, NO_WRITES, NONE, UNKNOWN, Kind, Value, World
 from trl_lint.knowledge.python import HARMLESS_DECORATORS, RANK_DECORATORS
@@ -72,6 +73,7 @@ class Runs(Definitions):
         self.round = 0
         self.stepping = False  # whether the code being run trains on a batch that a prepared loader has handed out
         self.engine_arms: dict[int, bool | None] = {}  # by condition; see `conditions.engine_arm`
+        self.means: dict[int, Mean] = {}  # by the expression that computes it; see `averages`
         self._running: list[Any] = []
 
     def call(self, frame: Frame, function: Function, args: Arguments, node: Any, owner: Value | None) -> Value:
@@ -330,6 +332,7 @@ class Runs(Definitions):
 
     def _explained(self, frame: Frame, value: Value, function: Function, node: Any) -> Value:
         """A differing result came through this call."""
+        value = averages.returned(value)
         if value.rank.differs and value.why is not None and isinstance(node, cst.CSTNode):
             why = frame.step(node, f"returned by `{function.name}`", value.why)
             return value.but(why=why, pending=NO_WRITES, const=value.const)
@@ -372,6 +375,8 @@ class Runs(Definitions):
         self, frame: Frame, value: Value, is_owner: bool, expression: Any, parameter: tuple[Function, str]
     ) -> Value:
         """An argument, marked with the call by which it came: a callee that stores it stores it from here."""
+        if value.own is not None and value.own.means and not is_owner and frame.statement is not None:
+            value = averages.handed(value, frame.handing_on(value, "", expression, parameter))
         if is_owner or not value.rank.differs or value.writes or value.kind not in NUMERIC:
             return value
         if value.pending or frame.statement is None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from trl_lint.analysis import facts
 from trl_lint.analysis.facts import Rank
+from trl_lint.analysis.means import Own
 
 if TYPE_CHECKING:
     from libcst import CSTNode
@@ -170,6 +171,7 @@ class Value:
     why: the chain that made it differ between ranks.
     writes: the statements by which it came into a metrics container.
     pending: the call statements through which it was handed on unchanged, as a parameter.
+    own: what this rank's data decide on besides (see `means.py`), or None.
     """
 
     __slots__ = (
@@ -178,6 +180,7 @@ class Value:
         "dtype",
         "grad",
         "kind",
+        "own",
         "pending",
         "place",
         "rank",
@@ -203,6 +206,7 @@ class Value:
         place: str = "",
         grad: bool = True,
         shape: Shape | None = None,
+        own: Own | None = None,
     ) -> None:
         self.rank = rank
         self.kind = kind
@@ -217,6 +221,7 @@ class Value:
         self.place = place
         self.grad = grad
         self.shape = shape
+        self.own = own
 
     def but(self, **changes: Any) -> Value:
         """This value with some fields changed."""
@@ -226,6 +231,7 @@ class Value:
         new.kind, new.pending, new.place, new.rank = self.kind, self.pending, self.place, self.rank
         new.scalar, new.why, new.wrapping, new.writes = self.scalar, self.why, self.wrapping, self.writes
         new.shape = self.shape
+        new.own = self.own
         for name, value in changes.items():
             setattr(new, name, value)
         return new

@@ -396,6 +396,9 @@ UNIQUE: dict[str, str] = {
     "_nested_gather": "transformers.Trainer",
 }
 
+# The hooks whose result a backward pass starts from.
+LOSSES = frozenset({"compute_loss", "training_step"})
+
 # What the constructor of Trainer, and those of trainers built on it, are given, by parameter.
 CONSTRUCTOR: dict[str, Value] = {
     "args": _ARGS,

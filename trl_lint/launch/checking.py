@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 import json
-import os
+import posixpath
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
@@ -17,40 +17,25 @@ from typing import TYPE_CHECKING
 from trl_lint.findings import Applicability, Because, Finding, Fix, Position
 from trl_lint.findings import Edit as PlacedEdit
 from trl_lint.launch import readers
+from trl_lint.launch.arguments import may_train
 from trl_lint.launch.bare import Start, bare_start, own_launcher
 from trl_lint.launch.gpus import Gpus, Verdict, gpus
-from trl_lint.launch.launchers import training_script
+from trl_lint.launch.launchers import LOOP_SCRIPTS, training_script
+from trl_lint.launch.project import Project, changed_folder
 from trl_lint.launch.rewrite import Edit, applied, rewrite
-from trl_lint.launch.trainers import Trainers, Training
+from trl_lint.launch.trainers import Training
 from trl_lint.rules.bare_python_launch import BarePythonLaunch
 
 if TYPE_CHECKING:
-    from trl_lint.config import Settings
+    pass
 
-# With these a script says something and ends.
-_TALK = frozenset({"--help", "-h", "--version"})
+# The folders of torch's own index, by what a build is for.
+_CPU_WHEELS = re.compile(r"download\.pytorch\.org/whl/cpu\b")
+_CUDA_WHEELS = re.compile(r"download\.pytorch\.org/whl/(?:cu\d|rocm)")
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _HELP = "start it with `accelerate launch` (or `torchrun`), which makes one process per GPU"
-_WRAPPED = "Trainer wraps the model in DataParallel, which raises or trains on a part of each batch"
+_WRAPPED = "Trainer wraps the model in DataParallel, which by release raises, trains on a part of each batch or is slow"
 _IDLE = "all but one of them stay idle"
-
-
-@dataclass(frozen=True, slots=True)
-class Project:
-    """Where started files are looked up.
-
-    top: the project's folder. unknown: report launches that say nothing of GPUs.
-    """
-
-    top: Path
-    trainers: Trainers
-    unknown: bool = True
-
-    @classmethod
-    def of(cls, settings: Settings, roots: Sequence[Path], overlay: Mapping[Path, bytes] | None = None) -> Project:
-        top = Path(os.path.abspath(settings.root or Path.cwd()))
-        own = [name for name, _ in settings.trainer_bases]
-        return cls(top, Trainers(roots, own, overlay), settings.launch_unknown_gpus)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,12 +73,14 @@ class _Fault:
 def checked(path: Path, source: bytes, project: Project) -> Checked:
     """The findings in one file with their edits, and what could not be looked at."""
     reading = readers.read(path, source)
+    untold = not _for_cpu(reading.text)
     groups: dict[tuple[int, int], list[_Fault | None]] = {}
     for command in reading.commands:
         start = None if own_launcher(command) else bare_start(command)
         if start is not None:
             word = start.interpreter or start.script or command.words[0]
-            groups.setdefault((word.start, word.end), []).append(_fault(start, path, project))
+            fault = _fault(start, path, project, untold)
+            groups.setdefault((word.start, word.end), []).append(fault)
     places = _Places(reading.text)
     found = [_launch(path, reading.text, places, group) for group in groups.values() if any(group)]
     remark = _remark(reading.problem) if readers.is_launch_file(path, source) else ""
@@ -105,51 +92,24 @@ def _remark(problem: str) -> str:
     return problem if whole else f"launch commands not all read: {problem}"
 
 
-def _fault(start: Start, path: Path, project: Project) -> _Fault | None:
+def _for_cpu(text: str) -> bool:
+    """Whether a file installs torch without CUDA, and no other: what it starts sees no GPU."""
+    return _CPU_WHEELS.search(text) is not None and not _CUDA_WHEELS.search(text)
+
+
+def _fault(start: Start, path: Path, project: Project, untold: bool) -> _Fault | None:
+    """What is wrong with a launch. untold: it counts where nothing is said of GPUs, unless the settings forbid it."""
     verdict = gpus(start)
     certain = verdict.gpus is Gpus.SEVERAL
-    untold = verdict.gpus is Gpus.UNKNOWN and not verdict.telling and project.unknown
-    if not (certain or untold) or any(each.value in _TALK for each in start.arguments):
+    unsure = verdict.gpus is Gpus.UNKNOWN and not verdict.telling and untold and project.unknown
+    if not (certain or unsure) or not may_train(start):
         return None
-    script = _started(start, path, project)
+    script = project.started(start, path)
     if script is None:
-        return _Fault(start, verdict, None, None) if training_script(start.path) else None
+        path_known = posixpath.join(changed_folder(start), start.path)
+        return _Fault(start, verdict, None, None) if training_script(path_known) else None
     training = project.trainers.training(script)
     return _Fault(start, verdict, script, training) if training else None
-
-
-# --- what is started ------------------------------------------------------------------------------------
-
-
-def _started(start: Start, path: Path, project: Project) -> Path | None:
-    """The file that a launch starts, where it lies in the project."""
-    folders = tuple(dict.fromkeys(_folders(path, project)))
-    if start.module is not None:
-        return project.trainers.module((start.module.value or "").removeprefix("-m"), folders)
-    return next((each for each in _candidates(start, folders) if each.is_file()), None)
-
-
-def _folders(path: Path, project: Project) -> Iterator[Path]:
-    """Where people stand when they type a command: in its file's folder, or in one above it."""
-    inside = project.top in path.parents
-    yield path.parent
-    yield from (each for each in path.parents if inside and (each == project.top or project.top in each.parents))
-    yield project.top
-    yield from project.trainers.roots
-
-
-def _candidates(start: Start, folders: Sequence[Path]) -> Iterator[Path]:
-    """Of a path of which only the end is known here (`$ROOT/a/train.py`, `/app/a/train.py`), the longest end counts."""
-    known = start.script.value if start.script else None
-    parts = [each for each in start.path.split("/") if each not in ("", ".")]
-    if known is not None and not known.startswith("/"):
-        yield from (Path(os.path.normpath(folder / known)) for folder in folders)
-        return
-    if known is not None:
-        yield Path(os.path.normpath(known))
-    if "/" in start.path:
-        for first in range(len(parts)):
-            yield from (folder.joinpath(*parts[first:]) for folder in folders)
 
 
 # --- findings -------------------------------------------------------------------------------------------
@@ -197,7 +157,8 @@ def _message(fault: _Fault) -> str:
     start, training = fault.start, fault.training
     word = start.module or start.script
     name = (start.path or (word.value or word.raw).removeprefix("-m")) if word else ""
-    harm = _WRAPPED if training is None or training.wraps else _IDLE
+    wraps = training.wraps if training else not LOOP_SCRIPTS.search(start.path)
+    harm = _WRAPPED if wraps else _IDLE
     if fault.verdict.gpus is Gpus.SEVERAL:
         telling = " ".join(fault.verdict.telling.split())
         return f"bare python starts the training `{name}` as one process for several GPUs (`{telling}`): {harm}"

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from trl_lint.launch import shell
-from trl_lint.launch.commands import Commands, Surroundings
+from trl_lint.launch.commands import Commands, Hint, Surroundings
 from trl_lint.launch.passages import Passage, joined
 from trl_lint.launch.templates import without_placeholders
 
@@ -32,12 +33,15 @@ _PROMPT = re.compile(
 )
 _CONTINUED = re.compile(r"[ \t]*>[ \t]")
 _GAP = re.compile(r"\n(?:[ \t]*\r?\n)+")
+# "With LoRA:", right above a command.
+_LABEL = re.compile(r"\s*[^\s:][^\n]*:[ \t]*\r?\n")
 _MAGIC = re.compile(r"[ \t]*!(?=[ \t]*[\w./$])")
 # How a line of a block without a language begins that is meant for a shell.
 _COMMAND = re.compile(
     r"[ \t]*(?:[A-Z_][A-Z0-9_]*=\S*[ \t]+)*"
     r"(?:(?:sudo|nohup|env|time|srun|uv run|poetry run)\b[^\n]*?[ \t])?"
-    r"(?:python[\d.]*|accelerate|torchrun|deepspeed|pip|git|cd|export|mkdir|bash|sh|docker|conda)[ \t]+(?![=(:])\S"
+    r"(?:python[\d.]*|accelerate|torchrun|deepspeed|pip|git|cd|export|mkdir|bash|sh|docker|conda|source|uv|wget|curl"
+    r"|huggingface-cli|hf|sbatch|echo|unzip|tar)[ \t]+(?![=(:,.])[^\s)]"
 )
 
 
@@ -62,8 +66,12 @@ def paragraphs(passage: Passage, surroundings: Surroundings) -> Commands:
     start = 0
     for gap in [*_GAP.finditer(passage.text), None]:
         end = gap.end() if gap else len(passage.text)
-        if _looks_like_shell(passage.text[start:end]):
-            yield from shell.read(passage.part(start, end), surroundings)
+        label = _LABEL.match(passage.text, start, end)
+        first = label.end() if label else start
+        if _looks_like_shell(passage.text[first:end]):
+            note = (Hint("note", label[0].strip(), label[0].strip()),) if label else ()
+            here = replace(surroundings, hints=surroundings.hints + note)
+            yield from shell.read(passage.part(first, end), here)
         elif prompted := list(_lines_with(passage.part(start, end), _PROMPT, _CONTINUED)):
             yield from shell.read(joined(prompted), surroundings)
         start = end

@@ -35,7 +35,9 @@ HINTS = {
     "slurm": "one option of an `#SBATCH` line, `--gres=gpu:4`",
     "gpus": "a number of GPUs, `all`, or unknown: compose, Kubernetes, SkyPilot, Docker",
     "host": "the machine that a CI job runs on",
-    "note": "a comment or heading: what a writer says of it",
+    "note": "a comment, heading or paragraph: what a writer says of it",
+    "choice": "the condition that it depends on",
+    "folder": "where it is run, by the `cd` in front of it (for `checking.py`)",
 }
 
 # Variables that only a launcher, or someone who plays one, sets (accelerate/state.py, torch env:// rendezvous).
@@ -45,7 +47,8 @@ VISIBLE = ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"
 # Arguments of a script that is itself a launcher, has its rank from one, or spreads itself over GPUs.
 _LAUNCHER_ARGUMENT = re.compile(
     r"--?(?:nproc[_-]per[_-]node|num[_-]processes|local[_-]rank|node[_-]rank|world[_-]size|(?:num|n)[_-]?gpus?"
-    r"|gpus|gpu[_-]ids?|devices)\b"
+    r"|gpus?|gpu[_-](?:ids?|index|num|number|device|devices|list)|devices|(?:cuda|visible)[_-]devices?"
+    r"|cuda[_-]visible[_-]devices?)(?![\w-])"
 )
 _CPU_ARGUMENT = re.compile(r"--(?:use[_-]cpu|no[_-]cuda|cpu|use_mps_device)(?:=(?:true|1|yes))?\Z", re.IGNORECASE)
 _FALSE = frozenset({"false", "0", "no"})
@@ -53,10 +56,15 @@ _FALSE = frozenset({"false", "0", "no"})
 _HOSTED = re.compile(r"(?:ubuntu|windows|macos)-(?:latest|slim|\d[\w.-]*)\Z")
 _ONE_NOTE = re.compile(
     r"\b(?:single|one|1)[ -]?(?:x[ -]?)?(?:\w+ )?gpus?\b(?!s)|\b(?:single|one)[ -]?device|\bnon[- ]distributed"
-    r"|\b(?:on|with|using) (?:a|the) (?:\w+ )?cpu\b|\bcpu[- ]only\b|\bwithout (?:a )?gpu",
+    r"|\b(?:single|one) (?:\w+ ){0,2}(?:rtx|gtx|titan|[ahvptkl]\d{1,3}|[2345]0[6789]0)\b|\bcolab\b"
+    r"|\b(?:on|with|using) (?:a|the) (?:\w+ )?cpu\b|\bsingle cpu\b|\bcpu[- ]only\b|\bwithout (?:a )?gpu",
     re.IGNORECASE,
 )
-_SEVERAL_NOTE = re.compile(r"\bmulti|\bdistributed|\bgpus\b", re.IGNORECASE)
+# A condition that asks for the GPUs: then who wrote it thought of several.
+_CHOICE = re.compile(r"gpu|cuda|device|nproc|num_?proc|world_?size", re.IGNORECASE)
+_SEVERAL_NOTE = re.compile(
+    r"\bmulti(?:ple\b|[- ]?(?:gpu|node|device|process|card|worker))|\bor multi\b|\bdistributed|\bgpus\b", re.IGNORECASE
+)
 
 
 def gpus(start: Start) -> Verdict:
@@ -81,7 +89,7 @@ def _ranks(start: Start, words: Sequence[Word], wrappers: Sequence[Wrapper]) -> 
     for place, word in enumerate(words):
         if word.value is not None and _LAUNCHER_ARGUMENT.match(word.value):
             return Verdict(Gpus.OWN_LAUNCHER, word.raw)
-        if re.match(r"--device[_-]map\b", word.value or ""):
+        if re.match(r"--(?:device[_-]map|load[_-]in[_-]8bit)\b", word.value or ""):
             return Verdict(Gpus.OWN_LAUNCHER, " ".join(each.raw for each in words[place : place + 2]))
     return None
 
@@ -97,6 +105,14 @@ def _cpu(start: Start, words: Sequence[Word], wrappers: Sequence[Wrapper]) -> Ve
     if (start.environment.get("ACCELERATE_USE_CPU") or "").lower() in ("1", "true", "yes"):
         return Verdict(Gpus.CPU, "ACCELERATE_USE_CPU")
     return None
+
+
+def _chosen(start: Start, words: Sequence[Word], wrappers: Sequence[Wrapper]) -> Verdict | None:
+    """In a branch for a number of GPUs, only what stands in front of the command itself is certain."""
+    if any(each.name in VISIBLE for each in start.command.assignments):
+        return None
+    choices = (each for each in start.command.surroundings.hints if each.kind == "choice")
+    return next((Verdict(Gpus.UNKNOWN, each.text) for each in choices if _CHOICE.search(each.value)), None)
 
 
 def _visible(start: Start, words: Sequence[Word], wrappers: Sequence[Wrapper]) -> Verdict | None:
@@ -249,4 +265,4 @@ _HINT_READERS: dict[str, Callable[[Hint], Verdict | None]] = {
     "host": _hosted,
     "note": _noted,
 }
-_QUESTIONS = (_ranks, _cpu, _visible, _slurm, _container, _hinted)
+_QUESTIONS = (_ranks, _cpu, _chosen, _visible, _slurm, _container, _hinted)

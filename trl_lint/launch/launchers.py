@@ -163,6 +163,9 @@ TRAINING_SCRIPTS = (
     ),
 )  # fmt: skip
 
+# Those whose trainer has a loop of its own around an Accelerator, and wraps nothing in DataParallel.
+LOOP_SCRIPTS = re.compile(r"(?:^|/)(?:ppo|ppo_tldr|ddpo|alignprop)\.py\Z")
+
 
 def training_script(path: str) -> str | None:
     """Where it is read that the script at this path trains, if it is one of TRL's or Transformers' own."""

@@ -34,18 +34,24 @@ def read(passage: Passage, surroundings: Surroundings) -> Commands:
         raise Unreadable(f"a Markdown file of {len(passage.text)} characters is not looked at")
     starts = _line_starts(passage.text)
     headings: list[tuple[int, str]] = []
+    paragraphs: dict[int, str] = {}
     environment = dict(surroundings.environment)
     tokens = _parser().parse(passage.text)
     for place, token in enumerate(tokens):
+        # Of the paragraphs, those count that stand above a block: in front of it, and in front of the list it is in.
+        paragraphs = {level: text for level, text in paragraphs.items() if level <= token.level}
         if token.type == "heading_open":
             level = int(token.tag[1:])
             headings = [each for each in headings if each[0] < level] + [(level, tokens[place + 1].content)]
-            environment = dict(surroundings.environment)
+            environment, paragraphs = dict(surroundings.environment), {}
+        elif token.type == "paragraph_open":
+            paragraphs[token.level] = tokens[place + 1].content
         elif token.type in ("fence", "code_block"):
             block = _block(passage, starts, token)
             if block is None:
                 continue
-            notes = tuple(Hint("note", text, text) for _, text in headings)
+            texts = [*(text for _, text in headings), *(text for _, text in sorted(paragraphs.items()))]
+            notes = tuple(Hint("note", text, text) for text in texts)
             here = replace(surroundings, environment=environment, hints=surroundings.hints + notes)
             language = _language(token.info)
             yield from read_block(block, language, here)
@@ -93,7 +99,8 @@ def _block(passage: Passage, starts: list[int], token: Any) -> Passage | None:
             return None
         start, end = starts[number], starts[number + 1]
         text = line.rstrip("\n")
-        place = passage.text.rfind(text, start, end)
+        # Of an empty line, which may be indented or quoted, its end is kept: it parts commands.
+        place = passage.text.rfind(text, start, end) if text else max(start, end - 1)
         if place < 0:
             return None
         lines.append(passage.part(place, end))

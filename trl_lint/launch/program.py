@@ -9,36 +9,32 @@ import ast
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import TypeGuard
 
-from trl_lint.launch.gpus import VISIBLE
+from trl_lint.launch.placement import Placement, dotted
 
 LARGEST = 1_000_000
 BODY = ""
-# What starts the processes itself, or waits for those who do, by the end of its dotted name.
-_OWN_LAUNCHERS = frozenset({
-    "notebook_launcher", "debug_launcher", "init_process_group", "elastic_launch", "TorchTrainer", "mp.spawn",
-    "xmp.spawn", "multiprocessing.spawn", "start_processes",
-})  # fmt: skip
-# A model that is spread over the GPUs is not wrapped (transformers/trainer.py, is_model_parallel).
-_SPREAD = frozenset({"auto", "balanced", "balanced_low_0", "sequential"})
-_CPU = frozenset({"use_cpu", "no_cuda", "cpu"})
 # It patches trainers so that they see one GPU.
 _PATCHING = frozenset({"unsloth"})
 
 
 @dataclass(slots=True)
 class Unit:
-    """A function, a class with all its methods, or the body of a module.
+    """A function, a method, a class with what is run to make it and its objects, or the body of a module.
 
     names: the dotted names that it reads, with where. called: methods, as (receiver, method, the names in the
     arguments); a receiver that is made on the spot ends in `()`. made: by variable, the dotted names called to make
-    its value. bases: of a class. places_itself: it chooses the processes or the devices that it runs on.
+    its value. attributes: the names behind dots. bases, methods: of a class, the methods apart that have units of
+    their own. places_itself: it chooses the processes or the devices that it runs on.
     """
 
     names: dict[str, tuple[int, int]] = field(default_factory=dict)
     called: list[tuple[str, str, str]] = field(default_factory=list)
     made: dict[str, set[str]] = field(default_factory=dict)
+    attributes: set[str] = field(default_factory=set)
     bases: tuple[str, ...] = ()
+    methods: tuple[str, ...] = ()
     places_itself: bool = False
 
 
@@ -81,8 +77,7 @@ def _file(tree: ast.Module) -> File:
             file.units[node.name] = _unit([node])
             body += (ast.Expr(each) for each in node.decorator_list)
         elif isinstance(node, ast.ClassDef):
-            unit = file.units[node.name] = _unit(node.body)
-            unit.bases = tuple(name for base in node.bases if (name := dotted(base)))
+            _add_class(file, node)
         else:
             body.append(node)
     file.units[BODY] = _unit(body)
@@ -90,6 +85,28 @@ def _file(tree: ast.Module) -> File:
         _add_imports(file, node)
     file.units[BODY].places_itself |= any(each.module.split(".")[0] in _PATCHING for each in file.imports.values())
     return file
+
+
+def _add_class(file: File, node: ast.ClassDef) -> None:
+    """The units of a class: what is run when it or an object is made, and each method that has to be called."""
+    methods = {each.name: each for each in node.body if _is_called_by_name(each)}
+    units = {name: _unit([method]) for name, method in methods.items()}
+    own = _unit(each for each in node.body if not _is_called_by_name(each))
+    own.bases = tuple(name for base in node.bases if (name := dotted(base)))
+    own.methods = tuple(methods)
+    of_objects: dict[str, set[str]] = {}
+    for unit in (own, *units.values()):
+        for name, makers in unit.made.items():
+            if name.startswith("self."):
+                of_objects.setdefault(name, set()).update(makers)
+    for unit in (own, *units.values()):
+        unit.made |= of_objects
+    file.units[node.name] = own
+    file.units |= {f"{node.name}.{name}": unit for name, unit in units.items()}
+
+
+def _is_called_by_name(node: ast.stmt) -> TypeGuard[ast.FunctionDef | ast.AsyncFunctionDef]:
+    return isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and not node.name.startswith("__")
 
 
 def _statements(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
@@ -123,10 +140,13 @@ def _add_imports(file: File, node: ast.AST) -> None:
 
 
 def _unit(body: Iterable[ast.AST]) -> Unit:
-    unit = Unit()
+    unit, placement = Unit(), Placement()
     waiting = list(body)
     while waiting:
         node = waiting.pop()
+        placement.see(node)
+        if isinstance(node, ast.Attribute):
+            _add_attributes(unit, node)
         if isinstance(node, ast.Call):
             _add_call(unit, node)
         elif isinstance(node, ast.Assign):
@@ -135,7 +155,14 @@ def _unit(body: Iterable[ast.AST]) -> Unit:
             unit.names.setdefault(name, (node.lineno, node.col_offset + 1))
             continue
         waiting += _parts(node)
+    unit.places_itself = placement.chosen()
     return unit
+
+
+def _add_attributes(unit: Unit, node: ast.expr) -> None:
+    while isinstance(node, ast.Attribute):
+        unit.attributes.add(node.attr)
+        node = node.value
 
 
 def _parts(node: ast.AST) -> Iterator[ast.AST]:
@@ -152,11 +179,6 @@ def _parts(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def _add_call(unit: Unit, node: ast.Call) -> None:
-    name = dotted(node.func) or ""
-    unit.places_itself |= any(name == each or name.endswith(f".{each}") for each in _OWN_LAUNCHERS)
-    unit.places_itself |= any(_places(each) for each in node.keywords)
-    if name.endswith("environ.setdefault") and node.args:
-        unit.places_itself |= isinstance(node.args[0], ast.Constant) and node.args[0].value in VISIBLE
     if isinstance(node.func, ast.Attribute):
         value = node.func.value
         made = dotted(value.func) if isinstance(value, ast.Call) else None
@@ -164,26 +186,8 @@ def _add_call(unit: Unit, node: ast.Call) -> None:
         unit.called.append((f"{made}()" if made else dotted(value) or "", node.func.attr, arguments))
 
 
-def _places(keyword: ast.keyword) -> bool:
-    value = keyword.value.value if isinstance(keyword.value, ast.Constant) else None
-    return (keyword.arg == "device_map" and value in _SPREAD) or (keyword.arg in _CPU and value is True)
-
-
 def _add_assignment(unit: Unit, node: ast.Assign) -> None:
     for target in node.targets:
-        if isinstance(target, ast.Subscript) and (dotted(target.value) or "").endswith("environ"):
-            unit.places_itself |= isinstance(target.slice, ast.Constant) and target.slice.value in VISIBLE
         name = dotted(target)
         if name and isinstance(node.value, ast.Call) and (made := dotted(node.value.func)):
             unit.made.setdefault(name, set()).add(made)
-
-
-def dotted(node: ast.AST) -> str | None:
-    """`a.b.c` of a chain of names."""
-    parts: list[str] = []
-    while isinstance(node, ast.Attribute):
-        parts.append(node.attr)
-        node = node.value
-    if not isinstance(node, ast.Name):
-        return None
-    return ".".join([node.id, *reversed(parts)])

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from trl_lint.launch import consoles, lists, markdown, shell
-from trl_lint.launch.commands import Commands, Form, Surroundings, Unreadable, Word
+from trl_lint.launch.commands import Commands, Form, Hint, Surroundings, Unreadable, Word
 from trl_lint.launch.passages import Passage, align
 from trl_lint.launch.readers import PYTHON_STARTS
 from trl_lint.launch.templates import without_braces
@@ -73,20 +73,27 @@ class _Reader:
         self, body: Sequence[ast.stmt], names: dict[str, ast.expr | None], environment: dict[str, str | None]
     ) -> Commands:
         """The commands of a module, class or function. names: what is bound once, around it or in it."""
-        names = {**names, **_bound(body)}
+        names, choices = {**names, **_bound(body)}, _choices(body)
         for node in _own_nodes(body):
             if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
                 yield from self.scope(node.body, names, dict(environment))
             elif isinstance(node, ast.Assign):
                 environment |= _environment_item(node, names)
             elif isinstance(node, ast.Call):
-                yield from self._call(node, names, environment)
+                yield from self._call(node, names, environment, choices.get(node, ()))
 
-    def _call(self, node: ast.Call, names: dict[str, ast.expr | None], environment: dict[str, str | None]) -> Commands:
+    def _call(
+        self,
+        node: ast.Call,
+        names: dict[str, ast.expr | None],
+        environment: dict[str, str | None],
+        choices: Sequence[str],
+    ) -> Commands:
         name, root = _called(node.func)
         if not name or not node.args or (root and root not in _MODULES):
             return
-        here = Surroundings("python", {**environment, **_given_environment(node, names)})
+        hints = tuple(Hint("choice", each, each) for each in choices)
+        here = Surroundings("python", {**environment, **_given_environment(node, names)}, hints)
         argument = _resolved(node.args[0], names)
         if name in _EXEC and root == "os":
             place = _EXEC[name]
@@ -181,6 +188,18 @@ def _own_nodes(body: Sequence[ast.stmt]) -> Iterator[ast.AST]:
         yield node
         if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             stack.extend(reversed(list(ast.iter_child_nodes(node))))
+
+
+def _choices(body: Sequence[ast.stmt]) -> dict[ast.AST, list[str]]:
+    """The conditions on which the calls of a scope depend."""
+    found: dict[ast.AST, list[str]] = {}
+    for node in _own_nodes(body):
+        if isinstance(node, ast.If):
+            condition = ast.unparse(node.test)
+            for call in _own_nodes([*node.body, *node.orelse]):
+                if isinstance(call, ast.Call):
+                    found.setdefault(call, []).append(condition)
+    return found
 
 
 def _bound(body: Sequence[ast.stmt]) -> dict[str, ast.expr | None]:

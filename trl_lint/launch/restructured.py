@@ -31,13 +31,13 @@ def commands(text: str) -> Commands:
 def read(passage: Passage, surroundings: Surroundings) -> Commands:
     if len(passage.text) > LARGEST:
         raise Unreadable(f"a reStructuredText file of {len(passage.text)} characters is not looked at")
-    for language, heading, block in _blocks(passage):
-        notes = (Hint("note", heading, heading),) if heading else ()
+    for language, above, block in _blocks(passage):
+        notes = tuple(Hint("note", each, each) for each in above)
         yield from read_block(block, language, replace(surroundings, hints=surroundings.hints + notes))
 
 
-def _blocks(passage: Passage) -> Iterator[tuple[str, str, Passage]]:
-    """Language, the heading above, and the contents of each block."""
+def _blocks(passage: Passage) -> Iterator[tuple[str, list[str], Passage]]:
+    """Language, what stands above (the heading, and the line that leads to it), and the contents of each block."""
     spans = line_spans(passage.text)
     texts = [passage.text[start:end].rstrip("\r\n") for start, end in spans]
     heading, place = "", 0
@@ -47,12 +47,19 @@ def _blocks(passage: Passage) -> Iterator[tuple[str, str, Passage]]:
             heading = texts[place - 1].strip()
         directive = _DIRECTIVE.match(line)
         literal = None if directive else _LITERAL.match(line)
+        above = [each for each in (heading, _leading(texts[: place + (directive is None)])) if each]
         place += 1
         if directive or literal:
             first, place = _block(texts, place, len((directive or literal)[1]), bool(directive))
             if first < place:
                 language = directive[2].lower() if directive else ""
-                yield language, heading, _dedented(passage, spans[first:place], texts[first:place])
+                yield language, above, _dedented(passage, spans[first:place], texts[first:place])
+
+
+def _leading(texts: list[str]) -> str:
+    """The last line of a paragraph that stands in front of a block, "" where the heading does."""
+    line = next((each.strip() for each in reversed(texts) if each.strip()), "")
+    return "" if _UNDERLINE.match(line) else line
 
 
 def _block(texts: list[str], place: int, indent: int, directive: bool) -> tuple[int, int]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
 from typing import Any
 
-from trl_lint.launch.commands import Assignment, Command, Commands, Form, Surroundings, Unreadable, Word
+from trl_lint.launch.commands import Assignment, Command, Commands, Form, Hint, Surroundings, Unreadable, Word
 from trl_lint.launch.nesting import script_of
 from trl_lint.launch.passages import Passage
 from trl_lint.launch.prefixes import unwrap
@@ -60,6 +61,7 @@ class Script:
         self._functions: dict[str, Any] = {}
         self._called: set[str] = set()
         self._aliases: dict[str, tuple[str, ...]] = {}
+        self._choices: list[str] = []
         self._found: dict[tuple[int, int], Command | None] = {}
         self.variables = variables
 
@@ -90,12 +92,19 @@ class Script:
 
     def _perhaps(self, node: Any) -> None:
         """A loop or a `case`: it may run or not."""
-        before = self.variables.copy()
+        before, choices = self.variables.copy(), len(self._choices)
         if node.type == "for_statement":
             self._bind_loop(node)
+        elif node.type == "case_statement":
+            self._choose(node, " in")
         for child in node.named_children:
             self._walk(child)
+        del self._choices[choices:]
         self.variables.join(before)
+
+    def _choose(self, node: Any, until: str) -> None:
+        """What follows is run depending on a condition, which stands at the start of the node."""
+        self._choices.append(" ".join(self._tree.text(node).partition(until)[0].split()))
 
     def _bind_loop(self, node: Any) -> None:
         name, *items = [each for each in node.named_children if each.type != "do_group"]
@@ -105,16 +114,20 @@ class Script:
     def _branches(self, node: Any) -> None:
         """`if`: each arm starts from what held before it, and what holds afterwards is what all ends agree on."""
         arms = [each for each in node.named_children if each.type in ("elif_clause", "else_clause")]
-        before = self.variables.copy()
+        before, choices = self.variables.copy(), len(self._choices)
+        self._choose(node, "then")
         for child in node.named_children:
             if child not in arms:
                 self._walk(child)
         ends = [self.variables]
         for arm in arms:
             self.variables = before.copy()
+            if arm.type == "elif_clause":
+                self._choose(arm, "then")
             for child in arm.named_children:
                 self._walk(child)
             ends.append(self.variables)
+        del self._choices[choices:]
         if not any(each.type == "else_clause" for each in arms):
             ends.append(before)
         self.variables = ends[0]
@@ -230,6 +243,17 @@ class Script:
             command = Command(words, here, start, end, assignments, exact)
             self._keep(command)
             self._nested(command, tokens)
+            if name in ("cd", "pushd", "popd"):
+                self._change(words)
+
+    def _change(self, words: tuple[Word, ...]) -> None:
+        """Change the folder; unless it is plainly written, nobody knows where that leads."""
+        before = self.variables.values.get("PWD", "")
+        target = words[1].value if len(words) == 2 else None
+        if isinstance(before, str) and target and target[0] not in "-~":
+            self.variables.values["PWD"] = posixpath.normpath(posixpath.join(before, target))
+        else:
+            self.variables.values["PWD"] = None
 
     def _call_with(self, name: str, arguments: tuple[Word, ...], assignments: tuple[Assignment, ...]) -> None:
         """Call a function; what is assigned in front of the call holds inside it."""
@@ -244,8 +268,10 @@ class Script:
 
     def _here(self, start: int, end: int) -> Surroundings:
         environment = self.variables.environment()
-        hints = self._surroundings.hints + tuple(notes(self._tree.passage.text, start, end))
-        return replace(self._surroundings, environment=environment, hints=hints)
+        folder = self.variables.values.get("PWD")
+        found = [Hint("folder", folder, f"cd {folder}")] if isinstance(folder, str) else []
+        found += [Hint("choice", each, each) for each in self._choices] + notes(self._tree.passage.text, start, end)
+        return replace(self._surroundings, environment=environment, hints=(*self._surroundings.hints, *found))
 
     def _keep(self, command: Command) -> None:
         """A function's command is found once per call: what the calls do not agree on is unknown."""

@@ -39,12 +39,13 @@ def split_words(text: str) -> list[str]:
 
 
 def notes(text: str, start: int, end: int) -> list[Hint]:
-    """The comments above a command and behind it, on its last line."""
+    """The comments above a command, or above the commands that it follows without a gap, and behind it."""
     found: list[Hint] = []
-    lines = text[max(0, start - 2_000) : start].split("\n")[:-1]
-    for line in reversed(lines):
-        if not re.match(r"[ \t]*#(?!!|SBATCH)", line):
+    for line in reversed(text[max(0, start - 2_000) : start].split("\n")[:-1]):
+        comment = re.match(r"[ \t]*#(?!!|SBATCH)", line)
+        if not line.strip() or (found and not comment):
             break
-        found.append(Hint("note", line.strip("# \t\r"), line.strip()))
+        if comment:
+            found.append(Hint("note", line.strip("# \t\r"), line.strip()))
     behind = re.compile(r"[^\n#]{0,200}[ \t](#[^\n]{0,300})").match(text, end)
     return [*found, Hint("note", behind[1].strip("# \t\r"), behind[1])] if behind else found

@@ -13,10 +13,12 @@ from trl_lint.launch.program import BODY, LARGEST, File, Imported, Unit, parsed
 # Libraries whose `…Trainer` classes are a transformers.Trainer, or wrap the model as it does.
 LIBRARIES = frozenset({"transformers", "trl", "sentence_transformers", "adapters"})
 ACCELERATOR = "Accelerator"
+# Spreads the batches over all GPUs itself (transformers 2 and 3, trainer_tf.py: MirroredStrategy).
+_SPREADING = frozenset({"TFTrainer"})
 # Trainers with a loop of their own around an Accelerator: they wrap nothing in DataParallel.
 _LOOPS = frozenset({ACCELERATOR, "AlignPropTrainer", "DDPOTrainer", "PPOTrainer", "PPOv2Trainer"})
 # How much of a program is looked at.
-_MOST_UNITS = 400
+_MOST_UNITS = 800
 _MOST_FILES = 60
 _DEEPEST = 6
 
@@ -90,7 +92,37 @@ class Trainers:
 
     def is_trainer(self, name: str) -> bool:
         """Whether a dotted name, as it is imported, is a trainer of a library."""
-        return name in self._own or (name.split(".")[0] in LIBRARIES and name.endswith("Trainer"))
+        if name in self._own:
+            return True
+        first, own = name.split(".")[0], name.rpartition(".")[2]
+        return first in LIBRARIES and own.endswith("Trainer") and own not in _SPREADING
+
+
+class _Reached:
+    """What of a program is run, as far as names say: a method is where its class is and its name is behind a dot."""
+
+    def __init__(self, start: _Place) -> None:
+        self.waiting = [start]
+        self.seen = {start}
+        self._files = {start.path}
+        self._attributes: set[str] = set()
+        self._uncalled: dict[str, list[_Place]] = {}
+
+    def add(self, place: _Place) -> None:
+        if place not in self.seen and (place.path in self._files or len(self._files) < _MOST_FILES):
+            self._files.add(place.path)
+            self.seen.add(place)
+            self.waiting.append(place)
+
+    def add_methods(self, place: _Place, unit: Unit) -> None:
+        """Add the methods that a unit calls, and those of a class that is reached now and were called before."""
+        for name in unit.methods:
+            self._uncalled.setdefault(name, []).append(_Place(place.path, f"{place.name}.{name}"))
+        named = unit.attributes | (self._attributes & set(unit.methods))
+        self._attributes |= unit.attributes
+        for name in sorted(named & self._uncalled.keys()):
+            for method in self._uncalled.pop(name):
+                self.add(method)
 
 
 class _Program:
@@ -116,23 +148,19 @@ class _Program:
 
     def _units(self) -> Iterator[tuple[_Place, Unit]]:
         """The units that are reached, trainers themselves apart: their methods are hooks."""
-        seen = {start := _Place(self.script, BODY)}
-        waiting, files = [start], {self.script}
-        while waiting and len(seen) < _MOST_UNITS:
-            place = waiting.pop(0)
+        reached = _Reached(_Place(self.script, BODY))
+        while reached.waiting and len(reached.seen) < _MOST_UNITS:
+            place = reached.waiting.pop(0)
             file = self.trainers.file(place.path)
             unit = file.units.get(place.name) if file else None
             if unit is None:
                 continue
             yield place, unit
-            for name in unit.names:
+            for name in (*unit.names, *unit.bases):
                 found = self._found(place.path, name)
-                if not isinstance(found, _Place) or found in seen or self._is_trainer(found):
-                    continue
-                if found.path in files or len(files) < _MOST_FILES:
-                    files.add(found.path)
-                    seen.add(found)
-                    waiting.append(found)
+                if isinstance(found, _Place) and not self._is_trainer(found):
+                    reached.add(found)
+            reached.add_methods(place, unit)
 
     def _look(self, place: _Place, unit: Unit) -> None:
         """Note the trainers that a unit uses, and whether it trains with one."""

@@ -85,6 +85,11 @@ def _without_floor(node: Any) -> Any:
             return count if _is_floor(arg.value) else node
         case cst.Call(func=cst.Name(value="max"), args=[first, second]):
             return first.value if _is_floor(second.value) else node
+        case cst.Call(func=cst.Attribute(value=cst.Name("torch"), attr=cst.Name("clamp")), args=[first, arg]):
+            named = arg.keyword is None or arg.keyword.value == "min"
+            return first.value if named and _is_floor(arg.value) else node
+        case cst.BinaryOperation(left=count, operator=cst.Add(), right=right) if _is_floor(right):
+            return count
     return node
 
 

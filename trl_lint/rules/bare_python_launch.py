@@ -9,12 +9,13 @@ when it, or what it calls in the linted project, trains with a `transformers.Tra
 
 ## Why is this bad?
 In one process that sees several GPUs `transformers.Trainer` wraps the model in `nn.DataParallel` without a
-word. What comes of it depends on the releases, and none of it is right:
+word. What comes of it depends on the releases, and at best it is slow:
 
 | trl | transformers | what happens |
 | --- | --- | --- |
 | 0.13.0 | 4.47.1 | nothing fails, and the loss is silently halved |
-| 0.16.1, 0.17.0 | 4.51 to 4.56 | `The size of tensor a (2) must match the size of tensor b (4)` |
+| 0.16.1 to 0.20.0: `SFTTrainer` | 4.51 to 4.56 | `The size of tensor a (2) must match the size of tensor b (4)` |
+| 0.16.1, 0.20.0: `DPOTrainer`, `KTOTrainer`, … | 4.51, 4.54 | the loss is right; one process does all the work |
 | none: plain `Trainer` | 4.51 to 4.56 | nothing fails, and one share of each batch is all that is trained on |
 | 1.16.0 | any it works with | `ValueError: SFTTrainer does not support nn.DataParallel` |
 
@@ -43,8 +44,10 @@ byte. Flags of Python that a launcher does not take (`-u`, `-O`) become variable
 
 ## Limits
 One GPU, the CPU, ranks that are set by hand, and launchers (`accelerate launch`, `torchrun`, `deepspeed`,
-`trl`, `srun` with several tasks, …) are right code. So is a script that chooses its own devices or processes:
-one that sets `CUDA_VISIBLE_DEVICES`, spreads its model with `device_map="auto"`, or calls `notebook_launcher`.
+`trl`, `srun` with several tasks, …) are right code; the heading, the paragraph or the comment above may say that
+there is one GPU. So is a script that chooses its own devices or processes: one that sets `CUDA_VISIBLE_DEVICES`,
+spreads its model with `device_map="auto"` or with one that can't be read, or calls `notebook_launcher`. Launches
+that ask for no training (`--do_train False`, `--do_eval` alone) are silent, and so are scripts out of sight.
 Launches that speak of GPUs in a way that can't be read are silent; those that say nothing of them are reported
 unless the setting `launch-unknown-gpus` is false. Configuration files of Accelerate are not read.
 

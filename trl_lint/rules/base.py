@@ -54,6 +54,8 @@ class Rule:
     needles: ClassVar[tuple[tuple[bytes, ...], ...]] = ()
     # Whether it is about launch commands, in files of any kind: `trl_lint.launch.checking` asks it, no event does.
     launches: ClassVar[bool] = False
+    # Whether it has not yet shown that no more than one in twenty of its findings is a false alarm: off by default.
+    preview: ClassVar[bool] = False
 
     def visit(self, event: Event) -> Iterator[Problem]:
         """What is wrong about an event, if anything."""

@@ -36,6 +36,7 @@ class Way:
 WAYS = {
     "bare_python_launch": Way("ends", "exception", names_line=False),
     "item_before_gather": Way("ends", "exception"),
+    "mean_of_means": Way("true value", "value", names_line=False),
     "wrapped_model_attribute": Way("ends", "exception"),
     "ragged_gather": Way("same sequence", "sequence", names_line=False),
     "truncated_gather": Way("true value", "value", names_line=False),

@@ -8,9 +8,10 @@ from pathlib import Path
 
 from trl_lint.config import Settings
 from trl_lint.discovery import import_roots
-from trl_lint.launch.checking import Launch, Project, checked
+from trl_lint.launch.checking import Launch, checked
 from trl_lint.launch.commands import Word
 from trl_lint.launch.gpus import VISIBLE
+from trl_lint.launch.project import Project
 from trl_lint.verify.launcher import LaunchError
 from trl_lint.verify.session import BARE, Subject
 

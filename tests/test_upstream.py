@@ -1,0 +1,71 @@
+"""Findings in copies of released trainers say which release is mended."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from trl_lint import upstream
+from trl_lint.config import Settings
+from trl_lint.knowledge.upstream import ROWS, Mended
+from trl_lint.linter import Linter
+from trl_lint.rules import all_rules
+
+TRAINER = '''\
+from transformers import Trainer
+
+
+class MyTrainer(Trainer):
+    def compute_loss(self, model, inputs, return_outputs=False):
+        # Ours.
+        length = inputs["attention_mask"].sum()
+
+        self.log({"length": length.item()})
+        return super().compute_loss(model, inputs, return_outputs)
+
+    def training_step(self, model, inputs):
+        self.log({"rows": inputs["input_ids"].sum().item()})
+        return super().training_step(model, inputs)
+'''
+METHOD = TRAINER.splitlines()[4:10]
+
+
+@pytest.fixture
+def known(monkeypatch):
+    row = Mended("TRL003", "SomeTrainer.compute_loss", "0.1.0", "0.2.0", "#7", (upstream.digest(METHOD),))
+    monkeypatch.setattr(upstream, "ROWS", (row,))
+    upstream._by_digest.cache_clear()
+    yield row
+    upstream._by_digest.cache_clear()
+
+
+def helps(tmp_path: Path, text: str) -> list[bool]:
+    """By finding, whether its help names the release."""
+    path = tmp_path / "mine.py"
+    findings = Linter(Settings(), (tmp_path,), all_rules()).check(path, text.encode())
+    return [each.help.endswith("trl had it up to 0.1.0: 0.2.0 has it mended (#7)") for each in findings]
+
+
+def test_a_copied_method_names_the_release_and_others_do_not(known, tmp_path):
+    assert helps(tmp_path, TRAINER) == [True, False]
+
+
+def test_indentation_blank_lines_and_comments_do_not_matter(known, tmp_path):
+    assert helps(tmp_path, TRAINER.replace("        # Ours.\n", "\n\n        # Other words.\n")) == [True, False]
+
+
+def test_a_changed_method_is_the_users_own(known, tmp_path):
+    assert helps(tmp_path, TRAINER.replace('{"length"', '{"size"')) == [False, False]
+
+
+def test_another_rule_says_nothing_of_it(known):
+    assert upstream.mended("TRL003", [(5, METHOD)], 7) == known
+    assert upstream.mended("TRL003", [(5, METHOD)], 11) is None
+    assert upstream.mended("TRL002", [(5, METHOD)], 7) is None
+
+
+def test_no_text_belongs_to_two_functions():
+    digests = [(row.rule, each) for row in ROWS for each in row.digests]
+    assert len(digests) == len(set(digests))
+    assert all(row.pull.startswith("#") and row.last != row.fixed for row in ROWS)

@@ -1,0 +1,110 @@
+"""The ranks' means are averaged, although each is over its rank's own count.
+
+## What it does
+Reports an average over the ranks (`gather(m).mean()`, `.nanmean()`, `reduce(m, "mean")`, `all_reduce` with
+`ReduceOp.AVG` or divided by the world size) of a mean that each rank took over as many elements as its own
+data gave it: a masked sum over the sum of its mask, `x[mask].mean()`, `nanmean()`, a loss that ignores labels.
+
+## Why is this bad?
+A rank with ten tokens weighs as much as one with a thousand. What is logged is not the mean over all tokens, and
+it changes with the number of GPUs and with how the rows happen to fall on them. A rank with none contributes
+whatever keeps it from dividing by zero. Nothing fails.
+
+## Example
+```python
+mean_kl = (kl * mask).sum() / mask.sum()
+self._metrics[mode]["kl"].append(self.accelerator.gather(mean_kl).mean().item())
+```
+
+## Use instead
+```python
+kl_sum, kl_count = self.accelerator.reduce(torch.stack([(kl * mask).sum(), mask.sum()]), reduction="sum")
+mean_kl = kl_sum / kl_count
+self._metrics[mode]["kl"].append(mean_kl.item())
+```
+
+## Fix safety
+Sum and count are added up over the ranks and divided once: on one process that is the same division of the same
+numbers. What keeps a count from zero (`.clamp(min=1)`) is done to the sum of the counts. The fix is
+
+- *safe* where every rank is known to get there together;
+- *unsafe* where that is not known, and where sum or count is a Python number, which becomes a tensor;
+- a *hint* where the sum and the count don't stand in the function that averages (they come from a helper), where
+  they may have changed since, where the ranks' means are needed for more than their average, and for means of
+  selected elements.
+
+## Limits
+Means over the rows of a batch are right: all ranks have equally many. So are minima, maxima and sums, means that
+are weighted by their counts, and the loss that is trained: the ranks' gradients are averaged, so the average of
+their losses is what is optimised. `model(...).loss` is taken for that loss. A mean whose count is not known to
+depend on the data is not reported.
+
+## References
+- https://github.com/huggingface/trl/pull/6380 (GRPO and RLOO logged means of the ranks' token means)
+- https://github.com/huggingface/trl/pull/1499 (KTO)
+- https://huggingface.co/docs/accelerate/package_reference/accelerator#accelerate.Accelerator.reduce
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from trl_lint.analysis.events import Averaged, Event
+from trl_lint.analysis.means import Form, Mean
+from trl_lint.rules.base import LIBRARIES, Problem, Rule
+
+_MESSAGE = (
+    "the ranks' means are averaged, each over its own number of {what}: on several GPUs a rank with few of them "
+    "weighs as much as one with many"
+)
+_WHAT = {
+    Form.RATIO: "elements",
+    Form.SELECTED: "selected elements",
+    Form.NAN: "values that are not NaN",
+    Form.LOSS: "labels",
+}
+_HELP = {
+    "reduce": (
+        "add up sum and count over the ranks, and divide once: "
+        '`total, count = accelerator.reduce(torch.stack([total, count]), reduction="sum")`, then `total / count`'
+    ),
+    "helper": "hand the sum and the count to it, not the mean: both are added up over the ranks and divided once",
+}
+
+
+class MeanOfMeans(Rule):
+    code = "TRL007"
+    name = "mean-of-means"
+    codemod = "trl_lint.codemods.mean_of_means:MeanOfMeansCommand"
+    needles = (LIBRARIES, (b"gather", b"reduce"), (b"mean", b"avg", b"AVG", b"average", b"sum"))
+
+    def visit(self, event: Event) -> Iterator[Problem]:
+        if not isinstance(event, Averaged) or any(mean.trained for mean in event.means):
+            return
+        from trl_lint.rewriting.averages import plan_for
+        from trl_lint.rewriting.edits import Rewrite
+
+        mean = _first(event)
+        mending = plan_for(event)
+        places = [(write.module, write.node) for write in event.handed] or [(event.module, event.node)]
+        for module, node in places:
+            yield Problem(
+                module=module,
+                node=node,
+                message=_MESSAGE.format(what=_WHAT[mean.form]),
+                why=mean.why,
+                help=_HELP["helper" if event.handed else "reduce"],
+                applicability=mending.applicability,
+                title="Divide the sums over all ranks once",
+                reason=mending.reason,
+                plan=mending.rewrite if isinstance(mending.rewrite, Rewrite) else None,
+                owner=event.owner,
+            )
+
+
+def _first(event: Averaged) -> Mean:
+    """The mean to explain it with: always the same one."""
+    return min(event.means, key=lambda mean: (mean.form, mean.order))
+
+
+RULES = (MeanOfMeans(),)
