@@ -14,6 +14,7 @@ from functools import partial
 
 import libcst as cst
 import libcst.matchers as m
+import operators_shapes
 from flow import (
     PURE_MODULES,
     Flow,
@@ -516,6 +517,19 @@ def _is_guarded_again(source: Source, branch: cst.If) -> bool:
     around = [node for node in source.ancestors(branch) if isinstance(node, cst.If)]
     inner = m.findall(branch.body, m.Attribute(attr=m.Name("is_main_process")))
     return bool(inner) or any("process" in source.code(node.test) for node in around)
+def reduced_late(source: Source) -> Iterator[Site]:
+    """`gather(mask.sum())` becomes `gather(mask)`."""
+    yield from (Site(place) for place in operators_shapes.reduced_late(source))
+
+
+def unpadded(source: Source) -> Iterator[Site]:
+    """`gather(pad_across_processes(x, dim=1))` becomes `gather(x)`."""
+    yield from (Site(place, due) for place, due in operators_shapes.unpadded(source))
+
+
+def cut(source: Source) -> Iterator[Site]:
+    """`gather(loss.mean())` becomes `gather_for_metrics(loss.mean())` in a step of the training."""
+    yield from (Site(place) for place in operators_shapes.cut(source))
 
 
 OPERATORS = (
@@ -525,6 +539,9 @@ OPERATORS = (
     Operator("helper returns local", "TRL003", helper_returns_local),
     Operator("collective on one rank", "TRL006", collective_on_one_rank, follows=False),
     Operator("drop the main-process guard", "TRL008", drop_guard, needles=("wandb.log(",)),
+    Operator("reduce after the gather", "TRL005", reduced_late, follows=False),
+    Operator("drop the padding", "TRL005", unpadded, needles=("pad_across_processes",)),
+    Operator("gather for metrics", "TRL014", cut),
     Operator("average means", "TRL007", average_means, needles=("torch.stack(",)),
     Operator("forward through the module", "TRL009", unwrapped_forward, needles=("Trainer)", ".prepare(")),
     Operator("generate on the wrapped model", "TRL010", wrapped_generate, needles=("generate",)),

@@ -37,6 +37,7 @@ BY_HAND = {
 UNSAFE = {
     "bypassed_wrapper/broken",
     "bypassed_wrapper/broken_self_model",
+    "ragged_gather/broken_loop",
     "unreduced_metric/broken_callback",
     "unreduced_metric/broken_loop",
 }

@@ -1,4 +1,5 @@
-"""Programs whose `reveal_rank(x)` calls say, in a mark on their line, which rank fact `x` has.
+"""Programs whose `reveal_rank(x)` calls say, in a mark on their line, which rank fact `x` has, and
+`reveal_shape(x)` which of its dimensions differ between ranks.
 
 `# revealed: local(data)` is the one fact; `# revealed: same | local(data)` the set of facts when the line is
 reached in several ways; `# revealed: never` says that no process gets there.
@@ -10,6 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from trl_lint.analysis import shapes
 from trl_lint.analysis.engine import Engine
 from trl_lint.analysis.events import Revealed
 from trl_lint.analysis.project import Project
@@ -34,7 +36,14 @@ def marks(text: str) -> Facts:
 def unmarked(text: str) -> list[int]:
     """The lines with a reveal and no mark."""
     lines = enumerate(text.splitlines(), 1)
-    return [number for number, line in lines if "reveal_rank(" in line and not MARK.search(line)]
+    return [number for number, line in lines if re.search(r"reveal_(rank|shape)\(", line) and not MARK.search(line)]
+
+
+def _fact_of(event: Revealed) -> str:
+    if not event.shape:
+        return str(event.value.rank)
+    shape = shapes.of(event.value)
+    return "unknown" if shape is None else str(shape)
 
 
 def revealed(paths: Sequence[Path], versions: Mapping[str, str] | None = None) -> dict[Path, Facts]:
@@ -48,7 +57,7 @@ def revealed(paths: Sequence[Path], versions: Mapping[str, str] | None = None) -
         for event in engine.analyse(module):
             if isinstance(event, Revealed):
                 line = positions(event.module)[event.node].start.line
-                found[event.module.path].setdefault(line, set()).add(str(event.value.rank))
+                found[event.module.path].setdefault(line, set()).add(_fact_of(event))
     return {path: {line: frozenset(facts) for line, facts in lines.items()} for path, lines in found.items()}
 
 

@@ -85,7 +85,7 @@ def _assign_subscript(frame: Frame, target: cst.Subscript, value: Value) -> None
             rank = facts.combine(container.rank, facts.combine(value.rank, index.rank))
             kept = {"dtype": container.dtype, "place": container.place}  # what is put in comes to where the buffer is
             merged = derived(facts.nonlinear(rank), Kind.TENSOR, container, value, index, **kept)
-        rebind(frame, target.value, merged)
+        rebind(frame, target.value, merged if container.shape is None else merged.but(shape=container.shape))
 
 
 def _assigned(frame: Frame, target: Any) -> Any:

@@ -22,6 +22,7 @@ from trl_lint.analysis import (
     members,
     places,
     preparing,
+    shape_transfers,
     tensors,
 )
 from trl_lint.analysis.arguments import Arguments
@@ -59,6 +60,9 @@ def _call_unbound(frame: Frame, name: str, node: cst.Call) -> Value:
     args = evaluated(frame, node)
     if name == "reveal_rank" and args.positional:
         frame.emit(Revealed, node, value=args.positional[0])
+        return args.positional[0]
+    if name == "reveal_shape" and args.positional:
+        frame.emit(Revealed, node, value=args.positional[0], shape=True)
         return args.positional[0]
     return unresolved(frame, args, node)
 
@@ -222,7 +226,7 @@ def call_method(frame: Frame, owner: Value, cls: ClassInfo, method: Any, args: A
                 return library_calls.collective(frame, row, args, node)
     if frame.cls is cls:
         facts_of = tuple((value.rank, value.kind, value.wrapping) for value in args.all())
-        cls.calls.setdefault(method.name, {})[(id(node), facts_of)] = (args, frame.memory)
+        cls.calls.setdefault(method.name, {})[(id(node), facts_of)] = (args, frame.memory, frame.engine.stepping)
     runs_as = cls if method.cls is None or method.shows else method.cls
     receiver = owner if runs_as is cls else Value(facts.SAME, Kind.INSTANCE, runs_as)
     return frame.engine.call(frame, method, args, node, None if method.is_static else receiver)
@@ -260,7 +264,7 @@ def _call_on_model(frame: Frame, owner: Value, name: str, args: Arguments, node:
         return SAME
     if name == "module":
         forwards.called(frame, members.of_model(frame, owner, name, node.func), node)
-        return model_output(frame, args)
+        return shape_transfers.with_logits(frame, model_output(frame, args), owner, args)
     members.of_model(frame, owner, name, node.func, called=True)
     if name in models.REFERENCE_CONTEXTS:
         frame.frozen.add(id(node))
@@ -268,8 +272,10 @@ def _call_on_model(frame: Frame, owner: Value, name: str, args: Arguments, node:
         return forwards.part(owner)
     if forwards.is_forward(owner, name):
         forwards.called(frame, owner, node, "" if name in models.FORWARDS else name)
-    if name == "forward" or (owner.wrapping and owner.wrapping.is_bare) or name == "generate":
-        return model_output(frame, args)
+    if name == "generate":
+        return shape_transfers.generated(model_output(frame, args), args)
+    if name == "forward" or (owner.wrapping and owner.wrapping.is_bare):
+        return shape_transfers.with_logits(frame, model_output(frame, args), owner, args)
     return UNKNOWN if args.differing() else SAME
 
 
@@ -291,12 +297,13 @@ def _call_on_data(frame: Frame, owner: Value, name: str, args: Arguments, node: 
         promoted = assignment.as_dict(frame, owner, node.func.value, node)
         return container_calls.call(frame, promoted, name, args, node)
     if owner.kind is Kind.BATCH and name in ("items", "keys", "values", "get", "pop", "copy", "setdefault"):
-        return _call_on_batch(owner, name, args)
+        return shape_transfers.entry(frame, owner, _call_on_batch(owner, name, args), name, args)
     if name in torch_table.IN_PLACE or name in torch_table.IN_PLACE_RANDOM:
         return _in_place(frame, owner, name, args, node)
     if owner.data == members.OUTPUT and name == "to_tuple":
         return owner
-    return devices.located(frame, tensors.method(owner, name, args.positional, args.keywords), node)
+    value = devices.located(frame, tensors.method(owner, name, args.positional, args.keywords), node)
+    return shape_transfers.shaped(value, shape_transfers.of_method(owner, name, args.positional, args.keywords))
 
 
 def _call_on_batch(owner: Value, name: str, args: Arguments) -> Value:
@@ -327,6 +334,7 @@ def _in_place(frame: Frame, owner: Value, name: str, args: Arguments, node: cst.
     else:
         rank = facts.nonlinear(facts.combine(owner.rank, args.rank()))
     result = derived(rank, owner.kind, owner, *args.all(), scalar=owner.scalar, dtype=owner.dtype)
+    result = shape_transfers.shaped(result, shape_transfers.of_in_place(owner, name))
     if isinstance(node.func, cst.Attribute):
         assignment.rebind(frame, node.func.value, result)
     return result
@@ -374,7 +382,7 @@ def call_value(frame: Frame, callee: Value, args: Arguments, node: Any) -> Value
     if kind is Kind.MODEL:
         meetings.forwarded(frame, callee, node)
         forwards.called(frame, callee, node)
-        return model_output(frame, args)
+        return shape_transfers.with_logits(frame, model_output(frame, args), callee, args)
     if kind is Kind.INSTANCE:
         return _call_instance(frame, callee, args, node)
     if callee.rank.state is State.BOTTOM:
@@ -393,7 +401,7 @@ def _call_instance(frame: Frame, callee: Value, args: Arguments, node: Any) -> V
         return unresolved(frame, args, node)
     if data == members.PREPARED:
         meetings.forwarded(frame, callee, node)
-        return model_output(frame, args)
+        return shape_transfers.with_logits(frame, model_output(frame, args), callee, args)
     if data.startswith("torch.nn."):
         return library_calls.module_output(data, args)
     if data == library_calls.PURE_OBJECT:

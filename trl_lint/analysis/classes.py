@@ -287,6 +287,7 @@ def alike(a: Value, b: Value) -> bool:
         and a.wrapping is b.wrapping
         and a.writes == b.writes
         and a.scalar == b.scalar
+        and a.shape == b.shape
         and a.own == b.own
         and a.place == b.place
         and (a.const is b.const or a.const == b.const)
@@ -347,6 +348,7 @@ def freeze(value: Value, heap: dict[Any, Cell], depth: int = 3) -> Any:
         value.dtype,
         value.place,
         value.writes,
+        value.shape,
         value.own and value.own.key(),
     )
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import libcst as cst
 
-from trl_lint.analysis import facts, preparing, tensors
+from trl_lint.analysis import facts, preparing, shape_transfers, tensors
 from trl_lint.analysis.facts import Origin, State
 from trl_lint.analysis.frame import Frame, derived
 from trl_lint.analysis.heap import UNIFORM, Control, join_all
@@ -110,7 +110,7 @@ def _compare_once(frame: Frame, left: Value, operator: Any, right: Value) -> Val
     tensor = {left.kind, right.kind} & {Kind.TENSOR, Kind.BATCH}
     kind = Kind.TENSOR if tensor else Kind.NUMBER
     scalar = not tensor or (left.scalar and right.scalar)
-    return derived(rank, kind, left, right, scalar=scalar, dtype="bool")
+    return shape_transfers.broadcast(derived(rank, kind, left, right, scalar=scalar, dtype="bool"), left, right)
 
 
 def _decided(left: Any, operator: type, right: Any) -> Any:

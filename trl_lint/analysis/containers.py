@@ -11,7 +11,7 @@ from trl_lint.analysis.facts import State
 from trl_lint.analysis.frame import Frame, derived
 from trl_lint.analysis.heap import REST, WILDCARD, Cell, join, join_elements, read_key, with_key
 from trl_lint.analysis.values import BOTTOM, FIELD, MISSING, NO_WRITES, UNKNOWN, Kind, Value
-from trl_lint.knowledge.schema import BATCH
+from trl_lint.knowledge.schema import PREPARED_BATCH
 
 
 def merged_into(frame: Frame, cell: Cell, other: Value) -> Cell:
@@ -73,7 +73,7 @@ def iterate(frame: Frame, value: Value) -> tuple[Value, facts.Rank]:
             length = facts.join(length, cell.length)
         return result, length
     if kind is Kind.INSTANCE and value.data == members.PREPARED:
-        return BATCH.but(why=value.why), facts.SAME
+        return PREPARED_BATCH.but(why=value.why), facts.SAME
     if kind is Kind.MODEL:
         return value, facts.SAME
     if value.rank.differs:

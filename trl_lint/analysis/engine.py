@@ -16,7 +16,7 @@ from trl_lint.analysis.values import SAME, UNKNOWN, Kind, Value, Wrapping
 from trl_lint.knowledge import library
 from trl_lint.knowledge.models import TRAINING_HOOKS
 from trl_lint.knowledge.schema import Hook
-from trl_lint.knowledge.transformers import CONSTRUCTOR, LOSSES
+from trl_lint.knowledge.transformers import CONSTRUCTOR, EVALUATION_HOOKS, LOSSES
 
 # How often the methods of a class are run again because an attribute they read has changed.
 MAX_ROUNDS = 4
@@ -196,7 +196,11 @@ class Engine(Runs):
         return known if known is not UNKNOWN else SAME
 
     def _enter_hook(self, cls: ClassInfo, method: Function, rows: tuple[Hook, ...]) -> Summary:
-        summary = self._enter_with(method, cls, _parameters_of(rows))
+        parameters = _parameters_of(rows)
+        given = any(value.kind is Kind.BATCH and value.rank.differs for value in parameters.values())
+        self.stepping = given and rows[-1].name.rpartition(".")[2] not in EVALUATION_HOOKS
+        summary = self._enter_with(method, cls, parameters)
+        self.stepping = False
         # What saves is asked to on the main process only.
         summary.trace.launched |= rows[-1].called and method.name not in ("_save", "save_model")
         summary.trace.trains |= method.name in TRAINING_HOOKS
@@ -248,7 +252,7 @@ class Engine(Runs):
             if base is cls or base.find(method.name) is None:
                 continue
             contexts = list(base.calls.get(method.name, {}).values())
-            for args, memory in contexts[-MAX_CONTEXTS:]:
+            for args, memory, stepping in contexts[-MAX_CONTEXTS:]:
                 if any(value.rank.state is State.BOTTOM for value in args.all()):
                     continue  # from before the facts had settled
                 frame = Frame(self, base.module, None, base)
@@ -256,7 +260,9 @@ class Engine(Runs):
                 owner = None if method.is_static else Value(facts.SAME, Kind.INSTANCE, cls)
                 names = self._bind(frame, method, args, method.node, owner)
                 method.reached = True
+                self.stepping = stepping
                 summary = self._enter_names(frame, method, cls, names)
+                self.stepping = False
                 summary.trace.trains |= method.name in TRAINING_HOOKS
                 yield summary
 

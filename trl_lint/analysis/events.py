@@ -27,8 +27,9 @@ class Event:
 class CollectiveCalled(Event):
     """A call of a collective. `operand` is what it communicates, `argument` the Arg node that holds it.
 
-    numbers: the entries of a container that are Python numbers, as `shape:key`. parts: what is in a container.
-    accelerator: the text by which the Accelerator is reached there, or "".
+    numbers: the entries of a container that are Python numbers, as `shape:key`. parts: the operand, or what is in
+    the containers that it is. accelerator: the text by which the Accelerator is reached there, or "". stepping:
+    whether a batch that a prepared loader has handed out is being trained on there.
     """
 
     row: Any
@@ -37,6 +38,7 @@ class CollectiveCalled(Event):
     numbers: tuple[str, ...] = ()
     parts: tuple[Value, ...] = ()
     accelerator: str = ""
+    stepping: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,9 +169,10 @@ class Averaged(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Revealed(Event):
-    """`reveal_rank(x)`: the analysis' own tests ask for the fact of a value."""
+    """`reveal_rank(x)`, `reveal_shape(x)`: the analysis' own tests ask for a fact of a value."""
 
     value: Value
+    shape: bool = False
 
 
 @dataclass(slots=True)

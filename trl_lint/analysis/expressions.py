@@ -6,7 +6,18 @@ from typing import Any
 
 import libcst as cst
 
-from trl_lint.analysis import assignment, averages, calls, containers, facts, meetings, members, places, tensors
+from trl_lint.analysis import (
+    assignment,
+    averages,
+    calls,
+    containers,
+    facts,
+    meetings,
+    members,
+    places,
+    shape_transfers,
+    tensors,
+)
 from trl_lint.analysis.conditions import narrow, truth
 from trl_lint.analysis.facts import State
 from trl_lint.analysis.frame import Frame, derived
@@ -162,10 +173,10 @@ def _comprehension(frame: Frame, node: Any) -> Value:
     element = evaluate(frame, node.elt)
     frame.memory.names = saved
     if isinstance(node, cst.GeneratorExp):
-        made = Value(facts.SAME, Kind.RANGE, (element, facts.combine(length, taken)))
+        made = Value(facts.SAME, Kind.RANGE, (element, facts.picked(length, taken)))
         return averages.of_comprehension(taken, made)
     shape = "list" if isinstance(node, cst.ListComp) else "set"
-    made = frame.allocate(node, Cell(shape, rest=element, length=facts.combine(length, taken)))
+    made = frame.allocate(node, Cell(shape, rest=element, length=facts.picked(length, taken)))
     return averages.of_comprehension(taken, made)
 
 
@@ -236,7 +247,8 @@ def subscript_value(frame: Frame, node: cst.Subscript) -> Value:
 
 def _subscript(frame: Frame, node: cst.Subscript) -> Value:
     container, index = evaluate(frame, node.value), subscript_value(frame, node)
-    return averages.of_index(frame, container, node, containers.item_of(frame, container, index, node))
+    value = averages.of_index(frame, container, node, containers.item_of(frame, container, index, node))
+    return shape_transfers.subscripted(frame, container, value, node)
 
 
 # --- operators ------------------------------------------------------------------------------------------
@@ -277,6 +289,7 @@ def operate(frame: Frame, operator: Any, left: Value, right: Value, node: Any) -
     result = tensors.arithmetic(rank, left, right, isinstance(operator, (cst.Divide, cst.DivideAssign)))
     if isinstance(operator, _BITS) and left.dtype == right.dtype == "bool":
         result = result.but(dtype="bool")
+    result = shape_transfers.broadcast(result, left, right)
     return averages.of_operation(frame, operator, left, right, node, result)
 
 

@@ -159,6 +159,16 @@ def nonlinear(rank: Rank) -> Rank:
     return SAME if rank == ZERO else rank
 
 
+# How many elements of this rank's own pass a test: `how` of the length of a container that only holds those.
+PICKED = "picked"
+
+
+def picked(length: Rank, test: Rank) -> Rank:
+    """The length of what is left of an iterable after a test of its elements."""
+    both = combine(length, test)
+    return Rank(State.LOCAL, both.origins, PICKED) if test.differs else both
+
+
 def combine_all(ranks: Iterable[Rank]) -> Rank:
     """`combine` over any number of operands; the same on all ranks when there are none."""
     result: Rank | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator
 from typing import Any
 
-from trl_lint.analysis import facts, means, places
+from trl_lint.analysis import facts, means, places, shapes
 from trl_lint.analysis.facts import Rank, State
 from trl_lint.analysis.values import BOTTOM, MISSING, NO_WRITES, UNKNOWN, Kind, Value, Wrapping
 
@@ -97,6 +97,7 @@ def join(a: Value, b: Value, divided: Rank = facts.SAME) -> Value:
         a.pending | b.pending if rank.differs else NO_WRITES,
         a.place if a.place == b.place else places.joined(a, b),
         a.grad or b.grad,
+        None if a.shape is b.shape is None else shapes.join(*_shapes(a, b)),
         means.joined(a.own, b.own) if rank.state is not State.UNKNOWN else means.only_terms(means.joined(a.own, b.own)),
     )
 
@@ -114,8 +115,17 @@ def _is_same_but_for_its_story(a: Value, b: Value) -> bool:
         and a.wrapping is b.wrapping
         and a.place == b.place
         and a.grad is b.grad
+        and a.shape is b.shape
         and a.own is b.own
     )
+
+
+def _shapes(a: Value, b: Value) -> tuple[Any, Any]:
+    """The shapes of two values that meet: for a None, which has none, the other's counts."""
+    if Kind.NONE in (a.kind, b.kind):
+        known = a.shape or b.shape
+        return known, known
+    return shapes.of(a), shapes.of(b)
 
 
 def join_elements(a: Value, b: Value, divided: Rank = facts.SAME) -> Value:

@@ -20,6 +20,7 @@ from trl_lint.analysis import (
     members,
     places,
     preparing,
+    shape_transfers,
     tensors,
 )
 from trl_lint.analysis.arguments import Arguments
@@ -48,6 +49,7 @@ from trl_lint.knowledge.schema import (
     LOADED_BATCH,
     LOADER,
     METRICS,
+    PREPARED_BATCH,
     PURE,
     Class,
     Collective,
@@ -87,6 +89,7 @@ def call_function(frame: Frame, dotted: str, args: Arguments, node: Any) -> Valu
     if found is None:
         return calls.unresolved(frame, args, node)
     found = devices.located(frame, places.made(name, args, found), node)
+    found = shape_transfers.shaped(found, shape_transfers.of_function(frame, name, args))
     value = averages.of_function(frame, name, flat, node, _functional_loss(name, found, args))
     return _explained(frame, value, node, name)
 
@@ -299,7 +302,7 @@ def prepared(frame: Frame, value: Value, node: Any) -> Value:
             place=value.place,
         )
     if value.kind is Kind.LOADER:
-        return LOADER.but(data=explain(frame, LOADED_BATCH, node, "each rank gets its own batches from this loader"))
+        return LOADER.but(data=explain(frame, PREPARED_BATCH, node, "each rank gets its own batches from this loader"))
     if value.kind in (Kind.TUPLE, Kind.CELLS, Kind.NONE):
         return value
     if value.kind is Kind.INSTANCE and isinstance(value.data, str) and value.data.startswith("torch.nn."):
@@ -448,7 +451,7 @@ def _starred_collective(frame: Frame, row: Collective, args: Arguments, node: An
     starred = next((arg for arg in node.args if arg.star == "*"), None) if isinstance(node, cst.Call) else None
     if args.star is None or starred is None or not row.fails:
         return SAME if args.all() else UNKNOWN
-    frame.emit(CollectiveCalled, node, row=row, operand=args.star, argument=starred)
+    frame.emit(CollectiveCalled, node, row=row, operand=args.star, argument=starred, parts=(args.star,))
     return _result(frame, row, args.star, node)
 
 
@@ -465,10 +468,11 @@ def _communicated(frame: Frame, row: Collective, args: Arguments, operand: Value
             operand=operand,
             argument=argument,
             numbers=_numbers(frame, operand),
-            parts=_parts(frame, operand),
+            parts=parts_of(frame, operand),
             accelerator=frame.accelerator(),
+            stepping=frame.engine.stepping,
         )
-    return _result(frame, row, operand, node, _reduction(row, args))
+    return _result(frame, row, operand, node, _reduction(row, args), args)
 
 
 def _reduction(row: Collective, args: Arguments) -> str:
@@ -481,6 +485,16 @@ def _reduction(row: Collective, args: Arguments) -> str:
     said = given.const if isinstance(given.const, str) else given.data if given.kind is Kind.MODULE else None
     name = said.rpartition(".")[2].lower() if isinstance(said, str) else "?"
     return {"avg": "mean"}.get(name, name)
+
+
+def parts_of(frame: Frame, operand: Value, depth: int = 2) -> tuple[Value, ...]:
+    """The tensors that a collective is given: the operand, or what the containers that it is hold."""
+    if operand.kind is Kind.TUPLE and depth:
+        return tuple(part for item in operand.data for part in parts_of(frame, item, depth - 1))
+    if operand.kind is Kind.CELLS and depth:
+        cells = frame.memory.cells(operand)
+        return tuple(part for cell in cells for item in cell.values() for part in parts_of(frame, item, depth - 1))
+    return (operand,)
 
 
 def _numbers(frame: Frame, operand: Value) -> tuple[str, ...]:
@@ -497,20 +511,13 @@ def _numbers(frame: Frame, operand: Value) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _parts(frame: Frame, operand: Value) -> tuple[Value, ...]:
-    """What is in a container that is communicated."""
-    if operand.kind is Kind.TUPLE:
-        return operand.data
-    if operand.kind is not Kind.CELLS:
-        return ()
-    return tuple(value for cell in frame.memory.cells(operand) for value in cell.values())
-
-
-def _result(frame: Frame, row: Collective, operand: Value, node: Any, reduction: str = "") -> Value:
+def _result(
+    frame: Frame, row: Collective, operand: Value, node: Any, reduction: str = "", args: Arguments | None = None
+) -> Value:
     if operand.rank.state is State.BOTTOM:
         return operand
     if row.result == "padded":
-        return operand
+        return shape_transfers.padded(frame, operand, args or Arguments(), node)
     if row.result == "objects":
         return _gathered_objects(frame, operand, node)
     if row.result == "scattered":

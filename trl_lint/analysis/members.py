@@ -6,7 +6,7 @@ from typing import Any
 
 import libcst as cst
 
-from trl_lint.analysis import facts, forwards, preparing, tensors
+from trl_lint.analysis import facts, forwards, preparing, shape_transfers, tensors
 from trl_lint.analysis.classes import ClassInfo
 from trl_lint.analysis.events import AttributeRead
 from trl_lint.analysis.facts import State
@@ -48,7 +48,7 @@ def read(frame: Frame, owner: Value, name: str, node: Any, called: bool = False)
     if owner.rank.state is State.BOTTOM:
         return BOTTOM
     if kind in (Kind.TENSOR, Kind.BATCH, Kind.NUMBERS) or owner.rank.differs:
-        return _of_data(owner, name)
+        return shape_transfers.attribute_of(frame, owner, _of_data(owner, name), name)
     if kind is Kind.CLASS:
         return _of_class(frame, owner, name)
     if kind is Kind.CELLS:

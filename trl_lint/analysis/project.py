@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import re
 import tokenize
 from collections.abc import Sequence
 from io import BytesIO
@@ -36,6 +37,18 @@ class Module:
         self.starts = False  # whether it makes a trainer, an Accelerator or a process group
         self.functions: list[Any] = []
         self.classes: list[Any] = []
+        self._code: bytes | None = None
+        self._mentions: dict[bytes, bool] = {}
+
+    def mentions(self, pattern: bytes) -> bool:
+        """Whether a regular expression matches anywhere in the code of the file, comments and prose left out."""
+        from trl_lint.rules.base import code_of
+
+        known = self._mentions.get(pattern)
+        if known is None:
+            self._code = code_of(self.tree.bytes) if self._code is None else self._code
+            known = self._mentions[pattern] = re.search(pattern, self._code) is not None
+        return known
 
     def absolute(self, relative_level: int, dotted: str) -> str:
         """The absolute name that `from ...dotted import` means in this file."""

@@ -73,6 +73,7 @@ class Runs(Definitions):
         super().__init__(project, versions)
         self.depth = 0
         self.round = 0
+        self.stepping = False  # whether the code being run trains on a batch that a prepared loader has handed out
         self.engine_arms: dict[int, bool | None] = {}  # by condition; see `conditions.engine_arm`
         self.means: dict[int, Mean] = {}  # by the expression that computes it; see `averages`
         self._running: list[Any] = []
@@ -203,6 +204,7 @@ class Runs(Definitions):
             memory.control.engine,
             *_how_models_run(names, memory.control),
             preparing.turn_key(memory.control),
+            self.stepping,
             tuple(parts),
         )
 
@@ -435,9 +437,9 @@ def _without_details(value: Value) -> Value:
     """A value by its rank and kind alone; that it is None, or follows from the world, still counts."""
     if value.kind is Kind.NONE or isinstance(value.const, World):
         return value
-    if value.const is MISSING and not value.scalar and not value.dtype:
+    if value.const is MISSING and not value.scalar and not value.dtype and value.shape is None:
         return value
-    return value.but(const=MISSING, scalar=False, dtype="")
+    return value.but(const=MISSING, scalar=False, dtype="", shape=None)
 
 
 def _rename(value: Value, renamed: Mapping[Any, Any]) -> Value:

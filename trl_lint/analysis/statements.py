@@ -14,7 +14,7 @@ from trl_lint.analysis.expressions import evaluate
 from trl_lint.analysis.facts import Origin, Rank, State
 from trl_lint.analysis.frame import Frame, Loop, derived
 from trl_lint.analysis.heap import UNIFORM, Cell, Control, Memory, join_elements
-from trl_lint.analysis.values import BOTTOM, MISSING, NONE, UNKNOWN, Kind, Value
+from trl_lint.analysis.values import BOTTOM, MISSING, NONE, UNKNOWN, Kind, Value, Wrapping
 
 # A loop's facts only climb the lattice, so it settles soon; this bound is for the pathological.
 _ROUNDS = 5
@@ -286,7 +286,30 @@ def _for(frame: Frame, node: cst.For) -> bool:
     if length.differs and element.rank.differs and element.why is None:
         element = element.but(why=frame.step(node, "this rank's own data"))
     trips = derived(length, Kind.NUMBER, iterable)
-    return _loop(frame, node, trips, lambda: bind_target(frame, node.target, element), may_skip=True)
+    outside = frame.engine.stepping
+    if _is_handed_out(element):
+        frame.engine.stepping = _trains(node)
+    through = _loop(frame, node, trips, lambda: bind_target(frame, node.target, element), may_skip=True)
+    frame.engine.stepping = outside
+    return through
+
+
+def _trains(loop: cst.For) -> bool:
+    """Whether gradients are computed in a loop: where not, it evaluates."""
+    todo: list[Any] = [loop.body]
+    while todo:
+        node = todo.pop()
+        if isinstance(node, cst.Attribute) and node.attr.value == "backward":
+            return True
+        todo.extend(node.children)
+    return False
+
+
+def _is_handed_out(element: Value) -> bool:
+    """Whether an element is a batch of a prepared loader, or a tuple with one, as `enumerate` gives it."""
+    if element.kind is Kind.TUPLE:
+        return any(map(_is_handed_out, element.data))
+    return element.kind is Kind.BATCH and element.wrapping is Wrapping.WRAPPED
 
 
 def _each_entry(frame: Frame, node: cst.For, entries: list[Value]) -> bool:

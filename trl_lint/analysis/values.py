@@ -12,6 +12,8 @@ from trl_lint.analysis.means import Own
 if TYPE_CHECKING:
     from libcst import CSTNode
 
+    from trl_lint.analysis.shapes import Shape
+
 
 class Kind(str, Enum):
     """What a value is, as far as rules and transfers ask."""
@@ -190,13 +192,14 @@ class Value:
     kind, data: what it is; `data` depends on the kind (a dotted name, the items of a tuple, heap cells, for a
     number the value it was made of, …).
     const: its constant value, or MISSING.
-    wrapping: for models.
+    wrapping: for models; of a batch, WRAPPED says that it comes from a loader that Accelerate has prepared.
     scalar: True for a tensor known to have exactly one element.
     dtype: "int", "float", "bool" or "" when unknown.
     place: where a tensor or an array is (see `Place`), or which device a value names; "" for the accelerator's device
     or unknown. For models, "eval" after `.eval()`.
     grad: False for what certainly has no gradient; of a model, where no wrapper has gradients of it to synchronise
     (it is frozen, evaluated only, or in a DataParallel); of a context manager, where it keeps them from being made.
+    shape: for tensors, which of their dimensions differ between ranks; None when that is not known.
     why: the chain that made it differ between ranks.
     writes: the statements by which it came into a metrics container.
     pending: the call statements through which it was handed on unchanged, as a parameter.
@@ -214,6 +217,7 @@ class Value:
         "place",
         "rank",
         "scalar",
+        "shape",
         "why",
         "wrapping",
         "writes",
@@ -233,6 +237,7 @@ class Value:
         pending: frozenset[Write] = NO_WRITES,
         place: str = "",
         grad: bool = True,
+        shape: Shape | None = None,
         own: Own | None = None,
     ) -> None:
         self.rank = rank
@@ -247,6 +252,7 @@ class Value:
         self.pending = pending
         self.place = place
         self.grad = grad
+        self.shape = shape
         self.own = own
 
     def but(self, **changes: Any) -> Value:
@@ -256,6 +262,7 @@ class Value:
         new.const, new.data, new.dtype, new.grad = self.const, self.data, self.dtype, self.grad
         new.kind, new.pending, new.place, new.rank = self.kind, self.pending, self.place, self.rank
         new.scalar, new.why, new.wrapping, new.writes = self.scalar, self.why, self.wrapping, self.writes
+        new.shape = self.shape
         new.own = self.own
         for name, value in changes.items():
             setattr(new, name, value)

@@ -188,7 +188,9 @@ SETTING = Value(facts.SAME, grad=False)  # a number, a flag or a text of a confi
 NOTHING = Value(facts.SAME, Kind.NONE, const=None)
 BATCH = Value(facts.SHARD, Kind.BATCH)
 LOADED_BATCH = BATCH.but(grad=False)
-LOADER = Value(facts.SAME, Kind.LOADER, LOADED_BATCH)
+# Accelerate knows where in its loader a batch stands: `gather_for_metrics` cuts what lies behind the last sample off.
+PREPARED_BATCH = LOADED_BATCH.but(wrapping=Wrapping.WRAPPED)
+LOADER = Value(facts.SAME, Kind.LOADER, PREPARED_BATCH)
 LOCAL_LOSS = tensor(facts.LOCAL_MEAN, scalar=True, dtype="float")
 LOCAL_TENSOR = tensor(facts.SHARD)
 REDUCED = Value(facts.REDUCED)

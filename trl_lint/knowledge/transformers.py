@@ -423,6 +423,9 @@ CONSTRUCTOR: dict[str, Value] = {
     "train_dataset": DATASET,
 }
 
+# Hooks that work on the batches of an evaluation.
+EVALUATION_HOOKS = frozenset({"evaluation_loop", "prediction_loop", "prediction_step"})
+
 # Class names of models: `<name>.from_pretrained(...)`, `.from_config(...)` and `.from_...` make a bare model.
 MODEL_PREFIXES = ("AutoModel", "TFAutoModel", "FlaxAutoModel")
 MODEL_SUFFIXES = ("Model",)  # and whatever has For<Task> or WithValueHead in its name

@@ -16,7 +16,7 @@ def plan_for_collective(event: CollectiveCalled, made_by: Step | None) -> Rewrit
     """How to hand a collective a tensor on the accelerator's device."""
     call: Any = event.node
     argument = event.argument
-    if event.parts or not isinstance(argument, cst.Arg) or argument.star:
+    if event.parts != (event.operand,) or not isinstance(argument, cst.Arg) or argument.star:
         return NoRewrite("which of several tensors has to be moved is the author's to say")
     if event.row.into is not None:
         return NoRewrite("this collective works in place on its tensor")

@@ -102,5 +102,14 @@ def _without_prose(match: re.Match[bytes]) -> bytes:
     return text if is_name or holds_code else b" "
 
 
+# How far a fix may be trusted, and why no further, by the level of its place: all ranks get there together, that is
+# not known, or they may not.
+LEVELS = (Applicability.SAFE, Applicability.UNSAFE, Applicability.DISPLAY)
+REASONS = (
+    "",
+    "it is not known whether all ranks get here together",
+    "not all ranks may get here together",
+)
+
 # A file that concerns several ranks names one of these.
 LIBRARIES = tuple(b"accelerat Accelerator Trainer torch.distributed DataParallel wandb trl".split())

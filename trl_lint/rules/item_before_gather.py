@@ -46,7 +46,7 @@ from collections.abc import Iterator
 from trl_lint.analysis.events import CollectiveCalled, Event
 from trl_lint.analysis.values import Kind, Step
 from trl_lint.findings import Applicability
-from trl_lint.rules.base import LIBRARIES, Problem, Rule
+from trl_lint.rules.base import LEVELS, LIBRARIES, REASONS, Problem, Rule
 
 _LAUNCHES = {
     "always": "it raises on any launch",
@@ -55,12 +55,6 @@ _LAUNCHES = {
     ),
 }
 _HELP = "keep the local reduction inside as a tensor, repeat it on the result, and call `.item()` last"
-_LEVELS = (Applicability.SAFE, Applicability.UNSAFE, Applicability.DISPLAY)
-_REASONS = (
-    "",
-    "it is not known whether all ranks get here together",
-    "not all ranks may get here together",
-)
 
 
 class ItemBeforeGather(Rule):
@@ -80,7 +74,7 @@ class ItemBeforeGather(Rule):
         if isinstance(plan, NoRewrite):
             reason = plan.reason
         else:
-            applicability, reason = _LEVELS[event.control.level], _REASONS[event.control.level]
+            applicability, reason = LEVELS[event.control.level], REASONS[event.control.level]
             if plan.caution and applicability is Applicability.SAFE:
                 applicability, reason = Applicability.UNSAFE, plan.caution
         own_name = event.row.name.rpartition(".")[2]

@@ -139,9 +139,8 @@ _FAILS = {
 
 def _wrong(event: CollectiveCalled) -> Value | None:
     """The tensor that is not where the collective needs it."""
-    if not event.parts:
-        return event.operand if _is_wrong(event.operand) else None
-    if event.row.lists and any(part.kind not in (Kind.BATCH, Kind.TENSOR) for part in event.parts):
+    is_container = event.parts != (event.operand,)
+    if is_container and event.row.lists and any(part.kind not in (Kind.BATCH, Kind.TENSOR) for part in event.parts):
         return None  # communicated as Python objects
     return next(filter(_is_wrong, event.parts), None)
 

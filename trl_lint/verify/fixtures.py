@@ -45,6 +45,8 @@ WAYS = {
     "unordered_preprocessing": Way("one writer", "double write", names_line=False),
     "divergent_collective": Way("ends", "hang", names_line=False),
     "unguarded_side_effect": Way("ends", "exception"),
+    "ragged_gather": Way("same sequence", "sequence", names_line=False),
+    "truncated_gather": Way("true value", "value", names_line=False),
     "unreduced_metric": Way("same metric", "metric", names_line=False),
     "wrapped_generate": Way("ends", "exception"),
 }

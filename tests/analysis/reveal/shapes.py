@@ -1,0 +1,118 @@
+"""Which dimensions of a tensor differ between ranks: those that this rank's own data decide on."""
+
+import torch
+import torch.nn.functional as F
+from torch.nn.utils.rnn import pad_sequence
+from transformers import AutoModelForCausalLM, Trainer
+
+
+class MyTrainer(Trainer):
+    def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):
+        self.fields(inputs)
+        self.of_models(model, inputs)
+        self.reductions(inputs)
+        self.views(inputs)
+        self.picked(inputs)
+        self.put_together(inputs)
+        self.padded(inputs)
+        self.merged(inputs)
+        return model(**inputs).loss
+
+    def fields(self, inputs):
+        reveal_shape(inputs["input_ids"])  # revealed: (same, ragged)
+        reveal_shape(inputs["chosen_attention_mask"])  # revealed: (same, ragged)
+        reveal_shape(inputs.pop("completion_mask"))  # revealed: (same, ragged)
+        reveal_shape(inputs["labels"])  # revealed: (same, ...)
+        reveal_shape(inputs["labels"][..., 1:])  # revealed: (same, ragged)
+        reveal_shape(inputs["labels"][:, 1:])  # revealed: (same, ragged)
+        reveal_shape(inputs["labels"].sum())  # revealed: ()
+        reveal_shape(inputs["scores"])  # revealed: unknown
+        inputs["use_cache"] = False
+        reveal_shape(inputs["input_ids"])  # revealed: (same, ragged)
+        reveal_shape(inputs["use_cache"])  # revealed: ()
+        reveal_shape(inputs["input_ids"].shape[1] + 1)  # revealed: ()
+
+    def of_models(self, model, inputs):
+        outputs = model(**inputs)
+        reveal_shape(outputs.logits)  # revealed: (same, ragged, same)
+        reveal_shape(outputs.logits[:, :-1, :])  # revealed: (same, ragged, same)
+        reveal_shape(outputs.logits[:, -1])  # revealed: (same, same)
+        reveal_shape(outputs.logits.argmax(dim=-1))  # revealed: (same, ragged)
+        reveal_shape(outputs.logits.view(-1, 8))  # revealed: (ragged, same)
+        reveal_shape(outputs.loss)  # revealed: ()
+        reveal_shape(outputs.hidden_states)  # revealed: unknown
+        reveal_shape(F.cross_entropy(outputs.logits.view(-1, 8), inputs["input_ids"].view(-1), reduction="none"))  # revealed: (ragged)
+        tokens = self.model.generate(inputs["prompt_ids"])
+        reveal_shape(tokens)  # revealed: (same, ragged)
+        reveal_shape(tokens[:, inputs["prompt_ids"].shape[1] :])  # revealed: (same, ragged)
+        reveal_shape(self.model.generate(inputs["prompt_ids"], min_new_tokens=8, max_new_tokens=8))  # revealed: unknown
+
+    def reductions(self, inputs):
+        mask = inputs["attention_mask"]
+        reveal_shape(mask.sum())  # revealed: ()
+        reveal_shape(mask.sum(1))  # revealed: (same)
+        reveal_shape(mask.sum(-1, keepdim=True))  # revealed: (same, same)
+        reveal_shape(mask.sum(0))  # revealed: (ragged)
+        reveal_shape(torch.sum(mask, dim=1))  # revealed: (same)
+        reveal_shape(mask.cumsum(1))  # revealed: (same, ragged)
+        reveal_shape(mask.max(dim=1))  # revealed: unknown
+        reveal_shape((mask * 2.0).float() > 1)  # revealed: (same, ragged)
+        reveal_shape(mask * torch.rand(3))  # revealed: (unknown, ragged)
+
+    def views(self, inputs):
+        mask = inputs["attention_mask"]
+        reveal_shape(mask.unsqueeze(-1))  # revealed: (same, ragged, same)
+        reveal_shape(mask.unsqueeze(-1).squeeze(-1))  # revealed: (same, ragged)
+        reveal_shape(mask.t())  # revealed: (ragged, same)
+        reveal_shape(mask.transpose(0, 1))  # revealed: (ragged, same)
+        reveal_shape(mask.reshape(-1))  # revealed: (ragged)
+        reveal_shape(mask[:, None, :])  # revealed: (same, same, ragged)
+        reveal_shape(mask[0])  # revealed: (ragged)
+        reveal_shape(mask[:, :4])  # revealed: (same, unknown)
+        reveal_shape(mask[:, -1])  # revealed: (same)
+        reveal_shape(mask.to(torch.bool).clone())  # revealed: (same, ragged)
+        mask[mask == 0] = 2
+        reveal_shape(mask)  # revealed: (same, ragged)
+
+    def picked(self, inputs):
+        ids, mask = inputs["input_ids"], inputs["attention_mask"]
+        reveal_shape(ids[mask.bool()])  # revealed: (ragged)
+        reveal_shape(inputs["scores"][mask.bool()])  # revealed: (ragged, ...)
+        reveal_shape(inputs["scores"][mask.bool()].mean())  # revealed: ()
+        reveal_shape(torch.nonzero(mask))  # revealed: (ragged, same)
+        reveal_shape(mask.nonzero().squeeze(-1))  # revealed: (ragged)
+        reveal_shape(torch.masked_select(ids, mask == 1))  # revealed: (ragged)
+        chosen = [index for index in range(len(ids)) if inputs["good"][index]]
+        reveal_shape(ids[chosen])  # revealed: (ragged, ragged)
+        every = [index for index in range(len(ids))]
+        reveal_shape(ids[every])  # revealed: unknown
+        reveal_shape(ids.index_select(0, mask.nonzero().squeeze(-1)))  # revealed: (ragged, ragged)
+
+    def put_together(self, inputs):
+        mask = inputs["attention_mask"]
+        reveal_shape(torch.stack([mask.sum(), mask.max()]))  # revealed: (same)
+        reveal_shape(torch.stack((mask.sum(1), mask.sum(1)), dim=1))  # revealed: (same, same)
+        reveal_shape(torch.cat([mask, mask], dim=1))  # revealed: (same, ragged)
+        reveal_shape(torch.cat([mask.sum(1), mask.sum(1)]))  # revealed: (same)
+        reveal_shape(torch.tensor(3.0))  # revealed: ()
+        reveal_shape(torch.zeros(2, 3))  # revealed: (same, same)
+        reveal_shape(torch.zeros_like(mask))  # revealed: (same, ragged)
+        reveal_shape(pad_sequence([row for row in inputs["completions"]], batch_first=True))  # revealed: (same, ragged)
+
+    def padded(self, inputs):
+        mask = inputs["attention_mask"]
+        reveal_shape(self.accelerator.pad_across_processes(mask, dim=1))  # revealed: (same, same)
+        reveal_shape(self.accelerator.pad_across_processes(mask))  # revealed: (same, ragged)
+        both = self.accelerator.pad_across_processes({"mask": mask, "ids": inputs["input_ids"]}, dim=1)
+        reveal_shape(both["ids"])  # revealed: (same, same)
+        reveal_shape(F.pad(mask, (0, 64 - mask.shape[1])))  # revealed: unknown
+
+    def merged(self, inputs):
+        mask = inputs["attention_mask"]
+        if self.args.pad:
+            mask = self.accelerator.pad_across_processes(mask, dim=1)
+        reveal_shape(mask)  # revealed: (same, unknown)
+
+
+def load():
+    return AutoModelForCausalLM.from_pretrained("tiny")

@@ -1,0 +1,136 @@
+"""TRL005: where it speaks, what it says, how far its fix may be trusted, and what the fix writes."""
+
+from __future__ import annotations
+
+import pytest
+from snippets import Snippets, shown, trainer
+
+from trl_lint.findings import Applicability
+
+SNIPPETS = Snippets("TRL005")
+SAFE, UNSAFE, DISPLAY = Applicability.SAFE, Applicability.UNSAFE, Applicability.DISPLAY
+
+
+def step(body: str) -> str:
+    """A hook that ends in `body`, with logits of a model of tokens, a mask and a gather at hand."""
+    lines = "\n".join(f"    {line}" for line in body.splitlines())
+    return trainer(
+        "def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):\n"
+        "    gather = self.accelerator.gather\n"
+        '    ids, mask = inputs["input_ids"], inputs["attention_mask"]\n'
+        "    logits = model(**inputs, logits_to_keep=0).logits\n" + lines
+    )
+
+
+def test_a_finding_says_what_where_why_and_how():
+    text = step('total = self.accelerator.gather(inputs["attention_mask"])')
+    finding = SNIPPETS.finding(text)
+    assert shown(text, finding) == 'self.accelerator.gather(inputs["attention_mask"])'
+    assert (finding.code, finding.name) == ("TRL005", "ragged-gather")
+    assert finding.message == (
+        "`gather` gets a tensor whose shape differs between ranks: on several processes gloo aborts, "
+        "nccl hangs or mixes the ranks' values up"
+    )
+    assert [step.text for step in finding.because] == [
+        "`inputs` is this rank's own data",
+        "this rank's batch is padded to its own longest sample",
+    ]
+    assert "pad_across_processes" in finding.help
+    assert finding.url.endswith("#trl005-ragged-gather")
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "self.accelerator.gather(logits)",
+        "self.accelerator.gather_for_metrics((logits.mean(), ids))",
+        'self.accelerator.gather({"ids": ids})',
+        "self.accelerator.reduce(ids)",
+        "self._nested_gather(logits.argmax(-1))",
+        "torch.distributed.all_reduce(ids)",
+        "torch.distributed.all_gather([torch.zeros_like(ids)] * 2, ids)",
+        "self.accelerator.gather(ids[mask.bool()])",
+        "self.accelerator.gather(torch.nonzero(mask))",
+        "self.accelerator.gather(self.model.generate(ids))",
+        "self.accelerator.gather(self.accelerator.pad_across_processes(ids))",
+        "gather(logits[:, :-1].logsumexp(-1))",
+    ],
+)
+def test_tensors_of_other_shapes_are_reported(call: str):
+    assert len(SNIPPETS.findings(step(f"x = {call}"))) == 1
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "self.accelerator.gather(logits.mean())",
+        "self.accelerator.gather(mask.sum(1))",
+        "self.accelerator.gather(mask.float().mean(dim=-1, keepdim=True))",
+        "self.accelerator.gather(torch.stack([mask.sum(), mask.max()]))",
+        "self.accelerator.gather(self.accelerator.pad_across_processes(ids, dim=1))",
+        "self.accelerator.gather_for_metrics([ids], use_gather_object=True)",
+        "self.accelerator.gather(logits[:, -1])",
+        'self.accelerator.gather(inputs["scores"])',
+        'self.accelerator.gather(inputs["labels"])',
+        "self.accelerator.pad_across_processes(ids, dim=1)",
+        "self.accelerator.gather(self.accelerator.gather(mask.sum(1))[mask.sum() > 0])",
+        "self.accelerator.gather(helper(ids))",
+    ],
+)
+def test_tensors_of_one_shape_and_unknown_ones_are_not(call: str):
+    assert SNIPPETS.findings(step(f"x = {call}")) == []
+
+
+def test_a_file_that_pads_to_one_length_has_no_ragged_batches():
+    text = step("x = self.accelerator.gather(ids)")
+    assert SNIPPETS.findings(text)
+    assert not SNIPPETS.findings(text + '\ndef encode(tokenizer, rows):\n    tokenizer(rows, padding="max_length")\n')
+    assert SNIPPETS.findings(text + '\n# not with padding="max_length"\n')
+
+
+def test_logits_of_samples_and_of_an_unknown_model_are_left_alone():
+    text = step("x = self.accelerator.gather(logits)").replace(", logits_to_keep=0", "")
+    assert not SNIPPETS.findings(text)
+    assert SNIPPETS.findings(text + "\nfrom transformers import AutoModelForCausalLM\n")
+    assert not SNIPPETS.findings(text + "\nfrom transformers import AutoModelForSequenceClassification\n")
+    assert SNIPPETS.findings(text.replace("gather(logits)", "gather(logits[..., :-1, :])"))
+
+
+def test_the_shape_is_followed_into_a_helper():
+    text = step("x = self.collect(ids)") + (
+        "\n    def collect(self, value):\n        return self.accelerator.gather(value)\n"
+    )
+    assert shown(text, SNIPPETS.finding(text)) == "self.accelerator.gather(value)"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "level"),
+    [
+        ("gather(ids).sum().item()", "gather(ids.sum()).sum().item()", SAFE),
+        ("gather(logits).detach().max()", "gather(logits.max()).detach().max()", SAFE),
+        ("gather(logits).mean()", "gather(logits.mean()).mean()", UNSAFE),
+        ("gather(ids != 0).float().mean()", "gather((ids != 0).float().mean()).float().mean()", UNSAFE),
+        ("torch.sum({}(ids))", "torch.sum({}(ids.sum()))", SAFE),
+        ("gather(ids)", "gather(self.accelerator.pad_across_processes(ids, dim=1))", UNSAFE),
+        ("gather(ids[mask.bool()])", "gather(self.accelerator.pad_across_processes(ids[mask.bool()], dim=0))", UNSAFE),
+        ("gather(ids).sum(1)", "gather(self.accelerator.pad_across_processes(ids, dim=1)).sum(1)", UNSAFE),
+        ("gather((ids, mask))", None, DISPLAY),
+        ("gather(self.accelerator.pad_across_processes(ids))", None, DISPLAY),
+        ("reduce(ids)", None, DISPLAY),
+    ],
+)
+def test_fixes(before: str, after: str | None, level: Applicability):
+    def written(call: str) -> str:
+        return step("x = " + (call.format("self.accelerator.gather") if "{}" in call else f"self.accelerator.{call}"))
+
+    text = written(before)
+    finding = SNIPPETS.finding(text)
+    assert (finding.fix.applicability if finding.fix else DISPLAY) is level
+    assert (SNIPPETS.mended(text) != text) is (level is SAFE)
+    assert SNIPPETS.mended(text, unsafe=True) == (text if after is None else written(after))
+
+
+def test_under_a_condition_on_the_data_there_is_a_hint():
+    text = step("if mask.sum() > 3:\n    x = self.accelerator.gather(ids).sum()")
+    assert SNIPPETS.finding(text)
+    assert SNIPPETS.mended(text, unsafe=True) == text

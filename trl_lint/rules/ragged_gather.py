@@ -1,0 +1,111 @@
+"""Tensors whose shape differs between ranks are gathered without padding.
+
+## What it does
+Reports a tensor with a dimension that this rank's own data decide on, handed to `gather`,
+`gather_for_metrics`, `reduce`, `broadcast` or one of torch.distributed's tensor collectives: a batch that is
+padded to its own longest sample, logits with one row per token of it, what a mask picks (`x[mask]`,
+`torch.nonzero`), completions.
+
+## Why is this bad?
+Collectives of tensors take equal shapes and check nothing: gloo aborts the process without a Python
+traceback, nccl waits for ever or puts one rank's numbers in another's place. It goes well as long as the
+shapes happen to agree, as they do on one GPU.
+
+## Example
+```python
+metrics["logits"] = accelerator.gather_for_metrics(outputs.logits).mean().item()
+entropies = accelerator.gather(entropies[mask.bool()])
+```
+
+## Use instead
+```python
+metrics["logits"] = accelerator.gather(outputs.logits.mean()).mean().item()
+entropies = accelerator.gather(accelerator.pad_across_processes(entropies[mask.bool()], dim=0))
+```
+
+## Fix safety
+Where the result is fully reduced right after, it is reduced before as well: what travels has one element, and
+the value on one process is the same. That is safe where every rank is known to get there together; for a mean it
+is unsafe, as the mean of the ranks' means weighs them equally however many elements each has (gather the
+sum and the count where that matters). Elsewhere `pad_across_processes` is put around the tensor along its one
+ragged dimension, which is unsafe: the padding is in the result, and has to be left out of what follows. Where
+several dimensions are ragged, in containers, and where no `Accelerator` does the gathering, there is a hint only.
+
+## Limits
+Only dimensions that are known to be ragged are reported. The batch itself, dimension 0, is taken to be the same on
+all ranks, as Accelerate's loaders make it. A file that pads to a `max_length` or cuts texts into blocks makes no
+ragged batches, and neither a shape that comes from code out of sight nor one that differs on one way only is known.
+
+## References
+- https://github.com/huggingface/trl/pull/3056 (SFT), https://github.com/huggingface/trl/pull/3069 (CPO and ORPO)
+  and https://github.com/huggingface/trl/pull/3964 (GRPO)
+- https://huggingface.co/docs/accelerate/package_reference/accelerator#accelerate.Accelerator.pad_across_processes
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from trl_lint.analysis import shapes
+from trl_lint.analysis.events import CollectiveCalled, Event
+from trl_lint.analysis.values import Step, Value
+from trl_lint.findings import Applicability
+from trl_lint.rules.base import LEVELS, LIBRARIES, REASONS, Problem, Rule
+
+_TRANSFERS = frozenset({"broadcast", "gathered", "reduced"})
+_HELP = (
+    "reduce it first where it is fully reduced afterwards (`gather(x.sum()).sum()`), else pad it: "
+    "`accelerator.pad_across_processes(x, dim=…)`"
+)
+
+
+class RaggedGather(Rule):
+    code = "TRL005"
+    name = "ragged-gather"
+    codemod = "trl_lint.codemods.ragged_gather:RaggedGatherCommand"
+    needles = (LIBRARIES, (b"gather", b"reduce", b"broadcast"))
+
+    def visit(self, event: Event) -> Iterator[Problem]:
+        if not isinstance(event, CollectiveCalled) or event.row.result not in _TRANSFERS:
+            return
+        part = next((part for part in event.parts if _is_ragged(part)), None)
+        if part is None:
+            return
+        from trl_lint.rewriting.edits import NoRewrite
+        from trl_lint.rewriting.ragged import plan_for
+
+        plan = plan_for(event)
+        applicability, reason = Applicability.DISPLAY, ""
+        if isinstance(plan, NoRewrite):
+            reason = plan.reason
+        else:
+            applicability, reason = LEVELS[event.control.level], REASONS[event.control.level]
+            if plan.caution and applicability is Applicability.SAFE:
+                applicability, reason = Applicability.UNSAFE, plan.caution
+        own_name = event.row.name.rpartition(".")[2]
+        shape = shapes.of(part)
+        assert shape is not None
+        yield Problem(
+            module=event.module,
+            node=event.node,
+            message=(
+                f"`{own_name}` gets a tensor whose shape differs between ranks: on several processes gloo aborts, "
+                "nccl hangs or mixes the ranks' values up"
+            ),
+            why=Step(event.module, event.argument, shape.reason, part.why),
+            help=_HELP,
+            applicability=applicability,
+            title="Give it the same shape on all ranks",
+            reason=reason,
+            plan=None if isinstance(plan, NoRewrite) else plan,
+            owner=event.owner,
+        )
+
+
+def _is_ragged(part: Value) -> bool:
+    """Known to be one tensor with a ragged dimension, of this rank's own data."""
+    shape = shapes.of(part)
+    return part.rank.differs and shape is not None and shape.is_ragged
+
+
+RULES = (RaggedGather(),)
