@@ -163,9 +163,33 @@ def _judge_mended(case: dict, causes: dict[str, str]) -> Iterator[Verdict]:
             yield Verdict("left-out", rule, place, False, True, "the mended release has no such function")
             continue
         alarms = alarms_in(release.findings(file, rule), spans)
+        if alarms and is_another_bug(case, version, file, symbol):
+            yield Verdict("left-out", rule, place, True, True, "the mended release has another bug of the list there")
+            continue
         lines = ", ".join(str(alarm.start.line) for alarm in alarms)
         note = f"lines {lines}: {causes.get(f'{version}:{file}:{lines}', 'no cause noted')}" if alarms else ""
         yield Verdict(group, rule, place, bool(alarms), not alarms, note)
+
+
+def is_another_bug(case: dict, version: str, file: str, symbol: str) -> bool:
+    """Whether the function has, in that release, a bug that another case of the same rule is about."""
+    return any(
+        other["rule"] == case["rule"] and other["id"] != case["id"] and _had(other, version, file, symbol)
+        for other in load("trl_cases.json")
+    )
+
+
+def _had(case: dict, version: str, file: str, symbol: str) -> bool:
+    first, _, last = (case["buggy_release_range"] or "").partition("-")
+    if not last or not _release(first) <= _release(version) <= _release(last):
+        return False
+    # The method may have got its code from another one of the class since.
+    owner = symbol.partition(".")[0]
+    return any((site["file"], site["symbol"].partition(".")[0]) == (file, owner) for site in case["sites"])
+
+
+def _release(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in version.split("."))
 
 
 def judge_look_alike(case: dict, causes: dict[str, str]) -> Verdict:

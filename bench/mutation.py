@@ -31,7 +31,9 @@ from common import FAILED, PASSED, new_linter, run, table
 from corpora import Corpus
 from mending import Mended, Original
 from neutral import STEPS, NotPossible, Rewrite
-from operators import OPERATORS, Operator, Site, sites_of
+from operators import OPERATORS as METRIC_OPERATORS
+from operators import Operator, Site, sites_of
+from operators_devices import DEVICE_OPERATORS
 from releases import Release
 from source import Edit, Source, apply, dotted, line_of, moved
 
@@ -49,6 +51,7 @@ CORPORA = (
         ("examples/**/*.py", "src/accelerate/test_utils/scripts/**/*.py"),
     ),
 )
+OPERATORS = (*METRIC_OPERATORS, *DEVICE_OPERATORS)
 MIN_TOTAL, MIN_OPERATOR = 0.80, 0.60
 # Sites per file and operator in a plain run: each is tried with every neutral step.
 PER_FILE = 1

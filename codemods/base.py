@@ -10,7 +10,7 @@ import libcst as cst
 from libcst.codemod import CodemodContext, VisitorBasedCodemodCommand
 from libcst.codemod.visitors import AddImportsVisitor
 
-from trl_lint.rewriting.edits import Import, Insert, Replace
+from trl_lint.rewriting.edits import Enclose, Import, Insert, Replace
 from trl_lint.rewriting.sharing import edits_of
 from trl_lint.rules.base import Problem
 
@@ -30,6 +30,7 @@ class FindingCommand(VisitorBasedCodemodCommand):
         self.replaced: dict[int, cst.BaseExpression] = {}
         self.before: dict[int, list[str]] = {}
         self.behind: dict[int, list[str]] = {}
+        self.enclosed: dict[int, str] = {}
 
     def transform_module_impl(self, tree: cst.Module) -> cst.Module:
         if self.problems is None:
@@ -54,6 +55,8 @@ class FindingCommand(VisitorBasedCodemodCommand):
                 codes = (self.behind if behind else self.before).setdefault(id(anchor), [])
                 if code not in codes:
                     codes.append(code)
+            case Enclose(statement, manager):
+                self.enclosed[id(statement)] = manager
             case Import(module, name):
                 AddImportsVisitor.add_needed_import(self.context, module, name)
 
@@ -62,11 +65,20 @@ class FindingCommand(VisitorBasedCodemodCommand):
         replacement = self.replaced.get(id(original_node))
         if replacement is not None:
             return replacement.deep_clone()
+        manager = self.enclosed.get(id(original_node))
+        if manager is not None:
+            updated = _enclosed(updated, manager)
         before = self.before.get(id(original_node), ())
         behind = self.behind.get(id(original_node), ())
         if not before and not behind:
             return updated
         return cst.FlattenSentinel([*_placed_before(before, updated), *_lines(behind)])
+
+
+def _enclosed(line: Any, manager: str) -> cst.With:
+    """The line in a `with` block, behind the comments that stand above it."""
+    block = cst.IndentedBlock([line.with_changes(leading_lines=[])])
+    return cst.With([cst.WithItem(cst.parse_expression(manager))], block, leading_lines=line.leading_lines)
 
 
 def _lines(codes: Sequence[str]) -> list[Any]:

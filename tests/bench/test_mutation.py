@@ -6,9 +6,9 @@ from pathlib import Path
 import mutation
 import pytest
 from flow import is_global, reached
-from mutation import Mutant, build, every, judge
+from mutation import OPERATORS, Mutant, build, every, judge
 from neutral import STEPS, NotPossible
-from operators import OPERATORS, sites_of
+from operators import sites_of
 from source import Edit, Source, apply, line_of, moved
 
 from trl_lint.findings import Finding, Position

@@ -81,7 +81,8 @@ def _assign_subscript(frame: Frame, target: cst.Subscript, value: Value) -> None
         merged = join(container, value) if container.kind is not Kind.UNKNOWN else UNKNOWN
         if container.kind is Kind.TENSOR:
             rank = facts.combine(container.rank, facts.combine(value.rank, index.rank))
-            merged = derived(facts.nonlinear(rank), Kind.TENSOR, container, value, index, dtype=container.dtype)
+            kept = {"dtype": container.dtype, "place": container.place}  # what is put in comes to where the buffer is
+            merged = derived(facts.nonlinear(rank), Kind.TENSOR, container, value, index, **kept)
         rebind(frame, target.value, merged)
 
 

@@ -12,12 +12,15 @@ from trl_lint.analysis import (
     builtin_calls,
     container_calls,
     containers,
+    devices,
     effects,
     expressions,
     facts,
     library_calls,
     meetings,
     members,
+    places,
+    preparing,
     tensors,
 )
 from trl_lint.analysis.arguments import Arguments
@@ -130,6 +133,8 @@ def _member_called(frame: Frame, owner: Value, name: str, args: Arguments, node:
     kind = owner.kind
     if owner.rank.state is State.BOTTOM:
         return BOTTOM
+    if name in torch_table.TAKE_A_DEVICE and kind is not Kind.MODULE:
+        devices.indices_chosen(frame, name, args, node)
     if kind is Kind.MODULE:
         return call_value(frame, frame.engine.member(owner, name), args, node)
     effects.method(frame, owner, name, args, node)
@@ -153,14 +158,18 @@ def _member_called(frame: Frame, owner: Value, name: str, args: Arguments, node:
         return tensors.method(owner, name, args.positional, args.keywords)
     if kind is Kind.FUNCTION and name == "__call__":
         return call_value(frame, owner, args, node)
-    return _call_on_unknown(frame, owner, args, node)
+    return _call_on_unknown(frame, owner, name, args, node)
 
 
-def _call_on_unknown(frame: Frame, owner: Value, args: Arguments, node: cst.Call) -> Value:
+def _call_on_unknown(frame: Frame, owner: Value, name: str, args: Arguments, node: cst.Call) -> Value:
     """A method of something whose class is not known: the same everywhere only if all that goes in is."""
     if owner.rank.state is State.SAME and args.rank().state is State.SAME and not _has_cells(args):
         return SAME
-    return unresolved(frame, args, node)
+    result = unresolved(frame, args, node)
+    if name == "cpu" or (name == "to" and args.all()):
+        # Who has this is a tensor, or is moved as one.
+        return devices.located(frame, result.but(place=places.moved(owner, name, args.positional, args.keywords)), node)
+    return result
 
 
 def _has_cells(args: Arguments) -> bool:
@@ -169,6 +178,7 @@ def _has_cells(args: Arguments) -> bool:
 
 def unresolved(frame: Frame, args: Arguments, node: Any) -> Value:
     """A call of code that is not in sight: its result is unknown, and so is what it may have changed in place."""
+    devices.indices_chosen(frame, "", args, node)
     meetings.hidden(frame, node)
     for value in args.all():
         if value.kind is Kind.CELLS and not frame.is_stored(value):
@@ -277,7 +287,7 @@ def _call_on_data(frame: Frame, owner: Value, name: str, args: Arguments, node: 
         return _in_place(frame, owner, name, args, node)
     if owner.data == members.OUTPUT and name == "to_tuple":
         return owner
-    return tensors.method(owner, name, args.positional, args.keywords)
+    return devices.located(frame, tensors.method(owner, name, args.positional, args.keywords), node)
 
 
 def _call_on_batch(owner: Value, name: str, args: Arguments) -> Value:
@@ -388,6 +398,8 @@ def _instantiate(frame: Frame, cls: ClassInfo, args: Arguments, node: Any) -> Va
     made = _instance_of(cls)
     if made.kind is Kind.MODEL:
         return made
+    for base in cls.library_bases():
+        preparing.note_start(frame, base)
     library_calls.hand_over(frame, cls, args)
     if frame.engine.is_subclass(cls, "transformers.Trainer"):
         frame.trace.launched = True

@@ -27,6 +27,7 @@ class Function:
         "pending_used",
         "reached",
         "summaries",
+        "takes_turns",
     )
 
     def __init__(self, node: Any, module: Any, cls: ClassInfo | None = None, closure: Any = None) -> None:
@@ -41,6 +42,8 @@ class Function:
         self.joined: dict[Any, dict[str, Value]] = {}
         self.pending_used = False
         self.reached = False
+        # A context manager under which one rank has the first turn: of the "job", of each "node" (see `heap.Turn`).
+        self.takes_turns = ""
 
     @property
     def is_static(self) -> bool:
@@ -285,6 +288,7 @@ def alike(a: Value, b: Value) -> bool:
         and a.writes == b.writes
         and a.scalar == b.scalar
         and a.own == b.own
+        and a.place == b.place
         and (a.const is b.const or a.const == b.const)
         and _alike_data(a, b)
     )
@@ -339,6 +343,7 @@ def freeze(value: Value, heap: dict[Any, Cell], depth: int = 3) -> Any:
         const,
         value.scalar,
         value.dtype,
+        value.place,
         value.writes,
         value.own and value.own.key(),
     )

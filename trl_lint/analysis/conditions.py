@@ -7,7 +7,7 @@ from typing import Any
 
 import libcst as cst
 
-from trl_lint.analysis import facts, tensors
+from trl_lint.analysis import facts, preparing, tensors
 from trl_lint.analysis.facts import Origin, State
 from trl_lint.analysis.frame import Frame, derived
 from trl_lint.analysis.heap import UNIFORM, Control, join_all
@@ -268,6 +268,9 @@ def _narrow_call(frame: Frame, test: cst.Call, taken: bool) -> None:
     if not (taken and isinstance(subject, cst.Name)):
         return
     value = frame.memory.names.get(subject.value)
+    if value is not None and test.func.value == "isinstance" and preparing.is_dataset(value):
+        frame.memory.names[subject.value] = preparing.narrowed(value, test.args[1:], identifiers)
+        return
     if value is None or value.kind is not Kind.MODEL or value.wrapping is not Wrapping.WRAPPED:
         return
     if (

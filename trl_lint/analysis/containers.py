@@ -6,7 +6,7 @@ from typing import Any
 
 import libcst as cst
 
-from trl_lint.analysis import calls, expressions, facts, members, tensors
+from trl_lint.analysis import calls, expressions, facts, members, preparing, tensors
 from trl_lint.analysis.facts import State
 from trl_lint.analysis.frame import Frame, derived
 from trl_lint.analysis.heap import REST, WILDCARD, Cell, join, join_elements, read_key, with_key
@@ -80,7 +80,7 @@ def iterate(frame: Frame, value: Value) -> tuple[Value, facts.Rank]:
         kept = Kind.NUMBER if kind is Kind.NUMBERS else kind if kind in _KEPT_BY_ELEMENTS else Kind.UNKNOWN
         element = derived(value.rank, kept, value)
         return element, facts.Rank(State.LOCAL, value.rank.origins)
-    if value.rank.state is State.SAME and kind is not Kind.INSTANCE:
+    if value.rank.state is State.SAME and (kind is not Kind.INSTANCE or preparing.is_dataset(value)):
         return Value(value.rank), facts.SAME
     return UNKNOWN, facts.UNKNOWN
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import libcst as cst
 
-from trl_lint.analysis import calls, expressions, facts
+from trl_lint.analysis import calls, expressions, facts, preparing
 from trl_lint.analysis.classes import ClassInfo, Function
 from trl_lint.analysis.frame import Frame
 from trl_lint.analysis.names import Names, dotted_name
@@ -86,11 +86,17 @@ class Definitions(Names):
         if isinstance(annotation, cst.BinaryOperation):  # X | None
             options = [self.annotated(frame, annotation.left), self.annotated(frame, annotation.right)]
             found = [option for option in options if option is not None]
-            return found[0] if len(found) == 1 and _is_none(annotation) else None
+            if len(found) > 1 or not _is_none(annotation):
+                return preparing.annotated(found)
+            return found[0] if found else None
         if isinstance(annotation, cst.Subscript):
             if dotted_name(annotation.value).endswith("Optional"):
                 element = annotation.slice[0].slice
                 return self.annotated(frame, element.value) if isinstance(element, cst.Index) else None
+            if dotted_name(annotation.value).endswith("Union"):
+                indices = [each.slice for each in annotation.slice]
+                options = [self.annotated(frame, each.value) for each in indices if isinstance(each, cst.Index)]
+                return preparing.annotated(options)
             return None
         if not isinstance(annotation, (cst.Name, cst.Attribute)):
             return None

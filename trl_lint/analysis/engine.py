@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from trl_lint.analysis import averages, facts, library_calls
 from trl_lint.analysis.classes import ClassInfo, Function, Parameter
-from trl_lint.analysis.events import Event, SideEffect, Trace
+from trl_lint.analysis.events import Event, SideEffect, StepReturned, Trace
 from trl_lint.analysis.facts import State
 from trl_lint.analysis.frame import Frame
-from trl_lint.analysis.heap import Cell, join
+from trl_lint.analysis.heap import UNIFORM, Cell, join
 from trl_lint.analysis.project import Module, Project
 from trl_lint.analysis.runs import MAX_CONTEXTS, Runs, Summary
 from trl_lint.analysis.values import SAME, UNKNOWN, Kind, Value, Wrapping
@@ -203,7 +203,28 @@ class Engine(Runs):
         above = method.cls.find_above(method.name) if method.cls is not None else None
         if rows[-1].stored is not None and above is None:
             cls.stored[method] = (rows[-1], summary)
+        if rows[-1].gathered and not any(cls.find(name) for name in ("evaluation_loop", "prediction_loop")):
+            self._tell_what_is_gathered(cls, method, rows[-1], summary)
         return summary
+
+    def _tell_what_is_gathered(self, cls: ClassInfo, method: Function, row: Hook, summary: Summary) -> None:
+        """A base out of sight hands what a hook returns to collectives, as it is."""
+        if summary.result.kind is not Kind.TUPLE:
+            return
+        frame = Frame(self, method.module, method, cls)
+        frame.memory.names = dict(summary.names)
+        for what, value in zip(row.gathered, summary.result.data, strict=False):
+            for part in value.data if value.kind is Kind.TUPLE else (value,):
+                event = StepReturned(
+                    module=method.module,
+                    node=method.node,
+                    control=UNIFORM,
+                    owner=method,
+                    value=part,
+                    what=what,
+                    accelerator=frame.accelerator(),
+                )
+                summary.trace.events[(id(method.node), StepReturned, (what, id(part)), ())] = event
 
     def _returned_metrics(self, cls: ClassInfo) -> Iterator[Trace]:
         """A base out of sight logs a part of what a hook returns, unless a `log` in sight works on its stores."""

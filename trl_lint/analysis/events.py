@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from trl_lint.analysis.heap import Control
+from trl_lint.analysis.heap import Control, Turn
 from trl_lint.analysis.means import Mean
 from trl_lint.analysis.values import Payload, Step, Value, Write
 
@@ -27,13 +27,16 @@ class Event:
 class CollectiveCalled(Event):
     """A call of a collective. `operand` is what it communicates, `argument` the Arg node that holds it.
 
-    numbers: the entries of a container that are Python numbers, as `shape:key`.
+    numbers: the entries of a container that are Python numbers, as `shape:key`. parts: what is in a container.
+    accelerator: the text by which the Accelerator is reached there, or "".
     """
 
     row: Any
     operand: Value
     argument: CSTNode
     numbers: tuple[str, ...] = ()
+    parts: tuple[Value, ...] = ()
+    accelerator: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +50,40 @@ class AttributeRead(Event):
     attribute: str
     called: bool = False
     cls: Any = None
+    accelerator: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeviceChosen(Event):
+    """The rank in the whole job says on which device something is. why: the step that asked for that rank."""
+
+    index: Value
+    why: Step | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepReturned(Event):
+    """What a hook returned is handed to a collective by its caller, as the item of that name.
+
+    accelerator: the text by which the Accelerator is reached in the hook, or "".
+    """
+
+    value: Value
+    what: str
+    accelerator: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DatasetPrepared(Event):
+    """A whole data set is computed and cached by `method`. turn: who does so first, if anybody is known to.
+
+    in_trainer: it is done by a class that a library runs on every rank. starts: the module in which the run enters
+    says by then whether it starts a training. accelerator: the text by which the Accelerator is reached there, or "".
+    """
+
+    method: str
+    turn: Turn | None
+    in_trainer: bool
     accelerator: str = ""
 
 

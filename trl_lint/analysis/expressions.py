@@ -6,7 +6,7 @@ from typing import Any
 
 import libcst as cst
 
-from trl_lint.analysis import assignment, averages, calls, containers, facts, meetings, members, tensors
+from trl_lint.analysis import assignment, averages, calls, containers, facts, meetings, members, places, tensors
 from trl_lint.analysis.conditions import narrow, truth
 from trl_lint.analysis.facts import State
 from trl_lint.analysis.frame import Frame, derived
@@ -102,7 +102,8 @@ def _formatted(frame: Frame, node: cst.FormattedString) -> Value:
         known = isinstance(value.const, (str, int)) and part.conversion is None and part.format_spec is None
         parts.append(str(value.const) if known else WILDCARD)
     rank = facts.combine_all(value.rank for value in values)
-    return derived(facts.nonlinear(rank), Kind.STRING, *values, const="".join(parts))
+    place = places.formatted(values)
+    return derived(facts.nonlinear(rank), Kind.STRING, *values, const="".join(parts), place=place)
 
 
 # --- containers -----------------------------------------------------------------------------------------
@@ -391,6 +392,7 @@ def _yield(frame: Frame, node: cst.Yield) -> Value:
         value = containers.iterate(frame, evaluate(frame, node.value.item))[0]
     elif node.value is not None:
         value = evaluate(frame, node.value)
+    frame.turn = frame.turn or frame.memory.control.turn
     frame.yielded = value if frame.yielded is None else join(frame.yielded, value)
     return UNKNOWN
 

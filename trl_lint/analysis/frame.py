@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from trl_lint.analysis import facts
+from trl_lint.analysis import facts, places
 from trl_lint.analysis.classes import ClassInfo, Function, load_attribute
 from trl_lint.analysis.events import Event, Trace
 from trl_lint.analysis.facts import Rank, State
-from trl_lint.analysis.heap import UNIFORM, Cell, Control, Memory, reachable
+from trl_lint.analysis.heap import UNIFORM, Cell, Control, Memory, Turn, reachable
 from trl_lint.analysis.means import joined, only_terms
 from trl_lint.analysis.values import NO_WRITES, Kind, Payload, Step, Value, Write
 
@@ -53,7 +53,9 @@ class Frame:
         self.statement: Any = None
         self.seen: dict[int, Value] = {}  # the value of each expression when it was last evaluated, by its node
         self.entered: dict[int, Value] = {}  # what a `with` statement binds, by its call
-        self.in_turn: set[int] = set()  # the calls whose `with` block one rank after the other runs
+        self.in_turn: dict[int, str] = {}  # the calls whose `with` block one rank after the other runs: of what
+        self.meets = False  # whether there is a barrier in it
+        self.turn: Turn | None = None  # of a context manager: who has the first turn where it yields
         self.discarded: Any = None  # the call whose result the current statement throws away
         self.meetings: list[Any] = []  # the calls at which all ranks meet, in program order (see `meetings`)
         self.branches: dict[Any, Any] = {}  # where the ranks go different ways
@@ -293,11 +295,12 @@ def derived(rank: Rank, kind: Kind, *sources: Value, **fields: Any) -> Value:
     """A value computed from others: it differs because the first of them that does, does."""
     if kind in _SAYS_NOTHING_ALONE and "data" not in fields:
         kind = Kind.UNKNOWN
+    if "place" not in fields:
+        fields["place"] = places.together(sources)
     if not rank.differs:
         return Value(rank, kind, **fields)
-    why, writes, place, grad, own = None, NO_WRITES, "", False, None
+    why, writes, grad, own = None, NO_WRITES, False, None
     for source in sources:
-        place = place or source.place
         if source.own is not None and source.own.terms:
             own = joined(own, only_terms(source.own))
         grad = grad or (source.grad and source.kind not in _WITHOUT_GRADIENT)
@@ -305,7 +308,6 @@ def derived(rank: Rank, kind: Kind, *sources: Value, **fields: Any) -> Value:
             why = why or source.why
             if source.writes:
                 writes |= source.writes
-    fields.setdefault("place", place)
     fields.setdefault("own", own)
     fields.setdefault("grad", grad and fields.get("dtype") not in _DTYPES_WITHOUT_GRADIENT)
     return Value(rank, kind, why=why, writes=writes, **fields)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator
 from typing import Any
 
-from trl_lint.analysis import facts, means
+from trl_lint.analysis import facts, means, places
 from trl_lint.analysis.facts import Rank, State
 from trl_lint.analysis.values import BOTTOM, MISSING, NO_WRITES, UNKNOWN, Kind, Value, Wrapping
 
@@ -95,7 +95,7 @@ def join(a: Value, b: Value, divided: Rank = facts.SAME) -> Value:
         (main.why or other.why) if rank.differs else None,
         a.writes | b.writes if rank.differs else NO_WRITES,
         a.pending | b.pending if rank.differs else NO_WRITES,
-        a.place or b.place,
+        a.place if a.place == b.place else places.joined(a, b),
         a.grad or b.grad,
         means.joined(a.own, b.own) if rank.state is not State.UNKNOWN else means.only_terms(means.joined(a.own, b.own)),
     )
@@ -112,7 +112,7 @@ def _is_same_but_for_its_story(a: Value, b: Value) -> bool:
         and a.writes is b.writes
         and a.pending is b.pending
         and a.wrapping is b.wrapping
-        and a.place is b.place
+        and a.place == b.place
         and a.grad is b.grad
         and a.own is b.own
     )
@@ -212,15 +212,37 @@ def _join_optional(a: Value | None, b: Value | None, divided: Rank, how: Any) ->
     return how(a, b, divided)
 
 
+class Turn:
+    """Who runs a block before the others do: one rank of the "job", of each "node", or maybe somebody ("unknown").
+
+    node: the item of the `with` statement in `module` that says so.
+    """
+
+    __slots__ = ("module", "node", "scope")
+
+    def __init__(self, scope: str, node: Any, module: Any) -> None:
+        self.scope = scope
+        self.node = node
+        self.module = module
+
+
+def _first_turn(a: Turn | None, b: Turn | None) -> Turn | None:
+    """Whose turn comes first in both: that of one rank of the job, if there is such a one."""
+    if a is None or b is None or a is b:
+        return a or b
+    return min((a, b), key=lambda turn: ("job", "unknown", "node").index(turn.scope))
+
+
 class Control:
     """How sure it is that all ranks reach this point together. level: 0 all do, 1 not known, 2 they may not.
 
     `why` names the condition (a Step); `rank` is the condition's fact. `engine` says that code here runs
-    under DeepSpeed, FSDP or the like only, whose wrapper has attributes that DDP does not have. `conditions` are
+    under DeepSpeed, FSDP or the like only, whose wrapper has attributes that DDP does not have. `turn`: who has the
+    first turn where one rank after the other runs this. `conditions` are
     all conditions that are not known to come out the same on all ranks, the outermost first.
     """
 
-    __slots__ = ("_conditions", "engine", "level", "rank", "why")
+    __slots__ = ("_conditions", "engine", "level", "rank", "turn", "why")
 
     def __init__(
         self,
@@ -229,7 +251,9 @@ class Control:
         rank: Rank = facts.SAME,
         engine: bool = False,
         conditions: tuple[Control, ...] = (),
+        turn: Turn | None = None,
     ) -> None:
+        self.turn = turn
         self.level = level
         self.why = why
         self.rank = rank
@@ -241,21 +265,30 @@ class Control:
         return self._conditions or ((self,) if self.level else ())
 
     def under_engine(self) -> Control:
-        return self if self.engine else Control(self.level, self.why, self.rank, True, self.conditions)
+        return self if self.engine else Control(self.level, self.why, self.rank, True, self.conditions, self.turn)
 
     def under(self, inner: Control) -> Control:
         """This point, and then further conditions."""
         if not inner.level or inner is self:
             return self
         if not self.level:
-            return inner.under_engine() if self.engine else inner
+            entered = inner.under_engine() if self.engine else inner
+            return entered if self.turn is None else entered.taking(self.turn)
         known = {id(each.why) for each in self.conditions}
         added = tuple(each for each in inner.conditions if id(each.why) not in known)
         if not added:
             return self
         worst = inner if inner.level > self.level else self
         engine = self.engine or worst.engine
-        return Control(worst.level, worst.why, worst.rank, engine, self.conditions + added)
+        turn = _first_turn(self.turn, inner.turn)
+        return Control(worst.level, worst.why, worst.rank, engine, self.conditions + added, turn)
+
+    def taking(self, turn: Turn) -> Control:
+        """This point, where ranks take turns."""
+        first = _first_turn(self.turn, turn)
+        if first is self.turn:
+            return self
+        return Control(self.level, self.why, self.rank, self.engine, self._conditions, first)
 
 
 UNIFORM = Control(0)

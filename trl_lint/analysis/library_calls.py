@@ -7,14 +7,27 @@ from typing import Any
 
 import libcst as cst
 
-from trl_lint.analysis import assignment, averages, calls, containers, effects, facts, meetings, members, tensors
+from trl_lint.analysis import (
+    assignment,
+    averages,
+    calls,
+    containers,
+    devices,
+    effects,
+    facts,
+    meetings,
+    members,
+    places,
+    preparing,
+    tensors,
+)
 from trl_lint.analysis.arguments import Arguments
 from trl_lint.analysis.classes import ClassInfo, alike
 from trl_lint.analysis.events import CollectiveCalled, Logged
 from trl_lint.analysis.facts import Rank, State
 from trl_lint.analysis.frame import NUMERIC, Frame, derived
 from trl_lint.analysis.heap import Cell
-from trl_lint.analysis.values import MISSING, NONE, SAME, UNKNOWN, WORLD_FALSE, Kind, Value, Wrapping
+from trl_lint.analysis.values import MISSING, NONE, SAME, UNKNOWN, WORLD_FALSE, Kind, Place, Value, Wrapping
 from trl_lint.knowledge import library
 from trl_lint.knowledge.schema import (
     ANY,
@@ -27,6 +40,7 @@ from trl_lint.knowledge.schema import (
     Collective,
     Function,
     Hook,
+    Preparation,
     Row,
     Sink,
     Transfer,
@@ -38,6 +52,8 @@ PURE_OBJECT = PURE.data
 def call_function(frame: Frame, dotted: str, args: Arguments, node: Any) -> Value:
     """A call of a library's function or class by its dotted name."""
     name = library.canonical(dotted)
+    preparing.note_start(frame, name)
+    devices.indices_chosen(frame, name, args, node)
     effects.called(frame, name, args, node)
     special = _SPECIAL.get(name)
     if special is not None:
@@ -57,6 +73,7 @@ def call_function(frame: Frame, dotted: str, args: Arguments, node: Any) -> Valu
     found = tensors.function(name, flat.positional, flat.keywords)
     if found is None:
         return calls.unresolved(frame, args, node)
+    found = devices.located(frame, places.made(name, args, found), node)
     value = averages.of_function(frame, name, flat, node, _functional_loss(name, found, args))
     return _explained(frame, value, node, name)
 
@@ -158,6 +175,8 @@ def apply(frame: Frame, rows: Sequence[Row], args: Arguments, node: Any, owner: 
         frame.trace.launched |= library.is_subclass(row.name, "transformers.Trainer", frame.engine.versions)
         hand_over_to(frame, row, args)
         return _constructed(frame, row, args, node)
+    if isinstance(row, Preparation):
+        preparing.tell(frame, row, args, node, owner)
     if isinstance(row, (Function, Hook)):
         spans = [each for each in rows if isinstance(each, (Function, Hook))]
         return _returned(frame, spans, args, node)
@@ -175,7 +194,8 @@ def _returned(frame: Frame, rows: Sequence[Function | Hook], args: Arguments, no
         if switch is not None and switch.const is not False:
             returns = row.switched if switch.const is True else UNKNOWN
     if isinstance(row, Function) and row.in_turn:
-        frame.in_turn.add(id(node))
+        frame.in_turn[id(node)] = row.in_turn
+        return Value(facts.SAME, data=preparing.TURNS[row.in_turn])
     if row.yields is not None:
         frame.entered[id(node)] = transferred(frame, row.yields, args, node, row.name)
     return transferred(frame, returns, args, node, row.name)
@@ -212,7 +232,8 @@ def transferred(frame: Frame, returns: Value | str, args: Arguments, node: Any, 
             return opened(frame, explain(frame, returns, node, f"`{name.rpartition('.')[2]}` gives it unreduced"), node)
         if returns.rank.differs and returns.why is None:
             short = name.rpartition(".")[2]
-            return explain(frame, returns, node, f"`{short}` gives this rank's own value")
+            given = explain(frame, returns, node, f"`{short}` gives this rank's own value")
+            return given.but(place=Place(given.place, given.why)) if given.place else given
         return returns
     return _TRANSFERS[Transfer(returns)](frame, args, node)
 
@@ -281,8 +302,14 @@ def _shard(frame: Frame, args: Arguments, node: Any) -> Value:
     return explain(frame, BATCH, node, "each rank gets its own piece")
 
 
+def _moved(frame: Frame, args: Arguments, node: Any) -> Value:
+    value = _first(frame, args, node)
+    return value.but(place="") if value.place else value
+
+
 _TRANSFERS = {
     Transfer.FIRST: _first,
+    Transfer.MOVED: _moved,
     Transfer.PREPARED: _prepared,
     Transfer.PURE: _pure,
     Transfer.SHARD: _shard,
@@ -328,6 +355,7 @@ def collective(frame: Frame, row: Collective, args: Arguments, node: Any) -> Val
     """A collective: told to the rules, and applied to the facts."""
     meetings.communicated(frame, row, args, node)
     if row.result == "barrier":
+        frame.meets = True
         return NONE
     if row.operand is ANY:
         return _own_collective(frame, row, args, node)
@@ -391,6 +419,8 @@ def _communicated(frame: Frame, row: Collective, args: Arguments, operand: Value
             operand=operand,
             argument=argument,
             numbers=_numbers(frame, operand),
+            parts=_parts(frame, operand),
+            accelerator=frame.accelerator(),
         )
     return _result(frame, row, operand, node, _reduction(row, args))
 
@@ -419,6 +449,15 @@ def _numbers(frame: Frame, operand: Value) -> tuple[str, ...]:
         if cell.rest is not None and cell.rest.kind in (Kind.NUMBER, Kind.NUMBERS):
             found.append(f"{cell.shape}:")
     return tuple(found)
+
+
+def _parts(frame: Frame, operand: Value) -> tuple[Value, ...]:
+    """What is in a container that is communicated."""
+    if operand.kind is Kind.TUPLE:
+        return operand.data
+    if operand.kind is not Kind.CELLS:
+        return ()
+    return tuple(value for cell in frame.memory.cells(operand) for value in cell.values())
 
 
 def _result(frame: Frame, row: Collective, operand: Value, node: Any, reduction: str = "") -> Value:

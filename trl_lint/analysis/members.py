@@ -6,16 +6,17 @@ from typing import Any
 
 import libcst as cst
 
-from trl_lint.analysis import facts, tensors
+from trl_lint.analysis import facts, preparing, tensors
 from trl_lint.analysis.classes import ClassInfo
 from trl_lint.analysis.events import AttributeRead
 from trl_lint.analysis.facts import State
 from trl_lint.analysis.frame import Frame, derived
 from trl_lint.analysis.heap import Cell
-from trl_lint.analysis.values import BOTTOM, SAME, UNKNOWN, WORLD_SIZE, Kind, Value, Wrapping
+from trl_lint.analysis.values import BOTTOM, GLOBAL_RANK, SAME, UNKNOWN, WORLD_SIZE, Kind, Place, Value, Wrapping
 from trl_lint.knowledge import library, models
+from trl_lint.knowledge.datasets import DATASET
 from trl_lint.knowledge.schema import BARE_MODEL, PURE
-from trl_lint.knowledge.torch_distributed import RANK_VARIABLES, WORLD_VARIABLES
+from trl_lint.knowledge.torch_distributed import GLOBAL_RANK_VARIABLES, RANK_VARIABLES, WORLD_VARIABLES
 
 # Marks of values that no table names.
 PREPARED = "<prepared>"  # what `accelerator.prepare` made of something whose class is not in sight
@@ -127,7 +128,7 @@ def _of_object(frame: Frame, owner: Value, cls: ClassInfo, name: str, node: Any)
         return own.value
     value = frame.read_attribute(cls, name)
     if value is not None and (value.rank.state is not State.BOTTOM or cls.state != "new"):
-        return value
+        return _before_assignment(frame, cls, name) if value.rank.state is State.BOTTOM else value
     method = cls.find(name)
     if method is not None:
         if method.is_property:
@@ -140,6 +141,12 @@ def _of_object(frame: Frame, owner: Value, cls: ClassInfo, name: str, node: Any)
         if found is not None:
             return _remember(frame, cls, name, found, node)
     return frame.engine.class_variable(cls, name) or UNKNOWN
+
+
+def _before_assignment(frame: Frame, cls: ClassInfo, name: str) -> Value:
+    """What an attribute holds before the first assignment in sight: a data set may be made of itself."""
+    rows = (frame.engine.library_attribute(base, name) for base in cls.library_bases())
+    return next((row.value for row in rows if row is not None and preparing.is_dataset(row.value)), BOTTOM)
 
 
 def _remember(frame: Frame, cls: ClassInfo, name: str, found: Value, node: Any) -> Value:
@@ -155,7 +162,8 @@ def _library_attribute(frame: Frame, cls: str, name: str, owner: Value) -> Value
     if row is not None:
         value = row.value
         if value.rank.differs and value.why is None:
-            return value.but(why=frame.step(frame.statement, f"`.{name}` is this rank's own"))
+            why = frame.step(frame.statement, f"`.{name}` is this rank's own")
+            return value.but(why=why, place=Place(value.place, why) if value.place else "")
         if value.kind is Kind.MODEL and value.wrapping is Wrapping.WRAPPED:
             return value.but(why=frame.step(frame.statement, f"`.{name}` is the wrapped model"))
         return value
@@ -193,6 +201,8 @@ def library_item(frame: Frame, container: Value, index: Value) -> Value:
     """`x[key]` of a library's object: the environment knows this rank and the world."""
     if container.data == ENVIRON:
         return environment(frame, index)
+    if preparing.is_dataset(container) and index.kind is Kind.STRING:
+        return DATASET
     return SAME if container.rank.state is State.SAME else UNKNOWN
 
 
@@ -200,7 +210,8 @@ def environment(frame: Frame, name: Value) -> Value:
     """The value of an environment variable."""
     if name.const in RANK_VARIABLES:
         why = frame.step(frame.statement, f"`{name.const}` is this rank's own number")
-        return Value(facts.RANK_LOCAL, Kind.STRING, why=why)
+        place = Place(GLOBAL_RANK, why) if name.const in GLOBAL_RANK_VARIABLES else ""
+        return Value(facts.RANK_LOCAL, Kind.STRING, why=why, place=place)
     if name.const in WORLD_VARIABLES:
         return Value(facts.SAME, Kind.STRING, const=WORLD_SIZE)
     return SAME

@@ -33,6 +33,7 @@ class Module:
         self.state = "new"  # new, running, done
         self.source: bytes | None = None
         self.positions: Any = None
+        self.starts = False  # whether it makes a trainer, an Accelerator or a process group
         self.functions: list[Any] = []
         self.classes: list[Any] = []
 

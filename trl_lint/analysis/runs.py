@@ -7,7 +7,7 @@ from typing import Any
 
 import libcst as cst
 
-from trl_lint.analysis import averages, expressions, facts, library_calls, meetings, statements
+from trl_lint.analysis import averages, expressions, facts, library_calls, meetings, preparing, statements
 from trl_lint.analysis.arguments import Arguments
 from trl_lint.analysis.classes import ClassInfo, Function, Parameter, alike, freeze
 from trl_lint.analysis.definitions import Definitions
@@ -90,8 +90,12 @@ class Runs(Definitions):
             self.load(function.module)
         names = self._bind(frame, function, args, node, owner)
         if function.closure is not None or isinstance(function.node, cst.Lambda):
-            return self._inline(frame, function, names, node)
-        return self._summarised(frame, function, names, node, owner)
+            value = self._inline(frame, function, names, node)
+        else:
+            value = self._summarised(frame, function, names, node, owner)
+        if function.takes_turns:
+            frame.in_turn[id(node)] = function.takes_turns
+        return value
 
     def _inline(self, frame: Frame, function: Function, names: dict[str, Value], node: Any) -> Value:
         """A nested function sees, and may change, what its maker sees: it runs anew at each call."""
@@ -133,6 +137,7 @@ class Runs(Definitions):
         if memory is not None:
             frame.memory = memory
         if frame.yielded is not None:
+            preparing.note_manager(frame, function, entry)
             return Value(facts.SAME, Kind.RANGE, (frame.yielded, facts.UNKNOWN))
         return result
 
@@ -195,6 +200,7 @@ class Runs(Definitions):
             id(cls),
             memory.control.level,
             memory.control.engine,
+            preparing.turn_key(memory.control),
             tuple(parts),
         )
 
@@ -246,7 +252,7 @@ class Runs(Definitions):
         caller: Memory,
     ) -> Summary:
         level = caller.control.level
-        control = caller.control if level or caller.control.engine else UNIFORM
+        control = caller.control if level or caller.control.engine or caller.control.turn else UNIFORM
         frame = Frame(self, function.module, function, cls, None, control)
         frame.key = key
         frame.memory = Memory(dict(names), {i: caller.heap[i] for i in inputs if i in caller.heap}, {}, control)

@@ -6,7 +6,7 @@ from typing import Any
 
 import libcst as cst
 
-from trl_lint.analysis import containers, expressions, facts, library_calls, meetings
+from trl_lint.analysis import containers, expressions, facts, library_calls, meetings, preparing
 from trl_lint.analysis.assignment import bind_target
 from trl_lint.analysis.classes import alike, alike_cells
 from trl_lint.analysis.conditions import divides, engine_arm, identifiers, narrow, truth
@@ -445,19 +445,22 @@ def _with(frame: Frame, node: cst.With) -> bool:
         bound = frame.entered.pop(id(item.item), None)
         if bound is None:
             bound = library_calls.entered(frame, item.item, value)
+            preparing.note_unknown(frame, item.item, value)
         if item.asname is not None:
             bind_target(frame, item.asname.name, bound)
     before = frame.memory.control
-    if any(id(item.item) in frame.in_turn for item in node.items):
-        why = frame.step(node, "one rank after the other runs what is inside")
-        frame.memory.control = before.under(Control(2, why))
-        start = len(frame.meetings)
-        through = run_block(frame, node.body.body)
+    inside = preparing.inside(frame, node, before)
+    if inside is before:
+        return run_block(frame, node.body.body)
+    frame.memory.control = inside
+    start = len(frame.meetings)
+    through = run_block(frame, node.body.body)
+    if preparing.has_turns(frame, node):
+        why = frame.step(node, preparing.IN_TURN)
         marks = (start, len(frame.meetings), len(frame.meetings))
         meetings.branched(frame, node, why, marks, (True, True), turns=True)
-        frame.memory.control = before
-        return through
-    return run_block(frame, node.body.body)
+    frame.memory.control = preparing.after(before, frame.memory.control, inside)
+    return through
 
 
 _CATCHES_MISSING = ("AttributeError", "Exception", "BaseException")

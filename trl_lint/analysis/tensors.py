@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from trl_lint.analysis import facts
+from trl_lint.analysis import facts, places
 from trl_lint.analysis.facts import Rank, State
 from trl_lint.analysis.frame import derived
 from trl_lint.analysis.values import FIELD, MISSING, Kind, Value, World
@@ -65,7 +65,7 @@ def indexed(container: Value, index: Value) -> Value:
 def attribute(value: Value, name: str) -> Value | None:
     """A tensor's attribute; None when it is a method to be called."""
     if name in table.META:
-        return Value(facts.SAME)
+        return Value(facts.SAME, place=value.place if name == "device" else "")
     if name == "shape":
         return _shape(value)
     if name in table.COUNTS:
@@ -184,19 +184,9 @@ def _passed(receiver: Value, name: str, args: Sequence[Value], keywords: dict[st
     scalar = receiver.scalar and name not in ("expand", "repeat", "repeat_interleave")
     rank = receiver.rank if name != "bool" or receiver.dtype == "bool" else facts.nonlinear(receiver.rank)
     grad = receiver.grad and name not in ("detach", "data", "numpy")
-    place = _moved(receiver, name, [*args, *(keywords[key] for key in ("device",) if key in keywords)])
+    place = places.moved(receiver, name, args, keywords)
     kept = {"pending": receiver.pending, "data": data, "place": place, "grad": grad}
     return derived(rank, kind, receiver, scalar=scalar, dtype=dtype, **kept)
-
-
-def _moved(receiver: Value, name: str, args: Sequence[Value]) -> str:
-    """Where a tensor is after a method that may move it."""
-    if name == "to" and args:
-        if isinstance(args[0].const, str):
-            return "cpu" if args[0].const == "cpu" else ""
-        is_dtype = args[0].kind is Kind.MODULE
-        return receiver.place if is_dtype else ""
-    return table.PLACES.get(name, receiver.place)
 
 
 def reduced(value: Value, name: str, args: Sequence[Value], keywords: dict[str, Value]) -> Value:
@@ -348,6 +338,7 @@ def builtin(name: str, args: Sequence[Value]) -> Value:
             data=source,
             scalar=True,
             dtype=table.HOST_BUILTINS[name],
+            place=source.place,
             const=const,
             pending=source.pending,
         )

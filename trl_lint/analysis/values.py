@@ -125,6 +125,28 @@ class Payload:
         self.reducers = reducers
 
 
+class Place(str):
+    """Where a tensor is, or the device that a value names; `why` is the step that put it there.
+
+    A fixed device goes by its name (`cuda:0`).
+    """
+
+    __slots__ = ("why",)
+    why: Step | None
+
+    def __new__(cls, name: str, why: Step | None = None) -> Place:
+        place = super().__new__(cls, name)
+        place.why = why
+        return place
+
+
+# Places that are no devices: something else than a tensor of torch; on the CPU on some ways to this point and not
+# on others; the number of this process in the whole job, which on a second node is no device of the machine.
+HOST = "host"
+MAYBE_CPU = "cpu?"
+GLOBAL_RANK = "global rank"
+
+
 class Write:
     """A statement that put a local value into a metrics container. Equal for the same statement.
 
@@ -163,7 +185,8 @@ class Value:
     wrapping: for models.
     scalar: True for a tensor known to have exactly one element.
     dtype: "int", "float", "bool" or "" when unknown.
-    place: for tensors and arrays, "cpu" or "host" (not a torch tensor); "" for the accelerator's device or unknown.
+    place: where a tensor or an array is (see `Place`), or which device a value names; "" for the accelerator's device
+    or unknown.
     grad: False for what certainly has no gradient.
     why: the chain that made it differ between ranks.
     writes: the statements by which it came into a metrics container.

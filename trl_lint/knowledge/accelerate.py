@@ -5,6 +5,7 @@ from __future__ import annotations
 from trl_lint.knowledge.schema import (
     DISTRIBUTED,
     DISTRIBUTED_TYPE,
+    GLOBAL_RANK_INDEX,
     NOTHING,
     RANK_GUARD,
     RANK_INDEX,
@@ -81,7 +82,7 @@ _RANK_ATTRIBUTES = {
     "is_main_process": RANK_GUARD,
     "local_process_index": RANK_INDEX,
     "num_processes": WORLD,
-    "process_index": RANK_INDEX,
+    "process_index": GLOBAL_RANK_INDEX,
     "use_distributed": DISTRIBUTED,
 }
 
@@ -135,6 +136,8 @@ _NOTHING_METHODS = (
     "save_model", "save_state", "set_trigger", "unscale_gradients",
 )
 
+_IN_TURN = {"local_main_process_first": "node", "main_process_first": "job"}
+
 _FUNCTIONS: tuple[Row, ...] = (
     *(
         Function(name=f"accelerate.Accelerator.{name}", source=f"{_ACCELERATOR}.{name}", returns=SAME)
@@ -146,7 +149,7 @@ _FUNCTIONS: tuple[Row, ...] = (
     ),
     *(
         Function(name=f"accelerate.Accelerator.{name}", source=f"{_ACCELERATOR}.{name}", returns=SAME,
-                 yields=NOTHING, in_turn=name.endswith("_first"))
+                 yields=NOTHING, in_turn=_IN_TURN.get(name, ""))
         for name in ("accumulate", "join_uneven_inputs", "local_main_process_first", "main_process_first",
                      "no_sync")
     ),
@@ -176,7 +179,7 @@ _FUNCTIONS: tuple[Row, ...] = (
              returns="unwrapped"),
     *(
         Function(name=f"accelerate.PartialState.{name}", source=f"{_STATE}.{name}", returns=SAME,
-                 yields=NOTHING, in_turn=True)
+                 yields=NOTHING, in_turn=_IN_TURN[name])
         for name in ("local_main_process_first", "main_process_first")
     ),
     *(
@@ -201,7 +204,7 @@ _FUNCTIONS: tuple[Row, ...] = (
     ),
     Function(name="accelerate.utils.is_torch_tensor", source=f"{_OPERATIONS}::is_torch_tensor", returns=SAME),
     Function(name="accelerate.utils.send_to_device", source=f"{_OPERATIONS}::send_to_device",
-             returns="first"),
+             returns="moved"),
 )
 
 _SINKS: tuple[Row, ...] = (

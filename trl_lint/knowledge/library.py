@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from trl_lint.analysis.facts import Rank
 from trl_lint.analysis.values import Value
-from trl_lint.knowledge import accelerate, loggers, peft, python, torch, torch_distributed, transformers, trl
+from trl_lint.knowledge import accelerate, datasets, loggers, peft, python, torch, torch_distributed, transformers, trl
 from trl_lint.knowledge.schema import (
     BARE_MODEL,
     SAME,
@@ -61,8 +61,8 @@ __all__ = [
 ]
 
 ROWS: tuple[Row, ...] = (
-    *accelerate.ROWS, *loggers.ROWS, *peft.ROWS, *python.ROWS, *torch_distributed.ROWS, *transformers.ROWS,
-    *trl.ROWS,
+    *accelerate.ROWS, *datasets.ROWS, *loggers.ROWS, *peft.ROWS, *python.ROWS, *torch_distributed.ROWS,
+    *transformers.ROWS, *trl.ROWS,
 )  # fmt: skip
 NO_VERSIONS: Mapping[str, str] = {}
 
@@ -74,7 +74,7 @@ _STORES: dict[str, tuple[Store, ...]] = {}
 _FUNCTION_HOMES: dict[str, dict[str, str]] = {}
 _UNIQUE: dict[str, str] = accelerate.UNIQUE | transformers.UNIQUE
 # Libraries whose classes keep their name wherever they are imported from.
-_FLAT_ROOTS = frozenset({"accelerate", "peft", "transformers", "trl"})
+_FLAT_ROOTS = frozenset({"accelerate", "datasets", "peft", "transformers", "trl"})
 _R = TypeVar("_R", bound=Row)
 
 

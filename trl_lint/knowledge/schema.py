@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from trl_lint.analysis import facts
-from trl_lint.analysis.values import TRAINED, WORLD_KIND, WORLD_SIZE, WORLD_TRUE, Kind, Value, Wrapping
+from trl_lint.analysis.values import GLOBAL_RANK, TRAINED, WORLD_KIND, WORLD_SIZE, WORLD_TRUE, Kind, Value, Wrapping
 
 Parameter = tuple[int, str]
 # Of a function that nothing more is known of: whatever it is given.
@@ -23,6 +23,7 @@ class Transfer(str, Enum):
     """What a function makes of its arguments, where that is not one fixed value."""
 
     FIRST = "first"  # its first argument, unchanged
+    MOVED = "moved"  # its first argument, on this process's own device
     PREPARED = "prepared"  # as `Accelerator.prepare`
     PURE = "pure"  # computed from its arguments alone
     SHARD = "shard"  # a piece of its first argument per rank
@@ -67,18 +68,32 @@ class Function(Row):
     """A function, method or constructor whose result is known.
 
     returns: the value it returns, or the name of a transfer: "pure" (as its arguments), "first" (its first
-    argument, unchanged), "prepared" (as `Accelerator.prepare`), "unwrapped" (the bare model of its first),
-    "shard" (its first argument, a piece of it per rank).
+    argument, unchanged), "moved" (its first argument, on this process's own device), "prepared" (as
+    `Accelerator.prepare`), "unwrapped" (the bare model of its first), "shard" (its first argument, a piece of
+    it per rank).
     yields: for a context manager, what `with f(...) as x` binds to `x` (a value or a transfer).
     switch: a parameter that, when true, makes it return `switched` instead; when it is not known whether it
-    is true, neither is the result. in_turn: one rank after the other runs the body of its `with` statement.
+    is true, neither is the result. in_turn: one rank after the other runs the body of its `with` statement,
+    on each node by itself ("node") or in the whole job ("job").
     """
 
     returns: Value | str = "pure"
     yields: Value | str | None = None
     switch: Parameter | None = None
     switched: Value | str = field(default_factory=Value)
-    in_turn: bool = False
+    in_turn: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Preparation(Function):
+    """A call that computes a whole data set, and writes it to a file that the next one reads instead.
+
+    work: the parameter that is the work to do, without which it does nothing. uncached: parameters that, when
+    given so, keep it from writing the file, or from reading it.
+    """
+
+    work: Parameter = (0, "function")
+    uncached: Mapping[str, bool] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,7 +110,8 @@ class Hook(Row):
     parameters: the facts of what it is called with, in the order of the signature from the first one on (an
     override may name them otherwise); for `TrainerCallback` hooks what is handed over by keyword follows.
     returns: what the library's own method returns, for `super().hook(...)` and inherited calls. stored: the
-    part of its return value that its caller logs, as an index into the returned tuple. called: False for
+    part of its return value that its caller logs, as an index into the returned tuple. gathered: the parts that its
+    caller hands to a collective, by name. called: False for
     helpers of the library that are no entry points of their own. yields, switch, switched: as for `Function`.
     """
 
@@ -105,6 +121,7 @@ class Hook(Row):
     switch: Parameter | None = None
     switched: Value | str = field(default_factory=Value)
     stored: int | None = None
+    gathered: tuple[str, ...] = ()
     called: bool = True
 
 
@@ -178,6 +195,8 @@ REDUCED_METRICS = Value(facts.REDUCED, Kind.BATCH, METRICS)
 SAME_METRICS = Value(facts.SAME, Kind.BATCH, METRICS)
 SAME_NUMBER = number(facts.SAME)
 RANK_INDEX = number(facts.RANK_LOCAL, "int")
+# The number of this process in the whole job.
+GLOBAL_RANK_INDEX = RANK_INDEX.but(place=GLOBAL_RANK)
 RANK_GUARD = Value(facts.RANK_LOCAL, Kind.NUMBER, scalar=True, dtype="bool")
 WORLD = Value(facts.SAME, Kind.NUMBER, const=WORLD_SIZE, scalar=True, dtype="int")
 DISTRIBUTED_TYPE = Value(facts.SAME, const=WORLD_KIND)

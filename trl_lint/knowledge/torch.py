@@ -72,6 +72,8 @@ DTYPES: dict[str, str] = {
     "nanmean": "float", "ne": "bool", "short": "int", "sigmoid": "float", "softmax": "float", "sqrt": "float",
     "std": "float", "tanh": "float", "var": "float",
 }
+# Methods that take a device, and functions whose first argument (of `torch.device` the second, too) is one.
+TAKE_A_DEVICE = frozenset({"cuda", "device", "npu", "set_device", "set_device_index", "to", "xpu"})
 # Names of torch dtypes (`torch.<name>`) by class.
 DTYPE_NAMES: dict[str, str] = {
     "bfloat16": "float", "bool": "bool", "double": "float", "float": "float", "float16": "float",
@@ -136,6 +138,10 @@ TENSOR_MAKERS = frozenset({
     "torch.from_numpy",
     "torch.FloatTensor", "torch.LongTensor", "torch.IntTensor", "torch.BoolTensor",
 })
+# Of these, the ones that leave a tensor where it is.
+KEEP_DEVICE = frozenset({"torch.as_tensor", "torch.asarray", "torch.tensor"})
+# Random numbers of a given shape, made where `device` says.
+RANDOM_MAKERS = frozenset({"torch.rand", "torch.randint", "torch.randn", "torch.randperm"})
 # A tensor of a given shape filled with a value: as the value (position 1 of `full`) or the same on all ranks.
 FILLED = frozenset({
     "torch.arange", "torch.empty", "torch.eye", "torch.full", "torch.linspace", "torch.logspace",

@@ -6,6 +6,7 @@ from trl_lint.analysis import facts
 from trl_lint.analysis.values import Kind, Value
 from trl_lint.knowledge.schema import (
     DISTRIBUTED,
+    GLOBAL_RANK_INDEX,
     LOADER,
     NOTHING,
     RANK_INDEX,
@@ -112,8 +113,9 @@ _FUNCTIONS: tuple[Row, ...] = (
     ),
     *(
         Function(name=f"torch.distributed.{name}", source=f"{_C10D}::{name}", returns=RANK_INDEX)
-        for name in ("get_group_rank", "get_node_local_rank", "get_rank")
+        for name in ("get_group_rank", "get_node_local_rank")
     ),
+    Function(name="torch.distributed.get_rank", source=f"{_C10D}::get_rank", returns=GLOBAL_RANK_INDEX),
     Function(name="torch.distributed.device_mesh.init_device_mesh",
              source="torch/distributed/device_mesh.py::init_device_mesh",
              returns=instance("torch.distributed.device_mesh.DeviceMesh")),
@@ -151,6 +153,8 @@ RANK_VARIABLES = frozenset({
     "RANK",
     "ROLE_RANK", "SLURM_LOCALID", "SLURM_NODEID", "SLURM_PROCID",
 })
+# Of these, the ones that count the processes of the whole job.
+GLOBAL_RANK_VARIABLES = frozenset({"OMPI_COMM_WORLD_RANK", "PMI_RANK", "RANK", "SLURM_PROCID"})
 WORLD_VARIABLES = frozenset({"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS", "WORLD_SIZE"})
 
 # --- what may be read from a model that DDP or DataParallel wraps ------------------------------------------

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from trl_lint.analysis import facts
 from trl_lint.analysis.values import Kind, Value
+from trl_lint.knowledge.datasets import DATASET
 from trl_lint.knowledge.schema import (
     BARE_MODEL,
     BATCH,
+    GLOBAL_RANK_INDEX,
     LOADER,
     LOCAL_LOSS,
     LOCAL_TENSOR,
@@ -53,6 +55,8 @@ _CONTROL = instance("transformers.TrainerControl")
 _EVAL_PREDICTION = Value(facts.SAME, Kind.BATCH)
 # Namedtuples of gathered arrays and metrics.
 _LOOP_OUTPUT = Value(facts.SAME, Kind.BATCH)
+# What `evaluation_loop` gathers, as it is, of what a step returns.
+_STEP_PARTS = ("loss", "logits", "labels")
 _STEP_OUTPUT = items(LOCAL_LOSS, LOCAL_TENSOR, LOCAL_TENSOR)
 
 # Functions handed to the constructor, and what they are called with.
@@ -104,11 +108,15 @@ _ATTRIBUTES: tuple[Row, ...] = (
         for name in (
             "_globalstep_last_logged", "_signature_columns", "_train_batch_size", "callback_handler",
             "can_return_loss",
-            "compute_metrics", "eval_dataset", "is_deepspeed_enabled", "is_fsdp_enabled",
+            "compute_metrics", "is_deepspeed_enabled", "is_fsdp_enabled",
             "is_in_train",
             "is_model_parallel", "label_names", "model_init", "place_model_on_device",
-            "preprocess_logits_for_metrics", "train_dataset",
+            "preprocess_logits_for_metrics",
         )
+    ),
+    *(
+        Attribute(name=f"transformers.Trainer.{name}", source=f"{_TRAINER}.__init__", value=DATASET)
+        for name in ("eval_dataset", "train_dataset")
     ),
     *(
         Attribute(name=f"transformers.Trainer.{name}", source=f"{_TRAINER}.__init__", value=PURE)
@@ -138,7 +146,7 @@ _ATTRIBUTES: tuple[Row, ...] = (
     Attribute(name="transformers.TrainingArguments.local_rank", source=f"{_ARGUMENTS}.local_rank",
               value=RANK_INDEX),
     Attribute(name="transformers.TrainingArguments.process_index", source=f"{_ARGUMENTS}.process_index",
-              value=RANK_INDEX),
+              value=GLOBAL_RANK_INDEX),
     Attribute(name="transformers.TrainingArguments.should_log", source=f"{_ARGUMENTS}.should_log",
               value=RANK_GUARD),
     Attribute(name="transformers.TrainingArguments.should_save", source=f"{_ARGUMENTS}.should_save",
@@ -190,9 +198,9 @@ _HOOKS: tuple[Row, ...] = (
          since="4.51", parameters=_LOG_SAVE_EVALUATE | {"start_time": SAME, "learning_rate": SAME},
          returns=NOTHING),
     Hook(name="transformers.Trainer._prepare_input", source=f"{_TRAINER}._prepare_input",
-         parameters={"data": BATCH}, returns="first"),
+         parameters={"data": BATCH}, returns="moved"),
     Hook(name="transformers.Trainer._prepare_inputs", source=f"{_TRAINER}._prepare_inputs",
-         parameters={"inputs": BATCH}, returns="first"),
+         parameters={"inputs": BATCH}, returns="moved"),
     Hook(name="transformers.Trainer._save", source=f"{_TRAINER}._save",
          parameters={"output_dir": SAME, "state_dict": SAME}, returns=NOTHING),
     Hook(name="transformers.Trainer._save_checkpoint", source=f"{_TRAINER}._save_checkpoint",
@@ -241,7 +249,7 @@ _HOOKS: tuple[Row, ...] = (
     Hook(name="transformers.Trainer.prediction_loop", source=f"{_TRAINER}.prediction_loop", until="5.0",
          parameters=_EVALUATION_LOOP, returns=_LOOP_OUTPUT),
     Hook(name="transformers.Trainer.prediction_step", source=f"{_TRAINER}.prediction_step",
-         parameters=_PREDICTION_STEP, returns=_STEP_OUTPUT),
+         parameters=_PREDICTION_STEP, returns=_STEP_OUTPUT, gathered=_STEP_PARTS),
     Hook(name="transformers.Trainer.save_model", source=f"{_TRAINER}.save_model",
          parameters={"output_dir": SAME, "_internal_call": SAME}, returns=NOTHING),
     Hook(name="transformers.Trainer.train", source=f"{_TRAINER}.train",
@@ -257,7 +265,7 @@ _HOOKS: tuple[Row, ...] = (
     Hook(name="transformers.Seq2SeqTrainer.predict", source=f"{_SEQ2SEQ}.predict", parameters=_PREDICT,
          returns=_LOOP_OUTPUT),
     Hook(name="transformers.Seq2SeqTrainer.prediction_step", source=f"{_SEQ2SEQ}.prediction_step",
-         parameters=_PREDICTION_STEP, returns=_STEP_OUTPUT),
+         parameters=_PREDICTION_STEP, returns=_STEP_OUTPUT, gathered=_STEP_PARTS),
 )
 
 # --- hooks of TrainerCallback: the three positional parameters, then what is handed over by keyword -------
@@ -352,7 +360,7 @@ _FUNCTIONS: tuple[Row, ...] = (
     Function(name="transformers.Seq2SeqTrainer._pad_tensors_to_max_len",
              source=f"{_SEQ2SEQ}._pad_tensors_to_max_len", returns="first"),
     Function(name="transformers.TrainingArguments.main_process_first",
-             source=f"{_ARGUMENTS}.main_process_first", returns=SAME, yields=NOTHING, in_turn=True),
+             source=f"{_ARGUMENTS}.main_process_first", returns=SAME, yields=NOTHING, in_turn="job"),
     Function(name="transformers.modeling_utils.unwrap_model", source="modeling_utils.py::unwrap_model",
              returns="unwrapped"),
     *(
@@ -403,7 +411,7 @@ LOSSES = frozenset({"compute_loss", "training_step"})
 CONSTRUCTOR: dict[str, Value] = {
     "args": _ARGS,
     "data_collator": PURE,
-    "eval_dataset": SAME,
+    "eval_dataset": DATASET,
     "model": BARE_MODEL,
     "processing_class": PURE,
     "ref_model": BARE_MODEL,
@@ -411,7 +419,7 @@ CONSTRUCTOR: dict[str, Value] = {
     "reward_processing_classes": SAME,
     "teacher_model": BARE_MODEL,
     "tokenizer": PURE,
-    "train_dataset": SAME,
+    "train_dataset": DATASET,
 }
 
 # Class names of models: `<name>.from_pretrained(...)`, `.from_config(...)` and `.from_...` make a bare model.

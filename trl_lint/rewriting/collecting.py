@@ -6,6 +6,7 @@ from typing import Any
 
 import libcst as cst
 
+from trl_lint.analysis.places import may_be_cpu
 from trl_lint.analysis.values import Value
 from trl_lint.rewriting.edits import Import
 from trl_lint.rewriting.logged import Place, is_number
@@ -45,7 +46,7 @@ def _import_of(place: Place, text: str, name: str) -> tuple[Import, ...]:
 def on_device(place: Place, core: Any, value: Value) -> cst.BaseExpression:
     """The tensor to gather, on the accelerator's device."""
     core = core.with_changes(lpar=[], rpar=[]) if hasattr(core, "lpar") and not _breaks_lines(core) else core
-    if not is_number(value) and value.place != "cpu":
+    if not is_number(value) and not may_be_cpu(value):
         return core
     device = cst.Attribute(place.accelerator, cst.Name("device"))
     if not is_number(value):

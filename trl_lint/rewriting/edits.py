@@ -44,6 +44,14 @@ class Insert:
         return tuple(name for name in targets if name.isidentifier())
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Enclose:
+    """A line of its own is put into a `with` block of this context manager."""
+
+    statement: cst.SimpleStatementLine
+    manager: str
+
+
 @dataclass(frozen=True, slots=True)
 class Import:
     """A module, or one of its names, that the new code needs."""
@@ -52,7 +60,7 @@ class Import:
     name: str | None = None
 
 
-Edit = Replace | Insert | Import
+Edit = Replace | Insert | Enclose | Import
 
 
 @dataclass(frozen=True, slots=True, eq=False)

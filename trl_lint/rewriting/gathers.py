@@ -9,6 +9,7 @@ import libcst as cst
 
 from trl_lint.analysis.events import CollectiveCalled
 from trl_lint.analysis.facts import State
+from trl_lint.analysis.places import may_be_cpu
 from trl_lint.analysis.values import Kind, Value
 from trl_lint.rewriting.blocks import torch_in_reach
 from trl_lint.rewriting.edits import Edit, NoRewrite, Replace, Rewrite
@@ -87,7 +88,7 @@ def _plan(event: CollectiveCalled) -> _Plan | NoRewrite:
         return NoRewrite("the result is used as a tensor or list of one value per rank")
     factory = value.kind is Kind.NUMBER or value.place == "host"
     device = ""
-    if factory or value.place == "cpu":
+    if factory or may_be_cpu(value):
         device = _device(event)
         if not device:
             return NoRewrite("no accelerator is in reach whose device the new tensor could be made on")

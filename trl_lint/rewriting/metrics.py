@@ -11,6 +11,7 @@ from typing import Any
 import libcst as cst
 
 from trl_lint.analysis.facts import Origin, State
+from trl_lint.analysis.places import may_be_cpu
 from trl_lint.analysis.values import Kind, Write
 from trl_lint.findings import Applicability
 from trl_lint.knowledge.python import COMPILED_DECORATORS
@@ -120,7 +121,7 @@ def _gathered(place: Place) -> Gathered | NoRewrite:
     numeric = is_number(value)
     if value.kind not in (Kind.TENSOR, Kind.BATCH, Kind.NUMBER):
         return NoRewrite("whether it is a tensor is not known")
-    if not place.payload.accelerator and (numeric or value.place == "cpu"):
+    if not place.payload.accelerator and (numeric or may_be_cpu(value)):
         return NoRewrite("no accelerator is in reach whose device the tensor could be made on")
     tensor = on_device(place, core, value)
     written = written_reduction(core)
@@ -135,14 +136,14 @@ def _gathered(place: Place) -> Gathered | NoRewrite:
     ends_here = value.kind is Kind.NUMBER or (numeric and not proven)
     if ends_here:
         gathered = call_of(gathered, "item")
-    if value.place == "cpu" and not numeric and not proven:
+    if may_be_cpu(value) and not numeric and not proven:
         gathered = call_of(gathered, "cpu")  # what was on the CPU stays there
     if numeric:
         torch = torch_in_reach(place.module.tree, place.root, place.statement)
         if isinstance(torch, NoRewrite):
             return torch
         imports += torch
-    return Gathered(((core, gathered),), numeric, ends_here, value.place == "cpu", imports, (), reduction)
+    return Gathered(((core, gathered),), numeric, ends_here, may_be_cpu(value), imports, (), reduction)
 
 
 def _spells(written: str, how: str) -> bool:

@@ -30,6 +30,8 @@ class Way:
     oracle: str
     way: str
     names_line: bool = True
+    # It shows only where each process has a device of its own; without GPUs that is emulated.
+    needs_devices: bool = False
 
 
 # By the folder of a rule.
@@ -37,7 +39,9 @@ WAYS = {
     "bare_python_launch": Way("ends", "exception", names_line=False),
     "item_before_gather": Way("ends", "exception"),
     "mean_of_means": Way("true value", "value", names_line=False),
+    "wrong_device_collective": Way("ends", "exception", needs_devices=True),
     "wrapped_model_attribute": Way("ends", "exception"),
+    "unordered_preprocessing": Way("one writer", "double write", names_line=False),
     "divergent_collective": Way("ends", "hang", names_line=False),
     "unguarded_side_effect": Way("ends", "exception"),
     "unreduced_metric": Way("same metric", "metric", names_line=False),
@@ -46,6 +50,8 @@ WAYS = {
 
 # What no launch with one process per GPU shows, by name: its bug is that of one process with several GPUs.
 _BARE = frozenset({"wrapped_model_attribute/broken_data_parallel"})
+# What fails in the library that uses what the marked line has made.
+_FAIL_ELSEWHERE = frozenset({"wrong_device_collective/broken_evaluation"})
 _LAUNCH_FILE = ".sh"
 
 
@@ -89,7 +95,8 @@ def subject(path: Path) -> Subject:
     """A program, or what the fixed twin of a launch file starts: the same as the broken one does, launched."""
     name = f"{path.parent.name}/{path.stem}"
     if path.suffix != _LAUNCH_FILE:
-        return Subject(name, str(path), folder(), own=(path,))
+        needs_devices = path.parent.name in WAYS and WAYS[path.parent.name].needs_devices
+        return Subject(name, str(path), folder(), own=(path,), needs_devices=needs_devices)
     broken = path.with_name(path.name.replace("fixed", "broken", 1))
     (launch,) = launches.launches(broken, Settings())
     started = launches.subject(launch, Settings())
@@ -121,7 +128,7 @@ def fails_its_way(fixture: Fixture, judged: Judged) -> bool:
     verdict = judged.verdict(way.oracle)
     if verdict is None or verdict.way != way.way or fixture.broken is None:
         return False
-    if not way.names_line:
+    if not way.names_line or fixture.name in _FAIL_ELSEWHERE:
         return True
     marked = _marked(fixture.broken)
     # What a number turns into is often used in the next line only.

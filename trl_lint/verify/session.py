@@ -10,7 +10,7 @@ from pathlib import Path
 
 from trl_lint.verify import launcher
 from trl_lint.verify.launcher import Launch
-from trl_lint.verify.oracles import ends, metrics, sequence, training, true_value
+from trl_lint.verify.oracles import ends, metrics, sequence, training, true_value, writers
 from trl_lint.verify.rank.job import Job
 from trl_lint.verify.traces import Run
 from trl_lint.verify.verdicts import Verdict, unknown
@@ -34,7 +34,8 @@ class Subject:
     launcher: what starts it, where that is not left to the launch: a name of `launcher.LAUNCHERS`, or `BARE` for one
     plain process that sees several GPUs. environment: variables that it is started with. sources: by file, the text
     that runs in its place. own: the program's own files, if they are known; values that it
-    names nowhere are its libraries' business.
+    names nowhere are its libraries' business. needs_devices: what it shows needs a device of each process's own,
+    which is emulated where there are none.
     """
 
     name: str
@@ -46,6 +47,7 @@ class Subject:
     environment: tuple[tuple[str, str], ...] = ()
     sources: Mapping[str, str] = field(default_factory=dict)
     own: tuple[Path, ...] = ()
+    needs_devices: bool = False
 
     def namer(self) -> Callable[[str], bool]:
         """Tells whether the program itself has the name of a metric, as the end of a string."""
@@ -121,6 +123,7 @@ class Session:
             metrics.judge(run, moved),
             true_value.judge(run, single() if single and not end.failed else None, subject.namer()),
             training.judge_ranks(run),
+            writers.judge(run),
         ]
         return Judged(label, run, verdicts)
 
@@ -182,6 +185,7 @@ class Session:
             shift=shift,
             scale=scale,
             gpus=gpus if self.emulates else 0,
+            devices=subject.needs_devices and self.emulates and not plain,
         )
         launch = self._alone(gpus or 1) if plain else self._together(subject)
         return self._start(launch.with_environment(**dict(subject.environment)), job, plain)

@@ -60,6 +60,14 @@ class Log:
 
 
 @dataclass(frozen=True, slots=True)
+class Placed:
+    """A file that a rank put in its place, under its final name."""
+
+    file: str
+    at: tuple[Place, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class End:
     """How a script ended: its exit status, and the exception that left it, if one did.
 
@@ -87,6 +95,7 @@ class Rank:
     calls: list[Call] = field(default_factory=list)
     done: set[int] = field(default_factory=set)
     logs: list[Log] = field(default_factory=list)
+    placed: list[Placed] = field(default_factory=list)
     losses: list[float] = field(default_factory=list)
     grad_norms: list[float | None] = field(default_factory=list)
     weights: list[list[float]] | None = None
@@ -216,6 +225,7 @@ _READERS = {
     "loss": lambda rank, record: rank.losses.append(record["value"]),
     "moved": lambda rank, record: setattr(rank, "moved", True),
     "native": _native,
+    "placed": lambda rank, record: rank.placed.append(Placed(record["file"], _places(record["at"]))),
     "scattered": lambda rank, record: setattr(rank, "scattered", (record["given"], record["kept"])),
     "weights": _weights,
     "step": lambda rank, record: rank.grad_norms.append(record["grad_norm"]),

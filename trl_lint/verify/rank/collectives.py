@@ -14,7 +14,7 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
-from . import places, trace, wrapping
+from . import placement, places, trace, wrapping
 from .job import Job
 
 # Function of torch.distributed, and the parameter whose dtype and shape are told ("" for objects and barriers).
@@ -72,15 +72,17 @@ def _recorded(c10d: Any, job: Job, name: str, payload: str) -> Callable[..., Any
                     return original(*args, **kwargs)
                 number = next(_calls)
                 tensor = pick(args, kwargs, payload) if payload else None
+                at = places.here(job.root)
                 trace.write(
                     "call",
                     number=number,
                     name=name,
                     group=group,
                     op=str(pick(args, kwargs, "op") or ""),
-                    at=places.here(job.root),
+                    at=at,
                     **_shape(tensor),
                 )
+                placement.refuse(tensor, at)
                 result = original(*args, **kwargs)
                 trace.current.done()
                 return result

@@ -20,6 +20,7 @@ class Job:
     shift: each rank reads the share of the data that the rank so many places on would read.
     scale: by how much the batches of data loaders are larger than the script asks for.
     gpus: so many GPUs are emulated for one process (`emulation.py`); 0 for none.
+    devices: a device of each process's own is emulated (`placement.py`).
     """
 
     script: str
@@ -33,6 +34,7 @@ class Job:
     shift: int = 0
     scale: int = 1
     gpus: int = 0
+    devices: bool = False
 
     def save(self, path: Path) -> None:
         path.write_text(json.dumps(asdict(self)))

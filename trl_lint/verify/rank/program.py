@@ -17,7 +17,20 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NoReturn
 
-from . import collectives, emulation, flight, imports, places, scattering, shares, sinks, trace, training
+from . import (
+    collectives,
+    emulation,
+    flight,
+    imports,
+    placement,
+    places,
+    scattering,
+    shares,
+    sinks,
+    trace,
+    training,
+    writes,
+)
 from .job import Job
 
 # Seconds that handlers at exit may take once the verdict is written.
@@ -36,6 +49,7 @@ def patches(job: Job) -> Mapping[str, imports.Patch]:
         ("torch.utils.data.dataloader", shares.patch_loader(job)),
         *((name, shares.patch_shards(job, name)) for name in {row[0] for row in shares.SHARDED}),
         *emulation.patches(job).items(),
+        *placement.patches(job).items(),
         *((name, sinks.patch(job, name)) for name in {sink.module for sink in sinks.SINKS}),
     ]
     return {name: partial(_all, [patch for other, patch in each if other == name]) for name, _ in each}
@@ -51,6 +65,7 @@ def run(job: Job, rank: int) -> NoReturn:
     trace.current = trace.Trace(trace.trace_path(job.traces, rank))
     trace.write("start", rank=rank, pid=os.getpid())
     _keep_stacks(job, rank)
+    writes.watch(job)
     finder = imports.install(patches(job))
     finder.sources.update(job.sources)
     end_process = _tell_of_exit(job)

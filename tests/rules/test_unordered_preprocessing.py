@@ -1,0 +1,154 @@
+"""TRL012: where it speaks, what it says, how far its fix may be trusted, and what the fix writes."""
+
+from __future__ import annotations
+
+import textwrap
+
+import pytest
+from snippets import Snippets
+
+from trl_lint.findings import Applicability
+
+SNIPPETS = Snippets("TRL012")
+SAFE, UNSAFE, DISPLAY = Applicability.SAFE, Applicability.UNSAFE, Applicability.DISPLAY
+SCRIPT = """\
+from accelerate import Accelerator, PartialState
+from datasets import load_dataset
+
+accelerator = Accelerator()
+dataset = load_dataset("a/b", split="train")
+"""
+
+
+def script(code: str) -> str:
+    return SCRIPT + textwrap.dedent(code)
+
+
+def in_trainer(body: str, annotation: str = "") -> str:
+    head = "from accelerate import PartialState\nfrom datasets import Dataset, IterableDataset\n"
+    head += "from transformers import Trainer\n\n\nclass MyTrainer(Trainer):\n"
+    head += f"    def __init__(self, model, args, train_dataset{annotation}):\n"
+    inner = textwrap.indent(textwrap.dedent(body).strip("\n"), " " * 8)
+    return f"{head}{inner}\n        super().__init__(model, args)\n"
+
+
+def test_a_finding_says_what_where_and_how():
+    finding = SNIPPETS.finding(in_trainer("train_dataset = train_dataset.map(tokenize)"))
+    assert (finding.code, finding.name) == ("TRL012", "unordered-preprocessing")
+    assert finding.message == (
+        "every rank runs this `map` at the same time: on several GPUs all of them compute the whole data set and "
+        "write the same cache file"
+    )
+    assert finding.help.endswith("`with PartialState().main_process_first():`")
+
+
+def test_one_rank_per_node_is_found_at_the_block_and_led_to_the_data_set():
+    text = in_trainer("""
+        with PartialState().local_main_process_first():
+            train_dataset = train_dataset.map(tokenize)
+            train_dataset = train_dataset.filter(is_short)
+    """)
+    finding = SNIPPETS.finding(text)
+    assert text.splitlines()[finding.start.line - 1].strip() == "with PartialState().local_main_process_first():"
+    assert finding.message.startswith("one rank of each node goes first: on several nodes with a shared file system")
+    assert [step.text for step in finding.because] == ["the data set is computed and cached here"]
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "dataset.map(tokenize)",
+        "dataset.filter(is_long)",
+        "dataset['train'].map(function=tokenize)",
+        "dataset.shuffle(seed=1).select(range(9)).map(tokenize, num_proc=2)",
+        "import torch\nmanager = torch.no_grad()\nwith manager:\n    dataset.map(tokenize)",
+        "for name, part in {'a': dataset}.items():\n    part.map(tokenize)",
+        "if dataset is not None:\n    dataset.map(tokenize)",
+        "def prepared(rows):\n    return rows.map(tokenize)\n\n\nprepared(dataset)",
+        "manager = accelerator.local_main_process_first()\nwith manager:\n    dataset.map(tokenize)",
+    ],
+)
+def test_it_speaks_in_scripts(code: str):
+    assert SNIPPETS.findings(script(code))
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "with accelerator.main_process_first():\n    dataset.map(tokenize)",
+        "one = PartialState()\nwith one.main_process_first(), one.local_main_process_first():\n    dataset.map(f)",
+        "with accelerator.local_main_process_first(), accelerator.main_process_first():\n    dataset.map(tokenize)",
+        "manager = accelerator.main_process_first()\nwith manager:\n    dataset.map(tokenize)",
+        "with somebody_first():\n    dataset.map(tokenize)",
+        "if accelerator.is_main_process:\n    dataset.map(tokenize)\naccelerator.wait_for_everyone()",
+        "dataset.map(tokenize, load_from_cache_file=False)",
+        "dataset.map(tokenize, keep_in_memory=True)",
+        "dataset.map(None)",
+        "dataset.shard(num_shards=2, index=accelerator.process_index).map(tokenize)",
+        "load_dataset('a/b', streaming=True).map(tokenize)",
+        "dataset.to_iterable_dataset().map(tokenize)",
+        "from datasets import Dataset\nDataset.from_dict({'a': [1]}).map(tokenize)",
+        "something.map(tokenize)",
+        "def prepared(rows):\n    return rows.map(tokenize)\n\n\n"
+        "with accelerator.main_process_first():\n    prepared(dataset)",
+        "import contextlib\nimport torch.distributed as dist\n\n\n@contextlib.contextmanager\ndef first():\n"
+        "    if rank:\n        dist.barrier()\n    yield\n    if not rank:\n        dist.barrier()\n\n\n"
+        "with first():\n    dataset.map(tokenize)",
+    ],
+)
+def test_right_code_is_silent(code: str):
+    assert not SNIPPETS.findings(script(code))
+
+
+def test_a_script_that_starts_no_ranks_is_silent():
+    text = 'import trl\nfrom datasets import load_dataset\n\nload_dataset("a/b").map(tokenize)\n'
+    assert not SNIPPETS.findings(text)
+
+
+@pytest.mark.parametrize("annotation", [": Dataset", ": Dataset | None", ": 'Dataset | IterableDataset'", ""])
+def test_a_trainer_s_data_set_may_be_annotated(annotation: str):
+    assert SNIPPETS.findings(in_trainer("train_dataset = train_dataset.map(tokenize)", annotation))
+
+
+def test_what_is_found_to_stream_is_silent():
+    code = "if isinstance(train_dataset, IterableDataset):\n    train_dataset = train_dataset.map(tokenize)"
+    assert not SNIPPETS.findings(in_trainer(code))
+
+
+# --- the fix ------------------------------------------------------------------------------------------------------
+
+
+def test_the_statement_goes_into_a_block():
+    text = in_trainer("# Tokens.\ntrain_dataset = train_dataset.map(tokenize)")
+    assert SNIPPETS.finding(text).fix.applicability is SAFE
+    assert SNIPPETS.mended(text) == in_trainer("""
+        # Tokens.
+        with PartialState().main_process_first():
+            train_dataset = train_dataset.map(tokenize)
+    """)
+
+
+def test_an_accelerator_in_reach_is_used():
+    expected = script("with accelerator.main_process_first():\n    dataset = dataset.map(\n        tokenize,\n    )\n")
+    assert SNIPPETS.mended(script("dataset = dataset.map(\n    tokenize,\n)\n")) == expected
+
+
+def test_one_rank_of_the_job_instead_of_one_per_node_is_unsafe():
+    text = script("with accelerator.local_main_process_first():\n    dataset = dataset.map(tokenize)\n")
+    assert SNIPPETS.finding(text).fix.applicability is UNSAFE
+    assert SNIPPETS.mended(text) == text
+    assert SNIPPETS.mended(text, unsafe=True) == text.replace("local_main", "main")
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "for each in range(2):\n    dataset = dataset.map(tokenize)\n",
+        "a = 1; dataset = dataset.map(tokenize)\n",
+        "if len(dataset.map(tokenize)) > 1:\n    pass\n",
+    ],
+)
+def test_elsewhere_there_is_a_hint(code: str):
+    text = script(code)
+    assert SNIPPETS.finding(text).fix.applicability is DISPLAY
+    assert SNIPPETS.mended(text, unsafe=True) == text

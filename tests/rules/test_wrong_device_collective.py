@@ -1,0 +1,227 @@
+"""TRL011: where it speaks, what it says, how far its fix may be trusted, and what the fix writes."""
+
+from __future__ import annotations
+
+import pytest
+from snippets import Snippets, loop, shown, trainer
+
+from trl_lint.findings import Applicability
+
+SNIPPETS = Snippets("TRL011")
+SAFE, UNSAFE, DISPLAY = Applicability.SAFE, Applicability.UNSAFE, Applicability.DISPLAY
+DISTRIBUTED = """\
+import os
+import torch
+import torch.distributed as dist
+
+dist.init_process_group("nccl")
+
+
+def reduced(x, group, device):
+    """
+
+
+def plain(code: str) -> str:
+    """A script on torch.distributed."""
+    return DISTRIBUTED + code + "\n"
+
+
+# --- the finding ----------------------------------------------------------------------------------------
+
+
+def test_a_finding_says_what_where_why_and_how():
+    text = loop("tokens = torch.tensor(mask.size(1))\ntotal = accelerator.gather(tokens)")
+    finding = SNIPPETS.finding(text)
+    assert shown(text, finding) == "accelerator.gather(tokens)"
+    assert (finding.code, finding.name) == ("TRL011", "wrong-device-collective")
+    assert finding.message == (
+        "`gather` gets a tensor on the CPU: nccl takes tensors on each process's own GPU only, so it fails on several "
+        "GPUs and passes on one process"
+    )
+    assert [step.text for step in finding.because] == ["it is made, or moved to, the CPU here"]
+    assert finding.because[0].start.line == finding.start.line - 1
+    assert finding.help == "make it on the accelerator's device, or move it there, before the collective"
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "accelerator.gather(torch.tensor([len(mask)]))",
+        "accelerator.gather_for_metrics(loss.detach().cpu())",
+        "accelerator.reduce(loss.to('cpu'))",
+        "accelerator.pad_across_processes(mask.to(device='cpu'))",
+        "accelerator.gather(torch.zeros(3))",
+        "accelerator.gather(torch.randn(3))",
+        "accelerator.gather(torch.full((2,), 1.0).sum())",
+        "accelerator.gather(torch.as_tensor([1.0]))",
+        "accelerator.gather(torch.stack([torch.tensor(1.0), torch.tensor(2.0)]))",
+        "accelerator.gather(torch.tensor(1.0) * 3 + len(mask))",
+        "accelerator.gather({'a': torch.ones(2), 'b': loss})",
+        "accelerator.gather_for_metrics((torch.ones(2), loss))",
+        "accelerator.reduce(torch.ones(1, device='cuda:0'))",
+        "accelerator.reduce(mask.to('cuda:1'))",
+        "total = torch.tensor(0.0)\nfor _ in range(3):\n    total += loss.item()\naccelerator.reduce(total)",
+        "sums = torch.zeros(2)\nsums[0] = loss\naccelerator.reduce(sums)",
+        "def summed(x):\n    return accelerator.reduce(x)\n\nsummed(loss)\nsummed(loss.cpu())",
+    ],
+)
+def test_it_speaks(code: str):
+    assert SNIPPETS.findings(loop(code))
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "accelerator.gather(torch.tensor([len(mask)], device=accelerator.device))",
+        "accelerator.gather(torch.tensor([len(mask)]).to(accelerator.device))",
+        "accelerator.gather(torch.tensor([len(mask)]).to(mask.device))",
+        "accelerator.gather(torch.zeros_like(loss))",
+        "accelerator.gather(loss.new_tensor(1.0))",
+        "accelerator.gather(loss).cpu()",
+        "accelerator.gather(loss.cpu().cuda())",
+        "accelerator.gather(torch.as_tensor(loss))",
+        "accelerator.gather(torch.tensor(loss))",
+        "accelerator.gather(torch.cat([torch.zeros(1), loss]))",
+        "accelerator.gather(torch.tensor(0.0) + loss)",
+        "accelerator.gather(something)",
+        "sums = torch.zeros(2, device=accelerator.device)\nsums[0] = loss.cpu()\naccelerator.reduce(sums)",
+        "accelerator.gather(torch.zeros(1) if something else loss)",
+        "from accelerate.utils import gather_object\ngather_object([torch.zeros(1)])",
+        "accelerator.gather_for_metrics([torch.zeros(1), 'text'])",
+        "accelerator.gather(torch.zeros(1, device='cuda'))",
+        "total = torch.tensor(0.0)\nfor _ in range(3):\n    total += loss\naccelerator.reduce(total)",
+    ],
+)
+def test_right_code_is_silent(code: str):
+    assert not SNIPPETS.findings(loop(code))
+
+
+@pytest.mark.parametrize("change", ["Accelerator(cpu=True", "torch.set_default_device('cuda'); Accelerator("])
+def test_a_program_for_the_cpu_or_with_another_default_is_silent(change: str):
+    text = loop("accelerator.gather(torch.zeros(1))")
+    assert SNIPPETS.findings(text)
+    text = text.replace('Accelerator(log_with="wandb"', change)
+    assert not SNIPPETS.findings(text)
+
+
+def test_what_a_step_returns_is_found_where_it_is_made():
+    text = trainer("""
+        def prediction_step(self, model, inputs, prediction_loss_only, ignore_keys=None):
+            loss, logits, _ = super().prediction_step(model, inputs, False)
+            if prediction_loss_only:
+                return loss, None, None
+            labels = torch.zeros(len(inputs["input_ids"]))
+            return loss, logits, labels
+    """)
+    finding = SNIPPETS.finding(text)
+    assert shown(text, finding) == 'torch.zeros(len(inputs["input_ids"]))'
+    assert finding.message.startswith(
+        "`prediction_step` returns labels on the CPU, and the evaluation loop gathers them: nccl takes"
+    )
+    mended = text.replace('["input_ids"]))', '["input_ids"]), device=self.accelerator.device)')
+    assert SNIPPETS.mended(text) == mended
+    assert not SNIPPETS.findings(text.replace("return loss, logits, l", "return loss, logits, self._prepare_input(l)#"))
+    loop_of_its_own = "    def evaluation_loop(self, dataloader, description):\n        pass\n"
+    assert not SNIPPETS.findings(text + loop_of_its_own)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "torch.cuda.set_device(dist.get_rank())",
+        "torch.device(f'cuda:{dist.get_rank()}')",
+        "torch.device('cuda', int(os.environ['RANK']))",
+        "rank = int(os.environ['RANK'])\n    x.to(rank)",
+        "torch.nn.parallel.DistributedDataParallel(x, device_ids=[dist.get_rank()])",
+        "torch.zeros(1, device=dist.get_rank())",
+        "x.cuda(dist.get_rank())",
+        "load(x, device_map={'': dist.get_rank()})",
+    ],
+)
+def test_the_rank_in_the_job_is_no_index_of_a_device(code: str):
+    finding = SNIPPETS.finding(plain(code))
+    assert finding.message == (
+        "the rank in the whole job is taken for the index of a device: on a second node there is no such device"
+    )
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "torch.cuda.set_device(int(os.environ['LOCAL_RANK']))",
+        "x.to(dist.get_rank() % torch.cuda.device_count())",
+        "torch.device('cuda', dist.get_rank() % 8)",
+        "print(f'rank {dist.get_rank()}')",
+        "x.to(f'part {dist.get_rank()}')",
+        "x[dist.get_rank() * 4 :]",
+        "torch.zeros(dist.get_rank())",
+    ],
+)
+def test_other_ranks_and_other_uses_are_silent(code: str):
+    assert not SNIPPETS.findings(plain(code))
+
+
+def test_a_device_that_another_function_says_is_found_there():
+    text = (
+        "from accelerate import Accelerator\n\n\ndef device():\n    index = Accelerator().process_index\n"
+        "    return index\n\n\ndef load(model):\n    return model.to(device())\n"
+    )
+    finding = SNIPPETS.finding(text)
+    assert shown(text, finding) == "index = Accelerator().process_index"
+    assert [step.text for step in finding.because] == ["the device is chosen here"]
+
+
+@pytest.mark.parametrize(
+    ("code", "speaks"),
+    [
+        ("dist.all_reduce(torch.zeros(1))", True),
+        ("dist.all_reduce(torch.zeros(1), group=group)", False),
+        ("dist.all_gather_object([None], torch.zeros(1))", False),
+        ("dist.all_reduce(torch.zeros(1, device=device))", False),
+    ],
+)
+def test_collectives_of_torch(code: str, speaks: bool):
+    assert bool(SNIPPETS.findings(plain(code))) is speaks
+    assert not SNIPPETS.findings(plain(code).replace("nccl", "gloo"))
+    assert not SNIPPETS.findings(plain(code).replace('dist.init_process_group("nccl")', ""))
+
+
+# --- the fix --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("broken", "mended"),
+    [
+        ("x = accelerator.gather(torch.tensor([1]))",
+         "x = accelerator.gather(torch.tensor([1], device=accelerator.device))"),
+        ("x = accelerator.gather(torch.ones(1, device='cpu')).sum()",
+         "x = accelerator.gather(torch.ones(1, device=accelerator.device)).sum()"),
+        ("x = accelerator.gather(loss.cpu()).numpy()", "x = accelerator.gather(loss).cpu().numpy()"),
+        ("x = torch.ones(1)\ny = accelerator.reduce(x, 'sum')",
+         "x = torch.ones(1)\ny = accelerator.reduce(x.to(accelerator.device), 'sum')"),
+        ("x = accelerator.gather(torch.tensor(\n    [1],\n    dtype=torch.long,\n))",
+         "x = accelerator.gather(torch.tensor(\n    [1],\n    dtype=torch.long,\n    device=accelerator.device,\n))"),
+    ],
+)  # fmt: skip
+def test_the_tensor_is_made_or_moved_where_it_is_needed(broken: str, mended: str):
+    assert SNIPPETS.finding(loop(broken)).fix.applicability is SAFE
+    assert SNIPPETS.mended(loop(broken)) == loop(mended)
+
+
+def test_where_it_is_not_known_that_all_ranks_get_there_the_fix_is_unsafe():
+    text = loop("if something:\n    accelerator.gather(torch.ones(1))")
+    assert SNIPPETS.finding(text).fix.applicability is UNSAFE
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "accelerator.gather(torch.ones(1)).numpy()",
+        "accelerator.gather({'a': torch.ones(1)})",
+        "if accelerator.is_main_process:\n    accelerator.gather(torch.ones(1))",
+    ],
+)
+def test_elsewhere_there_is_a_hint(code: str):
+    text = loop(code)
+    assert SNIPPETS.finding(text).fix.applicability is DISPLAY
+    assert SNIPPETS.mended(text, unsafe=True) == text

@@ -1,0 +1,137 @@
+"""Data sets: who computes and caches them, and which ranks have the first turn at it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import libcst as cst
+
+from trl_lint.analysis.classes import ClassInfo
+from trl_lint.analysis.events import DatasetPrepared
+from trl_lint.analysis.facts import State
+from trl_lint.analysis.heap import Control, Turn
+from trl_lint.analysis.values import Kind, Value
+from trl_lint.knowledge import library
+from trl_lint.knowledge.datasets import DATASET, STREAM
+
+if TYPE_CHECKING:
+    from trl_lint.analysis.arguments import Arguments
+    from trl_lint.analysis.classes import Function
+    from trl_lint.analysis.frame import Frame
+    from trl_lint.knowledge.schema import Preparation
+
+# Data of a context manager under which one rank of the job, or of each node, has the first turn.
+TURNS = {"job": "<turn of the job>", "node": "<turn of each node>"}
+IN_TURN = "one rank after the other runs what is inside"
+# A script that makes one of these is run by every rank.
+_STARTS = frozenset({"accelerate.Accelerator", "torch.distributed.init_process_group"})
+
+
+def is_dataset(value: Value) -> bool:
+    return value.kind is Kind.INSTANCE and isinstance(value.data, str) and value.data.startswith("datasets.")
+
+
+def narrowed(value: Value, classes: Iterable[cst.Arg], identifiers: Callable[[Any], Iterator[str]]) -> Value:
+    """A data set that is an instance of these classes: if all of them stream, it computes nothing now."""
+    names = [name for arg in classes for name in identifiers(arg.value)]
+    return STREAM if names and all("Iterable" in name or name == "datasets" for name in names) else value
+
+
+def annotated(options: Iterable[Value | None]) -> Value | None:
+    """What one of several annotated types says: a data set is one where it may be."""
+    return DATASET if any(option is not None and option.data == DATASET.data for option in options) else None
+
+
+def tell(frame: Frame, row: Preparation, args: Arguments, node: Any, owner: Value | None) -> None:
+    """A data set is computed: tell the rules, unless each rank has one of its own or no file is shared."""
+    if owner is None or owner.rank.state is not State.SAME or args.rank().differs or args.star is not None:
+        return
+    work = args.get(*row.work)
+    if work is None or work.kind is Kind.NONE:
+        return
+    if any(args.keywords.get(name, DATASET).const is keeps for name, keeps in row.uncached.items()):
+        return
+    frame.emit(
+        DatasetPrepared,
+        node,
+        method=row.name.rpartition(".")[2],
+        turn=frame.memory.control.turn,
+        in_trainer=_in_trainer(frame),
+        accelerator=frame.accelerator(),
+    )
+
+
+def _in_trainer(frame: Frame) -> bool:
+    scope: Frame | None = frame
+    while scope is not None:
+        if scope.cls is not None:
+            return frame.engine.is_entry_class(scope.cls)
+        scope = scope.outer
+    return False
+
+
+def note_start(frame: Frame, name: str) -> None:
+    """Something is made by which a script shows that every rank runs it."""
+    if name in _STARTS or (name.endswith("Trainer") and library.is_subclass(name, "transformers.Trainer")):
+        frame.module.starts = True
+
+
+# --- turns --------------------------------------------------------------------------------------------------------
+
+
+def inside(frame: Frame, node: cst.With, before: Control) -> Control:
+    """How sure it is that all ranks get into the block of a `with` statement together, and in which turns."""
+    control = before
+    for item in node.items:
+        scope = _scope(frame, item.item)
+        if not scope:
+            continue
+        if scope != "unknown":
+            why = frame.step(node, IN_TURN)
+            control = control.under(Control(2, why))
+        control = control.taking(Turn(scope, item, frame.module))
+    return control
+
+
+def has_turns(frame: Frame, node: cst.With) -> bool:
+    """Whether one rank after the other is known to run the block of a `with` statement."""
+    return any(_scope(frame, item.item) not in ("", "unknown") for item in node.items)
+
+
+def _scope(frame: Frame, item: Any) -> str:
+    calls = (item.body, item.orelse) if isinstance(item, cst.IfExp) else (item,)
+    return next((frame.in_turn[id(each)] for each in calls if id(each) in frame.in_turn), "")
+
+
+def note_unknown(frame: Frame, item: Any, value: Value) -> None:
+    """A context manager that a name stands for may let one rank go first, and so may one that is not in sight."""
+    if _scope(frame, item):
+        return
+    scope = next((scope for scope, data in TURNS.items() if value.kind is Kind.UNKNOWN and value.data == data), "")
+    is_own = value.kind is Kind.INSTANCE and isinstance(value.data, ClassInfo)
+    is_named = value.kind is Kind.RANGE and not isinstance(item, cst.Call)
+    if scope or is_own or is_named or (value.rank.state is State.UNKNOWN and value.kind is Kind.UNKNOWN):
+        frame.in_turn[id(item)] = scope or "unknown"
+
+
+def after(before: Control, now: Control, inner: Control) -> Control:
+    """How sure it is that all ranks get behind a block that was entered with `inner`, and is left with `now`."""
+    if now is inner or inner.level > before.level:
+        return before
+    return Control(now.level, now.why, now.rank, now.engine, now.conditions, before.turn)
+
+
+def note_manager(frame: Frame, function: Function, entry: Control) -> None:
+    """A context manager in sight yields: in turns, if it does so in another one's block or meets the other ranks."""
+    if frame.turn is not None and frame.turn is not entry.turn:
+        function.takes_turns = frame.turn.scope
+    elif frame.meets:
+        function.takes_turns = "job"
+
+
+def turn_key(control: Control) -> Any:
+    """What tells the turns of two calls of a function apart."""
+    turn = control.turn
+    # Only of one rank per node it is told where that is said.
+    return None if turn is None else (turn.scope, id(turn.node) if turn.scope == "node" else None)

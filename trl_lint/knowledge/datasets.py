@@ -1,0 +1,83 @@
+"""Data sets that are computed once and kept in files. Read from datasets 2.14.0 and 3.5.0.
+
+`map` and `filter` of a data set that lies in files write their result to a file beside them, named after a fingerprint
+of the data and the function; whoever computes the same again reads it. A data set that was made in memory has no such
+file, and one that streams computes nothing before it is read.
+"""
+
+from __future__ import annotations
+
+from trl_lint.analysis import facts
+from trl_lint.analysis.values import Kind, Value
+from trl_lint.knowledge.schema import SAME, Class, Function, Preparation, Row, instance
+
+# The layout of a table is by hand: one or two lines per row.
+# fmt: off
+
+_ARROW = "arrow_dataset.py::Dataset"
+_DICT = "dataset_dict.py::DatasetDict"
+_ITERABLE = "iterable_dataset.py::IterableDataset"
+
+# A data set, or a dict of its splits: `x[split]` of either is one.
+DATASET = instance("datasets.Dataset")
+STREAM = instance("datasets.IterableDataset")
+# The names and parts of a dict of splits.
+_ITEMS = Value(facts.SAME, Kind.RANGE, (Value(facts.SAME, Kind.TUPLE, (SAME, DATASET)), facts.SAME))
+_VALUES = Value(facts.SAME, Kind.RANGE, (DATASET, facts.SAME))
+
+# The file is neither written nor read.
+_UNCACHED = {"keep_in_memory": True, "load_from_cache_file": False}
+
+_STAYS = (
+    "cast", "cast_column", "class_encode_column", "flatten", "flatten_indices", "remove_columns", "rename_column",
+    "rename_columns", "select", "select_columns", "shuffle", "sort", "with_format", "with_transform",
+)
+
+_CLASSES: tuple[Row, ...] = (
+    Class(name="datasets.Dataset", source=_ARROW, others=SAME),
+    Class(name="datasets.DatasetDict", source=_DICT, bases=("datasets.Dataset",)),
+    Class(name="datasets.IterableDataset", source=_ITERABLE, others=SAME),
+    Class(name="datasets.IterableDatasetDict", source="dataset_dict.py::IterableDatasetDict",
+          bases=("datasets.IterableDataset",)),
+)
+
+_FUNCTIONS: tuple[Row, ...] = (
+    *(
+        Preparation(name=f"datasets.Dataset.{name}", source=f"{_ARROW}.{name}", returns=DATASET, uncached=_UNCACHED)
+        for name in ("filter", "map")
+    ),
+    *(
+        Function(name=f"datasets.Dataset.{name}", source=f"{_ARROW}.{name}", returns=DATASET)
+        for name in (*_STAYS, "add_column", "train_test_split")
+    ),
+    Function(name="datasets.Dataset.shard", source=f"{_ARROW}.shard", returns="shard"),
+    Function(name="datasets.Dataset.to_iterable_dataset", source=f"{_ARROW}.to_iterable_dataset", returns=STREAM),
+    Function(name="datasets.DatasetDict.items", source=_DICT, returns=_ITEMS),
+    Function(name="datasets.DatasetDict.values", source=_DICT, returns=_VALUES),
+    *(
+        Function(name=f"datasets.Dataset.{name}", source=f"{_ARROW}.{name}", returns=DATASET)
+        for name in ("from_csv", "from_file", "from_generator", "from_json", "from_parquet", "from_sql", "from_text",
+                     "load_from_disk")
+    ),
+    # Made in memory: no file to share.
+    *(
+        Function(name=f"datasets.Dataset.{name}", source=f"{_ARROW}.{name}", returns=SAME)
+        for name in ("from_dict", "from_list", "from_pandas")
+    ),
+    *(
+        Function(name=f"datasets.IterableDataset.{name}", source=f"{_ITERABLE}.{name}", returns=STREAM)
+        for name in ("cast", "cast_column", "filter", "map", "remove_columns", "rename_column", "rename_columns",
+                     "select_columns", "shuffle", "skip", "take", "with_format")
+    ),
+    *(
+        Function(name=f"datasets.{name}", source=f"combine.py::{name}", returns=DATASET)
+        for name in ("concatenate_datasets", "interleave_datasets")
+    ),
+    Function(name="datasets.load_dataset", source="load.py::load_dataset", returns=DATASET,
+             switch=(14, "streaming"), switched=STREAM),
+    Function(name="datasets.load_from_disk", source="load.py::load_from_disk", returns=DATASET),
+    Function(name="datasets.distributed.split_dataset_by_node", source="distributed.py::split_dataset_by_node",
+             returns="shard"),
+)
+
+ROWS: tuple[Row, ...] = (*_CLASSES, *_FUNCTIONS)

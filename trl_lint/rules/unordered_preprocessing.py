@@ -1,0 +1,118 @@
+"""Every rank computes and caches the same data set at the same time.
+
+## What it does
+Reports `map` and `filter` of a data set (of the `datasets` library) in code that every rank runs, such as the
+`__init__` of a Trainer or a script that starts one, where nobody has the first turn. And the
+`local_main_process_first()` around them, under which one rank of *each node* has it.
+
+## Why is this bad?
+`map` writes its result to a cache file, and whoever computes the same again reads that. Without an order all ranks
+find no file, tokenise the whole data set, eight times on eight GPUs, and write the same file. With
+`local_main_process_first()` one rank of each node does so, at the same time, and on a file system that the nodes share
+they write the same file.
+
+## Example
+```python
+train_dataset = train_dataset.map(tokenize)
+```
+
+## Use instead
+```python
+with PartialState().main_process_first():
+    train_dataset = train_dataset.map(tokenize)
+```
+The main process computes, the others wait and then read its file.
+
+## Fix safety
+The statement is put into the `with` block, whose barriers every rank has to reach. That is safe, as only what every
+rank is known to get to is reported, and does nothing on one process. In a loop, and where the call is a part
+of a larger statement, there is a hint.
+To let one rank of the job go first instead of one of each node is unsafe: nodes that share no file system then
+compute on all of their ranks.
+
+## Limits
+Right, and silent: streaming data sets, those made in memory (`Dataset.from_dict`), which have no file to share,
+`keep_in_memory=True` and `load_from_cache_file=False`, shards of a rank's own, work that only some ranks get to, and
+blocks of context managers whose code is not in sight. `TrainingArguments.main_process_first()` is taken to be
+right, whatever its `local` says.
+
+## References
+- https://github.com/huggingface/trl/pull/1291 and https://github.com/huggingface/trl/pull/3106
+- https://huggingface.co/docs/accelerate/package_reference/state#accelerate.PartialState.main_process_first
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from trl_lint.analysis.events import DatasetPrepared, Event
+from trl_lint.analysis.values import Step
+from trl_lint.findings import Applicability
+from trl_lint.rules.base import LIBRARIES, Problem, Rule
+
+
+class UnorderedPreprocessing(Rule):
+    code = "TRL012"
+    name = "unordered-preprocessing"
+    codemod = "trl_lint.codemods.unordered_preprocessing:UnorderedPreprocessingCommand"
+    needles = (LIBRARIES, (b".map", b".filter"), (b"atasets", b"dataset"))
+
+    def visit(self, event: Event) -> Iterator[Problem]:
+        if not isinstance(event, DatasetPrepared) or not (event.in_trainer or event.module.starts):
+            return
+        if event.turn is None:
+            if event.control.level == 0:
+                yield _everybody(event)
+        elif event.turn.scope == "node":
+            yield _each_node(event)
+
+
+def _everybody(event: DatasetPrepared) -> Problem:
+    from trl_lint.rewriting.edits import NoRewrite
+    from trl_lint.rewriting.ordering import plan_for_everybody
+
+    plan = plan_for_everybody(event)
+    is_hint = isinstance(plan, NoRewrite)
+    return Problem(
+        module=event.module,
+        node=event.node,
+        message=(
+            f"every rank runs this `{event.method}` at the same time: on several GPUs all of them compute the whole "
+            "data set and write the same cache file"
+        ),
+        help="let one rank go first, so that the others read its file: `with PartialState().main_process_first():`",
+        applicability=Applicability.DISPLAY if is_hint else Applicability.SAFE,
+        title="Let the main process go first",
+        reason=plan.reason if isinstance(plan, NoRewrite) else "",
+        plan=None if is_hint else plan,
+        owner=event.owner,
+    )
+
+
+def _each_node(event: DatasetPrepared) -> Problem:
+    from trl_lint.rewriting.edits import NoRewrite
+    from trl_lint.rewriting.ordering import plan_for_each_node
+
+    turn = event.turn
+    assert turn is not None
+    plan = plan_for_each_node(turn)
+    reason = plan.reason if isinstance(plan, NoRewrite) else "nodes that share no files then compute on all their ranks"
+    return Problem(
+        module=turn.module,
+        node=turn.node.item,
+        message=(
+            "one rank of each node goes first: on several nodes with a shared file system all of them write the same "
+            "cache file of the data set"
+        ),
+        why=Step(event.module, event.node, "the data set is computed and cached here"),
+        help="let one rank of the whole job go first: `main_process_first()`",
+        applicability=Applicability.DISPLAY if isinstance(plan, NoRewrite) else Applicability.UNSAFE,
+        title="Let the main process of the whole job go first",
+        reason=reason,
+        plan=None if isinstance(plan, NoRewrite) else plan,
+        owner=event.owner,
+        subject="turn",
+    )
+
+
+RULES = (UnorderedPreprocessing(),)

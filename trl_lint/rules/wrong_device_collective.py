@@ -1,0 +1,227 @@
+"""A tensor on the CPU, or on one fixed device, enters a collective.
+
+## What it does
+Reports a tensor that is certain to be on the CPU (`torch.tensor(…)`, `torch.zeros(…)` and the like without `device=`,
+`.cpu()`), or on one fixed device (`cuda:0`), and
+
+- is handed to a collective of tensors: `gather`, `gather_for_metrics`, `reduce`, `pad_across_processes`,
+  `Trainer._nested_gather`, `dist.all_reduce`, …;
+- or is returned by `prediction_step`, whose results `Trainer.evaluation_loop` gathers as they are.
+
+And the rank in the whole job (`process_index`, `dist.get_rank()`, `$RANK`) where a device's index belongs.
+
+## Why is this bad?
+Each process has one GPU, and nccl moves tensors that are on it. None of these collectives moves a tensor there first.
+With a tensor on the CPU, nccl says `No backend type associated with device type cpu`; with one on `cuda:0` the other
+processes fail or wait for ever. On one process, or with gloo on a machine without GPUs, the same code passes. The rank
+in the whole job is the index of a device on the first node only: process 8 of two nodes with 8 GPUs each looks for
+`cuda:8`.
+
+## Example
+```python
+tokens = accelerator.gather_for_metrics(torch.tensor(inputs["position_ids"].size(1))).sum().item()
+```
+
+## Use instead
+```python
+length = inputs["position_ids"].size(1)
+tokens = accelerator.gather_for_metrics(torch.tensor(length, device=accelerator.device)).sum().item()
+```
+and `accelerator.local_process_index` for a device's index.
+
+## Fix safety
+A tensor that is made in the call itself is made on the accelerator's device; one that is moved to the CPU in the call
+is moved there after it; any other is moved to the accelerator's device in the call. That is safe where every rank
+is known to get there together, and unsafe where that is not known. What a collective fills in place, and what
+is used as an array right after, is left to the author. `process_index` and `$RANK` become `local_process_index` and
+`$LOCAL_RANK` by hand.
+
+## Limits
+A tensor of which it is not known where it is, is not reported. Right, and silent: object collectives
+(`gather_object`, `broadcast_object_list`), `*_like` and `new_*` of a tensor on the device, calls with a `group=` of
+their own, programs that ask for gloo or for the CPU, those that change the default device, and collectives of
+torch.distributed where neither nccl nor a library that chooses it is named.
+
+## References
+- https://github.com/huggingface/trl/pull/3245, https://github.com/huggingface/trl/pull/513 and
+  https://github.com/huggingface/trl/pull/515
+- https://docs.pytorch.org/docs/stable/distributed.html#backends
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from trl_lint.analysis.events import CollectiveCalled, DeviceChosen, Event, StepReturned
+from trl_lint.analysis.places import is_known
+from trl_lint.analysis.values import Kind, Step, Value
+from trl_lint.findings import Applicability
+from trl_lint.rules.base import LIBRARIES, Problem, Rule
+
+# What may be a tensor; a place is only known of what is one.
+_TENSORS = frozenset({Kind.BATCH, Kind.TENSOR, Kind.UNKNOWN})
+# What a module says that lets tensors on the CPU be right, or makes them elsewhere.
+_CPU_IS_RIGHT = re.compile(
+    rb"""(?<!nccl)["']gloo["']|cpu:gloo|\bcpu\s*=\s*True|\b(?:use_cpu|no_cuda)\s*=\s*True|\bset_default_(?:device|tensor_type)"""
+    rb"""|with\s+torch\.device\("""
+)
+# Who chooses nccl where there are GPUs.
+_CHOOSES_NCCL = re.compile(rb"nccl|accelerat|Trainer|deepspeed")
+_LEVELS = (Applicability.SAFE, Applicability.UNSAFE, Applicability.DISPLAY)
+_REASONS = (
+    "",
+    "it is not known whether all ranks get here together",
+    "not all ranks may get here together",
+)
+
+
+class WrongDeviceCollective(Rule):
+    code = "TRL011"
+    name = "wrong-device-collective"
+    codemod = "trl_lint.codemods.wrong_device_collective:WrongDeviceCollectiveCommand"
+    needles = (
+        LIBRARIES,
+        (
+            b"gather", b"reduce", b"pad_across", b"broadcast", b"scatter", b"all_to_all", b"prediction_step",
+            b"process_index", b"get_rank", b"RANK",
+        ),
+        (b"torch", b"cpu", b"cuda", b"device"),
+    )  # fmt: skip
+
+    def visit(self, event: Event) -> Iterator[Problem]:
+        if isinstance(event, CollectiveCalled):
+            yield from _communicated(event)
+        elif isinstance(event, StepReturned):
+            yield from _returned(event)
+        elif isinstance(event, DeviceChosen):
+            yield from _chosen(event)
+
+
+def _communicated(event: CollectiveCalled) -> Iterator[Problem]:
+    wrong = _wrong(event)
+    if wrong is None or _has_group(event.node) or not _needs_own_device(event.module, event.row.name):
+        return
+    from trl_lint.rewriting.moving import plan_for_collective
+
+    own_name = event.row.name.rpartition(".")[2]
+    plan = plan_for_collective(event, getattr(wrong.place, "why", None))
+    yield Problem(
+        module=event.module,
+        node=event.node,
+        message=f"`{own_name}` gets a tensor on {_where(wrong)}: {_FAILS[wrong.place == 'cpu']}",
+        why=_why(wrong),
+        help="make it on the accelerator's device, or move it there, before the collective",
+        **_fix(plan, event.control.level),
+        title=f"Hand `{own_name}` a tensor on the accelerator's device",
+        owner=event.owner,
+    )
+
+
+def _fix(plan: Any, level: int) -> dict[str, Any]:
+    """What a problem says of its fix."""
+    from trl_lint.rewriting.edits import NoRewrite
+
+    if isinstance(plan, NoRewrite):
+        return {"applicability": Applicability.DISPLAY, "reason": plan.reason}
+    applicability, reason = _LEVELS[level], _REASONS[level]
+    if plan.caution and applicability is Applicability.SAFE:
+        applicability, reason = Applicability.UNSAFE, plan.caution
+    return {"applicability": applicability, "reason": reason, "plan": plan}
+
+
+_FAILS = {
+    True: "nccl takes tensors on each process's own GPU only, so it fails on several GPUs and passes on one process",
+    False: "each process has another GPU of its own, so it fails or hangs on several GPUs and passes on one",
+}
+
+
+def _wrong(event: CollectiveCalled) -> Value | None:
+    """The tensor that is not where the collective needs it."""
+    if not event.parts:
+        return event.operand if _is_wrong(event.operand) else None
+    if event.row.lists and any(part.kind not in (Kind.BATCH, Kind.TENSOR) for part in event.parts):
+        return None  # communicated as Python objects
+    return next(filter(_is_wrong, event.parts), None)
+
+
+def _is_wrong(value: Value) -> bool:
+    return value.kind in _TENSORS and is_known(value)
+
+
+def _has_group(call: Any) -> bool:
+    """Whether a collective is for a process group of its own, which may have another backend."""
+    named = {arg.keyword.value: arg.value for arg in call.args if arg.keyword is not None}
+    group = named.get("group", named.get("process_group"))
+    return group is not None and getattr(group, "value", "") != "None"
+
+
+def _needs_own_device(module: Any, name: str = "") -> bool:
+    source = module.source if module.source is not None else module.tree.code.encode()
+    if _CPU_IS_RIGHT.search(source):
+        return False
+    return not name.startswith("torch.") or _CHOOSES_NCCL.search(source) is not None
+
+
+def _where(value: Value) -> str:
+    return "the CPU" if value.place == "cpu" else f"`{value.place}`"
+
+
+def _why(value: Value) -> Step | None:
+    return getattr(value.place, "why", None) or value.why
+
+
+def _returned(event: StepReturned) -> Iterator[Problem]:
+    why = getattr(event.value.place, "why", None)
+    if why is None or not _is_wrong(event.value) or not _needs_own_device(why.module):
+        return
+    from trl_lint.rewriting.moving import plan_for_step
+
+    yield Problem(
+        module=why.module,
+        node=why.node,
+        **_fix(plan_for_step(event, why), 0),
+        title="Make it on the accelerator's device",
+        message=(
+            f"`prediction_step` returns {event.what} on {_where(event.value)}, and the evaluation loop gathers them: "
+            f"{_FAILS[event.value.place == 'cpu']}"
+        ),
+        why=Step(event.module, event.node.name, "what this returns is gathered by the evaluation loop"),
+        help="make it on the accelerator's device, or move it there, before it is returned",
+        owner=event.owner,
+        subject=event.what,
+    )
+
+
+def _chosen(event: DeviceChosen) -> Iterator[Problem]:
+    module, node = event.module, event.node
+    why = event.why
+    if why is not None and not _is_inside(why.node, event):
+        # Another function says which device it is.
+        module, node = why.module, why.node
+    yield Problem(
+        module=module,
+        node=node,
+        message=(
+            "the rank in the whole job is taken for the index of a device: on a second node there is no such device"
+        ),
+        why=Step(event.module, event.node, "the device is chosen here") if node is not event.node else why,
+        help="use the index on this node: `accelerator.local_process_index`, `$LOCAL_RANK`",
+        owner=event.owner,
+    )
+
+
+def _is_inside(node: Any, event: DeviceChosen) -> bool:
+    """Whether a statement belongs to the function in which a device is chosen."""
+    owner = event.owner.node if event.owner is not None else event.module.tree
+    todo = [owner]
+    while todo:
+        current = todo.pop()
+        if current is node:
+            return True
+        todo.extend(current.children)
+    return False
+
+
+RULES = (WrongDeviceCollective(),)

@@ -1,0 +1,44 @@
+"""*one writer*: no file is made by several ranks.
+
+A file that lies where all ranks of a machine see it is made by one of them and read by the others. Where each makes
+it, the work is done once per rank, and the last one's file replaces what others may be reading. A run on several
+machines is judged machine by machine.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from pathlib import Path
+
+from trl_lint.verify.traces import Placed, Run
+from trl_lint.verify.verdicts import Verdict, failed, passed, unknown
+
+ORACLE = "one writer"
+
+
+def judge(run: Run) -> Verdict:
+    """Whether each file that was put in its place was so by one rank."""
+    if len(run.ranks) < 2:
+        return unknown(ORACLE, "there is one rank only")
+    makers: dict[str, dict[int, Placed]] = defaultdict(dict)
+    for rank in run.ranks:
+        for placed in rank.placed:
+            makers[placed.file].setdefault(rank.number, placed)
+    if not makers:
+        return unknown(ORACLE, "no rank put a file in its place")
+    several = {file: by for file, by in makers.items() if len(by) > 1}
+    if not several:
+        return passed(ORACLE, f"{len(makers)} files, each made by one rank")
+    file, by = next(iter(several.items()))
+    more = f", and {len(several) - 1} more" if len(several) > 1 else ""
+    return failed(
+        ORACLE,
+        "double write",
+        f"{len(by)} ranks made the same file, {Path(file).name}{more}",
+        [f"rank {number}: {_told(placed)}" for number, placed in sorted(by.items())],
+        files=sorted(several),
+    )
+
+
+def _told(placed: Placed) -> str:
+    return f"at {', called from '.join(map(str, placed.at))}" if placed.at else "at no line of Python code"

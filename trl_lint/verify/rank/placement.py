@@ -1,0 +1,143 @@
+"""A device of each process's own, where there are no GPUs: which tensors would be on it is followed, on the CPU.
+
+`PartialState.device`, from which accelerate and Trainer take where they put models and batches, becomes `cpu:0`, which
+torch takes for the CPU. A function mode sees every call of torch's Python interface and notes, by torch's own rules,
+which tensors would be on that device: what is made on or moved to it, and what is computed from such tensors. A
+collective of tensors that would not be on it raises what nccl raises. Nothing else changes: all numbers are those of
+the CPU. What this shows is an emulation, and is named so.
+
+Sources: torch/overrides.py `TorchFunctionMode`; torch/csrc/distributed/c10d/ProcessGroup.hpp `getBackend`;
+accelerate/state.py `PartialState`; accelerate/utils/random.py `synchronize_rng_state`, which on the CPU broadcasts the
+generator's state from where it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from .job import Job
+
+OWN = "cpu:0"
+_MARK = "_on_own_device"
+# Methods that leave the device, and those that may.
+_LEAVES = frozenset({"cpu", "numpy"})
+_MOVES = frozenset({"to", "cuda"})
+_active = False
+
+
+def patches(job: Job) -> Mapping[str, Callable[[Any], None]]:
+    """By module, what to change in it; nothing where no devices are emulated."""
+    if not job.devices:
+        return {}
+    return {"torch.overrides": _start_with, "accelerate.state": _patch_state}
+
+
+def is_missing(tensor: Any) -> bool:
+    """Whether a collective gets a tensor that would not be on the process's own device."""
+    tensors = tensor if isinstance(tensor, (list, tuple)) else [tensor]
+    return _active and any(hasattr(each, "untyped_storage") and not getattr(each, _MARK, False) for each in tensors)
+
+
+def refuse(tensor: Any, at: list[Any]) -> None:
+    """Raise what nccl raises of a tensor on the CPU.
+
+    Raises:
+        RuntimeError: the tensor would not be on the process's own device.
+    """
+    if is_missing(tensor) and not any(str(place[0]).endswith("accelerate/utils/random.py") for place in at):
+        raise RuntimeError("No backend type associated with device type cpu (the process's own device is emulated)")
+
+
+def _start_with(overrides: Any) -> None:
+    import sys
+
+    class Placement(overrides.TorchFunctionMode):
+        def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            kwargs = kwargs or {}
+            result = func(*args, **kwargs)
+            return _placed(sys.modules["torch"], func, args, kwargs, result)
+
+    def enter() -> None:
+        global _active
+        _active = True
+        Placement().__enter__()
+
+    _starters.append(enter)
+
+
+# What starts the emulation, once torch is whole.
+_starters: list[Callable[[], None]] = []
+
+
+def _patch_state(module: Any) -> None:
+    import torch
+
+    original = module.PartialState.__init__
+
+    def constructed(self: Any, *args: Any, **kwargs: Any) -> None:
+        original(self, *args, **kwargs)
+        if self.device is not None and self.device.type == "cpu":
+            self.device = torch.device(OWN)
+
+    module.PartialState.__init__ = constructed
+    while _starters:
+        _starters.pop()()
+
+
+def _placed(torch: Any, func: Any, args: Any, kwargs: Any, result: Any) -> Any:
+    """The result of a call, marked if it would be on the process's own device."""
+    name = getattr(func, "__name__", "")
+    if name == "__get__" and args and getattr(args[0], _MARK, False) and isinstance(result, torch.device):
+        return torch.device(OWN)
+    if name == "__set__" and len(args) > 1:
+        _mark(torch, args[0], any(_is_marked(each) for each in args[1:]))
+        return result
+    asked = _asked(torch, func, name, args, kwargs)
+    inside = asked if asked is not None else any(map(_is_marked, _flat((args, tuple(kwargs.values())))))
+    for each in _flat((result,)):
+        if not isinstance(each, torch.Tensor) or _is_marked(each) is inside:
+            continue
+        if any(each is other for other in _flat((args,))):
+            if inside or name not in (_LEAVES | _MOVES):
+                _mark(torch, each, inside or _is_marked(each))
+                continue
+            with overrides_off(torch):
+                return each.view_as(each)  # the same numbers in another tensor, which is not there
+        _mark(torch, each, inside)
+    return result
+
+
+def overrides_off(torch: Any) -> Any:
+    return torch._C.DisableTorchFunction()
+
+
+def _asked(torch: Any, func: Any, name: str, args: Any, kwargs: Any) -> bool | None:
+    """Whether a call asks for the process's own device; None where it does not say."""
+    if name in _LEAVES:
+        return False
+    device = kwargs.get("device")
+    if device is None and name == "to" and len(args) > 1:
+        device = next((each for each in args[1:] if isinstance(each, (str, torch.device, torch.Tensor))), None)
+    if device is None:
+        return None
+    return _is_marked(device) if isinstance(device, torch.Tensor) else str(device) == OWN
+
+
+def _is_marked(value: Any) -> bool:
+    return getattr(value, _MARK, False) is True
+
+
+def _mark(torch: Any, tensor: Any, inside: bool) -> None:
+    if isinstance(tensor, torch.Tensor):
+        setattr(tensor, _MARK, inside)
+
+
+def _flat(values: Any) -> Any:
+    for value in values:
+        if isinstance(value, (list, tuple)):
+            yield from _flat(value)
+        elif isinstance(value, dict):
+            yield from _flat(tuple(value.values()))
+        else:
+            yield value
