@@ -115,7 +115,9 @@ def test_a_fix_under_a_condition_of_this_rank_is_only_a_hint(tmp_path: Path) -> 
         "from accelerate import Accelerator\n\naccelerator = Accelerator()\n\n\ndef f(loss):\n"
         "    if accelerator.is_main_process:\n        return accelerator.gather(loss.item())\n"
     )
-    (finding,) = linter(tmp_path).check(tmp_path / "x.py", text.encode())
+    found = linter(tmp_path).check(tmp_path / "x.py", text.encode())
+    assert [each.code for each in found] == ["TRL001", "TRL006"]
+    finding = found[0]
     assert finding.fix is not None
     assert finding.fix.applicability is Applicability.DISPLAY
 
@@ -157,7 +159,9 @@ def test_a_fix_reached_in_several_ways_is_as_safe_as_the_least_safe(tmp_path: Pa
         "    return accelerator.gather(loss.item())\n\n\ndef all_ranks(loss):\n    return total(loss)\n\n\n"
         "def one_rank(loss):\n    if accelerator.is_main_process:\n        return total(loss)\n"
     )
-    (finding,) = linter(tmp_path).check(tmp_path / "x.py", text.encode())
+    found = linter(tmp_path).check(tmp_path / "x.py", text.encode())
+    assert [each.code for each in found] == ["TRL001", "TRL006"]
+    finding = found[0]
     assert finding.fix is not None
     assert finding.fix.applicability is Applicability.DISPLAY
 

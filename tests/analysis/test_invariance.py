@@ -422,7 +422,8 @@ def verdict(directory: Path, program: str, helpers: str) -> list[tuple[str, str]
     for path, text in files.items():
         path.write_text(text, encoding="utf-8")
     settings = Settings(target_trl="0.17.0", target_transformers="4.51.3")
-    linter = Linter(settings, (directory,), all_rules())
+    # The loop logs on all ranks, so that each of its lines is looked at; that is what TRL008 speaks of.
+    linter = Linter(settings, (directory,), tuple(rule for rule in all_rules() if rule.code != "TRL008"))
     found = []
     for path, text in files.items():
         lines = text.splitlines()
