@@ -481,9 +481,9 @@ def test_rule():
 
 
 def test_unknown_rule():
-    done = call("rule", "TRL01")
+    done = call("rule", "TRL003X")
     assert (done.exit_code, done.stdout) == (2, "")
-    assert done.stderr == "trl-lint: unknown rule `TRL01`; did you mean `TRL001`?\n"
+    assert done.stderr == "trl-lint: unknown rule `TRL003X`; did you mean `TRL003`?\n"
 
 
 def test_rules():
