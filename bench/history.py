@@ -152,7 +152,7 @@ def _judge_rebuild(case: dict, group: str, rebuild: dict, causes: dict[str, str]
 
 
 def _judge_mended(case: dict, causes: dict[str, str]) -> Iterator[Verdict]:
-    version, rule = case["fixed_release"], case["rule"]
+    version, rule = case["fixed_release"].split()[0], case["rule"]  # what follows is a remark
     release = project(version)
     kept = (case.get("fixed_side") or {}).get("same_line_text_still_present_for_sites")
     group = "mended-kept" if kept else "mended"

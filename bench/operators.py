@@ -40,6 +40,11 @@ MODULE_API = frozenset(
 )
 # Hooks of Trainer that get the wrapped model as `model`.
 HOOKS = {"training_step", "compute_loss", "prediction_step"}
+# Those of them whose gradients are needed.
+TRAINED = ("training_step", "compute_loss")
+GENERATE = "generate"
+# Contexts in which nothing is trained.
+WITHOUT_GRADIENTS = r"no_grad|inference_mode|null_ref_context|disable_adapter"
 # What trainers cache of the configuration in __init__, and where it comes from.
 CACHED = {
     "self.is_encoder_decoder": "{}.config.is_encoder_decoder",
@@ -315,11 +320,15 @@ def _stores_model(store: cst.CSTNode) -> bool:
     return any(isinstance(name, cst.Name) and name.value == "model" for name in names)
 
 
-def _handed_model(methods: dict[str, cst.FunctionDef], method: cst.FunctionDef) -> Iterator[str]:
+def _handed_model(
+    methods: dict[str, cst.FunctionDef],
+    method: cst.FunctionDef,
+    counts: Callable[[cst.Call], bool] = lambda call: True,
+) -> Iterator[str]:
     """The methods that this one calls as `self.x(model, …)`, where that parameter is `model` too."""
     for call in m.findall(method, m.Call(func=m.Attribute(value=m.Name("self")))):
         name = call.func.attr.value
-        if name in methods and _keeps_model(methods[name]):
+        if name in methods and _keeps_model(methods[name]) and counts(call):
             position = [p.name.value for p in methods[name].params.params].index("model") - 1
             given = [argument for argument in call.args if argument.keyword is None]
             if position < len(given) and m.matches(given[position].value, m.Name("model")):
@@ -375,8 +384,70 @@ def _unwraps(node: cst.CSTNode, model: str) -> bool:
 
 
 def _custom(node: cst.Attribute) -> bool:
-    """Whether a wrapper lacks the attribute."""
-    return node.attr.value not in MODULE_API
+    """Whether a wrapper lacks the attribute, and no other rule is about it."""
+    return node.attr.value not in MODULE_API and node.attr.value != GENERATE
+
+
+def wrapped_generate(source: Source) -> Iterator[Site]:
+    """What the unwrapped model generates is asked of the wrapped one."""
+    for method in wrapped_methods(source):
+        names = dict(_unwrapped_names(method, "model"))
+        for node in _own(method):
+            if not (isinstance(node, cst.Attribute) and node.attr.value == GENERATE):
+                continue
+            if _unwraps(node.value, "model") or names.get(dotted(node.value)) == 1:
+                yield _read_site(node, "{}." + GENERATE, "model")
+
+
+def bare_for_generation(source: Source) -> Iterator[Site]:
+    """`unwrap_model_for_generation(self.model_wrapped, …)` gets `self.model`."""
+    for call in source.all(cst.Call):
+        if (dotted(call.func) or "").endswith("unwrap_model_for_generation") and call.args:
+            given = call.args[0].value
+            if dotted(given) == "self.model_wrapped":
+                yield Site(Place(given, "{}", "self.model", given))
+
+
+def unwrapped_forward(source: Source) -> Iterator[Site]:
+    """A training forward of the wrapped model becomes one of the module inside it."""
+    for method in _trained_methods(source):
+        yield from _forwards(source, method, "model", method)
+    for name, scope in prepared(source):
+        for loop in m.findall(scope, m.For()):
+            if m.findall(loop, m.Call(func=m.Attribute(attr=m.Name("backward")))):
+                yield from _forwards(source, scope, name, loop)
+
+
+def _trained_methods(source: Source) -> list[cst.FunctionDef]:
+    """The methods of Trainer subclasses that a training step calls with the wrapped model, with gradients on."""
+    found = []
+    for owner in source.all(cst.ClassDef):
+        if any((dotted(base.value) or "").endswith("Trainer") for base in owner.bases):
+            methods = {node.name.value: node for node in owner.body.body if isinstance(node, cst.FunctionDef)}
+            known = [name for name in TRAINED if name in methods and _keeps_model(methods[name])]
+            for name in known:
+                handed = _handed_model(methods, methods[name], lambda call: _has_gradients(source, call))
+                known += [other for other in handed if other not in known]
+            found += [methods[name] for name in known]
+    return found
+
+
+def _forwards(source: Source, scope: cst.FunctionDef, model: str, inside: cst.CSTNode) -> Iterator[Site]:
+    """The calls of a model with gradients on, in a part of a function, that keep what they return."""
+    for node in _own(inside):
+        is_call = isinstance(node, cst.Call) and m.matches(node.func, m.Name(model))
+        if is_call and not isinstance(source.parents[node], cst.Expr) and _has_gradients(source, node):
+            yield Site(Place(node.func, "{}.module", model, node.func))
+
+
+def _has_gradients(source: Source, node: cst.CSTNode) -> bool:
+    """Whether nothing around a node says that it has to do without gradients."""
+    for parent in source.ancestors(node):
+        head = [item.item for item in parent.items] if isinstance(parent, cst.With) else []
+        head += [each.decorator for each in parent.decorators] if isinstance(parent, cst.FunctionDef) else []
+        if any(re.search(WITHOUT_GRADIENTS, source.code(each)) for each in head):
+            return False
+    return True
 
 
 def _own(scope: cst.CSTNode) -> Iterator[cst.CSTNode]:
@@ -405,7 +476,7 @@ def guarded(source: Source, node: cst.CSTNode, model: str) -> bool:
 
 
 def prepared(source: Source) -> Iterator[tuple[str, cst.FunctionDef]]:
-    """Names that a function gets from `accelerator.prepare` and then unwraps."""
+    """Names that a function gets from `accelerator.prepare`."""
     for scope in source.all(cst.FunctionDef):
         for node in _own(scope):
             if isinstance(node, cst.Assign) and m.findall(node.value, m.Attribute(attr=m.Name("prepare"))):
@@ -415,12 +486,49 @@ def prepared(source: Source) -> Iterator[tuple[str, cst.FunctionDef]]:
                 yield from ((name, scope) for name in sorted(names) if "model" in name)
 
 
+GUARD = "self.accelerator.is_main_process"
+
+
+def collective_on_one_rank(source: Source) -> Iterator[Site]:
+    """To `self.accelerator.gather(x)` a barrier is added that only the main process comes to; its value stays."""
+    for call in collectives(source):
+        if not (dotted(call.func) or "").startswith("self.accelerator.") or len(call.args) != 1:
+            continue
+        barrier = f"{GUARD} and self.accelerator.wait_for_everyone()"
+        yield Site(Place(call, f"({source.code(call)}, {barrier.replace('self', '{}')})[0]", "self", call))
+
+
+def drop_guard(source: Source) -> Iterator[Site]:
+    """`if self.accelerator.is_main_process and …:` becomes `if self.accelerator.sync_gradients and …:`."""
+    for branch in source.all(cst.If):
+        due = [line for line in m.findall(branch.body, m.SimpleStatementLine()) if _writes_for_all(source, line)]
+        for test in m.findall(branch.test, m.Attribute(attr=m.Name("is_main_process"))):
+            if due and source.code(test) == GUARD and not _is_guarded_again(source, branch):
+                yield Site(Place(test, "{}.accelerator.sync_gradients", "self", test), (due[0],))
+
+
+def _writes_for_all(source: Source, line: cst.CSTNode) -> bool:
+    return source.code(line).startswith("wandb.log(")
+
+
+def _is_guarded_again(source: Source, branch: cst.If) -> bool:
+    """Whether another condition on the rank stands around it, or in it."""
+    around = [node for node in source.ancestors(branch) if isinstance(node, cst.If)]
+    inner = m.findall(branch.body, m.Attribute(attr=m.Name("is_main_process")))
+    return bool(inner) or any("process" in source.code(node.test) for node in around)
+
+
 OPERATORS = (
     Operator("drop the collective", "TRL003", drop_collective),
     Operator("item inside the gather", "TRL001", item_inside, follows=False),
     Operator("read from the wrapped model", "TRL002", wrapped_read, needles=("Trainer)", "unwrap_model")),
     Operator("helper returns local", "TRL003", helper_returns_local),
+    Operator("collective on one rank", "TRL006", collective_on_one_rank, follows=False),
+    Operator("drop the main-process guard", "TRL008", drop_guard, needles=("wandb.log(",)),
     Operator("average means", "TRL007", average_means, needles=("torch.stack(",)),
+    Operator("forward through the module", "TRL009", unwrapped_forward, needles=("Trainer)", ".prepare(")),
+    Operator("generate on the wrapped model", "TRL010", wrapped_generate, needles=("generate",)),
+    Operator("bare model for generation", "TRL010", bare_for_generation, needles=("unwrap_model_for_generation",)),
 )
 
 

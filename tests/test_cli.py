@@ -477,13 +477,16 @@ def test_output_a_terminal_can_not_show(folder):
 def test_rule():
     for rule in all_rules():
         pages = {call("rule", word).stdout for word in (rule.code, rule.code.lower(), rule.name)}
-        assert pages == {f"# {rule.name} ({rule.code})\n\n{rule.documentation}\n"}
+        (page,) = pages
+        assert page.startswith(f"# {rule.name} ({rule.code})\n\n")
+        assert page.endswith(f"\n\n{rule.documentation}\n")
+        assert ("*Preview: off by default." in page) is rule.preview
 
 
 def test_unknown_rule():
-    done = call("rule", "TRL003X")
+    done = call("rule", "TRL0001")
     assert (done.exit_code, done.stdout) == (2, "")
-    assert done.stderr == "trl-lint: unknown rule `TRL003X`; did you mean `TRL003`?\n"
+    assert done.stderr == "trl-lint: unknown rule `TRL0001`; did you mean `TRL001`?\n"
 
 
 def test_rules():
@@ -491,7 +494,8 @@ def test_rules():
     assert len(lines) == len(all_rules())
     for line, rule in zip(lines, all_rules(), strict=True):
         code, name, fix, summary = line.split(maxsplit=3)
-        assert (code, name, fix == "fix", summary) == (rule.code, rule.name, rule.has_fix, rule.summary)
+        shown = f"{'preview: ' * rule.preview}{rule.summary}"
+        assert (code, name, fix == "fix", summary) == (rule.code, rule.name, rule.has_fix, shown)
 
 
 def test_version():

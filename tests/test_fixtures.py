@@ -17,16 +17,29 @@ FILES = sorted(path for path in FIXTURES.glob("*/*") if path.suffix in (".py", "
 BROKEN = [path for path in FILES if path.stem.startswith("broken")]
 # There is only a hint for these: `--fix` changes nothing, and their fixed twins are written by hand.
 BY_HAND = {
+    "bypassed_wrapper/broken_loop",
+    "divergent_collective/broken",
+    "divergent_collective/broken_ddp",
+    "divergent_collective/broken_guarded",
+    "divergent_collective/broken_loop",
+    "unguarded_side_effect/broken",
+    "unguarded_side_effect/broken_loop",
     "mean_of_means/broken_helper",
     "mean_of_means/broken_selected",
     "unreduced_metric/broken_ddp",
     "unreduced_metric/broken_reward_function",
     "wrapped_model_attribute/broken_data_parallel",
     "wrapped_model_attribute/broken_ddp",
+    "wrapped_generate/broken",
     "wrapped_model_attribute/broken_unwrap_order",
 }
 # These are mended with --unsafe-fixes only.
-UNSAFE = {"unreduced_metric/broken_callback", "unreduced_metric/broken_loop"}
+UNSAFE = {
+    "bypassed_wrapper/broken",
+    "bypassed_wrapper/broken_self_model",
+    "unreduced_metric/broken_callback",
+    "unreduced_metric/broken_loop",
+}
 
 
 def identity(path: Path) -> str:

@@ -159,9 +159,9 @@ class TestReadFromTheWrappedModel:
     def test_of_a_name_bound_to_the_unwrapped_model(self):
         source = method(
             "with unwrap_model_for_generation(model, self.accelerator) as unwrapped:",
-            "    y = unwrapped.generate(inputs)",
+            "    y = unwrapped.config",
         )
-        assert sites(WRAPPED, source) == [("unwrapped.generate", "model.generate", [])]
+        assert sites(WRAPPED, source) == [("unwrapped.config", "model.config", [])]
 
     @pytest.mark.parametrize(
         "lines",
@@ -396,3 +396,49 @@ def test_recall_has_limits_over_all_and_per_operator():
     assert not mutation.passed(
         [*good, mutation.Result(DROP.name, "none", "c", "f", 1, "s", "x", True, [], ["new"])]
     )
+
+
+class TestModelsAndTheirWrappers:
+    FORWARD, GENERATE, BARE = (
+        BY_NAME[name]
+        for name in ("forward through the module", "generate on the wrapped model", "bare model for generation")
+    )
+
+    def test_a_training_forward(self):
+        source = method("out = model(**inputs)", "return out.loss")
+        assert sites(self.FORWARD, source) == [("model", "model.module", [])]
+
+    def test_a_training_forward_in_a_loop(self):
+        source = source_of("""
+            def train(model, accelerator, loader):
+                model, loader = accelerator.prepare(model, loader)
+                for batch in loader:
+                    accelerator.backward(model(batch))
+                for batch in loader:
+                    print(model(batch))
+        """)
+        assert sites(self.FORWARD, source) == [("model", "model.module", [])]
+
+    @pytest.mark.parametrize(
+        "lines",
+        [
+            ["with torch.no_grad():", "    out = model(**inputs)"],
+            ["model(**inputs)"],
+            ["model = other", "out = model(**inputs)"],
+        ],
+    )
+    def test_not_where_no_gradients_come_of_it(self, lines):
+        assert sites(self.FORWARD, method(*lines)) == []
+        assert sites(self.FORWARD, method("out = model(**inputs)", name="prediction_step")) == []
+
+    def test_what_the_unwrapped_model_generates(self):
+        source = method(
+            "with unwrap_model_for_generation(model, self.accelerator) as unwrapped:",
+            "    y = unwrapped.generate(inputs)",
+        )
+        assert sites(self.GENERATE, source) == [("unwrapped.generate", "model.generate", [])]
+        assert sites(self.BARE, source) == []
+
+    def test_what_is_prepared_for_generation(self):
+        source = method("with unwrap_model_for_generation(self.model_wrapped, self.accelerator):", "    pass")
+        assert sites(self.BARE, source) == [("self.model_wrapped", "self.model", [])]

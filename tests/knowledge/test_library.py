@@ -127,7 +127,7 @@ def test_an_unknown_method():
 
 
 def test_an_attribute_is_found_in_a_base():
-    assert library.attribute("trl.SFTTrainer", "model").value.wrapping is Wrapping.BARE
+    assert library.attribute("trl.SFTTrainer", "model").value.wrapping is Wrapping.INSIDE
     assert library.attribute("trl.SFTTrainer", "model_wrapped").value.wrapping is Wrapping.WRAPPED
 
 
@@ -137,7 +137,7 @@ def test_the_model_of_a_trainer_with_its_own_loop_is_wrapped():
 
     assert wrapping("trl.PPOTrainer", "0.11.4") is Wrapping.WRAPPED
     assert wrapping("trl.RLOOTrainer", "0.21.0") is Wrapping.WRAPPED
-    assert wrapping("trl.RLOOTrainer", "0.22.0") is Wrapping.BARE
+    assert wrapping("trl.RLOOTrainer", "0.22.0") is Wrapping.INSIDE
 
 
 def test_arguments_are_the_same_on_all_ranks_but_for_what_says_which_rank_it_is():
@@ -177,7 +177,7 @@ def test_hooks_get_the_wrapped_model_and_callbacks_the_bare_one():
     assert list(step.parameters) == ["model", "inputs", "num_items_in_batch"]
     assert step.parameters["model"].wrapping is Wrapping.WRAPPED
     (saved,) = library.hooks_of("transformers.TrainerCallback")["on_save"]
-    assert saved.parameters["model"].wrapping is Wrapping.BARE
+    assert saved.parameters["model"].wrapping.is_bare
 
 
 def test_a_trainer_of_two_natures():

@@ -48,12 +48,13 @@ def trainer(body: str) -> str:
 class Snippets:
     """Lints and mends texts with one rule (the gate of a fix always asks all of them)."""
 
-    def __init__(self, code: str) -> None:
+    def __init__(self, code: str, settings: Settings = SETTINGS) -> None:
         self.rule = find_rule(code)
+        self.settings = settings
         self.path = HERE / "snippet.py"
 
     def linter(self) -> Linter:
-        return Linter(SETTINGS, (HERE,), (self.rule,))
+        return Linter(self.settings, (HERE,), (self.rule,))
 
     def findings(self, text: str) -> list[Finding]:
         return self.linter().check(self.path, text.encode())

@@ -40,9 +40,15 @@ def test_a_finding_says_what_where_why_and_how():
 
 
 def test_a_call_has_a_help_of_its_own():
-    finding = SNIPPETS.finding(hook("model.generate(**inputs)"))
-    assert finding.message == ("`.generate` is called on a wrapped model: AttributeError under DDP and DataParallel")
+    finding = SNIPPETS.finding(hook("model.merge_adapter()"))
+    assert finding.message == (
+        "`.merge_adapter` is called on a wrapped model: AttributeError under DDP and DataParallel"
+    )
     assert "never for a forward whose gradients are needed" in finding.help
+
+
+def test_generate_is_another_rules():
+    assert SNIPPETS.findings(hook("model.generate(**inputs)")) == []
 
 
 def test_a_chain_leads_from_prepare():
@@ -692,7 +698,7 @@ WRITTEN = "it is written to, not only read"
 @pytest.mark.parametrize(
     ("body", "why"),
     [
-        ("model.generate(**inputs)", CALLED),
+        ("model.merge_adapter(**inputs)", CALLED),
         ("with model.disable_adapter():\n    pass", CALLED),
         ("model.get_input_embeddings()", CALLED),
         ("print(model.lm_head.weight)", MODULE),
@@ -734,7 +740,7 @@ def test_the_head_of_a_wrapped_model_is_a_hint_even_if_it_is_unwrapped():
 def test_what_is_read_in_another_way_is_a_hint():
     text = built("read = getattr\nprint(read(model, 'config'))")
     assert reason(text) == "how it is read can't be told from the code"
-    assert reason(built("read = model.generate\nread(**inputs)")) == CUSTOM
+    assert reason(built("read = model.merge_adapter\nread(**inputs)")) == CUSTOM
 
 
 def test_without_an_accelerator_the_help_says_what_to_write():

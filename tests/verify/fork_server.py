@@ -13,7 +13,6 @@ import json
 import os
 import runpy
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -89,9 +88,9 @@ def _ranks(count: int) -> list[dict[str, str]]:
     """The variables by which each of so many processes knows its group; none for a plain process (`count` is 0)."""
     if not count:
         return [{}]
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        group = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free.getsockname()[1])}
+    from trl_lint.verify.launcher import free_port
+
+    group = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port())}
     group |= {"WORLD_SIZE": str(count), "LOCAL_WORLD_SIZE": str(count)}
     return [{**group, "RANK": str(rank), "LOCAL_RANK": str(rank)} for rank in range(count)]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from trl_lint.analysis import calls, containers, facts, members, tensors
+from trl_lint.analysis import calls, containers, effects, facts, forwards, members, tensors
 from trl_lint.analysis.arguments import Arguments
 from trl_lint.analysis.classes import ClassInfo
 from trl_lint.analysis.facts import Rank, State
@@ -40,6 +40,7 @@ def call(frame: Frame, name: str, args: Arguments, node: Any) -> Value:
     if name in _SILENT:
         return NONE if name == "print" else SAME
     if name == "open":
+        effects.opened(frame, args, node)
         return UNKNOWN
     if name in ("dict", "list", "set"):
         return frame.allocate(node, Cell("dict", _entries(frame, args)) if name == "dict" else Cell(name))
@@ -213,6 +214,8 @@ def _from_keys(frame: Frame, args: Arguments, node: Any) -> Value:
 
 def _range(frame: Frame, args: Arguments, node: Any) -> Value:
     rank = facts.nonlinear(args.rank())
+    if rank.differs and all(value.rank.how == "count" for value in args.all() if value.rank.differs):
+        rank = Rank(State.LOCAL, rank.origins, "count")
     return Value(facts.SAME, Kind.RANGE, (Value(facts.SAME, Kind.NUMBER, scalar=True, dtype="int"), rank))
 
 
@@ -293,9 +296,13 @@ def _getattr(frame: Frame, args: Arguments, node: Any) -> Value:
     owner = args.positional[0]
     name = args.positional[1].const if len(args.positional) > 1 else None
     default = args.positional[2] if len(args.positional) > 2 else None
+    if owner.kind is Kind.MODEL and len(args.positional) > 1 and _names_a_part(args.positional[1], default):
+        # Under an engine that forwards attributes it is the part even of a wrapped one.
+        whole = forwards.inside(frame, owner, node) if owner.wrapping is Wrapping.WRAPPED else owner
+        return forwards.part(whole)
     if not isinstance(name, str) or "\0" in name:
         return SAME if owner.kind is Kind.INSTANCE and owner.rank.state is State.SAME and default is None else UNKNOWN
-    if owner.kind is Kind.MODEL and default is not None and owner.wrapping is not Wrapping.BARE:
+    if owner.kind is Kind.MODEL and default is not None and not (owner.wrapping and owner.wrapping.is_bare):
         if owner.wrapping is Wrapping.WRAPPED and name not in library.WRAPPER_ATTRIBUTES:
             return default
         if name == "module":
@@ -305,9 +312,18 @@ def _getattr(frame: Frame, args: Arguments, node: Any) -> Value:
     value = members.read(frame, owner, name, node)
     if default is not None:
         frame.forgiving -= 1
+        if value.data == models.BASE_PREFIX:
+            return value
         if value.rank.state is State.SAME and value.kind is Kind.UNKNOWN and value.const is MISSING:
             return join(value, default)
     return value
+
+
+def _names_a_part(name: Value, default: Value | None) -> bool:
+    """Whether `getattr(model, name, default)` asks for the submodule without the head."""
+    if name.data == models.BASE_PREFIX:
+        return True
+    return not isinstance(name.const, str) and default is not None and default.kind is Kind.MODEL
 
 
 def _setattr(frame: Frame, args: Arguments, node: Any) -> Value:

@@ -13,9 +13,12 @@ from trl_lint.analysis import (
     container_calls,
     containers,
     devices,
+    effects,
     expressions,
     facts,
+    forwards,
     library_calls,
+    meetings,
     members,
     places,
     preparing,
@@ -30,7 +33,7 @@ from trl_lint.analysis.heap import Cell, join, unknown_cell
 from trl_lint.analysis.values import BOTTOM, NO_WRITES, NONE, SAME, UNKNOWN, Kind, Value, Wrapping
 from trl_lint.knowledge import library, models
 from trl_lint.knowledge import torch as torch_table
-from trl_lint.knowledge.schema import BARE_MODEL, Collective, Sink
+from trl_lint.knowledge.schema import Collective, Sink
 
 
 def call(frame: Frame, node: cst.Call) -> Value:
@@ -40,6 +43,8 @@ def call(frame: Frame, node: cst.Call) -> Value:
         if _is_super(func.value):
             return _call_super(frame, func.attr.value, evaluated(frame, node), node)
         owner = expressions.evaluate(frame, func.value)
+        if func.attr.value == "backward":
+            frame.trace.backward = True
         return call_member(frame, owner, func.attr.value, evaluated(frame, node), node)
     if isinstance(func, cst.Name):
         callee = expressions.lookup(frame, func.value)
@@ -63,6 +68,7 @@ def evaluated(frame: Frame, node: cst.Call) -> Arguments:
     args = Arguments()
     for arg in node.args:
         value = expressions.evaluate(frame, arg.value)
+        forwards.computes_with(frame, value, node)
         if arg.star == "*":
             _add_star(frame, args, value)
         elif arg.star == "**":
@@ -135,6 +141,7 @@ def _member_called(frame: Frame, owner: Value, name: str, args: Arguments, node:
         devices.indices_chosen(frame, name, args, node)
     if kind is Kind.MODULE:
         return call_value(frame, frame.engine.member(owner, name), args, node)
+    effects.method(frame, owner, name, args, node)
     if kind is Kind.INSTANCE:
         return _call_on_instance(frame, owner, name, args, node)
     if kind is Kind.MODEL:
@@ -176,6 +183,7 @@ def _has_cells(args: Arguments) -> bool:
 def unresolved(frame: Frame, args: Arguments, node: Any) -> Value:
     """A call of code that is not in sight: its result is unknown, and so is what it may have changed in place."""
     devices.indices_chosen(frame, "", args, node)
+    meetings.hidden(frame, node)
     for value in args.all():
         if value.kind is Kind.CELLS and not frame.is_stored(value):
             frame.update(value, unknown_cell)
@@ -247,15 +255,20 @@ def pure_result(args: Arguments) -> Value:
 def _call_on_model(frame: Frame, owner: Value, name: str, args: Arguments, node: cst.Call) -> Value:
     """A method of a model: the ones that return the model, and those that compute."""
     if name in models.RETURN_THE_MODEL:
-        return owner
+        return forwards.switched(frame, owner, name, args, getattr(node.func, "value", None))
     if name in models.LIST_PARTS:
         return SAME
     if name == "module":
+        forwards.called(frame, members.of_model(frame, owner, name, node.func), node)
         return model_output(frame, args)
     members.of_model(frame, owner, name, node.func, called=True)
+    if name in models.REFERENCE_CONTEXTS:
+        frame.frozen.add(id(node))
     if name.startswith("get_") and not args.differing():
-        return BARE_MODEL
-    if name == "forward" or owner.wrapping is Wrapping.BARE or name == "generate":
+        return forwards.part(owner)
+    if forwards.is_forward(owner, name):
+        forwards.called(frame, owner, node, "" if name in models.FORWARDS else name)
+    if name == "forward" or (owner.wrapping and owner.wrapping.is_bare) or name == "generate":
         return model_output(frame, args)
     return UNKNOWN if args.differing() else SAME
 
@@ -349,6 +362,8 @@ def call_value(frame: Frame, callee: Value, args: Arguments, node: Any) -> Value
     callee = frame.engine.settle(callee)
     kind = callee.kind
     if kind is Kind.FUNCTION:
+        if callee.data.name in models.FOR_GENERATION:
+            library_calls.for_generation(frame, args, node)
         return frame.engine.call(frame, callee.data, args, node, None)
     if kind is Kind.MODULE and isinstance(callee.data, str):
         return _call_dotted(frame, callee.data, args, node)
@@ -357,6 +372,8 @@ def call_value(frame: Frame, callee: Value, args: Arguments, node: Any) -> Value
     if kind is Kind.CLASS:
         return _instantiate(frame, callee.data, args, node)
     if kind is Kind.MODEL:
+        meetings.forwarded(frame, callee, node)
+        forwards.called(frame, callee, node)
         return model_output(frame, args)
     if kind is Kind.INSTANCE:
         return _call_instance(frame, callee, args, node)
@@ -367,12 +384,15 @@ def call_value(frame: Frame, callee: Value, args: Arguments, node: Any) -> Value
 
 def _call_instance(frame: Frame, callee: Value, args: Arguments, node: Any) -> Value:
     data = callee.data
+    if forwards.redirects(callee):
+        return forwards.redirected(frame, args, node)
     if isinstance(data, ClassInfo):
         method = data.find("__call__")
         if method is not None:
             return call_method(frame, callee, data, method, args, node)
         return unresolved(frame, args, node)
     if data == members.PREPARED:
+        meetings.forwarded(frame, callee, node)
         return model_output(frame, args)
     if data.startswith("torch.nn."):
         return library_calls.module_output(data, args)
@@ -395,6 +415,8 @@ def _instantiate(frame: Frame, cls: ClassInfo, args: Arguments, node: Any) -> Va
     for base in cls.library_bases():
         preparing.note_start(frame, base)
     library_calls.hand_over(frame, cls, args)
+    if frame.engine.is_subclass(cls, "transformers.Trainer"):
+        frame.trace.launched = True
     init = cls.find("__init__")
     if init is not None and init.cls is cls and not frame.engine.is_entry_class(cls):
         frame.engine.call(frame, init, args, node, made)

@@ -331,6 +331,8 @@ def freeze(value: Value, heap: dict[Any, Cell], depth: int = 3) -> Any:
         data = tuple(_freeze_cell(heap.get(identity), heap, depth - 1) for identity in data) if depth else None
     elif value.kind is Kind.BOUND:
         data = (id(data[0]), data[1])
+    elif value.kind is Kind.MODEL:
+        data = (data, value.grad)
     elif value.kind in (Kind.LOADER, Kind.BATCH):
         data = data if isinstance(data, (str, type(None))) else id(data)
     const = value.const if isinstance(value.const, (str, int, float, type(None))) else id(value.const)

@@ -63,6 +63,14 @@ _MIRROR = {
     cst.LessThan: cst.GreaterThan,
     cst.LessThanEqual: cst.GreaterThanEqual,
 }
+# What comparing a rank with a number says on every rank of a distributed run.
+_RANKS = {
+    (cst.Equal, -1): WORLD_FALSE,
+    (cst.NotEqual, -1): WORLD_TRUE,
+    (cst.GreaterThan, -1): WORLD_TRUE,
+    (cst.GreaterThanEqual, 0): WORLD_TRUE,
+    (cst.LessThan, 0): WORLD_FALSE,
+}
 # World sizes whose answers must agree for a comparison to be decided.
 _SIZES = (2, 3, 8, 1024)
 
@@ -91,6 +99,9 @@ def _compare_once(frame: Frame, left: Value, operator: Any, right: Value) -> Val
     if isinstance(operator, (cst.In, cst.NotIn)):
         return _membership(frame, left, right)
     const = _decided(left.const, type(operator), right.const)
+    if left.rank == facts.RANK_LOCAL and left.kind is Kind.NUMBER and right.const in (-1, 0):
+        # A rank of -1 stands for a run without any others.
+        const = _RANKS.get((type(operator), right.const), const)
     rank = facts.nonlinear(facts.combine(left.rank, right.rank))
     if const is not MISSING:
         return Value(facts.SAME, Kind.NUMBER, const=const, scalar=True, dtype="bool")
@@ -131,6 +142,8 @@ def _identity(left: Value, operator: Any, right: Value) -> Value:
     if right.kind is Kind.NONE and right.const is None:
         if left.const is None:
             return Value(facts.SAME, Kind.NUMBER, const=not negated, scalar=True, dtype="bool")
+        if left.rank.differs and left.rank.origins == Origin.RANK and left.kind is Kind.STRING:
+            return Value(facts.SAME, Kind.NUMBER, scalar=True, dtype="bool")  # a variable that the launcher sets
         if left.rank.differs and left.rank.origins == Origin.RANK:
             # What only some ranks have made: a tracker, a writer.
             return derived(facts.nonlinear(left.rank), Kind.NUMBER, left, scalar=True, dtype="bool")

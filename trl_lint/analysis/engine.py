@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from trl_lint.analysis import averages, facts, library_calls
+from trl_lint.analysis import averages, facts, library_calls, reach
 from trl_lint.analysis.classes import ClassInfo, Function, Parameter
-from trl_lint.analysis.events import Event, StepReturned, Trace
+from trl_lint.analysis.events import Event, SideEffect, StepReturned, Trace
 from trl_lint.analysis.facts import State
 from trl_lint.analysis.frame import Frame
 from trl_lint.analysis.heap import UNIFORM, Cell, join
@@ -14,6 +14,7 @@ from trl_lint.analysis.project import Module, Project
 from trl_lint.analysis.runs import MAX_CONTEXTS, Runs, Summary
 from trl_lint.analysis.values import SAME, UNKNOWN, Kind, Value, Wrapping
 from trl_lint.knowledge import library
+from trl_lint.knowledge.models import TRAINING_HOOKS
 from trl_lint.knowledge.schema import Hook
 from trl_lint.knowledge.transformers import CONSTRUCTOR, LOSSES
 
@@ -196,6 +197,9 @@ class Engine(Runs):
 
     def _enter_hook(self, cls: ClassInfo, method: Function, rows: tuple[Hook, ...]) -> Summary:
         summary = self._enter_with(method, cls, _parameters_of(rows))
+        # What saves is asked to on the main process only.
+        summary.trace.launched |= rows[-1].called and method.name not in ("_save", "save_model")
+        summary.trace.trains |= method.name in TRAINING_HOOKS
         if method.name in LOSSES:
             averages.trained(summary.result)
         above = method.cls.find_above(method.name) if method.cls is not None else None
@@ -252,7 +256,9 @@ class Engine(Runs):
                 owner = None if method.is_static else Value(facts.SAME, Kind.INSTANCE, cls)
                 names = self._bind(frame, method, args, method.node, owner)
                 method.reached = True
-                yield self._enter_names(frame, method, cls, names)
+                summary = self._enter_names(frame, method, cls, names)
+                summary.trace.trains |= method.name in TRAINING_HOOKS
+                yield summary
 
     def _drained(self, cls: ClassInfo) -> list[Trace]:
         """What a base out of sight shows of its stores: its `log` averages over steps, not over ranks."""
@@ -278,17 +284,27 @@ class Engine(Runs):
 
 
 def _events(roots: Iterable[Trace]) -> list[Event]:
-    """The events of these runs and of all they called."""
+    """The events of these runs and of all they called.
+
+    A side effect counts where each process is known to come: in what is launched, and in what that calls.
+    """
     found: list[Event] = []
-    seen: set[int] = set()
-    todo = list(roots)
+    seen: set[tuple[int, bool]] = set()
+    roots = list(roots)
+    training = reach.trained(roots)
+    todo = [(trace, trace.launched) for trace in roots]
     while todo:
-        trace = todo.pop()
-        if id(trace) in seen:
+        trace, launched = todo.pop()
+        launched = launched or trace.launched
+        if (id(trace), launched) in seen or (id(trace), True) in seen:
             continue
-        seen.add(id(trace))
-        found.extend(trace.events.values())
-        todo.extend(summary.trace for summary in trace.calls.values())
+        again = (id(trace), False) in seen
+        seen.add((id(trace), launched))
+        for event in reach.told(trace, id(trace) in training):
+            is_effect = isinstance(event, SideEffect)
+            if launched if is_effect else not again:
+                found.append(event)
+        todo.extend((summary.trace, launched) for summary in trace.calls.values())
     return found
 
 

@@ -54,6 +54,38 @@ class AttributeRead(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ModelCalled(Event):
+    """A forward of a model that a wrapper has to do with. `path` is the part of `model` that is called, "" for all.
+
+    trains: whether code gets there that computes gradients for the optimizer. names: the wrapped models in reach, by
+    the text of their expression.
+    """
+
+    model: Value
+    path: str = ""
+    trains: bool = False
+    names: tuple[tuple[str, Value], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParameterRead(Event):
+    """The value of a parameter of a model is used outside a forward, where an engine may have sharded it."""
+
+    value: Value
+    attribute: str
+    trains: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnwrappedForGeneration(Event):
+    """A context manager that prepares a model for generation gets `model`; `argument` is the Arg node."""
+
+    model: Value
+    argument: CSTNode
+    cls: Any = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DeviceChosen(Event):
     """The rank in the whole job says on which device something is. why: the step that asked for that rank."""
 
@@ -98,6 +130,28 @@ class Logged(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Parted(Event):
+    """Some ranks do not come to a meeting (`meetings.Meeting`) that the others wait at.
+
+    condition: what parts them. after: they have left before it (node is the condition then, else the call).
+    turns: one rank after the other gets there.
+    """
+
+    condition: Step
+    meeting: Any
+    after: bool = False
+    turns: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SideEffect(Event):
+    """Every rank changes what all of them share by calling `name` (`effect` is its row)."""
+
+    name: str
+    effect: Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Averaged(Event):
     """The ranks' means, each over its rank's own count, are averaged.
 
@@ -124,7 +178,10 @@ class Trace:
 
     events: dict[Any, Event] = field(default_factory=dict)
     calls: dict[Any, Any] = field(default_factory=dict)
+    launched: bool = False  # whether it is known that each process of a distributed run comes here
     shows: bool = False  # whether it hands anything to a sink, itself or in what it calls
+    backward: bool = False  # whether it starts a backward pass itself
+    trains: bool = False  # whether it is a hook that a library runs for its training step
 
 
 def steps(step: Step | None) -> list[Step]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import libcst as cst
 
-from trl_lint.analysis import assignment, averages, calls, containers, facts, members, places, tensors
+from trl_lint.analysis import assignment, averages, calls, containers, facts, meetings, members, places, tensors
 from trl_lint.analysis.conditions import narrow, truth
 from trl_lint.analysis.facts import State
 from trl_lint.analysis.frame import Frame, derived
@@ -339,7 +339,9 @@ def _boolean(frame: Frame, node: cst.BooleanOperation) -> Value:
         return left
     saved = frame.memory.names.copy()
     narrow(frame, node.left, is_and)
+    start = len(frame.meetings)
     right = evaluate(frame, node.right)
+    meetings.chosen(frame, node.left, left, (start, len(frame.meetings)))
     frame.memory.names = saved
     if known is not None:
         return right
@@ -360,12 +362,16 @@ def _conditional(frame: Frame, node: cst.IfExp) -> Value:
     known = truth(frame, test)
     saved = frame.memory.names
     results: list[Value] = []
+    start = middle = len(frame.meetings)
     for arm, taken in ((node.body, True), (node.orelse, False)):
         if known is not None and known is not taken:
             continue
+        middle = len(frame.meetings)
         frame.memory.names = saved.copy()
         narrow(frame, node.test, taken)
         results.append(evaluate(frame, arm))
+    if known is None:
+        meetings.chosen(frame, node.test, test, (start, middle))
     frame.memory.names = saved
     return results[0] if len(results) == 1 else join(results[0], results[1], test.rank)
 
@@ -388,6 +394,7 @@ def _yield(frame: Frame, node: cst.Yield) -> Value:
         value = evaluate(frame, node.value)
     frame.turn = frame.turn or frame.memory.control.turn
     frame.yielded = value if frame.yielded is None else join(frame.yielded, value)
+    frame.yields_gradients &= frame.memory.control.grad
     return UNKNOWN
 
 

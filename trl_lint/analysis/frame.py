@@ -46,6 +46,7 @@ class Frame:
         self.trace = Trace()
         self.returned: list[tuple[Value, Memory]] = []
         self.yielded: Value | None = None
+        self.yields_gradients = True  # whether gradients are on where it yields
         self.exits = 0
         self.rounds: tuple[int, ...] = ()  # in which rounds of the loops that are run once per item
         self.elsewhere: set[str] = set()  # names that `nonlocal` and `global` say live outside
@@ -54,9 +55,12 @@ class Frame:
         self.seen: dict[int, Value] = {}  # the value of each expression when it was last evaluated, by its node
         self.entered: dict[int, Value] = {}  # what a `with` statement binds, by its call
         self.in_turn: dict[int, str] = {}  # the calls whose `with` block one rank after the other runs: of what
+        self.frozen: set[int] = set()  # the calls in whose `with` block nothing is trained
         self.meets = False  # whether there is a barrier in it
         self.turn: Turn | None = None  # of a context manager: who has the first turn where it yields
         self.discarded: Any = None  # the call whose result the current statement throws away
+        self.meetings: list[Any] = []  # the calls at which all ranks meet, in program order (see `meetings`)
+        self.branches: dict[Any, Any] = {}  # where the ranks go different ways
         self.forgiving = 0  # inside how many `try` blocks that catch AttributeError
         self.dependencies: dict[tuple[ClassInfo, Any], int] = {}
         self.attribute_writes: set[tuple[ClassInfo, str]] = set()

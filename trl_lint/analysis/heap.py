@@ -183,6 +183,8 @@ def _join_wrapping(a: Value, b: Value, kind: Kind) -> Wrapping | None:
     if kind is not Kind.MODEL:
         return None
     known = {value.wrapping for value in (a, b) if value.kind is Kind.MODEL}
+    if known == {Wrapping.BARE, Wrapping.INSIDE}:
+        return Wrapping.BARE
     return known.pop() if len(known) == 1 else Wrapping.UNKNOWN
 
 
@@ -239,10 +241,11 @@ class Control:
     `why` names the condition (a Step); `rank` is the condition's fact. `engine` says that code here runs
     under DeepSpeed, FSDP or the like only, whose wrapper has attributes that DDP does not have. `turn`: who has the
     first turn where one rank after the other runs this. `conditions` are
-    all conditions that are not known to come out the same on all ranks, the outermost first.
+    all conditions that are not known to come out the same on all ranks, the outermost first. `grad` is False where
+    nothing that is computed gets a gradient; `whole` is True where sharded parameters have been gathered.
     """
 
-    __slots__ = ("_conditions", "engine", "level", "rank", "turn", "why")
+    __slots__ = ("_conditions", "engine", "grad", "level", "rank", "turn", "whole", "why")
 
     def __init__(
         self,
@@ -252,6 +255,8 @@ class Control:
         engine: bool = False,
         conditions: tuple[Control, ...] = (),
         turn: Turn | None = None,
+        grad: bool = True,
+        whole: bool = False,
     ) -> None:
         self.turn = turn
         self.level = level
@@ -259,13 +264,27 @@ class Control:
         self.rank = rank
         self.engine = engine
         self._conditions = conditions
+        self.grad = grad
+        self.whole = whole
 
     @property
     def conditions(self) -> tuple[Control, ...]:
         return self._conditions or ((self,) if self.level else ())
 
     def under_engine(self) -> Control:
-        return self if self.engine else Control(self.level, self.why, self.rank, True, self.conditions, self.turn)
+        return self if self.engine else self.where(True, self.grad, self.whole, self.turn)
+
+    def without_gradients(self, off: bool = True) -> Control:
+        """This point, where gradients are off (or on again)."""
+        return self if self.grad is not off else self.where(self.engine, not off, self.whole, self.turn)
+
+    def with_parameters(self) -> Control:
+        """This point, where sharded parameters have been gathered."""
+        return self if self.whole else self.where(self.engine, self.grad, True, self.turn)
+
+    def where(self, engine: bool, grad: bool, whole: bool, turn: Turn | None) -> Control:
+        """This point, with all that does not say which ranks get here."""
+        return Control(self.level, self.why, self.rank, engine, self._conditions, turn, grad, whole)
 
     def under(self, inner: Control) -> Control:
         """This point, and then further conditions."""
@@ -273,6 +292,8 @@ class Control:
             return self
         if not self.level:
             entered = inner.under_engine() if self.engine else inner
+            if (self.grad, self.whole) != (entered.grad, entered.whole):
+                entered = entered.where(entered.engine, self.grad, self.whole, entered.turn)
             return entered if self.turn is None else entered.taking(self.turn)
         known = {id(each.why) for each in self.conditions}
         added = tuple(each for each in inner.conditions if id(each.why) not in known)
@@ -281,14 +302,13 @@ class Control:
         worst = inner if inner.level > self.level else self
         engine = self.engine or worst.engine
         turn = _first_turn(self.turn, inner.turn)
-        return Control(worst.level, worst.why, worst.rank, engine, self.conditions + added, turn)
+        known = self.conditions + added
+        return Control(worst.level, worst.why, worst.rank, engine, known, turn, self.grad, self.whole)
 
     def taking(self, turn: Turn) -> Control:
         """This point, where ranks take turns."""
         first = _first_turn(self.turn, turn)
-        if first is self.turn:
-            return self
-        return Control(self.level, self.why, self.rank, self.engine, self._conditions, first)
+        return self if first is self.turn else self.where(self.engine, self.grad, self.whole, first)
 
 
 UNIFORM = Control(0)

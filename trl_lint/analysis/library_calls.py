@@ -13,7 +13,10 @@ from trl_lint.analysis import (
     calls,
     containers,
     devices,
+    effects,
     facts,
+    forwards,
+    meetings,
     members,
     places,
     preparing,
@@ -21,14 +24,26 @@ from trl_lint.analysis import (
 )
 from trl_lint.analysis.arguments import Arguments
 from trl_lint.analysis.classes import ClassInfo, alike
-from trl_lint.analysis.events import CollectiveCalled, Logged
+from trl_lint.analysis.events import CollectiveCalled, Logged, UnwrappedForGeneration
 from trl_lint.analysis.facts import Rank, State
 from trl_lint.analysis.frame import NUMERIC, Frame, derived
 from trl_lint.analysis.heap import Cell
-from trl_lint.analysis.values import MISSING, NONE, SAME, UNKNOWN, WORLD_FALSE, Kind, Place, Value, Wrapping
+from trl_lint.analysis.values import (
+    DATA_PARALLEL,
+    MISSING,
+    NONE,
+    SAME,
+    UNKNOWN,
+    WORLD_FALSE,
+    Kind,
+    Place,
+    Value,
+    Wrapping,
+)
 from trl_lint.knowledge import library
 from trl_lint.knowledge.schema import (
     ANY,
+    BARE_MODEL,
     BATCH,
     LOADED_BATCH,
     LOADER,
@@ -52,12 +67,14 @@ def call_function(frame: Frame, dotted: str, args: Arguments, node: Any) -> Valu
     name = library.canonical(dotted)
     preparing.note_start(frame, name)
     devices.indices_chosen(frame, name, args, node)
+    effects.called(frame, name, args, node)
     special = _SPECIAL.get(name)
     if special is not None:
         return special(frame, args, node)
     row = library.function(name, frame.engine.versions)
     if row is not None and not (isinstance(row, Hook)):
         return apply(frame, (row,), args, node, None)
+    meetings.called(frame, name, node)
     made = library.maker(name)
     if made is None:
         made = library.constructor(name, frame.engine.versions)
@@ -164,9 +181,11 @@ def apply(frame: Frame, rows: Sequence[Row], args: Arguments, node: Any, owner: 
         if isinstance(row, Sink):
             return show(frame, row, args, node)
     row = rows[-1]
+    meetings.called(frame, row.name, node)
     if isinstance(row, Collective):
         return collective(frame, row, args, node)
     if isinstance(row, Class):
+        frame.trace.launched |= library.is_subclass(row.name, "transformers.Trainer", frame.engine.versions)
         hand_over_to(frame, row, args)
         return _constructed(frame, row, args, node)
     if isinstance(row, Preparation):
@@ -190,6 +209,8 @@ def _returned(frame: Frame, rows: Sequence[Function | Hook], args: Arguments, no
     if isinstance(row, Function) and row.in_turn:
         frame.in_turn[id(node)] = row.in_turn
         return Value(facts.SAME, data=preparing.TURNS[row.in_turn])
+    if isinstance(row, Function) and row.frozen:
+        frame.frozen.add(id(node))
     if row.yields is not None:
         frame.entered[id(node)] = transferred(frame, row.yields, args, node, row.name)
     return transferred(frame, returns, args, node, row.name)
@@ -250,10 +271,15 @@ def _first(frame: Frame, args: Arguments, node: Any) -> Value:
     return values[0] if values else UNKNOWN
 
 
+def _copied(frame: Frame, args: Arguments, node: Any) -> Value:
+    return forwards.copied(_first(frame, args, node))
+
+
 def _prepared(frame: Frame, args: Arguments, node: Any) -> Value:
     """`accelerator.prepare(a, b)`: each wrapped according to what it is."""
     if args.star is not None:
         return UNKNOWN
+    forwards.wrapped_here(frame, args, node)
     results = tuple(prepared(frame, value, node) for value in args.positional)
     if len(results) == 1:
         return results[0]
@@ -269,6 +295,8 @@ def prepared(frame: Frame, value: Value, node: Any) -> Value:
             value.data,
             wrapping=wrapping,
             why=frame.step(node, "it is prepared, and so wrapped, here"),
+            grad=value.grad,
+            place=value.place,
         )
     if value.kind is Kind.LOADER:
         return LOADER.but(data=explain(frame, LOADED_BATCH, node, "each rank gets its own batches from this loader"))
@@ -287,9 +315,26 @@ def prepared(frame: Frame, value: Value, node: Any) -> Value:
 
 
 def _unwrapped(frame: Frame, args: Arguments, node: Any) -> Value:
-    values = args.all()
-    data = values[0].data if values and values[0].kind is Kind.MODEL else None
-    return Value(facts.SAME, Kind.MODEL, data, wrapping=Wrapping.BARE)
+    model = next(iter(args.all()), UNKNOWN)
+    if model.kind is Kind.INSTANCE and model.data == members.PREPARED:
+        return forwards.inside(frame, members.narrowed_to_model(model), node)
+    if model.kind is not Kind.MODEL:
+        return BARE_MODEL
+    if model.wrapping is Wrapping.WRAPPED and model.data != DATA_PARALLEL:
+        return forwards.inside(frame, model, node)
+    return model if model.wrapping is Wrapping.INSIDE else model.but(wrapping=Wrapping.BARE, why=None)
+
+
+def _for_generation(frame: Frame, args: Arguments, node: Any) -> Value:
+    for_generation(frame, args, node)
+    return _unwrapped(frame, args, node)
+
+
+def for_generation(frame: Frame, args: Arguments, node: Any) -> None:
+    """A context manager that generates with a wrapped model gets one."""
+    model, argument = args.get(0, "model"), args.node(0, "model")
+    if model is not None and model.kind is Kind.MODEL and argument is not None:
+        frame.emit(UnwrappedForGeneration, node, model=model, argument=argument, cls=frame.cls)
 
 
 def _shard(frame: Frame, args: Arguments, node: Any) -> Value:
@@ -302,7 +347,9 @@ def _moved(frame: Frame, args: Arguments, node: Any) -> Value:
 
 
 _TRANSFERS = {
+    Transfer.COPIED: _copied,
     Transfer.FIRST: _first,
+    Transfer.FOR_GENERATION: _for_generation,
     Transfer.MOVED: _moved,
     Transfer.PREPARED: _prepared,
     Transfer.PURE: _pure,
@@ -326,8 +373,13 @@ def _constructed(frame: Frame, row: Class, args: Arguments, node: Any) -> Value:
         return transferred(frame, made, args, node, row.name)
     if made.kind is Kind.MODEL and made.wrapping is Wrapping.WRAPPED:
         inner = args.positional[0] if args.positional else UNKNOWN
-        data = inner.data if inner.kind is Kind.MODEL else None
-        return made.but(data=data, why=frame.step(node, "it is wrapped here"))
+        if row.name == "torch.nn.DataParallel":  # one process, whose gradients nobody has to synchronise
+            return made.but(data=DATA_PARALLEL, why=frame.step(node, "it is wrapped here"))
+        forwards.wrapped_here(frame, args, node)
+        why = frame.step(node, "it is wrapped here")
+        if inner.kind is not Kind.MODEL:
+            return made.but(why=why)
+        return made.but(data=inner.data, why=why, grad=inner.grad, place=inner.place)
     if made.kind is Kind.LOADER:
         return _loader(frame, args, node)
     return made
@@ -347,6 +399,7 @@ def _loader(frame: Frame, args: Arguments, node: Any) -> Value:
 
 def collective(frame: Frame, row: Collective, args: Arguments, node: Any) -> Value:
     """A collective: told to the rules, and applied to the facts."""
+    meetings.communicated(frame, row, args, node)
     if row.result == "barrier":
         frame.meets = True
         return NONE
@@ -634,6 +687,23 @@ def _getenv(frame: Frame, args: Arguments, node: Any) -> Value:
     return members.environment(frame, args.positional[0]) if args.positional else SAME
 
 
+def _on_disk(frame: Frame, args: Arguments, node: Any) -> Value:
+    """Whether there is a file: each rank looks for itself, at a moment of its own."""
+    path = args.positional[0] if args.positional else UNKNOWN
+    if path.rank == facts.REDUCED:
+        return SAME
+    agreed = any(meeting.kind == "broadcast" for meeting in frame.meetings)
+    outside = path.rank.state is State.SAME or _is_named_from_outside(frame, args.expression(0))
+    text = "it depends on the disk" if agreed or outside else meetings.OWN_FILE
+    return Value(facts.IO_LOCAL, Kind.NUMBER, scalar=True, dtype="bool", why=frame.step(node, text))
+
+
+def _is_named_from_outside(frame: Frame, stands: Any) -> bool:
+    """Whether a path is a parameter or an attribute, or made of these alone."""
+    parameters = {parameter.name for parameter in frame.function.parameters} if frame.function else set()
+    return not isinstance(stands, cst.Name) or stands.value in parameters
+
+
 def _default_dict(frame: Frame, args: Arguments, node: Any) -> Value:
     factory = args.positional[0] if args.positional else None
     cell = Cell("dict", factory=factory)
@@ -679,4 +749,9 @@ _SPECIAL = {
     "functools.partial": _partial,
     "os.environ.get": _getenv,
     "os.getenv": _getenv,
+    **dict.fromkeys(("os.path.exists", "os.path.isdir", "os.path.isfile"), _on_disk),
+    "torch.enable_grad": forwards.enable_grad,
+    "torch.inference_mode": forwards.no_grad,
+    "torch.no_grad": forwards.no_grad,
+    "torch.set_grad_enabled": forwards.set_grad_enabled,
 }

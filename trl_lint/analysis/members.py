@@ -6,16 +6,27 @@ from typing import Any
 
 import libcst as cst
 
-from trl_lint.analysis import facts, preparing, tensors
+from trl_lint.analysis import facts, forwards, preparing, tensors
 from trl_lint.analysis.classes import ClassInfo
 from trl_lint.analysis.events import AttributeRead
 from trl_lint.analysis.facts import State
 from trl_lint.analysis.frame import Frame, derived
 from trl_lint.analysis.heap import Cell
-from trl_lint.analysis.values import BOTTOM, GLOBAL_RANK, SAME, UNKNOWN, WORLD_SIZE, Kind, Place, Value, Wrapping
+from trl_lint.analysis.values import (
+    BOTTOM,
+    DATA_PARALLEL,
+    GLOBAL_RANK,
+    SAME,
+    UNKNOWN,
+    WORLD_SIZE,
+    Kind,
+    Place,
+    Value,
+    Wrapping,
+)
 from trl_lint.knowledge import library, models
 from trl_lint.knowledge.datasets import DATASET
-from trl_lint.knowledge.schema import BARE_MODEL, PURE
+from trl_lint.knowledge.schema import PURE
 from trl_lint.knowledge.torch_distributed import GLOBAL_RANK_VARIABLES, RANK_VARIABLES, WORLD_VARIABLES
 
 # Marks of values that no table names.
@@ -75,7 +86,9 @@ def output_attribute(owner: Value, name: str) -> Value:
 def of_model(frame: Frame, model: Value, name: str, node: Any, called: bool = False) -> Value:
     """An attribute of a model; what the wrapper does not forward is told to the rules."""
     if name == "module":
-        return Value(facts.SAME, Kind.MODEL, model.data, wrapping=Wrapping.BARE)
+        if model.wrapping is Wrapping.WRAPPED and model.data != DATA_PARALLEL:
+            return forwards.inside(frame, model, node)
+        return model if model.wrapping is Wrapping.INSIDE else model.but(wrapping=Wrapping.BARE, why=None)
     if name in ("training",):
         return Value(facts.SAME, Kind.NUMBER, scalar=True, dtype="bool")
     if model.wrapping is Wrapping.WRAPPED and not _is_there(frame, name):
@@ -92,7 +105,11 @@ def of_model(frame: Frame, model: Value, name: str, node: Any, called: bool = Fa
         return SAME
     if name in library.WRAPPER_ATTRIBUTES:
         return Value(facts.SAME, Kind.BOUND, (model, name))
-    return BARE_MODEL.but(why=None)
+    if name == models.BASE_PREFIX:
+        return Value(facts.SAME, Kind.STRING, models.BASE_PREFIX)
+    if name in models.PARAMETERS and model.wrapping is Wrapping.INSIDE:
+        return forwards.parameter(frame, model, name, node)
+    return forwards.part(model)
 
 
 def _is_there(frame: Frame, name: str) -> bool:
@@ -113,7 +130,7 @@ def _of_instance(frame: Frame, owner: Value, name: str, node: Any, called: bool)
     if isinstance(data, ClassInfo):
         return _of_object(frame, owner, data, name, node)
     if data == PREPARED:
-        if name in models.ONLY_MODELS_HAVE:
+        if name in models.ONLY_MODELS_HAVE or name == "module":
             return of_model(frame, narrowed_to_model(owner), name, node, called)
         return SAME if name in library.OPTIMIZER_LOADER_ATTRIBUTES else UNKNOWN
     found = _library_attribute(frame, data, name, owner)
@@ -139,6 +156,8 @@ def _of_object(frame: Frame, owner: Value, cls: ClassInfo, name: str, node: Any)
     for base in cls.library_bases():
         found = _library_attribute(frame, base, name, owner)
         if found is not None:
+            if value is not None and found.wrapping is Wrapping.INSIDE:
+                return forwards.part(found).but(wrapping=Wrapping.BARE)  # the class assigns another one of its own
             return _remember(frame, cls, name, found, node)
     return frame.engine.class_variable(cls, name) or UNKNOWN
 

@@ -7,9 +7,10 @@ from typing import Any
 
 import libcst as cst
 
-from trl_lint.analysis import facts, statements
+from trl_lint.analysis import facts, meetings, statements
 from trl_lint.analysis.classes import ClassInfo
 from trl_lint.analysis.frame import Frame
+from trl_lint.analysis.heap import UNIFORM
 from trl_lint.analysis.project import Module, Project
 from trl_lint.analysis.tables import Tables
 from trl_lint.analysis.values import MISSING, NONE, UNKNOWN, WORLD_TRUE, Kind, Value, World
@@ -55,6 +56,7 @@ class Names(Tables):
         module.memory = lambda: frame.memory
         frame.memory.names["__name__"] = Value(facts.SAME, Kind.STRING, const="__main__")
         statements.run_block(frame, module.tree.body)
+        meetings.judge(frame, UNIFORM, UNIFORM)
         module.names, module.heap, module.trace = frame.memory.names, frame.memory.heap, frame.trace
         module.state = "done"
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 # Data of a context manager under which one rank of the job, or of each node, has the first turn.
 TURNS = {"job": "<turn of the job>", "node": "<turn of each node>"}
+IN_TURN = "one rank after the other runs what is inside"
 # A script that makes one of these is run by every rank.
 _STARTS = frozenset({"accelerate.Accelerator", "torch.distributed.init_process_group"})
 
@@ -87,10 +88,15 @@ def inside(frame: Frame, node: cst.With, before: Control) -> Control:
         if not scope:
             continue
         if scope != "unknown":
-            why = frame.step(node, "one rank after the other runs what is inside")
+            why = frame.step(node, IN_TURN)
             control = control.under(Control(2, why))
         control = control.taking(Turn(scope, item, frame.module))
     return control
+
+
+def has_turns(frame: Frame, node: cst.With) -> bool:
+    """Whether one rank after the other is known to run the block of a `with` statement."""
+    return any(_scope(frame, item.item) not in ("", "unknown") for item in node.items)
 
 
 def _scope(frame: Frame, item: Any) -> str:
@@ -113,7 +119,7 @@ def after(before: Control, now: Control, inner: Control) -> Control:
     """How sure it is that all ranks get behind a block that was entered with `inner`, and is left with `now`."""
     if now is inner or inner.level > before.level:
         return before
-    return Control(now.level, now.why, now.rank, now.engine, now.conditions, before.turn)
+    return now.where(now.engine, before.grad, before.whole, before.turn)
 
 
 def note_manager(frame: Frame, function: Function, entry: Control) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import libcst as cst
 
-from trl_lint.analysis import averages, expressions, facts, library_calls, preparing, statements
+from trl_lint.analysis import averages, expressions, facts, forwards, library_calls, meetings, preparing, statements
 from trl_lint.analysis.arguments import Arguments
 from trl_lint.analysis.classes import ClassInfo, Function, Parameter, alike, freeze
 from trl_lint.analysis.definitions import Definitions
@@ -39,6 +39,7 @@ class Summary:
         "dependencies",
         "final",
         "inputs",
+        "meetings",
         "names",
         "pending_used",
         "result",
@@ -53,6 +54,7 @@ class Summary:
         self.names: dict[str, Value] = {}
         self.final: dict[Any, Cell] = {}
         self.trace = Trace()
+        self.meetings: tuple[list[Any], Control] = ([], UNIFORM)
         self.dependencies: dict[Any, int] = {}
         self.attribute_writes: set[Any] = set()
         self.cell_writes: set[Any] = set()
@@ -112,6 +114,7 @@ class Runs(Definitions):
         self.depth -= 1
         self._running.pop()
         frame.pending_used |= inner.pending_used
+        meetings.passed_on(frame, inner.meetings, function, frame.memory.control, node)
         return self._explained(frame, value, function, node)
 
     def _run_body(self, frame: Frame, function: Function) -> Value:
@@ -120,9 +123,12 @@ class Runs(Definitions):
         if isinstance(node, cst.Lambda):
             frame.statement = node.body
             return expressions.evaluate(frame, node.body)
-        entry = frame.memory.control = frame.memory.control.under(self._entered_by(frame, function))
+        before = forwards.decorated(frame.memory.control, function.decorators)
+        decorated = self._entered_by(frame, function)
+        entry = frame.memory.control = before.under(decorated)
         if statements.run_block(frame, node.body.body):
             frame.returned.append((NONE, frame.memory))
+        meetings.judge(frame, before, decorated)
         result: Value = BOTTOM
         memory: Memory | None = None
         divided = self._divided(frame, entry)
@@ -133,7 +139,7 @@ class Runs(Definitions):
             frame.memory = memory
         if frame.yielded is not None:
             preparing.note_manager(frame, function, entry)
-            return Value(facts.SAME, Kind.RANGE, (frame.yielded, facts.UNKNOWN))
+            return Value(facts.SAME, Kind.RANGE, (frame.yielded, facts.UNKNOWN), grad=frame.yields_gradients)
         return result
 
     def _entered_by(self, frame: Frame, function: Function) -> Control:
@@ -195,6 +201,7 @@ class Runs(Definitions):
             id(cls),
             memory.control.level,
             memory.control.engine,
+            *_how_models_run(names, memory.control),
             preparing.turn_key(memory.control),
             tuple(parts),
         )
@@ -248,6 +255,9 @@ class Runs(Definitions):
     ) -> Summary:
         level = caller.control.level
         control = caller.control if level or caller.control.engine or caller.control.turn else UNIFORM
+        grad, whole = _how_models_run(names, caller.control)
+        if (grad, whole) != (control.grad, control.whole):
+            control = control.where(control.engine, grad, whole, control.turn)
         frame = Frame(self, function.module, function, cls, None, control)
         frame.key = key
         frame.memory = Memory(dict(names), {i: caller.heap[i] for i in inputs if i in caller.heap}, {}, control)
@@ -263,6 +273,7 @@ class Runs(Definitions):
         summary.names = names
         summary.final = self._final(frame, summary.result, inputs)
         summary.trace = frame.trace
+        summary.meetings = (frame.meetings, control)
         summary.dependencies = frame.dependencies
         summary.attribute_writes, summary.cell_writes = frame.attribute_writes, frame.cell_writes
         summary.pending_used = frame.pending_used
@@ -301,6 +312,7 @@ class Runs(Definitions):
         )
         frame.attribute_writes |= summary.attribute_writes
         frame.trace.shows |= summary.trace.shows
+        meetings.passed_on(frame, summary.meetings[0], function, summary.meetings[1], node)
         frame.forget(summary.attribute_writes, summary.cell_writes)
         frame.pending_used |= summary.pending_used and function.pending_used and self._passes_pending(frame)
         renamed = dict(zip(summary.inputs, inputs, strict=False))
@@ -410,6 +422,13 @@ class Runs(Definitions):
     def default(self, function: Function, parameter: Parameter) -> Value:
         module_frame = Frame(self, function.module)
         return expressions.evaluate(module_frame, parameter.default)
+
+
+def _how_models_run(names: Mapping[str, Value], control: Control) -> tuple[bool, bool]:
+    """Whether gradients are on and parameters are whole, where a function has to do with a model at all."""
+    if any(value.kind in (Kind.INSTANCE, Kind.MODEL) for value in names.values()):
+        return control.grad, control.whole
+    return True, False
 
 
 def _without_details(value: Value) -> Value:

@@ -6,12 +6,12 @@ from typing import Any
 
 import libcst as cst
 
-from trl_lint.analysis import containers, expressions, facts, library_calls, preparing
+from trl_lint.analysis import containers, expressions, facts, forwards, library_calls, meetings, preparing
 from trl_lint.analysis.assignment import bind_target
 from trl_lint.analysis.classes import alike, alike_cells
 from trl_lint.analysis.conditions import divides, engine_arm, identifiers, narrow, truth
 from trl_lint.analysis.expressions import evaluate
-from trl_lint.analysis.facts import Rank, State
+from trl_lint.analysis.facts import Origin, Rank, State
 from trl_lint.analysis.frame import Frame, Loop, derived
 from trl_lint.analysis.heap import UNIFORM, Cell, Control, Memory, join_elements
 from trl_lint.analysis.values import BOTTOM, MISSING, NONE, UNKNOWN, Kind, Value
@@ -201,7 +201,7 @@ def _if(frame: Frame, node: cst.If) -> bool:
     known = truth(frame, test)
     if known is not None:
         return _decided(frame, node, known)
-    before, exits = frame.memory, frame.exits
+    before, exits, start = frame.memory, frame.exits, len(frame.meetings)
     division = divides(frame, node.test, test)
     inside = before.control.under(division)
     engine = engine_arm(frame, node.test)
@@ -210,7 +210,7 @@ def _if(frame: Frame, node: cst.If) -> bool:
     frame.memory.control = inside.under_engine() if engine is True else inside
     narrow(frame, node.test, True)
     through = run_block(frame, node.body.body)
-    taken = frame.memory
+    taken, taken_exits, middle = frame.memory, frame.exits, len(frame.meetings)
 
     frame.memory = before.fork()
     frame.memory.control = inside.under_engine() if engine is False else inside
@@ -218,6 +218,10 @@ def _if(frame: Frame, node: cst.If) -> bool:
     through_else = _otherwise(frame, node.orelse)
     skipped = frame.memory
 
+    if division.level == 2:
+        marks, leaves = (start, middle, len(frame.meetings)), (taken_exits > exits, frame.exits > taken_exits)
+        ways = (through, through_else)
+        meetings.branched(frame, node.test, division.why, marks, ways, leaves, division.rank.origins)
     left = frame.exits > exits
     after = before.control.under(division if left else UNIFORM)
     return _meet(frame, ((through, taken), (through_else, skipped)), inside, after, test.rank)
@@ -287,7 +291,7 @@ def _for(frame: Frame, node: cst.For) -> bool:
 
 def _each_entry(frame: Frame, node: cst.For, entries: list[Value]) -> bool:
     """A loop over a dict in sight runs once per key, so that each key keeps its own fact."""
-    before = frame.memory.control
+    before, exits, returns = frame.memory.control, frame.exits, len(frame.returned)
     for index, entry in enumerate(entries):
         frame.rounds = (*frame.rounds, index)
         loop = Loop()
@@ -303,6 +307,7 @@ def _each_entry(frame: Frame, node: cst.For, entries: list[Value]) -> bool:
             return False
         memory.control = before
         frame.memory = memory
+    frame.exits = exits + len(frame.returned) - returns
     return _otherwise(frame, node.orelse)
 
 
@@ -323,12 +328,14 @@ def _loop(frame: Frame, node: Any, trips: Value, enter: Any, may_skip: bool, for
     """Run a loop's body until the facts at its head settle."""
     division = divides(frame, node.iter if isinstance(node, cst.For) else node.test, trips)
     before = frame.memory
-    returns = len(frame.returned)
+    returns, exits = len(frame.returned), frame.exits
     head = before.fork()
     head.control = before.control.under(division)
+    start = len(frame.meetings)
     loop = Loop()
     for _ in range(_ROUNDS):
         loop = Loop()
+        del frame.meetings[start:]
         frame.loops.append(loop)
         frame.memory = head.fork()
         frame.statement = node
@@ -349,6 +356,11 @@ def _loop(frame: Frame, node: Any, trips: Value, enter: Any, may_skip: bool, for
         head.control = left
         if settled:
             break
+    frame.exits = exits + len(frame.returned) - returns  # a `break` leaves this loop and nothing around it
+    if division.level == 2 and not (isinstance(node, cst.For) and _as_many(division.rank)):
+        marks = (start, len(frame.meetings), len(frame.meetings))
+        origins = division.rank.origins
+        meetings.branched(frame, division.why.node, division.why, marks, (True, True), origins=origins)
     divided = _temporal(trips.rank)
     after: Memory | None = None
     if not forever:
@@ -365,6 +377,14 @@ def _loop(frame: Frame, node: Any, trips: Value, enter: Any, may_skip: bool, for
     after.control = before.control.under(division) if len(frame.returned) > returns else before.control
     frame.memory = after
     return _otherwise(frame, node.orelse) if node.orelse is not None else True
+
+
+def _as_many(trips: Rank) -> bool:
+    """Whether a loop goes round once per sample of a batch or of a rank's share of the data.
+
+    As a rule, batches and shares are as large on all ranks.
+    """
+    return trips.state is State.SHARD or trips.how == "count" or Origin.RANK in trips.origins
 
 
 def _left_behind(control: Control, loop: Loop, returned: list[tuple[Value, Memory]]) -> Control:
@@ -420,8 +440,10 @@ def _settled(before: Memory, head: Memory, grown: Memory) -> bool:
 
 
 def _with(frame: Frame, node: cst.With) -> bool:
+    values = []
     for item in node.items:
         value = evaluate(frame, item.item)
+        values.append(value)
         bound = frame.entered.pop(id(item.item), None)
         if bound is None:
             bound = library_calls.entered(frame, item.item, value)
@@ -429,11 +451,16 @@ def _with(frame: Frame, node: cst.With) -> bool:
         if item.asname is not None:
             bind_target(frame, item.asname.name, bound)
     before = frame.memory.control
-    inside = preparing.inside(frame, node, before)
+    inside = forwards.within(frame, preparing.inside(frame, node, before), node.items, values)
     if inside is before:
         return run_block(frame, node.body.body)
     frame.memory.control = inside
+    start = len(frame.meetings)
     through = run_block(frame, node.body.body)
+    if preparing.has_turns(frame, node):
+        why = frame.step(node, preparing.IN_TURN)
+        marks = (start, len(frame.meetings), len(frame.meetings))
+        meetings.branched(frame, node, why, marks, (True, True), turns=True)
     frame.memory.control = preparing.after(before, frame.memory.control, inside)
     return through
 
@@ -461,10 +488,17 @@ def _try(frame: Frame, node: Any) -> bool:
         exits = frame.exits
         if handler.name is not None:
             bind_target(frame, handler.name.name, UNKNOWN)
-        arms.append((run_block(frame, handler.body.body), frame.memory))
+        start = len(frame.meetings)
+        alone = run_block(frame, handler.body.body)
+        arms.append((alone, frame.memory))
         if frame.exits > exits:
             left = frame.step(handler, "a rank on which something raises leaves here")
             after = after.under(Control(1, left, facts.UNKNOWN))
+        if not _raises_again(handler) and meetings.parts_ranks(handler):
+            marks = (start, len(frame.meetings), len(frame.meetings))
+            why = frame.step(handler, "only ranks on which something raises get here")
+            leaves = (frame.exits > exits, False)
+            meetings.branched(frame, handler, why, marks, (alone, True), leaves, tried=node.body)
     frame.memory = done
     if through and node.orelse is not None:
         through = run_block(frame, node.orelse.body.body)

@@ -42,7 +42,12 @@ class Wrapping(str, Enum):
 
     WRAPPED = "wrapped"
     BARE = "bare"
+    INSIDE = "inside"  # bare as well, and known to be (a part of) what a wrapper holds
     UNKNOWN = "unknown"
+
+    @property
+    def is_bare(self) -> bool:
+        return self in (Wrapping.BARE, Wrapping.INSIDE)
 
 
 class World:
@@ -73,6 +78,9 @@ FIELD = "<field>"
 
 # Data of a MODEL that is the one a Trainer trains, whose bare form is the trainer's own `self.model`.
 TRAINED = "<trained>"
+
+# Data of a MODEL that a DataParallel wraps.
+DATA_PARALLEL = "<data parallel>"
 
 # No constant is known (None is a constant).
 MISSING: Any = _Missing()
@@ -186,8 +194,9 @@ class Value:
     scalar: True for a tensor known to have exactly one element.
     dtype: "int", "float", "bool" or "" when unknown.
     place: where a tensor or an array is (see `Place`), or which device a value names; "" for the accelerator's device
-    or unknown.
-    grad: False for what certainly has no gradient.
+    or unknown. For models, "eval" after `.eval()`.
+    grad: False for what certainly has no gradient; of a model, where no wrapper has gradients of it to synchronise
+    (it is frozen, evaluated only, or in a DataParallel); of a context manager, where it keeps them from being made.
     why: the chain that made it differ between ranks.
     writes: the statements by which it came into a metrics container.
     pending: the call statements through which it was handed on unchanged, as a parameter.

@@ -29,6 +29,31 @@ MODULES = frozenset({
 })
 PARAMETERS = frozenset({"bias", "weight"})
 
+# Methods that are the forward itself.
+FORWARDS = frozenset({"__call__", "forward"})
+# Read from a model, it names the submodule without the head.
+BASE_PREFIX = "base_model_prefix"
+# Context managers of a model under which it works as its own reference: nothing of it is trained there.
+REFERENCE_CONTEXTS = frozenset({"disable_adapter"})
+# Words in the names of context managers under which sharded parameters are whole.
+GATHERING = ("gather", "summon", "full_param", "for_generation")
+# Context managers that prepare the wrapped model they are given for generation, by their own name.
+FOR_GENERATION = frozenset({"unwrap_model_for_generation"})
+# Methods of trainers that compute what a training step trains with.
+TRAINING_HOOKS = frozenset({
+    "_compute_loss", "_compute_loss_liger", "_compute_logprobs", "_forward", "_get_per_token_logps",
+    "_get_per_token_logps_and_entropies", "batched_forward_pass", "compute_liger_loss", "compute_loss",
+    "concatenated_forward", "forward", "get_batch_loss_metrics", "get_batch_metrics", "training_step",
+})
+
+# Classes whose instances have a wrapper's forward run another method: `redirect(wrapper, module, method, *args)`.
+FORWARD_REDIRECTIONS = frozenset({"ForwardRedirection", "_ForwardRedirection"})
+
+# Functions and methods that look at a parameter, or keep it, and do not compute with its values.
+INSPECT_PARAMETERS = frozenset({
+    "GatheredParameters", "append", "extend", "getattr", "hasattr", "id", "isinstance", "len", "print", "type",
+})
+
 # What every config has, whatever its class (PreTrainedConfig of transformers 4.31.0 to 5.23.0).
 EVERY_CONFIG_HAS = frozenset({
     "_name_or_path", "architectures", "chunk_size_feed_forward", "id2label", "is_encoder_decoder", "label2id",

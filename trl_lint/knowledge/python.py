@@ -6,7 +6,7 @@ from trl_lint.knowledge.schema import NOTHING, RANK_INDEX, SAME, Class, Function
 
 # They hand on (an iterator over) what they are given.
 _HANDS_ON = (
-    "contextlib.closing", "copy.copy", "copy.deepcopy", "functools.wraps", "itertools.chain.from_iterable",
+    "contextlib.closing", "functools.wraps", "itertools.chain.from_iterable",
     "itertools.cycle", "itertools.islice", "rich.progress.track", "torch.compile", "torch.jit.script", "tqdm.auto.tqdm",
     "tqdm.autonotebook.tqdm", "tqdm.notebook.tqdm", "tqdm.rich.tqdm", "tqdm.tqdm", "typing.cast",
 )  # fmt: skip
@@ -15,6 +15,7 @@ _SHOWS = ("print", "warnings.warn", "pprint.pprint", "rich.print")
 
 ROWS: tuple[Row, ...] = (
     *(Function(name=name, source="documentation", returns="first") for name in _HANDS_ON),
+    *(Function(name=f"copy.{name}", source="library/copy", returns="copied") for name in ("copy", "deepcopy")),
     *(Function(name=name, source="documentation", returns=NOTHING) for name in _SHOWS),
     Function(name="argparse.ArgumentParser", source="library/argparse", returns=SAME),
     Class(name="logging.Logger", source="library/logging", others=SAME),

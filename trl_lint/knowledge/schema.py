@@ -22,7 +22,9 @@ ANY: Parameter = (0, "*")
 class Transfer(str, Enum):
     """What a function makes of its arguments, where that is not one fixed value."""
 
+    COPIED = "copied"  # a copy of its first argument
     FIRST = "first"  # its first argument, unchanged
+    FOR_GENERATION = "for generation"  # the bare model of its first argument, which has to be the wrapped one
     MOVED = "moved"  # its first argument, on this process's own device
     PREPARED = "prepared"  # as `Accelerator.prepare`
     PURE = "pure"  # computed from its arguments alone
@@ -68,13 +70,14 @@ class Function(Row):
     """A function, method or constructor whose result is known.
 
     returns: the value it returns, or the name of a transfer: "pure" (as its arguments), "first" (its first
-    argument, unchanged), "moved" (its first argument, on this process's own device), "prepared" (as
+    argument, unchanged), "copied" (a copy of it), "moved" (it, on this process's own device), "prepared" (as
     `Accelerator.prepare`), "unwrapped" (the bare model of its first), "shard" (its first argument, a piece of
     it per rank).
     yields: for a context manager, what `with f(...) as x` binds to `x` (a value or a transfer).
     switch: a parameter that, when true, makes it return `switched` instead; when it is not known whether it
     is true, neither is the result. in_turn: one rank after the other runs the body of its `with` statement,
-    on each node by itself ("node") or in the whole job ("job").
+    on each node by itself ("node") or in the whole job ("job"). frozen: nothing is trained in that body, where
+    a model is its own reference.
     """
 
     returns: Value | str = "pure"
@@ -82,6 +85,7 @@ class Function(Row):
     switch: Parameter | None = None
     switched: Value | str = field(default_factory=Value)
     in_turn: str = ""
+    frozen: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -204,6 +208,8 @@ DISTRIBUTED = Value(facts.SAME, Kind.NUMBER, const=WORLD_TRUE, scalar=True, dtyp
 WRAPPED_MODEL = Value(facts.SAME, Kind.MODEL, wrapping=Wrapping.WRAPPED)
 TRAINED_MODEL = WRAPPED_MODEL.but(data=TRAINED)
 BARE_MODEL = Value(facts.SAME, Kind.MODEL, wrapping=Wrapping.BARE)
+# The bare form of the one that is trained: what the wrapper holds.
+OWN_MODEL = Value(facts.SAME, Kind.MODEL, TRAINED, wrapping=Wrapping.INSIDE)
 SOME_MODEL = Value(facts.SAME, Kind.MODEL, wrapping=Wrapping.UNKNOWN)
 # A callable object that only computes: a data collator, a tokenizer, a label smoother.
 PURE = instance("<pure>")

@@ -18,6 +18,7 @@ from trl_lint.knowledge.schema import (
     LOCAL_LOSS,
     LOCAL_TENSOR,
     NOTHING,
+    OWN_MODEL,
     PURE,
     RANK_GUARD,
     RANK_INDEX,
@@ -95,7 +96,7 @@ _ATTRIBUTES: tuple[Row, ...] = (
               value=instance("accelerate.Accelerator")),
     Attribute(name="transformers.Trainer.args", source=f"{_TRAINER}.__init__", value=_ARGS),
     Attribute(name="transformers.Trainer.control", source=f"{_TRAINER}.__init__", value=_CONTROL),
-    Attribute(name="transformers.Trainer.model", source=f"{_TRAINER}.__init__", value=BARE_MODEL),
+    Attribute(name="transformers.Trainer.model", source=f"{_TRAINER}.__init__", value=OWN_MODEL),
     Attribute(name="transformers.Trainer.model_wrapped", source=f"{_TRAINER}._inner_training_loop",
               value=TRAINED_MODEL),
     Attribute(name="transformers.Trainer.optimizer", source=f"{_TRAINER}.__init__",
@@ -271,7 +272,7 @@ _HOOKS: tuple[Row, ...] = (
 # --- hooks of TrainerCallback: the three positional parameters, then what is handed over by keyword -------
 
 _EVENT = {
-    "args": _ARGS, "state": _STATE, "control": _CONTROL, "model": BARE_MODEL, "processing_class": SAME,
+    "args": _ARGS, "state": _STATE, "control": _CONTROL, "model": OWN_MODEL, "processing_class": SAME,
     "tokenizer": SAME, "optimizer": instance("torch.optim.Optimizer"),
     "lr_scheduler": instance("torch.optim.lr_scheduler.LRScheduler"), "train_dataloader": LOADER,
     "eval_dataloader": LOADER,

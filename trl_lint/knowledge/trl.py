@@ -174,6 +174,8 @@ _CLASSES: tuple[Row, ...] = (
         Class(name=f"trl.{name}Config", source=f"trainer/{name.lower()}_config.py::{name}Config", others=SETTING)
         for name in ("AlignProp", "DDPO")
     ),
+    # It has the wrapper's own forward run another method of the module: DDP's and FSDP's hooks run around it.
+    Class(name="trl._ForwardRedirection", source="models/utils.py::_ForwardRedirection", since="0.18"),
     Class(name="trl.ModelConfig", source="trainer/model_config.py::ModelConfig", others=SETTING),
     Class(name="trl.ScriptArguments", source="scripts/utils.py::ScriptArguments", others=SETTING),
     *(
@@ -334,7 +336,7 @@ _PREFERENCE_HOOKS: tuple[Row, ...] = (
          parameters={"model": SOME_MODEL, "inputs": BATCH}, returns=BATCH),
     *(
         Function(name=f"trl.{name}.null_ref_context", source=f"{name}.null_ref_context", since=since,
-                 until=until, returns=SAME, yields=NOTHING)
+                 until=until, returns=SAME, yields=NOTHING, frozen=True)
         for name, since, until in (
             ("BCOTrainer", "0.10", "1.14"), ("DPOTrainer", "0.7.10", "0.29"), ("KTOTrainer", "0.9", "1.6"),
             ("PPOTrainer", "0.13", "1.13"),
@@ -627,14 +629,14 @@ _FUNCTIONS: tuple[Row, ...] = (
     ),
     # Models.
     Function(name="trl.models.utils.create_reference_model",
-             source="models/modeling_base.py::create_reference_model", returns="first"),
+             source="models/modeling_base.py::create_reference_model", returns="copied"),
     Function(name="trl.models.utils.prepare_deepspeed", source="models/utils.py::prepare_deepspeed",
              since="0.14", returns=SOME_MODEL),
     Function(name="trl.models.utils.prepare_fsdp", source="models/utils.py::prepare_fsdp", since="0.16",
              returns=SOME_MODEL),
     Function(name="trl.models.utils.unwrap_model_for_generation",
              source="models/utils.py::unwrap_model_for_generation", since="0.8.2", returns=SAME,
-             yields="unwrapped"),
+             yields="for generation"),
     Function(name="trl.trainer.utils.create_model_from_path", source=f"{_UTILS}::create_model_from_path",
              since="0.24", returns=BARE_MODEL),
     # Profiling.

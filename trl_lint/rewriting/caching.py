@@ -10,7 +10,7 @@ from typing import Any
 import libcst as cst
 
 from trl_lint.analysis.classes import ClassInfo, Function
-from trl_lint.analysis.values import Kind, Wrapping
+from trl_lint.analysis.values import Kind, Value
 from trl_lint.knowledge import library, models
 from trl_lint.knowledge.schema import Attribute, Class
 from trl_lint.knowledge.transformers import TRAINER_NAMES
@@ -105,11 +105,15 @@ def _has_bare_model(cls: ClassInfo) -> bool:
         return False
     own = cls.attribute("model")
     if own is not None:
-        return own.kind is Kind.MODEL and own.wrapping is Wrapping.BARE
+        return own.kind is Kind.MODEL and _is_bare(own)
     if cls.find("model") is not None:
         return False
     rows = [row for base in cls.library_bases() for row in _model_rows(base)]
-    return bool(rows) and all(row.value.wrapping is Wrapping.BARE for row in rows)
+    return bool(rows) and all(_is_bare(row.value) for row in rows)
+
+
+def _is_bare(model: Value) -> bool:
+    return model.wrapping is not None and model.wrapping.is_bare
 
 
 def is_trainer(cls: ClassInfo) -> bool:

@@ -41,7 +41,7 @@ Every fix is safe: it adds no collective, and on one process the value is the sa
 - In all other places plain data (`config`, `generation_config`, `peft_config`, `dtype`, `device`,
   `name_or_path`, and what follows them) is read from `accelerator.unwrap_model(model)`; the config of a
   model that stays the same in a loop is bound once, before the loop.
-- It is a hint, with the reason, where the attribute is called (`generate`, `disable_adapter`), is a module
+- It is a hint, with the reason, where the attribute is called (`disable_adapter`), is a module
   or a parameter, is written, or may be anything, as a property of a class of your own; and where no
   accelerator is in reach.
 
@@ -51,7 +51,8 @@ gradients.
 ## Limits
 `self.model` of a `transformers.Trainer` is the bare model and right; in a trainer that assigns it from
 `prepare` it is the wrapper. Reads guarded by `hasattr`, `getattr` with a default or `except
-AttributeError` are right, and so are the attributes of `nn.Module` and of the wrapper itself. FSDP
+AttributeError` are right, and so are the attributes of `nn.Module` and of the wrapper itself. `generate` on a
+wrapped model is TRL010's. FSDP
 forwards attributes: code under a test for it is silent. With `model_init`, what is cached is that of the
 first model that was made. Subclasses in other files that never call `super().__init__` are not seen.
 
@@ -67,6 +68,7 @@ from collections.abc import Iterator
 from trl_lint.analysis.events import AttributeRead, Event
 from trl_lint.findings import Applicability
 from trl_lint.rules.base import LIBRARIES, Problem, Rule
+from trl_lint.rules.wrapped_generate import GENERATES
 
 # By whether the attribute is called.
 _HELP = {
@@ -90,7 +92,7 @@ class WrappedModelAttribute(Rule):
     needles = (LIBRARIES, (b"Trainer", b"prepare", b"DataParallel", b"model_wrapped"))
 
     def visit(self, event: Event) -> Iterator[Problem]:
-        if not isinstance(event, AttributeRead):
+        if not isinstance(event, AttributeRead) or event.attribute in GENERATES:
             return
         from trl_lint.rewriting.attributes import plan_for
         from trl_lint.rewriting.edits import NoRewrite

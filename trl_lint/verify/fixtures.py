@@ -37,12 +37,16 @@ class Way:
 # By the folder of a rule.
 WAYS = {
     "bare_python_launch": Way("ends", "exception", names_line=False),
+    "bypassed_wrapper": Way("same training", "weights", names_line=False),
     "item_before_gather": Way("ends", "exception"),
     "mean_of_means": Way("true value", "value", names_line=False),
     "wrong_device_collective": Way("ends", "exception", needs_devices=True),
     "wrapped_model_attribute": Way("ends", "exception"),
     "unordered_preprocessing": Way("one writer", "double write", names_line=False),
+    "divergent_collective": Way("ends", "hang", names_line=False),
+    "unguarded_side_effect": Way("ends", "exception"),
     "unreduced_metric": Way("same metric", "metric", names_line=False),
+    "wrapped_generate": Way("ends", "exception"),
 }
 
 

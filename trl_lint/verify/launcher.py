@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import random
 import signal
 import socket
 import subprocess
@@ -20,6 +21,8 @@ from trl_lint.verify.rank.job import Job
 from trl_lint.verify.rank.supervisor import die_with_parent
 from trl_lint.verify.traces import Run, last_line, read_run
 
+# Below those that systems hand out: from 32768 on (Linux), or from 49152 on.
+PORTS = (15000, 32000)
 RANK_PROGRAM = Path(__file__).with_name("rank")
 POLL_SECONDS = 0.05
 # Seconds torchrun has to stop its ranks once it is asked to.
@@ -119,7 +122,7 @@ def torchrun(launch: Launch, job: Path) -> list[str]:
         "--node-rank": launch.node_rank,
     }
     options = [f"{name}={value}" for name, value in given.items() if value is not None]
-    own = ["--master-addr=127.0.0.1", f"--master-port={_free_port()}"]
+    own = ["--master-addr=127.0.0.1", f"--master-port={free_port()}"]
     alone = [] if launch.rdzv_endpoint or launch.has_several_nodes else own
     common = [f"--nproc-per-node={launch.nproc}", "--max-restarts=0"]
     return [launch.python, "-m", "torch.distributed.run", *common, *alone, *options, str(RANK_PROGRAM), str(job)]
@@ -135,7 +138,7 @@ def accelerate(launch: Launch, job: Path) -> list[str]:
         "--num_machines": "1",
         "--mixed_precision": "no",
         "--dynamo_backend": "no",
-        "--main_process_port": str(_free_port()),
+        "--main_process_port": str(free_port()),
     }
     words = [word for option in options.items() for word in option]
     return [launch.python, "-m", "accelerate.commands.launch", "--multi_gpu", *words, str(RANK_PROGRAM), str(job)]
@@ -144,11 +147,16 @@ def accelerate(launch: Launch, job: Path) -> list[str]:
 LAUNCHERS = {"torchrun": torchrun, "accelerate": accelerate}
 
 
-def _free_port() -> int:
-    """A port of this run's own: several runs may go on beside each other."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return int(free.getsockname()[1])
+def free_port() -> int:
+    """A port of this run's own: several runs may go on beside each other.
+
+    None of those that the system hands out itself: before the first rank listens, anyone's connection may take it.
+    """
+    while True:
+        port = random.randrange(*PORTS)
+        with socket.socket() as free, contextlib.suppress(OSError):
+            free.bind(("127.0.0.1", port))
+            return port
 
 
 def _environment(launch: Launch, plain: bool, emulated: bool) -> dict[str, str]:

@@ -1,0 +1,253 @@
+"""TRL009: where it speaks, what it says, and what it leaves alone."""
+
+from __future__ import annotations
+
+from textwrap import indent
+
+import pytest
+from snippets import Snippets, loop, shown, trainer
+
+from trl_lint.config import Settings
+from trl_lint.findings import Applicability
+
+SNIPPETS = Snippets("TRL009")
+UNSAFE, DISPLAY = Applicability.UNSAFE, Applicability.DISPLAY
+
+
+def hook(body: str, name: str = "compute_loss", parameters: str = "model, inputs") -> str:
+    """A Trainer subclass with one method of this body."""
+    return trainer(f"def {name}(self, {parameters}, *args, **kwargs):\n{indent(body, '    ')}\n")
+
+
+def helped(call: str, helper: str, name: str = "compute_loss") -> str:
+    """A Trainer subclass that calls its own helper."""
+    body = f"def {name}(self, model, inputs, *args, **kwargs):\n    return {call}\n\n{helper}"
+    return trainer(body)
+
+
+UNWRAPPED = "unwrapped = self.accelerator.unwrap_model(model)\n"
+GENERIC = "import torch\nfrom torch.nn.parallel import DistributedDataParallel as DDP\n"
+
+
+def test_a_finding_says_what_where_why_and_how():
+    text = hook(f"{UNWRAPPED}return unwrapped(**inputs).loss")
+    finding = SNIPPETS.finding(text)
+    assert shown(text, finding) == "unwrapped(**inputs)"
+    assert (finding.code, finding.name) == ("TRL009", "bypassed-wrapper")
+    assert finding.message == (
+        "the module inside the wrapper is called where gradients are needed: DDP does not see this forward, and on "
+        "several GPUs each rank trains a model of its own"
+    )
+    assert [step.text for step in finding.because] == [
+        "`model` is the wrapped model",
+        "`self.accelerator.unwrap_model(model)` is the module inside the wrapper",
+    ]
+    assert finding.help == "call the wrapped model, or have its forward run the part that you want"
+    assert finding.fix is not None and finding.fix.applicability is UNSAFE
+    assert finding.url.endswith("#trl009-bypassed-wrapper")
+
+
+@pytest.mark.parametrize(
+    ("text", "where"),
+    [
+        (hook("return self.accelerator.unwrap_model(model)(**inputs).loss"), None),
+        (hook("return self.model(**inputs).loss"), "self.model(**inputs)"),
+        (hook("return self.model(**inputs).loss", "training_step"), "self.model(**inputs)"),
+        (hook("return model.module(**inputs).loss"), "model.module(**inputs)"),
+        (hook(f"{UNWRAPPED}return unwrapped.forward(**inputs).loss"), "unwrapped.forward(**inputs)"),
+        (hook(f"{UNWRAPPED}return unwrapped.model(**inputs)[0].mean()"), "unwrapped.model(**inputs)"),
+        (hook(f"{UNWRAPPED}return unwrapped.get_decoder()(**inputs)[0].mean()"), "unwrapped.get_decoder()(**inputs)"),
+        (
+            hook(f"{UNWRAPPED}part = getattr(unwrapped, unwrapped.base_model_prefix)\nreturn part(**inputs)[0].mean()"),
+            "part(**inputs)",
+        ),
+        (
+            hook(
+                f"{UNWRAPPED}name = getattr(unwrapped, 'base_model_prefix', 'model')\n"
+                "part = getattr(unwrapped, name, unwrapped)\nreturn part(**inputs)[0].mean()"
+            ),
+            "part(**inputs)",
+        ),
+        (
+            hook(
+                f"{UNWRAPPED}if hasattr(unwrapped, 'get_decoder'):\n    part = unwrapped.get_decoder()\n"
+                "else:\n    part = unwrapped.model\nreturn part(**inputs)[0].mean()"
+            ),
+            "part(**inputs)",
+        ),
+        (
+            helped("self.loss_of(self.accelerator.unwrap_model(model), inputs)",
+                   "def loss_of(self, module, inputs):\n    return module(**inputs).loss"),
+            "module(**inputs)",
+        ),
+        (
+            helped("self.bare(model)(**inputs).loss",
+                   "def bare(self, model):\n    return self.accelerator.unwrap_model(model)"),
+            "self.bare(model)(**inputs)",
+        ),
+        (
+            helped("self.loss_of(model, inputs)",
+                   "def loss_of(self, wrapped, inputs):\n    return wrapped.module(**inputs).loss", "training_step"),
+            "wrapped.module(**inputs)",
+        ),
+        (loop("model = model.module\nout = model(**batch).loss\naccelerator.backward(out)"), "model(**batch)"),
+        (
+            loop("unwrapped = accelerator.unwrap_model(model)\nout = unwrapped(**batch).loss\nout.backward()"),
+            "unwrapped(**batch)",
+        ),
+        (
+            GENERIC + "def train(net, loader):\n    net = DDP(net)\n    for batch in loader:\n"
+            "        net.module(batch).sum().backward()\n",
+            "net.module(batch)",
+        ),
+        (
+            GENERIC + "def train(loader):\n    net = torch.nn.Linear(2, 2)\n    ddp = DDP(net)\n"
+            "    for batch in loader:\n        loss = ddp.module(batch).sum()\n        step(loss)\n\n"
+            "def step(loss):\n    loss.backward()\n",
+            "ddp.module(batch)",
+        ),
+    ],
+)  # fmt: skip
+def test_forwards_that_no_wrapper_sees(text, where):
+    finding = SNIPPETS.finding(text)
+    if where is not None:
+        assert shown(text, finding) == where
+
+
+def test_a_model_that_is_wrapped_under_another_name():
+    text = (
+        f"{GENERIC}from transformers import AutoModel\n"
+        "def train(loader):\n    net = AutoModel.from_pretrained('x')\n    ddp = DDP(net)\n"
+        "    for batch in loader:\n        net(batch).loss.backward()\n"
+    )
+    finding = SNIPPETS.finding(text)
+    assert shown(text, finding) == "net(batch)"
+    assert finding.because[-1].text == "it is wrapped here, under another name"
+
+
+def test_a_method_of_the_module_that_runs_a_part_of_it():
+    text = (
+        f"{GENERIC}"
+        "class Net(torch.nn.Module):\n"
+        "    def __init__(self):\n        super().__init__()\n        self.body = torch.nn.Linear(2, 2)\n"
+        "    def features(self, x):\n        return self.body(x)\n"
+        "    def size(self):\n        return 2\n"
+        "def train(loader):\n    net = DDP(Net())\n    for batch in loader:\n"
+        "        net.module.size()\n        net.module.features(batch).sum().backward()\n"
+    )
+    finding = SNIPPETS.finding(text)
+    assert shown(text, finding) == "net.module.features(batch)"
+    assert finding.message.startswith("`.features` of the module inside the wrapper is called")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        hook("return model(**inputs).loss"),
+        hook("return model.forward(**inputs).loss"),
+        # No gradients.
+        hook(f"{UNWRAPPED}with torch.no_grad():\n    unwrapped(**inputs)\nreturn model(**inputs).loss"),
+        hook(f"{UNWRAPPED}with torch.inference_mode():\n    x = unwrapped(**inputs)\nreturn model(**inputs).loss + x"),
+        hook(f"{UNWRAPPED}with torch.set_grad_enabled(False):\n    x = unwrapped(**inputs)\nreturn x"),
+        hook(f"{UNWRAPPED}torch.set_grad_enabled(False)\nx = unwrapped(**inputs)\nreturn x"),
+        hook(f"{UNWRAPPED}off = torch.no_grad()\nwith off:\n    x = unwrapped(**inputs)\nreturn x"),
+        hook(
+            f"from contextlib import nullcontext\n{UNWRAPPED}"
+            "with torch.no_grad() if self.args.x else nullcontext():\n    y = unwrapped(**inputs)\nreturn y"
+        ),
+        helped("self.look(self.accelerator.unwrap_model(model), inputs)",
+               "@torch.no_grad()\ndef look(self, module, inputs):\n    return module(**inputs)"),
+        helped("self.all(self.accelerator.unwrap_model(model), inputs)",
+               "@torch.no_grad()\ndef all(self, module, inputs):\n    return self.one(module, inputs)\n\n"
+               "def one(self, module, inputs):\n    return module(**inputs)"),
+        trainer(
+            "from contextlib import contextmanager\n\n"
+            "@contextmanager\ndef quiet(self):\n    with torch.no_grad():\n        yield\n\n"
+            "def compute_loss(self, model, inputs):\n    with self.quiet():\n        x = self.model(**inputs)\n"
+            "    return model(**inputs).loss + x"
+        ),
+        hook(f"{UNWRAPPED}with unwrapped.disable_adapter():\n    x = unwrapped(**inputs)\nreturn x"),
+        # Not what is trained.
+        hook("return model(**inputs).loss + self.ref_model(**inputs).logits.mean()"),
+        hook("import copy\nold = copy.deepcopy(self.accelerator.unwrap_model(model))\nreturn old(**inputs).loss"),
+        hook("self.model.eval()\nx = self.model(**inputs)\nreturn x") and hook(
+            f"{UNWRAPPED}unwrapped.eval()\nx = unwrapped(**inputs)\nunwrapped.train()\nreturn model(**inputs).loss + x"
+        ),
+        # Not a training step.
+        hook("return self.model(**inputs)", "prediction_step"),
+        hook("return self.model(**inputs)", "evaluation_loop", "loader, inputs"),
+        hook("return self.model(**inputs)", "somebody_calls_this"),
+        loop("") + "\ndef evaluate(accelerator, model, loader):\n    model = accelerator.prepare(model)\n"
+        "    for batch in loader:\n        print(accelerator.unwrap_model(model)(**batch).loss)\n",
+        # No forward.
+        hook(f"{UNWRAPPED}print(unwrapped.config, unwrapped.get_decoder())\nreturn model(**inputs).loss"),
+        hook(f"{UNWRAPPED}unwrapped.set_adapter('x')\nunwrapped.generate(**inputs)\nreturn model(**inputs).loss"),
+        # Not known to be inside a wrapper, or in one that synchronises nothing.
+        hook("return self.accelerator.unwrap_model(inputs['model'])(**inputs).loss"),
+        "import torch\ndef train(net, loader):\n    net = torch.nn.DataParallel(net)\n    for batch in loader:\n"
+        "        net.module(batch).sum().backward()\n",
+        # Under engines of their own.
+        hook(f"{UNWRAPPED}if self.is_deepspeed_enabled:\n    return unwrapped(**inputs).loss\nreturn model(**inputs)"),
+        # Inside the wrapper's forward.
+        trainer(
+            "def compute_loss(self, model, inputs):\n    bare = self.accelerator.unwrap_model(model)\n"
+            "    return self._forward_redirection(model, bare, self.inner, bare, inputs)\n\n"
+            "def inner(self, module, inputs):\n    return module.model(**inputs).loss"
+        ),
+        # Nothing is done with it.
+        hook(f"{UNWRAPPED}unwrapped(**inputs)\nreturn model(**inputs).loss"),
+        hook(f"{UNWRAPPED}out = unwrapped(**inputs)\nout = model(**inputs)\nreturn out.loss"),
+    ],
+)  # fmt: skip
+def test_right_code_is_left_alone(text):
+    assert SNIPPETS.findings(text) == []
+
+
+@pytest.mark.parametrize(
+    ("redirected", "speaks"),
+    [("self.redirect(model, bare, self.inner, bare, inputs)", False), ("self.inner(bare, inputs)", True)],
+)
+def test_what_the_wrappers_forward_runs_is_right(redirected, speaks):
+    text = "from trl.models.utils import _ForwardRedirection\n" + trainer(
+        "def __init__(self, *args):\n    super().__init__(*args)\n    self.redirect = _ForwardRedirection()\n\n"
+        "def compute_loss(self, model, inputs):\n    bare = self.accelerator.unwrap_model(model)\n"
+        f"    return {redirected}\n\n"
+        "def inner(self, module, inputs):\n    return module.model(**inputs).loss"
+    )
+    snippets = Snippets("TRL009", Settings(target_trl="1.5.0"))
+    assert bool(snippets.findings(text)) is speaks
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (f"{UNWRAPPED}return unwrapped(**inputs).loss", f"{UNWRAPPED}return model(**inputs).loss"),
+        ("return self.accelerator.unwrap_model(model)(**inputs).loss", "return model(**inputs).loss"),
+        ("return model.module(**inputs).loss", "return model(**inputs).loss"),
+        ("return model.module.forward(**inputs).loss", "return model(**inputs).loss"),
+        ("return self.model(  # bare\n    **inputs\n).loss", "return model(  # bare\n    **inputs\n).loss"),
+    ],
+)
+def test_the_fix_calls_the_wrapped_model(before, after):
+    assert SNIPPETS.mended(hook(before)) == hook(before)  # never a safe one: it changes what is trained
+    assert SNIPPETS.mended(hook(before), unsafe=True) == hook(after)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (loop("model = model.module\nout = model(**batch).loss\naccelerator.backward(out)"), "no name of the wrapped"),
+        (hook(f"{UNWRAPPED}return unwrapped.get_decoder()(**inputs)[0].mean()"), "a part of the model is called"),
+        (hook(f"{UNWRAPPED}return unwrapped.model(**inputs)[0].mean()"), "a part of the model is called"),
+        (
+            hook("if self.accelerator.is_main_process:\n    return self.model(**inputs).loss\nreturn model(**inputs)"),
+            "not all ranks may get here together",
+        ),
+    ],
+)
+def test_a_hint_says_why(text, reason):
+    finding = SNIPPETS.finding(text)
+    assert finding.fix is not None
+    assert finding.fix.applicability is DISPLAY
+    assert finding.fix.reason.startswith(reason)
+    assert SNIPPETS.mended(text, unsafe=True) == text

@@ -1,0 +1,83 @@
+"""TRL008: which writes clash, and which are kept to one process or to a place of their own."""
+
+from __future__ import annotations
+
+import pytest
+from snippets import Snippets, loop, shown, trainer
+
+SNIPPETS = Snippets("TRL008")
+
+
+def places(body: str) -> list[str]:
+    text = "import os\nimport shutil\n" + loop(body)
+    return [shown(text, finding) for finding in SNIPPETS.findings(text)]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        'wandb.log({"x": 1})',
+        'open("losses.txt", "w")',
+        'open("losses.txt", mode="a")',
+        'torch.save(loss, "loss.pt")',
+        'os.makedirs("samples")',
+        'os.remove("samples")',
+        'shutil.rmtree("samples")',
+        'accelerator.unwrap_model(model).save_pretrained("best")',
+    ],
+)
+def test_what_all_processes_do_to_the_same_thing(call):
+    assert places(call) == [call]
+
+
+def test_a_run_that_is_there_is_no_guard():
+    assert places('if wandb.run is not None:\n    wandb.log({"x": 1})') == ['wandb.log({"x": 1})']
+
+
+def test_a_finding_says_what_happens():
+    text = "import os\n" + loop('os.makedirs("samples")')
+    assert SNIPPETS.finding(text).message == (
+        "`os.makedirs` runs on all processes: each of them makes the same folder; the second one fails"
+    )
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        'if accelerator.is_main_process:\n    wandb.log({"x": 1})',
+        'if accelerator.process_index == 0 and step:\n    wandb.log({"x": 1})',
+        'if not accelerator.is_local_main_process:\n    continue\nwandb.log({"x": 1})',
+        'if unknown():\n    wandb.log({"x": 1})',
+        'open("losses.txt")',
+        'open(f"losses-{accelerator.process_index}.txt", "w")',
+        'open(unknown_path(), "w")',
+        'os.makedirs("samples", exist_ok=True)',
+        'if not os.path.exists("samples"):\n    os.makedirs("samples")',
+        'shutil.rmtree("samples", ignore_errors=True)',
+        'accelerator.save(loss, "loss.pt")',
+        'accelerator.log({"x": 1})',
+        'accelerator.unwrap_model(model).save_pretrained("best", is_main_process=accelerator.is_main_process)',
+    ],
+)
+def test_what_does_not_clash(body):
+    assert places(body) == []
+
+
+def test_a_guard_in_the_caller_counts():
+    text = trainer("""
+        def _write(self, path):
+            with open(path, "w") as file:
+                file.write("x")
+
+        def log(self, logs, start_time=None):
+            if self.args.should_log:
+                self._write("logs.txt")
+    """)
+    assert SNIPPETS.findings(text) == []
+    everywhere = text.replace("if self.args.should_log", "if self.args.logging_steps")
+    assert shown(everywhere, SNIPPETS.finding(everywhere)) == 'open(path, "w")'
+
+
+def test_code_that_is_not_known_to_run_on_every_process_is_left_alone():
+    text = 'import wandb\n\ndef show(table):\n    wandb.log({"table": table})\n'
+    assert SNIPPETS.findings(text) == []

@@ -1,0 +1,97 @@
+"""TRL010: where it speaks, what it says, and what it leaves alone."""
+
+from __future__ import annotations
+
+import pytest
+from snippets import Snippets, loop, shown, trainer
+
+from trl_lint.findings import Applicability
+
+SNIPPETS = Snippets("TRL010")
+SAFE, DISPLAY = Applicability.SAFE, Applicability.DISPLAY
+IMPORT = "from trl.models import unwrap_model_for_generation\n"
+
+
+def step(*lines: str) -> str:
+    body = "".join(f"    {line}\n" for line in lines)
+    return IMPORT + trainer(f"def training_step(self, model, inputs, *args):\n{body}")
+
+
+def test_generate_on_a_wrapped_model():
+    text = step("return model.generate(**inputs)")
+    finding = SNIPPETS.finding(text)
+    assert shown(text, finding) == "model.generate"
+    assert finding.message == "`.generate` is called on a wrapped model: AttributeError under DDP and DataParallel"
+    assert [each.text for each in finding.because] == ["`model` is the wrapped model"]
+    assert "unwrap_model_for_generation" in finding.help
+    assert finding.fix is not None and finding.fix.applicability is DISPLAY
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        step("self.model_wrapped.generate(**inputs)"),
+        step("generate = model.generate", "generate(**inputs)"),
+        loop("model.generate(**batch)"),
+        IMPORT + trainer(
+            "def training_step(self, model, inputs, *args):\n    return self.sample(model, inputs)\n\n"
+            "def sample(self, policy, inputs):\n    return policy.generate(**inputs)"
+        ),
+    ],
+)  # fmt: skip
+def test_wrapped_models_are_followed(text):
+    assert SNIPPETS.finding(text).message.startswith("`.generate` is")
+
+
+def test_the_bare_model_is_prepared_for_generation():
+    text = step(
+        "with unwrap_model_for_generation(self.model, self.accelerator) as unwrapped:",
+        "    return unwrapped.generate(**inputs)",
+    )
+    finding = SNIPPETS.finding(text)
+    assert shown(text, finding) == "self.model"
+    assert finding.message.startswith("`unwrap_model_for_generation` gets the bare model: under DeepSpeed ZeRO-3 ")
+    assert finding.fix is not None and finding.fix.applicability is SAFE
+    assert SNIPPETS.mended(text) == text.replace("(self.model, ", "(self.model_wrapped, ")
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ("bare = self.accelerator.unwrap_model(model)", "with unwrap_model_for_generation(bare, self.accelerator):"),
+        ("with unwrap_model_for_generation(model=self.accelerator.unwrap_model(model), accelerator=1):",),
+        ("with unwrap_model_for_generation(model.module, self.accelerator):",),
+    ],
+)
+def test_elsewhere_it_is_a_hint(lines):
+    finding = SNIPPETS.finding(step(*lines, "    pass"))
+    assert finding.fix is not None and finding.fix.applicability is DISPLAY
+
+
+def test_a_callback_gets_the_bare_model():
+    text = (
+        f"{IMPORT}from transformers import TrainerCallback\n"
+        "class Sampler(TrainerCallback):\n"
+        "    def on_evaluate(self, args, state, control, model, **kwargs):\n"
+        "        with unwrap_model_for_generation(model, self.accelerator) as unwrapped:\n"
+        "            unwrapped.generate()\n"
+    )
+    assert SNIPPETS.finding(text).fix.applicability is DISPLAY
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ("with unwrap_model_for_generation(model, self.accelerator) as bare:", "    bare.generate(**inputs)"),
+        ("with unwrap_model_for_generation(self.model_wrapped, self.accelerator) as bare:", "    bare.generate()"),
+        ("with unwrap_model_for_generation(self.ref_model, self.accelerator) as bare:", "    bare.generate()"),
+        ("self.model.generate(**inputs)",),
+        ("self.accelerator.unwrap_model(model).generate(**inputs)",),
+        ("model.module.generate(**inputs)",),
+        ("if hasattr(model, 'generate'):", "    model.generate(**inputs)"),
+        ("if self.is_fsdp_enabled:", "    model.generate(**inputs)"),
+        ("self.vllm.generate(inputs)",),
+    ],
+)
+def test_right_code_is_left_alone(lines):
+    assert SNIPPETS.findings(step(*lines)) == []

@@ -1,0 +1,108 @@
+"""A training forward goes through the module inside the wrapper, and its gradients are not synchronised.
+
+## What it does
+Reports a call, with gradients enabled and in code that a training step reaches, of the module that
+`DistributedDataParallel` holds, or of a part of it: what `accelerator.unwrap_model(model)`, `model.module` or
+`self.model` of a Trainer gives, its `get_decoder()`, its `base_model_prefix`, its own methods that run a part of it.
+
+## Why is this bad?
+DDP prepares the synchronisation of the gradients in its own `forward`. When that is left out, nothing fails: each
+rank's backward pass computes gradients of its own data, nobody averages them, and every rank trains another model.
+The one that is saved has seen the data of one rank only. Under FSDP and ZeRO-3 the parameters of the module may be
+shards, which only the wrapper's forward puts together.
+
+## Example
+```python
+def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):
+    unwrapped = self.accelerator.unwrap_model(model)
+    return unwrapped(**inputs).loss
+```
+
+## Use instead
+```python
+def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):
+    return model(**inputs).loss
+```
+
+Where only a part of the model is wanted (a decoder without its head, say), have the wrapper's forward run it: give the
+model a `forward` that does what you need, or redirect it for one call as TRL's `_forward_redirection(model, unwrapped,
+method, *args)` does.
+
+## Fix safety
+The fix calls the wrapped model instead. It is unsafe, as it changes what is trained (that is its purpose), and is
+only offered where the wrapped model of that very module has a name in reach, by which no other is meant. It is a hint
+where a part of the model is called, where not all ranks may get there together (DDP's forward communicates), and
+where the name of the wrapped model is gone (`unet = unet.module`).
+
+## Limits
+Silent under `torch.no_grad()` and `torch.inference_mode()`, after `.eval()` or `.requires_grad_(False)`, for copies
+and reference models, with an adapter switched off, in hooks for evaluation, in functions from which no backward pass
+can be seen, in code for DeepSpeed or FSDP alone, and where the result is thrown away. What is called inside the
+wrapper's forward is right. Whether the loss is made of that very output is not asked.
+
+## References
+- https://github.com/huggingface/trl/pull/5934 (GKD, GOLD: the student's decoder was called directly)
+- https://github.com/huggingface/trl/pull/6372 (the same in the fused losses of DPO and KTO)
+- https://docs.pytorch.org/docs/stable/notes/ddp.html#internal-design
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from trl_lint.analysis.events import Event, ModelCalled
+from trl_lint.analysis.values import Step, Wrapping
+from trl_lint.findings import Applicability
+from trl_lint.rules.base import LIBRARIES, Problem, Rule
+
+_HELP = "call the wrapped model, or have its forward run the part that you want"
+_CHANGES_TRAINING = "it changes what is trained: the gradients are synchronised from then on"
+_DIVERGENT = "not all ranks may get here together, and the wrapper's forward communicates"
+
+
+class BypassedWrapper(Rule):
+    code = "TRL009"
+    name = "bypassed-wrapper"
+    codemod = "trl_lint.codemods.bypassed_wrapper:BypassedWrapperCommand"
+    needles = (LIBRARIES, (b"Trainer", b"prepare", b"DataParallel", b"model_wrapped"))
+
+    def visit(self, event: Event) -> Iterator[Problem]:
+        if not isinstance(event, ModelCalled) or not _is_bypass(event):
+            return
+        from trl_lint.rewriting.edits import NoRewrite
+        from trl_lint.rewriting.wrapped_calls import is_dropped, plan_for
+
+        if is_dropped(event):
+            return
+        plan = plan_for(event)
+        applicability, reason = Applicability.UNSAFE, _CHANGES_TRAINING
+        if isinstance(plan, NoRewrite):
+            applicability, reason = Applicability.DISPLAY, plan.reason
+        elif event.control.level > 1:
+            applicability, reason = Applicability.DISPLAY, _DIVERGENT
+        what = f"`.{event.path}` of the module" if event.path else "the module"
+        yield Problem(
+            module=event.module,
+            node=event.node,
+            message=(
+                f"{what} inside the wrapper is called where gradients are needed: DDP does not see this forward, "
+                "and on several GPUs each rank trains a model of its own"
+            ),
+            why=event.model.why or Step(event.module, event.node, "it is the module inside the wrapper"),
+            help=_HELP,
+            applicability=applicability,
+            title="Call the wrapped model",
+            reason=reason,
+            plan=None if isinstance(plan, NoRewrite) else plan,
+            owner=event.owner,
+        )
+
+
+def _is_bypass(event: ModelCalled) -> bool:
+    """Whether what it computes is trained with, and the wrapper does not hear of it."""
+    if event.model.wrapping is not Wrapping.INSIDE or not event.model.grad:
+        return False
+    return event.trains and event.control.grad and not event.control.engine
+
+
+RULES = (BypassedWrapper(),)

@@ -1,0 +1,128 @@
+"""A collective that some ranks may not reach.
+
+## What it does
+Reports a call at which all ranks meet and to which some of them may not come: it stands under a condition that
+differs between ranks, they have left before it (`return`, `break`, `continue`, an `except` that goes on), or it is
+in a loop that the ranks go round a different number of times. Such calls are collectives (`gather`, `reduce`,
+`broadcast`, `barrier`, `wait_for_everyone`, …), what contains one (`Trainer.evaluate`, `main_process_first`, helpers
+in sight), the backward pass and the forward of a wrapped model, and saving a model that FSDP or DeepSpeed shards.
+
+## Why is this bad?
+A collective returns when every rank has called it. If one does not come, the others wait for it, by default for half
+an hour, or take its next collective for this one. On one GPU nothing of this shows.
+
+## Example
+```python
+if entropies.numel() == 0:  # this rank's own
+    return torch.zeros_like(mask)
+threshold = torch.quantile(accelerator.gather(entropies), 0.8)
+```
+
+## Use instead
+```python
+gathered = accelerator.gather(entropies)
+if gathered.numel() == 0:  # the same on all ranks
+    return torch.zeros_like(mask)
+threshold = torch.quantile(gathered, 0.8)
+```
+
+## Fix safety
+There is only a hint: whether what stands before the call is fit for all ranks is for its author to say. Call it on
+every rank and use its result under the condition, or let the ranks agree on the condition first (gather, reduce or
+broadcast it).
+
+## Limits
+Conditions on settings, on `global_step` and `sync_gradients`, on gathered or broadcast values, and on the number of
+ranks are the same everywhere; what is not known to differ is not reported. The two ways through a branch are
+compared: ways that meet in the same sequence are right. A collective over a process group of its own under a
+condition on the rank is taken for one among the ranks of that group. An arm that raises ends the job and is no way
+out.
+
+## References
+- https://github.com/huggingface/trl/pull/4041, https://github.com/huggingface/trl/pull/6403 and
+  https://github.com/huggingface/trl/pull/254
+- https://huggingface.co/docs/accelerate/concept_guides/deferring_execution
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from trl_lint.analysis.events import Event, Parted
+from trl_lint.analysis.values import Step
+from trl_lint.findings import Applicability
+from trl_lint.rules.base import LIBRARIES, Problem, Rule
+
+_HELP = (
+    "call it on every rank and use its result under the condition, or let the ranks agree on the condition first "
+    "(gather, reduce or broadcast it)"
+)
+# Who takes care of sharded models names them.
+_KNOWS_SHARDING = re.compile(r"deepspeed|fsdp|zero_?3|zero_stage|shard", re.IGNORECASE)
+_OUTCOMES = {
+    "": "the others wait for ever with several processes",
+    "sharded": "the others wait for ever where FSDP or DeepSpeed ZeRO-3 shards the model",
+}
+_NAMES = {"forward": "the forward pass of a wrapped model"}
+
+
+class DivergentCollective(Rule):
+    code = "TRL006"
+    name = "divergent-collective"
+    needles = (
+        LIBRARIES,
+        tuple(
+            b"gather reduce broadcast scatter all_to_all barrier wait_for_everyone main_process_first backward prepare "
+            b"evaluate predict train save_model save_state get_state_dict GatheredParameters summon_full_params".split()
+        ),
+    )
+
+    def visit(self, event: Event) -> Iterator[Problem]:
+        if not isinstance(event, Parted) or _is_cared_for(event):
+            return
+        yield Problem(
+            module=event.module,
+            node=event.node,
+            message=_message(event),
+            why=_chain(event),
+            help=_HELP,
+            applicability=Applicability.DISPLAY,
+            reason="what leads to the call may not be fit for all ranks",
+            owner=event.owner,
+        )
+
+
+def _is_cared_for(event: Parted) -> bool:
+    """Whether a save that only sharded models meet at stands in code that knows of these."""
+    if event.meeting.needs != "sharded":
+        return False
+    node = event.owner.node if event.owner is not None else event.module.tree
+    return bool(_KNOWS_SHARDING.search(event.module.tree.code_for_node(node)))
+
+
+def _message(event: Parted) -> str:
+    name = event.meeting.name
+    call = _NAMES.get(name, f"`{name}`")
+    outcome = _OUTCOMES[event.meeting.needs]
+    if event.turns:
+        return f"{call} is called by one rank after the other, and waits for the next ones: they never come"
+    if event.after:
+        return f"ranks that leave here never come to {call}: {outcome}"
+    return f"some ranks may not come to {call}: {outcome}"
+
+
+def _chain(event: Parted) -> Step | None:
+    """What parts the ranks, then where they would meet."""
+    chain: Any = event.condition
+    if event.after:
+        chain = Step(event.module, event.meeting.node, "the other ranks call it here", chain)
+    via = event.meeting.via
+    while via is not None:
+        chain = Step(via.module, via.node, via.text, chain)
+        via = via.before
+    return chain
+
+
+RULES = (DivergentCollective(),)

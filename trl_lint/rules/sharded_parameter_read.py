@@ -1,0 +1,74 @@
+"""A parameter of a model that may be sharded is used outside the context that gathers it.
+
+## What it does
+Reports `.weight` or `.bias` of (a part of) the model that is trained, handed to a function in code that a training
+step reaches: the head's weight for a fused loss, say. It is a preview, as it depends on the launch whether it is
+wrong.
+
+## Why is this bad?
+Under DeepSpeed ZeRO-3 and FSDP each rank holds a piece of every parameter. They are put together while the module
+that owns them runs its own forward. Read from outside, `lm_head.weight` is an empty tensor (ZeRO-3) or a flat shard
+(FSDP): the loss fails on its shape or is silently wrong. DDP keeps the parameters whole, so that tests on DDP pass.
+
+## Example
+```python
+loss = self.fused_loss(hidden, unwrapped_model.lm_head.weight, labels)
+```
+
+## Use instead
+```python
+with deepspeed.zero.GatheredParameters([unwrapped_model.lm_head.weight]):
+    loss = self.fused_loss(hidden, unwrapped_model.lm_head.weight, labels)
+```
+
+Under FSDP that is `FSDP.summon_full_params(model)`, or the wrapper's own forward that runs the loss. Where training
+needs the parameter's gradient, it has to stay gathered until the backward pass is through.
+
+## Fix safety
+A hint: which context it needs depends on the engine, and on what is computed with the parameter.
+
+## Limits
+Silent inside a `with` statement whose context manager speaks of gathering (`GatheredParameters`,
+`summon_full_params`), for reference models, and where a function in sight gets the parameter, which may gather it.
+Writes to parameters in callbacks are not seen.
+
+## References
+- https://github.com/huggingface/trl/pull/5891 (GRPO's fused loss read `lm_head.weight` under ZeRO-3)
+- https://deepspeed.readthedocs.io/en/latest/zero3.html#gathering-parameters
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from trl_lint.analysis.events import Event, ParameterRead
+from trl_lint.analysis.values import Step
+from trl_lint.findings import Applicability
+from trl_lint.rules.base import LIBRARIES, Problem, Rule
+
+
+class ShardedParameterRead(Rule):
+    code = "TRL013"
+    name = "sharded-parameter-read"
+    preview = True
+    needles = (LIBRARIES, (b"weight", b"bias"), (b"Trainer", b"prepare", b"DataParallel", b"model_wrapped"))
+
+    def visit(self, event: Event) -> Iterator[Problem]:
+        if not isinstance(event, ParameterRead) or not event.trains or event.control.whole:
+            return
+        yield Problem(
+            module=event.module,
+            node=event.node,
+            message=(
+                f"`.{event.attribute}` is used outside the forward of the module that owns it: under ZeRO-3 and FSDP "
+                "it is this rank's shard, which may be empty"
+            ),
+            why=event.value.why or Step(event.module, event.node, "it is a parameter of the model that is trained"),
+            help="gather it first (`deepspeed.zero.GatheredParameters`, `FSDP.summon_full_params`)",
+            applicability=Applicability.DISPLAY,
+            reason="which context it needs depends on the engine",
+            owner=event.owner,
+        )
+
+
+RULES = (ShardedParameterRead(),)

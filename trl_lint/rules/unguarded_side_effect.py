@@ -1,0 +1,78 @@
+"""Every rank writes the same file, table or run.
+
+## What it does
+Reports what all processes of a distributed run do to the same thing: `open(path, "w")`, `torch.save`,
+`DataFrame.to_csv` and the like to a path that is the same everywhere, `os.makedirs` without `exist_ok`, removing or
+renaming a file, `wandb.log` and `trackio.log` without a guard, a table on the screen, `save_pretrained` and
+`push_to_hub` of a model.
+
+## Why is this bad?
+Ranks that write one file at the same time leave a mixture of both, or fail; the second `os.makedirs` raises; a
+tracker that is started on the main process only raises on the others, and one that is started everywhere gets every
+table once per rank.
+
+## Example
+```python
+wandb.log({"completions": wandb.Table(dataframe=df)})
+```
+
+## Use instead
+```python
+if self.accelerator.is_main_process:
+    wandb.log({"completions": wandb.Table(dataframe=df)})
+```
+
+## Fix safety
+There is only a hint: what else the block does, and whether the other ranks have to wait for the file, is for its
+author to say.
+
+## Limits
+Only code that each process is known to run is looked at: hooks of a Trainer and what they call, and programs that
+make an `Accelerator`, a process group or a trainer. Paths that are not known to be the same on all ranks, and guards
+that are not known to let all ranks in, are silent. `wandb.run is not None` is no guard: it says where a run was
+started, not that it was started once. What guards itself (`Trainer.log`, `Trainer.save_model`, `Trainer.push_to_hub`,
+`accelerator.save`, `accelerator.log`) is right.
+
+## References
+- https://github.com/huggingface/trl/pull/1951
+- https://huggingface.co/docs/accelerate/concept_guides/deferring_execution
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from trl_lint.analysis.events import Event, SideEffect
+from trl_lint.analysis.values import Step
+from trl_lint.findings import Applicability
+from trl_lint.rules.base import LIBRARIES, Problem, Rule
+
+
+class UnguardedSideEffect(Rule):
+    code = "TRL008"
+    name = "unguarded-side-effect"
+    needles = (
+        LIBRARIES,
+        tuple(
+            b"wandb trackio open( save savefig makedirs mkdir remove rename replace move rmtree to_csv to_excel "
+            b"to_json to_parquet to_pickle push_to_hub print_rich_table print_prompt_completions_sample".split()
+        ),
+    )
+
+    def visit(self, event: Event) -> Iterator[Problem]:
+        if not isinstance(event, SideEffect):
+            return
+        outcome = "; the second one fails" if event.effect.fails else ""
+        yield Problem(
+            module=event.module,
+            node=event.node,
+            message=f"`{event.name}` runs on all processes: each of them {event.effect.does}{outcome}",
+            why=Step(event.module, event.node, "no condition keeps any process from coming here"),
+            help="do it on the main process only: `if accelerator.is_main_process:` or `self.is_world_process_zero()`",
+            applicability=Applicability.DISPLAY,
+            reason="what else belongs under the guard, and whether the others have to wait, is not known",
+            owner=event.owner,
+        )
+
+
+RULES = (UnguardedSideEffect(),)

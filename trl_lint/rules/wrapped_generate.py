@@ -1,0 +1,112 @@
+"""A wrapped model is asked to generate, or a bare one is prepared for it.
+
+## What it does
+Reports `generate` on a model that `DistributedDataParallel` or `DataParallel` wraps (the `model` of a Trainer's
+hooks, `self.model_wrapped`, what `accelerator.prepare` returned), and `unwrap_model_for_generation` that is given the
+bare model, as `self.model` of a Trainer is.
+
+## Why is this bad?
+DDP has no `generate`: the call works on one GPU and dies with `AttributeError` on two.
+
+`unwrap_model_for_generation` has to get the wrapped model: under DeepSpeed ZeRO-3 it gathers the parameters and takes
+the engine's hooks off while the model generates, and from the bare model it finds no engine. The hooks stay, each
+layer's parameters are fetched and dropped anew for every token, ranks that generate for differing lengths wait for
+each other, and the engine's record of the order of the layers is out of date in the next training step.
+
+## Example
+```python
+def training_step(self, model, inputs, num_items_in_batch=None):
+    ids = model.generate(**inputs)
+```
+
+## Use instead
+```python
+def training_step(self, model, inputs, num_items_in_batch=None):
+    with unwrap_model_for_generation(model, self.accelerator) as unwrapped_model:
+        ids = unwrapped_model.generate(**inputs)
+```
+
+## Fix safety
+`unwrap_model_for_generation(self.model, …)` becomes `unwrap_model_for_generation(self.model_wrapped, …)`, which is
+safe: it is the same model on one process. `generate` on a wrapped model is a hint.
+
+## Limits
+Generation from the bare model without that context manager is not reported, as it is right under DDP.
+
+## References
+- https://github.com/huggingface/trl/pull/2871 (GRPO gave the bare model to `unwrap_model_for_generation`)
+- https://huggingface.co/docs/trl/en/deepspeed_integration
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from trl_lint.analysis.events import AttributeRead, Event, UnwrappedForGeneration
+from trl_lint.analysis.values import TRAINED, Wrapping
+from trl_lint.findings import Applicability
+from trl_lint.rules.base import LIBRARIES, Problem, Rule
+
+# Methods of models that generate.
+GENERATES = frozenset({"generate"})
+_HELP = "`with unwrap_model_for_generation(model, accelerator) as unwrapped_model:`, and generate with that one"
+_CALLED = "what is generated is needed outside the `with` statement, too: where that ends is the author's to say"
+
+
+class WrappedGenerate(Rule):
+    code = "TRL010"
+    name = "wrapped-generate"
+    codemod = "trl_lint.codemods.wrapped_generate:WrappedGenerateCommand"
+    needles = (LIBRARIES, (b"generat",), (b"Trainer", b"prepare", b"DataParallel", b"model_wrapped", b"for_generation"))
+
+    def visit(self, event: Event) -> Iterator[Problem]:
+        if isinstance(event, AttributeRead) and event.attribute in GENERATES:
+            yield _generates(event)
+        elif isinstance(event, UnwrappedForGeneration) and _is_trained(event):
+            yield _unwraps(event)
+
+
+def _generates(event: AttributeRead) -> Problem:
+    return Problem(
+        module=event.module,
+        node=event.node,
+        message=f"`.{event.attribute}` is called on a wrapped model: AttributeError under DDP and DataParallel",
+        why=event.model.why,
+        help=_HELP,
+        applicability=Applicability.DISPLAY,
+        reason=_CALLED,
+        owner=event.owner,
+    )
+
+
+def _is_trained(event: UnwrappedForGeneration) -> bool:
+    """Whether it is the bare form of a model that a wrapper holds: others may have been prepared for evaluation."""
+    return event.model.wrapping is Wrapping.INSIDE or (
+        event.model.wrapping is Wrapping.BARE and event.model.data == TRAINED
+    )
+
+
+def _unwraps(event: UnwrappedForGeneration) -> Problem:
+    from trl_lint.rewriting.edits import NoRewrite
+    from trl_lint.rewriting.generation import plan_for
+
+    plan = plan_for(event)
+    is_hint = isinstance(plan, NoRewrite)
+    return Problem(
+        module=event.module,
+        node=event.argument,
+        message=(
+            "`unwrap_model_for_generation` gets the bare model: under DeepSpeed ZeRO-3 it finds no engine in it, "
+            "whose hooks stay on while the model generates"
+        ),
+        why=event.model.why,
+        help="give it the wrapped model: `self.model_wrapped`, or the `model` that the hook gets",
+        applicability=Applicability.DISPLAY if is_hint else Applicability.SAFE,
+        title="Give it the wrapped model",
+        reason=plan.reason if is_hint else "",
+        plan=None if is_hint else plan,
+        owner=event.owner,
+    )
+
+
+RULES = (WrappedGenerate(),)
