@@ -110,7 +110,7 @@ def test_patterns_are_relative_to_the_project_wherever_one_stands(folder, monkey
     [
         (["--per-file-ignores=tests/*"], "`tests/*` is not PATTERN:CODE"),
         (["--per-file-ignores=:TRL001"], "`:TRL001` is not PATTERN:CODE"),
-        (["--per-file-ignores=tests/*:TRL0011"], "unknown rule `TRL0011`; did you mean `TRL001`?"),
+        (["--per-file-ignores=tests/*:TRL003X"], "unknown rule `TRL003X`; did you mean `TRL003`?"),
     ],
 )
 def test_what_can_not_be_acted_on_is_said(folder, arguments, said):
