@@ -307,7 +307,8 @@ def test_a_guard_divides_the_ranks(tmp_path, place, way):
     text = trainer(f"{condition}\n    self.accelerator.gather(loss.item())", imports=imports, base="mylib.Base")
     bases = (("mylib.Base", "transformers.Trainer"),)
     (without,) = lint(tmp_path, text, GUARD_PLACES[place], trainer_bases=bases)
-    (known,) = lint(tmp_path, text, GUARD_PLACES[place], trainer_bases=bases, guards=(name,))
+    known, alone = lint(tmp_path, text, GUARD_PLACES[place], trainer_bases=bases, guards=(name,))
+    assert (known.code, alone.code) == ("TRL001", "TRL006")
     assert without.fix.applicability in (Applicability.SAFE, Applicability.UNSAFE)
     assert (known.fix.applicability, known.fix.reason) == (
         Applicability.DISPLAY,
