@@ -55,8 +55,8 @@ class FindingCommand(VisitorBasedCodemodCommand):
                 codes = (self.behind if behind else self.before).setdefault(id(anchor), [])
                 if code not in codes:
                     codes.append(code)
-            case Enclose(statement, manager):
-                self.enclosed[id(statement)] = manager
+            case Enclose(statement, head):
+                self.enclosed[id(statement)] = head
             case Import(module, name):
                 AddImportsVisitor.add_needed_import(self.context, module, name)
 
@@ -65,9 +65,9 @@ class FindingCommand(VisitorBasedCodemodCommand):
         replacement = self.replaced.get(id(original_node))
         if replacement is not None:
             return replacement.deep_clone()
-        manager = self.enclosed.get(id(original_node))
-        if manager is not None:
-            updated = _enclosed(updated, manager)
+        head = self.enclosed.get(id(original_node))
+        if head is not None:
+            updated = _enclosed(updated, head)
         before = self.before.get(id(original_node), ())
         behind = self.behind.get(id(original_node), ())
         if not before and not behind:
@@ -75,10 +75,12 @@ class FindingCommand(VisitorBasedCodemodCommand):
         return cst.FlattenSentinel([*_placed_before(before, updated), *_lines(behind)])
 
 
-def _enclosed(line: Any, manager: str) -> cst.With:
-    """The line in a `with` block, behind the comments that stand above it."""
+def _enclosed(line: Any, head: str) -> Any:
+    """The line in a block, behind the comments that stand above it."""
     block = cst.IndentedBlock([line.with_changes(leading_lines=[])])
-    return cst.With([cst.WithItem(cst.parse_expression(manager))], block, leading_lines=line.leading_lines)
+    return cst.ensure_type(cst.parse_statement(f"{head}:\n    pass\n"), cst.BaseCompoundStatement).with_changes(
+        body=block, leading_lines=line.leading_lines
+    )
 
 
 def _lines(codes: Sequence[str]) -> list[Any]:

@@ -22,8 +22,6 @@ BY_HAND = {
     "divergent_collective/broken_ddp",
     "divergent_collective/broken_guarded",
     "divergent_collective/broken_loop",
-    "unguarded_side_effect/broken",
-    "unguarded_side_effect/broken_loop",
     "mean_of_means/broken_helper",
     "mean_of_means/broken_selected",
     "unreduced_metric/broken_ddp",
@@ -38,6 +36,8 @@ UNSAFE = {
     "bypassed_wrapper/broken",
     "bypassed_wrapper/broken_self_model",
     "ragged_gather/broken_loop",
+    "unguarded_side_effect/broken",
+    "unguarded_side_effect/broken_loop",
     "unreduced_metric/broken_callback",
     "unreduced_metric/broken_loop",
 }

@@ -81,3 +81,31 @@ def test_a_guard_in_the_caller_counts():
 def test_code_that_is_not_known_to_run_on_every_process_is_left_alone():
     text = 'import wandb\n\ndef show(table):\n    wandb.log({"table": table})\n'
     assert SNIPPETS.findings(text) == []
+
+
+@pytest.mark.parametrize(
+    ("call", "applicability"),
+    [
+        ('wandb.log({"x": 1})', "safe"),
+        ('wandb.log({"rows": wandb.Table(data=[])})', "safe"),
+        ('wandb.log({"x": measured(loss)})', "unsafe"),
+        ('torch.save(loss, "loss.pt")', "unsafe"),
+        ('file = open("losses.txt", "w")', "display"),
+        ('with open("losses.txt", "w") as file:\n    file.write("x")', "display"),
+    ],
+)
+def test_how_safe_a_guard_is(call, applicability):
+    text = "import os\n" + loop(call)
+    fix = SNIPPETS.finding(text).fix
+    assert fix is not None and fix.applicability.value == applicability
+
+
+def test_a_guard_keeps_the_comments_and_is_put_there_once():
+    text = "import os\n" + loop('# For a reader.\nwandb.log({"x": 1})  # one')
+    fixed = SNIPPETS.mended(text)
+    line = next(line for line in fixed.splitlines() if "is_main_process" in line)
+    indent = line[: len(line) - len(line.lstrip())]
+    guarded = f'{indent}# For a reader.\n{line}\n{indent}    wandb.log({{"x": 1}})  # one\n'
+    assert guarded in fixed
+    assert line.strip() == "if accelerator.is_main_process:"
+    assert SNIPPETS.findings(fixed) == []

@@ -50,7 +50,7 @@ def _tell(frame: Frame, effect: Effect, name: str, args: Arguments, node: Any) -
     if args.double is not None:
         return
     own = name.removeprefix("trl.trainer.utils.")
-    frame.emit(SideEffect, node, name=own, effect=effect)
+    frame.emit(SideEffect, node, name=own, effect=effect, accelerator=frame.accelerator())
 
 
 def _is_everywhere(frame: Frame) -> bool:

@@ -147,10 +147,14 @@ class Parted(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SideEffect(Event):
-    """Every rank changes what all of them share by calling `name` (`effect` is its row)."""
+    """Every rank changes what all of them share by calling `name` (`effect` is its row).
+
+    accelerator: the text by which the Accelerator is reached there, or "".
+    """
 
     name: str
     effect: Any
+    accelerator: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

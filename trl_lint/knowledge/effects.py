@@ -11,19 +11,20 @@ from typing import NamedTuple
 class Effect(NamedTuple):
     """does: what every rank does, for a message. path: the parameter that says where, as (position, name), or None
     where all ranks mean the same thing anyway. fails: whether the ranks that come second get an exception.
-    unless: keywords that make it right on all ranks.
+    unless: keywords that make it right on all ranks. shown: it is for a reader, and no other rank needs it.
     """
 
     does: str
     path: tuple[int, str] | None = None
     fails: bool = False
     unless: tuple[str, ...] = ()
+    shown: bool = False
 
 
 # The layout of a table is by hand: one or two lines per row.
 # fmt: off
-_LOGS = Effect("logs to the same run, or fails where there is none")
-_PRINTS = Effect("prints the same table")
+_LOGS = Effect("logs to the same run, or fails where there is none", shown=True)
+_PRINTS = Effect("prints the same table", shown=True)
 
 FUNCTIONS: dict[str, Effect] = {
     "numpy.save": Effect("writes the same file", (0, "file")),

@@ -46,10 +46,10 @@ class Insert:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Enclose:
-    """A line of its own is put into a `with` block of this context manager."""
+    """A line of its own is put into a block that begins so: `with lock()`, `if first`."""
 
     statement: cst.SimpleStatementLine
-    manager: str
+    head: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,11 +29,11 @@ def plan_for_everybody(event: DatasetPrepared) -> Rewrite | NoRewrite:
         return NoRewrite("the data set is computed in a loop: the author may let one rank go through all of it first")
     accelerator = _accelerator(event, statement)
     if accelerator:
-        return Rewrite((Enclose(statement, f"{accelerator}.main_process_first()"),))
+        return Rewrite((Enclose(statement, f"with {accelerator}.main_process_first()"),))
     imports = _state_in_reach(event.module.tree, root)
     if isinstance(imports, NoRewrite):
         return imports
-    return Rewrite((Enclose(statement, f"{_STATE}().main_process_first()"), *imports))
+    return Rewrite((Enclose(statement, f"with {_STATE}().main_process_first()"), *imports))
 
 
 def _accelerator(event: DatasetPrepared, statement: Any) -> str:

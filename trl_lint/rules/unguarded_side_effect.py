@@ -23,8 +23,10 @@ if self.accelerator.is_main_process:
 ```
 
 ## Fix safety
-There is only a hint: what else the block does, and whether the other ranks have to wait for the file, is for its
-author to say.
+A call that stands alone is put under `if accelerator.is_main_process:`, which on one process changes nothing. The
+fix is *safe* for what is only shown to a reader (a tracker, a table on the screen) and calls nothing else, and
+*unsafe* for files and folders: whether other ranks need them, and have to wait for them, is for the author to say. It
+is a *hint* where the call is part of a larger statement (`with open(…)`), or no `Accelerator` is in reach.
 
 ## Limits
 Only code that each process is known to run is looked at: hooks of a Trainer and what they call, and programs that
@@ -41,6 +43,7 @@ started, not that it was started once. What guards itself (`Trainer.log`, `Train
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from trl_lint.analysis.events import Event, SideEffect
 from trl_lint.analysis.values import Step
@@ -51,6 +54,7 @@ from trl_lint.rules.base import LIBRARIES, Problem, Rule
 class UnguardedSideEffect(Rule):
     code = "TRL008"
     name = "unguarded-side-effect"
+    codemod = "trl_lint.codemods.unguarded_side_effect:UnguardedSideEffectCommand"
     needles = (
         LIBRARIES,
         tuple(
@@ -69,10 +73,21 @@ class UnguardedSideEffect(Rule):
             message=f"`{event.name}` runs on all processes: each of them {event.effect.does}{outcome}",
             why=Step(event.module, event.node, "no condition keeps any process from coming here"),
             help="do it on the main process only: `if accelerator.is_main_process:` or `self.is_world_process_zero()`",
-            applicability=Applicability.DISPLAY,
-            reason="what else belongs under the guard, and whether the others have to wait, is not known",
+            title="Do it on the main process only",
             owner=event.owner,
+            **_fix(event),
         )
+
+
+def _fix(event: SideEffect) -> dict[str, Any]:
+    from trl_lint.rewriting.edits import NoRewrite
+    from trl_lint.rewriting.guarding import plan_for
+
+    plan = plan_for(event)
+    if isinstance(plan, NoRewrite):
+        return {"applicability": Applicability.DISPLAY, "reason": plan.reason}
+    applicability = Applicability.UNSAFE if plan.caution else Applicability.SAFE
+    return {"applicability": applicability, "reason": plan.caution, "plan": plan}
 
 
 RULES = (UnguardedSideEffect(),)
