@@ -68,7 +68,7 @@ def fetch(release: Release) -> Path:
 
 def _top(target: Path) -> Path:
     """The folder that a source distribution is packed in: the package's name in it may be written otherwise."""
-    return next(each for each in sorted(target.iterdir()) if each.is_dir())
+    return next(each for each in sorted(target.iterdir()) if each.is_dir() and not each.name.startswith("."))
 
 
 def archive_of(release: Release) -> Path:
