@@ -335,9 +335,13 @@ def _located(module: Module, found: Sequence[tuple[Rule, Problem]]) -> list[Repo
 def positions(module: Module) -> Mapping[Any, Any]:
     """The range of every node; computed only for files that have something to report."""
     if module.positions is None:
-        from libcst.metadata import MetadataWrapper, PositionProvider
+        from libcst.metadata import PositionProvider
 
-        module.positions = MetadataWrapper(module.tree, unsafe_skip_copy=True).resolve(PositionProvider)
+        # Not through a MetadataWrapper, which walks the tree once more for providers that it does not have.
+        provider = PositionProvider()
+        provider._computed = {}
+        provider._gen_impl(module.tree)
+        module.positions = provider._computed
     return module.positions
 
 

@@ -46,7 +46,8 @@ class Module:
 
         known = self._mentions.get(pattern)
         if known is None:
-            self._code = code_of(self.tree.bytes) if self._code is None else self._code
+            if self._code is None:
+                self._code = code_of(self.tree.bytes if self.source is None else self.source)
             known = self._mentions[pattern] = re.search(pattern, self._code) is not None
         return known
 

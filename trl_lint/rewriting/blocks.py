@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
@@ -49,6 +50,7 @@ def _imports_torch(tree: cst.Module, node: Any) -> bool:
     return isinstance(node, cst.ImportAlias) and isinstance(around[-1], cst.Import)
 
 
+@lru_cache(maxsize=16)
 def _parameter_names(tree: cst.Module) -> set[str]:
     return {node.name.value for node in nodes(tree) if isinstance(node, cst.Param)}
 

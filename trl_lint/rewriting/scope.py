@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import Any
 
 import libcst as cst
@@ -13,8 +14,16 @@ from trl_lint.knowledge import torch
 _SCOPES = (cst.FunctionDef, cst.Lambda, cst.BaseComp)
 
 
-def nodes(root: Any) -> Iterator[Any]:
+# What plans ask for again and again, finding by finding.
+_LARGE = (cst.Module, cst.ClassDef, cst.FunctionDef)
+
+
+def nodes(root: Any) -> Iterable[Any]:
     """A node and all below it, in the order of the text."""
+    return _kept_nodes(root) if isinstance(root, _LARGE) else _nodes(root)
+
+
+def _nodes(root: Any) -> Iterator[Any]:
     todo = [root]
     while todo:
         node = todo.pop()
@@ -22,10 +31,16 @@ def nodes(root: Any) -> Iterator[Any]:
         todo.extend(reversed(node.children))
 
 
+# Trees are never changed, and their nodes are told apart by what they are, not by what they say.
+@lru_cache(maxsize=16)
+def _kept_nodes(root: Any) -> tuple[Any, ...]:
+    return tuple(_nodes(root))
+
+
 def is_before(root: cst.CSTNode, node: cst.CSTNode, other: cst.CSTNode) -> bool:
     """Whether a node starts before another one in the text."""
-    order = {id(each): index for index, each in enumerate(nodes(root))}
-    return order[id(node)] < order[id(other)]
+    order = _order(root) if isinstance(root, _LARGE) else {each: index for index, each in enumerate(nodes(root))}
+    return order[node] < order[other]
 
 
 def bound(root: cst.CSTNode) -> Iterator[Any]:
@@ -110,7 +125,24 @@ def binds(node: cst.CSTNode) -> set[str]:
 def binders(root: cst.CSTNode, names: Iterable[str]) -> list[Any]:
     """The nodes below a function or module that bind one of these names; its parameters are not among them."""
     wanted = set(names)
+    if isinstance(root, _LARGE):
+        found = {id(node): node for name in wanted for node in _kept_binders(root).get(name, ())}
+        return sorted(found.values(), key=_order(root).__getitem__) if len(wanted) > 1 else list(found.values())
     return [node for node in nodes(root) if not isinstance(node, cst.Param) and not wanted.isdisjoint(binds(node))]
+
+
+@lru_cache(maxsize=16)
+def _kept_binders(root: Any) -> dict[str, list[Any]]:
+    found: dict[str, list[Any]] = {}
+    for node in nodes(root):
+        for name in () if isinstance(node, cst.Param) else binds(node):
+            found.setdefault(name, []).append(node)
+    return found
+
+
+@lru_cache(maxsize=16)
+def _order(root: Any) -> dict[Any, int]:
+    return {node: index for index, node in enumerate(nodes(root))}
 
 
 def bound_names(root: cst.CSTNode) -> set[str]:

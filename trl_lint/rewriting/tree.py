@@ -3,38 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Any
 
 import libcst as cst
 
-
-class _PathFinder(cst.CSTVisitor):
-    """Finds the ancestors of one node."""
-
-    def __init__(self, wanted: cst.CSTNode) -> None:
-        super().__init__()
-        self.wanted = wanted
-        self.stack: list[cst.CSTNode] = []
-        self.found: tuple[cst.CSTNode, ...] | None = None
-
-    def on_visit(self, node: cst.CSTNode) -> bool:
-        if node is self.wanted:
-            self.found = tuple(self.stack)
-        if self.found is not None:
-            return False
-        self.stack.append(node)
-        return True
-
-    def on_leave(self, original_node: cst.CSTNode) -> None:  # type: ignore[override]
-        if self.stack and self.stack[-1] is original_node:
-            self.stack.pop()
+from trl_lint.rewriting.scope import nodes
 
 
 def ancestors(root: cst.CSTNode, node: cst.CSTNode) -> tuple[cst.CSTNode, ...]:
     """The nodes around `node`, from `root` inwards; empty when it is not below the root."""
-    finder = _PathFinder(node)
-    root.visit(finder)
-    return finder.found or ()
+    parents = _parents(root)
+    around: list[cst.CSTNode] = []
+    while node is not root:
+        parent = parents.get(node)
+        if parent is None:
+            return ()
+        around.append(parent)
+        node = parent
+    return tuple(reversed(around))
+
+
+# Asked for finding by finding, of trees that are never changed.
+@lru_cache(maxsize=16)
+def _parents(root: cst.CSTNode) -> dict[cst.CSTNode, cst.CSTNode]:
+    found: dict[cst.CSTNode, cst.CSTNode] = {}
+    for node in nodes(root):
+        for child in node.children:
+            found.setdefault(child, node)
+    return found
 
 
 class _NameUses(cst.CSTVisitor):
