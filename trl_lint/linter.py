@@ -335,13 +335,9 @@ def _located(module: Module, found: Sequence[tuple[Rule, Problem]]) -> list[Repo
 def positions(module: Module) -> Mapping[Any, Any]:
     """The range of every node; computed only for files that have something to report."""
     if module.positions is None:
-        from libcst.metadata import PositionProvider
+        from trl_lint.positions import Positions
 
-        # Not through a MetadataWrapper, which walks the tree once more for providers that it does not have.
-        provider = PositionProvider()
-        provider._computed = {}
-        provider._gen_impl(module.tree)
-        module.positions = provider._computed
+        module.positions = Positions(module.tree)
     return module.positions
 
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import libcst as cst
-import libcst.matchers as m
 
 from trl_lint.analysis.events import SideEffect
 from trl_lint.rewriting.blocks import enclosing_statement
 from trl_lint.rewriting.edits import Enclose, NoRewrite, Rewrite
+from trl_lint.rewriting.scope import nodes
 
-# What is handed to a tracker: objects of its own.
-_TABLES = m.Call(func=m.Attribute(value=m.Name("wandb") | m.Name("trackio") | m.Name("pd")))
+# Modules whose objects are handed to a tracker: what they make meets nobody.
+_TABLES = frozenset({"pd", "trackio", "wandb"})
 _WAITED_FOR = "whether other processes need it, and have to wait for it, is not known"
 _MAY_MEET = "what is called in it may have to be called by all processes"
 
@@ -33,5 +33,9 @@ def plan_for(event: SideEffect) -> Rewrite | NoRewrite:
 
 def _calls(call: cst.Call) -> str:
     """Why it matters what the arguments call."""
-    inner = [each for arg in call.args for each in m.findall(arg, m.Call())]
-    return "" if all(m.matches(each, _TABLES) for each in inner) else _MAY_MEET
+    inner = [each for arg in call.args for each in nodes(arg) if isinstance(each, cst.Call)]
+    return "" if all(_makes_a_table(each.func) for each in inner) else _MAY_MEET
+
+
+def _makes_a_table(func: cst.BaseExpression) -> bool:
+    return isinstance(func, cst.Attribute) and isinstance(func.value, cst.Name) and func.value.value in _TABLES
