@@ -11,14 +11,16 @@ from trl_lint.verify import fixtures, proofs
 from trl_lint.verify.session import Session
 
 FIXTURES = list(fixtures.fixtures())
-# Seconds that a rank may be late: these train, and the machine may have other work.
-PATIENCE = 30
+# Seconds that a rank may be late: these train, and the machine may have other work. What hangs is waited for as long.
+PATIENCE, PATIENCE_WITH_HANGS = 30, 8
 
 pytestmark = pytest.mark.torch
 
 
 def prove(fixture, launch, server, folder, nproc):
-    session = Session(replace(launch, nproc=nproc, timeout=PATIENCE), folder, start=server)
+    hangs = fixtures.WAYS[fixture.rule].way == "hang"
+    patience = PATIENCE_WITH_HANGS if hangs else PATIENCE
+    session = Session(replace(launch, nproc=nproc, timeout=patience), folder, start=server)
     proof = proofs.of_fixture(fixture, session)
     for column in proof.columns:
         assert column.holds, column.judged.verdicts
