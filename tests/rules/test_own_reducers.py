@@ -45,7 +45,8 @@ def mended(text: str, *names: str, path: Path = HERE / "train.py") -> str:
     settings = Settings(reducers=tuple(HELPERS[name] for name in names), trainer_bases=(BASE,))
     linter = Linter(settings, (path.parent,), all_rules())
     result = linter.fix(path, text.encode(), unsafe=True)
-    assert not result.withheld
+    # Of what is logged on every rank, TRL008's guard is withheld: the ranks meet in it by now.
+    assert {finding.code for finding, _ in result.withheld} <= {"TRL008"}
     assert linter.fix(path, result.source, unsafe=True).source == result.source
     return result.source.decode()
 

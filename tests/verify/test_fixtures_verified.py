@@ -11,6 +11,8 @@ from trl_lint.verify import fixtures, proofs
 from trl_lint.verify.session import Session
 
 FIXTURES = list(fixtures.fixtures())
+# How many rows are left over in the last batch is counted for two processes.
+FOR_TWO = {"truncated_gather"}
 # Seconds that a rank may be late: these train, and the machine may have other work. What hangs is waited for as long.
 PATIENCE, PATIENCE_WITH_HANGS = 30, 8
 
@@ -38,6 +40,8 @@ def test_on_two_processes(fixture, launch, server, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("fixture", FIXTURES, ids=lambda fixture: fixture.name)
+@pytest.mark.parametrize(
+    "fixture", [each for each in FIXTURES if each.rule not in FOR_TWO], ids=lambda fixture: fixture.name
+)
 def test_on_four_processes(fixture, launch, server, tmp_path):
     prove(fixture, launch, server, tmp_path, 4)
