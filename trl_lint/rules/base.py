@@ -14,6 +14,7 @@ from trl_lint.findings import Applicability
 if TYPE_CHECKING:
     from trl_lint.analysis.events import Event
     from trl_lint.analysis.values import Step
+    from trl_lint.rewriting.edits import NoRewrite, Rewrite
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,6 +111,19 @@ REASONS = (
     "it is not known whether all ranks get here together",
     "not all ranks may get here together",
 )
+
+
+def offered(plan: Rewrite | NoRewrite, level: int = 0) -> dict[str, Any]:
+    """What a problem says of its fix: how far it may be trusted at a place of this level, and why no further."""
+    from trl_lint.rewriting.edits import NoRewrite
+
+    if isinstance(plan, NoRewrite):
+        return {"applicability": Applicability.DISPLAY, "reason": plan.reason}
+    applicability, reason = LEVELS[level], REASONS[level]
+    if plan.caution and applicability is Applicability.SAFE:
+        applicability, reason = Applicability.UNSAFE, plan.caution
+    return {"applicability": applicability, "reason": reason, "plan": plan}
+
 
 # A file that concerns several ranks names one of these.
 LIBRARIES = tuple(b"accelerat Accelerator Trainer torch.distributed DataParallel wandb trl".split())

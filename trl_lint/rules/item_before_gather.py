@@ -45,8 +45,7 @@ from collections.abc import Iterator
 
 from trl_lint.analysis.events import CollectiveCalled, Event
 from trl_lint.analysis.values import Kind, Step
-from trl_lint.findings import Applicability
-from trl_lint.rules.base import LEVELS, LIBRARIES, REASONS, Problem, Rule
+from trl_lint.rules.base import LIBRARIES, Problem, Rule, offered
 
 _LAUNCHES = {
     "always": "it raises on any launch",
@@ -66,17 +65,8 @@ class ItemBeforeGather(Rule):
     def visit(self, event: Event) -> Iterator[Problem]:
         if not isinstance(event, CollectiveCalled) or not _is_number(event):
             return
-        from trl_lint.rewriting.edits import NoRewrite
         from trl_lint.rewriting.gathers import plan_for
 
-        plan = plan_for(event)
-        applicability, reason = Applicability.DISPLAY, ""
-        if isinstance(plan, NoRewrite):
-            reason = plan.reason
-        else:
-            applicability, reason = LEVELS[event.control.level], REASONS[event.control.level]
-            if plan.caution and applicability is Applicability.SAFE:
-                applicability, reason = Applicability.UNSAFE, plan.caution
         own_name = event.row.name.rpartition(".")[2]
         yield Problem(
             module=event.module,
@@ -84,11 +74,9 @@ class ItemBeforeGather(Rule):
             message=f"`{own_name}` gets {_what(event)}, not a tensor: {_LAUNCHES[event.row.fails]}",
             why=event.operand.why or Step(event.module, event.argument, "the number is made here"),
             help=_HELP,
-            applicability=applicability,
             title=f"Hand a tensor to `{own_name}`",
-            reason=reason,
-            plan=None if isinstance(plan, NoRewrite) else plan,
             owner=event.owner,
+            **offered(plan_for(event), event.control.level),
         )
 
 

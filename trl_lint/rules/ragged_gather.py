@@ -49,8 +49,7 @@ from collections.abc import Iterator
 from trl_lint.analysis import shapes
 from trl_lint.analysis.events import CollectiveCalled, Event
 from trl_lint.analysis.values import Step, Value
-from trl_lint.findings import Applicability
-from trl_lint.rules.base import LEVELS, LIBRARIES, REASONS, Problem, Rule
+from trl_lint.rules.base import LIBRARIES, Problem, Rule, offered
 
 _TRANSFERS = frozenset({"broadcast", "gathered", "reduced"})
 _HELP = (
@@ -71,17 +70,8 @@ class RaggedGather(Rule):
         part = next((part for part in event.parts if _is_ragged(part)), None)
         if part is None:
             return
-        from trl_lint.rewriting.edits import NoRewrite
         from trl_lint.rewriting.ragged import plan_for
 
-        plan = plan_for(event)
-        applicability, reason = Applicability.DISPLAY, ""
-        if isinstance(plan, NoRewrite):
-            reason = plan.reason
-        else:
-            applicability, reason = LEVELS[event.control.level], REASONS[event.control.level]
-            if plan.caution and applicability is Applicability.SAFE:
-                applicability, reason = Applicability.UNSAFE, plan.caution
         own_name = event.row.name.rpartition(".")[2]
         shape = shapes.of(part)
         assert shape is not None
@@ -94,11 +84,9 @@ class RaggedGather(Rule):
             ),
             why=Step(event.module, event.argument, shape.reason, part.why),
             help=_HELP,
-            applicability=applicability,
             title="Give it the same shape on all ranks",
-            reason=reason,
-            plan=None if isinstance(plan, NoRewrite) else plan,
             owner=event.owner,
+            **offered(plan_for(event), event.control.level),
         )
 
 

@@ -47,8 +47,7 @@ from collections.abc import Iterator
 
 from trl_lint.analysis.events import CollectiveCalled, Event
 from trl_lint.analysis.values import Kind, Step, Value
-from trl_lint.findings import Applicability
-from trl_lint.rules.base import LEVELS, LIBRARIES, REASONS, Problem, Rule
+from trl_lint.rules.base import LIBRARIES, Problem, Rule, offered
 
 _NAME = "accelerate.Accelerator.gather_for_metrics"
 
@@ -64,15 +63,8 @@ class TruncatedGather(Rule):
             return
         if not event.parts or not all(map(_is_one_value, event.parts)):
             return
-        from trl_lint.rewriting.edits import NoRewrite
         from trl_lint.rewriting.truncated import plan_for
 
-        plan = plan_for(event)
-        applicability, reason = Applicability.DISPLAY, ""
-        if isinstance(plan, NoRewrite):
-            reason = plan.reason
-        else:
-            applicability, reason = LEVELS[event.control.level], REASONS[event.control.level]
         yield Problem(
             module=event.module,
             node=event.node,
@@ -82,11 +74,9 @@ class TruncatedGather(Rule):
             ),
             why=event.parts[0].why or Step(event.module, event.argument, "this rank's own value"),
             help="gather values that are not one per sample with `gather`",
-            applicability=applicability,
             title="Gather all ranks' values",
-            reason=reason,
-            plan=None if isinstance(plan, NoRewrite) else plan,
             owner=event.owner,
+            **offered(plan_for(event), event.control.level),
         )
 
 

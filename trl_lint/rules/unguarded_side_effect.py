@@ -43,12 +43,10 @@ started, not that it was started once. What guards itself (`Trainer.log`, `Train
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from trl_lint.analysis.events import Event, SideEffect
 from trl_lint.analysis.values import Step
-from trl_lint.findings import Applicability
-from trl_lint.rules.base import LIBRARIES, Problem, Rule
+from trl_lint.rules.base import LIBRARIES, Problem, Rule, offered
 
 
 class UnguardedSideEffect(Rule):
@@ -66,6 +64,8 @@ class UnguardedSideEffect(Rule):
     def visit(self, event: Event) -> Iterator[Problem]:
         if not isinstance(event, SideEffect):
             return
+        from trl_lint.rewriting.guarding import plan_for
+
         outcome = "; the second one fails" if event.effect.fails else ""
         yield Problem(
             module=event.module,
@@ -75,19 +75,8 @@ class UnguardedSideEffect(Rule):
             help="do it on the main process only: `if accelerator.is_main_process:` or `self.is_world_process_zero()`",
             title="Do it on the main process only",
             owner=event.owner,
-            **_fix(event),
+            **offered(plan_for(event)),
         )
-
-
-def _fix(event: SideEffect) -> dict[str, Any]:
-    from trl_lint.rewriting.edits import NoRewrite
-    from trl_lint.rewriting.guarding import plan_for
-
-    plan = plan_for(event)
-    if isinstance(plan, NoRewrite):
-        return {"applicability": Applicability.DISPLAY, "reason": plan.reason}
-    applicability = Applicability.UNSAFE if plan.caution else Applicability.SAFE
-    return {"applicability": applicability, "reason": plan.caution, "plan": plan}
 
 
 RULES = (UnguardedSideEffect(),)

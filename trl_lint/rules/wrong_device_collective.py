@@ -57,8 +57,7 @@ from typing import Any
 from trl_lint.analysis.events import CollectiveCalled, DeviceChosen, Event, StepReturned
 from trl_lint.analysis.places import is_known
 from trl_lint.analysis.values import Kind, Step, Value
-from trl_lint.findings import Applicability
-from trl_lint.rules.base import LIBRARIES, Problem, Rule
+from trl_lint.rules.base import LIBRARIES, Problem, Rule, offered
 
 # What may be a tensor; a place is only known of what is one.
 _TENSORS = frozenset({Kind.BATCH, Kind.TENSOR, Kind.UNKNOWN})
@@ -69,12 +68,6 @@ _CPU_IS_RIGHT = re.compile(
 )
 # Who chooses nccl where there are GPUs.
 _CHOOSES_NCCL = re.compile(rb"nccl|accelerat|Trainer|deepspeed")
-_LEVELS = (Applicability.SAFE, Applicability.UNSAFE, Applicability.DISPLAY)
-_REASONS = (
-    "",
-    "it is not known whether all ranks get here together",
-    "not all ranks may get here together",
-)
 
 
 class WrongDeviceCollective(Rule):
@@ -113,22 +106,10 @@ def _communicated(event: CollectiveCalled) -> Iterator[Problem]:
         message=f"`{own_name}` gets a tensor on {_where(wrong)}: {_FAILS[wrong.place == 'cpu']}",
         why=_why(wrong),
         help="make it on the accelerator's device, or move it there, before the collective",
-        **_fix(plan, event.control.level),
+        **offered(plan, event.control.level),
         title=f"Hand `{own_name}` a tensor on the accelerator's device",
         owner=event.owner,
     )
-
-
-def _fix(plan: Any, level: int) -> dict[str, Any]:
-    """What a problem says of its fix."""
-    from trl_lint.rewriting.edits import NoRewrite
-
-    if isinstance(plan, NoRewrite):
-        return {"applicability": Applicability.DISPLAY, "reason": plan.reason}
-    applicability, reason = _LEVELS[level], _REASONS[level]
-    if plan.caution and applicability is Applicability.SAFE:
-        applicability, reason = Applicability.UNSAFE, plan.caution
-    return {"applicability": applicability, "reason": reason, "plan": plan}
 
 
 _FAILS = {
@@ -180,7 +161,7 @@ def _returned(event: StepReturned) -> Iterator[Problem]:
     yield Problem(
         module=why.module,
         node=why.node,
-        **_fix(plan_for_step(event, why), 0),
+        **offered(plan_for_step(event, why), 0),
         title="Make it on the accelerator's device",
         message=(
             f"`prediction_step` returns {event.what} on {_where(event.value)}, and the evaluation loop gathers them: "
