@@ -272,7 +272,7 @@ def _call_on_model(frame: Frame, owner: Value, name: str, args: Arguments, node:
         return forwards.part(owner)
     if forwards.is_forward(owner, name):
         forwards.called(frame, owner, node, "" if name in models.FORWARDS else name)
-    if name == "generate":
+    if name in models.GENERATES:
         return shape_transfers.generated(model_output(frame, args), args)
     if name == "forward" or (owner.wrapping and owner.wrapping.is_bare):
         return shape_transfers.with_logits(frame, model_output(frame, args), owner, args)

@@ -29,6 +29,8 @@ MODULES = frozenset({
 })
 PARAMETERS = frozenset({"bias", "weight"})
 
+# Methods that generate. A wrapped model has none of them.
+GENERATES = frozenset({"generate"})
 # Methods that are the forward itself.
 FORWARDS = frozenset({"__call__", "forward"})
 # Read from a model, it names the submodule without the head.

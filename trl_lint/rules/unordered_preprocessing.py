@@ -48,7 +48,7 @@ from collections.abc import Iterator
 from trl_lint.analysis.events import DatasetPrepared, Event
 from trl_lint.analysis.values import Step
 from trl_lint.findings import Applicability
-from trl_lint.rules.base import LIBRARIES, Problem, Rule
+from trl_lint.rules.base import LIBRARIES, Problem, Rule, offered
 
 
 class UnorderedPreprocessing(Rule):
@@ -68,11 +68,8 @@ class UnorderedPreprocessing(Rule):
 
 
 def _everybody(event: DatasetPrepared) -> Problem:
-    from trl_lint.rewriting.edits import NoRewrite
     from trl_lint.rewriting.ordering import plan_for_everybody
 
-    plan = plan_for_everybody(event)
-    is_hint = isinstance(plan, NoRewrite)
     return Problem(
         module=event.module,
         node=event.node,
@@ -81,11 +78,9 @@ def _everybody(event: DatasetPrepared) -> Problem:
             "data set and write the same cache file"
         ),
         help="let one rank go first, so that the others read its file: `with PartialState().main_process_first():`",
-        applicability=Applicability.DISPLAY if is_hint else Applicability.SAFE,
         title="Let the main process go first",
-        reason=plan.reason if isinstance(plan, NoRewrite) else "",
-        plan=None if is_hint else plan,
         owner=event.owner,
+        **offered(plan_for_everybody(event)),
     )
 
 

@@ -45,10 +45,9 @@ from collections.abc import Iterator
 from trl_lint.analysis.events import AttributeRead, Event, UnwrappedForGeneration
 from trl_lint.analysis.values import TRAINED, Wrapping
 from trl_lint.findings import Applicability
-from trl_lint.rules.base import LIBRARIES, Problem, Rule
+from trl_lint.knowledge.models import GENERATES
+from trl_lint.rules.base import LIBRARIES, Problem, Rule, offered
 
-# Methods of models that generate.
-GENERATES = frozenset({"generate"})
 _HELP = "`with unwrap_model_for_generation(model, accelerator) as unwrapped_model:`, and generate with that one"
 _CALLED = "what is generated is needed outside the `with` statement, too: where that ends is the author's to say"
 
@@ -87,11 +86,8 @@ def _is_trained(event: UnwrappedForGeneration) -> bool:
 
 
 def _unwraps(event: UnwrappedForGeneration) -> Problem:
-    from trl_lint.rewriting.edits import NoRewrite
     from trl_lint.rewriting.generation import plan_for
 
-    plan = plan_for(event)
-    is_hint = isinstance(plan, NoRewrite)
     return Problem(
         module=event.module,
         node=event.argument,
@@ -101,11 +97,9 @@ def _unwraps(event: UnwrappedForGeneration) -> Problem:
         ),
         why=event.model.why,
         help="give it the wrapped model: `self.model_wrapped`, or the `model` that the hook gets",
-        applicability=Applicability.DISPLAY if is_hint else Applicability.SAFE,
         title="Give it the wrapped model",
-        reason=plan.reason if is_hint else "",
-        plan=None if is_hint else plan,
         owner=event.owner,
+        **offered(plan_for(event)),
     )
 
 

@@ -67,8 +67,8 @@ from collections.abc import Iterator
 
 from trl_lint.analysis.events import AttributeRead, Event
 from trl_lint.findings import Applicability
+from trl_lint.knowledge.models import GENERATES
 from trl_lint.rules.base import LIBRARIES, Problem, Rule
-from trl_lint.rules.wrapped_generate import GENERATES
 
 # By whether the attribute is called.
 _HELP = {

@@ -194,14 +194,10 @@ def _chosen(event: DeviceChosen) -> Iterator[Problem]:
 
 def _is_inside(node: Any, event: DeviceChosen) -> bool:
     """Whether a statement belongs to the function in which a device is chosen."""
+    from trl_lint.rewriting.scope import nodes
+
     owner = event.owner.node if event.owner is not None else event.module.tree
-    todo = [owner]
-    while todo:
-        current = todo.pop()
-        if current is node:
-            return True
-        todo.extend(current.children)
-    return False
+    return any(each is node for each in nodes(owner))
 
 
 RULES = (WrongDeviceCollective(),)
