@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from trl_lint.analysis.facts import Origin
 from trl_lint.analysis.heap import Control, Turn
 from trl_lint.analysis.means import Mean
 from trl_lint.analysis.values import Payload, Step, Value, Write
@@ -136,13 +137,18 @@ class Parted(Event):
     """Some ranks do not come to a meeting (`meetings.Meeting`) that the others wait at.
 
     condition: what parts them. after: they have left before it (node is the condition then, else the call).
-    turns: one rank after the other gets there.
+    turns: one rank after the other gets there. origins: by what the condition differs. lacked: all meetings that
+    they may not come to because of it, in order, where no other ones make up for some of these. seen: the facts of
+    what the condition asks, by the id of its node.
     """
 
     condition: Step
     meeting: Any
     after: bool = False
     turns: bool = False
+    origins: Origin = Origin.NONE
+    lacked: tuple[Any, ...] = ()
+    seen: Any = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

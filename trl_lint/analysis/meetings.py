@@ -38,17 +38,27 @@ class Meeting:
 
     kind: meetings of one kind match each other. needs: "" or "sharded". certain: whether it is known that the
     call meets (a helper may do so under a condition only). via: where it happens, if a helper does it.
-    subgroup: whether it is told which ranks take part.
+    subgroup: whether it is told which ranks take part. alike: whether every rank may make the call wherever one does.
     """
 
-    __slots__ = ("certain", "control", "kind", "name", "needs", "node", "rounds", "subgroup", "via")
+    __slots__ = ("alike", "certain", "control", "kind", "name", "needs", "node", "rounds", "subgroup", "via")
 
-    def __init__(self, frame: Frame, node: Any, name: str, kind: str, needs: str = "", subgroup: bool = False) -> None:
+    def __init__(
+        self,
+        frame: Frame,
+        node: Any,
+        name: str,
+        kind: str,
+        needs: str = "",
+        subgroup: bool = False,
+        alike: bool = False,
+    ) -> None:
         self.node = node
         self.name = name
         self.kind = kind
         self.needs = needs
         self.subgroup = subgroup
+        self.alike = alike
         self.control: Control = frame.memory.control
         self.rounds = frame.rounds
         self.certain = True
@@ -95,7 +105,8 @@ def called(frame: Frame, name: str, node: Any) -> None:
     """A function of a library is called: does it contain a meeting?"""
     meets = MEETS.get(name)
     if meets is not None:
-        frame.meetings.append(Meeting(frame, node, name.rpartition(".")[2], meets.kind, meets.needs))
+        own = name.rpartition(".")[2]
+        frame.meetings.append(Meeting(frame, node, own, meets.kind, meets.needs, alike=meets.alike))
 
 
 def communicated(frame: Frame, row: Collective, args: Arguments, node: Any) -> None:
@@ -106,7 +117,8 @@ def communicated(frame: Frame, row: Collective, args: Arguments, node: Any) -> N
     if 0 <= position < len(args.positional):
         groups.append(args.positional[position])
     subgroup = any(group.kind is not Kind.NONE for group in groups)
-    frame.meetings.append(Meeting(frame, node, own, row.result or own, subgroup=subgroup))
+    alike = row.into is None and not subgroup
+    frame.meetings.append(Meeting(frame, node, own, row.result or own, subgroup=subgroup, alike=alike))
 
 
 def forwarded(frame: Frame, model: Any, node: Any) -> None:
@@ -126,7 +138,7 @@ def hidden(frame: Frame, node: Any) -> None:
 def passed_on(frame: Frame, meetings: Sequence[Meeting], function: Any, entry: Control, node: Any) -> None:
     """A function in sight was called, in which ranks meet."""
     for meeting in meetings[:_MAX_PASSED]:
-        copy = Meeting(frame, node, meeting.name, meeting.kind, meeting.needs, meeting.subgroup)
+        copy = Meeting(frame, node, meeting.name, meeting.kind, meeting.needs, meeting.subgroup, meeting.alike)
         copy.certain = meeting.certain and not _own(meeting.control, entry) and not meeting.control.engine
         text = f"`{meeting.name}` is called in `{function.name}`" if meeting.via is None else f"in `{function.name}`"
         copy.via = Step(function.module, meeting.node, text, meeting.via)
@@ -210,6 +222,9 @@ def judge(frame: Frame, entry: Control, decorated: Control) -> None:
             meeting=parting.meeting,
             after=not in_arm,
             turns=branch.turns,
+            origins=branch.origins,
+            lacked=_missed(frame, parting),
+            seen=frame.seen,
         )
 
 
@@ -254,6 +269,18 @@ def _makes_up_for(frame: Frame, one: Parting, other: Parting) -> bool:
 
 def _is_guard(branch: Branch) -> bool:
     return branch.origins == Origin.RANK and not any(branch.leaves) and not all(branch.arms)
+
+
+def _missed(frame: Frame, parting: Parting) -> tuple[Meeting, ...]:
+    """All meetings that ranks may not come to because of a branch, if one of its ways has none."""
+    branch = parting.branch
+    if all(branch.arms):
+        return ()
+    arms = tuple(meeting for arm in branch.arms for meeting in arm)
+    if not any(branch.leaves):
+        return arms
+    inside = {id(meeting) for meeting in arms}
+    return (*arms, *(each for each in frame.meetings if id(each) not in inside and _comes_after(each, branch)))
 
 
 def _first_unmatched(one: Sequence[Meeting], other: Sequence[Meeting], branch: Branch) -> Meeting | None:

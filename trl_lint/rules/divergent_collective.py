@@ -27,9 +27,15 @@ threshold = torch.quantile(gathered, 0.8)
 ```
 
 ## Fix safety
-There is only a hint: whether what stands before the call is fit for all ranks is for its author to say. Call it on
-every rank and use its result under the condition, or let the ranks agree on the condition first (gather, reduce or
-broadcast it).
+Where the condition asks for the rank and nothing else, and all ranks come to it, the call is taken out of it, which is
+unsafe: it is made whenever the condition is asked. A call whose result is used becomes a name before the condition,
+if what it is given is there on all ranks by then and only computed from what is; one whose result nobody uses
+(`barrier`, `save_model`, `evaluate`) moves before the condition if it comes first under it, and behind it if it comes
+last. On one process the same is done in the same order. A helper that changes an object, training, and calls that
+fill their argument in place are left to the author.
+
+Under a condition on data, and after an exit on data, there is only a hint: whether what stands before the call is fit
+for all ranks is for its author to say. Let the ranks agree on the condition first (gather, reduce or broadcast it).
 
 ## Limits
 Conditions on settings, on `global_step` and `sync_gradients`, on gathered or broadcast values, and on the number of
@@ -52,8 +58,7 @@ from typing import Any
 
 from trl_lint.analysis.events import Event, Parted
 from trl_lint.analysis.values import Step
-from trl_lint.findings import Applicability
-from trl_lint.rules.base import LIBRARIES, Problem, Rule
+from trl_lint.rules.base import LIBRARIES, Problem, Rule, offered
 
 _HELP = (
     "call it on every rank and use its result under the condition, or let the ranks agree on the condition first "
@@ -71,6 +76,7 @@ _NAMES = {"forward": "the forward pass of a wrapped model"}
 class DivergentCollective(Rule):
     code = "TRL006"
     name = "divergent-collective"
+    codemod = "trl_lint.codemods.divergent_collective:DivergentCollectiveCommand"
     needles = (
         LIBRARIES,
         tuple(
@@ -82,15 +88,17 @@ class DivergentCollective(Rule):
     def visit(self, event: Event) -> Iterator[Problem]:
         if not isinstance(event, Parted) or _is_cared_for(event):
             return
+        from trl_lint.rewriting.hoisting import plan_for
+
         yield Problem(
             module=event.module,
             node=event.node,
             message=_message(event),
             why=_chain(event),
             help=_HELP,
-            applicability=Applicability.DISPLAY,
-            reason="what leads to the call may not be fit for all ranks",
+            title=f"Have every rank call `{event.meeting.name}`",
             owner=event.owner,
+            **offered(plan_for(event)),
         )
 
 
