@@ -158,6 +158,16 @@ def test_conditions_that_are_the_same_everywhere_or_unknown(condition):
         "for each in mask:\n    if each.any():\n        break\naccelerator.gather(loss)",
         "x = accelerator.gather(loss if mask.any() else loss * 0)",
         "for each in range(mask.shape[0]):\n    accelerator.gather(loss)",
+        "rows, columns = mask.shape\nfor each in range(0, rows, max(1, rows)):\n    accelerator.gather(loss)",
+        # What a condition says of a name is no other value of it on some ranks.
+        "kind = found(step)\nif accelerator.is_main_process and kind is None:\n    print(loss)\n"
+        "if kind is not None:\n    accelerator.gather(loss)",
+        # The keys of a batch are the same on all ranks.
+        "name = getattr(model, 'main_input_name', 'input_ids')\nif name not in batch:\n    print(loss)\n"
+        "else:\n    accelerator.gather(loss)",
+        # A command that one rank sends to each of the others.
+        "told = [None]\ntorch.distributed.scatter_object_list(told, None, src=0)\ncommand, rest = told[0]\n"
+        "if command != 'stop':\n    accelerator.gather(loss)",
         "if mask.any():\n    x = accelerator.gather(loss)\nelse:\n    x = dummy_gather()",
         "if accelerator.is_main_process:\n    torch.distributed.barrier(group=mine)",
         "try:\n    x = int(loss)\nexcept ValueError:\n    accelerator.gather(loss)\n    raise",

@@ -162,6 +162,8 @@ def _membership(frame: Frame, left: Value, right: Value) -> Value:
     """`key in batch` is decided by the data set's schema; `x in data` is not."""
     if right.kind in (Kind.BATCH, Kind.CELLS, Kind.TUPLE) and left.kind is Kind.STRING and not left.rank.differs:
         return Value(facts.SAME, Kind.NUMBER, scalar=True, dtype="bool")
+    if right.kind is Kind.BATCH and left.kind is Kind.UNKNOWN and not left.rank.differs:
+        return Value(facts.UNKNOWN, Kind.NUMBER, scalar=True, dtype="bool")  # it may be a key
     elements = _elements(frame, right)
     rank = tensors.collapsed(facts.combine(left.rank, elements.rank))
     return derived(rank, Kind.NUMBER, left, elements, scalar=True, dtype="bool")

@@ -520,6 +520,8 @@ def _result(
         return shape_transfers.padded(frame, operand, args or Arguments(), node)
     if row.result == "objects":
         return _gathered_objects(frame, operand, node)
+    if row.result == "messages":
+        return UNKNOWN  # one for each rank, which may say the same to all
     if row.result == "scattered":
         return explain(frame, Value(facts.SHARD, Kind.TENSOR), node, "each rank receives its own piece")
     how = reduction or (row.reduction[2] if row.reduction is not None else row.result)

@@ -209,14 +209,19 @@ def _if(frame: Frame, node: cst.If) -> bool:
     frame.memory = before.fork()
     frame.memory.control = inside.under_engine() if engine is True else inside
     narrow(frame, node.test, True)
+    narrowed = _narrowed(before, frame.memory) if division.level == 2 else {}
     through = run_block(frame, node.body.body)
     taken, taken_exits, middle = frame.memory, frame.exits, len(frame.meetings)
 
     frame.memory = before.fork()
     frame.memory.control = inside.under_engine() if engine is False else inside
     narrow(frame, node.test, False)
+    narrowed_else = _narrowed(before, frame.memory) if division.level == 2 else {}
     through_else = _otherwise(frame, node.orelse)
     skipped = frame.memory
+    if through and through_else:
+        _widen(before, taken, narrowed)
+        _widen(before, skipped, narrowed_else)
 
     if division.level == 2:
         marks, leaves = (start, middle, len(frame.meetings)), (taken_exits > exits, frame.exits > taken_exits)
@@ -225,6 +230,18 @@ def _if(frame: Frame, node: cst.If) -> bool:
     left = frame.exits > exits
     after = before.control.under(division if left else UNIFORM)
     return _meet(frame, ((through, taken), (through_else, skipped)), inside, after, test.rank)
+
+
+def _narrowed(before: Memory, memory: Memory) -> dict[str, Value]:
+    """The names of which an arm knows more than the code before it, by what the condition says of them."""
+    return {name: value for name, value in memory.names.items() if before.names.get(name) is not value}
+
+
+def _widen(before: Memory, memory: Memory, narrowed: dict[str, Value]) -> None:
+    """Forget at the end of an arm what its condition said: no rank has bound another value to these names."""
+    for name, value in narrowed.items():
+        if memory.names.get(name) is value:
+            memory.names[name] = before.names[name]
 
 
 def _meet(frame: Frame, arms: tuple[tuple[bool, Memory], ...], inside: Control, after: Control, divided: Rank) -> bool:

@@ -45,7 +45,7 @@ class Collective(Row):
     """A call that every rank must make.
 
     operand: the parameter it communicates. result: what the call does to the operand's facts ("gathered",
-    "reduced", "broadcast", "padded", "scattered", "objects", "barrier"). into: the parameter that receives
+    "reduced", "broadcast", "padded", "scattered", "objects", "messages", "barrier"). into: the parameter that receives
     the result in place (for `all_reduce` the operand itself), else it is returned; returned: with `into`, it
     is returned as well. lists: whether a list or tuple of Python objects is right. fails: when a Python
     number makes it raise, "group" (once a process group exists), "always" (on bare python too) or "" (it
