@@ -160,14 +160,11 @@ def test_conditions_that_are_the_same_everywhere_or_unknown(condition):
         "for each in range(mask.shape[0]):\n    accelerator.gather(loss)",
         "rows, columns = mask.shape\nfor each in range(0, rows, max(1, rows)):\n    accelerator.gather(loss)",
         # What a condition says of a name is no other value of it on some ranks.
-        "kind = found(step)\nif accelerator.is_main_process and kind is None:\n    print(loss)\n"
+        "kind = torch.Tensor if step > 3 else None\nif accelerator.is_main_process and kind is None:\n    print(loss)\n"
         "if kind is not None:\n    accelerator.gather(loss)",
         # The keys of a batch are the same on all ranks.
         "name = getattr(model, 'main_input_name', 'input_ids')\nif name not in batch:\n    print(loss)\n"
         "else:\n    accelerator.gather(loss)",
-        # A command that one rank sends to each of the others.
-        "told = [None]\ntorch.distributed.scatter_object_list(told, None, src=0)\ncommand, rest = told[0]\n"
-        "if command != 'stop':\n    accelerator.gather(loss)",
         "if mask.any():\n    x = accelerator.gather(loss)\nelse:\n    x = dummy_gather()",
         "if accelerator.is_main_process:\n    torch.distributed.barrier(group=mine)",
         "try:\n    x = int(loss)\nexcept ValueError:\n    accelerator.gather(loss)\n    raise",
@@ -185,6 +182,26 @@ def test_a_save_that_knows_of_sharding_is_left_alone():
                 self.save_model()
             elif self.args.should_save:
                 self.save_model()
+    """)
+    assert SNIPPETS.findings(text) == []
+
+
+def test_a_command_that_each_rank_is_sent():
+    text = trainer("""
+        def _told(self):
+            message = [None]
+            torch.distributed.scatter_object_list(message, None, src=0)
+            return message[0]
+
+        def serve(self):
+            while True:
+                command, x = self._told()
+                if command == "stop":
+                    return
+                torch.distributed.barrier()
+
+        def train(self):
+            self.serve()
     """)
     assert SNIPPETS.findings(text) == []
 
