@@ -206,6 +206,24 @@ def test_a_command_that_each_rank_is_sent():
     assert SNIPPETS.findings(text) == []
 
 
+@pytest.mark.parametrize(
+    ("line", "speaks"),
+    [
+        ("if isinstance(self.model, FullyShardedDataParallel):\n        return", False),
+        ("whole = None if self.is_deepspeed_enabled else self.model", False),
+        ("with deepspeed.zero.GatheredParameters(self.model.parameters()):\n        pass", False),
+        # A word about it is no care.
+        ("# Neither DeepSpeed nor FSDP shards it.", True),
+        ("shards = 4", True),
+    ],
+)
+def test_a_save_is_left_alone_where_code_asks_for_sharding(line, speaks):
+    text = "import deepspeed\nfrom torch.distributed.fsdp import FullyShardedDataParallel\n" + trainer(
+        f"def log(self, logs, start_time=None):\n    {line}\n    if self.args.should_save:\n        self.save_model()"
+    )
+    assert bool(SNIPPETS.findings(text)) is speaks
+
+
 def test_ways_that_both_return_after_a_gather():
     text = trainer("""
         def threshold(self, x):

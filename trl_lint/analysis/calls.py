@@ -9,6 +9,7 @@ import libcst as cst
 from trl_lint.analysis import (
     assignment,
     averages,
+    backends,
     builtin_calls,
     container_calls,
     containers,
@@ -422,6 +423,7 @@ def _instantiate(frame: Frame, cls: ClassInfo, args: Arguments, node: Any) -> Va
         return made
     for base in cls.library_bases():
         preparing.note_start(frame, base)
+        backends.called(frame, base, args)
     library_calls.hand_over(frame, cls, args)
     if frame.engine.is_subclass(cls, "transformers.Trainer"):
         frame.trace.launched = True

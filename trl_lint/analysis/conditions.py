@@ -188,7 +188,9 @@ def engine_arm(frame: Frame, test: Any) -> bool | None:
     known = frame.engine.engine_arms
     if id(test) not in known:
         known[id(test)] = _engine_arm(test)
-    return known[id(test)]
+    arm = known[id(test)]
+    frame.asks_for_engine |= arm is not None
+    return arm
 
 
 def _engine_arm(test: Any) -> bool | None:

@@ -30,7 +30,8 @@ class CollectiveCalled(Event):
 
     numbers: the entries of a container that are Python numbers, as `shape:key`. parts: the operand, or what is in
     the containers that it is. accelerator: the text by which the Accelerator is reached there, or "". stepping:
-    whether a batch that a prepared loader has handed out is being trained on there.
+    whether a batch that a prepared loader has handed out is being trained on there. groups: the process groups that it
+    is given.
     """
 
     row: Any
@@ -40,6 +41,7 @@ class CollectiveCalled(Event):
     parts: tuple[Value, ...] = ()
     accelerator: str = ""
     stepping: bool = False
+    groups: tuple[Value, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,7 +141,8 @@ class Parted(Event):
     condition: what parts them. after: they have left before it (node is the condition then, else the call).
     turns: one rank after the other gets there. origins: by what the condition differs. lacked: all meetings that
     they may not come to because of it, in order, where no other ones make up for some of these. seen: the facts of
-    what the condition asks, by the id of its node.
+    what the condition asks, by the id of its node. knows_sharding: whether the function takes care of models that an
+    engine shards.
     """
 
     condition: Step
@@ -149,6 +152,7 @@ class Parted(Event):
     origins: Origin = Origin.NONE
     lacked: tuple[Any, ...] = ()
     seen: Any = field(default_factory=dict)
+    knows_sharding: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

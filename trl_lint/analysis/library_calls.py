@@ -10,6 +10,7 @@ import libcst as cst
 from trl_lint.analysis import (
     assignment,
     averages,
+    backends,
     calls,
     containers,
     devices,
@@ -68,6 +69,7 @@ def call_function(frame: Frame, dotted: str, args: Arguments, node: Any) -> Valu
     """A call of a library's function or class by its dotted name."""
     name = library.canonical(dotted)
     preparing.note_start(frame, name)
+    backends.called(frame, name, args)
     devices.indices_chosen(frame, name, args, node)
     effects.called(frame, name, args, node)
     special = _SPECIAL.get(name)
@@ -92,6 +94,11 @@ def call_function(frame: Frame, dotted: str, args: Arguments, node: Any) -> Valu
     found = shape_transfers.shaped(found, shape_transfers.of_function(frame, name, args))
     value = averages.of_function(frame, name, flat, node, _functional_loss(name, found, args))
     return _explained(frame, value, node, name)
+
+
+def _own_group(frame: Frame, args: Arguments, node: Any) -> Value:
+    meetings.called(frame, "torch.distributed.new_group", node)
+    return backends.own_group(SAME, args)
 
 
 def _explained(frame: Frame, value: Value, node: Any, name: str) -> Value:
@@ -471,6 +478,7 @@ def _communicated(frame: Frame, row: Collective, args: Arguments, operand: Value
             parts=parts_of(frame, operand),
             accelerator=frame.accelerator(),
             stepping=frame.engine.stepping,
+            groups=tuple(meetings.groups_of(row, args)),
         )
     return _result(frame, row, operand, node, _reduction(row, args), args)
 
@@ -757,6 +765,7 @@ _SPECIAL = {
     "collections.deque": _deque,
     "functools.partial": _partial,
     "os.environ.get": _getenv,
+    "torch.distributed.new_group": _own_group,
     "os.getenv": _getenv,
     **dict.fromkeys(("os.path.exists", "os.path.isdir", "os.path.isfile"), _on_disk),
     "torch.enable_grad": forwards.enable_grad,

@@ -112,13 +112,19 @@ def called(frame: Frame, name: str, node: Any) -> None:
 def communicated(frame: Frame, row: Collective, args: Arguments, node: Any) -> None:
     """A collective is called."""
     own = row.name.rpartition(".")[2]
+    subgroup = any(group.kind is not Kind.NONE for group in groups_of(row, args))
+    alike = row.into is None and not subgroup
+    frame.meetings.append(Meeting(frame, node, own, row.result or own, subgroup=subgroup, alike=alike))
+
+
+def groups_of(row: Collective, args: Arguments) -> list[Value]:
+    """The process groups that a collective is given."""
+    own = row.name.rpartition(".")[2]
     position = GROUPS.get(own, -1) if row.name.startswith("torch.distributed.") else -1
     groups = [args.keywords[name] for name in GROUP_KEYWORDS if name in args.keywords]
     if 0 <= position < len(args.positional):
         groups.append(args.positional[position])
-    subgroup = any(group.kind is not Kind.NONE for group in groups)
-    alike = row.into is None and not subgroup
-    frame.meetings.append(Meeting(frame, node, own, row.result or own, subgroup=subgroup, alike=alike))
+    return groups
 
 
 def forwarded(frame: Frame, model: Any, node: Any) -> None:
@@ -224,6 +230,7 @@ def judge(frame: Frame, entry: Control, decorated: Control) -> None:
             turns=branch.turns,
             origins=branch.origins,
             lacked=_missed(frame, parting),
+            knows_sharding=_knows_sharding(frame),
             seen=frame.seen,
         )
 
@@ -232,7 +239,9 @@ def _tell_decorated(frame: Frame, decorated: Control, told: set[int]) -> None:
     meeting = next((each for each in frame.meetings if _counts(each, decorated.rank.origins)), None)
     if meeting is not None:
         told.update(id(each.node) for each in frame.meetings)
-        frame.emit(Parted, meeting.node, condition=decorated.why, meeting=meeting)
+        frame.emit(
+            Parted, meeting.node, condition=decorated.why, meeting=meeting, knows_sharding=_knows_sharding(frame)
+        )
 
 
 class Parting(NamedTuple):
@@ -269,6 +278,11 @@ def _makes_up_for(frame: Frame, one: Parting, other: Parting) -> bool:
 
 def _is_guard(branch: Branch) -> bool:
     return branch.origins == Origin.RANK and not any(branch.leaves) and not all(branch.arms)
+
+
+def _knows_sharding(frame: Frame) -> bool:
+    """Whether a function takes care of models whose parameters are sharded: it asks for them, or gathers those."""
+    return frame.asks_for_engine or any(each.kind == "parameters" for each in frame.meetings)
 
 
 def _missed(frame: Frame, parting: Parting) -> tuple[Meeting, ...]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import libcst as cst
 
-from trl_lint.analysis import containers, expressions, facts, forwards, library_calls, meetings, preparing
+from trl_lint.analysis import backends, containers, expressions, facts, forwards, library_calls, meetings, preparing
 from trl_lint.analysis.assignment import bind_target
 from trl_lint.analysis.classes import alike, alike_cells
 from trl_lint.analysis.conditions import divides, engine_arm, identifiers, narrow, truth
@@ -485,6 +485,7 @@ def _with(frame: Frame, node: cst.With) -> bool:
         value = evaluate(frame, item.item)
         values.append(value)
         bound = frame.entered.pop(id(item.item), None)
+        backends.entered(frame, value)
         if bound is None:
             bound = library_calls.entered(frame, item.item, value)
             preparing.note_unknown(frame, item.item, value)

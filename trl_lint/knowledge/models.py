@@ -81,4 +81,6 @@ LIST_PARTS = frozenset({
 })
 
 # Words in a condition by which code asks whether an engine other than DDP wraps the model.
-ENGINES = ("deepspeed", "fsdp", "zero3", "zero_stage", "is_zero", "megatron", "tensor_parallel", "sagemaker")
+ENGINES = (
+    "deepspeed", "fsdp", "fullyshard", "zero3", "zero_stage", "is_zero", "megatron", "tensor_parallel", "sagemaker",
+)

@@ -52,7 +52,6 @@ out.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -64,8 +63,6 @@ _HELP = (
     "call it on every rank and use its result under the condition, or let the ranks agree on the condition first "
     "(gather, reduce or broadcast it)"
 )
-# Who takes care of sharded models names them.
-_KNOWS_SHARDING = re.compile(r"deepspeed|fsdp|zero_?3|zero_stage|shard", re.IGNORECASE)
 _OUTCOMES = {
     "": "the others wait for ever with several processes",
     "sharded": "the others wait for ever where FSDP or DeepSpeed ZeRO-3 shards the model",
@@ -86,7 +83,7 @@ class DivergentCollective(Rule):
     )
 
     def visit(self, event: Event) -> Iterator[Problem]:
-        if not isinstance(event, Parted) or _is_cared_for(event):
+        if not isinstance(event, Parted) or (event.meeting.needs == "sharded" and event.knows_sharding):
             return
         from trl_lint.rewriting.hoisting import plan_for
 
@@ -100,14 +97,6 @@ class DivergentCollective(Rule):
             owner=event.owner,
             **offered(plan_for(event)),
         )
-
-
-def _is_cared_for(event: Parted) -> bool:
-    """Whether a save that only sharded models meet at stands in code that knows of these."""
-    if event.meeting.needs != "sharded":
-        return False
-    node = event.owner.node if event.owner is not None else event.module.tree
-    return bool(_KNOWS_SHARDING.search(event.module.tree.code_for_node(node)))
 
 
 def _message(event: Parted) -> str:
