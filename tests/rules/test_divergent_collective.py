@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from textwrap import indent
+
 import pytest
 from snippets import Snippets, loop, shown, trainer
 
@@ -88,6 +90,45 @@ def test_an_exception_that_goes_on_leaves_the_others_behind():
     body = "try:\n    x = int(loss)\nexcept ValueError:\n    continue\naccelerator.gather(loss)"
     (place,) = places(body)
     assert place.startswith("except ValueError:")
+
+
+DATASET = """\
+from accelerate import PartialState
+from datasets import load_dataset, load_from_disk
+from transformers import Trainer
+state = PartialState()
+def main(model, prepare):
+    ds = load_dataset("x", split="train")
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "speaks"),
+    [
+        ("if state.is_main_process:\n    ds = ds.map(prepare)", True),
+        ("if state.is_local_main_process:\n    if prepare is not None:\n        ds = prepare(ds)", True),
+        ("if not state.is_main_process:\n    pass\nelse:\n    ds = ds.filter(prepare)", True),
+        # Each of them has its turn.
+        ("if state.is_main_process:\n    ds = ds.map(prepare)\nstate.wait_for_everyone()\n"
+         "if not state.is_main_process:\n    ds = ds.map(prepare)", False),
+        ("if state.is_main_process:\n    ds = ds.map(prepare)\nelse:\n    ds = load_from_disk('x')", False),
+        ("with state.main_process_first():\n    ds = ds.map(prepare)", False),
+        # All of them read it in the end, or it stays what it was.
+        ("if state.is_main_process:\n    ds = ds.map(prepare)\n    ds.save_to_disk('x')\nds = load_from_disk('x')",
+         False),
+        ("if state.is_main_process:\n    small = ds.select(range(3))", False),
+        ("if not state.is_main_process:\n    ds = None", False),
+        ("if state.num_processes > 1:\n    ds = ds.map(prepare)", False),
+    ],
+)  # fmt: skip
+def test_a_data_set_that_only_some_ranks_prepare(body, speaks):
+    text = DATASET + indent(body, "    ") + "\n    Trainer(model=model, train_dataset=ds)\n"
+    found = SNIPPETS.findings(text)
+    assert len(found) == speaks
+    for finding in found:
+        assert "is_" in shown(text, finding) and "only some ranks get another `train_dataset`" in finding.message
+        assert finding.because[-1].text == "every rank goes through its own `train_dataset` here"
+    assert not SNIPPETS.findings(text.replace("train_dataset", "other"))
 
 
 def test_a_helper_that_gathers_is_followed():

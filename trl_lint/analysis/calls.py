@@ -424,7 +424,7 @@ def _instantiate(frame: Frame, cls: ClassInfo, args: Arguments, node: Any) -> Va
     for base in cls.library_bases():
         preparing.note_start(frame, base)
         backends.called(frame, base, args)
-    library_calls.hand_over(frame, cls, args)
+    library_calls.hand_over(frame, cls, args, node)
     if frame.engine.is_subclass(cls, "transformers.Trainer"):
         frame.trace.launched = True
     init = cls.find("__init__")

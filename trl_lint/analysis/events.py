@@ -156,6 +156,18 @@ class Parted(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class DatasetParted(Event):
+    """Some ranks have another data set than the others: `condition`, at the node, decides on which ones.
+
+    handed: the call that is given it, as `name`, and goes through it on every rank.
+    """
+
+    condition: Step
+    handed: Step
+    name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SideEffect(Event):
     """Every rank changes what all of them share by calling `name` (`effect` is its row).
 

@@ -175,6 +175,8 @@ def call_method(frame: Frame, owner: Value, cls: str, name: str, args: Arguments
 
 def call_inherited(frame: Frame, owner: Value, cls: ClassInfo, name: str, args: Arguments, node: Any) -> Value:
     """A method that a class in sight has from a base out of sight."""
+    if name == "__init__":
+        preparing.handed_over(frame, args, node)
     for base in cls.library_bases():
         found = frame.engine.library_method(base, name)
         if found is not None:
@@ -196,7 +198,7 @@ def apply(frame: Frame, rows: Sequence[Row], args: Arguments, node: Any, owner: 
         return collective(frame, row, args, node)
     if isinstance(row, Class):
         frame.trace.launched |= library.is_subclass(row.name, "transformers.Trainer", frame.engine.versions)
-        hand_over_to(frame, row, args)
+        hand_over_to(frame, row, args, node)
         return _constructed(frame, row, args, node)
     if isinstance(row, Preparation):
         preparing.tell(frame, row, args, node, owner)
@@ -658,15 +660,16 @@ def entries(frame: Frame, payload: Value, depth: int) -> Iterator[tuple[str, Val
 # --- functions handed to libraries ----------------------------------------------------------------------
 
 
-def hand_over(frame: Frame, cls: ClassInfo, args: Arguments) -> None:
+def hand_over(frame: Frame, cls: ClassInfo, args: Arguments, node: Any) -> None:
     """A trainer in sight is built: functions given to it are called by its library base."""
     for base in cls.library_bases():
         row = frame.engine.class_row(base)
         if row is not None:
-            hand_over_to(frame, row, args)
+            hand_over_to(frame, row, args, node)
 
 
-def hand_over_to(frame: Frame, row: Class, args: Arguments) -> None:
+def hand_over_to(frame: Frame, row: Class, args: Arguments, node: Any) -> None:
+    preparing.handed_over(frame, args, node)
     for parameter, facts_of in _callbacks(frame, row).items():
         value = args.keywords.get(parameter)
         if value is not None:

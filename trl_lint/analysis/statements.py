@@ -210,6 +210,8 @@ def _if(frame: Frame, node: cst.If) -> bool:
     frame.memory.control = inside.under_engine() if engine is True else inside
     narrow(frame, node.test, True)
     narrowed = _narrowed(before, frame.memory) if division.level == 2 else {}
+    by_rank = division.level == 2 and division.rank.origins == Origin.RANK
+    sets = preparing.marked(frame.memory, narrowed) if by_rank else {}
     through = run_block(frame, node.body.body)
     taken, taken_exits, middle = frame.memory, frame.exits, len(frame.meetings)
 
@@ -217,6 +219,7 @@ def _if(frame: Frame, node: cst.If) -> bool:
     frame.memory.control = inside.under_engine() if engine is False else inside
     narrow(frame, node.test, False)
     narrowed_else = _narrowed(before, frame.memory) if division.level == 2 else {}
+    sets_else = preparing.marked(frame.memory, narrowed_else) if by_rank else {}
     through_else = _otherwise(frame, node.orelse)
     skipped = frame.memory
     if through and through_else:
@@ -229,7 +232,10 @@ def _if(frame: Frame, node: cst.If) -> bool:
         meetings.branched(frame, node.test, division.why, marks, ways, leaves, division.rank.origins)
     left = frame.exits > exits
     after = before.control.under(division if left else UNIFORM)
-    return _meet(frame, ((through, taken), (through_else, skipped)), inside, after, test.rank)
+    parted = preparing.parted(((taken, sets), (skipped, sets_else)), division) if through and through_else else {}
+    goes_on = _meet(frame, ((through, taken), (through_else, skipped)), inside, after, test.rank)
+    frame.memory.names.update(parted)
+    return goes_on
 
 
 def _narrowed(before: Memory, memory: Memory) -> dict[str, Value]:

@@ -7,6 +7,9 @@ in a loop that the ranks go round a different number of times. Such calls are co
 `broadcast`, `barrier`, `wait_for_everyone`, …), what contains one (`Trainer.evaluate`, `main_process_first`, helpers
 in sight), the backward pass and the forward of a wrapped model, and saving a model that FSDP or DeepSpeed shards.
 
+Also a data set that is prepared under a condition on the rank, and then handed to a trainer on every rank: they go
+through different data, and one of them may have more batches than the others.
+
 ## Why is this bad?
 A collective returns when every rank has called it. If one does not come, the others wait for it, by default for half
 an hour, or take its next collective for this one. On one GPU nothing of this shows.
@@ -45,8 +48,8 @@ condition on the rank is taken for one among the ranks of that group. An arm tha
 out.
 
 ## References
-- https://github.com/huggingface/trl/pull/4041, https://github.com/huggingface/trl/pull/6403 and
-  https://github.com/huggingface/trl/pull/254
+- https://github.com/huggingface/trl/pull/4041, https://github.com/huggingface/trl/pull/6403,
+  https://github.com/huggingface/trl/pull/254 and https://github.com/huggingface/trl/pull/1255
 - https://huggingface.co/docs/accelerate/concept_guides/deferring_execution
 """
 
@@ -55,8 +58,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from trl_lint.analysis.events import Event, Parted
+from trl_lint.analysis.events import DatasetParted, Event, Parted
 from trl_lint.analysis.values import Step
+from trl_lint.findings import Applicability
 from trl_lint.rules.base import LIBRARIES, Problem, Rule, offered
 
 _HELP = (
@@ -83,6 +87,8 @@ class DivergentCollective(Rule):
     )
 
     def visit(self, event: Event) -> Iterator[Problem]:
+        if isinstance(event, DatasetParted):
+            yield _of_dataset(event)
         if not isinstance(event, Parted) or (event.meeting.needs == "sharded" and event.knows_sharding):
             return
         from trl_lint.rewriting.hoisting import plan_for
@@ -97,6 +103,23 @@ class DivergentCollective(Rule):
             owner=event.owner,
             **offered(plan_for(event)),
         )
+
+
+def _of_dataset(event: DatasetParted) -> Problem:
+    return Problem(
+        module=event.module,
+        node=event.node,
+        message=(
+            f"only some ranks get another `{event.name}` here: where it has more batches than that of the others, they "
+            "wait for ever"
+        ),
+        why=Step(event.handed.module, event.handed.node, event.handed.text, event.condition),
+        help="prepare it on every rank, the main process first: `with PartialState().main_process_first():`",
+        applicability=Applicability.DISPLAY,
+        reason="what all ranks have to do, and in which order, is the author's to say",
+        owner=event.owner,
+        subject=event.name,
+    )
 
 
 def _message(event: Parted) -> str:
