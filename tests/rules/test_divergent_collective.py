@@ -411,6 +411,8 @@ def test_a_helper_that_does_more_is_left_to_the_author(line, condition):
         (f"{MAIN}    print(step and accelerator.gather(loss))", "more than this condition"),
         (f"{MAIN}    accelerator.wait_for_everyone()\nelse:\n    print(1)", "nothing but the call"),
         (f"if step:\n    pass\nel{MAIN}    accelerator.wait_for_everyone()", "no place before"),
+        (f"for each in range(2):\n    {MAIN}        print(accelerator.gather(loss))\n        break\n"
+         "    accelerator.wait_for_everyone()", "more calls than those"),
         # Not every rank may make the call.
         (f"{MAIN}    accelerator.backward(loss)", "not every rank"),
         (f"{MAIN}    torch.distributed.all_reduce(loss)", "not every rank"),

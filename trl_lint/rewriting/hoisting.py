@@ -56,9 +56,9 @@ class _Region:
     """What only some ranks get to: lines of one block.
 
     guard: the statement before which all ranks get. test: what decides there who gets to the lines. asked: the names
-    and attributes that it asks, less those that say which rank this is. called: the
-    meetings there, by the id of their node. ends: whether all ranks come together again behind these lines.
-    moved, edits, names: what is planned for them so far, and the names that are new.
+    and attributes that it asks, less those that say which rank this is. called: the meetings there, by the id of their
+    node. ends: whether all ranks come together again behind these lines. moved, edits, names: what is planned for them
+    so far, and the names that are new.
     """
 
     root: Any
@@ -185,8 +185,9 @@ def _rewrite(region: _Region) -> Rewrite:
         if not isinstance(line, cst.SimpleStatementLine) or len(line.body) > 1:
             raise _Left("more than this condition stands between all ranks and the call")
         _take(region, index, line, calls)
-    if not region.edits:
-        raise _Left("the call is out of sight")
+    below = {id(node) for line in region.lines for node in nodes(line)}
+    if not below.issuperset(region.called):
+        raise _Left("the ranks part for more calls than those under the condition")
     _check_what_is_left(region)
     behind = any(isinstance(edit, Move) and edit.behind for edit in region.edits)
     return Rewrite(tuple(region.edits), caution=_BEHIND if behind else _BEFORE)
