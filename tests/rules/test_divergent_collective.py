@@ -253,6 +253,7 @@ def test_a_command_that_each_rank_is_sent():
         ("if isinstance(self.model, FullyShardedDataParallel):\n        return", False),
         ("whole = None if self.is_deepspeed_enabled else self.model", False),
         ("with deepspeed.zero.GatheredParameters(self.model.parameters()):\n        pass", False),
+        ("self.args.deepspeed = None", False),
         # A word about it is no care.
         ("# Neither DeepSpeed nor FSDP shards it.", True),
         ("shards = 4", True),

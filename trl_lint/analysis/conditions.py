@@ -23,7 +23,7 @@ from trl_lint.analysis.values import (
     World,
     Wrapping,
 )
-from trl_lint.knowledge.models import ENGINES
+from trl_lint.knowledge import library
 
 
 def truth(frame: Frame, value: Value) -> bool | None:
@@ -197,7 +197,7 @@ def _engine_arm(test: Any) -> bool | None:
     if isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
         inner = _engine_arm(test.expression)
         return None if inner is None else not inner
-    if not any(word in name.lower() for name in identifiers(test) for word in ENGINES):
+    if not any(map(library.names_engine, identifiers(test))):
         return None
     return not (isinstance(test, cst.Comparison) and isinstance(test.comparisons[0].operator, (cst.NotEqual, cst.Is)))
 

@@ -281,7 +281,7 @@ def _is_guard(branch: Branch) -> bool:
 
 
 def _knows_sharding(frame: Frame) -> bool:
-    """Whether a function takes care of models whose parameters are sharded: it asks for them, or gathers those."""
+    """Whether a function takes care of sharded parameters: it asks, or says, what shards them, or it gathers them."""
     return frame.asks_for_engine or any(each.kind == "parameters" for each in frame.meetings)
 
 
