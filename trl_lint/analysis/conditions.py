@@ -241,16 +241,17 @@ def _operands(node: Any) -> list[Any]:
 
 
 def _narrow(frame: Frame, test: Any, taken: bool) -> None:
-    if isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
-        _narrow(frame, test.expression, not taken)
-    elif isinstance(test, cst.BooleanOperation):
+    kind = type(test)
+    if kind is cst.Comparison:
+        _narrow_none(frame, test, taken)
+    elif kind is cst.Call:
+        _narrow_call(frame, test, taken)
+    elif kind is cst.BooleanOperation:
         if isinstance(test.operator, cst.And) is taken:
             _narrow(frame, test.left, taken)
             _narrow(frame, test.right, taken)
-    elif isinstance(test, cst.Comparison):
-        _narrow_none(frame, test, taken)
-    elif isinstance(test, cst.Call):
-        _narrow_call(frame, test, taken)
+    elif kind is cst.UnaryOperation and isinstance(test.operator, cst.Not):
+        _narrow(frame, test.expression, not taken)
 
 
 def _narrow_none(frame: Frame, test: cst.Comparison, taken: bool) -> None:
