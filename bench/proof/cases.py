@@ -1,15 +1,21 @@
 """The cases: which released trainer fails, how, and what must hold once it is mended.
 
 To add one, add a row: a program of `subjects/`, a release of `environments.py`, the files that `--fix` is to mend, the
-release in which upstream mended them, and how the oracles must judge each.
+release in which upstream mended them (if one has), and how the oracles must judge each.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from trl_lint.verify.oracles import ends, metrics, sequence, true_value
+
+# What a subject is started with, unless its case says otherwise.
+STEPS, BATCH = 4, 2
+# Seconds for a collective, on a machine that does other things too.
+TIMEOUT = 30.0
 
 DPO_METRICS = (
     *("rewards/chosen", "rewards/rejected", "rewards/accuracies", "rewards/margins"),
@@ -42,7 +48,10 @@ class Case:
     must fail on the first and on the other two; all others must not. facts: names of `facts.FACTS` that must hold.
     metrics: what these look at. changed: those of them that upstream computes of something else by then, so that its
     values are not to be expected. is_launch: the bug is in the launch file that starts the subject with bare python, on
-    as many GPUs as there are processes elsewhere.
+    as many GPUs as there are processes elsewhere. rules: those whose findings the case is about; of other rules'
+    findings in the same files nothing is proved. options: of the subject. timeout: seconds for a collective. by_hand: a
+    row of `variations.py` that does what the finding advises, where `--fix` leaves that to the user; without it, what
+    `--fix` makes of the files is run.
     """
 
     name: str
@@ -58,11 +67,20 @@ class Case:
     facts: tuple[str, ...] = ()
     note: str = ""
     is_launch: bool = False
+    rules: tuple[str, ...] = ("TRL001", "TRL002", "TRL003")
+    options: Mapping[str, float] = field(default_factory=dict)
+    timeout: float = TIMEOUT
+    by_hand: str = ""
 
     @property
     def is_control(self) -> bool:
         """Whether it is right code that is run as released, and nothing more."""
-        return not self.upstream and not self.is_launch
+        return not self.upstream and not self.files and not self.is_launch
+
+    @property
+    def steps(self) -> int:
+        """The optimizer steps that the subject takes."""
+        return int(self.options.get("steps", STEPS))
 
 
 _LOGITS = Failure(true_value.ORACLE, "value", ("logits/chosen", "logits/rejected"))
@@ -109,6 +127,40 @@ def _bare(trainer: str, subject: str, release: str, failure: Failure, note: str 
 
 
 _PART = "RuntimeError: The size of tensor a (2) must match the size of tensor b (4) at non-singleton dimension 0"
+
+
+def _cut(trainer: str, subject: str, file: str, names: tuple[str, ...], **others: Any) -> Case:
+    """One value of each rank, gathered with `gather_for_metrics` where the last rows of an epoch are trained on.
+
+    9 rows are three batches of 2 on 2 ranks, one optimizer step. The third batch is filled up with 3 of the first rows,
+    and as Trainer fetches all three beforehand, 3 of 4 values are cut off each gather of the whole step.
+    """
+    rows = others.pop("rows", ())
+    return Case(
+        f"cut gathers, {trainer}",
+        subject,
+        "1.16.0",
+        (Failure(true_value.ORACLE, "value", (*names, *rows)),),
+        files=(file,),
+        mended=(Failure(true_value.ORACLE, "value", rows),) if rows else (),
+        rules=("TRL014",),
+        options={"steps": 1, "accumulation": 3, "rows": 9, "fill": 4, **others.pop("options", {})},
+        metrics=names,
+        facts=("as one process", "same alone"),
+        **others,
+    )
+
+
+_ALIKE = {"alike": 1}
+_ROWS = (
+    *("rewards/chosen", "rewards/rejected", "rewards/accuracies", "rewards/margins"),
+    *("logps/chosen", "logps/rejected"),
+)
+_ROWS_NOTE = (
+    "All texts have the same length, so that a mean of means is the mean. Rewards and log-probabilities are gathered "
+    "row by row, which is what `gather_for_metrics` is for; but rows of the first two batches are cut off as well, none "
+    "of which is there twice. No rule says so, and `--fix` leaves it."
+)
 
 CASES = (
     _rank_0(
@@ -198,6 +250,47 @@ CASES = (
         "0.17.0",
         Failure(true_value.ORACLE, "rows", said="2 of the 4 rows of a batch"),
         "Nothing of trl: the Trainer of transformers 4.51.3. Nothing is said, and half of the data trains nothing.",
+    ),
+    _cut("SFT", "sft", "trl/trainer/sft_trainer.py", ("num_tokens", "mean_token_accuracy")),
+    _cut(
+        "DPO",
+        "dpo",
+        "trl/trainer/dpo_trainer.py",
+        ("num_tokens", "logits/chosen", "logits/rejected", "mean_token_accuracy"),
+    ),
+    _cut(
+        "KTO",
+        "kto",
+        "trl/trainer/kto_trainer.py",
+        ("num_tokens", "logits/chosen", "logits/rejected", "logps/chosen", "logps/rejected"),
+    ),
+    _cut("reward", "reward", "trl/trainer/reward_trainer.py", ("num_tokens", "accuracy", "margin")),
+    _cut(
+        "TPO",
+        "tpo",
+        "trl/experimental/tpo/tpo_trainer.py",
+        ("logits/chosen", "logits/rejected", "mean_token_accuracy"),
+        options=_ALIKE,
+        note="All texts have the same length, so that a mean of means is the mean. `num_tokens` is 144 and 288: where "
+        "one count is a multiple of the other, the oracle takes it for a number of processes.",
+    ),
+    _cut(
+        "CPO",
+        "cpo",
+        "trl/experimental/cpo/cpo_trainer.py",
+        ("logits/chosen", "logits/rejected", "nll_loss"),
+        rows=_ROWS,
+        options=_ALIKE,
+        note=_ROWS_NOTE,
+    ),
+    _cut(
+        "ORPO",
+        "orpo",
+        "trl/experimental/orpo/orpo_trainer.py",
+        ("logits/chosen", "logits/rejected", "nll_loss", "log_odds_ratio", "log_odds_chosen"),
+        rows=_ROWS,
+        options=_ALIKE,
+        note=_ROWS_NOTE,
     ),
     Case("control, DPO", "dpo", "0.17.0", (_LOGITS,), note="The means of means of 0.14.0 are still there."),
     Case("control, SFT", "sft", "0.17.0"),

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from proof.places import below
-from proof.trials import FIXED, RELEASED, STEPS, UPSTREAM, Trial
+from proof.trials import FIXED, RELEASED, UPSTREAM, Trial
+from trl_lint.findings import Applicability, Finding
 from trl_lint.verify.oracles import training
 from trl_lint.verify.oracles.logged import TRAINER, metrics_of
 from trl_lint.verify.traces import Run
@@ -113,8 +114,9 @@ def trains_to_the_end(trial: Trial) -> Fact:
     column = trial.columns[FIXED]
     taken = [len(rank.losses) for rank in column.run.ranks]
     steps = ", ".join(map(str, taken))
-    ended = column.judged.ended_well and all(number == STEPS for number in taken)
-    return Fact(ended, f"After `--fix` the ranks take {steps} of {STEPS} steps and end.")
+    wanted = trial.case.steps
+    ended = column.judged.ended_well and all(number == wanted for number in taken)
+    return Fact(ended, f"{_mended(trial)} the ranks take {steps} of {wanted} steps and end.")
 
 
 def true_count(trial: Trial) -> Fact:
@@ -128,6 +130,50 @@ def true_count(trial: Trial) -> Fact:
         f"trl {trial.case.upstream} counts {_listed(upstream)} on all ranks. Allowed is no difference."
     )
     return Fact(bool(fixed) and fixed == upstream == singles[0] == singles[1], text)
+
+
+def as_one_process(trial: Trial) -> Fact:
+    """What rank 0 logs after the fix is what one process logs on the same rows; as released it is not."""
+    before, after = ([_from_the_truth(trial, label, name) for name in trial.case.metrics] for label in (RELEASED, FIXED))
+    worst = max(after, key=lambda each: each.largest)
+    name = trial.case.metrics[0]
+    logged = [[row[0] for row in rows(trial.columns[label].run, name)] for label in (RELEASED, FIXED)]
+    true = [row[0] for row in rows(trial.columns[FIXED].single, name)]
+    text = (
+        f"`{name}` is {_listed(logged[0])} as released and {_listed(logged[1])} {_mended(trial).lower()}; one process "
+        f"that reads the same rows has {_listed(true)}. {_mended(trial)} {_count(trial)} are off by at most "
+        f"{worst.largest:.2g} (`{worst.metric}`); as released, each is off by {min(each.largest for each in before):.2g} "
+        f"or more. Allowed is {BETWEEN_RELEASES:g} of the largest value, or of 1 where that is less."
+    )
+    right = [each.within(BETWEEN_RELEASES, at_least=1.0) for each in after]
+    wrong = [not each.within(BETWEEN_RELEASES, at_least=1.0) for each in before]
+    return Fact(all(right) and all(wrong), text)
+
+
+def _from_the_truth(trial: Trial, label: str, name: str) -> Gap:
+    """How far what rank 0 logs of a metric is from what the one process does."""
+    column = trial.columns[label]
+    true = rows(column.single, name)
+    return gap(name, [row[0] for row in rows(column.run, name)], [row[0] for row in true], _sizes(true))
+
+
+def same_alone(trial: Trial) -> Fact:
+    """One process logs and trains the same with the mended files as with the released ones."""
+    before, after = (trial.columns[label].single for label in (RELEASED, FIXED))
+    verdict = training.judge_pair(before, after)
+    logged = {name for sink, name in metrics_of(before) if sink == TRAINER}
+    exact = (
+        verdict.outcome is Outcome.PASSED
+        and not any(verdict.data.values())
+        and bool(logged)
+        and all(rows(before, name) == rows(after, name) for name in logged)
+    )
+    said = f"One process logs the same {len(logged)} metrics with the released file and the mended one"
+    return Fact(exact, f"{said}; {verdict.summary}. Allowed is no difference.")
+
+
+def _mended(trial: Trial) -> str:
+    return "Mended by hand" if trial.case.by_hand else "After `--fix`"
 
 
 def rewritten_launch(trial: Trial) -> Fact:
@@ -152,7 +198,7 @@ def loss_of_one_process(trial: Trial) -> Fact:
         f"{off.largest:.2g}. Allowed is {BETWEEN_RELEASES:g} of the loss, as float32 numbers are added up in another "
         "order."
     )
-    ended = column.judged.ended_well and len(ours) == STEPS
+    ended = column.judged.ended_well and len(ours) == trial.case.steps
     return Fact(ended and off.within(BETWEEN_RELEASES), text)
 
 
@@ -170,11 +216,13 @@ def _listed(values: Sequence[float]) -> str:
 
 
 FACTS: dict[str, Callable[[Trial], Fact]] = {
+    "as one process": as_one_process,
     "as upstream": as_upstream,
     "equal on all ranks": equal_on_all_ranks,
     "loss of one process": loss_of_one_process,
     "mean of the ranks": mean_of_the_ranks,
     "rewritten launch": rewritten_launch,
+    "same alone": same_alone,
     "same training": same_training,
     "trains to the end": trains_to_the_end,
     "true count": true_count,
@@ -182,17 +230,32 @@ FACTS: dict[str, Callable[[Trial], Fact]] = {
 
 
 def mended_whole(trial: Trial) -> Fact:
-    """Nothing that was found is left, and something was."""
-    lines: dict[str, list[str]] = {}
-    for finding in trial.applied:
-        lines.setdefault(finding.code, []).append(str(finding.start.line))
-    done = "; ".join(f"{code} at line{'s' * (len(at) > 1)} {', '.join(at)}" for code, at in lines.items())
+    """Nothing is left that `--fix` offers to mend, and something was mended."""
     files = ", ".join(f"`{file}`" for file in trial.case.files)
-    text = f"`--fix` mends {len(trial.applied)} of {len(trial.mended.findings)} findings in {files} ({done})."
-    return Fact(bool(trial.applied) and not trial.left, text)
+    count = f"{len(trial.applied)} of {len(trial.mended.findings)} findings"
+    text = f"`--fix` mends {count} in {files} ({_lines_of(trial.applied)})."
+    if trial.left:
+        text += f" Left to the user: {_lines_of(trial.left)}."
+    is_left = any(each.fix and each.fix.applicability is Applicability.SAFE for each in trial.left)
+    return Fact(bool(trial.applied) and not is_left, text)
+
+
+def advised(trial: Trial) -> Fact:
+    """What is found has no fix but advice, which the case follows by hand."""
+    files = ", ".join(f"`{file}`" for file in trial.case.files)
+    said = " ".join(f"“{finding.message}”" for finding in trial.left)
+    text = f"`trl-lint` reports {_lines_of(trial.left)} in {files} and leaves the mending to the user: {said}"
+    return Fact(bool(trial.left) and not trial.applied, f"{text} Here `{trial.case.by_hand}` does it.")
+
+
+def _lines_of(findings: Sequence[Finding]) -> str:
+    lines: dict[str, list[str]] = {}
+    for finding in findings:
+        lines.setdefault(finding.code, []).append(str(finding.start.line))
+    return "; ".join(f"{code} at line{'s' * (len(at) > 1)} {', '.join(at)}" for code, at in lines.items())
 
 
 def facts_of(trial: Trial) -> list[Fact]:
     """All that must hold of a case, as its row says."""
-    first = [mended_whole(trial)] if trial.case.files else []
+    first = [(advised if trial.case.by_hand else mended_whole)(trial)] if trial.case.files else []
     return [*first, *(FACTS[name](trial) for name in trial.case.facts)]

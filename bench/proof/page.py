@@ -7,8 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from environments import ENVIRONMENTS, TORCH
 
+from proof.cases import STEPS
 from proof.facts import Fact
-from proof.trials import FIXED, RELEASED, STEPS, UPSTREAM, Column, Trial
+from proof.trials import FIXED, RELEASED, UPSTREAM, Column, Trial
 from trl_lint.verify.verdicts import Outcome, Verdict
 
 PLOT = "verified.svg"
@@ -87,6 +88,8 @@ def _row(trial: Trial) -> Row:
     cells = [_cell(trial.columns.get(label)) for label in (RELEASED, FIXED, UPSTREAM)]
     if UPSTREAM in trial.columns:
         cells[2] = f"{case.upstream}<br>{cells[2]}"
+    if case.by_hand:
+        cells[1] = f"mended by hand<br>{cells[1]}"
     if not case.files and not case.is_control and not case.is_launch:
         cells[1] = "no rule for it"
     return (case.name, release, *cells)
@@ -160,7 +163,8 @@ def title(trial: Trial, column: Column) -> str:
         how = "as `accelerate launch` starts it" if column.label == FIXED else "as bare `python` starts it"
         return f"trl {column.release}, {how}"
     if column.label == FIXED:
-        return f"trl {column.release}{variation}, after `--fix`"
+        how = f"mended by hand (`{trial.case.by_hand}`)" if trial.case.by_hand else "after `--fix`"
+        return f"trl {column.release}{variation}, {how}"
     return f"trl {column.release}{variation or ', as released'}"
 
 

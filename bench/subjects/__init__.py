@@ -17,8 +17,11 @@ SUBJECTS = {
     "cpo": "CPOTrainer",
     "dpo": "DPOTrainer",
     "online_dpo": "OnlineDPOTrainer",
+    "kto": "KTOTrainer",
     "orpo": "ORPOTrainer",
+    "reward": "RewardTrainer",
     "sft": "SFTTrainer",
+    "tpo": "TPOTrainer",
     "trainer": "Trainer",
 }
 
