@@ -61,7 +61,7 @@ def equal_on_all_ranks(trial: Trial) -> Fact:
         max((max(row) - min(row) for row in rows(trial.columns[FIXED].run, name)), default=float("inf"))
         for name in trial.case.metrics
     ]
-    text = f"After `--fix` the ranks differ by {max(spread):.3g} at most in {_count(trial)}. Allowed is 0."
+    text = f"{_mended(trial)} the ranks differ by {max(spread):.3g} at most in {_count(trial)}. Allowed is 0."
     return Fact(max(spread) == 0, text)
 
 
@@ -106,7 +106,24 @@ def as_upstream(trial: Trial) -> Fact:
 def same_training(trial: Trial) -> Fact:
     verdict = training.judge_pair(trial.columns[RELEASED].judged.run, trial.columns[FIXED].judged.run)
     exact = verdict.outcome is Outcome.PASSED and not any(verdict.data.values())
-    return Fact(exact, f"Before and after `--fix`: {verdict.summary}. Allowed is no difference.")
+    return Fact(exact, f"As released and {_mended(trial).lower()}: {verdict.summary}. Allowed is no difference.")
+
+
+def trains_as_one_process(trial: Trial) -> Fact:
+    """The loss is that of one process on the same rows, step by step, after the fix and not before it."""
+    series = []
+    for label in (RELEASED, FIXED):
+        column = trial.columns[label]
+        ours = [fmean(each) for each in zip(*(rank.losses for rank in column.run.ranks), strict=True)]
+        series.append((ours, gap("loss", ours, column.single.ranks[0].losses, column.single.ranks[0].losses or [1.0])))
+    (before, wrong), (after, right) = series
+    true = trial.columns[FIXED].single.ranks[0].losses
+    text = (
+        f"The losses of {trial.case.steps} steps are {_listed(before)} as released, {_listed(after)} "
+        f"{_mended(trial).lower()}, and {_listed(true)} on one process that reads the same rows: off by at most "
+        f"{wrong.largest:.2g} and {right.largest:.2g}. Allowed is {BETWEEN_RELEASES:g} of the loss."
+    )
+    return Fact(right.within(BETWEEN_RELEASES) and not wrong.within(BETWEEN_RELEASES), text)
 
 
 def trains_to_the_end(trial: Trial) -> Fact:
@@ -134,16 +151,18 @@ def true_count(trial: Trial) -> Fact:
 
 def as_one_process(trial: Trial) -> Fact:
     """What rank 0 logs after the fix is what one process logs on the same rows; as released it is not."""
-    before, after = ([_from_the_truth(trial, label, name) for name in trial.case.metrics] for label in (RELEASED, FIXED))
+    names = trial.case.metrics
+    before, after = ([_from_the_truth(trial, label, name) for name in names] for label in (RELEASED, FIXED))
     worst = max(after, key=lambda each: each.largest)
-    name = trial.case.metrics[0]
+    name = names[0]
     logged = [[row[0] for row in rows(trial.columns[label].run, name)] for label in (RELEASED, FIXED)]
     true = [row[0] for row in rows(trial.columns[FIXED].single, name)]
     text = (
         f"`{name}` is {_listed(logged[0])} as released and {_listed(logged[1])} {_mended(trial).lower()}; one process "
         f"that reads the same rows has {_listed(true)}. {_mended(trial)} {_count(trial)} are off by at most "
-        f"{worst.largest:.2g} (`{worst.metric}`); as released, each is off by {min(each.largest for each in before):.2g} "
-        f"or more. Allowed is {BETWEEN_RELEASES:g} of the largest value, or of 1 where that is less."
+        f"{worst.largest:.2g} (`{worst.metric}`); as released, each is off by "
+        f"{min(each.largest for each in before):.2g} or more. Allowed is {BETWEEN_RELEASES:g} of the largest value, or "
+        "of 1 where that is less."
     )
     right = [each.within(BETWEEN_RELEASES, at_least=1.0) for each in after]
     wrong = [not each.within(BETWEEN_RELEASES, at_least=1.0) for each in before]
@@ -170,6 +189,19 @@ def same_alone(trial: Trial) -> Fact:
     )
     said = f"One process logs the same {len(logged)} metrics with the released file and the mended one"
     return Fact(exact, f"{said}; {verdict.summary}. Allowed is no difference.")
+
+
+def files_of_their_own(trial: Trial) -> Fact:
+    """No rank makes a file that another one makes, or could read: nothing is gained by an order."""
+    counts = []
+    for label in (RELEASED, FIXED):
+        made = [{placed.file for placed in rank.placed} for rank in trial.columns[label].run.ranks]
+        counts.append((len(set().union(*made)), len(made), all(made)))
+    text = (
+        f"As released, {counts[0][1]} ranks make {counts[0][0]} files, one each; {_mended(trial).lower()}, in order, "
+        f"{counts[1][0]}: the fix keeps no rank from any work."
+    )
+    return Fact(all(files == ranks and each for files, ranks, each in counts), text)
 
 
 def _mended(trial: Trial) -> str:
@@ -219,11 +251,13 @@ FACTS: dict[str, Callable[[Trial], Fact]] = {
     "as one process": as_one_process,
     "as upstream": as_upstream,
     "equal on all ranks": equal_on_all_ranks,
+    "files of their own": files_of_their_own,
     "loss of one process": loss_of_one_process,
     "mean of the ranks": mean_of_the_ranks,
     "rewritten launch": rewritten_launch,
     "same alone": same_alone,
     "same training": same_training,
+    "trains as one process": trains_as_one_process,
     "trains to the end": trains_to_the_end,
     "true count": true_count,
 }
@@ -241,11 +275,17 @@ def mended_whole(trial: Trial) -> Fact:
 
 
 def advised(trial: Trial) -> Fact:
-    """What is found has no fix but advice, which the case follows by hand."""
+    """What `--fix` leaves to the user is found; once that is done by hand, `--fix` leaves nothing."""
     files = ", ".join(f"`{file}`" for file in trial.case.files)
-    said = " ".join(f"“{finding.message}”" for finding in trial.left)
-    text = f"`trl-lint` reports {_lines_of(trial.left)} in {files} and leaves the mending to the user: {said}"
-    return Fact(bool(trial.left) and not trial.applied, f"{text} Here `{trial.case.by_hand}` does it.")
+    first = trial.left[0] if trial.left else None
+    text = f"`trl-lint` reports in {files} what it leaves to the user ({_lines_of(trial.left)})"
+    if first is not None:
+        places = " → ".join(f"`{below(each.path)}:{each.start.line}` {each.text}" for each in first.because)
+        text += f": “{first.message}”, as of {places}. It says: “{first.help}”."
+    text += f" `{trial.case.by_hand}` does that"
+    text += f", and `--fix` mends the rest ({_lines_of(trial.rest.applied)})." if trial.rest.applied else "."
+    left = [each for each in trial.rest.findings if each not in trial.rest.applied]
+    return Fact(bool(trial.left) and not left, text + (f" Then still there: {_lines_of(left)}." if left else ""))
 
 
 def _lines_of(findings: Sequence[Finding]) -> str:

@@ -71,12 +71,14 @@ class Column:
 class Trial:
     """A case that was run: its columns by label, and what `--fix` made of its files.
 
-    lines: of a launch, the line as it was and after `--fix`.
+    rest: what it made of them once what it leaves to the user was done by hand. lines: of a launch, the line as it was
+    and after `--fix`.
     """
 
     case: Case
     columns: dict[str, Column] = field(default_factory=dict)
     mended: Mended = field(default_factory=Mended)
+    rest: Mended = field(default_factory=Mended)
     lines: tuple[str, str] = ("", "")
 
     @property
@@ -106,6 +108,7 @@ class Trials:
         self.folder = folder
         self.nproc = nproc
         self._tell = tell
+        self._mended: dict[tuple[object, ...], Mended] = {}
 
     def run(self, case: Case) -> Trial:
         """All columns of a case.
@@ -121,7 +124,9 @@ class Trials:
         trial.columns[RELEASED] = self.column(case, RELEASED, case.release, case.released, varied)
         if case.files:
             trial.mended = self.mended(case, varied)
-            sources = self.varied(case, case.by_hand) if case.by_hand else trial.mended.sources
+            by_hand = self.varied(case, case.by_hand)
+            trial.rest = self.mended(case, by_hand) if by_hand else Mended()
+            sources = (trial.rest if by_hand else trial.mended).sources
             trial.columns[FIXED] = self.column(case, FIXED, case.release, case.mended, sources)
         if case.upstream:
             trial.columns[UPSTREAM] = self.column(case, UPSTREAM, case.upstream, case.mended, {})
@@ -166,14 +171,21 @@ class Trials:
         return {str(original.resolve()): str(target)}
 
     def mended(self, case: Case, sources: Mapping[str, str]) -> Mended:
-        """What `--fix` makes of the case's files."""
+        """What `--fix` makes of the case's files. Several cases may ask the same."""
+        texts = tuple((file, Path(text).read_text(encoding="utf-8")) for file, text in sources.items())
+        key = (case.release, case.files, case.rules, texts)
+        if key not in self._mended:
+            self._mended[key] = self._mend(case, sources)
+        return self._mended[key]
+
+    def _mend(self, case: Case, sources: Mapping[str, str]) -> Mended:
         self._tell(f"{case.name}: trl-lint --fix")
         pins = ENVIRONMENTS[case.release].pins
         settings = Settings(
             select=case.rules, ignore=(), target_trl=case.release, target_transformers=pins["transformers"]
         )
         files = [packages_of(case.release) / file for file in case.files]
-        return mend(files, settings, self._folder(case) / "fixed", dict(sources))
+        return mend(files, settings, self.folder / f"fixed-{len(self._mended) + 1}", dict(sources))
 
     def column(
         self, case: Case, label: str, release: str, expected: tuple[Failure, ...], sources: Mapping[str, str]

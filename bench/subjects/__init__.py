@@ -14,12 +14,19 @@ from pathlib import Path
 
 # The trainer of each program.
 SUBJECTS = {
+    "a2po": "A2POTrainer",
+    "callback": "WeaveCallback",
     "cpo": "CPOTrainer",
+    "cpo_table": "CPOTrainer",
     "dpo": "DPOTrainer",
     "online_dpo": "OnlineDPOTrainer",
+    "iw_opd": "IWOPDTrainer",
     "kto": "KTOTrainer",
     "orpo": "ORPOTrainer",
+    "orpo_table": "ORPOTrainer",
     "reward": "RewardTrainer",
+    "sdft": "SDFTTrainer",
+    "sdpo": "SDPOTrainer",
     "sft": "SFTTrainer",
     "tpo": "TPOTrainer",
     "trainer": "Trainer",

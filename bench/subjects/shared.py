@@ -14,7 +14,8 @@ from datasets import Dataset
 from transformers import Trainer
 
 
-def options() -> argparse.Namespace:
+def options(**own: float) -> argparse.Namespace:
+    """What the command line says. `own`: numbers that this program alone knows, as they are unless given."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--steps", type=int, default=2, help="optimizer steps")
     parser.add_argument("--batch", type=int, default=2, help="rows per step and process")
@@ -24,6 +25,8 @@ def options() -> argparse.Namespace:
     parser.add_argument("--accumulation", type=int, default=1, help="batches per step")
     parser.add_argument("--fill", type=int, default=0, help="rows of all processes in a batch: see `train`")
     parser.add_argument("--alike", type=int, default=0, help="1: all texts are of the same length (pairs)")
+    for name, value in own.items():
+        parser.add_argument(f"--{name}", type=type(value), default=value)
     return parser.parse_args()
 
 
