@@ -49,10 +49,9 @@ _OF_RANK = """            if valid_mask.any():
                 valid_abs_advantages = abs_advantages[valid_mask]
                 valid_weights = weights[valid_mask]
 """
-_OF_ALL = """            valid_advantages, valid_abs_advantages, valid_weights = (
-                torch.tensor(gather_object(each[valid_mask].tolist()))
-                for each in (advantages, abs_advantages, weights)
-            )
+_OF_ALL = """            kinds = (advantages, abs_advantages, weights)
+            of_all = [torch.tensor(gather_object(kind[valid_mask].tolist())) for kind in kinds]
+            valid_advantages, valid_abs_advantages, valid_weights = of_all
             if valid_advantages.numel() > 0:
 """
 VARIATIONS = {
@@ -80,8 +79,6 @@ VARIATIONS = {
             for name in ("SDFT", "SDPO")
         ),
         # What TRL003 advises where not all ranks may have a value: all of them gather, whatever they have.
-        Variation(
-            "IW-OPD-all-tokens", "1.16.0", "trl/experimental/iw_opd/iw_opd_trainer.py", _OF_RANK, _OF_ALL
-        ),
+        Variation("IW-OPD-all-tokens", "1.16.0", "trl/experimental/iw_opd/iw_opd_trainer.py", _OF_RANK, _OF_ALL),
     )
 }
