@@ -4,8 +4,8 @@
     python -m torch.distributed.run --standalone --nproc-per-node 2 bench/subjects/dpo.py
 
 They take the interpreter of an environment (`environments.py`) and run unchanged on all releases there that have the
-trainer; those of `NEWEST` are for the newest one. Nothing is fetched, saved or sent, and two runs give the same numbers.
-One without a row in `FAILURES` trains to the end.
+trainer; those of `NEWEST` are for the newest one. Nothing is fetched, saved or sent, and two runs give the same
+numbers. One without a row in `FAILURES` trains to the end.
 """
 
 from __future__ import annotations
