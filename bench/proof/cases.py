@@ -90,6 +90,8 @@ NOT_RUN = {
     "TRL014, the auxiliary loss in DPO, GRPO, KTO, online DPO and RLOO": "it is there for mixtures of experts only, "
     "and its fix is left to the user (`--unsafe-fixes`)",
     "TRL014, distillation": "the gather is that of SFT, of the same two counts",
+    "TRL014, the tokens that SFT counts of batches without padding (line 1653)": "the gather is that of line 1650, "
+    "which is run",
 }
 
 _LOGITS = Failure(true_value.ORACLE, "value", ("logits/chosen", "logits/rejected"))
