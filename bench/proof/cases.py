@@ -415,9 +415,9 @@ CASES = (
         "1.16.0",
         options={"steps": 1, "rows": 8, "filters": 1},
         facts=("files of their own",),
-        note="Right code, of which TRL012 says nothing. What is filtered by holds the trainer, which holds its rank: no "
-        "two ranks have the same hash of it, and so none writes another one's file, and none can read it either, in "
-        "whatever order they come.",
+        note="Right code, of which TRL012 says nothing. What is filtered by holds the trainer, which holds its rank: "
+        "no two ranks have the same hash of it, and so none writes another one's file, and none can read it either, "
+        "in whatever order they come.",
     ),
     Case(
         "rank-0 metrics, IW-OPD",
