@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 import libcst as cst
 import libcst.matchers as m
-from flow import collectives, simple_statements
+from flow import collectives, simple_statements, touched
 from neutral import Place
 from operators import Operator, Site, place_of, reduced_outside, reduction, value_of, wrapped
 from source import Source, dotted
@@ -34,7 +35,9 @@ def without_device(source: Source) -> Iterator[Site]:
         if factory is not None and id(factory) in factories:
             args = [source.code(each).rstrip(", \n") for each in factory.args if not _is_device(each)]
             code = f"{source.code(factory.func)}({', '.join(args)})"
-            yield Site(Place(factory, "{}", code, factory), (source.statement(call),))
+            names = {value.value} if isinstance(value, cst.Name) else set()
+            fair = partial(touched, source, call, names, set())
+            yield Site(Place(factory, "{}", code, factory), (source.statement(call),), fair)
 
 
 def _has_device(call: cst.Call) -> bool:
