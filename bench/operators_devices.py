@@ -67,7 +67,7 @@ def everybody_first(source: Source) -> Iterator[Site]:
         items = [item.item for item in block.items]
         names = [_own_name(item.func) for item in items if isinstance(item, cst.Call)]
         if len(items) == 1 and names and names[0] in FIRST:
-            due = tuple(_computing(block))
+            due = tuple(_computing(source, block))
             if due:
                 yield Site(Place(items[0], "{}", "torch.no_grad()", items[0]), due)
 
@@ -77,10 +77,12 @@ def _own_name(func: cst.BaseExpression) -> str:
     return func.attr.value if isinstance(func, cst.Attribute) else getattr(func, "value", "")
 
 
-def _computing(block: cst.With) -> Iterator[cst.CSTNode]:
-    """The statements of a block that compute a data set by themselves."""
+def _computing(source: Source, block: cst.With) -> Iterator[cst.CSTNode]:
+    """The statements of a block that compute a data set by themselves, where nothing has failed."""
     computes = m.Call(func=m.Attribute(attr=m.Name("map") | m.Name("filter")))
     for statement in simple_statements(block):
+        if source.enclosing(statement, cst.ExceptHandler) is not None:
+            continue
         for call in m.findall(statement, computes):
             receiver = dotted(call.func.value) or ""
             if "dataset" in receiver:

@@ -105,9 +105,8 @@ def _bindings(source: Source, function: cst.FunctionDef, name: str) -> list[cst.
     """What a name is bound to in a function, or else in the one around it; None for what the text does not show."""
     bound: list[cst.CSTNode | None] = []
     for node in descendants(function):
-        if isinstance(node, cst.Assign) and m.matches(node.targets[0].target, m.Name(name)):
-            bound.append(node.value)
-        elif isinstance(node, cst.AugAssign) and m.matches(node.target, m.Name(name)):
+        target = node.targets[0].target if isinstance(node, cst.Assign) else getattr(node, "target", None)
+        if isinstance(node, (cst.Assign, cst.AugAssign)) and m.matches(target, m.Name(name)):
             bound.append(node.value)
         elif isinstance(node, cst.Name) and node.value == name and _is_bound_otherwise(source, node):
             bound.append(None)

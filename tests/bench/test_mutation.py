@@ -356,7 +356,8 @@ def finding(line: int, code: str = "TRL003") -> Finding:
 
 
 class TestJudge:
-    MUTANT = Mutant(PATH, {PATH: ""}, "TRL003", (((PATH, 10, 12),), ((PATH, 20, 20),)), ((PATH, 30, 30),), ((PATH, 9, 9),))
+    DUE = (((PATH, 10, 12),), ((PATH, 20, 20),))
+    MUTANT = Mutant(PATH, {PATH: ""}, "TRL003", DUE, ((PATH, 30, 30),), ((PATH, 9, 9),))
 
     def judge(self, before: list[Finding], after: list[Finding]) -> tuple:
         return judge(self.MUTANT, before, [(PATH, f) for f in after], lambda line: line + 1)
