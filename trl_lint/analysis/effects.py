@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
+import libcst as cst
+
 from trl_lint.analysis.arguments import Arguments
 from trl_lint.analysis.events import SideEffect
 from trl_lint.analysis.facts import State
@@ -56,11 +58,40 @@ def _tell(frame: Frame, effect: Effect, name: str, args: Arguments, node: Any) -
 def _is_everywhere(frame: Frame) -> bool:
     """Whether all ranks get here, but for what asks for a tracker only."""
     control = frame.memory.control
-    return not control.level or all(_is_weak(each) for each in control.conditions)
+    return not control.level or all(_is_weak(frame, each) for each in control.conditions)
 
 
-def _is_weak(condition: Any) -> bool:
+def _is_weak(frame: Frame, condition: Any) -> bool:
     why = condition.why
     if condition.level != 1 or why is None:
         return False
-    return bool(_WEAK.match(why.module.tree.code_for_node(why.node)))
+    return _lets_all_in(frame, why.module, why.node)
+
+
+def _lets_all_in(frame: Frame, module: Any, test: Any) -> bool:
+    """Whether a test asks for a tracker; of several that must all hold, the others may be the same on all ranks."""
+    if _WEAK.match(module.tree.code_for_node(test)) or _asks_for_a_run(frame, test):
+        return True
+    if not (isinstance(test, cst.BooleanOperation) and isinstance(test.operator, cst.And)):
+        return False
+    parts = (test.left, test.right)
+    return all(_is_same(frame, part) or _lets_all_in(frame, module, part) for part in parts)
+
+
+def _asks_for_a_run(frame: Frame, test: Any) -> bool:
+    """`wandb.run is not None`, whatever wandb and its run are called here.
+
+    A run that is handed over says more: who calls may have given None to all but one rank.
+    """
+    if isinstance(test, cst.Comparison) and isinstance(test.comparisons[0].operator, (cst.Is, cst.IsNot)):
+        test = test.left
+    given = () if frame.function is None else [parameter.name for parameter in frame.function.parameters]
+    if isinstance(test, cst.Name) and test.value in given:
+        return False
+    value = frame.seen.get(id(test))
+    return value is not None and value.kind is Kind.INSTANCE and value.data == "wandb.Run"
+
+
+def _is_same(frame: Frame, node: Any) -> bool:
+    value = frame.seen.get(id(node))
+    return value is not None and value.rank.state is State.SAME
