@@ -227,7 +227,7 @@ def call_method(frame: Frame, owner: Value, cls: ClassInfo, method: Any, args: A
                 return library_calls.collective(frame, row, args, node)
     if frame.cls is cls:
         facts_of = tuple((value.rank, value.kind, value.wrapping) for value in args.all())
-        cls.calls.setdefault(method.name, {})[(id(node), facts_of)] = (args, frame.memory, frame.engine.stepping)
+        cls.calls.setdefault(method.name, {})[(id(node), facts_of)] = (args, frame.memory, frame.trace, frame.stepping)
     runs_as = cls if method.cls is None or method.shows else method.cls
     receiver = owner if runs_as is cls else Value(facts.SAME, Kind.INSTANCE, runs_as)
     return frame.engine.call(frame, method, args, node, None if method.is_static else receiver)

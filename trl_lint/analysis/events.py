@@ -29,7 +29,7 @@ class CollectiveCalled(Event):
 
     numbers: the entries of a container that are Python numbers, as `shape:key`. parts: the operand, or what is in
     the containers that it is. accelerator: the text by which the Accelerator is reached there, or "". stepping:
-    whether a batch that a prepared loader has handed out is being trained on there.
+    whether a batch that a prepared loader has handed out is being trained on there; None as in the caller.
     """
 
     row: Any
@@ -38,7 +38,7 @@ class CollectiveCalled(Event):
     numbers: tuple[str, ...] = ()
     parts: tuple[Value, ...] = ()
     accelerator: str = ""
-    stepping: bool = False
+    stepping: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -189,6 +189,9 @@ class Trace:
     shows: bool = False  # whether it hands anything to a sink, itself or in what it calls
     backward: bool = False  # whether it starts a backward pass itself
     trains: bool = False  # whether it is a hook that a library runs for its training step
+    steps: bool = False  # whether a library hands it the batches of a prepared loader, to train on
+    # Of the calls in a loop over a prepared loader, whether it trains on what it is handed.
+    stepping: dict[Any, bool] = field(default_factory=dict)
 
 
 def steps(step: Step | None) -> list[Step]:

@@ -51,6 +51,8 @@ class Frame:
         self.rounds: tuple[int, ...] = ()  # in which rounds of the loops that are run once per item
         self.elsewhere: set[str] = set()  # names that `nonlocal` and `global` say live outside
         self.loops: list[Loop] = []
+        # Whether the batch of a prepared loader is being trained on; None where that is the caller's to say.
+        self.stepping: bool | None = None
         self.statement: Any = None
         self.seen: dict[int, Value] = {}  # the value of each expression when it was last evaluated, by its node
         self.entered: dict[int, Value] = {}  # what a `with` statement binds, by its call

@@ -209,7 +209,7 @@ def join_cells(a: Cell, b: Cell, divided: Rank = facts.SAME) -> Cell:
     if a.shape == "list" and len(a.entries) != len(b.entries):
         # The positions no longer mean the same thing.
         return Cell("list", rest=join_elements(a.element(), b.element(), divided), length=length)
-    for key in a.entries.keys() | b.entries.keys():
+    for key in (*a.entries, *(key for key in b.entries if key not in a.entries)):  # no set: the order has to be fixed
         left, right = a.entries.get(key), b.entries.get(key)
         if left is None or right is None:
             entries[key] = left or right  # type: ignore[assignment]
@@ -380,17 +380,31 @@ def reachable(value: Value, heap: dict[Any, Cell]) -> list[Any]:
         elif item.kind is Kind.RANGE:
             todo.append(item.data[0])
         elif item.kind is Kind.CELLS:
-            for identity in sorted(item.data, key=_order):
+            for identity in sorted(item.data):
                 if identity not in found:
                     found[identity] = None
                     cell = heap.get(identity)
                     if cell is not None:
-                        todo.extend(cell.values())
+                        todo.extend(_in_order(cell))
     return list(found)
 
 
-def _order(identity: Any) -> tuple:
-    return (str(type(identity)), hash(identity))
+def _in_order(cell: Cell) -> Iterator[Value]:
+    """The values of a cell through which others are reached, in an order that does not depend on its history."""
+    through = [(str(key), value) for key, value in cell.entries.items() if value.kind in _LEADS_ON]
+    if len(through) > 1:
+        through.sort(key=_key)
+    for _, value in through:
+        yield value
+    if cell.rest is not None:
+        yield cell.rest
+
+
+_LEADS_ON = frozenset({Kind.CELLS, Kind.RANGE, Kind.TUPLE})
+
+
+def _key(entry: tuple[str, Value]) -> str:
+    return entry[0]
 
 
 def read_key(cell: Cell, key: Hashable) -> Value | None:

@@ -470,7 +470,7 @@ def _communicated(frame: Frame, row: Collective, args: Arguments, operand: Value
             numbers=_numbers(frame, operand),
             parts=parts_of(frame, operand),
             accelerator=frame.accelerator(),
-            stepping=frame.engine.stepping,
+            stepping=frame.stepping,
         )
     return _result(frame, row, operand, node, _reduction(row, args), args)
 

@@ -9,14 +9,15 @@ import libcst as cst
 
 from trl_lint.analysis import averages, expressions, facts, forwards, library_calls, meetings, preparing, statements
 from trl_lint.analysis.arguments import Arguments
-from trl_lint.analysis.classes import ClassInfo, Function, Parameter, alike, freeze
+from trl_lint.analysis.classes import ClassInfo, Function, Parameter, alike_cells
+from trl_lint.analysis.contexts import Context, Joined, how_models_run, key_of, without_constants
 from trl_lint.analysis.definitions import Definitions
 from trl_lint.analysis.events import Trace
 from trl_lint.analysis.frame import NUMERIC, Frame
-from trl_lint.analysis.heap import UNIFORM, Cell, Control, Memory, join, reachable
+from trl_lint.analysis.heap import UNIFORM, Cell, Control, Memory, join, join_cells, reachable
 from trl_lint.analysis.means import Mean
 from trl_lint.analysis.project import Project
-from trl_lint.analysis.values import BOTTOM, MISSING, NO_WRITES, NONE, UNKNOWN, Kind, Value, World
+from trl_lint.analysis.values import BOTTOM, MISSING, NO_WRITES, NONE, UNKNOWN, Kind, Value
 from trl_lint.knowledge.python import HARMLESS_DECORATORS, RANK_DECORATORS
 
 # How deep calls are followed, and in how many different ways one function is run before they are joined.
@@ -73,7 +74,6 @@ class Runs(Definitions):
         super().__init__(project, versions)
         self.depth = 0
         self.round = 0
-        self.stepping = False  # whether the code being run trains on a batch that a prepared loader has handed out
         self.engine_arms: dict[int, bool | None] = {}  # by condition; see `conditions.engine_arm`
         self.means: dict[int, Mean] = {}  # by the expression that computes it; see `averages`
         self._running: list[Any] = []
@@ -108,7 +108,7 @@ class Runs(Definitions):
         inner.class_cells, inner.dirty, inner.dirty_cells = frame.class_cells, frame.dirty, frame.dirty_cells
         inner.dependencies, inner.cell_writes = frame.dependencies, frame.cell_writes
         inner.attribute_writes, inner.allocations = frame.attribute_writes, {}
-        inner.trace = frame.trace
+        inner.trace, inner.stepping = frame.trace, frame.stepping
         self._running.append(key)
         self.depth += 1
         value = self._run_body(inner, function)
@@ -166,22 +166,36 @@ class Runs(Definitions):
         self, frame: Frame, function: Function, names: dict[str, Value], node: Any, owner: Value | None
     ) -> Value:
         cls = owner.data if owner is not None and isinstance(owner.data, ClassInfo) else function.cls
-        inputs = self._inputs(names, frame.memory)
-        memory = frame.memory
-        key = self._key(memory, function, names, cls)
-        if key not in function.summaries and len(function.summaries) >= MAX_CONTEXTS and key not in self._running:
-            names, memory = self._without_constants(names, inputs, memory)
-            key = self._key(memory, function, names, cls)
-            if key not in function.summaries and len(function.summaries) >= MAX_CONTEXTS + MAX_PLAIN:
-                key, names, inputs = self._widened(function, names, inputs, cls)
+        context = self._context(function, names, frame.memory, cls)
+        key = context.key
         if key in self._running or sum(other[0] == key[0] for other in self._running) >= MAX_RECURSION:
             return BOTTOM
         self._flush(frame)
         summary = function.summaries.get(key)
         if summary is None or not self._usable(summary):
-            summary = self._run(function, key, names, inputs, cls, memory)
-        frame.trace.calls[(id(node), id(function))] = summary
-        return self._instantiate(frame, summary, inputs, node, function)
+            summary = self._run(function, key, context.names, context.inputs, cls, context.memory)
+        edge = (id(node), id(function))
+        frame.trace.calls[edge] = summary
+        if frame.stepping is not None:
+            frame.trace.stepping[edge] = frame.stepping
+        return self._instantiate(frame, summary, context, node, function)
+
+    def _context(self, function: Function, names: dict[str, Value], memory: Memory, cls: Any) -> Context:
+        """The context in which a call runs: its own, one with less detail, or the one for all further calls."""
+        inputs = self._inputs(names, memory)
+        key = key_of(memory, function, names, cls)
+        if key not in function.summaries and len(function.summaries) >= MAX_CONTEXTS and key not in self._running:
+            names, memory = without_constants(names, inputs, memory)
+            key = key_of(memory, function, names, cls)
+            if key not in function.summaries and len(function.summaries) >= MAX_CONTEXTS + MAX_PLAIN:
+                joined = function.joined.setdefault(id(cls), Joined(self.fresh))
+                stands_for, grown = joined.take(names, memory)
+                key = (id(function.node), id(cls), joined.growth)
+                if grown:
+                    function.summaries.pop((*key[:2], joined.growth - 1), None)
+                memory = Memory(joined.names, dict(joined.heap), memory.attributes, joined.control)
+                return Context(key, dict(joined.names), memory, list(joined.heap), stands_for, joined=True)
+        return Context(key, names, memory, inputs)
 
     def _usable(self, summary: Summary) -> bool:
         """A run of this round is good enough: if what it read has changed since, the next round finds out."""
@@ -204,7 +218,6 @@ class Runs(Definitions):
             memory.control.engine,
             *_how_models_run(names, memory.control),
             preparing.turn_key(memory.control),
-            self.stepping,
             tuple(parts),
         )
 
@@ -307,7 +320,7 @@ class Runs(Definitions):
             for value in cell.values():
                 yield from reachable(value, heap)
 
-    def _instantiate(self, frame: Frame, summary: Summary, inputs: list[Any], node: Any, function: Function) -> Value:
+    def _instantiate(self, frame: Frame, summary: Summary, context: Context, node: Any, function: Function) -> Value:
         """The caller's state and value after a call with this summary."""
         frame.dependencies.update(
             {key: version for key, version in summary.dependencies.items() if key not in frame.dependencies}
@@ -317,16 +330,20 @@ class Runs(Definitions):
         meetings.passed_on(frame, summary.meetings[0], function, summary.meetings[1], node)
         frame.forget(summary.attribute_writes, summary.cell_writes)
         frame.pending_used |= summary.pending_used and function.pending_used and self._passes_pending(frame)
-        renamed = dict(zip(summary.inputs, inputs, strict=False))
+        renamed = context.targets(summary.inputs)
         for identity in summary.final:
             if identity not in renamed:
-                renamed[identity] = self._renamed(frame, identity, node)
+                renamed[identity] = (self._renamed(frame, identity, node),)
+        heap = frame.memory.heap
         for identity, cell in summary.final.items():
-            target = renamed[identity]
             content = _rename_cell(cell, renamed)
-            if identity in summary.inputs and target in frame.class_cells:
-                frame.touch(target)
-            frame.memory.heap[target] = content
+            given = context.memory.heap.get(identity) if context.joined else None
+            if given is not None and alike_cells(cell, given):
+                continue  # left as it was, in all of the calls that are joined
+            for target in renamed[identity]:
+                if identity in summary.inputs and target in frame.class_cells:
+                    frame.touch(target)
+                heap[target] = content if given is None or target not in heap else join_cells(heap[target], content)
         return self._explained(frame, _rename(summary.result, renamed), function, node)
 
     def _passes_pending(self, frame: Frame) -> bool:
@@ -442,9 +459,9 @@ def _without_details(value: Value) -> Value:
     return value.but(const=MISSING, scalar=False, dtype="", shape=None)
 
 
-def _rename(value: Value, renamed: Mapping[Any, Any]) -> Value:
+def _rename(value: Value, renamed: Mapping[Any, tuple[Any, ...]]) -> Value:
     if value.kind is Kind.CELLS:
-        return value.but(data=frozenset(renamed.get(identity, identity) for identity in value.data))
+        return value.but(data=frozenset(new for identity in value.data for new in renamed.get(identity, (identity,))))
     if value.kind is Kind.TUPLE:
         items = tuple(_rename(item, renamed) for item in value.data)
         return value if all(a is b for a, b in zip(items, value.data, strict=True)) else value.but(data=items)
@@ -453,7 +470,7 @@ def _rename(value: Value, renamed: Mapping[Any, Any]) -> Value:
     return value
 
 
-def _rename_cell(cell: Cell, renamed: Mapping[Any, Any]) -> Cell:
+def _rename_cell(cell: Cell, renamed: Mapping[Any, tuple[Any, ...]]) -> Cell:
     entries = {key: _rename(value, renamed) for key, value in cell.entries.items()}
     rest = None if cell.rest is None else _rename(cell.rest, renamed)
     return Cell(cell.shape, entries, rest, cell.factory, cell.length)

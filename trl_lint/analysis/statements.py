@@ -286,11 +286,11 @@ def _for(frame: Frame, node: cst.For) -> bool:
     if length.differs and element.rank.differs and element.why is None:
         element = element.but(why=frame.step(node, "this rank's own data"))
     trips = derived(length, Kind.NUMBER, iterable)
-    outside = frame.engine.stepping
+    outside = frame.stepping
     if _is_handed_out(element):
-        frame.engine.stepping = _trains(node)
+        frame.stepping = _trains(node)
     through = _loop(frame, node, trips, lambda: bind_target(frame, node.target, element), may_skip=True)
-    frame.engine.stepping = outside
+    frame.stepping = outside
     return through
 
 
