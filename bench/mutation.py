@@ -188,6 +188,12 @@ class Bench:
         self.corpus = corpus
         self.linter: Linter = new_linter(corpus.root)
 
+    def renew(self) -> None:
+        """Forget what was analysed, but not what was parsed: a mutant is judged by itself, as in a run of its own."""
+        trees = self.linter.trees
+        self.linter = new_linter(self.corpus.root)
+        self.linter.trees = trees
+
     @contextmanager
     def seeing(self, texts: dict[Path, str]) -> Iterator[None]:
         """These texts stand in for what is on the disk."""
@@ -201,6 +207,7 @@ class Bench:
 
     def lint(self, texts: dict[Path, str]) -> list[tuple[Path, Finding]]:
         """The findings in these files, each seen with the others in place."""
+        self.renew()
         with self.seeing(texts):
             return [(path, f) for path, text in texts.items() for f in self.linter.check(path, text.encode())]
 
@@ -265,8 +272,6 @@ def run_corpus(corpus: Corpus, plan: Plan, tally: Tally) -> None:
             before = [finding for _, finding in bench.lint({path: text})]
             for operator in wanted:
                 run_operator(bench, source, operator, before, plan, tally)
-            # Other files import this one: leave it as it is on the disk.
-            bench.lint({path: text})
 
 
 def run_operator(
