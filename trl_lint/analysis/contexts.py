@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,19 +15,23 @@ from trl_lint.analysis.values import BOTTOM, MISSING, UNKNOWN, Kind, Value, Worl
 MAX_DEPTH = 4
 # How often the joined facts may grow; arguments that go on after that are unknown.
 MAX_GROWTH = 6
+# How many contexts a function has for calls beyond the limit.
+MAX_JOINED = 6
 
 
 @dataclass
 class Context:
     """How a function is run: its arguments, with the containers that they reach (inputs) as they are in `memory`.
 
-    stands_for: of the joined context, whose own containers they are, the caller's by the one that stands for them.
+    given: the caller's own arguments and heap. stands_for: of the joined context, whose own containers the inputs are,
+    the caller's by the one that stands for them.
     """
 
     key: Any
     names: dict[str, Value]
     memory: Memory
     inputs: list[Any]
+    given: tuple[Mapping[str, Value], Mapping[Any, Cell]]
     stands_for: Mapping[Any, tuple[Any, ...]] = field(default_factory=dict)
     joined: bool = False
 
@@ -93,15 +97,36 @@ _WHOLE = frozenset({Kind.INSTANCE, Kind.MODEL, Kind.NONE})
 # --- joined ---------------------------------------------------------------------------------------------
 
 
+def joined_for(function: Function, names: Mapping[str, Value], memory: Memory, cls: Any, fresh: Any) -> Joined:
+    """The context that a call beyond the limit shares with those whose arguments are of the same kinds and ranks."""
+    heap = memory.heap
+    alike_ones = (id(cls), tuple((name, value.kind, _states(value, heap, 2)) for name, value in names.items()))
+    if alike_ones not in function.joined and len(function.joined) >= MAX_JOINED:
+        alike_ones = (id(cls), ())
+    return function.joined.setdefault(alike_ones, Joined((id(function.node), *alike_ones), fresh))
+
+
+def _states(value: Value, heap: Mapping[Any, Cell], depth: int) -> frozenset[Any]:
+    """How a value, or what is in the containers that it is, stands to those of the other ranks."""
+    if value.kind is Kind.TUPLE:
+        inside: Iterable[Value] = value.data
+    elif value.kind is Kind.CELLS:
+        inside = (item for identity in value.data if identity in heap for item in heap[identity].values())
+    else:
+        return frozenset((value.rank.state,))
+    return frozenset().union(*(_states(item, heap, depth - 1) for item in inside)) if depth else frozenset()
+
+
 class Joined:
-    """One context for all further calls of a function: their facts joined.
+    """One context for many calls of a function: their facts joined.
 
     names: the arguments. heap: the containers they reach. A container stands for those of all calls that are reached
     in the same way (by parameter, position and key), so that the facts settle whoever calls. growth: how often they
     have grown.
     """
 
-    def __init__(self, fresh: Callable[[], Any]) -> None:
+    def __init__(self, key: tuple[Any, ...], fresh: Callable[[], Any]) -> None:
+        self._key = key
         self.names: dict[str, Value] = {}
         self.heap: dict[Any, Cell] = {}
         self.control: Control | None = None
@@ -109,8 +134,13 @@ class Joined:
         self._identities: dict[Any, Any] = {}
         self.growth = 0
 
-    def take(self, names: Mapping[str, Value], memory: Memory) -> tuple[dict[Any, tuple[Any, ...]], bool]:
-        """Join a call: the caller's containers by the one that stands for them, and whether the facts have grown."""
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """The key of its run, which is another one when the facts have grown."""
+        return (*self._key, self.growth)
+
+    def take(self, names: Mapping[str, Value], memory: Memory) -> dict[Any, tuple[Any, ...]]:
+        """Join a call; the caller's containers by the one that stands for them."""
         stands_for: dict[Any, tuple[Any, ...]] = {}
         grown = self._place(memory.control)
         for name, value in names.items():
@@ -119,14 +149,14 @@ class Joined:
                 continue
             before = dict(self.heap)
             joined = join(known, self._moved(value, (name,), memory.heap, stands_for))
-            changed = [key for key, cell in self.heap.items() if key not in before or not alike_cells(cell, before[key])]
-            if alike(joined, known) and not changed:
+            settled = all(key in before and alike_cells(cell, before[key]) for key, cell in self.heap.items())
+            if settled and alike(joined, known):
                 self.heap = before
                 continue
             grown = True
             self.names[name] = UNKNOWN if self.growth > MAX_GROWTH and value.kind is not Kind.INSTANCE else joined
         self.growth += grown
-        return stands_for, grown
+        return stands_for
 
     def _place(self, control: Control) -> bool:
         """Where the calls stand: the least sure of them, and what any of them says of wrappers and turns."""
@@ -169,8 +199,21 @@ class Joined:
             rest = None if cell.rest is None else self._moved(cell.rest, (*path, REST), heap, stands_for)
             moved = Cell(cell.shape, entries, rest, cell.factory, cell.length)
             known = self.heap.get(identity)
-            self.heap[identity] = moved if known is None else join_cells(known, moved)
+            self.heap[identity] = moved if known is None else _either(known, moved)
         return value.but(data=frozenset((identity,)))
+
+
+def _either(a: Cell, b: Cell) -> Cell:
+    """The container of one call or of another: what nothing is known of in one takes away what is known in the other.
+
+    In a container that holds both it would not (see `join_elements`).
+    """
+    joined = join_cells(a, b)
+    if a.shape != b.shape or (a.shape == "list" and len(a.entries) != len(b.entries)):
+        rest: Value | None = join(a.element(), b.element())
+    else:
+        rest = joined.rest if a.rest is None or b.rest is None else join(a.rest, b.rest)
+    return Cell(joined.shape, joined.entries, rest, joined.factory, joined.length)
 
 
 def _says(control: Control) -> tuple[Any, ...]:

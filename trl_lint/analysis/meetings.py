@@ -22,6 +22,7 @@ from trl_lint.analysis.heap import Control
 from trl_lint.analysis.values import Kind, Step, Value, Wrapping
 from trl_lint.knowledge.meetings import EVERYWHERE, GROUP_KEYWORDS, GROUPS, MEETS
 from trl_lint.knowledge.schema import Collective
+from trl_lint.syntax import below
 
 # How many meetings of one call are kept.
 _MAX_PASSED = 12
@@ -173,15 +174,7 @@ def parts_ranks(handler: Any) -> bool:
 
 def _works_on_own_data(frame: Frame, body: Any) -> bool:
     """Whether some value in the body of a `try` differs between ranks, so that it may raise on some of them."""
-    return any(frame.seen[id(node)].rank.differs for node in _nodes(body) if id(node) in frame.seen)
-
-
-def _nodes(body: Any) -> Iterator[Any]:
-    todo = [body]
-    while todo:
-        node = todo.pop()
-        yield node
-        todo.extend(node.children)
+    return any(frame.seen[id(node)].rank.differs for node in below(body) if id(node) in frame.seen)
 
 
 # --- what comes of it -----------------------------------------------------------------------------------

@@ -40,6 +40,11 @@ class Module:
         self._code: bytes | None = None
         self._mentions: dict[bytes, bool] = {}
 
+    @property
+    def text(self) -> str:
+        """What was parsed."""
+        return self.tree.code if self.source is None else decode(self.source)[0]
+
     def mentions(self, pattern: bytes) -> bool:
         """Whether a regular expression matches anywhere in the code of the file, comments and prose left out."""
         from trl_lint.rules.base import code_of

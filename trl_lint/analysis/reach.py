@@ -25,7 +25,7 @@ def trained(roots: Iterable[Trace]) -> set[int]:
 
 
 def stepping(roots: Iterable[Trace]) -> set[int]:
-    """The ids of the traces that come, in a run of theirs, to train on a batch that a prepared loader has handed out."""
+    """The ids of the traces that train, for one of their callers, on a batch that a prepared loader has handed out."""
     found: set[int] = set()
     seen: set[tuple[int, bool]] = set()
     todo = [(trace, False) for trace in roots]

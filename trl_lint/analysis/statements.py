@@ -15,6 +15,7 @@ from trl_lint.analysis.facts import Origin, Rank, State
 from trl_lint.analysis.frame import Frame, Loop, derived
 from trl_lint.analysis.heap import UNIFORM, Cell, Control, Memory, join_elements
 from trl_lint.analysis.values import BOTTOM, MISSING, NONE, UNKNOWN, Kind, Value, Wrapping
+from trl_lint.syntax import below
 
 # A loop's facts only climb the lattice, so it settles soon; this bound is for the pathological.
 _ROUNDS = 5
@@ -296,13 +297,7 @@ def _for(frame: Frame, node: cst.For) -> bool:
 
 def _trains(loop: cst.For) -> bool:
     """Whether gradients are computed in a loop: where not, it evaluates."""
-    todo: list[Any] = [loop.body]
-    while todo:
-        node = todo.pop()
-        if isinstance(node, cst.Attribute) and node.attr.value == "backward":
-            return True
-        todo.extend(node.children)
-    return False
+    return any(isinstance(node, cst.Attribute) and node.attr.value == "backward" for node in below(loop.body))
 
 
 def _is_handed_out(element: Value) -> bool:
