@@ -32,13 +32,15 @@ def test_what_all_processes_do_to_the_same_thing(call):
 
 def test_a_run_that_is_there_is_no_guard():
     assert places('if wandb.run is not None:\n    wandb.log({"x": 1})') == ['wandb.log({"x": 1})']
+    assert places('run = wandb.run\nif not run is None:\n    wandb.log({"x": 1})') == ['wandb.log({"x": 1})']
+    assert places('if has_lock():\n    wandb.log({"x": 1})') == []
 
 
 @pytest.mark.parametrize(
     ("test", "is_reported"),
     [
         ("step % 10 == 0 and wandb.run is not None", True),
-        ("wandb.run is not None and step and is_wandb_available()", True),
+        ("wandb.run is not None and step and step % 10 == 0", True),
         ("step % 10 == 0 or wandb.run is not None", False),
         ("wandb.run is not None and unknown()", False),
         ("wandb.run is not None and accelerator.is_main_process", False),

@@ -9,6 +9,7 @@ import libcst as cst
 from trl_lint.analysis import (
     assignment,
     averages,
+    backends,
     builtin_calls,
     container_calls,
     containers,
@@ -424,7 +425,8 @@ def _instantiate(frame: Frame, cls: ClassInfo, args: Arguments, node: Any) -> Va
         return made
     for base in cls.library_bases():
         preparing.note_start(frame, base)
-    library_calls.hand_over(frame, cls, args)
+        backends.called(frame, base, args)
+    library_calls.hand_over(frame, cls, args, node)
     if frame.engine.is_subclass(cls, "transformers.Trainer"):
         frame.trace.launched = True
     init = cls.find("__init__")

@@ -23,7 +23,7 @@ from trl_lint.analysis.values import (
     World,
     Wrapping,
 )
-from trl_lint.knowledge.models import ENGINES
+from trl_lint.knowledge import library
 
 
 def truth(frame: Frame, value: Value) -> bool | None:
@@ -162,6 +162,8 @@ def _membership(frame: Frame, left: Value, right: Value) -> Value:
     """`key in batch` is decided by the data set's schema; `x in data` is not."""
     if right.kind in (Kind.BATCH, Kind.CELLS, Kind.TUPLE) and left.kind is Kind.STRING and not left.rank.differs:
         return Value(facts.SAME, Kind.NUMBER, scalar=True, dtype="bool")
+    if right.kind is Kind.BATCH and left.kind is Kind.UNKNOWN and not left.rank.differs:
+        return Value(facts.UNKNOWN, Kind.NUMBER, scalar=True, dtype="bool")  # it may be a key
     elements = _elements(frame, right)
     rank = tensors.collapsed(facts.combine(left.rank, elements.rank))
     return derived(rank, Kind.NUMBER, left, elements, scalar=True, dtype="bool")
@@ -186,14 +188,16 @@ def engine_arm(frame: Frame, test: Any) -> bool | None:
     known = frame.engine.engine_arms
     if id(test) not in known:
         known[id(test)] = _engine_arm(test)
-    return known[id(test)]
+    arm = known[id(test)]
+    frame.asks_for_engine |= arm is not None
+    return arm
 
 
 def _engine_arm(test: Any) -> bool | None:
     if isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
         inner = _engine_arm(test.expression)
         return None if inner is None else not inner
-    if not any(word in name.lower() for name in identifiers(test) for word in ENGINES):
+    if not any(map(library.names_engine, identifiers(test))):
         return None
     return not (isinstance(test, cst.Comparison) and isinstance(test.comparisons[0].operator, (cst.NotEqual, cst.Is)))
 
@@ -237,16 +241,17 @@ def _operands(node: Any) -> list[Any]:
 
 
 def _narrow(frame: Frame, test: Any, taken: bool) -> None:
-    if isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
-        _narrow(frame, test.expression, not taken)
-    elif isinstance(test, cst.BooleanOperation):
+    kind = type(test)
+    if kind is cst.Comparison:
+        _narrow_none(frame, test, taken)
+    elif kind is cst.Call:
+        _narrow_call(frame, test, taken)
+    elif kind is cst.BooleanOperation:
         if isinstance(test.operator, cst.And) is taken:
             _narrow(frame, test.left, taken)
             _narrow(frame, test.right, taken)
-    elif isinstance(test, cst.Comparison):
-        _narrow_none(frame, test, taken)
-    elif isinstance(test, cst.Call):
-        _narrow_call(frame, test, taken)
+    elif kind is cst.UnaryOperation and isinstance(test.operator, cst.Not):
+        _narrow(frame, test.expression, not taken)
 
 
 def _narrow_none(frame: Frame, test: cst.Comparison, taken: bool) -> None:

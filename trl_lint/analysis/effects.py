@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import libcst as cst
@@ -12,10 +11,7 @@ from trl_lint.analysis.events import SideEffect
 from trl_lint.analysis.facts import State
 from trl_lint.analysis.frame import Frame
 from trl_lint.analysis.values import Kind, Value
-from trl_lint.knowledge.effects import FUNCTIONS, METHODS, OF_MODELS, PROGRAMS, WRITES, Effect
-
-# Conditions that say that a tracker is there, not on which rank one is.
-_WEAK = re.compile(r"^(not )?(wandb\.run( is not None)?|(is|has)_\w+(_available)?\(\)|\w*\.?is_\w+_available\(\))$")
+from trl_lint.knowledge.effects import FUNCTIONS, METHODS, OF_MODELS, PROGRAMS, RUNS, WRITES, Effect
 
 
 def called(frame: Frame, name: str, args: Arguments, node: Any) -> None:
@@ -58,38 +54,23 @@ def _tell(frame: Frame, effect: Effect, name: str, args: Arguments, node: Any) -
 def _is_everywhere(frame: Frame) -> bool:
     """Whether all ranks get here, but for what asks for a tracker only."""
     control = frame.memory.control
-    return not control.level or all(_is_weak(frame, each) for each in control.conditions)
+    return not control.level or all(
+        each.level == 1 and each.why is not None and _asks_for_run(frame, each.why.node) for each in control.conditions
+    )
 
 
-def _is_weak(frame: Frame, condition: Any) -> bool:
-    why = condition.why
-    if condition.level != 1 or why is None:
-        return False
-    return _lets_all_in(frame, why.module, why.node)
-
-
-def _lets_all_in(frame: Frame, module: Any, test: Any) -> bool:
-    """Whether a test asks for a tracker; of several that must all hold, the others may be the same on all ranks."""
-    if _WEAK.match(module.tree.code_for_node(test)) or _asks_for_a_run(frame, test):
-        return True
-    if not (isinstance(test, cst.BooleanOperation) and isinstance(test.operator, cst.And)):
-        return False
-    parts = (test.left, test.right)
-    return all(_is_same(frame, part) or _lets_all_in(frame, module, part) for part in parts)
-
-
-def _asks_for_a_run(frame: Frame, test: Any) -> bool:
-    """`wandb.run is not None`, whatever wandb and its run are called here.
-
-    A run that is handed over says more: who calls may have given None to all but one rank.
-    """
-    if isinstance(test, cst.Comparison) and isinstance(test.comparisons[0].operator, (cst.Is, cst.IsNot)):
-        test = test.left
-    given = () if frame.function is None else [parameter.name for parameter in frame.function.parameters]
-    if isinstance(test, cst.Name) and test.value in given:
-        return False
+def _asks_for_run(frame: Frame, test: Any) -> bool:
+    """Whether a condition asks if a tracker has a run, which does not say on which rank one is."""
+    match test:
+        case cst.Comparison(left=left, comparisons=[cst.ComparisonTarget(comparator=cst.Name(value="None"))]):
+            return _asks_for_run(frame, left)
+        case cst.UnaryOperation(operator=cst.Not(), expression=negated):
+            return _asks_for_run(frame, negated)
+        case cst.BooleanOperation(left=left, operator=cst.And(), right=right):
+            # The others may well be the same on all ranks.
+            return all(_is_same(frame, part) or _asks_for_run(frame, part) for part in (left, right))
     value = frame.seen.get(id(test))
-    return value is not None and value.kind is Kind.INSTANCE and value.data == "wandb.Run"
+    return value is not None and value.kind is Kind.INSTANCE and value.data in RUNS
 
 
 def _is_same(frame: Frame, node: Any) -> bool:

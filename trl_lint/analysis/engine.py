@@ -15,7 +15,6 @@ from trl_lint.analysis.project import Module, Project
 from trl_lint.analysis.runs import MAX_CONTEXTS, Runs, Summary
 from trl_lint.analysis.values import SAME, UNKNOWN, Kind, Value, Wrapping
 from trl_lint.knowledge import library
-from trl_lint.knowledge.models import TRAINING_HOOKS
 from trl_lint.knowledge.schema import Hook
 from trl_lint.knowledge.transformers import CONSTRUCTOR, EVALUATION_HOOKS, LOSSES
 
@@ -203,7 +202,7 @@ class Engine(Runs):
         summary.trace.steps |= given and rows[-1].name.rpartition(".")[2] not in EVALUATION_HOOKS
         # What saves is asked to on the main process only.
         summary.trace.launched |= rows[-1].called and method.name not in ("_save", "save_model")
-        summary.trace.trains |= method.name in TRAINING_HOOKS
+        summary.trace.trains |= rows[-1].trains
         if method.name in LOSSES:
             averages.trained(summary.result)
         above = method.cls.find_above(method.name) if method.cls is not None else None
@@ -263,7 +262,7 @@ class Engine(Runs):
                 method.reached = True
                 summary = self._enter_names(frame, method, cls, names)
                 summary.trace.steps |= id(caller) in stepping if steps is None else steps
-                summary.trace.trains |= method.name in TRAINING_HOOKS
+                summary.trace.trains |= method.name in library.TRAINING_HOOKS
                 yield summary
 
     def _drained(self, cls: ClassInfo) -> list[Trace]:

@@ -63,6 +63,7 @@ class Frame:
         self.discarded: Any = None  # the call whose result the current statement throws away
         self.meetings: list[Any] = []  # the calls at which all ranks meet, in program order (see `meetings`)
         self.branches: dict[Any, Any] = {}  # where the ranks go different ways
+        self.asks_for_engine = False  # whether it asks, or says, what wraps or shards the model
         self.forgiving = 0  # inside how many `try` blocks that catch AttributeError
         self.dependencies: dict[tuple[ClassInfo, Any], int] = {}
         self.attribute_writes: set[tuple[ClassInfo, str]] = set()

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import libcst as cst
 
+from trl_lint.analysis.backends import Backends
+
 if TYPE_CHECKING:
     from trl_lint.analysis.values import Value
 
@@ -35,6 +37,7 @@ class Module:
         self.source: bytes | None = None
         self.positions: Any = None
         self.starts = False  # whether it makes a trainer, an Accelerator or a process group
+        self.backends = Backends()
         self.functions: list[Any] = []
         self.classes: list[Any] = []
         self._code: bytes | None = None

@@ -69,7 +69,7 @@ _COLLECTIVES: tuple[Row, ...] = (
     _c10d("reduce_scatter", (1, "input_list"), "scattered", into=(0, "output"), reduction=(2, "op", "sum")),
     _c10d("reduce_scatter_tensor", (1, "input"), "scattered", into=(0, "output"), reduction=(2, "op", "sum")),
     _c10d("scatter", (1, "scatter_list"), "scattered", into=(0, "tensor")),
-    _c10d("scatter_object_list", (1, "scatter_object_input_list"), "scattered",
+    _c10d("scatter_object_list", (1, "scatter_object_input_list"), "messages",
           into=(0, "scatter_object_output_list"), lists=True, fails=""),
     _functional("all_gather", (0, "tensor"), "gathered"),
     _functional("all_reduce", (0, "tensor"), "reduced", reduction=(1, "op", "sum")),
