@@ -13,10 +13,12 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from common import FAILED, PASSED, run, table
 from corpora import ACCELERATE, ACCELERATE_LOOPS, TRANSFORMERS, TRL, Corpus
@@ -49,6 +51,14 @@ class Place:
         return f"{self.package} {self.file}:{self.line} {self.rule}"
 
 
+class Judgement(NamedTuple):
+    """What a finding was judged to be, why, and the cases of `proof/cases.py` that show it when they run."""
+
+    verdict: str
+    why: str
+    proof: tuple[str, ...] = ()
+
+
 @dataclass
 class Found:
     """A finding, what it was judged to be and why, and what became of its fix."""
@@ -57,6 +67,7 @@ class Found:
     finding: Finding
     verdict: str = UNJUDGED
     why: str = ""
+    proof: tuple[str, ...] = ()
     holds: bool = False
 
     @property
@@ -70,7 +81,7 @@ class Found:
 class Judgements:
     """What `judged.json` says, by place."""
 
-    rows: dict[Place, tuple[str, str]] = field(default_factory=dict)
+    rows: dict[Place, Judgement] = field(default_factory=dict)
     used: set[Place] = field(default_factory=set)
 
     @classmethod
@@ -78,15 +89,17 @@ class Judgements:
         rows = json.loads(path.read_text(encoding="utf-8"))
         return cls(
             {
-                Place(row["package"], row["rule"], row["file"], line): (row["verdict"], row["why"])
+                Place(row["package"], row["rule"], row["file"], line): Judgement(
+                    row["verdict"], row["why"], tuple(row.get("proof", ()))
+                )
                 for row in rows
                 for line in row["lines"]
             }
         )
 
-    def of(self, place: Place) -> tuple[str, str]:
+    def of(self, place: Place) -> Judgement:
         self.used.add(place)
-        return self.rows.get(place, (UNJUDGED, ""))
+        return self.rows.get(place, Judgement(UNJUDGED, ""))
 
     def left(self, packages: Iterable[str]) -> list[Place]:
         """The judgements of findings that are not reported any more."""
@@ -216,7 +229,8 @@ def page(verdicts: Sequence[Verdict], found: Sequence[Found]) -> str:
         "\n## What is missed\n",
         *(_missed(verdicts) or ["Nothing."]),
         "\n## Real bugs in trl 1.16.0\n",
-        'Found in the release as it is on the index, and read. "Fix" says what `trl-lint` offers.\n',
+        'Found in the release as it is on the index, and read. "Fix" says what `trl-lint` offers, "run" which case of '
+        "[verified.md](verified.md) shows it on two processes, as released and mended.\n",
         *_reported(found, REAL, str(TRL)),
         "\n## Debatable\n",
         *(list(_reported(found, DEBATABLE)) or ["None."]),
@@ -243,14 +257,22 @@ def _missed(verdicts: Sequence[Verdict]) -> list[str]:
 
 def _reported(found: Sequence[Found], verdict: str, package: str | None = None) -> Iterator[str]:
     """Judged findings, those of one reason in one line."""
-    groups: dict[tuple[str, str, str, str], list[Found]] = {}
+    groups: dict[tuple[str, str, str, str, tuple[str, ...]], list[Found]] = {}
     for each in found:
         if each.verdict == verdict and package in (None, each.place.package):
-            groups.setdefault((each.place.package, each.place.rule, each.place.file, each.why), []).append(each)
-    for (name, rule, file, why), group in sorted(groups.items()):
+            key = (each.place.package, each.place.rule, each.place.file, each.why, each.proof)
+            groups.setdefault(key, []).append(each)
+    for (name, rule, file, why, proof), group in sorted(groups.items()):
         lines = ", ".join(str(line) for line in sorted({each.place.line for each in group}))
-        fix = _listed_fixes(group)
-        yield f"- {'' if package else f'{name}, '}`{file}` {lines} ({rule}; {fix}): {why}."
+        said = "; ".join([rule, _listed_fixes(group), *([f"run: {_cases(proof, name)}"] if proof else [])])
+        yield f"- {'' if package else f'{name}, '}`{file}` {lines} ({said}): {why}."
+
+
+def _cases(proof: Sequence[str], package: str) -> str:
+    """Links to the sections of `verified.md`."""
+    titles = {case: f"{case}, {package.partition(' ')[2]}" for case in proof}
+    anchors = {case: re.sub(r"[^\w -]", "", title).lower().replace(" ", "-") for case, title in titles.items()}
+    return ", ".join(f"[{case}](verified.md#{anchor})" for case, anchor in anchors.items())
 
 
 def _listed_fixes(group: Sequence[Found]) -> str:

@@ -44,6 +44,16 @@ def _put_back() -> dict[str, Variation]:
 
 _REBUILT = _put_back()
 _TOKENS = _REBUILT["TRL-3048"]
+_OF_RANK = """            if valid_mask.any():
+                valid_advantages = advantages[valid_mask]
+                valid_abs_advantages = abs_advantages[valid_mask]
+                valid_weights = weights[valid_mask]
+"""
+_OF_ALL = """            kinds = (advantages, abs_advantages, weights)
+            of_all = [torch.tensor(gather_object(kind[valid_mask].tolist())) for kind in kinds]
+            valid_advantages, valid_abs_advantages, valid_weights = of_all
+            if valid_advantages.numel() > 0:
+"""
 VARIATIONS = {
     row.name: row
     for row in (
@@ -57,5 +67,18 @@ VARIATIONS = {
             _TOKENS.old,
             'gather_for_metrics(inputs["attention_mask"]).sum().item()',
         ),
+        # What TRL006 advises: all processes decide by the same number, so that all of them return, or none.
+        *(
+            Variation(
+                f"{name}-same-return",
+                "1.16.0",
+                f"trl/experimental/{name.lower()}/{name.lower()}_trainer.py",
+                "if distillation_logits.loss_mask.sum() == 0:",
+                "if self.accelerator.gather(distillation_logits.loss_mask.sum()).sum() == 0:",
+            )
+            for name in ("SDFT", "SDPO")
+        ),
+        # What TRL003 advises where not all ranks may have a value: all of them gather, whatever they have.
+        Variation("IW-OPD-all-tokens", "1.16.0", "trl/experimental/iw_opd/iw_opd_trainer.py", _OF_RANK, _OF_ALL),
     )
 }

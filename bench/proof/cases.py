@@ -1,15 +1,21 @@
 """The cases: which released trainer fails, how, and what must hold once it is mended.
 
 To add one, add a row: a program of `subjects/`, a release of `environments.py`, the files that `--fix` is to mend, the
-release in which upstream mended them, and how the oracles must judge each.
+release in which upstream mended them (if one has), and how the oracles must judge each.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from trl_lint.verify.oracles import ends, metrics, sequence, true_value
+
+# What a subject is started with, unless its case says otherwise.
+STEPS, BATCH = 4, 2
+# Seconds for a collective, on a machine that does other things too.
+TIMEOUT = 30.0
 
 DPO_METRICS = (
     *("rewards/chosen", "rewards/rejected", "rewards/accuracies", "rewards/margins"),
@@ -42,7 +48,10 @@ class Case:
     must fail on the first and on the other two; all others must not. facts: names of `facts.FACTS` that must hold.
     metrics: what these look at. changed: those of them that upstream computes of something else by then, so that its
     values are not to be expected. is_launch: the bug is in the launch file that starts the subject with bare python, on
-    as many GPUs as there are processes elsewhere.
+    as many GPUs as there are processes elsewhere. rules: those whose findings the case is about; of other rules'
+    findings in the same files nothing is proved. options: of the subject. timeout: seconds for a collective. by_hand: a
+    row of `variations.py` that does what a finding advises where `--fix` leaves that to the user; `--fix` goes over the
+    result. Without it, what `--fix` makes of the released files is run.
     """
 
     name: str
@@ -58,12 +67,32 @@ class Case:
     facts: tuple[str, ...] = ()
     note: str = ""
     is_launch: bool = False
+    rules: tuple[str, ...] = ("TRL001", "TRL002", "TRL003")
+    options: Mapping[str, float] = field(default_factory=dict)
+    timeout: float = TIMEOUT
+    by_hand: str = ""
 
     @property
     def is_control(self) -> bool:
         """Whether it is right code that is run as released, and nothing more."""
-        return not self.upstream and not self.is_launch
+        return not self.upstream and not self.files and not self.is_launch
 
+    @property
+    def steps(self) -> int:
+        """The optimizer steps that the subject takes."""
+        return int(self.options.get("steps", STEPS))
+
+
+# Bugs of trl 1.16.0 in docs/accuracy.md that none of the cases runs, and why.
+NOT_RUN = {
+    "TRL010, `unwrap_model_for_generation(self.model, …)` in A2PO, GOLD and IW-OPD": "the hooks that are left on are "
+    "those of DeepSpeed's ZeRO-3, which needs GPUs; under DDP the two models generate the same",
+    "TRL014, the auxiliary loss in DPO, GRPO, KTO, online DPO and RLOO": "it is there for mixtures of experts only, "
+    "and its fix is left to the user (`--unsafe-fixes`)",
+    "TRL014, distillation": "the gather is that of SFT, of the same two counts",
+    "TRL014, the tokens that SFT counts of batches without padding (line 1653)": "the gather is that of line 1650, "
+    "which is run",
+}
 
 _LOGITS = Failure(true_value.ORACLE, "value", ("logits/chosen", "logits/rejected"))
 
@@ -109,6 +138,101 @@ def _bare(trainer: str, subject: str, release: str, failure: Failure, note: str 
 
 
 _PART = "RuntimeError: The size of tensor a (2) must match the size of tensor b (4) at non-singleton dimension 0"
+
+
+def _cut(trainer: str, subject: str, file: str, names: tuple[str, ...], **others: Any) -> Case:
+    """One value of each rank, gathered with `gather_for_metrics` where the last rows of an epoch are trained on.
+
+    9 rows are three batches of 2 on 2 ranks, one optimizer step. The third batch is filled up with 3 of the first rows,
+    and as Trainer fetches all three beforehand, 3 of 4 values are cut off each gather of the whole step.
+    """
+    rows = others.pop("rows", ())
+    return Case(
+        f"cut gathers, {trainer}",
+        subject,
+        "1.16.0",
+        (Failure(true_value.ORACLE, "value", (*names, *rows)),),
+        files=(file,),
+        mended=(Failure(true_value.ORACLE, "value", rows),) if rows else (),
+        rules=("TRL014",),
+        options={"steps": 1, "accumulation": 3, "rows": 9, "fill": 4, **others.pop("options", {})},
+        metrics=names,
+        facts=("as one process", "same alone"),
+        **others,
+    )
+
+
+_ALIKE = {"alike": 1}
+_ROWS = (
+    *("rewards/chosen", "rewards/rejected", "rewards/accuracies", "rewards/margins"),
+    *("logps/chosen", "logps/rejected"),
+)
+_ROWS_NOTE = (
+    "All texts have the same length, so that a mean of means is the mean. Rewards and log-probabilities are gathered "
+    "row by row, which is what `gather_for_metrics` is for; but rows of the first two batches are cut off as well, and "
+    "none of them is there twice. No rule says so, and `--fix` leaves it."
+)
+
+def _left_early(name: str, line: int, gather: int, **options: float) -> Case:
+    """A rank without a token that counts returns before a gather that the others wait in."""
+    file = f"trl/experimental/{name.lower()}/{name.lower()}_trainer.py"
+    return Case(
+        f"return before a gather, {name}",
+        name.lower(),
+        "1.16.0",
+        (Failure(ends.ORACLE, "hang", place=f"{file}:{gather}"), Failure(sequence.ORACLE, "sequence")),
+        files=(file,),
+        rules=("TRL006", "TRL007"),
+        options={"steps": 1, **options},
+        timeout=10.0,
+        by_hand=f"{name}-same-return",
+        facts=("trains to the end", "same alone"),
+    )
+
+
+def _token_means(name: str, names: tuple[str, ...], kind: str = "", **others: Any) -> Case:
+    """The mean over the tokens of each rank's answers, averaged over ranks with answers of other lengths."""
+    return Case(
+        f"mean of means, {name}{kind}",
+        name.lower(),
+        "1.16.0",
+        (Failure(true_value.ORACLE, "value", names),),
+        files=(f"trl/experimental/{name.lower()}/{name.lower()}_trainer.py",),
+        rules=("TRL006", "TRL007"),
+        metrics=names,
+        facts=("as one process", "same alone"),
+        **others,
+    )
+
+
+def _own(name: str) -> tuple[str, ...]:
+    return ("self_distillation/distillation_loss", f"{name.lower()}/distillation_loss")
+
+
+def _table(name: str, line: int) -> Case:
+    file = f"trl/experimental/{name.lower()}/{name.lower()}_trainer.py"
+    said = "Error: You must call wandb.init() before wandb.log()"
+    return Case(
+        f"table of every rank, {name}",
+        f"{name.lower()}_table",
+        "1.16.0",
+        (Failure(ends.ORACLE, "exception", said=said, place=f"{file}:{line}"),),
+        files=(file,),
+        rules=("TRL008",),
+        options={"steps": 1},
+        facts=("trains to the end", "same alone"),
+        note="Weights & Biases is not there; what stands in for it refuses to log without a run, as the real one does. "
+        "Trainer starts a run on the main process alone.",
+    )
+
+
+_A2PO = ("reward", "v_star", "implicit_reward", "advantage")
+# Of these nothing is known but that a function which the user hands over has made the numbers.
+_LEFT = ("reward", "v_star")
+_IW_OPD = tuple(
+    f"iw_opd/{name}" for name in ("mean_advantage", "mean_abs_advantage", "mean_weight", "min_weight")
+)
+_SERVER = {"steps": 2, "server": 1}
 
 CASES = (
     _rank_0(
@@ -198,6 +322,129 @@ CASES = (
         "0.17.0",
         Failure(true_value.ORACLE, "rows", said="2 of the 4 rows of a batch"),
         "Nothing of trl: the Trainer of transformers 4.51.3. Nothing is said, and half of the data trains nothing.",
+    ),
+    _cut("SFT", "sft", "trl/trainer/sft_trainer.py", ("num_tokens", "mean_token_accuracy")),
+    _cut(
+        "DPO",
+        "dpo",
+        "trl/trainer/dpo_trainer.py",
+        ("num_tokens", "logits/chosen", "logits/rejected", "mean_token_accuracy"),
+    ),
+    _cut(
+        "KTO",
+        "kto",
+        "trl/trainer/kto_trainer.py",
+        ("num_tokens", "logits/chosen", "logits/rejected", "logps/chosen", "logps/rejected"),
+    ),
+    _cut("reward", "reward", "trl/trainer/reward_trainer.py", ("num_tokens", "accuracy", "margin")),
+    _cut(
+        "TPO",
+        "tpo",
+        "trl/experimental/tpo/tpo_trainer.py",
+        ("logits/chosen", "logits/rejected", "mean_token_accuracy"),
+        options=_ALIKE,
+        note="All texts have the same length, so that a mean of means is the mean. `num_tokens` is 144 and 288: where "
+        "one count is a multiple of the other, the oracle takes it for a number of processes.",
+    ),
+    _cut(
+        "CPO",
+        "cpo",
+        "trl/experimental/cpo/cpo_trainer.py",
+        ("logits/chosen", "logits/rejected", "nll_loss"),
+        rows=_ROWS,
+        options=_ALIKE,
+        note=_ROWS_NOTE,
+    ),
+    _cut(
+        "ORPO",
+        "orpo",
+        "trl/experimental/orpo/orpo_trainer.py",
+        ("logits/chosen", "logits/rejected", "nll_loss", "log_odds_ratio", "log_odds_chosen"),
+        rows=_ROWS,
+        options=_ALIKE,
+        note=_ROWS_NOTE,
+    ),
+    _left_early("SDFT", 842, 901, skip=4),
+    _left_early("SDPO", 1204, 1263, fails=1),
+    Case(
+        "cut baseline, KTO",
+        "kto",
+        "1.16.0",
+        files=("trl/trainer/kto_trainer.py",),
+        rules=("TRL014",),
+        options={"steps": 2, "accumulation": 3, "rows": 9, "fill": 4, "rate": 0.05},
+        facts=("trains as one process", "same alone"),
+        note="Not only what is logged is wrong: the mean over the ranks of the distance to the reference model is what "
+        "rewards are measured from in the loss. In the first step the two models are still the same.",
+    ),
+    _table("CPO", 1040),
+    _table("ORPO", 1008),
+    Case(
+        "wrapped config, Weave callback",
+        "callback",
+        "1.16.0",
+        (
+            Failure(
+                ends.ORACLE,
+                "exception",
+                said="AttributeError: 'DistributedDataParallel' object has no attribute 'config'",
+                place="trl/trainer/callbacks.py:481",
+            ),
+        ),
+        files=("trl/trainer/callbacks.py",),
+        options={"steps": 1},
+        facts=("trains to the end", "same alone"),
+        note="Weave is not there, and a stand-in takes its place.",
+    ),
+    Case(
+        "rank-0 metrics, A2PO",
+        "a2po",
+        "1.16.0",
+        (Failure(metrics.ORACLE, "metric", _A2PO), Failure(true_value.ORACLE, "value", _A2PO)),
+        files=("trl/experimental/a2po/a2po_trainer.py",),
+        mended=(Failure(metrics.ORACLE, "metric", _LEFT), Failure(true_value.ORACLE, "value", _LEFT)),
+        options={"steps": 2, "fill": 4},
+        metrics=("implicit_reward", "advantage"),
+        facts=("equal on all ranks", "mean of the ranks", "same training", "same alone"),
+        note="Rewards and the values that are estimated from them come from a function that the user hands over. Of "
+        "these two means no rule says anything, and `--fix` leaves them.",
+    ),
+    Case(
+        "a filter of each rank, A2PO",
+        "a2po",
+        "1.16.0",
+        options={"steps": 1, "rows": 8, "filters": 1},
+        facts=("files of their own",),
+        note="Right code, of which TRL012 says nothing. What is filtered by holds the trainer, which holds its rank: no "
+        "two ranks have the same hash of it, and so none writes another one's file, and none can read it either, in "
+        "whatever order they come.",
+    ),
+    Case(
+        "rank-0 metrics, IW-OPD",
+        "iw_opd",
+        "1.16.0",
+        (Failure(metrics.ORACLE, "metric", _IW_OPD),),
+        files=("trl/experimental/iw_opd/iw_opd_trainer.py",),
+        options={"steps": 1, "fill": 4},
+        metrics=_IW_OPD,
+        by_hand="IW-OPD-all-tokens",
+        facts=("equal on all ranks", "as one process", "same training", "same alone"),
+        note="The greatest weight is the same on all ranks, as each one's first token has it. One process can't be "
+        "compared in the end: its loss is twice as large. This trainer divides by the tokens of all ranks, of which "
+        "DDP then takes the mean once more. No rule says so.",
+    ),
+    *(
+        _token_means(name, _own(name), options={"steps": 2}, by_hand=f"{name}-same-return")
+        for name in ("SDFT", "SDPO")
+    ),
+    *(
+        _token_means(
+            name,
+            (*_own(name), "self_distillation/server_logprob_abs_diff"),
+            ", teacher on a server",
+            options=_SERVER,
+        )
+        for name in ("SDFT", "SDPO")
     ),
     Case("control, DPO", "dpo", "0.17.0", (_LOGITS,), note="The means of means of 0.14.0 are still there."),
     Case("control, SFT", "sft", "0.17.0"),

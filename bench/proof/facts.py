@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from proof.places import below
-from proof.trials import FIXED, RELEASED, STEPS, UPSTREAM, Trial
+from proof.trials import FIXED, RELEASED, UPSTREAM, Trial
+from trl_lint.findings import Applicability, Finding
 from trl_lint.verify.oracles import training
 from trl_lint.verify.oracles.logged import TRAINER, metrics_of
 from trl_lint.verify.traces import Run
@@ -60,7 +61,7 @@ def equal_on_all_ranks(trial: Trial) -> Fact:
         max((max(row) - min(row) for row in rows(trial.columns[FIXED].run, name)), default=float("inf"))
         for name in trial.case.metrics
     ]
-    text = f"After `--fix` the ranks differ by {max(spread):.3g} at most in {_count(trial)}. Allowed is 0."
+    text = f"{_mended(trial)} the ranks differ by {max(spread):.3g} at most in {_count(trial)}. Allowed is 0."
     return Fact(max(spread) == 0, text)
 
 
@@ -105,7 +106,24 @@ def as_upstream(trial: Trial) -> Fact:
 def same_training(trial: Trial) -> Fact:
     verdict = training.judge_pair(trial.columns[RELEASED].judged.run, trial.columns[FIXED].judged.run)
     exact = verdict.outcome is Outcome.PASSED and not any(verdict.data.values())
-    return Fact(exact, f"Before and after `--fix`: {verdict.summary}. Allowed is no difference.")
+    return Fact(exact, f"As released and {_mended(trial).lower()}: {verdict.summary}. Allowed is no difference.")
+
+
+def trains_as_one_process(trial: Trial) -> Fact:
+    """The loss is that of one process on the same rows, step by step, after the fix and not before it."""
+    series = []
+    for label in (RELEASED, FIXED):
+        column = trial.columns[label]
+        ours = [fmean(each) for each in zip(*(rank.losses for rank in column.run.ranks), strict=True)]
+        series.append((ours, gap("loss", ours, column.single.ranks[0].losses, column.single.ranks[0].losses or [1.0])))
+    (before, wrong), (after, right) = series
+    true = trial.columns[FIXED].single.ranks[0].losses
+    text = (
+        f"The losses of {trial.case.steps} steps are {_listed(before)} as released, {_listed(after)} "
+        f"{_mended(trial).lower()}, and {_listed(true)} on one process that reads the same rows: off by at most "
+        f"{wrong.largest:.2g} and {right.largest:.2g}. Allowed is {BETWEEN_RELEASES:g} of the loss."
+    )
+    return Fact(right.within(BETWEEN_RELEASES) and not wrong.within(BETWEEN_RELEASES), text)
 
 
 def trains_to_the_end(trial: Trial) -> Fact:
@@ -113,8 +131,9 @@ def trains_to_the_end(trial: Trial) -> Fact:
     column = trial.columns[FIXED]
     taken = [len(rank.losses) for rank in column.run.ranks]
     steps = ", ".join(map(str, taken))
-    ended = column.judged.ended_well and all(number == STEPS for number in taken)
-    return Fact(ended, f"After `--fix` the ranks take {steps} of {STEPS} steps and end.")
+    wanted = trial.case.steps
+    ended = column.judged.ended_well and all(number == wanted for number in taken)
+    return Fact(ended, f"{_mended(trial)} the ranks take {steps} of {wanted} steps and end.")
 
 
 def true_count(trial: Trial) -> Fact:
@@ -128,6 +147,60 @@ def true_count(trial: Trial) -> Fact:
         f"trl {trial.case.upstream} counts {_listed(upstream)} on all ranks. Allowed is no difference."
     )
     return Fact(bool(fixed) and fixed == upstream == singles[0] == singles[1], text)
+
+
+def as_one_process(trial: Trial) -> Fact:
+    """What rank 0 logs after the fix is what one process logs on the same rows; as released it is not."""
+    names = trial.case.metrics
+    before, after = ([_from_the_truth(trial, label, name) for name in names] for label in (RELEASED, FIXED))
+    worst = max(after, key=lambda each: each.largest)
+    name = names[0]
+    logged = [[row[0] for row in rows(trial.columns[label].run, name)] for label in (RELEASED, FIXED)]
+    true = [row[0] for row in rows(trial.columns[FIXED].single, name)]
+    text = (
+        f"`{name}` is {_listed(logged[0])} as released and {_listed(logged[1])} {_mended(trial).lower()}; one process "
+        f"that reads the same rows has {_listed(true)}. {_mended(trial)} {_count(trial)} are off by at most "
+        f"{worst.largest:.2g} (`{worst.metric}`); as released, each is off by "
+        f"{min(each.largest for each in before):.2g} or more. Allowed is {BETWEEN_RELEASES:g} of the largest value, or "
+        "of 1 where that is less."
+    )
+    right = [each.within(BETWEEN_RELEASES, at_least=1.0) for each in after]
+    wrong = [not each.within(BETWEEN_RELEASES, at_least=1.0) for each in before]
+    return Fact(all(right) and all(wrong), text)
+
+
+def _from_the_truth(trial: Trial, label: str, name: str) -> Gap:
+    """How far what rank 0 logs of a metric is from what the one process does."""
+    column = trial.columns[label]
+    true = rows(column.single, name)
+    return gap(name, [row[0] for row in rows(column.run, name)], [row[0] for row in true], _sizes(true))
+
+
+def same_alone(trial: Trial) -> Fact:
+    """One process logs and trains the same with the mended files as with the released ones."""
+    before, after = (trial.columns[label].single for label in (RELEASED, FIXED))
+    verdict = training.judge_pair(before, after)
+    logged = {name for sink, name in metrics_of(before) if sink == TRAINER}
+    exact = (
+        verdict.outcome is Outcome.PASSED
+        and not any(verdict.data.values())
+        and bool(logged)
+        and all(rows(before, name) == rows(after, name) for name in logged)
+    )
+    said = f"One process logs the same {len(logged)} metrics with the released file and the mended one"
+    return Fact(exact, f"{said}; {verdict.summary}. Allowed is no difference.")
+
+
+def files_of_their_own(trial: Trial) -> Fact:
+    """No rank makes a file that another one makes, or could read: nothing is gained by an order."""
+    made = [{placed.file for placed in rank.placed} for rank in trial.columns[RELEASED].run.ranks]
+    files = set().union(*made)
+    text = f"{len(made)} ranks make {len(files)} files, one each: an order would keep no rank from any work."
+    return Fact(len(files) == len(made) and all(made), text)
+
+
+def _mended(trial: Trial) -> str:
+    return "Mended by hand" if trial.case.by_hand else "After `--fix`"
 
 
 def rewritten_launch(trial: Trial) -> Fact:
@@ -152,7 +225,7 @@ def loss_of_one_process(trial: Trial) -> Fact:
         f"{off.largest:.2g}. Allowed is {BETWEEN_RELEASES:g} of the loss, as float32 numbers are added up in another "
         "order."
     )
-    ended = column.judged.ended_well and len(ours) == STEPS
+    ended = column.judged.ended_well and len(ours) == trial.case.steps
     return Fact(ended and off.within(BETWEEN_RELEASES), text)
 
 
@@ -170,29 +243,54 @@ def _listed(values: Sequence[float]) -> str:
 
 
 FACTS: dict[str, Callable[[Trial], Fact]] = {
+    "as one process": as_one_process,
     "as upstream": as_upstream,
     "equal on all ranks": equal_on_all_ranks,
+    "files of their own": files_of_their_own,
     "loss of one process": loss_of_one_process,
     "mean of the ranks": mean_of_the_ranks,
     "rewritten launch": rewritten_launch,
+    "same alone": same_alone,
     "same training": same_training,
+    "trains as one process": trains_as_one_process,
     "trains to the end": trains_to_the_end,
     "true count": true_count,
 }
 
 
 def mended_whole(trial: Trial) -> Fact:
-    """Nothing that was found is left, and something was."""
-    lines: dict[str, list[str]] = {}
-    for finding in trial.applied:
-        lines.setdefault(finding.code, []).append(str(finding.start.line))
-    done = "; ".join(f"{code} at line{'s' * (len(at) > 1)} {', '.join(at)}" for code, at in lines.items())
+    """Nothing is left that `--fix` offers to mend, and something was mended."""
     files = ", ".join(f"`{file}`" for file in trial.case.files)
-    text = f"`--fix` mends {len(trial.applied)} of {len(trial.mended.findings)} findings in {files} ({done})."
-    return Fact(bool(trial.applied) and not trial.left, text)
+    count = f"{len(trial.applied)} of {len(trial.mended.findings)} findings"
+    text = f"`--fix` mends {count} in {files} ({_lines_of(trial.applied)})."
+    if trial.left:
+        text += f" Left to the user: {_lines_of(trial.left)}."
+    is_left = any(each.fix and each.fix.applicability is Applicability.SAFE for each in trial.left)
+    return Fact(bool(trial.applied) and not is_left, text)
+
+
+def advised(trial: Trial) -> Fact:
+    """What `--fix` leaves to the user is found; once that is done by hand, `--fix` leaves nothing."""
+    files = ", ".join(f"`{file}`" for file in trial.case.files)
+    first = trial.left[0] if trial.left else None
+    text = f"`trl-lint` reports in {files} what it leaves to the user ({_lines_of(trial.left)})"
+    if first is not None:
+        places = " → ".join(f"`{below(each.path)}:{each.start.line}` {each.text}" for each in first.because)
+        text += f": “{first.message}”, as of {places}. It says: “{first.help}”."
+    text += f" `{trial.case.by_hand}` does that"
+    text += f", and `--fix` mends the rest ({_lines_of(trial.rest.applied)})." if trial.rest.applied else "."
+    left = [each for each in trial.rest.findings if each not in trial.rest.applied]
+    return Fact(bool(trial.left) and not left, text + (f" Then still there: {_lines_of(left)}." if left else ""))
+
+
+def _lines_of(findings: Sequence[Finding]) -> str:
+    lines: dict[str, list[str]] = {}
+    for finding in findings:
+        lines.setdefault(finding.code, []).append(str(finding.start.line))
+    return "; ".join(f"{code} at line{'s' * (len(at) > 1)} {', '.join(at)}" for code, at in lines.items())
 
 
 def facts_of(trial: Trial) -> list[Fact]:
     """All that must hold of a case, as its row says."""
-    first = [mended_whole(trial)] if trial.case.files else []
+    first = [(advised if trial.case.by_hand else mended_whole)(trial)] if trial.case.files else []
     return [*first, *(FACTS[name](trial) for name in trial.case.facts)]

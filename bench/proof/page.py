@@ -7,8 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from environments import ENVIRONMENTS, TORCH
 
+from proof.cases import NOT_RUN, STEPS
 from proof.facts import Fact
-from proof.trials import FIXED, RELEASED, STEPS, UPSTREAM, Column, Trial
+from proof.trials import FIXED, RELEASED, UPSTREAM, Column, Trial
 from trl_lint.verify.verdicts import Outcome, Verdict
 
 PLOT = "verified.svg"
@@ -24,8 +25,11 @@ HEAD = """# Verified on released trainers
 
 The rules of trl-lint come from bugs in TRL's history. Here the released code is run: a small program trains with the
 trainer as it was released, with the trainer as `trl-lint --fix` leaves it, and with the release in which upstream
-mended it. Each runs on {nproc} processes under torchrun, on the CPU, for {steps} steps on a tiny random model. What
-happens is judged by the oracles of `trl-lint verify`, which know nothing of the rules.
+mended it. Each runs on {nproc} processes under torchrun, on the CPU, for up to {steps} steps on a tiny random model.
+What happens is judged by the oracles of `trl-lint verify`, which know nothing of the rules.
+
+The cases of trl 1.16.0 are bugs of that release which nobody has mended. There `--fix` stands alone, and one process
+says what is right: it reads the same rows, and must do the same with the released file and with the mended one.
 
 *Bare python* is one process with {nproc} GPUs, which are emulated: torch's own `nn.DataParallel` hands the batch to its
 replicas, and only the moves between GPUs are done on the CPU. Its fixed launch is
@@ -47,6 +51,7 @@ python bench/verified.py
 | *same metric* | what is logged is equal on all ranks |
 | *true value* | what is logged is what one process computes on the same global batch |
 | *same training* | all ranks end with the same weights |
+| *one writer* | no file is made by several ranks |
 
 ✓ passes, ✗ fails, ? could not be judged. What fails as it was is what a case is about. One process can be compared
 only where it trains the same way: not where texts are generated at random, nor where the loss is the mean of each
@@ -64,6 +69,10 @@ def page(proved: Proved, nproc: int, curve: Fact | None = None) -> str:
         *(_plot(curve) if curve else ()),
         "## Evidence\n",
         *(_section(trial, facts) for trial, facts in proved),
+        "## Not run\n",
+        "Of the bugs of trl 1.16.0 in [accuracy.md](accuracy.md):\n",
+        *(f"- {what}: {why}." for what, why in NOT_RUN.items()),
+        "",
         "## Versions\n",
         _table([("trl", "transformers", "accelerate", "datasets", "peft", "torch"), *_versions(_trials(proved))]),
         "",
@@ -87,6 +96,8 @@ def _row(trial: Trial) -> Row:
     cells = [_cell(trial.columns.get(label)) for label in (RELEASED, FIXED, UPSTREAM)]
     if UPSTREAM in trial.columns:
         cells[2] = f"{case.upstream}<br>{cells[2]}"
+    if case.by_hand:
+        cells[1] = f"mended by hand<br>{cells[1]}"
     if not case.files and not case.is_control and not case.is_launch:
         cells[1] = "no rule for it"
     return (case.name, release, *cells)
@@ -160,7 +171,8 @@ def title(trial: Trial, column: Column) -> str:
         how = "as `accelerate launch` starts it" if column.label == FIXED else "as bare `python` starts it"
         return f"trl {column.release}, {how}"
     if column.label == FIXED:
-        return f"trl {column.release}{variation}, after `--fix`"
+        how = f"mended by hand (`{trial.case.by_hand}`)" if trial.case.by_hand else "after `--fix`"
+        return f"trl {column.release}{variation}, {how}"
     return f"trl {column.release}{variation or ', as released'}"
 
 

@@ -11,7 +11,7 @@ from environments import ENVIRONMENTS, packages_of, python_of
 from subjects import path_of
 from variations import VARIATIONS
 
-from proof.cases import Case, Failure
+from proof.cases import BATCH, Case, Failure
 from proof.places import spelled_out
 from trl_lint.config import Settings
 from trl_lint.findings import Finding
@@ -24,9 +24,6 @@ from trl_lint.verify.session import BARE, Judged, Session, Subject
 from trl_lint.verify.traces import Run
 from trl_lint.verify.verdicts import Verdict
 
-STEPS, BATCH = 4, 2
-# What the cases are about; of other rules' findings in the same files nothing is proved here.
-RULES = ("TRL001", "TRL002", "TRL003")
 # Nothing but the CPU, and nothing from outside.
 ENVIRONMENT = {
     "CUDA_VISIBLE_DEVICES": "",
@@ -34,8 +31,8 @@ ENVIRONMENT = {
     "TOKENIZERS_PARALLELISM": "false",
     "WANDB_MODE": "disabled",
 }
-# Seconds for a collective, on a machine that does other things too, and for a whole run.
-TIMEOUT, LIMIT = 30.0, 600.0
+# Seconds for a whole run.
+LIMIT = 600.0
 RELEASED, FIXED, UPSTREAM = "as released", "after --fix", "mended upstream"
 
 
@@ -74,12 +71,14 @@ class Column:
 class Trial:
     """A case that was run: its columns by label, and what `--fix` made of its files.
 
-    lines: of a launch, the line as it was and after `--fix`.
+    rest: what it made of them once what it leaves to the user was done by hand. lines: of a launch, the line as it was
+    and after `--fix`.
     """
 
     case: Case
     columns: dict[str, Column] = field(default_factory=dict)
     mended: Mended = field(default_factory=Mended)
+    rest: Mended = field(default_factory=Mended)
     lines: tuple[str, str] = ("", "")
 
     @property
@@ -109,6 +108,7 @@ class Trials:
         self.folder = folder
         self.nproc = nproc
         self._tell = tell
+        self._mended: dict[tuple[object, ...], Mended] = {}
 
     def run(self, case: Case) -> Trial:
         """All columns of a case.
@@ -120,11 +120,14 @@ class Trials:
         if case.is_launch:
             self._run_launch(trial)
             return trial
-        varied = self.varied(case)
+        varied = self.varied(case, case.variation)
         trial.columns[RELEASED] = self.column(case, RELEASED, case.release, case.released, varied)
         if case.files:
             trial.mended = self.mended(case, varied)
-            trial.columns[FIXED] = self.column(case, FIXED, case.release, case.mended, trial.mended.sources)
+            by_hand = self.varied(case, case.by_hand)
+            trial.rest = self.mended(case, by_hand) if by_hand else Mended()
+            sources = (trial.rest if by_hand else trial.mended).sources
+            trial.columns[FIXED] = self.column(case, FIXED, case.release, case.mended, sources)
         if case.upstream:
             trial.columns[UPSTREAM] = self.column(case, UPSTREAM, case.upstream, case.mended, {})
         return trial
@@ -156,26 +159,33 @@ class Trials:
         text = applied(file.read_text(encoding="utf-8"), launch.edits or ())
         return launch, (line, text.splitlines()[-1])
 
-    def varied(self, case: Case) -> dict[str, str]:
-        """By released file, the text that the case puts in its place."""
-        if not case.variation:
+    def varied(self, case: Case, name: str) -> dict[str, str]:
+        """By released file, the text that a variation puts in its place; none without a name."""
+        if not name:
             return {}
-        variation = VARIATIONS[case.variation]
+        variation = VARIATIONS[name]
         original = packages_of(case.release) / variation.path
-        target = self._folder(case) / "varied" / variation.path
+        target = self._folder(case) / variation.name / variation.path
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(variation.applied(original.read_text(encoding="utf-8")), encoding="utf-8")
         return {str(original.resolve()): str(target)}
 
     def mended(self, case: Case, sources: Mapping[str, str]) -> Mended:
-        """What `--fix` makes of the case's files."""
+        """What `--fix` makes of the case's files. Several cases may ask the same."""
+        texts = tuple((file, Path(text).read_text(encoding="utf-8")) for file, text in sources.items())
+        key = (case.release, case.files, case.rules, texts)
+        if key not in self._mended:
+            self._mended[key] = self._mend(case, sources)
+        return self._mended[key]
+
+    def _mend(self, case: Case, sources: Mapping[str, str]) -> Mended:
         self._tell(f"{case.name}: trl-lint --fix")
         pins = ENVIRONMENTS[case.release].pins
         settings = Settings(
-            select=RULES, ignore=(), target_trl=case.release, target_transformers=pins["transformers"]
+            select=case.rules, ignore=(), target_trl=case.release, target_transformers=pins["transformers"]
         )
         files = [packages_of(case.release) / file for file in case.files]
-        return mend(files, settings, self._folder(case) / "fixed", dict(sources))
+        return mend(files, settings, self.folder / f"fixed-{len(self._mended) + 1}", dict(sources))
 
     def column(
         self, case: Case, label: str, release: str, expected: tuple[Failure, ...], sources: Mapping[str, str]
@@ -189,15 +199,16 @@ class Trials:
         """The case's release with these texts, on all ranks alone."""
         return self._session(case, label, case.release).judge(self.subject(case, sources, **options), label)
 
-    def subject(self, case: Case, sources: Mapping[str, str], steps: int = STEPS, **options: float) -> Subject:
-        """The program, with as many rows for one process as for all of them. `options`: others of its own."""
+    def subject(self, case: Case, sources: Mapping[str, str], **options: float) -> Subject:
+        """The program, with as many rows for one process as for all of them. `options`: others than the case's."""
         script = path_of(case.subject)
-        numbers = {"steps": steps, "batch": BATCH, "rows": steps * BATCH * self.nproc, **options}
+        numbers = {"steps": case.steps, "batch": BATCH, **case.options, **options}
+        numbers.setdefault("rows", int(numbers["steps"] * numbers["batch"] * self.nproc))
         args = tuple(text for name, value in numbers.items() for text in (f"--{name}", str(value)))
         return Subject(case.subject, str(script), script.parent, args, sources=sources)
 
     def _session(self, case: Case, label: str, release: str) -> Session:
-        launch = Launch(str(python_of(release)), nproc=self.nproc, backend="gloo", timeout=TIMEOUT, limit=LIMIT)
+        launch = Launch(str(python_of(release)), nproc=self.nproc, backend="gloo", timeout=case.timeout, limit=LIMIT)
         folder = self._folder(case) / label.replace(" ", "-").strip("-")
 
         def tell(text: str) -> None:

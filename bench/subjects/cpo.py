@@ -12,7 +12,7 @@ chosen = shared.options()
 trainer = CPOTrainer(
     model=tiny.tiny_model(),
     args=CPOConfig(**shared.arguments(chosen)),
-    train_dataset=tiny.preference_dataset(shared.size(chosen)),
+    train_dataset=shared.pairs(chosen),
     processing_class=tiny.tiny_tokenizer(),
 )
-trainer.train()
+shared.train(trainer, chosen)

@@ -12,4 +12,4 @@ trainer = DPOTrainer(
     train_dataset=shared.pairs(chosen),
     processing_class=tiny.tiny_tokenizer(),
 )
-trainer.train()
+shared.train(trainer, chosen)

@@ -12,7 +12,7 @@ chosen = shared.options()
 trainer = ORPOTrainer(
     model=tiny.tiny_model(),
     args=ORPOConfig(**shared.arguments(chosen)),
-    train_dataset=tiny.preference_dataset(shared.size(chosen)),
+    train_dataset=shared.pairs(chosen),
     processing_class=tiny.tiny_tokenizer(),
 )
-trainer.train()
+shared.train(trainer, chosen)

@@ -24,4 +24,4 @@ trainer = SFTTrainer(
     train_dataset=texts(shared.size(chosen)),
     processing_class=tiny.tiny_tokenizer(),
 )
-trainer.train()
+shared.train(trainer, chosen)

@@ -11,15 +11,22 @@ from pathlib import Path
 sys.path.append(str(Path(__file__).parents[2] / "fixtures"))
 import tiny
 from datasets import Dataset
+from transformers import Trainer
 
 
-def options() -> argparse.Namespace:
+def options(**own: float) -> argparse.Namespace:
+    """What the command line says. `own`: numbers that this program alone knows, as they are unless given."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--steps", type=int, default=2, help="optimizer steps")
     parser.add_argument("--batch", type=int, default=2, help="rows per step and process")
     parser.add_argument("--rows", type=int, help="rows in all (as many as are read once, unless given)")
     parser.add_argument("--rate", type=float, default=1e-3, help="learning rate")
     parser.add_argument("--noise", type=float, default=0.0, help="the part of pairs that say the opposite (DPO)")
+    parser.add_argument("--accumulation", type=int, default=1, help="batches per step")
+    parser.add_argument("--fill", type=int, default=0, help="rows of all processes in a batch: see `train`")
+    parser.add_argument("--alike", type=int, default=0, help="1: all texts are of the same length (pairs)")
+    for name, value in own.items():
+        parser.add_argument(f"--{name}", type=type(value), default=value)
     return parser.parse_args()
 
 
@@ -31,9 +38,11 @@ def arguments(chosen: argparse.Namespace) -> dict:
         **own,
         "max_steps": chosen.steps,
         "per_device_train_batch_size": chosen.batch,
+        "gradient_accumulation_steps": chosen.accumulation,
         "learning_rate": chosen.rate,
         "gradient_checkpointing": False,
         "bf16": False,
+        **({"train_sampling_strategy": "sequential"} if chosen.fill else {}),
     }
 
 
@@ -48,10 +57,35 @@ def size(chosen: argparse.Namespace) -> int:
 def pairs(chosen: argparse.Namespace) -> Dataset:
     """Pairs to prefer one of. With noise no model can tell all of them: some speak against the others."""
     dataset = tiny.preference_dataset(size(chosen))
+    if chosen.alike:
+        dataset = Dataset.from_dict(
+            {
+                "prompt": dataset["prompt"],
+                "chosen": [" " + tiny.sentence(index + 1, 4) for index in range(size(chosen))],
+                "rejected": [" " + tiny.sentence(index + 2, 4) for index in range(size(chosen))],
+            }
+        )
     if not chosen.noise:
         return dataset
     rows = [_swapped(row) if _scattered(index) < chosen.noise else row for index, row in enumerate(dataset)]
     return Dataset.from_list(rows)
+
+
+def is_alone() -> bool:
+    """Whether this is one process without a launcher."""
+    return "WORLD_SIZE" not in os.environ
+
+
+def train(trainer: Trainer, chosen: argparse.Namespace) -> None:
+    """Train; with `--fill`, one process reads what several would.
+
+    Where an epoch ends with a batch that is not full, accelerate fills it with the first rows, so that each process has
+    as many. One process has no use for that: it is given these rows (accelerate/data_loader.py `BatchSamplerShard`).
+    """
+    missing = -len(trainer.train_dataset) % chosen.fill if chosen.fill and is_alone() else 0
+    if missing:
+        trainer.train_dataset = trainer.train_dataset.select([*range(len(trainer.train_dataset)), *range(missing)])
+    trainer.train()
 
 
 def _swapped(row: dict) -> dict:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import accuracy
 import pytest
-from accuracy import DEBATABLE, FALSE, REAL, UNJUDGED, Found, Judgements, Place, failures, false_share, page
+from accuracy import DEBATABLE, FALSE, REAL, UNJUDGED, Found, Judgement, Judgements, Place, failures, false_share, page
 from corpora import TRANSFORMERS, TRL
 from history import Verdict
+from proof.cases import CASES
 from releases import IndexUnreachable
 
 from trl_lint.findings import Applicability, Finding, Fix, Position
@@ -19,7 +20,7 @@ def found(line: int, verdict: str, *, fix: Applicability | None = None, holds: b
     finding = Finding("TRL003", "unreduced-metric", "m", "a.py", Position(line, 1), Position(line, 2))
     if fix:
         finding = Finding(*vars_of(finding), fix=Fix(fix, "t", lambda: (), ""))
-    return Found(place, finding, verdict, "as it says", holds)
+    return Found(place, finding, verdict, "as it says", holds=holds)
 
 
 def vars_of(finding: Finding) -> tuple[object, ...]:
@@ -66,11 +67,12 @@ def test_an_alarm_on_right_code_is_a_failure(group):
 
 def test_judgements_are_found_by_place_and_those_left_over_are_known(tmp_path):
     path = tmp_path / "judged.json"
-    row = '{"package": "%s", "rule": "TRL003", "file": "trl/a.py", "lines": [3, 4], "verdict": "real", "why": "w"}'
+    judged = '"verdict": "real", "why": "w", "proof": ["a case"]'
+    row = '{"package": "%s", "rule": "TRL003", "file": "trl/a.py", "lines": [3, 4], ' + judged + "}"
     path.write_text(f"[{row % TRL}, {row % TRANSFORMERS}]", encoding="utf-8")
     judgements = Judgements.load(path)
-    assert judgements.of(Place(str(TRL), "TRL003", "trl/a.py", 3)) == ("real", "w")
-    assert judgements.of(Place(str(TRL), "TRL003", "trl/a.py", 5)) == (UNJUDGED, "")
+    assert judgements.of(Place(str(TRL), "TRL003", "trl/a.py", 3)) == Judgement(REAL, "w", ("a case",))
+    assert judgements.of(Place(str(TRL), "TRL003", "trl/a.py", 5)) == Judgement(UNJUDGED, "")
     assert [place.line for place in judgements.left([str(TRL)])] == [4]
 
 
@@ -89,6 +91,20 @@ def test_the_page_names_what_was_found_and_what_was_missed():
     assert "- a release b.py:2 (TRL003, scored sites): too far away" in text
     assert "- `trl/a.py` 3, 4 (TRL003; fix: safe): as it says." in text
     assert "None is known." in text
+
+
+def test_what_is_proven_is_linked_to_the_case_that_runs_it():
+    each = found(3, REAL)
+    each.proof = ("cut gathers, SFT",)
+    text = page([SITE], [each])
+    assert "(TRL003; fix: hint; run: [cut gathers, SFT](verified.md#cut-gathers-sft-1160)): as it says." in text
+
+
+def test_proofs_are_cases_of_the_release_that_has_the_bug():
+    known = {(case.name, f"trl {case.release}") for case in CASES}
+    rows = Judgements.load().rows
+    assert {(case, place.package) for place, row in rows.items() for case in row.proof} <= known
+    assert any(row.proof for row in rows.values())
 
 
 @pytest.mark.index

@@ -96,7 +96,7 @@ def test_each_subject_is_a_program_with_its_trainer(subject):
 
 def test_all_programs_are_listed():
     folder = path_of("dpo").parent
-    assert {path.stem for path in folder.glob("*.py")} == {*SUBJECTS, "shared", "__init__"}
+    assert {path.stem for path in folder.glob("*.py")} == {*SUBJECTS, "shared", "scripted", "trackers", "__init__"}
 
 
 def test_failures_are_of_subjects_and_releases_that_are_known():

@@ -152,3 +152,32 @@ def test_elsewhere_there_is_a_hint(code: str):
     text = script(code)
     assert SNIPPETS.finding(text).fix.applicability is DISPLAY
     assert SNIPPETS.mended(text, unsafe=True) == text
+
+
+LATER = """\
+from transformers import Trainer
+
+
+class MyTrainer(Trainer):
+    def __init__(self, model, args, train_dataset):
+        super().__init__(model, args, train_dataset=train_dataset)
+        {first}
+
+    def training_step(self, model, inputs):
+        {later}
+        return super().training_step(model, inputs)
+
+    def chat(self, row):
+        return row
+
+    def prepare(self):
+        self.train_dataset = self.train_dataset.map({work})
+"""
+
+
+@pytest.mark.parametrize("work", ["self.chat", "lambda row: self.processing_class(row)"])
+def test_a_trainer_in_the_function_has_another_hash_on_each_rank_once_it_is_built(work):
+    # `datasets` names the cache file by the hash of what is mapped, and a trainer's holds its rank.
+    assert not SNIPPETS.findings(LATER.format(first="pass", later="self.prepare()", work=work))
+    assert SNIPPETS.findings(LATER.format(first="self.prepare()", later="pass", work=work))
+    assert SNIPPETS.findings(LATER.format(first="pass", later="self.prepare()", work="lambda row: row"))

@@ -157,7 +157,9 @@ class Engine(Runs):
             elif name == "__init__" and method.reached and not self.is_entry_class(cls):
                 continue
             elif name == "__init__":
-                yield self._enter_with(method, cls, self._init_parameters(cls, method))
+                summary = self._enter_with(method, cls, self._init_parameters(cls, method))
+                summary.trace.builds = True
+                yield summary
             else:
                 late.append(method)
         for method in late:
@@ -296,7 +298,7 @@ def _events(roots: Iterable[Trace]) -> list[Event]:
     found: list[Event] = []
     seen: set[tuple[int, bool]] = set()
     roots = list(roots)
-    training, stepping = reach.trained(roots), reach.stepping(roots)
+    training, stepping, built = reach.trained(roots), reach.stepping(roots), reach.built(roots)
     todo = [(trace, trace.launched) for trace in roots]
     while todo:
         trace, launched = todo.pop()
@@ -305,7 +307,7 @@ def _events(roots: Iterable[Trace]) -> list[Event]:
             continue
         again = (id(trace), False) in seen
         seen.add((id(trace), launched))
-        for event in reach.told(trace, id(trace) in training, id(trace) in stepping):
+        for event in reach.told(trace, id(trace) in training, id(trace) in stepping, id(trace) in built):
             is_effect = isinstance(event, SideEffect)
             if launched if is_effect else not again:
                 found.append(event)

@@ -116,9 +116,12 @@ class DatasetPrepared(Event):
 
     in_trainer: it is done by a class that a library runs on every rank. starts: the module in which the run enters
     says by then whether it starts a training. accelerator: the text by which the Accelerator is reached there, or "".
+    holds_trainer: whether the function that is mapped holds the trainer. Its hash names the cache file, and that of a
+    trainer that has been built is another one on each rank, as it holds the rank.
     """
 
     method: str
+    holds_trainer: bool = False
     turn: Turn | None
     in_trainer: bool
     accelerator: str = ""
@@ -211,6 +214,7 @@ class Trace:
     shows: bool = False  # whether it hands anything to a sink, itself or in what it calls
     backward: bool = False  # whether it starts a backward pass itself
     trains: bool = False  # whether it is a hook that a library runs for its training step
+    builds: bool = False  # whether it is the `__init__` of a class that a library runs
     steps: bool = False  # whether a library hands it the batches of a prepared loader, to train on
     # Of the calls in a loop over a prepared loader, whether it trains on what it is handed.
     stepping: dict[Any, bool] = field(default_factory=dict)

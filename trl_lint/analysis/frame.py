@@ -194,13 +194,17 @@ class Frame:
                 if value.kind is Kind.INSTANCE:
                     if value.data == ACCELERATOR:
                         return name
-                    if isinstance(value.data, ClassInfo) and self._has_accelerator(value.data):
+                    if self.has_accelerator(value):
                         return f"{name}.accelerator"
             scope = scope.outer
         names = self.engine.global_names(self.module).items()
         return next((name for name, value in names if value.kind is Kind.INSTANCE and value.data == ACCELERATOR), "")
 
-    def _has_accelerator(self, cls: ClassInfo) -> bool:
+    def has_accelerator(self, value: Value) -> bool:
+        """Whether a value is an object in sight that has an Accelerator as its `accelerator`."""
+        cls = value.data
+        if value.kind is not Kind.INSTANCE or not isinstance(cls, ClassInfo):
+            return False
         own = cls.attribute("accelerator")
         if own is not None and own.rank.state is not State.BOTTOM:
             return own.kind is Kind.INSTANCE and own.data == ACCELERATOR

@@ -15,6 +15,7 @@ from trl_lint.analysis.heap import Control, Memory, Turn
 from trl_lint.analysis.values import UNKNOWN, Kind, Value
 from trl_lint.knowledge import library
 from trl_lint.knowledge.datasets import DATASET, STREAM
+from trl_lint.syntax import below
 
 if TYPE_CHECKING:
     from trl_lint.analysis.arguments import Arguments
@@ -105,8 +106,19 @@ def tell(frame: Frame, row: Preparation, args: Arguments, node: Any, owner: Valu
         method=row.name.rpartition(".")[2],
         turn=frame.memory.control.turn,
         in_trainer=_in_trainer(frame),
+        holds_trainer=_holds_trainer(frame, work),
         accelerator=frame.accelerator(),
     )
+
+
+def _holds_trainer(frame: Frame, work: Value) -> bool:
+    """Whether a function is a method of an object with an Accelerator, or reads such an object from around it."""
+    if work.kind is Kind.BOUND:
+        return frame.has_accelerator(work.data[0])
+    if work.kind is not Kind.FUNCTION or work.data.closure is None:
+        return False
+    read = {node.value for node in below(work.data.node) if isinstance(node, cst.Name)}
+    return any(frame.has_accelerator(value) for name, value in frame.memory.names.items() if name in read)
 
 
 def _in_trainer(frame: Frame) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
-from trl_lint.analysis.events import CollectiveCalled, Event, ModelCalled, ParameterRead, Trace
+from trl_lint.analysis.events import CollectiveCalled, DatasetPrepared, Event, ModelCalled, ParameterRead, Trace
 
 
 def trained(roots: Iterable[Trace]) -> set[int]:
@@ -41,9 +41,16 @@ def stepping(roots: Iterable[Trace]) -> set[int]:
     return found
 
 
-def told(trace: Trace, trains: bool, steps: bool) -> Iterator[Event]:
+def built(roots: Iterable[Trace]) -> set[int]:
+    """The ids of the traces that are reached while a trainer is being built."""
+    return _closure((trace for trace in roots if trace.builds), _callees)
+
+
+def told(trace: Trace, trains: bool, steps: bool, builds: bool) -> Iterator[Event]:
     """The events of one run, with what its callers are."""
     for event in trace.events.values():
+        if isinstance(event, DatasetPrepared) and event.holds_trainer and not builds:
+            continue  # each rank has a cache file of its own
         if trains and isinstance(event, (ModelCalled, ParameterRead)):
             yield replace(event, trains=True)
         elif steps and isinstance(event, CollectiveCalled) and event.stepping is None:

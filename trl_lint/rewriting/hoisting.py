@@ -37,6 +37,7 @@ from trl_lint.rewriting.scope import (
     used_names,
 )
 from trl_lint.rewriting.tree import ancestors
+from trl_lint.syntax import children
 
 _BEFORE = "it is called before the condition, whenever the condition is asked, so that all ranks take part"
 _BEHIND = "it is called behind the condition, whenever the condition is asked, so that all ranks take part"
@@ -340,7 +341,7 @@ def _less(node: Any, left_out: Container[int]) -> list[Any]:
         return []
     if not any(id(each) in left_out for each in nodes(node)):
         return [node]
-    return [each for child in node.children for each in _less(child, left_out)]
+    return [each for child in children(node) for each in _less(child, left_out)]
 
 
 def _made_from(region: _Region, line: Any) -> set[str]:
@@ -377,7 +378,7 @@ def _asked(node: Any, seen: Mapping[int, Any]) -> Iterator[str]:
     if text := dotted(node):
         yield text
         return
-    for child in node.children:
+    for child in children(node):
         yield from _asked(child, seen)
 
 
@@ -388,7 +389,7 @@ def _texts(node: Any) -> Iterator[str]:
     elif isinstance(node, cst.Arg):
         yield from _texts(node.value)
     else:
-        for child in node.children:
+        for child in children(node):
             yield from _texts(child)
 
 
