@@ -78,6 +78,8 @@ class Operator:
     follows: bool = True
     # A file without one of these has no site.
     needles: tuple[str, ...] = field(default=("gather", ".reduce("))
+    # How many places of a file are tried at least, where so many are there: more than one where few files have any.
+    per_file: int = 1
 
 
 @dataclass(frozen=True)
@@ -540,9 +542,9 @@ OPERATORS = (
     Operator("collective on one rank", "TRL006", collective_on_one_rank, follows=False),
     Operator("drop the main-process guard", "TRL008", drop_guard, needles=("wandb.log(",)),
     Operator("reduce after the gather", "TRL005", reduced_late, follows=False),
-    Operator("drop the padding", "TRL005", unpadded, needles=("pad_across_processes",)),
-    Operator("gather for metrics", "TRL014", cut),
-    Operator("average means", "TRL007", average_means, needles=("torch.stack(",)),
+    Operator("drop the padding", "TRL005", unpadded, needles=("pad_across_processes",), per_file=3),
+    Operator("gather for metrics", "TRL014", cut, per_file=3),
+    Operator("average means", "TRL007", average_means, needles=("torch.stack(",), per_file=3),
     Operator("forward through the module", "TRL009", unwrapped_forward, needles=("Trainer)", ".prepare(")),
     Operator("generate on the wrapped model", "TRL010", wrapped_generate, needles=("generate",)),
     Operator("bare model for generation", "TRL010", bare_for_generation, needles=("unwrap_model_for_generation",)),

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 import libcst as cst
 import libcst.matchers as m
-from flow import collectives, simple_statements
+from flow import collectives, simple_statements, touched
 from neutral import Place
 from operators import Operator, Site, place_of, reduced_outside, reduction, value_of, wrapped
 from source import Source, dotted
@@ -34,7 +35,9 @@ def without_device(source: Source) -> Iterator[Site]:
         if factory is not None and id(factory) in factories:
             args = [source.code(each).rstrip(", \n") for each in factory.args if not _is_device(each)]
             code = f"{source.code(factory.func)}({', '.join(args)})"
-            yield Site(Place(factory, "{}", code, factory), (source.statement(call),))
+            names = {value.value} if isinstance(value, cst.Name) else set()
+            fair = partial(touched, source, call, names, set())
+            yield Site(Place(factory, "{}", code, factory), (source.statement(call),), fair)
 
 
 def _has_device(call: cst.Call) -> bool:
@@ -64,7 +67,7 @@ def everybody_first(source: Source) -> Iterator[Site]:
         items = [item.item for item in block.items]
         names = [_own_name(item.func) for item in items if isinstance(item, cst.Call)]
         if len(items) == 1 and names and names[0] in FIRST:
-            due = tuple(_computing(block))
+            due = tuple(_computing(source, block))
             if due:
                 yield Site(Place(items[0], "{}", "torch.no_grad()", items[0]), due)
 
@@ -74,10 +77,12 @@ def _own_name(func: cst.BaseExpression) -> str:
     return func.attr.value if isinstance(func, cst.Attribute) else getattr(func, "value", "")
 
 
-def _computing(block: cst.With) -> Iterator[cst.CSTNode]:
-    """The statements of a block that compute a data set by themselves."""
+def _computing(source: Source, block: cst.With) -> Iterator[cst.CSTNode]:
+    """The statements of a block that compute a data set by themselves, where nothing has failed."""
     computes = m.Call(func=m.Attribute(attr=m.Name("map") | m.Name("filter")))
     for statement in simple_statements(block):
+        if source.enclosing(statement, cst.ExceptHandler) is not None:
+            continue
         for call in m.findall(statement, computes):
             receiver = dotted(call.func.value) or ""
             if "dataset" in receiver:

@@ -1,7 +1,7 @@
 """Changes that leave a program's meaning alone leave its verdict alone.
 
 In the programs `«expression | names»` is an expression that uses these local names; each neutral step moves
-it somewhere else. A finding must start on the lines marked `# finds: CODE`, and on no others.
+it somewhere else. Findings must start on the lines marked `# finds: CODE` (or several), and on no others.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from trl_lint.config import Settings
 from trl_lint.linter import Linter
 from trl_lint.rules import all_rules
 
-MARK = re.compile(r"# finds: (?P<code>TRL\d+)$")
+MARK = re.compile(r"# finds: (?P<codes>TRL\d+(, TRL\d+)*)$")
 MOVED = re.compile(r"«(?P<expression>[^|»]+?)(?: \| (?P<names>[\w, ]+))?»")
 HELPERS = "# helpers"
 
@@ -42,8 +42,8 @@ def main(args, dataset):
         right = accelerator.gather_for_metrics(«loss.detach() | loss»).mean().item()
         accelerator.log({"loss": «loss.item() | loss»})  # finds: TRL003
         accelerator.log({"loss": «right * 2 | right»})
-        wandb.log({"size": «len(batch["x"]) | batch»})  # finds: TRL003
-        wandb.log({"rate": «args.learning_rate | args»})
+        wandb.log({"size": «len(batch["x"]) | batch»})  # finds: TRL003, TRL008
+        wandb.log({"rate": «args.learning_rate | args»})  # finds: TRL008
         size = «model | model».config  # finds: TRL002
         bare = accelerator.unwrap_model(model)
         size = «bare.config | bare»
@@ -159,6 +159,32 @@ def run(model, dataset, metric):
     accelerator.log({"accuracy": «correct / len(dataset) | correct, dataset»})
     mean = «sum(losses) / len(losses) | losses»
     accelerator.log({"loss": mean})  # finds: TRL003
+''',
+    "effects": '''\
+import os
+
+import torch
+import wandb
+from accelerate import Accelerator
+from torch.utils.data import DataLoader
+# helpers
+
+
+def main(args, dataset):
+    accelerator = Accelerator()
+    model, loader = accelerator.prepare(torch.nn.Linear(2, 2), DataLoader(dataset))
+    folder = «"samples"»
+    os.makedirs(«folder + "/images" | folder»)  # finds: TRL008
+    os.makedirs(«folder + "/images" | folder», exist_ok=True)
+    for step, batch in enumerate(loader):
+        if «accelerator.is_main_process | accelerator»:
+            wandb.log({"step": step})
+        if «step % 10 == 0 | step» and not «accelerator.is_local_main_process | accelerator»:
+            wandb.log({"step": step})
+        if «step % 10 == 0 | step»:
+            wandb.log({"step": step})  # finds: TRL008
+        if «step % 10 == 0 | step» and «wandb.run» is not None:
+            wandb.log({"step": step})  # finds: TRL008
 ''',
 }  # fmt: skip
 
@@ -422,8 +448,7 @@ def verdict(directory: Path, program: str, helpers: str) -> list[tuple[str, str]
     for path, text in files.items():
         path.write_text(text, encoding="utf-8")
     settings = Settings(target_trl="0.17.0", target_transformers="4.51.3")
-    # The loop logs on all ranks, so that each of its lines is looked at; that is what TRL008 speaks of.
-    linter = Linter(settings, (directory,), tuple(rule for rule in all_rules() if rule.code != "TRL008"))
+    linter = Linter(settings, (directory,), all_rules())
     found = []
     for path, text in files.items():
         lines = text.splitlines()
@@ -435,7 +460,7 @@ def verdict(directory: Path, program: str, helpers: str) -> list[tuple[str, str]
 def expected(program: str) -> list[tuple[str, str]]:
     """What the marks of a program say."""
     marked = [(MARK.search(line), line.strip()) for line in program.splitlines()]
-    return [(mark["code"], line) for mark, line in marked if mark]
+    return [(code, line) for mark, line in marked if mark for code in mark["codes"].split(", ")]
 
 
 @pytest.mark.parametrize("step", STEPS, ids=lambda step: step.__name__)

@@ -356,7 +356,8 @@ def finding(line: int, code: str = "TRL003") -> Finding:
 
 
 class TestJudge:
-    MUTANT = Mutant(PATH, {PATH: ""}, "TRL003", (((PATH, 10, 12),), ((PATH, 20, 20),)), ((PATH, 30, 30),))
+    DUE = (((PATH, 10, 12),), ((PATH, 20, 20),))
+    MUTANT = Mutant(PATH, {PATH: ""}, "TRL003", DUE, ((PATH, 30, 30),), ((PATH, 9, 9),))
 
     def judge(self, before: list[Finding], after: list[Finding]) -> tuple:
         return judge(self.MUTANT, before, [(PATH, f) for f in after], lambda line: line + 1)
@@ -369,6 +370,10 @@ class TestJudge:
 
     def test_a_further_finding_on_a_carrier_is_fair(self):
         assert self.judge([], [finding(11), finding(20), finding(30)]) == ([], [])
+
+    def test_what_was_said_of_the_right_code_may_be_gone(self):
+        right = [finding(8, "TRL014"), finding(11, "TRL014")]
+        assert self.judge(right, [finding(11), finding(20)]) == ([], ["lost TRL014 at trainer.py:12"])
 
     def test_what_came_and_what_went_is_said(self):
         _, changed = self.judge([finding(4)], [finding(11), finding(20), finding(7), finding(30, "TRL001")])

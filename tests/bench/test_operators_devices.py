@@ -69,3 +69,11 @@ def test_nobody_goes_first_any_more():
     assert broken(everybody_first, code) == expected
     assert broken(everybody_first, code.replace("main_", "local_main_")) == []
     assert broken(everybody_first, code.replace("dataset.map", "pool.map")) == []
+
+
+def test_what_is_done_when_something_fails_is_not_due():
+    code = (
+        "with state.main_process_first():\n"
+        "    try:\n        dataset = dataset.map(f)\n    except ValueError:\n        dataset = dataset.map(g)"
+    )
+    assert [due for _, _, due in broken(everybody_first, code)] == [["dataset = dataset.map(f)"]]

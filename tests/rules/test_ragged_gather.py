@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from snippets import Snippets, shown, trainer
+from snippets import SETTINGS, Snippets, shown, trainer
 
 from trl_lint.findings import Applicability
+from trl_lint.linter import Linter
+from trl_lint.rules import find_rule
 
 SNIPPETS = Snippets("TRL005")
 SAFE, UNSAFE, DISPLAY = Applicability.SAFE, Applicability.UNSAFE, Applicability.DISPLAY
@@ -134,3 +136,28 @@ def test_under_a_condition_on_the_data_there_is_a_hint():
     text = step("if mask.sum() > 3:\n    x = self.accelerator.gather(ids).sum()")
     assert SNIPPETS.finding(text)
     assert SNIPPETS.mended(text, unsafe=True) == text
+
+
+def test_the_padding_of_a_library_that_is_linted_itself_is_known(tmp_path):
+    """In trl's own tree `pad` is a function in sight, and its body says nothing of the length."""
+    utils = tmp_path / "trl" / "trainer" / "utils.py"
+    utils.parent.mkdir(parents=True)
+    for folder in (utils.parent, utils.parent.parent):
+        (folder / "__init__.py").touch()
+    utils.write_text(
+        "import numpy as np\nimport torch\n\n\n"
+        "def pad(tensors, padding_value=0):\n"
+        "    shape = np.max([tensor.shape for tensor in tensors], 0).tolist()\n"
+        "    output = torch.full((len(tensors), *shape), padding_value)\n"
+        "    for row, tensor in enumerate(tensors):\n        output[row] = tensor\n"
+        "    return output\n"
+    )
+    path = utils.with_name("mine.py")
+    text = trainer(
+        "def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):\n"
+        '    ids = pad([torch.tensor(ids) for ids in inputs["ids"]])\n'
+        "    self.accelerator.gather(ids)\n"
+    )
+    linter = Linter(SETTINGS, (tmp_path,), (find_rule("TRL005"),))
+    assert linter.check(path, f"from .utils import pad\n{text}".encode())
+    assert not linter.check(path, f"from .utils import pad as other\nfrom mine import pad\n{text}".encode())

@@ -36,6 +36,20 @@ def test_a_run_that_is_there_is_no_guard():
     assert places('if has_lock():\n    wandb.log({"x": 1})') == []
 
 
+@pytest.mark.parametrize(
+    ("test", "is_reported"),
+    [
+        ("step % 10 == 0 and wandb.run is not None", True),
+        ("wandb.run is not None and step and step % 10 == 0", True),
+        ("step % 10 == 0 or wandb.run is not None", False),
+        ("wandb.run is not None and unknown()", False),
+        ("wandb.run is not None and accelerator.is_main_process", False),
+    ],
+)
+def test_together_with_what_is_the_same_on_all_ranks_it_is_none_either(test, is_reported):
+    assert bool(places(f'if {test}:\n    wandb.log({{"x": 1}})')) is is_reported
+
+
 def test_a_finding_says_what_happens():
     text = "import os\n" + loop('os.makedirs("samples")')
     assert SNIPPETS.finding(text).message == (

@@ -6,7 +6,7 @@ from typing import Any
 
 import libcst as cst
 
-from trl_lint.analysis import containers, expressions, facts, members, tensors
+from trl_lint.analysis import containers, expressions, facts, members, shapes, tensors
 from trl_lint.analysis.frame import Frame, derived
 from trl_lint.analysis.heap import Cell, join, read_key, with_key
 from trl_lint.analysis.values import FIELD, MISSING, UNKNOWN, Kind, Value
@@ -103,7 +103,7 @@ def _assigned(frame: Frame, target: Any) -> Any:
 
 def as_dict(frame: Frame, batch: Value, target: Any, node: Any) -> Value:
     """A batch, or a dict of metrics, is about to get more entries: from here on it is a dict in sight."""
-    element = derived(batch.rank, Kind.BATCH, batch, data=FIELD)
+    element = derived(batch.rank, Kind.BATCH, batch, data=FIELD, shape=shapes.FIELD)
     promoted = frame.allocate(node, Cell("dict", rest=element))
     rebind(frame, target, promoted)
     return promoted

@@ -24,6 +24,7 @@ from trl_lint.analysis import (
     places,
     preparing,
     shape_transfers,
+    shapes,
     tensors,
 )
 from trl_lint.analysis.arguments import Arguments
@@ -308,7 +309,7 @@ def _call_on_data(frame: Frame, owner: Value, name: str, args: Arguments, node: 
 
 
 def _call_on_batch(owner: Value, name: str, args: Arguments) -> Value:
-    element = derived(owner.rank, Kind.BATCH, owner)
+    element = derived(owner.rank, Kind.BATCH, owner, shape=shapes.FIELD if owner.data is None else None)
     if name == "items":
         return Value(facts.SAME, Kind.RANGE, (Value(facts.SAME, Kind.TUPLE, (SAME, element)), facts.SAME))
     if name == "values":
@@ -319,7 +320,7 @@ def _call_on_batch(owner: Value, name: str, args: Arguments) -> Value:
         return owner
     if name in ("get", "pop") and args.positional and args.positional[0].const == "loss" and owner.data:
         return members.output_attribute(owner, "loss")
-    return element
+    return element.but(shape=None)
 
 
 def _in_place(frame: Frame, owner: Value, name: str, args: Arguments, node: cst.Call) -> Value:
@@ -373,7 +374,8 @@ def call_value(frame: Frame, callee: Value, args: Arguments, node: Any) -> Value
     if kind is Kind.FUNCTION:
         if callee.data.name in models.FOR_GENERATION:
             library_calls.for_generation(frame, args, node)
-        return frame.engine.call(frame, callee.data, args, node, None)
+        returned = frame.engine.call(frame, callee.data, args, node, None)
+        return shape_transfers.returned(frame, callee.data, args, returned)
     if kind is Kind.MODULE and isinstance(callee.data, str):
         return _call_dotted(frame, callee.data, args, node)
     if kind is Kind.BOUND:

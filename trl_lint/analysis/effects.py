@@ -66,5 +66,13 @@ def _asks_for_run(frame: Frame, test: Any) -> bool:
             return _asks_for_run(frame, left)
         case cst.UnaryOperation(operator=cst.Not(), expression=negated):
             return _asks_for_run(frame, negated)
+        case cst.BooleanOperation(left=left, operator=cst.And(), right=right):
+            # The others may well be the same on all ranks.
+            return all(_is_same(frame, part) or _asks_for_run(frame, part) for part in (left, right))
     value = frame.seen.get(id(test))
     return value is not None and value.kind is Kind.INSTANCE and value.data in RUNS
+
+
+def _is_same(frame: Frame, node: Any) -> bool:
+    value = frame.seen.get(id(node))
+    return value is not None and value.rank.state is State.SAME

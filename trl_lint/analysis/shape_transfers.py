@@ -10,10 +10,11 @@ from typing import Any
 
 import libcst as cst
 
-from trl_lint.analysis import containers, shapes
+from trl_lint.analysis import containers, facts, shapes
 from trl_lint.analysis.arguments import Arguments
+from trl_lint.analysis.classes import Function
 from trl_lint.analysis.facts import PICKED, Origin, Rank, State
-from trl_lint.analysis.frame import Frame
+from trl_lint.analysis.frame import Frame, derived
 from trl_lint.analysis.heap import Cell
 from trl_lint.analysis.shapes import RAGGED, SAME, SCALAR, UNKNOWN, Dim, Shape
 from trl_lint.analysis.values import FIELD, TRAINED, Kind, Value, Wrapping
@@ -33,6 +34,11 @@ _PADDED_REASON = "the sequences are padded to this rank's longest"
 def _varies(value: Value) -> bool:
     """Whether this rank's own data decide on the value."""
     return value.rank.differs and Origin.DATA in value.rank.origins
+
+
+def _is_own(value: Value) -> bool:
+    """Whether the value is this rank's: its own data, or its slice of everybody's."""
+    return value.rank.differs and bool((Origin.DATA | Origin.RANK) & value.rank.origins)
 
 
 # --- batches and models ---------------------------------------------------------------------------------
@@ -303,6 +309,14 @@ def of_function(frame: Frame, name: str, args: Arguments) -> Shape | None:
     return of_method(first, own, args.positional[1:], args.keywords)
 
 
+def returned(frame: Frame, function: Function, args: Arguments, value: Value) -> Value:
+    """What a function in sight returns: where a library is linted itself, the shape that the tables tell of it."""
+    padding = table.PADDING.get(f"{function.module.name}.{function.name}")
+    if padding is None or value.shape is not None:
+        return value
+    return shaped(value, _padded_list(frame, args, padding))
+
+
 def _elements(frame: Frame, value: Value) -> tuple[list[Shape | None], Dim]:
     """The shapes of what is in a list or tuple, and whether there are equally many."""
     items = containers.positions_of(frame, value)
@@ -367,9 +381,9 @@ def _padded_list(frame: Frame, args: Arguments, parameter: tuple[int, str]) -> S
     if items.kind in (Kind.CELLS, Kind.RANGE, Kind.TUPLE):
         found, _ = _elements(frame, items)
         element = containers.iterate(frame, items)[0]
-        if not _varies(element) or any(shape is not None and not shape.is_ragged for shape in found):
+        if not _is_own(element) or any(shape is not None and not shape.is_ragged for shape in found):
             return None
-    elif not _varies(items):
+    elif not _is_own(items):
         return None
     first = args.keywords.get("batch_first")
     if parameter[1] == "sequences" and (first is None or first.const is not True):
@@ -480,6 +494,8 @@ class _Walk:
 
     def _skip(self, behind: int) -> bool:
         if self.shape.open:
+            if not behind:
+                return True
             # `logits[..., :-1, :]`: all but the last two are the samples.
             if not self.shape.tokens or behind > 2:
                 return False
@@ -585,7 +601,9 @@ def broadcast(value: Value, left: Value, right: Value) -> Value:
 def subscripted(frame: Frame, container: Value, value: Value, node: cst.Subscript) -> Value:
     """The value of `container[…]`, with its shape."""
     # A batch that was given another entry is a dict in sight, of fields as before.
-    is_field = value.data == FIELD and value.shape is None
+    is_field = value.shape == shapes.FIELD or (value.data == FIELD and value.shape is None)
+    if not is_field and container.kind is Kind.UNKNOWN and container.rank.state is State.UNKNOWN:
+        return _picked_of_unknown(frame, container, value, node)
     if not is_field and (container.kind not in _TENSORS or not container.rank.differs):
         return value
     if is_field:
@@ -596,6 +614,15 @@ def subscripted(frame: Frame, container: Value, value: Value, node: cst.Subscrip
     if container.data == "<output>":
         return value
     return shaped(value, of_subscript(frame, container, node))
+
+
+def _picked_of_unknown(frame: Frame, container: Value, value: Value, node: cst.Subscript) -> Value:
+    """What is picked of a value that nothing is known of: by how many elements it has, it differs between ranks."""
+    shape = of_subscript(frame, container, node)
+    if shape is None or not shape.is_ragged:
+        return value
+    parts = [_value(frame, each.slice.value) for each in node.slice if isinstance(each.slice, cst.Index)]
+    return derived(facts.LOCAL, Kind.UNKNOWN, *parts, shape=shape)
 
 
 def with_logits(frame: Frame, output: Value, model: Value, args: Arguments) -> Value:

@@ -77,6 +77,8 @@ class Shape:
 
 
 SCALAR = Shape(())
+# Of a field of a batch whose name is not known yet, as in `{k: v.to(device) for k, v in batch.items()}`.
+FIELD = Shape((), open=True)
 
 
 def of(value: Value) -> Shape | None:

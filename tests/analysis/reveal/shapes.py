@@ -27,6 +27,11 @@ class MyTrainer(Trainer):
         reveal_shape(inputs["labels"][:, 1:])  # revealed: (same, ragged)
         reveal_shape(inputs["labels"].sum())  # revealed: ()
         reveal_shape(inputs["scores"])  # revealed: unknown
+        moved = {k: v.to("cuda") if isinstance(v, torch.Tensor) else v for k, v in inputs.items()}
+        reveal_shape(moved["input_ids"])  # revealed: (same, ragged)
+        reveal_shape(moved["scores"])  # revealed: unknown
+        reduced = {k: v.sum(1) for k, v in inputs.items()}
+        reveal_shape(reduced["input_ids"])  # revealed: unknown
         inputs["use_cache"] = False
         reveal_shape(inputs["input_ids"])  # revealed: (same, ragged)
         reveal_shape(inputs["use_cache"])  # revealed: ()
@@ -84,6 +89,13 @@ class MyTrainer(Trainer):
         reveal_shape(torch.masked_select(ids, mask == 1))  # revealed: (ragged)
         chosen = [index for index in range(len(ids)) if inputs["good"][index]]
         reveal_shape(ids[chosen])  # revealed: (ragged, ragged)
+        embedded = self.embed(ids)
+        reveal_shape(embedded)  # revealed: unknown
+        reveal_shape(embedded[chosen])  # revealed: (ragged, ...)
+        reveal_shape(embedded[chosen, ...])  # revealed: (ragged, ...)
+        reveal_shape(embedded[mask.bool()].float())  # revealed: (ragged, ...)
+        reveal_shape(embedded[0, ...])  # revealed: unknown
+        reveal_shape(embedded[..., chosen])  # revealed: unknown
         every = [index for index in range(len(ids))]
         reveal_shape(ids[every])  # revealed: unknown
         reveal_shape(ids.index_select(0, mask.nonzero().squeeze(-1)))  # revealed: (ragged, ragged)
@@ -98,6 +110,11 @@ class MyTrainer(Trainer):
         reveal_shape(torch.zeros(2, 3))  # revealed: (same, same)
         reveal_shape(torch.zeros_like(mask))  # revealed: (same, ragged)
         reveal_shape(pad_sequence([row for row in inputs["completions"]], batch_first=True))  # revealed: (same, ragged)
+        rank = self.accelerator.process_index
+        mine = [torch.tensor(ids) for ids in self.completions[rank * 4 : rank * 4 + 4]]
+        reveal_shape(pad_sequence(mine, batch_first=True))  # revealed: (same, ragged)
+        ours = [torch.tensor(ids) for ids in self.args.prompts]
+        reveal_shape(pad_sequence(ours, batch_first=True))  # revealed: unknown
 
     def padded(self, inputs):
         mask = inputs["attention_mask"]
