@@ -11,7 +11,9 @@ from dataclasses import dataclass
 
 import libcst as cst
 import libcst.matchers as m
-from source import Source, children, descendants, dotted
+from source import Source, descendants, dotted
+
+from trl_lint.syntax import children
 
 # What tells the form of a tensor and not its values.
 FORM = {"shape", "device", "dtype", "ndim", "numel", "size", "dim", "keys", "is_cuda", "requires_grad"}

@@ -26,7 +26,9 @@ from flow import (
     touched,
 )
 from neutral import Place
-from source import Source, children, descendants, dotted
+from source import Source, descendants, dotted
+
+from trl_lint.syntax import children
 
 REDUCTIONS = {"sum", "mean", "max", "min", "nansum", "nanmean", "std", "var"}
 # What a wrapper forwards or has itself: reading it from the wrapped model is right.

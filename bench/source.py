@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from dataclasses import fields as dataclass_fields
-from functools import cache, cached_property
-from itertools import accumulate
+from functools import cached_property
+from itertools import accumulate, islice
 from pathlib import Path
 from typing import TypeVar
 
 import libcst as cst
 from libcst.metadata import MetadataWrapper, ParentNodeProvider, PositionProvider
 
+from trl_lint.syntax import below
+
 Node = TypeVar("Node", bound=cst.CSTNode)
 STATEMENTS = (cst.SimpleStatementLine, cst.BaseCompoundStatement)
-PUNCTUATION = (
-    *("whitespace", "leading_lines", "trailing_whitespace", "lines_after", "header", "footer", "indent"),
-    *("lpar", "rpar", "lbracket", "rbracket", "lbrace", "rbrace", "comma", "semicolon", "equal", "dot"),
-)
 BLOCKS = (cst.IndentedBlock, cst.Module)
 
 
@@ -141,28 +138,9 @@ def line_of(text: str, offset: int) -> int:
     return text.count("\n", 0, offset) + 1
 
 
-@cache
-def _parts(kind: type[cst.CSTNode]) -> tuple[str, ...]:
-    """The fields of a kind of node that may hold nodes with a meaning: no white space, no punctuation."""
-    names = (part.name for part in dataclass_fields(kind))
-    return tuple(name for name in names if not name.startswith(PUNCTUATION))
-
-
-def children(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
-    """The nodes below a node, but for white space and punctuation (`node.children` is far slower)."""
-    for name in _parts(type(node)):
-        value = getattr(node, name)
-        if isinstance(value, cst.CSTNode):
-            yield value
-        elif isinstance(value, (list, tuple)):
-            yield from value
-
-
 def descendants(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
-    """All nodes below a node, in the order of the text."""
-    for child in children(node):
-        yield child
-        yield from descendants(child)
+    """All nodes below a node but blanks and punctuation, in the order of the text."""
+    yield from islice(below(node), 1, None)
 
 
 def dotted(node: cst.CSTNode) -> str | None:
