@@ -35,6 +35,7 @@ from trl_lint.analysis.values import BOTTOM, NO_WRITES, NONE, SAME, UNKNOWN, Kin
 from trl_lint.knowledge import library, models
 from trl_lint.knowledge import torch as torch_table
 from trl_lint.knowledge.schema import Collective, Sink
+from trl_lint.knowledge.torch_distributed import RANK_NAMES
 
 
 def call(frame: Frame, node: cst.Call) -> Value:
@@ -171,6 +172,8 @@ def _member_called(frame: Frame, owner: Value, name: str, args: Arguments, node:
 
 def _call_on_unknown(frame: Frame, owner: Value, name: str, args: Arguments, node: cst.Call) -> Value:
     """A method of something whose class is not known: the same everywhere only if all that goes in is."""
+    if owner.kind is Kind.UNKNOWN and name in RANK_NAMES and not args.all():
+        return members.named_rank(frame, name)
     if owner.rank.state is State.SAME and args.rank().state is State.SAME and not _has_cells(args):
         return SAME
     result = unresolved(frame, args, node)

@@ -12,6 +12,7 @@ from trl_lint.analysis.facts import Origin, State
 from trl_lint.analysis.frame import Frame, derived
 from trl_lint.analysis.heap import UNIFORM, Control, join_all
 from trl_lint.analysis.values import (
+    ASSUMED_NONE,
     MISSING,
     SAME,
     WORLD_FALSE,
@@ -39,7 +40,12 @@ def truth(frame: Frame, value: Value) -> bool | None:
 
 
 def divides(frame: Frame, test: Any, value: Value) -> Control:
-    """How a condition with this value divides the ranks."""
+    """How a condition with this value divides the ranks.
+
+    A thing of no known kind is nothing that was computed or compared: `batch.get("flag")`, else a setting.
+    """
+    if value.rank.differs and value.kind is Kind.UNKNOWN and value.rank.origins == Origin.DATA:
+        return Control(1, frame.step(test, "whether `{}` is the same on all ranks is not known"), facts.UNKNOWN)
     if value.rank.differs:
         why = frame.step(test, "`{}` differs between ranks", value.why)
         return Control(2, why, value.rank)
@@ -162,6 +168,10 @@ def _membership(frame: Frame, left: Value, right: Value) -> Value:
     """`key in batch` is decided by the data set's schema; `x in data` is not."""
     if right.kind in (Kind.BATCH, Kind.CELLS, Kind.TUPLE) and left.kind is Kind.STRING and not left.rank.differs:
         return Value(facts.SAME, Kind.NUMBER, scalar=True, dtype="bool")
+    if right.kind is Kind.BATCH and left.rank.state is State.SAME and left.kind not in (Kind.NUMBER, Kind.TENSOR):
+        return Value(facts.SAME, Kind.NUMBER, scalar=True, dtype="bool")  # a name of an input that a model has
+    if right.kind is Kind.UNKNOWN and left.rank.state is State.SAME and right.rank.origins == Origin.DATA:
+        return Value(facts.UNKNOWN, Kind.NUMBER, scalar=True, dtype="bool")  # a batch, or what it holds
     elements = _elements(frame, right)
     rank = tensors.collapsed(facts.combine(left.rank, elements.rank))
     return derived(rank, Kind.NUMBER, left, elements, scalar=True, dtype="bool")
@@ -257,7 +267,7 @@ def _narrow_none(frame: Frame, test: cst.Comparison, taken: bool) -> None:
         return
     value = frame.memory.names.get(test.left.value)
     if value is not None and isinstance(operator, cst.Is) is taken:
-        frame.memory.names[test.left.value] = Value(facts.SAME, Kind.NONE, const=None)
+        frame.memory.names[test.left.value] = ASSUMED_NONE
 
 
 def _narrow_call(frame: Frame, test: cst.Call, taken: bool) -> None:

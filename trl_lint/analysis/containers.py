@@ -65,7 +65,10 @@ def iterate(frame: Frame, value: Value) -> tuple[Value, facts.Rank]:
     if kind is Kind.CELLS:
         frame.consume(value)
         result, length = BOTTOM, facts.SAME
-        for cell in frame.memory.cells(value):
+        cells = frame.memory.cells(value)
+        if gathered_on_one_way(cells):
+            return UNKNOWN, facts.UNKNOWN
+        for cell in cells:
             if cell.shape == "dict":
                 result = join(result, Value(facts.SAME, Kind.STRING))
             else:
@@ -83,6 +86,14 @@ def iterate(frame: Frame, value: Value) -> tuple[Value, facts.Rank]:
     if value.rank.state is State.SAME and (kind is not Kind.INSTANCE or preparing.is_dataset(value)):
         return Value(value.rank), facts.SAME
     return UNKNOWN, facts.UNKNOWN
+
+
+def gathered_on_one_way(cells: list[Cell]) -> bool:
+    """Whether objects of all ranks stand here, or such as need no gathering on another way (`if not is_global:`)."""
+    if len(cells) < 2:
+        return False
+    ranks = [cell.element().rank for cell in cells if cell.shape != "dict"]
+    return facts.REDUCED in ranks and any(rank.differs for rank in ranks)
 
 
 # An element of one of these is of the same kind.

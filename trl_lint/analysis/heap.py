@@ -7,7 +7,7 @@ from typing import Any
 
 from trl_lint.analysis import facts, means, places, shapes
 from trl_lint.analysis.facts import Rank, State
-from trl_lint.analysis.values import BOTTOM, MISSING, NO_WRITES, UNKNOWN, Kind, Value, Wrapping
+from trl_lint.analysis.values import ASSUMED_NONE, BOTTOM, MISSING, NO_WRITES, UNKNOWN, Kind, Value, Wrapping
 
 # In a key: stands for the unknown parts of an f-string.
 WILDCARD = "\0"
@@ -78,6 +78,8 @@ def join(a: Value, b: Value, divided: Rank = facts.SAME) -> Value:
         return b
     if a.rank is b.rank and not divided.differs and _is_same_but_for_its_story(a, b):
         return a if a.why is not None or b.why is None else b
+    if divided.differs and (a is ASSUMED_NONE or b is ASSUMED_NONE):
+        return b if a is ASSUMED_NONE else a
     kind, data = _join_kind(a, b)
     rank = facts.SAME if kind is Kind.CELLS else facts.join(a.rank, b.rank)
     const = a.const if _same_constant(a.const, b.const) else MISSING

@@ -60,6 +60,7 @@ from trl_lint.knowledge.schema import (
     Sink,
     Transfer,
 )
+from trl_lint.knowledge.torch_distributed import RANK_NAMES
 
 PURE_OBJECT = PURE.data
 
@@ -87,6 +88,9 @@ def call_function(frame: Frame, dotted: str, args: Arguments, node: Any) -> Valu
     flat = spread(frame, args)
     found = tensors.function(name, flat.positional, flat.keywords)
     if found is None:
+        own = name.rpartition(".")[2]
+        if own in RANK_NAMES and not args.all():
+            return members.named_rank(frame, own)
         return calls.unresolved(frame, args, node)
     found = devices.located(frame, places.made(name, args, found), node)
     found = shape_transfers.shaped(found, shape_transfers.of_function(frame, name, args))
@@ -520,6 +524,8 @@ def _result(
         return shape_transfers.padded(frame, operand, args or Arguments(), node)
     if row.result == "objects":
         return _gathered_objects(frame, operand, node)
+    if row.result == "dealt":
+        return UNKNOWN
     if row.result == "scattered":
         return explain(frame, Value(facts.SHARD, Kind.TENSOR), node, "each rank receives its own piece")
     how = reduction or (row.reduction[2] if row.reduction is not None else row.result)

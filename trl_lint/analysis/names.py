@@ -16,12 +16,17 @@ from trl_lint.analysis.tables import Tables
 from trl_lint.analysis.values import MISSING, NONE, UNKNOWN, WORLD_TRUE, Kind, Value, World
 from trl_lint.knowledge import library
 from trl_lint.knowledge import torch as torch_table
-from trl_lint.knowledge.schema import Attribute
+from trl_lint.knowledge.schema import RANK_INDEX, WORLD, Attribute
+from trl_lint.knowledge.torch_distributed import RANK_NAMES, RANK_VARIABLES, WORLD_VARIABLES
 
 # How many star imports of a file are followed to find a name.
 MAX_STARS = 5
 # Libraries whose own sources say no more than the tables do, at a high price.
 _TABLED = frozenset({"accelerate", "peft", "transformers"})
+
+
+# Constants that bear the name of a variable of the launcher hold its number.
+NAMED_CONSTANTS = dict.fromkeys(RANK_VARIABLES, RANK_INDEX) | dict.fromkeys(WORLD_VARIABLES, WORLD)
 
 
 class Imported:
@@ -114,7 +119,7 @@ class Names(Tables):
         if below is not None:
             return Value(facts.SAME, Kind.MODULE, Imported(below, None))
         if not (base or self.project.may_open(reference.path)):
-            return UNKNOWN
+            return self._by_its_name(reference)
         module = self.project.module(reference.path)
         if module is None:
             return UNKNOWN
@@ -124,6 +129,13 @@ class Names(Tables):
         if found is not None:
             return self.settle(found, base=base)
         return UNKNOWN
+
+    def _by_its_name(self, reference: Imported) -> Value:
+        """A name of a file that is not opened: what all training code means by it, if there is such a thing."""
+        name = reference.name or ""
+        if name in RANK_NAMES:
+            return Value(facts.SAME, Kind.MODULE, f"{self.project.name_of(reference.path)}.{name}")
+        return NAMED_CONSTANTS.get(name, UNKNOWN)
 
     def _in_tables(self, reference: Imported) -> Value | None:
         """A name that the configuration or, when accelerate or transformers is linted, the tables know better."""
@@ -155,7 +167,7 @@ class Names(Tables):
         for row in library.rows(canonical, self.versions):
             if isinstance(row, Attribute):
                 return row.value
-        return Value(facts.SAME, Kind.MODULE, dotted)
+        return NAMED_CONSTANTS.get(dotted.rpartition(".")[2]) or Value(facts.SAME, Kind.MODULE, dotted)
 
     def run_import(self, frame: Frame, node: cst.Import) -> None:
         for alias in node.names:

@@ -233,9 +233,10 @@ class Runs(Definitions):
     def _widened(
         self, function: Function, names: dict[str, Value], inputs: list[Any], cls: Any
     ) -> tuple[Any, dict[str, Value], list[Any]]:
-        """One context for all further calls: their facts joined."""
-        key = (id(function.node), id(cls), "joined")
-        known = function.joined.get(id(cls))
+        """One context for all further calls: their facts joined, but for those of different switches."""
+        switches = tuple((name, value.const) for name, value in names.items() if isinstance(value.const, bool))
+        key = (id(function.node), id(cls), "joined", switches)
+        known = function.joined.get(key)
         if known is not None:
             joined = {name: join(value, known.get(name, BOTTOM)) for name, value in names.items()}
             if all(alike(joined[name], known.get(name, BOTTOM)) for name in joined):
@@ -243,7 +244,7 @@ class Runs(Definitions):
             else:
                 function.summaries.pop(key, None)
                 names = joined
-        function.joined[id(cls)] = names
+        function.joined[key] = names
         return key, names, inputs
 
     def _run(
@@ -434,8 +435,8 @@ def _how_models_run(names: Mapping[str, Value], control: Control) -> tuple[bool,
 
 
 def _without_details(value: Value) -> Value:
-    """A value by its rank and kind alone; that it is None, or follows from the world, still counts."""
-    if value.kind is Kind.NONE or isinstance(value.const, World):
+    """A value by its rank and kind alone; that it is None, a switch, or follows from the world, still counts."""
+    if value.kind is Kind.NONE or isinstance(value.const, (bool, World)):
         return value
     if value.const is MISSING and not value.scalar and not value.dtype and value.shape is None:
         return value
