@@ -242,8 +242,8 @@ def test_methods_of_texts_are_pure(name: str, tmp_path: Path) -> None:
 # --- rows of the libraries ------------------------------------------------------------------------------
 
 _RESULTS = {
-    "barrier": "same", "broadcast": "same", "dealt": "unknown", "gathered": "same", "objects": "same", "padded": "partial(mean)",
-    "reduced": "same", "scattered": "shard",
+    "barrier": "same", "broadcast": "same", "dealt": "unknown", "gathered": "same", "objects": "same",
+    "padded": "partial(mean)", "reduced": "same", "scattered": "shard",
 }  # fmt: skip
 COLLECTIVES = sorted(
     {(row.name, row.since) for row in library.ROWS if isinstance(row, schema.Collective)},

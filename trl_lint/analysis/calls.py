@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import libcst as cst
@@ -30,7 +31,7 @@ from trl_lint.analysis.classes import ClassInfo
 from trl_lint.analysis.events import Revealed
 from trl_lint.analysis.facts import State
 from trl_lint.analysis.frame import Frame, derived
-from trl_lint.analysis.heap import Cell, join, unknown_cell
+from trl_lint.analysis.heap import WILDCARD, Cell, join, unknown_cell
 from trl_lint.analysis.values import BOTTOM, NO_WRITES, NONE, SAME, UNKNOWN, Kind, Value, Wrapping
 from trl_lint.knowledge import library, models
 from trl_lint.knowledge import torch as torch_table
@@ -158,7 +159,8 @@ def _member_called(frame: Frame, owner: Value, name: str, args: Arguments, node:
     if kind in (Kind.TENSOR, Kind.BATCH, Kind.NUMBERS, Kind.NUMBER) or owner.rank.differs:
         return _call_on_data(frame, owner, name, args, node)
     if kind is Kind.STRING:
-        return derived(facts.nonlinear(facts.combine(owner.rank, args.rank())), Kind.STRING, owner, *args.all())
+        made = derived(facts.nonlinear(facts.combine(owner.rank, args.rank())), Kind.STRING, owner, *args.all())
+        return made.but(const=_FIELD.sub(WILDCARD, owner.const)) if name == "format" and _is_text(owner) else made
     unique = library.unique_method(name)
     if unique is not None:
         return library_calls.call_method(frame, owner, unique, name, args, node)
@@ -168,6 +170,14 @@ def _member_called(frame: Frame, owner: Value, name: str, args: Arguments, node:
     if kind is Kind.FUNCTION and name == "__call__":
         return call_value(frame, owner, args, node)
     return _call_on_unknown(frame, owner, name, args, node)
+
+
+# A field of `"{}/loss".format(split)`; such a text is a key of the same kind as `f"{split}/loss"`.
+_FIELD = re.compile(r"\{[^{}]*\}")
+
+
+def _is_text(value: Value) -> bool:
+    return isinstance(value.const, str)
 
 
 def _call_on_unknown(frame: Frame, owner: Value, name: str, args: Arguments, node: cst.Call) -> Value:

@@ -81,6 +81,23 @@ _RANKS = {
 _SIZES = (2, 3, 8, 1024)
 
 
+def other_ranks(frame: Frame, test: Any, other: Any) -> bool:
+    """Whether `elif rank > 0` takes all ranks that `if rank == 0` leaves: it is an `else`."""
+    return (
+        _compares_with_zero(test, cst.Equal)
+        and _compares_with_zero(other, cst.GreaterThan, cst.NotEqual)
+        and test.left.deep_equals(other.left)
+        and frame.seen[id(test)].rank.origins == Origin.RANK
+    )
+
+
+def _compares_with_zero(test: Any, *operators: type) -> bool:
+    if not isinstance(test, cst.Comparison) or len(test.comparisons) != 1:
+        return False
+    target = test.comparisons[0]
+    return isinstance(target.operator, operators) and getattr(target.comparator, "value", "") == "0"
+
+
 def compare(frame: Frame, left: Value, node: cst.Comparison, evaluate: Callable[[Frame, Any], Value]) -> Value:
     """The value of a comparison, possibly chained."""
     result: Value | None = None

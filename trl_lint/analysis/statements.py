@@ -9,7 +9,7 @@ import libcst as cst
 from trl_lint.analysis import containers, expressions, facts, forwards, library_calls, meetings, preparing
 from trl_lint.analysis.assignment import bind_target
 from trl_lint.analysis.classes import alike, alike_cells
-from trl_lint.analysis.conditions import divides, engine_arm, identifiers, narrow, truth
+from trl_lint.analysis.conditions import divides, engine_arm, identifiers, narrow, other_ranks, truth
 from trl_lint.analysis.expressions import evaluate
 from trl_lint.analysis.facts import Origin, Rank, State
 from trl_lint.analysis.frame import Frame, Loop, derived
@@ -215,7 +215,7 @@ def _if(frame: Frame, node: cst.If) -> bool:
     frame.memory = before.fork()
     frame.memory.control = inside.under_engine() if engine is False else inside
     narrow(frame, node.test, False)
-    through_else = _otherwise(frame, node.orelse)
+    through_else = _otherwise(frame, node.orelse, node.test)
     skipped = frame.memory
 
     if division.level == 2:
@@ -248,10 +248,10 @@ def _decided(frame: Frame, node: cst.If, known: bool) -> bool:
     return _otherwise(frame, node.orelse)
 
 
-def _otherwise(frame: Frame, orelse: Any) -> bool:
+def _otherwise(frame: Frame, orelse: Any, test: Any = None) -> bool:
     if orelse is None:
         return True
-    if isinstance(orelse, cst.If):
+    if isinstance(orelse, cst.If) and not (test is not None and other_ranks(frame, test, orelse.test)):
         return _if(frame, orelse)
     return run_block(frame, orelse.body.body)
 

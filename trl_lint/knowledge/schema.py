@@ -47,11 +47,11 @@ class Collective(Row):
     operand: the parameter it communicates. result: what the call does to the operand's facts ("gathered",
     "reduced", "broadcast", "padded", "scattered", "dealt" (objects: a command to all ranks as well as a piece for
     each), "objects", "barrier"). into: the parameter that receives the result in place (for `all_reduce` the operand
-    itself), else it is returned; returned: with `into`, it is returned as well. lists: whether a list or tuple of Python objects is right. fails: when a Python
-    number makes it raise, "group" (once a process group exists), "always" (on bare python too) or "" (it
-    takes any object). reduction: the parameter that names the reduction, and its default. objects: the
-    parameter that, when true, makes it communicate Python objects. root: the parameter that names the one
-    rank the result is on, and its default (None: the result is on all ranks).
+    itself), else it is returned; returned: with `into`, it is returned as well. lists: whether a list or tuple of
+    Python objects is right. fails: when a Python number makes it raise, "group" (once a process group exists),
+    "always" (on bare python too) or "" (it takes any object). reduction: the parameter that names the reduction, and
+    its default. objects: the parameter that, when true, makes it communicate Python objects. root: the parameter
+    that names the one rank the result is on, and its default (None: the result is on all ranks).
     """
 
     operand: Parameter = (0, "tensor")
