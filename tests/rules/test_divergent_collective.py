@@ -293,7 +293,7 @@ def test_what_is_computed_of_the_batch_differs_beside_a_setting():
 def test_a_test_for_none_makes_no_name_differ():
     assert places("""
         import torch.distributed as dist
-        kind = kind_of(loader)
+        kind = accelerator.state.kind
         if accelerator.is_main_process and kind is None:
             print(step)
         if kind is not None:
@@ -314,3 +314,37 @@ def test_an_attribute_that_ranks_agree_on_is_not_known_to_differ():
             self.accelerator.wait_for_everyone()
     """)
     assert SNIPPETS.findings(text) == []
+
+
+GROUPS = """
+import torch.distributed as dist
+from accelerate import Accelerator
+
+GROUP = None
+
+def start():
+    global GROUP
+    GROUP = make_group()
+
+def group():
+    assert GROUP is not None
+    return GROUP
+
+def main():
+    accelerator = Accelerator()
+    if accelerator.process_index < 4:
+        dist.barrier(group=group())
+"""
+
+
+def test_a_group_that_another_function_has_made_is_some_group():
+    assert SNIPPETS.findings(GROUPS) == []
+    assert len(SNIPPETS.findings(GROUPS.replace("    global GROUP\n", ""))) == 1
+
+
+def test_each_rank_draws_as_much_as_the_others():
+    assert places("""
+        import random
+        for row in random.sample(range(len(loader.dataset)), 3):
+            accelerator.gather(mask[row])
+    """) == []

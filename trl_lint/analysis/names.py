@@ -9,6 +9,7 @@ import libcst as cst
 
 from trl_lint.analysis import facts, meetings, statements
 from trl_lint.analysis.classes import ClassInfo
+from trl_lint.analysis.facts import State
 from trl_lint.analysis.frame import Frame
 from trl_lint.analysis.heap import UNIFORM
 from trl_lint.analysis.project import Module, Project
@@ -19,6 +20,8 @@ from trl_lint.knowledge import torch as torch_table
 from trl_lint.knowledge.schema import RANK_INDEX, WORLD, Attribute
 from trl_lint.knowledge.torch_distributed import RANK_NAMES, RANK_VARIABLES, WORLD_VARIABLES
 
+# What a module keeps of its state in a name: a number, or nothing yet.
+_STATES = frozenset({Kind.NONE, Kind.NUMBER})
 # How many star imports of a file are followed to find a name.
 MAX_STARS = 5
 # Libraries whose own sources say no more than the tables do, at a high price.
@@ -83,6 +86,8 @@ class Names(Tables):
             found = self._starred(module, name)
             if found is None:
                 return None
+        if module.state == "done" and found.kind in _STATES and _may_change(module, name, found):
+            return UNKNOWN
         if found.const is not MISSING and module.state == "done":
             return without_constant(found)
         return found
@@ -227,6 +232,13 @@ class Names(Tables):
             if found is not None:
                 return without_constant(found)
         return None
+
+
+def _may_change(module: Module, name: str, value: Value) -> bool:
+    """Whether some function assigns a global name: what it holds, only the program's course says."""
+    if value.rank.state is not State.SAME:
+        return False
+    return module.mentions(rb"(?m)^\s+global\s[^\n]*\b" + name.encode() + rb"\b")
 
 
 def dotted_name(node: Any) -> str:
