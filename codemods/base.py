@@ -10,7 +10,7 @@ import libcst as cst
 from libcst.codemod import CodemodContext, VisitorBasedCodemodCommand
 from libcst.codemod.visitors import AddImportsVisitor
 
-from trl_lint.rewriting.edits import Enclose, Import, Insert, Replace
+from trl_lint.rewriting.edits import Enclose, Import, Insert, Move, Replace
 from trl_lint.rewriting.sharing import edits_of
 from trl_lint.rules.base import Problem
 
@@ -28,9 +28,11 @@ class FindingCommand(VisitorBasedCodemodCommand):
         super().__init__(context)
         self.problems = problems
         self.replaced: dict[int, cst.BaseExpression] = {}
-        self.before: dict[int, list[str]] = {}
-        self.behind: dict[int, list[str]] = {}
+        # New lines, as text, and lines that were moved there.
+        self.before: dict[int, list[Any]] = {}
+        self.behind: dict[int, list[Any]] = {}
         self.enclosed: dict[int, str] = {}
+        self.moved: set[int] = set()
 
     def transform_module_impl(self, tree: cst.Module) -> cst.Module:
         if self.problems is None:
@@ -57,11 +59,16 @@ class FindingCommand(VisitorBasedCodemodCommand):
                     codes.append(code)
             case Enclose(statement, head):
                 self.enclosed[id(statement)] = head
+            case Move(statement, anchor, behind):
+                (self.behind if behind else self.before).setdefault(id(anchor), []).append(statement)
+                self.moved.add(id(statement))
             case Import(module, name):
                 AddImportsVisitor.add_needed_import(self.context, module, name)
 
     def on_leave(self, original_node: Any, updated_node: Any) -> Any:
         updated = super().on_leave(original_node, updated_node)
+        if id(original_node) in self.moved:
+            return cst.RemoveFromParent()
         replacement = self.replaced.get(id(original_node))
         if replacement is not None:
             return replacement.deep_clone()
@@ -72,6 +79,8 @@ class FindingCommand(VisitorBasedCodemodCommand):
         behind = self.behind.get(id(original_node), ())
         if not before and not behind:
             return updated
+        if isinstance(updated, cst.If) and not updated.body.body:
+            return cst.FlattenSentinel(_in_place_of(updated, _lines([*before, *behind])))
         return cst.FlattenSentinel([*_placed_before(before, updated), *_lines(behind)])
 
 
@@ -83,19 +92,33 @@ def _enclosed(line: Any, head: str) -> Any:
     )
 
 
-def _lines(codes: Sequence[str]) -> list[Any]:
-    return [cst.parse_statement(code) for code in codes]
+def _lines(codes: Sequence[Any]) -> list[Any]:
+    """New lines of these texts, and copies of those that have been moved."""
+    return [cst.parse_statement(code) if isinstance(code, str) else code.deep_clone() for code in codes]
 
 
-def _placed_before(codes: Sequence[str], statement: Any) -> list[Any]:
+def _in_place_of(block: Any, lines: list[Any]) -> list[Any]:
+    """The lines that are left of a block, with what stood above it."""
+    first, *rest = lines
+    return [first.with_changes(leading_lines=[*block.leading_lines, *first.leading_lines]), *rest]
+
+
+def _placed_before(codes: Sequence[Any], statement: Any) -> list[Any]:
     """New lines and the statement they stand before, which keeps its comments; the blank lines come first."""
     if not codes:
         return [statement]
-    leading = list(statement.leading_lines)
-    comment = next((index for index, line in enumerate(leading) if line.comment is not None), len(leading))
+    comments = _comments(statement)
+    blank = statement.leading_lines[: len(statement.leading_lines) - len(comments)]
     first, *rest = _lines(codes)
     return [
-        first.with_changes(leading_lines=leading[:comment]),
+        first.with_changes(leading_lines=[*blank, *_comments(first)]),
         *rest,
-        statement.with_changes(leading_lines=leading[comment:]),
+        statement.with_changes(leading_lines=comments),
     ]
+
+
+def _comments(line: Any) -> list[Any]:
+    """What stands above a line, from its first comment on."""
+    leading = list(line.leading_lines)
+    comment = next((index for index, each in enumerate(leading) if each.comment is not None), len(leading))
+    return leading[comment:]

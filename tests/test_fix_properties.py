@@ -26,6 +26,8 @@ from trl_lint.rules import all_rules
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 MARK = re.compile(r"[ \t]*# expect: [A-Z0-9, ]+$", re.MULTILINE)
 BROKEN = sorted(FIXTURES.glob("*/broken*.py"))
+# Their fixes move lines, and the comments of these with them.
+MOVE_LINES = {"divergent_collective/broken_exit"}
 TREES: dict = {}
 
 
@@ -71,7 +73,8 @@ def line_ends(source: bytes) -> set[bytes]:
 def check_form(path: Path, source: bytes, result: FixResult, unsafe: bool) -> None:
     """What holds for every fix of every text."""
     compile(result.source, str(path), "exec", dont_inherit=True)
-    assert comments(result.source) == comments(source)
+    order = sorted if identity(path) in MOVE_LINES else list
+    assert order(comments(result.source)) == order(comments(source))
     assert line_ends(result.source) == line_ends(source)
     assert decode(result.source)[1] == decode(source)[1]
     assert result.source.startswith(codecs.BOM_UTF8) == source.startswith(codecs.BOM_UTF8)

@@ -20,7 +20,6 @@ BY_HAND = {
     "bypassed_wrapper/broken_loop",
     "divergent_collective/broken",
     "divergent_collective/broken_ddp",
-    "divergent_collective/broken_guarded",
     "divergent_collective/broken_loop",
     "mean_of_means/broken_helper",
     "mean_of_means/broken_selected",
@@ -35,6 +34,9 @@ BY_HAND = {
 UNSAFE = {
     "bypassed_wrapper/broken",
     "bypassed_wrapper/broken_self_model",
+    "divergent_collective/broken_barrier",
+    "divergent_collective/broken_exit",
+    "divergent_collective/broken_guarded",
     "ragged_gather/broken_loop",
     "unguarded_side_effect/broken",
     "unguarded_side_effect/broken_loop",

@@ -16,6 +16,11 @@ ODD = (
     "\ufeffif x :\r\n\tdef f ( a , * , b = 1 ) :  # c\r\n\t\treturn ( ( a )\r\n\r\n )\r\n"
     "class  C : pass ; y = '''\na\rb'''\n@ d\nasync def g(): ...\n"
 )
+# The same statement several times, and within another one.
+TWICE = (
+    "def f():\n    g()\n\nclass C:\n    def f():\n        g()\n\ndef f():\n    g()\n"
+    "g()\nif x:\n  g()\nelse:\n  g()\n"
+)
 
 
 @pytest.mark.parametrize("text", [*(path.read_text(encoding="utf-8") for path in FILES), ODD, "", "\n\n# only\n"])
@@ -25,3 +30,18 @@ def test_all_nodes_stand_where_libcst_says(text):
     ours = Positions(tree)
     assert len(ours) == len(theirs)
     assert all(ours[node] == place for node, place in theirs.items())
+
+
+@pytest.mark.parametrize("text", [*(path.read_text(encoding="utf-8") for path in FILES), ODD, TWICE, "x = 1"])
+def test_a_node_is_found_without_the_others(text):
+    tree = cst.parse_module(text)
+    theirs = MetadataWrapper(tree, unsafe_skip_copy=True).resolve(PositionProvider)
+    some = [node for node in theirs if isinstance(node, (cst.Call, cst.ClassDef, cst.FunctionDef, cst.Name))][::7]
+    assert all(Positions(tree, text)[node] == theirs[node] for node in some[:8])
+    ours = Positions(tree, text)
+    assert all(ours[node] == theirs[node] for node in some)
+
+
+def test_a_node_of_another_tree_is_not_found():
+    places = Positions(cst.parse_module("x = 1\n"), "x = 1\n")
+    assert places.get(cst.Name("x")) is None

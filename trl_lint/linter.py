@@ -333,11 +333,11 @@ def _located(module: Module, found: Sequence[tuple[Rule, Problem]]) -> list[Repo
 
 
 def positions(module: Module) -> Mapping[Any, Any]:
-    """The range of every node; computed only for files that have something to report."""
+    """The range of every node; computed only where something is reported."""
     if module.positions is None:
         from trl_lint.positions import Positions
 
-        module.positions = Positions(module.tree)
+        module.positions = Positions(module.tree, module.text)
     return module.positions
 
 
@@ -398,21 +398,30 @@ def _help(rule: Rule, problem: Problem, line: int) -> str:
 
     if not upstream.concerns(rule.code):
         return problem.help
-    row = upstream.mended(rule.code, _functions(problem.module), line)
+    row = upstream.mended(rule.code, _functions_around(problem), line)
     if row is None:
         return problem.help
     said = f"this is `{row.symbol}` as trl had it up to {row.last}: {row.fixed} has it mended ({row.pull})"
     return f"{problem.help}; {said}" if problem.help else said
 
 
-@lru_cache(maxsize=1)
-def _functions(module: Module) -> Sequence[tuple[int, Sequence[str]]]:
-    """The line of each function's `def`, and its lines."""
+def _functions_around(problem: Problem) -> Iterator[tuple[int, Sequence[str]]]:
+    """The line of the `def` of each function around a problem, and its lines, the innermost first."""
     from libcst import FunctionDef
 
-    places, lines = positions(module), module.tree.code.splitlines()
-    found = ((places[node.name].start.line, places[node].end.line) for node in places if isinstance(node, FunctionDef))
-    return [(first, lines[first - 1 : last]) for first, last in found]
+    from trl_lint.rewriting.tree import ancestors
+
+    module = problem.module
+    places, lines = positions(module), _lines(module)
+    for node in reversed((*ancestors(module.tree, problem.node), problem.node)):
+        if isinstance(node, FunctionDef):
+            first, last = places[node.name].start.line, places[node].end.line
+            yield first, lines[first - 1 : last]
+
+
+@lru_cache(maxsize=4)
+def _lines(module: Module) -> Sequence[str]:
+    return module.text.splitlines()
 
 
 def _said(step: Any) -> str:

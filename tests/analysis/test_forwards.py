@@ -130,9 +130,7 @@ def test_a_helper_of_both_trains(tmp_path):
         "def prediction_step(self, model, inputs, *args):\n    return self.one(inputs)\n\n"
         "def compute_loss(self, model, inputs):\n    return self.one(inputs).loss"
     )
-    assert forwards(tmp_path, in_trainer(body)) == [
-        ("return self.model(**inputs)", "inside", "on", trains) for trains in (False, True)
-    ]
+    assert forwards(tmp_path, in_trainer(body)) == [("return self.model(**inputs)", "inside", "on", True)]
 
 
 LOOP = """\

@@ -242,7 +242,7 @@ def test_methods_of_texts_are_pure(name: str, tmp_path: Path) -> None:
 # --- rows of the libraries ------------------------------------------------------------------------------
 
 _RESULTS = {
-    "barrier": "same", "broadcast": "same", "dealt": "unknown", "gathered": "same", "objects": "same",
+    "barrier": "same", "broadcast": "same", "gathered": "same", "messages": "unknown", "objects": "same",
     "padded": "partial(mean)", "reduced": "same", "scattered": "shard",
 }  # fmt: skip
 COLLECTIVES = sorted(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from textwrap import indent
+
 import pytest
 from snippets import Snippets, loop, shown, trainer
 
@@ -90,6 +92,45 @@ def test_an_exception_that_goes_on_leaves_the_others_behind():
     assert place.startswith("except ValueError:")
 
 
+DATASET = """\
+from accelerate import PartialState
+from datasets import load_dataset, load_from_disk
+from transformers import Trainer
+state = PartialState()
+def main(model, prepare):
+    ds = load_dataset("x", split="train")
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "speaks"),
+    [
+        ("if state.is_main_process:\n    ds = ds.map(prepare)", True),
+        ("if state.is_local_main_process:\n    if prepare is not None:\n        ds = prepare(ds)", True),
+        ("if not state.is_main_process:\n    pass\nelse:\n    ds = ds.filter(prepare)", True),
+        # Each of them has its turn.
+        ("if state.is_main_process:\n    ds = ds.map(prepare)\nstate.wait_for_everyone()\n"
+         "if not state.is_main_process:\n    ds = ds.map(prepare)", False),
+        ("if state.is_main_process:\n    ds = ds.map(prepare)\nelse:\n    ds = load_from_disk('x')", False),
+        ("with state.main_process_first():\n    ds = ds.map(prepare)", False),
+        # All of them read it in the end, or it stays what it was.
+        ("if state.is_main_process:\n    ds = ds.map(prepare)\n    ds.save_to_disk('x')\nds = load_from_disk('x')",
+         False),
+        ("if state.is_main_process:\n    small = ds.select(range(3))", False),
+        ("if not state.is_main_process:\n    ds = None", False),
+        ("if state.num_processes > 1:\n    ds = ds.map(prepare)", False),
+    ],
+)  # fmt: skip
+def test_a_data_set_that_only_some_ranks_prepare(body, speaks):
+    text = DATASET + indent(body, "    ") + "\n    Trainer(model=model, train_dataset=ds)\n"
+    found = SNIPPETS.findings(text)
+    assert len(found) == speaks
+    for finding in found:
+        assert "is_" in shown(text, finding) and "only some ranks get another `train_dataset`" in finding.message
+        assert finding.because[-1].text == "every rank goes through its own `train_dataset` here"
+    assert not SNIPPETS.findings(text.replace("train_dataset", "other"))
+
+
 def test_a_helper_that_gathers_is_followed():
     text = trainer("""
         def _mean(self, x):
@@ -158,6 +199,13 @@ def test_conditions_that_are_the_same_everywhere_or_unknown(condition):
         "for each in mask:\n    if each.any():\n        break\naccelerator.gather(loss)",
         "x = accelerator.gather(loss if mask.any() else loss * 0)",
         "for each in range(mask.shape[0]):\n    accelerator.gather(loss)",
+        "rows, columns = mask.shape\nfor each in range(0, rows, max(1, rows)):\n    accelerator.gather(loss)",
+        # What a condition says of a name is no other value of it on some ranks.
+        "kind = torch.Tensor if step > 3 else None\nif accelerator.is_main_process and kind is None:\n    print(loss)\n"
+        "if kind is not None:\n    accelerator.gather(loss)",
+        # The keys of a batch are the same on all ranks.
+        "name = getattr(model, 'main_input_name', 'input_ids')\nif name not in batch:\n    print(loss)\n"
+        "else:\n    accelerator.gather(loss)",
         "if mask.any():\n    x = accelerator.gather(loss)\nelse:\n    x = dummy_gather()",
         "if accelerator.is_main_process:\n    torch.distributed.barrier(group=mine)",
         "try:\n    x = int(loss)\nexcept ValueError:\n    accelerator.gather(loss)\n    raise",
@@ -179,6 +227,45 @@ def test_a_save_that_knows_of_sharding_is_left_alone():
     assert SNIPPETS.findings(text) == []
 
 
+def test_a_command_that_each_rank_is_sent():
+    text = trainer("""
+        def _told(self):
+            message = [None]
+            torch.distributed.scatter_object_list(message, None, src=0)
+            return message[0]
+
+        def serve(self):
+            while True:
+                command, x = self._told()
+                if command == "stop":
+                    return
+                torch.distributed.barrier()
+
+        def train(self):
+            self.serve()
+    """)
+    assert SNIPPETS.findings(text) == []
+
+
+@pytest.mark.parametrize(
+    ("line", "speaks"),
+    [
+        ("if isinstance(self.model, FullyShardedDataParallel):\n        return", False),
+        ("whole = None if self.is_deepspeed_enabled else self.model", False),
+        ("with deepspeed.zero.GatheredParameters(self.model.parameters()):\n        pass", False),
+        ("self.args.deepspeed = None", False),
+        # A word about it is no care.
+        ("# Neither DeepSpeed nor FSDP shards it.", True),
+        ("shards = 4", True),
+    ],
+)
+def test_a_save_is_left_alone_where_code_asks_for_sharding(line, speaks):
+    text = "import deepspeed\nfrom torch.distributed.fsdp import FullyShardedDataParallel\n" + trainer(
+        f"def log(self, logs, start_time=None):\n    {line}\n    if self.args.should_save:\n        self.save_model()"
+    )
+    assert bool(SNIPPETS.findings(text)) is speaks
+
+
 def test_ways_that_both_return_after_a_gather():
     text = trainer("""
         def threshold(self, x):
@@ -191,6 +278,154 @@ def test_ways_that_both_return_after_a_gather():
             return super().compute_loss(model, inputs, return_outputs)
     """)
     assert SNIPPETS.findings(text) == []
+
+
+# --- the fix --------------------------------------------------------------------------------------------
+
+MAIN = "if accelerator.is_main_process:\n"
+
+
+def mended(body: str) -> str:
+    """What `--fix --unsafe-fixes` makes of a body of the loop; `--fix` alone changes nothing."""
+    text = loop(body)
+    assert SNIPPETS.mended(text) == text
+    return SNIPPETS.mended(text, unsafe=True)
+
+
+@pytest.mark.parametrize(
+    ("body", "fixed"),
+    [
+        # What uses the result stays under the condition.
+        (f"{MAIN}    print(accelerator.gather(loss).mean())",
+         f"gathered_loss = accelerator.gather(loss)\n{MAIN}    print(gathered_loss.mean())"),
+        (f"{MAIN}    a = print(accelerator.gather(loss), accelerator.reduce(mask.sum()))",
+         f"gathered_loss = accelerator.gather(loss)\nreduced_mask = accelerator.reduce(mask.sum())\n"
+         f"{MAIN}    a = print(gathered_loss, reduced_mask)"),
+        (f"{MAIN}    print(accelerator.gather(accelerator.pad_across_processes(mask)))",
+         f"gathered_mask = accelerator.gather(accelerator.pad_across_processes(mask))\n{MAIN}    print(gathered_mask)"),
+        # What it is given is made before it as well.
+        (f"{MAIN}    # both\n    both = torch.stack([loss])\n    mean = accelerator.gather(both)\n    print(mean)",
+         f"# both\nboth = torch.stack([loss])\nmean = accelerator.gather(both)\n{MAIN}    print(mean)"),
+        # A name that others know keeps its value on their ranks.
+        (f"mean = 0.0\n{MAIN}    mean = accelerator.gather(loss)\nprint(mean)",
+         f"mean = 0.0\ngathered_loss = accelerator.gather(loss)\n{MAIN}    mean = gathered_loss\nprint(mean)"),
+        # What nobody uses keeps its place.
+        (f"{MAIN}    accelerator.wait_for_everyone()\n    print(1)",
+         f"accelerator.wait_for_everyone()\n{MAIN}    print(1)"),
+        (f"{MAIN}    torch.save(loss, 'x')\n    # now it is there\n    accelerator.wait_for_everyone()",
+         f"{MAIN}    torch.save(loss, 'x')\n# now it is there\naccelerator.wait_for_everyone()"),
+        (f"# a checkpoint\n{MAIN}    accelerator.save_state('x')\nprint(1)",
+         "# a checkpoint\naccelerator.save_state('x')\nprint(1)"),
+        (f"{MAIN}    weights = accelerator.get_state_dict(model)\n    torch.save(weights, 'x')",
+         f"weights = accelerator.get_state_dict(model)\n{MAIN}    torch.save(weights, 'x')"),
+        ("x = accelerator.gather(loss) if accelerator.is_main_process else None",
+         "gathered_loss = accelerator.gather(loss)\nx = gathered_loss if accelerator.is_main_process else None"),
+        ("if step % 5 == 0 and accelerator.is_main_process:\n    print(accelerator.gather(loss))",
+         "gathered_loss = accelerator.gather(loss)\n"
+         "if step % 5 == 0 and accelerator.is_main_process:\n    print(gathered_loss)"),
+    ],
+)  # fmt: skip
+def test_the_call_is_taken_out_of_a_condition_on_the_rank(body, fixed):
+    assert mended(body) == loop(fixed)
+
+
+def test_the_call_is_taken_before_an_exit_of_the_other_ranks():
+    text = trainer("""
+        def show(self, x):
+            if not self.is_world_process_zero():
+                return
+            longest = x.max()
+            print(self.accelerator.gather(longest))
+
+        def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):
+            self.show(inputs["x"])
+            return super().compute_loss(model, inputs, return_outputs)
+    """)
+    assert "longest = x.max()\n        gathered_longest = " in SNIPPETS.mended(text, unsafe=True).replace(
+        "        if not self.is_world_process_zero():\n            return\n", ""
+    )
+    assert SNIPPETS.findings(SNIPPETS.mended(text, unsafe=True)) == []
+
+
+@pytest.mark.parametrize("call", ["self.evaluate()", "self.save_model()", "self.save_model('x')"])
+def test_what_writes_on_the_main_process_only_needs_no_condition(call):
+    text = trainer(f"def log(self, logs, start_time=None):\n    if self.args.should_save:\n        {call}\n")
+    assert SNIPPETS.mended(text, unsafe=True) == trainer(f"def log(self, logs, start_time=None):\n    {call}\n")
+
+
+HELPER = """
+    def _mean(self, x):
+        {line}
+        return self.accelerator.gather(x).mean()
+
+    def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):
+        if {condition}:
+            print(self._mean(inputs["x"]))
+        return super().compute_loss(model, inputs, return_outputs)
+"""
+
+
+def test_a_helper_is_called_on_all_ranks():
+    text = trainer(HELPER.format(line="parts = {}; parts['x'] = x", condition="self.is_world_process_zero()"))
+    fixed = SNIPPETS.mended(text, unsafe=True)
+    assert '        mean_result = self._mean(inputs["x"])\n        if self.is_world' in fixed
+    assert "            print(mean_result)\n" in fixed
+
+
+@pytest.mark.parametrize(
+    ("line", "condition"),
+    [
+        ("self.last = x", "self.is_world_process_zero()"),
+        ("self.seen.append(x)", "self.is_world_process_zero()"),
+        ("x.mul_(2)", "self.is_world_process_zero()"),
+        ("global seen; seen = x", "self.is_world_process_zero()"),
+        ("pass", "self.is_world_process_zero() and self.state.global_step > 1"),
+    ],
+)
+def test_a_helper_that_does_more_is_left_to_the_author(line, condition):
+    text = trainer(HELPER.format(line=line, condition=condition))
+    assert SNIPPETS.mended(text, unsafe=True) == text
+    assert SNIPPETS.finding(text).fix.applicability is Applicability.DISPLAY
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        # The ranks differ by more than their number.
+        ("if mask.any():\n    print(accelerator.gather(loss))", "fit for all ranks"),
+        (f"{MAIN}    if mask.any():\n        print(accelerator.gather(loss))", "fit for all ranks"),
+        (f"if mask.any():\n    {MAIN}        print(accelerator.gather(loss))", "more than this condition"),
+        (f"{MAIN}    for each in range(3):\n        print(accelerator.gather(loss))", "more than this condition"),
+        # It is not certain that the argument is there, or the same, before the condition.
+        ("if accelerator.is_main_process and loss is not None:\n    print(accelerator.gather(loss))", "asks for"),
+        (f"{MAIN}    loss.mul_(2)\n    print(accelerator.gather(loss))", "may be changed"),
+        (f"{MAIN}    loss[0] = 2\n    print(accelerator.gather(loss))", "may be changed"),
+        (f"{MAIN}    x = made()\n    print(accelerator.gather(x))", "made under the condition"),
+        (f"x = loss\n{MAIN}    x = loss * 2\n    accelerator.gather(x)\nprint(x)", "made under the condition"),
+        (f"{MAIN}    print(accelerator.gather(made(loss)))", "may do more"),
+        (f"if step:\n    x = loss\n{MAIN}    print(accelerator.gather(x))", "no value"),
+        # Its place among what else the main process does matters.
+        (f"{MAIN}    torch.save(loss, 'x')\n    accelerator.wait_for_everyone()\n    print(1)", "stands between"),
+        (f"{MAIN}    torch.save(loss, 'x')\n    if step:\n        break\n    accelerator.wait_for_everyone()",
+         "not every rank"),
+        (f"{MAIN}    print(made(), accelerator.gather(loss))", "come first"),
+        (f"{MAIN}    print(step and accelerator.gather(loss))", "more than this condition"),
+        (f"{MAIN}    accelerator.wait_for_everyone()\nelse:\n    print(1)", "nothing but the call"),
+        (f"if step:\n    pass\nel{MAIN}    accelerator.wait_for_everyone()", "no place before"),
+        (f"for each in range(2):\n    {MAIN}        print(accelerator.gather(loss))\n        break\n"
+         "    accelerator.wait_for_everyone()", "more calls than those"),
+        # Not every rank may make the call.
+        (f"{MAIN}    accelerator.backward(loss)", "not every rank"),
+        (f"{MAIN}    torch.distributed.all_reduce(loss)", "not every rank"),
+        (f"{MAIN}    model(**batch)", "not every rank"),
+    ],
+)  # fmt: skip
+def test_what_is_not_proven_is_a_hint(body, reason):
+    text = loop(body)
+    assert SNIPPETS.mended(text, unsafe=True) == text
+    fix = SNIPPETS.finding(text).fix
+    assert fix.applicability is Applicability.DISPLAY
+    assert reason in fix.reason
 
 
 # --- what other code bases write -------------------------------------------------------------------------

@@ -32,6 +32,8 @@ def test_what_all_processes_do_to_the_same_thing(call):
 
 def test_a_run_that_is_there_is_no_guard():
     assert places('if wandb.run is not None:\n    wandb.log({"x": 1})') == ['wandb.log({"x": 1})']
+    assert places('run = wandb.run\nif not run is None:\n    wandb.log({"x": 1})') == ['wandb.log({"x": 1})']
+    assert places('if has_lock():\n    wandb.log({"x": 1})') == []
 
 
 def test_a_finding_says_what_happens():

@@ -104,6 +104,43 @@ def test_a_program_for_the_cpu_or_with_another_default_is_silent(change: str):
     assert not SNIPPETS.findings(text)
 
 
+@pytest.mark.parametrize(
+    ("line", "speaks"),
+    [
+        ("Accelerator(cpu=True)", False),
+        ("PartialState(cpu=True)", False),
+        ("TrainingArguments(use_cpu=True)", False),
+        ("MyArguments(use_cpu=True)", False),
+        ("TrainingArguments(ddp_backend='gloo')", False),
+        ("InitProcessGroupKwargs(backend='gloo')", False),
+        ("with torch.device('cuda'):\n    pass", False),
+        ("device = torch.device('cuda')\nwith device:\n    pass", False),
+        # Only said, or said of something else.
+        ("print('gloo, or cpu=True')", True),
+        ("Accelerator(cpu=False)", True),
+        ("TrainingArguments(ddp_backend='nccl')", True),
+        ("torch.load('x', map_location=torch.device('cpu'))", True),
+        ("made(cpu=True)", True),
+    ],
+)
+def test_only_what_chooses_the_backend_counts(line: str, speaks: bool):
+    text = (
+        "from accelerate import PartialState\nfrom accelerate.utils import InitProcessGroupKwargs\n"
+        "from transformers import TrainingArguments\nclass MyArguments(TrainingArguments):\n    pass\n"
+    )
+    text += loop("accelerator.gather(torch.zeros(1))") + f"\n{line}\n"
+    assert bool(SNIPPETS.findings(text)) is speaks
+
+
+def test_a_unit_test_is_one_process():
+    text = (
+        "import unittest\nimport torch\nfrom accelerate.utils import gather\n\n"
+        "class TestGather(unittest.TestCase):\n    def test_gather(self):\n        gather(torch.zeros(1))\n"
+    )
+    assert not SNIPPETS.findings(text)
+    assert SNIPPETS.findings(text.replace("unittest.TestCase", "object"))
+
+
 def test_what_a_step_returns_is_found_where_it_is_made():
     text = trainer("""
         def prediction_step(self, model, inputs, prediction_loss_only, ignore_keys=None):
@@ -176,6 +213,11 @@ def test_a_device_that_another_function_says_is_found_there():
     [
         ("dist.all_reduce(torch.zeros(1))", True),
         ("dist.all_reduce(torch.zeros(1), group=group)", False),
+        ("dist.all_reduce(torch.zeros(1), dist.ReduceOp.SUM, group)", False),
+        ("dist.all_reduce(torch.zeros(1), group=None)", True),
+        ("dist.all_reduce(torch.zeros(1), group=dist.group.WORLD)", True),
+        ("dist.all_reduce(torch.zeros(1), group=dist.new_group([0, 1]))", True),
+        ("dist.all_reduce(torch.zeros(1), group=dist.new_group(backend=name))", False),
         ("dist.all_gather_object([None], torch.zeros(1))", False),
         ("dist.all_reduce(torch.zeros(1, device=device))", False),
     ],
@@ -184,6 +226,31 @@ def test_collectives_of_torch(code: str, speaks: bool):
     assert bool(SNIPPETS.findings(plain(code))) is speaks
     assert not SNIPPETS.findings(plain(code).replace("nccl", "gloo"))
     assert not SNIPPETS.findings(plain(code).replace('dist.init_process_group("nccl")', ""))
+    assert not SNIPPETS.findings(plain(code).replace('("nccl")', "()"))
+    assert not SNIPPETS.findings(plain(code).replace('("nccl")', "(os.environ['BACKEND'])"))
+
+
+@pytest.mark.parametrize("start", ['("nccl")', '("gloo")', "()"])
+def test_a_group_of_its_own_has_a_backend_of_its_own(start: str):
+    code = "dist.all_reduce(torch.zeros(1), group=dist.new_group([0, 1], backend='nccl'))"
+    assert SNIPPETS.findings(plain(code).replace('("nccl")', start))
+    assert not SNIPPETS.findings(plain(code.replace("nccl", "gloo")).replace('("nccl")', start))
+
+
+@pytest.mark.parametrize(
+    ("line", "speaks"),
+    [
+        ("from accelerate import PartialState", True),
+        ("from transformers import Trainer", True),
+        ("import deepspeed; deepspeed.init_distributed()", True),
+        ("import deepspeed; deepspeed.init_distributed('gloo')", False),
+        ("from transformers import AutoModel", False),
+        ("print('deepspeed, nccl, Trainer')", False),
+    ],
+)
+def test_collectives_of_torch_in_a_program_that_a_library_starts(line: str, speaks: bool):
+    text = plain("dist.all_reduce(torch.zeros(1))").replace('dist.init_process_group("nccl")', line)
+    assert bool(SNIPPETS.findings(text)) is speaks
 
 
 # --- the fix --------------------------------------------------------------------------------------------

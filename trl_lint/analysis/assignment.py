@@ -6,7 +6,7 @@ from typing import Any
 
 import libcst as cst
 
-from trl_lint.analysis import containers, expressions, facts, members
+from trl_lint.analysis import containers, expressions, facts, members, tensors
 from trl_lint.analysis.frame import Frame, derived
 from trl_lint.analysis.heap import Cell, join, read_key, with_key
 from trl_lint.analysis.values import FIELD, MISSING, UNKNOWN, Kind, Value
@@ -51,6 +51,9 @@ def _unpack(frame: Frame, target: Any, value: Value) -> None:
             bind_target(frame, element.value, known[index])
         elif known is not None and stars and index > stars[0] and len(elements) - index <= len(known):
             bind_target(frame, element.value, known[index - len(elements)])
+        elif value.data == tensors.SHAPE and (not stars or index < stars[0]):
+            at = Value(facts.SAME, Kind.NUMBER, const=index, scalar=True, dtype="int")
+            bind_target(frame, element.value, tensors.dimension(value, at))
         else:
             item = containers.iterate(frame, value)[0]
             bind_target(frame, element.value, item)

@@ -7,7 +7,7 @@ known keeps nothing: a mean that is multiplied by something unknown may have bee
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import libcst as cst
 
@@ -61,7 +61,7 @@ def of_method(frame: Frame, owner: Value, name: str, args: Arguments, node: Any,
         return result
     if owner.kind not in _DATA:
         return result
-    return _with(result, _called(frame, name, owner, args.positional, args.keywords, node, result))
+    return _with(result, _called(frame, _Call(name, owner, args.positional, args.keywords, node, result)))
 
 
 _DATA_ORIGINS = Origin.DATA | Origin.RANK
@@ -81,7 +81,7 @@ def of_function(frame: Frame, dotted: str, args: Arguments, node: Any, result: V
         return _with(result, subject.own)
     if _IGNORING in args.keywords and result.rank.differs and result.rank.how == "mean":
         return _with(result, _made(frame, node, Form.LOSS, result))
-    return _with(result, _called(frame, name, subject, others, args.keywords, node, result))
+    return _with(result, _called(frame, _Call(name, subject, others, args.keywords, node, result)))
 
 
 def of_builtin(frame: Frame, name: str, args: Arguments, node: Any, result: Value) -> Value:
@@ -168,42 +168,39 @@ def trained(*values: Value) -> None:
 # --- rules ----------------------------------------------------------------------------------------------
 
 
-def _called(
-    frame: Frame,
-    name: str,
-    subject: Value,
-    args: Sequence[Value],
-    keywords: Mapping[str, Value],
-    node: Any,
-    result: Value,
-) -> Own | None:
-    own = subject.own or NOTHING
-    others = [*args, *keywords.values()]
+class _Call(NamedTuple):
+    """A method of `subject`, or a function of it and `args`, by its own name, at `node`."""
+
+    name: str
+    subject: Value
+    args: Sequence[Value]
+    keywords: Mapping[str, Value]
+    node: Any
+    result: Value
+
+
+def _called(frame: Frame, call: _Call) -> Own | None:
+    name, args = call.name, call.args
+    own = call.subject.own or NOTHING
+    others = [*args, *call.keywords.values()]
     if name in table.REDUCTIONS:
-        return _reduced(frame, name, subject, args, keywords, node, result)
+        return _reduced(frame, call)
     if name in _OPERATIONS and args:
-        return _operated(frame, _OPERATIONS[name](), subject, args[0], node, result)
+        return _operated(frame, _OPERATIONS[name](), call.subject, args[0], call.node, call.result)
     if name in _COUNTS or (name == "size" and args and args[0].const == 0):
         return RANKS if own.stage is Stage.GATHERED else TOTAL if own.selected else None
     if name in _SELECTING:
-        return own._replace(selected=True, total=False) if _is_of_data(result) else own
+        return own._replace(selected=True, total=False) if _is_of_data(call.result) else own
     if name in table.PASSTHROUGH or name in table.HOST:
-        return subject.own
+        return call.subject.own
     if name in _BOUNDED:
         return _bounded(own, others)
     selected = own.selected or any(value.own is not None and value.own.selected for value in others)
-    return SELECTED if selected and not result.scalar else None
+    return SELECTED if selected and not call.result.scalar else None
 
 
-def _reduced(
-    frame: Frame,
-    name: str,
-    subject: Value,
-    args: Sequence[Value],
-    keywords: Mapping[str, Value],
-    node: Any,
-    result: Value,
-) -> Own | None:
+def _reduced(frame: Frame, call: _Call) -> Own | None:
+    name, subject, args, keywords, node, _ = call
     own = subject.own or NOTHING
     over = keywords.get("dim", keywords.get("axis", args[0] if args else None))
     if over is not None and over.kind is not Kind.NONE and not (type(over.const) is int and over.const == 0):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from trl_lint.analysis import calls, containers, effects, facts, forwards, members, tensors
@@ -100,9 +100,17 @@ def _extreme(name: str) -> Callable[[Frame, Arguments, Any], Value]:
 
 
 def _strongest(values: list[Value]) -> Value:
-    rank = facts.nonlinear(facts.combine_all(value.rank for value in values))
+    rank = _of_counts(facts.nonlinear(facts.combine_all(value.rank for value in values)), values)
     kind = values[0].kind if len({value.kind for value in values}) == 1 else Kind.UNKNOWN
     return derived(rank, kind, *values, scalar=all(value.scalar for value in values), dtype=_common([*values]))
+
+
+def _of_counts(rank: Rank, values: Iterable[Value]) -> Rank:
+    """The fact of a number that depends on nothing but how many samples this rank has."""
+    differing = [value.rank for value in values if value.rank.differs]
+    if rank.differs and differing and all(each.how == "count" for each in differing):
+        return Rank(State.LOCAL, rank.origins, "count")
+    return rank
 
 
 def _common(values: list[Value]) -> str:
@@ -216,9 +224,7 @@ def _from_keys(frame: Frame, args: Arguments, node: Any) -> Value:
 
 
 def _range(frame: Frame, args: Arguments, node: Any) -> Value:
-    rank = facts.nonlinear(args.rank())
-    if rank.differs and all(value.rank.how == "count" for value in args.all() if value.rank.differs):
-        rank = Rank(State.LOCAL, rank.origins, "count")
+    rank = _of_counts(facts.nonlinear(args.rank()), args.all())
     return Value(facts.SAME, Kind.RANGE, (Value(facts.SAME, Kind.NUMBER, scalar=True, dtype="int"), rank))
 
 

@@ -10,6 +10,7 @@ import libcst as cst
 from trl_lint.analysis import (
     assignment,
     averages,
+    backends,
     builtin_calls,
     container_calls,
     containers,
@@ -239,7 +240,7 @@ def call_method(frame: Frame, owner: Value, cls: ClassInfo, method: Any, args: A
                 return library_calls.collective(frame, row, args, node)
     if frame.cls is cls:
         facts_of = tuple((value.rank, value.kind, value.wrapping) for value in args.all())
-        cls.calls.setdefault(method.name, {})[(id(node), facts_of)] = (args, frame.memory, frame.engine.stepping)
+        cls.calls.setdefault(method.name, {})[(id(node), facts_of)] = (args, frame.memory, frame.trace, frame.stepping)
     runs_as = cls if method.cls is None or method.shows else method.cls
     receiver = owner if runs_as is cls else Value(facts.SAME, Kind.INSTANCE, runs_as)
     return frame.engine.call(frame, method, args, node, None if method.is_static else receiver)
@@ -435,7 +436,8 @@ def _instantiate(frame: Frame, cls: ClassInfo, args: Arguments, node: Any) -> Va
         return made
     for base in cls.library_bases():
         preparing.note_start(frame, base)
-    library_calls.hand_over(frame, cls, args)
+        backends.called(frame, base, args)
+    library_calls.hand_over(frame, cls, args, node)
     if frame.engine.is_subclass(cls, "transformers.Trainer"):
         frame.trace.launched = True
     init = cls.find("__init__")

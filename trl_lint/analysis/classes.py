@@ -40,7 +40,7 @@ class Function:
         self.decorators = frozenset(_decorators(node))
         self.parameters = _parameters(node.params)
         self.summaries: dict[Any, Any] = {}
-        self.joined: dict[Any, dict[str, Value]] = {}
+        self.joined: dict[Any, Any] = {}  # by class, what the calls beyond the limit have in common
         self.pending_used = False
         self.reached = False
         # A context manager under which one rank has the first turn: of the "job", of each "node" (see `heap.Turn`).
@@ -332,7 +332,7 @@ def freeze(value: Value, heap: dict[Any, Cell], depth: int = 3) -> Any:
     elif value.kind is Kind.RANGE:
         data = (freeze(data[0], heap, depth), data[1]) if depth else None
     elif value.kind is Kind.CELLS:
-        data = tuple(_freeze_cell(heap.get(identity), heap, depth - 1) for identity in data) if depth else None
+        data = tuple(_freeze_cell(heap.get(identity), heap, depth - 1) for identity in sorted(data)) if depth else None
     elif value.kind is Kind.BOUND:
         data = (id(data[0]), data[1])
     elif value.kind is Kind.MODEL:

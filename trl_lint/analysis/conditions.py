@@ -12,7 +12,6 @@ from trl_lint.analysis.facts import Origin, State
 from trl_lint.analysis.frame import Frame, derived
 from trl_lint.analysis.heap import UNIFORM, Control, join_all
 from trl_lint.analysis.values import (
-    ASSUMED_NONE,
     MISSING,
     SAME,
     WORLD_FALSE,
@@ -24,7 +23,7 @@ from trl_lint.analysis.values import (
     World,
     Wrapping,
 )
-from trl_lint.knowledge.models import ENGINES
+from trl_lint.knowledge import library
 
 
 def truth(frame: Frame, value: Value) -> bool | None:
@@ -185,8 +184,8 @@ def _membership(frame: Frame, left: Value, right: Value) -> Value:
     """`key in batch` is decided by the data set's schema; `x in data` is not."""
     if right.kind in (Kind.BATCH, Kind.CELLS, Kind.TUPLE) and left.kind is Kind.STRING and not left.rank.differs:
         return Value(facts.SAME, Kind.NUMBER, scalar=True, dtype="bool")
-    if right.kind is Kind.BATCH and left.rank.state is State.SAME and left.kind not in (Kind.NUMBER, Kind.TENSOR):
-        return Value(facts.SAME, Kind.NUMBER, scalar=True, dtype="bool")  # a name of an input that a model has
+    if right.kind is Kind.BATCH and left.kind is Kind.UNKNOWN and not left.rank.differs:
+        return Value(facts.UNKNOWN, Kind.NUMBER, scalar=True, dtype="bool")  # it may be a key
     if right.kind is Kind.UNKNOWN and left.rank.state is State.SAME and right.rank.origins == Origin.DATA:
         return Value(facts.UNKNOWN, Kind.NUMBER, scalar=True, dtype="bool")  # a batch, or what it holds
     elements = _elements(frame, right)
@@ -213,14 +212,16 @@ def engine_arm(frame: Frame, test: Any) -> bool | None:
     known = frame.engine.engine_arms
     if id(test) not in known:
         known[id(test)] = _engine_arm(test)
-    return known[id(test)]
+    arm = known[id(test)]
+    frame.asks_for_engine |= arm is not None
+    return arm
 
 
 def _engine_arm(test: Any) -> bool | None:
     if isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
         inner = _engine_arm(test.expression)
         return None if inner is None else not inner
-    if not any(word in name.lower() for name in identifiers(test) for word in ENGINES):
+    if not any(map(library.names_engine, identifiers(test))):
         return None
     return not (isinstance(test, cst.Comparison) and isinstance(test.comparisons[0].operator, (cst.NotEqual, cst.Is)))
 
@@ -264,16 +265,17 @@ def _operands(node: Any) -> list[Any]:
 
 
 def _narrow(frame: Frame, test: Any, taken: bool) -> None:
-    if isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
-        _narrow(frame, test.expression, not taken)
-    elif isinstance(test, cst.BooleanOperation):
+    kind = type(test)
+    if kind is cst.Comparison:
+        _narrow_none(frame, test, taken)
+    elif kind is cst.Call:
+        _narrow_call(frame, test, taken)
+    elif kind is cst.BooleanOperation:
         if isinstance(test.operator, cst.And) is taken:
             _narrow(frame, test.left, taken)
             _narrow(frame, test.right, taken)
-    elif isinstance(test, cst.Comparison):
-        _narrow_none(frame, test, taken)
-    elif isinstance(test, cst.Call):
-        _narrow_call(frame, test, taken)
+    elif kind is cst.UnaryOperation and isinstance(test.operator, cst.Not):
+        _narrow(frame, test.expression, not taken)
 
 
 def _narrow_none(frame: Frame, test: cst.Comparison, taken: bool) -> None:
@@ -284,7 +286,7 @@ def _narrow_none(frame: Frame, test: cst.Comparison, taken: bool) -> None:
         return
     value = frame.memory.names.get(test.left.value)
     if value is not None and isinstance(operator, cst.Is) is taken:
-        frame.memory.names[test.left.value] = ASSUMED_NONE
+        frame.memory.names[test.left.value] = Value(facts.SAME, Kind.NONE, const=None)
 
 
 def _narrow_call(frame: Frame, test: cst.Call, taken: bool) -> None:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
+
+import libcst as cst
 
 from trl_lint.analysis.arguments import Arguments
 from trl_lint.analysis.events import SideEffect
 from trl_lint.analysis.facts import State
 from trl_lint.analysis.frame import Frame
 from trl_lint.analysis.values import Kind, Value
-from trl_lint.knowledge.effects import FUNCTIONS, METHODS, OF_MODELS, PROGRAMS, WRITES, Effect
-
-# Conditions that say that a tracker is there, not on which rank one is.
-_WEAK = re.compile(r"^(not )?(wandb\.run( is not None)?|(is|has)_\w+(_available)?\(\)|\w*\.?is_\w+_available\(\))$")
+from trl_lint.knowledge.effects import FUNCTIONS, METHODS, OF_MODELS, PROGRAMS, RUNS, WRITES, Effect
 
 
 def called(frame: Frame, name: str, args: Arguments, node: Any) -> None:
@@ -56,11 +54,17 @@ def _tell(frame: Frame, effect: Effect, name: str, args: Arguments, node: Any) -
 def _is_everywhere(frame: Frame) -> bool:
     """Whether all ranks get here, but for what asks for a tracker only."""
     control = frame.memory.control
-    return not control.level or all(_is_weak(each) for each in control.conditions)
+    return not control.level or all(
+        each.level == 1 and each.why is not None and _asks_for_run(frame, each.why.node) for each in control.conditions
+    )
 
 
-def _is_weak(condition: Any) -> bool:
-    why = condition.why
-    if condition.level != 1 or why is None:
-        return False
-    return bool(_WEAK.match(why.module.tree.code_for_node(why.node)))
+def _asks_for_run(frame: Frame, test: Any) -> bool:
+    """Whether a condition asks if a tracker has a run, which does not say on which rank one is."""
+    match test:
+        case cst.Comparison(left=left, comparisons=[cst.ComparisonTarget(comparator=cst.Name(value="None"))]):
+            return _asks_for_run(frame, left)
+        case cst.UnaryOperation(operator=cst.Not(), expression=negated):
+            return _asks_for_run(frame, negated)
+    value = frame.seen.get(id(test))
+    return value is not None and value.kind is Kind.INSTANCE and value.data in RUNS

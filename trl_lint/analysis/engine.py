@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from trl_lint.analysis import averages, facts, library_calls, reach
 from trl_lint.analysis.classes import ClassInfo, Function, Parameter
+from trl_lint.analysis.contexts import key_of
 from trl_lint.analysis.events import Event, SideEffect, StepReturned, Trace
 from trl_lint.analysis.facts import State
 from trl_lint.analysis.frame import Frame
@@ -14,7 +15,6 @@ from trl_lint.analysis.project import Module, Project
 from trl_lint.analysis.runs import MAX_CONTEXTS, Runs, Summary
 from trl_lint.analysis.values import SAME, UNKNOWN, Kind, Value, Wrapping
 from trl_lint.knowledge import library
-from trl_lint.knowledge.models import TRAINING_HOOKS
 from trl_lint.knowledge.schema import Hook
 from trl_lint.knowledge.transformers import CONSTRUCTOR, EVALUATION_HOOKS, LOSSES
 
@@ -68,7 +68,7 @@ class Engine(Runs):
         return self._enter_names(frame, function, cls, names)
 
     def _enter_names(self, frame: Frame, function: Function, cls: ClassInfo | None, names: dict[str, Value]) -> Summary:
-        key = self._key(frame.memory, function, names, cls)
+        key = key_of(frame.memory, function, names, cls)
         summary = function.summaries.get(key)
         if summary is None or not self._usable(summary):
             inputs = self._inputs(names, frame.memory)
@@ -198,12 +198,11 @@ class Engine(Runs):
     def _enter_hook(self, cls: ClassInfo, method: Function, rows: tuple[Hook, ...]) -> Summary:
         parameters = _parameters_of(rows)
         given = any(value.kind is Kind.BATCH and value.rank.differs for value in parameters.values())
-        self.stepping = given and rows[-1].name.rpartition(".")[2] not in EVALUATION_HOOKS
         summary = self._enter_with(method, cls, parameters)
-        self.stepping = False
+        summary.trace.steps |= given and rows[-1].name.rpartition(".")[2] not in EVALUATION_HOOKS
         # What saves is asked to on the main process only.
         summary.trace.launched |= rows[-1].called and method.name not in ("_save", "save_model")
-        summary.trace.trains |= method.name in TRAINING_HOOKS
+        summary.trace.trains |= rows[-1].trains
         if method.name in LOSSES:
             averages.trained(summary.result)
         above = method.cls.find_above(method.name) if method.cls is not None else None
@@ -252,7 +251,8 @@ class Engine(Runs):
             if base is cls or base.find(method.name) is None:
                 continue
             contexts = list(base.calls.get(method.name, {}).values())
-            for args, memory, stepping in contexts[-MAX_CONTEXTS:]:
+            stepping = reach.stepping(base.traces) if contexts else ()
+            for args, memory, caller, steps in contexts[-MAX_CONTEXTS:]:
                 if any(value.rank.state is State.BOTTOM for value in args.all()):
                     continue  # from before the facts had settled
                 frame = Frame(self, base.module, None, base)
@@ -260,10 +260,9 @@ class Engine(Runs):
                 owner = None if method.is_static else Value(facts.SAME, Kind.INSTANCE, cls)
                 names = self._bind(frame, method, args, method.node, owner)
                 method.reached = True
-                self.stepping = stepping
                 summary = self._enter_names(frame, method, cls, names)
-                self.stepping = False
-                summary.trace.trains |= method.name in TRAINING_HOOKS
+                summary.trace.steps |= id(caller) in stepping if steps is None else steps
+                summary.trace.trains |= method.name in library.TRAINING_HOOKS
                 yield summary
 
     def _drained(self, cls: ClassInfo) -> list[Trace]:
@@ -297,7 +296,7 @@ def _events(roots: Iterable[Trace]) -> list[Event]:
     found: list[Event] = []
     seen: set[tuple[int, bool]] = set()
     roots = list(roots)
-    training = reach.trained(roots)
+    training, stepping = reach.trained(roots), reach.stepping(roots)
     todo = [(trace, trace.launched) for trace in roots]
     while todo:
         trace, launched = todo.pop()
@@ -306,7 +305,7 @@ def _events(roots: Iterable[Trace]) -> list[Event]:
             continue
         again = (id(trace), False) in seen
         seen.add((id(trace), launched))
-        for event in reach.told(trace, id(trace) in training):
+        for event in reach.told(trace, id(trace) in training, id(trace) in stepping):
             is_effect = isinstance(event, SideEffect)
             if launched if is_effect else not again:
                 found.append(event)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from trl_lint.analysis.facts import Origin
 from trl_lint.analysis.heap import Control, Turn
 from trl_lint.analysis.means import Mean
 from trl_lint.analysis.values import Payload, Step, Value, Write
@@ -29,7 +30,8 @@ class CollectiveCalled(Event):
 
     numbers: the entries of a container that are Python numbers, as `shape:key`. parts: the operand, or what is in
     the containers that it is. accelerator: the text by which the Accelerator is reached there, or "". stepping:
-    whether a batch that a prepared loader has handed out is being trained on there.
+    whether a batch that a prepared loader has handed out is being trained on there; None as in the caller. groups: the
+    process groups that it is given.
     """
 
     row: Any
@@ -38,7 +40,8 @@ class CollectiveCalled(Event):
     numbers: tuple[str, ...] = ()
     parts: tuple[Value, ...] = ()
     accelerator: str = ""
-    stepping: bool = False
+    stepping: bool | None = None
+    groups: tuple[Value, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,13 +139,32 @@ class Parted(Event):
     """Some ranks do not come to a meeting (`meetings.Meeting`) that the others wait at.
 
     condition: what parts them. after: they have left before it (node is the condition then, else the call).
-    turns: one rank after the other gets there.
+    turns: one rank after the other gets there. origins: by what the condition differs. lacked: all meetings that
+    they may not come to because of it, in order, where no other ones make up for some of these. seen: the facts of
+    what the condition asks, by the id of its node. knows_sharding: whether the function takes care of models that an
+    engine shards.
     """
 
     condition: Step
     meeting: Any
     after: bool = False
     turns: bool = False
+    origins: Origin = Origin.NONE
+    lacked: tuple[Any, ...] = ()
+    seen: Any = field(default_factory=dict)
+    knows_sharding: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DatasetParted(Event):
+    """Some ranks have another data set than the others: `condition`, at the node, decides on which ones.
+
+    handed: the call that is given it, as `name`, and goes through it on every rank.
+    """
+
+    condition: Step
+    handed: Step
+    name: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -189,6 +211,9 @@ class Trace:
     shows: bool = False  # whether it hands anything to a sink, itself or in what it calls
     backward: bool = False  # whether it starts a backward pass itself
     trains: bool = False  # whether it is a hook that a library runs for its training step
+    steps: bool = False  # whether a library hands it the batches of a prepared loader, to train on
+    # Of the calls in a loop over a prepared loader, whether it trains on what it is handed.
+    stepping: dict[Any, bool] = field(default_factory=dict)
 
 
 def steps(step: Step | None) -> list[Step]:

@@ -20,6 +20,7 @@ from trl_lint.analysis.heap import Control
 from trl_lint.analysis.values import Kind, Place, Value, Wrapping
 from trl_lint.knowledge import models
 from trl_lint.knowledge.torch import WITHOUT_GRADIENTS
+from trl_lint.syntax import below
 
 # Instances of these switch gradients off, or on again, inside a `with` statement.
 OFF, ON = "<gradients off>", "<gradients on>"
@@ -120,10 +121,8 @@ def is_forward(model: Value, method: str) -> bool:
 
 def _runs_a_part(body: Any, this: str, cls: ClassInfo) -> bool:
     """Whether a method calls its own `self(…)`, `self.forward(…)` or a module that `self` has."""
-    from trl_lint.rewriting.scope import nodes
-
     submodules = cls.assigned()
-    for node in nodes(body):
+    for node in below(body):
         match node:
             case cst.Call(func=cst.Name(name)) if name == this:
                 return True

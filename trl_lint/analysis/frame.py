@@ -51,6 +51,8 @@ class Frame:
         self.rounds: tuple[int, ...] = ()  # in which rounds of the loops that are run once per item
         self.elsewhere: set[str] = set()  # names that `nonlocal` and `global` say live outside
         self.loops: list[Loop] = []
+        # Whether the batch of a prepared loader is being trained on; None where that is the caller's to say.
+        self.stepping: bool | None = None
         self.statement: Any = None
         self.seen: dict[int, Value] = {}  # the value of each expression when it was last evaluated, by its node
         self.entered: dict[int, Value] = {}  # what a `with` statement binds, by its call
@@ -61,6 +63,7 @@ class Frame:
         self.discarded: Any = None  # the call whose result the current statement throws away
         self.meetings: list[Any] = []  # the calls at which all ranks meet, in program order (see `meetings`)
         self.branches: dict[Any, Any] = {}  # where the ranks go different ways
+        self.asks_for_engine = False  # whether it asks, or says, what wraps or shards the model
         self.forgiving = 0  # inside how many `try` blocks that catch AttributeError
         self.dependencies: dict[tuple[ClassInfo, Any], int] = {}
         self.attribute_writes: set[tuple[ClassInfo, str]] = set()

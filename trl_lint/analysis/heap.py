@@ -7,7 +7,7 @@ from typing import Any
 
 from trl_lint.analysis import facts, means, places, shapes
 from trl_lint.analysis.facts import Rank, State
-from trl_lint.analysis.values import ASSUMED_NONE, BOTTOM, MISSING, NO_WRITES, UNKNOWN, Kind, Value, Wrapping
+from trl_lint.analysis.values import BOTTOM, MISSING, NO_WRITES, UNKNOWN, Kind, Value, Wrapping
 
 # In a key: stands for the unknown parts of an f-string.
 WILDCARD = "\0"
@@ -78,8 +78,6 @@ def join(a: Value, b: Value, divided: Rank = facts.SAME) -> Value:
         return b
     if a.rank is b.rank and not divided.differs and _is_same_but_for_its_story(a, b):
         return a if a.why is not None or b.why is None else b
-    if divided.differs and (a is ASSUMED_NONE or b is ASSUMED_NONE):
-        return b if a is ASSUMED_NONE else a
     kind, data = _join_kind(a, b)
     rank = facts.SAME if kind is Kind.CELLS else facts.join(a.rank, b.rank)
     const = a.const if _same_constant(a.const, b.const) else MISSING
@@ -211,7 +209,7 @@ def join_cells(a: Cell, b: Cell, divided: Rank = facts.SAME) -> Cell:
     if a.shape == "list" and len(a.entries) != len(b.entries):
         # The positions no longer mean the same thing.
         return Cell("list", rest=join_elements(a.element(), b.element(), divided), length=length)
-    for key in a.entries.keys() | b.entries.keys():
+    for key in (*a.entries, *(key for key in b.entries if key not in a.entries)):  # no set: the order has to be fixed
         left, right = a.entries.get(key), b.entries.get(key)
         if left is None or right is None:
             entries[key] = left or right  # type: ignore[assignment]
@@ -382,17 +380,31 @@ def reachable(value: Value, heap: dict[Any, Cell]) -> list[Any]:
         elif item.kind is Kind.RANGE:
             todo.append(item.data[0])
         elif item.kind is Kind.CELLS:
-            for identity in sorted(item.data, key=_order):
+            for identity in sorted(item.data):
                 if identity not in found:
                     found[identity] = None
                     cell = heap.get(identity)
                     if cell is not None:
-                        todo.extend(cell.values())
+                        todo.extend(_in_order(cell))
     return list(found)
 
 
-def _order(identity: Any) -> tuple:
-    return (str(type(identity)), hash(identity))
+def _in_order(cell: Cell) -> Iterator[Value]:
+    """The values of a cell through which others are reached, in an order that does not depend on its history."""
+    through = [(str(key), value) for key, value in cell.entries.items() if value.kind in _LEADS_ON]
+    if len(through) > 1:
+        through.sort(key=_key)
+    for _, value in through:
+        yield value
+    if cell.rest is not None:
+        yield cell.rest
+
+
+_LEADS_ON = frozenset({Kind.CELLS, Kind.RANGE, Kind.TUPLE})
+
+
+def _key(entry: tuple[str, Value]) -> str:
+    return entry[0]
 
 
 def read_key(cell: Cell, key: Hashable) -> Value | None:

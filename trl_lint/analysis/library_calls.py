@@ -10,6 +10,7 @@ import libcst as cst
 from trl_lint.analysis import (
     assignment,
     averages,
+    backends,
     calls,
     containers,
     devices,
@@ -69,6 +70,7 @@ def call_function(frame: Frame, dotted: str, args: Arguments, node: Any) -> Valu
     """A call of a library's function or class by its dotted name."""
     name = library.canonical(dotted)
     preparing.note_start(frame, name)
+    backends.called(frame, name, args)
     devices.indices_chosen(frame, name, args, node)
     effects.called(frame, name, args, node)
     special = _SPECIAL.get(name)
@@ -96,6 +98,11 @@ def call_function(frame: Frame, dotted: str, args: Arguments, node: Any) -> Valu
     found = shape_transfers.shaped(found, shape_transfers.of_function(frame, name, args))
     value = averages.of_function(frame, name, flat, node, _functional_loss(name, found, args))
     return _explained(frame, value, node, name)
+
+
+def _own_group(frame: Frame, args: Arguments, node: Any) -> Value:
+    meetings.called(frame, "torch.distributed.new_group", node)
+    return backends.own_group(SAME, args)
 
 
 def _explained(frame: Frame, value: Value, node: Any, name: str) -> Value:
@@ -172,6 +179,8 @@ def call_method(frame: Frame, owner: Value, cls: str, name: str, args: Arguments
 
 def call_inherited(frame: Frame, owner: Value, cls: ClassInfo, name: str, args: Arguments, node: Any) -> Value:
     """A method that a class in sight has from a base out of sight."""
+    if name == "__init__":
+        preparing.handed_over(frame, args, node)
     for base in cls.library_bases():
         found = frame.engine.library_method(base, name)
         if found is not None:
@@ -193,7 +202,7 @@ def apply(frame: Frame, rows: Sequence[Row], args: Arguments, node: Any, owner: 
         return collective(frame, row, args, node)
     if isinstance(row, Class):
         frame.trace.launched |= library.is_subclass(row.name, "transformers.Trainer", frame.engine.versions)
-        hand_over_to(frame, row, args)
+        hand_over_to(frame, row, args, node)
         return _constructed(frame, row, args, node)
     if isinstance(row, Preparation):
         preparing.tell(frame, row, args, node, owner)
@@ -474,7 +483,8 @@ def _communicated(frame: Frame, row: Collective, args: Arguments, operand: Value
             numbers=_numbers(frame, operand),
             parts=parts_of(frame, operand),
             accelerator=frame.accelerator(),
-            stepping=frame.engine.stepping,
+            stepping=frame.stepping,
+            groups=tuple(meetings.groups_of(row, args)),
         )
     return _result(frame, row, operand, node, _reduction(row, args), args)
 
@@ -524,8 +534,8 @@ def _result(
         return shape_transfers.padded(frame, operand, args or Arguments(), node)
     if row.result == "objects":
         return _gathered_objects(frame, operand, node)
-    if row.result == "dealt":
-        return UNKNOWN
+    if row.result == "messages":
+        return UNKNOWN  # one for each rank, which may say the same to all
     if row.result == "scattered":
         return explain(frame, Value(facts.SHARD, Kind.TENSOR), node, "each rank receives its own piece")
     how = reduction or (row.reduction[2] if row.reduction is not None else row.result)
@@ -654,15 +664,16 @@ def entries(frame: Frame, payload: Value, depth: int) -> Iterator[tuple[str, Val
 # --- functions handed to libraries ----------------------------------------------------------------------
 
 
-def hand_over(frame: Frame, cls: ClassInfo, args: Arguments) -> None:
+def hand_over(frame: Frame, cls: ClassInfo, args: Arguments, node: Any) -> None:
     """A trainer in sight is built: functions given to it are called by its library base."""
     for base in cls.library_bases():
         row = frame.engine.class_row(base)
         if row is not None:
-            hand_over_to(frame, row, args)
+            hand_over_to(frame, row, args, node)
 
 
-def hand_over_to(frame: Frame, row: Class, args: Arguments) -> None:
+def hand_over_to(frame: Frame, row: Class, args: Arguments, node: Any) -> None:
+    preparing.handed_over(frame, args, node)
     for parameter, facts_of in _callbacks(frame, row).items():
         value = args.keywords.get(parameter)
         if value is not None:
@@ -761,6 +772,7 @@ _SPECIAL = {
     "collections.deque": _deque,
     "functools.partial": _partial,
     "os.environ.get": _getenv,
+    "torch.distributed.new_group": _own_group,
     "os.getenv": _getenv,
     **dict.fromkeys(("os.path.exists", "os.path.isdir", "os.path.isfile"), _on_disk),
     "torch.enable_grad": forwards.enable_grad,

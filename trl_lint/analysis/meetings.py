@@ -22,6 +22,7 @@ from trl_lint.analysis.heap import Control
 from trl_lint.analysis.values import Kind, Step, Value, Wrapping
 from trl_lint.knowledge.meetings import EVERYWHERE, GROUP_KEYWORDS, GROUPS, MEETS
 from trl_lint.knowledge.schema import Collective
+from trl_lint.syntax import below
 
 # How many meetings of one call are kept.
 _MAX_PASSED = 12
@@ -38,17 +39,27 @@ class Meeting:
 
     kind: meetings of one kind match each other. needs: "" or "sharded". certain: whether it is known that the
     call meets (a helper may do so under a condition only). via: where it happens, if a helper does it.
-    subgroup: whether it is told which ranks take part.
+    subgroup: whether it is told which ranks take part. alike: whether every rank may make the call wherever one does.
     """
 
-    __slots__ = ("certain", "control", "kind", "name", "needs", "node", "rounds", "subgroup", "via")
+    __slots__ = ("alike", "certain", "control", "kind", "name", "needs", "node", "rounds", "subgroup", "via")
 
-    def __init__(self, frame: Frame, node: Any, name: str, kind: str, needs: str = "", subgroup: bool = False) -> None:
+    def __init__(
+        self,
+        frame: Frame,
+        node: Any,
+        name: str,
+        kind: str,
+        needs: str = "",
+        subgroup: bool = False,
+        alike: bool = False,
+    ) -> None:
         self.node = node
         self.name = name
         self.kind = kind
         self.needs = needs
         self.subgroup = subgroup
+        self.alike = alike
         self.control: Control = frame.memory.control
         self.rounds = frame.rounds
         self.certain = True
@@ -95,18 +106,26 @@ def called(frame: Frame, name: str, node: Any) -> None:
     """A function of a library is called: does it contain a meeting?"""
     meets = MEETS.get(name)
     if meets is not None:
-        frame.meetings.append(Meeting(frame, node, name.rpartition(".")[2], meets.kind, meets.needs))
+        own = name.rpartition(".")[2]
+        frame.meetings.append(Meeting(frame, node, own, meets.kind, meets.needs, alike=meets.alike))
 
 
 def communicated(frame: Frame, row: Collective, args: Arguments, node: Any) -> None:
     """A collective is called."""
     own = row.name.rpartition(".")[2]
+    subgroup = any(group.kind is not Kind.NONE for group in groups_of(row, args))
+    alike = row.into is None and not subgroup
+    frame.meetings.append(Meeting(frame, node, own, row.result or own, subgroup=subgroup, alike=alike))
+
+
+def groups_of(row: Collective, args: Arguments) -> list[Value]:
+    """The process groups that a collective is given."""
+    own = row.name.rpartition(".")[2]
     position = GROUPS.get(own, -1) if row.name.startswith("torch.distributed.") else -1
     groups = [args.keywords[name] for name in GROUP_KEYWORDS if name in args.keywords]
     if 0 <= position < len(args.positional):
         groups.append(args.positional[position])
-    subgroup = any(group.kind is not Kind.NONE for group in groups)
-    frame.meetings.append(Meeting(frame, node, own, row.result or own, subgroup=subgroup))
+    return groups
 
 
 def forwarded(frame: Frame, model: Any, node: Any) -> None:
@@ -126,7 +145,7 @@ def hidden(frame: Frame, node: Any) -> None:
 def passed_on(frame: Frame, meetings: Sequence[Meeting], function: Any, entry: Control, node: Any) -> None:
     """A function in sight was called, in which ranks meet."""
     for meeting in meetings[:_MAX_PASSED]:
-        copy = Meeting(frame, node, meeting.name, meeting.kind, meeting.needs, meeting.subgroup)
+        copy = Meeting(frame, node, meeting.name, meeting.kind, meeting.needs, meeting.subgroup, meeting.alike)
         copy.certain = meeting.certain and not _own(meeting.control, entry) and not meeting.control.engine
         text = f"`{meeting.name}` is called in `{function.name}`" if meeting.via is None else f"in `{function.name}`"
         copy.via = Step(function.module, meeting.node, text, meeting.via)
@@ -173,15 +192,7 @@ def parts_ranks(handler: Any) -> bool:
 
 def _works_on_own_data(frame: Frame, body: Any) -> bool:
     """Whether some value in the body of a `try` differs between ranks, so that it may raise on some of them."""
-    return any(frame.seen[id(node)].rank.differs for node in _nodes(body) if id(node) in frame.seen)
-
-
-def _nodes(body: Any) -> Iterator[Any]:
-    todo = [body]
-    while todo:
-        node = todo.pop()
-        yield node
-        todo.extend(node.children)
+    return any(frame.seen[id(node)].rank.differs for node in below(body) if id(node) in frame.seen)
 
 
 # --- what comes of it -----------------------------------------------------------------------------------
@@ -210,6 +221,10 @@ def judge(frame: Frame, entry: Control, decorated: Control) -> None:
             meeting=parting.meeting,
             after=not in_arm,
             turns=branch.turns,
+            origins=branch.origins,
+            lacked=_missed(frame, parting),
+            knows_sharding=_knows_sharding(frame),
+            seen=frame.seen,
         )
 
 
@@ -217,7 +232,9 @@ def _tell_decorated(frame: Frame, decorated: Control, told: set[int]) -> None:
     meeting = next((each for each in frame.meetings if _counts(each, decorated.rank.origins)), None)
     if meeting is not None:
         told.update(id(each.node) for each in frame.meetings)
-        frame.emit(Parted, meeting.node, condition=decorated.why, meeting=meeting)
+        frame.emit(
+            Parted, meeting.node, condition=decorated.why, meeting=meeting, knows_sharding=_knows_sharding(frame)
+        )
 
 
 class Parting(NamedTuple):
@@ -254,6 +271,23 @@ def _makes_up_for(frame: Frame, one: Parting, other: Parting) -> bool:
 
 def _is_guard(branch: Branch) -> bool:
     return branch.origins == Origin.RANK and not any(branch.leaves) and not all(branch.arms)
+
+
+def _knows_sharding(frame: Frame) -> bool:
+    """Whether a function takes care of sharded parameters: it asks, or says, what shards them, or it gathers them."""
+    return frame.asks_for_engine or any(each.kind == "parameters" for each in frame.meetings)
+
+
+def _missed(frame: Frame, parting: Parting) -> tuple[Meeting, ...]:
+    """All meetings that ranks may not come to because of a branch, if one of its ways has none."""
+    branch = parting.branch
+    if all(branch.arms):
+        return ()
+    arms = tuple(meeting for arm in branch.arms for meeting in arm)
+    if not any(branch.leaves):
+        return arms
+    inside = {id(meeting) for meeting in arms}
+    return (*arms, *(each for each in frame.meetings if id(each) not in inside and _comes_after(each, branch)))
 
 
 def _first_unmatched(one: Sequence[Meeting], other: Sequence[Meeting], branch: Branch) -> Meeting | None:

@@ -248,5 +248,6 @@ def environment(frame: Frame, name: Value) -> Value:
 
 def assign_attribute(frame: Frame, owner: Value, target: cst.Attribute, value: Value) -> None:
     """`owner.name = value`."""
+    frame.asks_for_engine |= library.names_engine(target.attr.value)  # `args.deepspeed = None` turns it off
     if owner.kind is Kind.INSTANCE and isinstance(owner.data, ClassInfo):
         frame.write_attribute(owner.data, target.attr.value, value.but(pending=frozenset()) if value.pending else value)

@@ -17,6 +17,8 @@ from trl_lint.knowledge import torch as table
 if TYPE_CHECKING:
     from trl_lint.analysis.arguments import Arguments
 
+# Data of a device.
+DEVICE = "<device>"
 _FIXED = re.compile(r"(?:cuda|xpu|npu|hpu|mlu|musa|mps):\d+")
 _NUMBERS = frozenset({Kind.NUMBER, Kind.NUMBERS, Kind.STRING})
 
@@ -38,10 +40,10 @@ def device(args: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
     kind = keywords.get("type", args[0] if args else None)
     index = keywords.get("index", args[1] if len(args) > 1 else None)
     if kind is None or (index is not None and not isinstance(kind.const, str)):
-        return Value(facts.SAME)
+        return Value(facts.SAME, data=DEVICE)
     if index is None or index.kind is Kind.NONE:
-        return Value(facts.SAME, place=named(kind))
-    return Value(facts.SAME, place=f"{kind.const}:{index.const}" if type(index.const) is int else "")
+        return Value(facts.SAME, data=DEVICE, place=named(kind))
+    return Value(facts.SAME, data=DEVICE, place=f"{kind.const}:{index.const}" if type(index.const) is int else "")
 
 
 def made(name: str, args: Arguments, value: Value) -> Value:

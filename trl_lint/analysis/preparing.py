@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import libcst as cst
 
+from trl_lint.analysis import facts
 from trl_lint.analysis.classes import ClassInfo
-from trl_lint.analysis.events import DatasetPrepared
+from trl_lint.analysis.events import DatasetParted, DatasetPrepared
 from trl_lint.analysis.facts import State
-from trl_lint.analysis.heap import Control, Turn
-from trl_lint.analysis.values import Kind, Value
+from trl_lint.analysis.heap import Control, Memory, Turn
+from trl_lint.analysis.values import UNKNOWN, Kind, Value
 from trl_lint.knowledge import library
 from trl_lint.knowledge.datasets import DATASET, STREAM
 
@@ -41,6 +42,52 @@ def narrowed(value: Value, classes: Iterable[cst.Arg], identifiers: Callable[[An
 def annotated(options: Iterable[Value | None]) -> Value | None:
     """What one of several annotated types says: a data set is one where it may be."""
     return DATASET if any(option is not None and option.data == DATASET.data for option in options) else None
+
+
+def marked(memory: Memory, narrowed: Container[str]) -> dict[str, Value]:
+    """The data sets at the start of an arm, as objects of their own: what is not one of them at its end is new.
+
+    narrowed: the names of which the arm's condition says more.
+    """
+    names = memory.names.items()
+    known = {name: value.but(why=value.why) for name, value in names if is_dataset(value) and name not in narrowed}
+    memory.names.update(known)
+    return known
+
+
+def parted(
+    arms: tuple[tuple[Memory, dict[str, Value]], tuple[Memory, dict[str, Value]]], division: Control
+) -> dict[str, Value]:
+    """The data sets that only one arm of a condition on the rank has made anew, as they are behind it.
+
+    They are others on some ranks, unless those that have had no turn at it have it at a second such condition.
+    """
+    (taken, known), (skipped, known_else) = arms
+    found = {}
+    for name in known.keys() & known_else.keys():
+        kept, kept_else = taken.names.get(name) is known[name], skipped.names.get(name) is known_else[name]
+        if kept is kept_else:
+            continue
+        new = (skipped if kept else taken).names.get(name)
+        if new is not None and new.kind is not Kind.NONE:
+            first = not known[name].rank.differs
+            found[name] = DATASET.but(rank=facts.RANK_LOCAL, why=division.why) if first else DATASET
+    return found
+
+
+# What a trainer goes through on every rank.
+_GONE_THROUGH = ("eval_dataset", "train_dataset")
+
+
+def handed_over(frame: Frame, args: Arguments, node: Any) -> None:
+    """A trainer is made: tell the rules if the ranks give it different data sets."""
+    for name in _GONE_THROUGH:
+        value = args.keywords.get(name, UNKNOWN)
+        why = value.why
+        if why is None or not is_dataset(value) or value.rank != facts.RANK_LOCAL or why.module is not frame.module:
+            continue
+        handed = frame.step(node, f"every rank goes through its own `{name}` here")
+        frame.emit(DatasetParted, why.node, tag=name, condition=why, handed=handed, name=name)
 
 
 def tell(frame: Frame, row: Preparation, args: Arguments, node: Any, owner: Value | None) -> None:

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import libcst as cst
 
+from trl_lint.analysis.backends import Backends
+
 if TYPE_CHECKING:
     from trl_lint.analysis.values import Value
 
@@ -35,10 +37,16 @@ class Module:
         self.source: bytes | None = None
         self.positions: Any = None
         self.starts = False  # whether it makes a trainer, an Accelerator or a process group
+        self.backends = Backends()
         self.functions: list[Any] = []
         self.classes: list[Any] = []
         self._code: bytes | None = None
         self._mentions: dict[bytes, bool] = {}
+
+    @property
+    def text(self) -> str:
+        """What was parsed."""
+        return self.tree.code if self.source is None else decode(self.source)[0]
 
     def mentions(self, pattern: bytes) -> bool:
         """Whether a regular expression matches anywhere in the code of the file, comments and prose left out."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
-from trl_lint.analysis.events import Event, ModelCalled, ParameterRead, Trace
+from trl_lint.analysis.events import CollectiveCalled, Event, ModelCalled, ParameterRead, Trace
 
 
 def trained(roots: Iterable[Trace]) -> set[int]:
@@ -24,11 +24,32 @@ def trained(roots: Iterable[Trace]) -> set[int]:
     return found | above
 
 
-def told(trace: Trace, trains: bool) -> Iterator[Event]:
+def stepping(roots: Iterable[Trace]) -> set[int]:
+    """The ids of the traces that train, for one of their callers, on a batch that a prepared loader has handed out."""
+    found: set[int] = set()
+    seen: set[tuple[int, bool]] = set()
+    todo = [(trace, False) for trace in roots]
+    while todo:
+        trace, steps = todo.pop()
+        steps = steps or trace.steps
+        if (id(trace), steps) in seen:
+            continue
+        seen.add((id(trace), steps))
+        if steps:
+            found.add(id(trace))
+        todo.extend((summary.trace, trace.stepping.get(edge, steps)) for edge, summary in trace.calls.items())
+    return found
+
+
+def told(trace: Trace, trains: bool, steps: bool) -> Iterator[Event]:
     """The events of one run, with what its callers are."""
     for event in trace.events.values():
-        known = isinstance(event, (ModelCalled, ParameterRead))
-        yield replace(event, trains=True) if trains and known else event
+        if trains and isinstance(event, (ModelCalled, ParameterRead)):
+            yield replace(event, trains=True)
+        elif steps and isinstance(event, CollectiveCalled) and event.stepping is None:
+            yield replace(event, stepping=True)
+        else:
+            yield event
 
 
 def _callees(trace: Trace) -> list[Trace]:

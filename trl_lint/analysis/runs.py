@@ -9,14 +9,16 @@ import libcst as cst
 
 from trl_lint.analysis import averages, expressions, facts, forwards, library_calls, meetings, preparing, statements
 from trl_lint.analysis.arguments import Arguments
-from trl_lint.analysis.classes import ClassInfo, Function, Parameter, alike, freeze
+from trl_lint.analysis.classes import ClassInfo, Function, Parameter, alike_cells
+from trl_lint.analysis.contexts import Context, how_models_run, joined_for, key_of, without_constants
 from trl_lint.analysis.definitions import Definitions
 from trl_lint.analysis.events import Trace
 from trl_lint.analysis.frame import NUMERIC, Frame
-from trl_lint.analysis.heap import UNIFORM, Cell, Control, Memory, join, reachable
+from trl_lint.analysis.heap import UNIFORM, Cell, Control, Memory, join, join_cells, reachable
 from trl_lint.analysis.means import Mean
 from trl_lint.analysis.project import Project
-from trl_lint.analysis.values import BOTTOM, MISSING, NO_WRITES, NONE, UNKNOWN, Kind, Value, World
+from trl_lint.analysis.stories import Retelling, origins
+from trl_lint.analysis.values import BOTTOM, MISSING, NO_WRITES, NONE, UNKNOWN, Kind, Value
 from trl_lint.knowledge.python import HARMLESS_DECORATORS, RANK_DECORATORS
 
 # How deep calls are followed, and in how many different ways one function is run before they are joined.
@@ -25,7 +27,7 @@ MAX_CONTEXTS = 8
 # And in how many more that differ in more than the constants among their arguments.
 MAX_PLAIN = 4
 # How often a function is run for the same facts because attributes that it reads have changed.
-MAX_RUNS = 3
+MAX_RUNS = 2
 # How often a function may be inside itself, with different facts each time.
 MAX_RECURSION = 2
 
@@ -45,6 +47,7 @@ class Summary:
         "result",
         "round",
         "runs",
+        "told",
         "trace",
     )
 
@@ -52,6 +55,7 @@ class Summary:
         self.result: Value = BOTTOM
         self.inputs: list[Any] = []
         self.names: dict[str, Value] = {}
+        self.told: dict[int, str] = {}  # see `stories`
         self.final: dict[Any, Cell] = {}
         self.trace = Trace()
         self.meetings: tuple[list[Any], Control] = ([], UNIFORM)
@@ -73,7 +77,6 @@ class Runs(Definitions):
         super().__init__(project, versions)
         self.depth = 0
         self.round = 0
-        self.stepping = False  # whether the code being run trains on a batch that a prepared loader has handed out
         self.engine_arms: dict[int, bool | None] = {}  # by condition; see `conditions.engine_arm`
         self.means: dict[int, Mean] = {}  # by the expression that computes it; see `averages`
         self._running: list[Any] = []
@@ -108,7 +111,7 @@ class Runs(Definitions):
         inner.class_cells, inner.dirty, inner.dirty_cells = frame.class_cells, frame.dirty, frame.dirty_cells
         inner.dependencies, inner.cell_writes = frame.dependencies, frame.cell_writes
         inner.attribute_writes, inner.allocations = frame.attribute_writes, {}
-        inner.trace = frame.trace
+        inner.trace, inner.stepping = frame.trace, frame.stepping
         self._running.append(key)
         self.depth += 1
         value = self._run_body(inner, function)
@@ -166,22 +169,38 @@ class Runs(Definitions):
         self, frame: Frame, function: Function, names: dict[str, Value], node: Any, owner: Value | None
     ) -> Value:
         cls = owner.data if owner is not None and isinstance(owner.data, ClassInfo) else function.cls
-        inputs = self._inputs(names, frame.memory)
-        memory = frame.memory
-        key = self._key(memory, function, names, cls)
-        if key not in function.summaries and len(function.summaries) >= MAX_CONTEXTS and key not in self._running:
-            names, memory = self._without_constants(names, inputs, memory)
-            key = self._key(memory, function, names, cls)
-            if key not in function.summaries and len(function.summaries) >= MAX_CONTEXTS + MAX_PLAIN:
-                key, names, inputs = self._widened(function, names, inputs, cls)
+        context = self._context(function, names, frame.memory, cls)
+        key = context.key
         if key in self._running or sum(other[0] == key[0] for other in self._running) >= MAX_RECURSION:
             return BOTTOM
         self._flush(frame)
         summary = function.summaries.get(key)
         if summary is None or not self._usable(summary):
-            summary = self._run(function, key, names, inputs, cls, memory)
-        frame.trace.calls[(id(node), id(function))] = summary
-        return self._instantiate(frame, summary, inputs, node, function)
+            summary = self._run(function, key, context.names, context.inputs, cls, context.memory)
+        edge = (id(node), id(function))
+        frame.trace.calls[edge] = summary
+        if frame.stepping is not None:
+            frame.trace.stepping[edge] = frame.stepping
+        return self._instantiate(frame, summary, context, node, function)
+
+    def _context(self, function: Function, names: dict[str, Value], memory: Memory, cls: Any) -> Context:
+        """The context in which a call runs: its own, one with less detail, or the one for all further calls."""
+        inputs = self._inputs(names, memory)
+        given = (names, memory.heap)
+        key = key_of(memory, function, names, cls)
+        if key not in function.summaries and len(function.summaries) >= MAX_CONTEXTS and key not in self._running:
+            names, memory = without_constants(names, inputs, memory)
+            key = key_of(memory, function, names, cls)
+            if key not in function.summaries and len(function.summaries) >= MAX_CONTEXTS + MAX_PLAIN:
+                joined = joined_for(function, names, memory, cls, self.fresh)
+                outgrown = joined.key
+                stands_for = joined.take(names, memory)
+                key = joined.key
+                if key != outgrown:
+                    function.summaries.pop(outgrown, None)
+                memory = Memory(joined.names, dict(joined.heap), memory.attributes, joined.control)
+                return Context(key, dict(joined.names), memory, list(joined.heap), given, stands_for, joined=True)
+        return Context(key, names, memory, inputs, given)
 
     def _usable(self, summary: Summary) -> bool:
         """A run of this round is good enough: if what it read has changed since, the next round finds out."""
@@ -192,22 +211,6 @@ class Runs(Definitions):
         if frame.dirty or frame.dirty_cells:
             frame.flush(frame.memory)
 
-    def _key(self, memory: Memory, function: Function, names: dict[str, Value], cls: Any) -> Any:
-        heap = memory.heap
-        parts = [(name, freeze(value, heap)) for name, value in names.items()]
-        if function.pending_used:
-            parts.append(("", tuple(sorted(hash(write) for value in names.values() for write in value.pending))))
-        return (
-            id(function.node),
-            id(cls),
-            memory.control.level,
-            memory.control.engine,
-            *_how_models_run(names, memory.control),
-            preparing.turn_key(memory.control),
-            self.stepping,
-            tuple(parts),
-        )
-
     def _inputs(self, names: dict[str, Value], memory: Memory) -> list[Any]:
         found: dict[Any, None] = {}
         for value in names.values():
@@ -215,37 +218,6 @@ class Runs(Definitions):
                 for identity in reachable(value, memory.heap):
                     found[identity] = None
         return list(found)
-
-    def _without_constants(
-        self, names: dict[str, Value], inputs: list[Any], memory: Memory
-    ) -> tuple[dict[str, Value], Memory]:
-        """A function called in many ways: the constants and types of its arguments no longer make a difference."""
-        heap = dict(memory.heap)
-        for identity in inputs:
-            cell = heap.get(identity)
-            if cell is not None:
-                entries = {key: _without_details(value) for key, value in cell.entries.items()}
-                rest = None if cell.rest is None else _without_details(cell.rest)
-                heap[identity] = Cell(cell.shape, entries, rest, cell.factory, cell.length)
-        plain = {name: _without_details(value) for name, value in names.items()}
-        return plain, Memory(memory.names, heap, memory.attributes, memory.control)
-
-    def _widened(
-        self, function: Function, names: dict[str, Value], inputs: list[Any], cls: Any
-    ) -> tuple[Any, dict[str, Value], list[Any]]:
-        """One context for all further calls: their facts joined, but for those of different switches."""
-        switches = tuple((name, value.const) for name, value in names.items() if isinstance(value.const, bool))
-        key = (id(function.node), id(cls), "joined", switches)
-        known = function.joined.get(key)
-        if known is not None:
-            joined = {name: join(value, known.get(name, BOTTOM)) for name, value in names.items()}
-            if all(alike(joined[name], known.get(name, BOTTOM)) for name in joined):
-                names = known
-            else:
-                function.summaries.pop(key, None)
-                names = joined
-        function.joined[key] = names
-        return key, names, inputs
 
     def _run(
         self,
@@ -258,7 +230,7 @@ class Runs(Definitions):
     ) -> Summary:
         level = caller.control.level
         control = caller.control if level or caller.control.engine or caller.control.turn else UNIFORM
-        grad, whole = _how_models_run(names, caller.control)
+        grad, whole = how_models_run(names, caller.control)
         if (grad, whole) != (control.grad, control.whole):
             control = control.where(control.engine, grad, whole, control.turn)
         frame = Frame(self, function.module, function, cls, None, control)
@@ -274,6 +246,7 @@ class Runs(Definitions):
         frame.flush(frame.memory)
         summary.inputs = inputs
         summary.names = names
+        summary.told = origins(names, caller.heap)
         summary.final = self._final(frame, summary.result, inputs)
         summary.trace = frame.trace
         summary.meetings = (frame.meetings, control)
@@ -308,7 +281,7 @@ class Runs(Definitions):
             for value in cell.values():
                 yield from reachable(value, heap)
 
-    def _instantiate(self, frame: Frame, summary: Summary, inputs: list[Any], node: Any, function: Function) -> Value:
+    def _instantiate(self, frame: Frame, summary: Summary, context: Context, node: Any, function: Function) -> Value:
         """The caller's state and value after a call with this summary."""
         frame.dependencies.update(
             {key: version for key, version in summary.dependencies.items() if key not in frame.dependencies}
@@ -318,17 +291,23 @@ class Runs(Definitions):
         meetings.passed_on(frame, summary.meetings[0], function, summary.meetings[1], node)
         frame.forget(summary.attribute_writes, summary.cell_writes)
         frame.pending_used |= summary.pending_used and function.pending_used and self._passes_pending(frame)
-        renamed = dict(zip(summary.inputs, inputs, strict=False))
+        renamed = context.targets(summary.inputs)
         for identity in summary.final:
             if identity not in renamed:
-                renamed[identity] = self._renamed(frame, identity, node)
+                renamed[identity] = (self._renamed(frame, identity, node),)
+        heap = frame.memory.heap
+        is_first = summary.names is context.names
+        retell = None if is_first else Retelling(summary.told, *context.given)
         for identity, cell in summary.final.items():
-            target = renamed[identity]
-            content = _rename_cell(cell, renamed)
-            if identity in summary.inputs and target in frame.class_cells:
-                frame.touch(target)
-            frame.memory.heap[target] = content
-        return self._explained(frame, _rename(summary.result, renamed), function, node)
+            content = _rename_cell(cell, renamed, retell)
+            given = context.memory.heap.get(identity) if context.joined else None
+            if given is not None and alike_cells(cell, given):
+                continue  # left as it was, in all of the calls that are joined
+            for target in renamed[identity]:
+                if identity in summary.inputs and target in frame.class_cells:
+                    frame.touch(target)
+                heap[target] = content if given is None or target not in heap else join_cells(heap[target], content)
+        return self._explained(frame, _rename(summary.result, renamed, retell), function, node)
 
     def _passes_pending(self, frame: Frame) -> bool:
         return any(value.pending for value in frame.memory.names.values())
@@ -427,34 +406,20 @@ class Runs(Definitions):
         return expressions.evaluate(module_frame, parameter.default)
 
 
-def _how_models_run(names: Mapping[str, Value], control: Control) -> tuple[bool, bool]:
-    """Whether gradients are on and parameters are whole, where a function has to do with a model at all."""
-    if any(value.kind in (Kind.INSTANCE, Kind.MODEL) for value in names.values()):
-        return control.grad, control.whole
-    return True, False
-
-
-def _without_details(value: Value) -> Value:
-    """A value by its rank and kind alone; that it is None, a switch, or follows from the world, still counts."""
-    if value.kind is Kind.NONE or isinstance(value.const, (bool, World)):
-        return value
-    if value.const is MISSING and not value.scalar and not value.dtype and value.shape is None:
-        return value
-    return value.but(const=MISSING, scalar=False, dtype="", shape=None)
-
-
-def _rename(value: Value, renamed: Mapping[Any, Any]) -> Value:
+def _rename(value: Value, renamed: Mapping[Any, tuple[Any, ...]], retell: Retelling | None) -> Value:
+    if retell is not None:
+        value = retell(value)
     if value.kind is Kind.CELLS:
-        return value.but(data=frozenset(renamed.get(identity, identity) for identity in value.data))
+        return value.but(data=frozenset(new for identity in value.data for new in renamed.get(identity, (identity,))))
     if value.kind is Kind.TUPLE:
-        items = tuple(_rename(item, renamed) for item in value.data)
+        items = tuple(_rename(item, renamed, retell) for item in value.data)
         return value if all(a is b for a, b in zip(items, value.data, strict=True)) else value.but(data=items)
     if value.kind is Kind.RANGE:
-        return value.but(data=(_rename(value.data[0], renamed), value.data[1]))
+        return value.but(data=(_rename(value.data[0], renamed, retell), value.data[1]))
     return value
 
 
-def _rename_cell(cell: Cell, renamed: Mapping[Any, Any]) -> Cell:
-    entries = {key: _rename(value, renamed) for key, value in cell.entries.items()}
-    rest = None if cell.rest is None else _rename(cell.rest, renamed)
+def _rename_cell(cell: Cell, renamed: Mapping[Any, tuple[Any, ...]], retell: Retelling | None) -> Cell:
+    entries = {key: _rename(value, renamed, retell) for key, value in cell.entries.items()}
+    rest = None if cell.rest is None else _rename(cell.rest, renamed, retell)
     return Cell(cell.shape, entries, rest, cell.factory, cell.length)

@@ -6,7 +6,7 @@ from typing import Any
 
 import libcst as cst
 
-from trl_lint.analysis import containers, expressions, facts, forwards, library_calls, meetings, preparing
+from trl_lint.analysis import backends, containers, expressions, facts, forwards, library_calls, meetings, preparing
 from trl_lint.analysis.assignment import bind_target
 from trl_lint.analysis.classes import alike, alike_cells
 from trl_lint.analysis.conditions import divides, engine_arm, identifiers, narrow, other_ranks, truth
@@ -15,6 +15,7 @@ from trl_lint.analysis.facts import Origin, Rank, State
 from trl_lint.analysis.frame import Frame, Loop, derived
 from trl_lint.analysis.heap import UNIFORM, Cell, Control, Memory, join_elements
 from trl_lint.analysis.values import BOTTOM, MISSING, NONE, UNKNOWN, Kind, Value, Wrapping
+from trl_lint.syntax import below
 
 # A loop's facts only climb the lattice, so it settles soon; this bound is for the pathological.
 _ROUNDS = 5
@@ -209,14 +210,22 @@ def _if(frame: Frame, node: cst.If) -> bool:
     frame.memory = before.fork()
     frame.memory.control = inside.under_engine() if engine is True else inside
     narrow(frame, node.test, True)
+    narrowed = _narrowed(before, frame.memory) if division.level == 2 else {}
+    by_rank = division.level == 2 and division.rank.origins == Origin.RANK
+    sets = preparing.marked(frame.memory, narrowed) if by_rank else {}
     through = run_block(frame, node.body.body)
     taken, taken_exits, middle = frame.memory, frame.exits, len(frame.meetings)
 
     frame.memory = before.fork()
     frame.memory.control = inside.under_engine() if engine is False else inside
     narrow(frame, node.test, False)
+    narrowed_else = _narrowed(before, frame.memory) if division.level == 2 else {}
+    sets_else = preparing.marked(frame.memory, narrowed_else) if by_rank else {}
     through_else = _otherwise(frame, node.orelse, node.test)
     skipped = frame.memory
+    if through and through_else:
+        _widen(before, taken, narrowed)
+        _widen(before, skipped, narrowed_else)
 
     if division.level == 2:
         marks, leaves = (start, middle, len(frame.meetings)), (taken_exits > exits, frame.exits > taken_exits)
@@ -224,7 +233,22 @@ def _if(frame: Frame, node: cst.If) -> bool:
         meetings.branched(frame, node.test, division.why, marks, ways, leaves, division.rank.origins)
     left = frame.exits > exits
     after = before.control.under(division if left else UNIFORM)
-    return _meet(frame, ((through, taken), (through_else, skipped)), inside, after, test.rank)
+    parted = preparing.parted(((taken, sets), (skipped, sets_else)), division) if through and through_else else {}
+    goes_on = _meet(frame, ((through, taken), (through_else, skipped)), inside, after, test.rank)
+    frame.memory.names.update(parted)
+    return goes_on
+
+
+def _narrowed(before: Memory, memory: Memory) -> dict[str, Value]:
+    """The names of which an arm knows more than the code before it, by what the condition says of them."""
+    return {name: value for name, value in memory.names.items() if before.names.get(name) is not value}
+
+
+def _widen(before: Memory, memory: Memory, narrowed: dict[str, Value]) -> None:
+    """Forget at the end of an arm what its condition said: no rank has bound another value to these names."""
+    for name, value in narrowed.items():
+        if memory.names.get(name) is value:
+            memory.names[name] = before.names[name]
 
 
 def _meet(frame: Frame, arms: tuple[tuple[bool, Memory], ...], inside: Control, after: Control, divided: Rank) -> bool:
@@ -286,23 +310,17 @@ def _for(frame: Frame, node: cst.For) -> bool:
     if length.differs and element.rank.differs and element.why is None:
         element = element.but(why=frame.step(node, "this rank's own data"))
     trips = derived(length, Kind.NUMBER, iterable)
-    outside = frame.engine.stepping
+    outside = frame.stepping
     if _is_handed_out(element):
-        frame.engine.stepping = _trains(node)
+        frame.stepping = _trains(node)
     through = _loop(frame, node, trips, lambda: bind_target(frame, node.target, element), may_skip=True)
-    frame.engine.stepping = outside
+    frame.stepping = outside
     return through
 
 
 def _trains(loop: cst.For) -> bool:
     """Whether gradients are computed in a loop: where not, it evaluates."""
-    todo: list[Any] = [loop.body]
-    while todo:
-        node = todo.pop()
-        if isinstance(node, cst.Attribute) and node.attr.value == "backward":
-            return True
-        todo.extend(node.children)
-    return False
+    return any(isinstance(node, cst.Attribute) and node.attr.value == "backward" for node in below(loop.body))
 
 
 def _is_handed_out(element: Value) -> bool:
@@ -468,6 +486,7 @@ def _with(frame: Frame, node: cst.With) -> bool:
         value = evaluate(frame, item.item)
         values.append(value)
         bound = frame.entered.pop(id(item.item), None)
+        backends.entered(frame, value)
         if bound is None:
             bound = library_calls.entered(frame, item.item, value)
             preparing.note_unknown(frame, item.item, value)

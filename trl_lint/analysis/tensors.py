@@ -50,7 +50,7 @@ def _dtype(left: Value, right: Value, divides: bool) -> str:
 def indexed(container: Value, index: Value) -> Value:
     """`x[index]` of a tensor or a batch."""
     if container.data == SHAPE:
-        return _dimension(container, index)
+        return dimension(container, index)
     rank = facts.combine(container.rank, facts.nonlinear(index.rank))
     if container.rank.state is State.PARTIAL and index.rank.state is State.SAME:
         rank = container.rank
@@ -88,7 +88,7 @@ def _shape(value: Value) -> Value:
     return derived(rank, Kind.UNKNOWN, value, dtype="int", data=SHAPE)
 
 
-def _dimension(shape: Value, index: Value) -> Value:
+def dimension(shape: Value, index: Value) -> Value:
     """One size, or (for a slice) several: the ranks' numbers of samples add up, their other sizes do not."""
     rank = facts.combine(shape.rank, index.rank)
     if index.kind is Kind.TUPLE:
@@ -110,7 +110,7 @@ def method(receiver: Value, name: str, args: Sequence[Value], keywords: dict[str
     if name in ("size", "stride"):
         shape = _shape(receiver)
         over = keywords.get("dim", args[0] if args else None)
-        sized = shape if over is None or over.kind is Kind.NONE else _dimension(shape, over)
+        sized = shape if over is None or over.kind is Kind.NONE else dimension(shape, over)
         return sized if name == "size" else sized.but(rank=collapsed(sized.rank))
     if name in table.COUNTS:
         return derived(_count(receiver), Kind.NUMBER, receiver, scalar=True, dtype="int")

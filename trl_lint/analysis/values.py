@@ -276,5 +276,3 @@ UNKNOWN = Value()
 BOTTOM = Value(facts.BOTTOM)
 SAME = Value(facts.SAME)
 NONE = Value(facts.SAME, Kind.NONE, const=None)
-# A name where a test has shown that it is None: no arm has assigned it, so the ranks did not choose it.
-ASSUMED_NONE = Value(facts.SAME, Kind.NONE, const=None)

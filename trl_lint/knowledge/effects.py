@@ -61,6 +61,8 @@ OF_MODELS: dict[str, Effect] = {
 }
 # Modes in which `open` writes.
 WRITES = ("w", "a", "x")
+# What a tracker's library calls its run, which may be None where there is none (`wandb.run`).
+RUNS = frozenset({"wandb.Run"})
 # What is run once per process of a distributed program, by the class or function that it calls.
 PROGRAMS = frozenset({"accelerate.Accelerator", "accelerate.PartialState", "torch.distributed.init_process_group"})
 # fmt: on

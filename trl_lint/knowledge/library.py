@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 from trl_lint.analysis.facts import Rank
 from trl_lint.analysis.values import Value
 from trl_lint.knowledge import accelerate, datasets, loggers, peft, python, torch, torch_distributed, transformers, trl
+from trl_lint.knowledge.models import ENGINES
 from trl_lint.knowledge.schema import (
     BARE_MODEL,
     SAME,
@@ -34,6 +35,7 @@ __all__ = [
     "NO_VERSIONS",
     "OPTIMIZER_LOADER_ATTRIBUTES",
     "ROWS",
+    "TRAINING_HOOKS",
     "WRAPPER_ATTRIBUTES",
     "Extended",
     "attribute",
@@ -51,6 +53,7 @@ __all__ = [
     "members",
     "method",
     "mro",
+    "names_engine",
     "of_any_release",
     "origin",
     "others",
@@ -64,6 +67,8 @@ ROWS: tuple[Row, ...] = (
     *accelerate.ROWS, *datasets.ROWS, *loggers.ROWS, *peft.ROWS, *python.ROWS, *torch_distributed.ROWS,
     *transformers.ROWS, *trl.ROWS,
 )  # fmt: skip
+# Methods of trainers that compute what a training step trains with, by their own name.
+TRAINING_HOOKS = frozenset(row.name.rpartition(".")[2] for row in ROWS if isinstance(row, Hook) and row.trains)
 NO_VERSIONS: Mapping[str, str] = {}
 
 _ByName = dict[str, tuple[Row, ...]]
@@ -392,6 +397,11 @@ def stores(cls: str, versions: Mapping[str, str] = NO_VERSIONS) -> dict[str, Sto
 def unique_method(attr: str) -> str | None:
     """The class that alone, among those a training script deals with, has an attribute of that name."""
     return _UNIQUE.get(attr)
+
+
+def names_engine(name: str) -> bool:
+    """Whether a name speaks of an engine other than DDP that wraps a model, and may shard it."""
+    return any(word in name.lower() for word in ENGINES)
 
 
 # --- classes by their names -----------------------------------------------------------------------------

@@ -41,13 +41,6 @@ REFERENCE_CONTEXTS = frozenset({"disable_adapter"})
 GATHERING = ("gather", "summon", "full_param", "for_generation")
 # Context managers that prepare the wrapped model they are given for generation, by their own name.
 FOR_GENERATION = frozenset({"unwrap_model_for_generation"})
-# Methods of trainers that compute what a training step trains with.
-TRAINING_HOOKS = frozenset({
-    "_compute_loss", "_compute_loss_liger", "_compute_logprobs", "_forward", "_get_per_token_logps",
-    "_get_per_token_logps_and_entropies", "batched_forward_pass", "compute_liger_loss", "compute_loss",
-    "concatenated_forward", "forward", "get_batch_loss_metrics", "get_batch_metrics", "training_step",
-})
-
 # Classes whose instances have a wrapper's forward run another method: `redirect(wrapper, module, method, *args)`.
 FORWARD_REDIRECTIONS = frozenset({"ForwardRedirection", "_ForwardRedirection"})
 
@@ -81,4 +74,6 @@ LIST_PARTS = frozenset({
 })
 
 # Words in a condition by which code asks whether an engine other than DDP wraps the model.
-ENGINES = ("deepspeed", "fsdp", "zero3", "zero_stage", "is_zero", "megatron", "tensor_parallel", "sagemaker")
+ENGINES = (
+    "deepspeed", "fsdp", "fullyshard", "zero3", "zero_stage", "is_zero", "megatron", "tensor_parallel", "sagemaker",
+)

@@ -45,13 +45,13 @@ class Collective(Row):
     """A call that every rank must make.
 
     operand: the parameter it communicates. result: what the call does to the operand's facts ("gathered",
-    "reduced", "broadcast", "padded", "scattered", "dealt" (objects: a command to all ranks as well as a piece for
-    each), "objects", "barrier"). into: the parameter that receives the result in place (for `all_reduce` the operand
-    itself), else it is returned; returned: with `into`, it is returned as well. lists: whether a list or tuple of
-    Python objects is right. fails: when a Python number makes it raise, "group" (once a process group exists),
-    "always" (on bare python too) or "" (it takes any object). reduction: the parameter that names the reduction, and
-    its default. objects: the parameter that, when true, makes it communicate Python objects. root: the parameter
-    that names the one rank the result is on, and its default (None: the result is on all ranks).
+    "reduced", "broadcast", "padded", "scattered", "objects", "messages", "barrier"). into: the parameter that receives
+    the result in place (for `all_reduce` the operand itself), else it is returned; returned: with `into`, it
+    is returned as well. lists: whether a list or tuple of Python objects is right. fails: when a Python
+    number makes it raise, "group" (once a process group exists), "always" (on bare python too) or "" (it
+    takes any object). reduction: the parameter that names the reduction, and its default. objects: the
+    parameter that, when true, makes it communicate Python objects. root: the parameter that names the one
+    rank the result is on, and its default (None: the result is on all ranks).
     """
 
     operand: Parameter = (0, "tensor")
@@ -116,7 +116,8 @@ class Hook(Row):
     returns: what the library's own method returns, for `super().hook(...)` and inherited calls. stored: the
     part of its return value that its caller logs, as an index into the returned tuple. gathered: the parts that its
     caller hands to a collective, by name. called: False for
-    helpers of the library that are no entry points of their own. yields, switch, switched: as for `Function`.
+    helpers of the library that are no entry points of their own. trains: whether what it computes is trained with.
+    yields, switch, switched: as for `Function`.
     """
 
     parameters: Mapping[str, Value] = field(default_factory=dict)
@@ -127,6 +128,7 @@ class Hook(Row):
     stored: int | None = None
     gathered: tuple[str, ...] = ()
     called: bool = True
+    trains: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

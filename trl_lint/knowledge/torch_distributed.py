@@ -72,7 +72,7 @@ _COLLECTIVES: tuple[Row, ...] = (
     _c10d("reduce_scatter", (1, "input_list"), "scattered", into=(0, "output"), reduction=(2, "op", "sum")),
     _c10d("reduce_scatter_tensor", (1, "input"), "scattered", into=(0, "output"), reduction=(2, "op", "sum")),
     _c10d("scatter", (1, "scatter_list"), "scattered", into=(0, "tensor")),
-    _c10d("scatter_object_list", (1, "scatter_object_input_list"), "dealt",
+    _c10d("scatter_object_list", (1, "scatter_object_input_list"), "messages",
           into=(0, "scatter_object_output_list"), lists=True, fails=""),
     _functional("all_gather", (0, "tensor"), "gathered"),
     _functional("all_reduce", (0, "tensor"), "reduced", reduction=(1, "op", "sum")),
@@ -168,7 +168,7 @@ RANK_NAMES: Mapping[str, Value] = {
     **dict.fromkeys(("is_global_zero", "is_local_main_process", "is_local_process_zero", "is_main_process",
                      "is_master_ordinal", "is_rank_0", "is_rank_zero", "is_world_process_zero"), RANK_GUARD),
     **dict.fromkeys(("get_global_rank", "get_local_ordinal", "get_local_rank", "get_ordinal", "get_rank", "global_rank",
-                     "local_process_index", "local_rank", "process_index"), RANK_INDEX),
+                     "local_rank"), RANK_INDEX),
 }
 
 # --- what may be read from a model that DDP or DataParallel wraps ------------------------------------------

@@ -250,14 +250,14 @@ _THREE = items(LOCAL_TENSOR, LOCAL_TENSOR, LOCAL_TENSOR)
 
 
 def _loss_metrics(name: str, *, since: str, until: str, reduced: bool, last: str) -> Hook:
-    return Hook(name=f"trl.{name}.get_batch_loss_metrics", source=f"{name}.get_batch_loss_metrics",
+    return Hook(trains=True, name=f"trl.{name}.get_batch_loss_metrics", source=f"{name}.get_batch_loss_metrics",
                 since=since, until=until, parameters=_MODEL_BATCH | ({last: SAME} if last else {}), stored=1,
                 returns=_REDUCED_PAIR if reduced else _LOCAL_PAIR)
 
 
 def _compute_loss(name: str, *, since: str, until: str, reduced: bool) -> Hook:
     """It returns those metrics beside the loss if asked."""
-    return Hook(name=f"trl.{name}.compute_loss", source=f"{name}.compute_loss", since=since, until=until,
+    return Hook(trains=True, name=f"trl.{name}.compute_loss", source=f"{name}.compute_loss", since=since, until=until,
                 parameters=_MODEL_INPUTS | {"return_outputs": UNKNOWN}, returns=LOCAL_LOSS,
                 switch=(2, "return_outputs"), switched=_REDUCED_PAIR if reduced else _LOCAL_PAIR)
 
@@ -281,38 +281,38 @@ _PREFERENCE_HOOKS: tuple[Row, ...] = (
     _compute_loss("KTOTrainer", since="0.8", until="1.5", reduced=True),
     _compute_loss("ORPOTrainer", since="0.8.2", until="0.14", reduced=False),
     _compute_loss("ORPOTrainer", since="0.14", until="", reduced=True),
-    Hook(name="trl.DPOTrainer.get_batch_metrics", source=f"{_DPO}.get_batch_metrics", since="0.5",
+    Hook(trains=True, name="trl.DPOTrainer.get_batch_metrics", source=f"{_DPO}.get_batch_metrics", since="0.5",
          until="0.7.5", parameters=_MODEL_BATCH | {"train_eval": SAME}, returns=_LOCAL_PAIR, stored=1),
-    Hook(name="trl.DPOTrainer._compute_loss", source=f"{_DPO}._compute_loss", since="0.29",
+    Hook(trains=True, name="trl.DPOTrainer._compute_loss", source=f"{_DPO}._compute_loss", since="0.29",
          parameters=_MODEL_INPUTS | {"return_outputs": UNKNOWN}, returns=LOCAL_LOSS,
          switch=(2, "return_outputs"), switched=items(LOCAL_LOSS, BATCH)),
-    Hook(name="trl.KTOTrainer._compute_loss", source=f"{_KTO}._compute_loss", since="1.5", until="1.6",
+    Hook(trains=True, name="trl.KTOTrainer._compute_loss", source=f"{_KTO}._compute_loss", since="1.5", until="1.6",
          parameters=_MODEL_INPUTS, returns=LOCAL_LOSS),
-    Hook(name="trl.KTOTrainer._compute_loss", source=f"{_KTO}._compute_loss", since="1.6",
+    Hook(trains=True, name="trl.KTOTrainer._compute_loss", source=f"{_KTO}._compute_loss", since="1.6",
          parameters=_MODEL_INPUTS | {"return_outputs": UNKNOWN}, returns=LOCAL_LOSS,
          switch=(2, "return_outputs"), switched=items(LOCAL_LOSS, BATCH)),
     # The fused loss: from 1.9 on it gets the bare model, inside the wrapper's own forward where that matters.
-    Hook(name="trl.DPOTrainer._compute_loss_liger", source=f"{_DPO}._compute_loss_liger", since="0.19",
+    Hook(trains=True, name="trl.DPOTrainer._compute_loss_liger", source=f"{_DPO}._compute_loss_liger", since="0.19",
          until="0.29", parameters=_MODEL_BATCH, returns=UNKNOWN),
-    Hook(name="trl.DPOTrainer._compute_loss_liger", source=f"{_DPO}._compute_loss_liger", since="0.29",
+    Hook(trains=True, name="trl.DPOTrainer._compute_loss_liger", source=f"{_DPO}._compute_loss_liger", since="0.29",
          until="1.14", parameters={"model": SOME_MODEL, "inputs": BATCH, "return_outputs": UNKNOWN},
          returns=LOCAL_LOSS),
-    Hook(name="trl.KTOTrainer._compute_loss_liger", source=f"{_KTO}._compute_loss_liger", since="0.17",
+    Hook(trains=True, name="trl.KTOTrainer._compute_loss_liger", source=f"{_KTO}._compute_loss_liger", since="0.17",
          until="1.5", parameters=_MODEL_BATCH, returns=UNKNOWN),
-    Hook(name="trl.KTOTrainer._compute_loss_liger", source=f"{_KTO}._compute_loss_liger", since="1.5",
+    Hook(trains=True, name="trl.KTOTrainer._compute_loss_liger", source=f"{_KTO}._compute_loss_liger", since="1.5",
          until="1.14", parameters={"model": SOME_MODEL, "inputs": BATCH, "return_outputs": UNKNOWN},
          returns=LOCAL_LOSS),
     *(
-        Hook(name=f"trl.{name}.concatenated_forward", source=f"{name}.concatenated_forward", since=since,
+        Hook(trains=True, name=f"trl.{name}.concatenated_forward", source=f"{name}.concatenated_forward", since=since,
              until=until, parameters=_MODEL_BATCH, returns=BATCH)
         for name, since, until in (
             ("CPOTrainer", "0.8.2", ""), ("DPOTrainer", "0.5", "0.18"), ("ORPOTrainer", "0.8.2", ""),
         )
     ),
-    Hook(name="trl.DPOTrainer.concatenated_forward", source=f"{_DPO}.concatenated_forward", since="0.18",
+    Hook(trains=True, name="trl.DPOTrainer.concatenated_forward", source=f"{_DPO}.concatenated_forward", since="0.18",
          until="0.29", parameters=_MODEL_BATCH | {"is_ref_model": SAME}, returns=BATCH),
     *(
-        Hook(name=f"trl.{name}.forward", source=f"{name}.forward", since=since, until=until,
+        Hook(trains=True, name=f"trl.{name}.forward", source=f"{name}.forward", since=since, until=until,
              parameters=_MODEL_BATCH, returns=BATCH)
         for name, since, until in (("BCOTrainer", "0.10", "1.14"), ("KTOTrainer", "0.8", "1.6"))
     ),
@@ -412,9 +412,9 @@ _ONLINE_HOOKS: tuple[Row, ...] = (
          parameters=_REWARDS, returns=REDUCED),
     Hook(name="trl.RLOOTrainer._calculate_rewards", source=f"{_RLOO}._calculate_rewards", since="0.22",
          parameters=_REWARDS, returns=REDUCED),
-    Hook(name="trl.GRPOTrainer._compute_loss", source=f"{_GRPO}._compute_loss", since="0.17",
+    Hook(trains=True, name="trl.GRPOTrainer._compute_loss", source=f"{_GRPO}._compute_loss", since="0.17",
          parameters=_MODEL_INPUTS, returns=LOCAL_LOSS),
-    Hook(name="trl.RLOOTrainer._compute_loss", source=f"{_RLOO}._compute_loss", since="0.22",
+    Hook(trains=True, name="trl.RLOOTrainer._compute_loss", source=f"{_RLOO}._compute_loss", since="0.22",
          parameters=_MODEL_INPUTS, returns=LOCAL_LOSS),
     Hook(name="trl.GRPOTrainer._generate", source=f"{_GRPO}._generate", since="0.24", until="0.25",
          parameters={"prompts": BATCH, "images": BATCH}, returns=UNKNOWN),
@@ -436,26 +436,26 @@ _ONLINE_HOOKS: tuple[Row, ...] = (
          since="0.18", until="1.14",
          parameters={"unwrapped_model": BARE_MODEL, "input_ids": LOCAL_TENSOR, "attention_mask": LOCAL_TENSOR,
                      "logits_to_keep": SAME_NUMBER}, returns=LOCAL_TENSOR),
-    Hook(name="trl.GRPOTrainer._get_per_token_logps", source=f"{_GRPO}._get_per_token_logps", since="0.15",
+    Hook(trains=True, name="trl.GRPOTrainer._get_per_token_logps", source=f"{_GRPO}._get_per_token_logps", since="0.15",
          until="0.20", parameters=_TOKEN_LOGPS, returns=LOCAL_TENSOR),
-    Hook(name="trl.GRPOTrainer._get_per_token_logps_and_entropies",
+    Hook(trains=True, name="trl.GRPOTrainer._get_per_token_logps_and_entropies",
          source=f"{_GRPO}._get_per_token_logps_and_entropies", since="0.20", until="1.7",
          parameters=_TOKEN_LOGPS, returns=items(LOCAL_TENSOR, LOCAL_TENSOR)),
-    Hook(name="trl.GRPOTrainer._get_per_token_logps_and_entropies",
+    Hook(trains=True, name="trl.GRPOTrainer._get_per_token_logps_and_entropies",
          source=f"{_GRPO}._get_per_token_logps_and_entropies", since="1.7", until="1.14",
          parameters=_TOKEN_LOGPS, returns=items(LOCAL_TENSOR, LOCAL_TENSOR, LOCAL_LOSS)),
-    Hook(name="trl.GRPOTrainer._get_per_token_logps_and_entropies",
+    Hook(trains=True, name="trl.GRPOTrainer._get_per_token_logps_and_entropies",
          source=f"{_GRPO}._get_per_token_logps_and_entropies", since="1.14", until="1.15",
          parameters={"model": WRAPPED_MODEL}, returns=BATCH),
-    Hook(name="trl.GRPOTrainer._get_per_token_logps_and_entropies",
+    Hook(trains=True, name="trl.GRPOTrainer._get_per_token_logps_and_entropies",
          source=f"{_GRPO}._get_per_token_logps_and_entropies", since="1.15", parameters=_TOKEN_LOGPS,
          returns=BATCH),
-    Hook(name="trl.RLOOTrainer._get_per_token_logps_and_entropies",
+    Hook(trains=True, name="trl.RLOOTrainer._get_per_token_logps_and_entropies",
          source=f"{_RLOO}._get_per_token_logps_and_entropies", since="0.22", parameters=_TOKEN_LOGPS,
          returns=BATCH),
-    Hook(name="trl.GRPOTrainer.compute_liger_loss", source=f"{_GRPO}.compute_liger_loss", since="0.17",
+    Hook(trains=True, name="trl.GRPOTrainer.compute_liger_loss", source=f"{_GRPO}.compute_liger_loss", since="0.17",
          until="0.18", parameters=_MODEL_INPUTS, returns=LOCAL_LOSS),
-    Hook(name="trl.GRPOTrainer.compute_liger_loss", source=f"{_GRPO}.compute_liger_loss", since="0.18",
+    Hook(trains=True, name="trl.GRPOTrainer.compute_liger_loss", source=f"{_GRPO}.compute_liger_loss", since="0.18",
          until="1.14", parameters={"unwrapped_model": BARE_MODEL, "inputs": BATCH}, returns=LOCAL_LOSS),
     # A list of samples goes in, and comes out as a batch of completions with their scores.
     *(
@@ -473,9 +473,9 @@ _ONLINE_HOOKS: tuple[Row, ...] = (
         Function(name=f"trl.{name}.{own}", source=f"{name}.{own}", since="1.0", returns=NOTHING)
         for name in ("GRPOTrainer", "RLOOTrainer") for own in ("_log_completion_extra", "_log_metric")
     ),
-    Hook(name="trl.OnlineDPOTrainer._forward", source=f"{_ONLINE}._forward", since="0.14", until="0.23",
+    Hook(trains=True, name="trl.OnlineDPOTrainer._forward", source=f"{_ONLINE}._forward", since="0.14", until="0.23",
          parameters=_SEQUENCES, returns=LOCAL_TENSOR),
-    Hook(name="trl.OnlineDPOTrainer._forward", source=f"{_ONLINE}._forward", since="0.23",
+    Hook(trains=True, name="trl.OnlineDPOTrainer._forward", source=f"{_ONLINE}._forward", since="0.23",
          parameters=_SEQUENCES | {"vision_inputs": BATCH}, returns=LOCAL_TENSOR),
     Hook(name="trl.OnlineDPOTrainer._generate", source=f"{_ONLINE}._generate", since="0.14", until="0.23",
          parameters={"model": TRAINED_MODEL, "prompts": BATCH}, returns=_FOUR),
@@ -485,13 +485,13 @@ _ONLINE_HOOKS: tuple[Row, ...] = (
          until="0.23", parameters={"model": TRAINED_MODEL, "prompts": BATCH}, returns=_FOUR),
     Hook(name="trl.OnlineDPOTrainer._generate_vllm", source=f"{_ONLINE}._generate_vllm", since="0.23",
          parameters={"prompts": BATCH, "images": BATCH}, returns=_FOUR),
-    Hook(name="trl.NashMDTrainer._compute_logprobs",
+    Hook(trains=True, name="trl.NashMDTrainer._compute_logprobs",
          source="trainer/nash_md_trainer.py::NashMDTrainer._compute_logprobs", since="0.11", until="1.14",
          parameters={"model": WRAPPED_MODEL, "model_data": BATCH, "context_length": UNKNOWN}, returns=BATCH),
     Hook(name="trl.NashMDTrainer._generate_completions",
          source="trainer/nash_md_trainer.py::NashMDTrainer._generate_completions", since="0.11", until="1.14",
          parameters={"model": TRAINED_MODEL, "prompts": BATCH}, returns=BATCH),
-    Hook(name="trl.XPOTrainer._compute_logprobs",
+    Hook(trains=True, name="trl.XPOTrainer._compute_logprobs",
          source="trainer/xpo_trainer.py::XPOTrainer._compute_logprobs", since="0.11", until="1.14",
          returns=BATCH,
          parameters={"model": WRAPPED_MODEL, "model_data": BATCH, "ref_data": BATCH,
@@ -519,7 +519,7 @@ _OLD_PPO: tuple[Row, ...] = (
     # Statistics of one step: some reduced, some this rank's own.
     Function(name="trl.PPOTrainer.step", source=f"{_PPO}.step", until="0.12", returns=UNKNOWN),
     Function(name="trl.PPOTrainer.generate", source=f"{_PPO}.generate", until="0.12", returns=BATCH),
-    Hook(name="trl.PPOTrainer.batched_forward_pass", source=f"{_PPO}.batched_forward_pass", since="0.3",
+    Hook(trains=True, name="trl.PPOTrainer.batched_forward_pass", source=f"{_PPO}.batched_forward_pass", since="0.3",
          until="0.12",
          parameters={"model": SOME_MODEL, "queries": BATCH, "responses": BATCH, "model_inputs": BATCH},
          returns=BATCH),

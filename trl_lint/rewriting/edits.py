@@ -52,6 +52,18 @@ class Enclose:
     head: str
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Move:
+    """A line is taken out of its place and put before an `if`, or behind it, as it is.
+
+    An `if` whose last line is taken goes with it.
+    """
+
+    statement: cst.SimpleStatementLine
+    anchor: cst.If
+    behind: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class Import:
     """A module, or one of its names, that the new code needs."""
@@ -60,7 +72,7 @@ class Import:
     name: str | None = None
 
 
-Edit = Replace | Insert | Enclose | Import
+Edit = Replace | Insert | Enclose | Move | Import
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -20,6 +20,7 @@ from trl_lint.rewriting.scope import (
     free_name,
     is_before,
     is_pure,
+    last_name,
     may_change_objects,
     nodes,
     used_names,
@@ -138,7 +139,7 @@ def _why_not_before(place: Place, found: Gathered, guard: Any) -> str:
     between = around[around.index(guard) + 1 :] if guard in around else ()
     if any(isinstance(node, (cst.For, cst.While, cst.Try)) or _asks_for(node, data) for node in between):
         return "more than the rank's condition stands between all ranks and the log"
-    if any(not certainly_bound(place.root, name, guard) or _may_be_none(place.root, name) for name in names):
+    if any(not certainly_bound(place.root, name, guard) or may_be_none(place.root, name) for name in names):
         return "what is logged is not computed on all ranks before the condition"
     if not all(is_pure(node) for node, _ in found.replaced):
         return "what is logged is computed by a call that may do more"
@@ -148,7 +149,7 @@ def _why_not_before(place: Place, found: Gathered, guard: Any) -> str:
     return ""
 
 
-def _may_be_none(root: Any, name: str) -> bool:
+def may_be_none(root: Any, name: str) -> bool:
     """Whether a name is bound to None somewhere, so that it may have no value yet."""
     assigned = [node for node in nodes(root) if isinstance(node, cst.Assign)]
     none = (node for node in assigned if isinstance(node.value, cst.Name) and node.value.value == "None")
@@ -173,10 +174,14 @@ def _asks_for(node: Any, names: set[str]) -> bool:
 
 def _reduced_name(node: Any, reduction: str, what: str) -> str:
     """`mean_loss` for `loss` gathered and averaged."""
+    base = base_name(node) or identifier(what) or "metric"
+    return base if base.startswith(f"{reduction}_") else f"{reduction}_{base}"
+
+
+def base_name(node: Any) -> str:
+    """What an expression is about, as a name: `loss` for `self.loss.mean().item()`; "" for what has none."""
     own = node
     while (method := method_call(own)) is not None:
         is_function = isinstance(method[0], cst.Name) and method[0].value in ("torch", "np") and own.args
         own = own.args[0].value if is_function else method[0]
-    base = own.value if isinstance(own, cst.Name) else own.attr.value if isinstance(own, cst.Attribute) else ""
-    base = base or identifier(what) or "metric"
-    return base if base.startswith(f"{reduction}_") else f"{reduction}_{base}"
+    return last_name(own)

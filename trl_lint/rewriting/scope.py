@@ -9,6 +9,7 @@ from typing import Any
 import libcst as cst
 
 from trl_lint.knowledge import torch
+from trl_lint.syntax import below, children
 
 # What is inside runs at other times, or in a scope of its own.
 _SCOPES = (cst.FunctionDef, cst.Lambda, cst.BaseComp)
@@ -19,22 +20,14 @@ _LARGE = (cst.Module, cst.ClassDef, cst.FunctionDef)
 
 
 def nodes(root: Any) -> Iterable[Any]:
-    """A node and all below it, in the order of the text."""
-    return _kept_nodes(root) if isinstance(root, _LARGE) else _nodes(root)
-
-
-def _nodes(root: Any) -> Iterator[Any]:
-    todo = [root]
-    while todo:
-        node = todo.pop()
-        yield node
-        todo.extend(reversed(node.children))
+    """A node and all below it but blanks and punctuation, in the order of the text."""
+    return _kept_nodes(root) if isinstance(root, _LARGE) else below(root)
 
 
 # Trees are never changed, and their nodes are told apart by what they are, not by what they say.
 @lru_cache(maxsize=16)
 def _kept_nodes(root: Any) -> tuple[Any, ...]:
-    return tuple(_nodes(root))
+    return tuple(below(root))
 
 
 def is_before(root: cst.CSTNode, node: cst.CSTNode, other: cst.CSTNode) -> bool:
@@ -241,7 +234,7 @@ def leaves(node: Any, in_loop: bool = False) -> bool:
             return False
         case cst.For() | cst.While():
             in_loop = True
-    return any(leaves(child, in_loop) for child in node.children)
+    return any(leaves(child, in_loop) for child in children(node))
 
 
 def is_nested(path: tuple[Any, ...]) -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 import libcst as cst
 
 from trl_lint.rewriting.scope import nodes
+from trl_lint.syntax import children
 
 
 def ancestors(root: cst.CSTNode, node: cst.CSTNode) -> tuple[cst.CSTNode, ...]:
@@ -29,7 +30,7 @@ def ancestors(root: cst.CSTNode, node: cst.CSTNode) -> tuple[cst.CSTNode, ...]:
 def _parents(root: cst.CSTNode) -> dict[cst.CSTNode, cst.CSTNode]:
     found: dict[cst.CSTNode, cst.CSTNode] = {}
     for node in nodes(root):
-        for child in node.children:
+        for child in children(node):
             found.setdefault(child, node)
     return found
 

@@ -7,6 +7,9 @@ in a loop that the ranks go round a different number of times. Such calls are co
 `broadcast`, `barrier`, `wait_for_everyone`, …), what contains one (`Trainer.evaluate`, `main_process_first`, helpers
 in sight), the backward pass and the forward of a wrapped model, and saving a model that FSDP or DeepSpeed shards.
 
+Also a data set that is prepared under a condition on the rank, and then handed to a trainer on every rank: they go
+through different data, and one of them may have more batches than the others.
+
 ## Why is this bad?
 A collective returns when every rank has called it. If one does not come, the others wait for it, by default for half
 an hour, or take its next collective for this one. On one GPU nothing of this shows.
@@ -27,9 +30,15 @@ threshold = torch.quantile(gathered, 0.8)
 ```
 
 ## Fix safety
-There is only a hint: whether what stands before the call is fit for all ranks is for its author to say. Call it on
-every rank and use its result under the condition, or let the ranks agree on the condition first (gather, reduce or
-broadcast it).
+Where the condition asks for the rank and nothing else, and all ranks come to it, the call is taken out of it, which is
+unsafe: it is made whenever the condition is asked. A call whose result is used becomes a name before the condition,
+if what it is given is there on all ranks by then and only computed from what is; one whose result nobody uses
+(`barrier`, `save_model`, `evaluate`) moves before the condition if it comes first under it, and behind it if it comes
+last. On one process the same is done in the same order. A helper that changes an object, training, and calls that
+fill their argument in place are left to the author.
+
+Under a condition on data, and after an exit on data, there is only a hint: whether what stands before the call is fit
+for all ranks is for its author to say. Let the ranks agree on the condition first (gather, reduce or broadcast it).
 
 ## Limits
 Conditions on settings, on `global_step` and `sync_gradients`, on gathered or broadcast values, and on the number of
@@ -39,28 +48,25 @@ condition on the rank is taken for one among the ranks of that group. An arm tha
 out.
 
 ## References
-- https://github.com/huggingface/trl/pull/4041, https://github.com/huggingface/trl/pull/6403 and
-  https://github.com/huggingface/trl/pull/254
+- https://github.com/huggingface/trl/pull/4041, https://github.com/huggingface/trl/pull/6403,
+  https://github.com/huggingface/trl/pull/254 and https://github.com/huggingface/trl/pull/1255
 - https://huggingface.co/docs/accelerate/concept_guides/deferring_execution
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Any
 
-from trl_lint.analysis.events import Event, Parted
+from trl_lint.analysis.events import DatasetParted, Event, Parted
 from trl_lint.analysis.values import Step
 from trl_lint.findings import Applicability
-from trl_lint.rules.base import LIBRARIES, Problem, Rule
+from trl_lint.rules.base import LIBRARIES, Problem, Rule, offered
 
 _HELP = (
     "call it on every rank and use its result under the condition, or let the ranks agree on the condition first "
     "(gather, reduce or broadcast it)"
 )
-# Who takes care of sharded models names them.
-_KNOWS_SHARDING = re.compile(r"deepspeed|fsdp|zero_?3|zero_stage|shard", re.IGNORECASE)
 _OUTCOMES = {
     "": "the others wait for ever with several processes",
     "sharded": "the others wait for ever where FSDP or DeepSpeed ZeRO-3 shards the model",
@@ -71,6 +77,7 @@ _NAMES = {"forward": "the forward pass of a wrapped model"}
 class DivergentCollective(Rule):
     code = "TRL006"
     name = "divergent-collective"
+    codemod = "trl_lint.codemods.divergent_collective:DivergentCollectiveCommand"
     needles = (
         LIBRARIES,
         tuple(
@@ -80,26 +87,39 @@ class DivergentCollective(Rule):
     )
 
     def visit(self, event: Event) -> Iterator[Problem]:
-        if not isinstance(event, Parted) or _is_cared_for(event):
+        if isinstance(event, DatasetParted):
+            yield _of_dataset(event)
+        if not isinstance(event, Parted) or (event.meeting.needs == "sharded" and event.knows_sharding):
             return
+        from trl_lint.rewriting.hoisting import plan_for
+
         yield Problem(
             module=event.module,
             node=event.node,
             message=_message(event),
             why=_chain(event),
             help=_HELP,
-            applicability=Applicability.DISPLAY,
-            reason="what leads to the call may not be fit for all ranks",
+            title=f"Have every rank call `{event.meeting.name}`",
             owner=event.owner,
+            **offered(plan_for(event)),
         )
 
 
-def _is_cared_for(event: Parted) -> bool:
-    """Whether a save that only sharded models meet at stands in code that knows of these."""
-    if event.meeting.needs != "sharded":
-        return False
-    node = event.owner.node if event.owner is not None else event.module.tree
-    return bool(_KNOWS_SHARDING.search(event.module.tree.code_for_node(node)))
+def _of_dataset(event: DatasetParted) -> Problem:
+    return Problem(
+        module=event.module,
+        node=event.node,
+        message=(
+            f"only some ranks get another `{event.name}` here: where it has more batches than that of the others, they "
+            "wait for ever"
+        ),
+        why=Step(event.handed.module, event.handed.node, event.handed.text, event.condition),
+        help="prepare it on every rank, the main process first: `with PartialState().main_process_first():`",
+        applicability=Applicability.DISPLAY,
+        reason="what all ranks have to do, and in which order, is the author's to say",
+        owner=event.owner,
+        subject=event.name,
+    )
 
 
 def _message(event: Parted) -> str:

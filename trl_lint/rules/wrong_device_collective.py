@@ -38,9 +38,10 @@ is used as an array right after, is left to the author. `process_index` and `$RA
 
 ## Limits
 A tensor of which it is not known where it is, is not reported. Right, and silent: object collectives
-(`gather_object`, `broadcast_object_list`), `*_like` and `new_*` of a tensor on the device, calls with a `group=` of
-their own, programs that ask for gloo or for the CPU, those that change the default device, and collectives of
-torch.distributed where neither nccl nor a library that chooses it is named.
+(`gather_object`, `broadcast_object_list`), `*_like` and `new_*` of a tensor on the device, process groups that were
+not made for nccl, programs that ask for gloo or for the CPU or leave the backend open, those that change the default
+device, collectives of torch.distributed where neither nccl nor a library that chooses it is started or imported, and
+unit tests, which are one process.
 
 ## References
 - https://github.com/huggingface/trl/pull/3245, https://github.com/huggingface/trl/pull/513 and
@@ -50,10 +51,10 @@ torch.distributed where neither nccl nor a library that chooses it is named.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Any
 
+from trl_lint.analysis.backends import is_one_process, takes_gpu_only
 from trl_lint.analysis.events import CollectiveCalled, DeviceChosen, Event, StepReturned
 from trl_lint.analysis.places import is_known
 from trl_lint.analysis.values import Kind, Step, Value
@@ -61,13 +62,6 @@ from trl_lint.rules.base import LIBRARIES, Problem, Rule, offered
 
 # What may be a tensor; a place is only known of what is one.
 _TENSORS = frozenset({Kind.BATCH, Kind.TENSOR, Kind.UNKNOWN})
-# What a module says that lets tensors on the CPU be right, or makes them elsewhere.
-_CPU_IS_RIGHT = re.compile(
-    rb"""(?<!nccl)["']gloo["']|cpu:gloo|\bcpu\s*=\s*True|\b(?:use_cpu|no_cuda)\s*=\s*True|\bset_default_(?:device|tensor_type)"""
-    rb"""|with\s+torch\.device\("""
-)
-# Who chooses nccl where there are GPUs.
-_CHOOSES_NCCL = re.compile(rb"nccl|accelerat|Trainer|deepspeed")
 
 
 class WrongDeviceCollective(Rule):
@@ -94,7 +88,10 @@ class WrongDeviceCollective(Rule):
 
 def _communicated(event: CollectiveCalled) -> Iterator[Problem]:
     wrong = _wrong(event)
-    if wrong is None or _has_group(event.node) or not _needs_own_device(event.module, event.row.name):
+    by_torch = event.row.name.startswith("torch.")
+    if wrong is None or is_one_process(event.owner):
+        return
+    if not takes_gpu_only(event.module, event.groups, by_torch=by_torch):
         return
     from trl_lint.rewriting.moving import plan_for_collective
 
@@ -130,20 +127,6 @@ def _is_wrong(value: Value) -> bool:
     return value.kind in _TENSORS and is_known(value)
 
 
-def _has_group(call: Any) -> bool:
-    """Whether a collective is for a process group of its own, which may have another backend."""
-    named = {arg.keyword.value: arg.value for arg in call.args if arg.keyword is not None}
-    group = named.get("group", named.get("process_group"))
-    return group is not None and getattr(group, "value", "") != "None"
-
-
-def _needs_own_device(module: Any, name: str = "") -> bool:
-    source = module.source if module.source is not None else module.tree.code.encode()
-    if _CPU_IS_RIGHT.search(source):
-        return False
-    return not name.startswith("torch.") or _CHOOSES_NCCL.search(source) is not None
-
-
 def _where(value: Value) -> str:
     return "the CPU" if value.place == "cpu" else f"`{value.place}`"
 
@@ -154,7 +137,7 @@ def _why(value: Value) -> Step | None:
 
 def _returned(event: StepReturned) -> Iterator[Problem]:
     why = getattr(event.value.place, "why", None)
-    if why is None or not _is_wrong(event.value) or not _needs_own_device(why.module):
+    if why is None or not _is_wrong(event.value) or not takes_gpu_only(why.module):
         return
     from trl_lint.rewriting.moving import plan_for_step
 

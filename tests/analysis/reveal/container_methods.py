@@ -68,7 +68,8 @@ class Containers(Trainer):
         reveal_rank(list(x.shape))  # revealed: same
         reveal_rank(list(x.shape)[0])  # revealed: local(data)
         b, *_ = x.shape
-        reveal_rank(b)  # revealed: local(data)
+        reveal_rank(b)  # revealed: partial(count)
+        reveal_rank(max(1, b))  # revealed: local(data)
         reveal_rank(torch.zeros(x.shape))  # revealed: same
         reveal_rank(x.view(x.shape[0], -1))  # revealed: shard
         reveal_rank(x.sum() / x.shape[0])  # revealed: local(data)

@@ -65,7 +65,7 @@ class Methods(Trainer):
         reveal_rank(x.shape[1:])  # revealed: local(data)
         reveal_rank(len(x.shape))  # revealed: same
         rows, columns = x.shape
-        reveal_rank(rows)  # revealed: local(data)
+        reveal_rank(rows)  # revealed: partial(count)
         reveal_rank(columns)  # revealed: local(data)
         reveal_rank(x.requires_grad)  # revealed: same
         reveal_rank(x.is_floating_point())  # revealed: same

@@ -1,0 +1,32 @@
+"""Who says which backend communicates, and where tensors are made that are not told where.
+
+Read from torch 2.13 (distributed/distributed_c10d.py, __init__.py), accelerate 1.15 (accelerator.py, state.py,
+utils/dataclasses.py), transformers 5.23 (training_args.py) and deepspeed 0.18 (comm/comm.py).
+"""
+
+from __future__ import annotations
+
+# The layout of a table is by hand: one line per row.
+# fmt: off
+# Functions that start a process group, and the parameter that names its backend. Without one, torch takes gloo for
+# tensors on the CPU and nccl for those on a GPU; deepspeed takes nccl.
+STARTERS = {
+    "accelerate.InitProcessGroupKwargs": (0, "backend"),
+    "deepspeed.init_distributed": (0, "dist_backend"),
+    "torch.distributed.init_process_group": (0, "backend"),
+}
+# The parameter of `new_group` that names its backend: the one of all ranks by default, whose group has names, too.
+OWN_GROUP_BACKEND = (2, "backend")
+ALL_RANKS = frozenset({"torch.distributed.GroupMember.WORLD", "torch.distributed.group.WORLD"})
+# Libraries that start it themselves, with nccl where there are GPUs: by the first part of a name …
+CHOOSE_NCCL = frozenset({"accelerate", "deepspeed", "trl"})
+# … and how the names end by which transformers does.
+TRAINERS = ("Trainer", "TrainingArguments")
+# Keywords by which they are told to stay on the CPU, and what for.
+STAY_ON_CPU = ("cpu", "no_cuda", "use_cpu")
+NAMES_BACKEND = ("ddp_backend",)
+# Functions that decide where tensors are made from then on.
+MAKE_TENSORS_ELSEWHERE = frozenset({"torch.set_default_device", "torch.set_default_tensor_type"})
+# What is made and run by a class of these is one process, unless it starts others itself.
+ONE_PROCESS = frozenset({"unittest.IsolatedAsyncioTestCase", "unittest.TestCase"})
+# fmt: on

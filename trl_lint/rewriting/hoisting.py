@@ -1,0 +1,426 @@
+"""The plan for a collective that a condition on the rank keeps from the others: it is made before the condition.
+
+What the condition lets through stands in one block, line by line: the body of the `if`, or what follows one that
+returns. Lines that all ranks need are moved before it; of a line that only one rank may run, the collective becomes
+a name of its own. On one process the same is done in the same order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import libcst as cst
+
+from trl_lint.analysis.events import Parted
+from trl_lint.analysis.facts import Origin
+from trl_lint.analysis.values import Kind
+from trl_lint.knowledge.loggers import SHOWING
+from trl_lint.rewriting.blocks import certainly_bound, enclosing_statement, own_line
+from trl_lint.rewriting.edits import Edit, Insert, Move, NoRewrite, Replace, Rewrite
+from trl_lint.rewriting.placing import base_name, may_be_none
+from trl_lint.rewriting.scope import (
+    always_reached,
+    binders,
+    bound,
+    bound_names,
+    declared_names,
+    dotted,
+    free_name,
+    is_pure,
+    last_name,
+    leaves,
+    may_change_objects,
+    nodes,
+    root_name,
+    used_names,
+)
+from trl_lint.rewriting.tree import ancestors
+
+_BEFORE = "it is called before the condition, whenever the condition is asked, so that all ranks take part"
+_BEHIND = "it is called behind the condition, whenever the condition is asked, so that all ranks take part"
+_UNFIT = NoRewrite("what leads to the call may not be fit for all ranks")
+# Calls that set up a model for all ranks alike.
+_MODES = frozenset({"eval", "train"})
+# Modules whose functions only compute.
+_COMPUTE = frozenset({"F", "math", "np", "numpy", "torch"})
+
+
+class _Left(Exception):
+    """Why a fix is left to the author."""
+
+
+@dataclass(slots=True)
+class _Region:
+    """What only some ranks get to: lines of one block.
+
+    guard: the statement before which all ranks get. test: what decides there who gets to the lines. asked: the names
+    and attributes that it asks, less those that say which rank this is. called: the meetings there, by the id of their
+    node. ends: whether all ranks come together again behind these lines. moved, edits, names: what is planned for them
+    so far, and the names that are new.
+    """
+
+    root: Any
+    guard: Any
+    test: Any
+    asked: frozenset[str]
+    lines: Sequence[Any]
+    called: dict[int, Any]
+    ends: bool
+    moved: list[Any] = field(default_factory=list)
+    edits: list[Edit] = field(default_factory=list)
+    names: set[str] = field(default_factory=set)
+
+
+def plan_for(event: Parted) -> Rewrite | NoRewrite:
+    """How to have all ranks make the calls that a condition on the rank keeps some of them from."""
+    if event.origins != Origin.RANK or event.turns or not event.lacked:
+        return _UNFIT
+    if not all(meeting.alike and meeting.certain for meeting in event.lacked):
+        return NoRewrite("not every rank may make this call as it is")
+    if not all(_is_parted_by(meeting, event.condition.node) for meeting in event.lacked):
+        return NoRewrite("more than this condition stands between all ranks and the call")
+    if not all(_leaves_no_trace(step) for meeting in event.lacked for step in _helpers(meeting)):
+        return NoRewrite("the function that makes the call does more, which not all ranks may have to do")
+    try:
+        return _rewrite(_region(event))
+    except _Left as left:
+        return NoRewrite(str(left))
+
+
+def _is_parted_by(meeting: Any, test: Any) -> bool:
+    """Whether the condition is the outermost that keeps ranks from a call."""
+    parting = [each for each in meeting.control.conditions if each.level == 2]
+    return not parting or (parting[0].why is not None and parting[0].why.node is test)
+
+
+def _helpers(meeting: Any) -> Iterable[Any]:
+    step = meeting.via
+    while step is not None:
+        yield step
+        step = step.before
+
+
+def _leaves_no_trace(step: Any) -> bool:
+    """Whether a function in which ranks meet does nothing to what others see: it computes, and shows."""
+    around = [node for node in ancestors(step.module.tree, step.node) if isinstance(node, cst.FunctionDef)]
+    if not around:
+        return False
+    function: Any = around[-1]
+    own = bound_names(function.body)
+    stored = [each for each in bound(function.body) if not isinstance(each, cst.Name)]
+    lone = [node.value for node in nodes(function.body) if isinstance(node, cst.Expr)]
+    calls = [node for node in lone if isinstance(node, cst.Call) and node is not step.node]
+    changed = [*stored, *(call.func for call in calls if last_name(call.func) not in SHOWING | _MODES)]
+    return not declared_names(function) and all(_holder(each) in own for each in changed)
+
+
+def _holder(node: Any) -> str:
+    """The name that `name.x`, `name[i].x` starts with."""
+    while isinstance(node, (cst.Attribute, cst.Subscript)):
+        node = node.value
+    return node.value if isinstance(node, cst.Name) else ""
+
+
+# --- what only some ranks get to ------------------------------------------------------------------------
+
+
+def _region(event: Parted) -> _Region:
+    root = event.owner.node if event.owner is not None else event.module.tree
+    test: Any = event.condition.node
+    around = ancestors(root, test)
+    guard: Any = around[-1] if around else None
+    called = {id(meeting.node): meeting for meeting in event.lacked}
+    asked = frozenset(_asked(test, event.seen))
+    if isinstance(guard, (cst.IfExp, cst.BooleanOperation)):
+        own = own_line(root, guard)
+        if own is None or not always_reached((own[0], *_between(own[0], guard)), guard):
+            raise _Left("there is no line of its own before which it could be called")
+        return _Region(root, own[0], test, asked, (own[0],), called, False)
+    found = enclosing_statement(root, test)
+    if not isinstance(guard, cst.If) or found is None or found[0] is not guard:
+        raise _Left("there is no place before the condition")
+    if not event.after:
+        arm = guard.body if _holds(guard.body, event.lacked[0].node) else getattr(guard.orelse, "body", None)
+        return _Region(root, guard, test, asked, _block(arm), called, not leaves(guard))
+    if guard.orelse is not None or not _returns(guard.body) or _is_in_loop(around):
+        raise _Left("what follows may have to be done by all ranks")
+    rest: Sequence[Any] = found[1][-1].body  # type: ignore[attr-defined]
+    start = next(index for index, each in enumerate(rest) if each is guard)
+    return _Region(root, guard, test, asked, rest[start + 1 :], called, False)
+
+
+def _between(outer: Any, inner: Any) -> tuple[Any, ...]:
+    return ancestors(outer, inner)[1:]
+
+
+def _holds(block: Any, node: Any) -> bool:
+    return any(each is node for each in nodes(block))
+
+
+def _block(arm: Any) -> Sequence[Any]:
+    if not isinstance(arm, cst.IndentedBlock):
+        raise _Left("there is no line of its own that could be moved")
+    return arm.body
+
+
+def _returns(block: Any) -> bool:
+    last = block.body[-1] if isinstance(block, cst.IndentedBlock) else block
+    return isinstance(last.body[-1], cst.Return) if isinstance(last, cst.SimpleStatementLine) else False
+
+
+def _is_in_loop(around: Sequence[Any]) -> bool:
+    return any(isinstance(node, (cst.For, cst.While)) for node in around)
+
+
+# --- what becomes of its lines --------------------------------------------------------------------------
+
+
+def _rewrite(region: _Region) -> Rewrite:
+    for index, line in enumerate(region.lines):
+        calls = _calls(region, line)
+        if not calls:
+            continue
+        if not isinstance(line, cst.SimpleStatementLine) or len(line.body) > 1:
+            raise _Left("more than this condition stands between all ranks and the call")
+        _take(region, index, line, calls)
+    below = {id(node) for line in region.lines for node in nodes(line)}
+    if not below.issuperset(region.called):
+        raise _Left("the ranks part for more calls than those under the condition")
+    _check_what_is_left(region)
+    behind = any(isinstance(edit, Move) and edit.behind for edit in region.edits)
+    return Rewrite(tuple(region.edits), caution=_BEHIND if behind else _BEFORE)
+
+
+def _calls(region: _Region, line: Any) -> list[Any]:
+    """The outermost of the calls in a line that all ranks have to make, in order."""
+    found: list[Any] = []
+    for node in nodes(line):
+        if id(node) in region.called and not any(_holds(outer, node) for outer in found):
+            found.append(node)
+    return found
+
+
+def _take(region: _Region, index: int, line: Any, calls: Sequence[Any]) -> None:
+    """Plan how all ranks make the calls of a line."""
+    only = line.body[0]
+    if isinstance(only, cst.Expr) and only.value is calls[0] and region.guard is not line:
+        _move_as_it_is(region, index, line, calls[0])
+        return
+    if any(_meeting(region, call).kind == "barrier" for call in calls):
+        raise _Left("the call stands in a larger statement")
+    for call in calls:
+        _check_order(region, line, call)
+        _make_ready(region, index, call)
+    if isinstance(only, cst.Assign) and only.value is calls[0] and _is_private(region, line):
+        _move(region, line)
+        return
+    for call in calls:
+        name = free_name(region.root, _name_for(region, call), region.names)
+        region.names.add(name)
+        text = cst.Module([]).code_for_node(call.with_changes(lpar=[], rpar=[]))
+        region.edits += [Insert(region.guard, f"{name} = {text}", root=region.root), Replace(call, cst.Name(name))]
+
+
+def _meeting(region: _Region, call: Any) -> Any:
+    return region.called[id(call)]
+
+
+def _move_as_it_is(region: _Region, index: int, line: Any, call: Any) -> None:
+    """A call whose result nobody uses keeps its place among the others: it is the first, or the last."""
+    stay = [each for each in region.lines[:index] if not _is_moved(region, each)]
+    if not stay:
+        _make_ready(region, index, call)
+        _move(region, line)
+        return
+    if region.lines[index + 1 :] or not region.ends:
+        raise _Left("it stands between what only some ranks do")
+    if any(binders(each, used_names(call)) for each in stay):
+        raise _Left("what it is given is made under the condition")
+    _check_bound(region, used_names(call))
+    _move(region, line, behind=True)
+
+
+def _move(region: _Region, line: Any, behind: bool = False) -> None:
+    region.edits.append(Move(line, region.guard, behind))
+    region.moved.append(line)
+
+
+def _is_moved(region: _Region, line: Any) -> bool:
+    return any(each is line for each in region.moved)
+
+
+def _is_private(region: _Region, line: Any) -> bool:
+    """Whether a line binds one name that nothing outside of these lines reads or binds."""
+    targets = line.body[0].targets if isinstance(line.body[0], cst.Assign) else ()
+    if len(targets) != 1 or not isinstance(targets[0].target, cst.Name):
+        return False
+    name = targets[0].target.value
+    inside = sum(_uses(each, name) for each in region.lines)
+    return inside == _uses(region.root, name) and len(binders(region.root, [name])) == 1
+
+
+def _uses(root: Any, name: str) -> int:
+    return sum(isinstance(node, cst.Name) and node.value == name for node in nodes(root))
+
+
+def _check_what_is_left(region: _Region) -> None:
+    """An `if` that goes with its last line takes nothing else with it."""
+    guard = region.guard
+    if not isinstance(guard, cst.If) or len(region.moved) < len(region.lines):
+        return
+    body: Any = guard.body
+    arms = (body.header, *body.footer)
+    if guard.orelse is not None or any(getattr(each, "comment", None) is not None for each in arms):
+        raise _Left("nothing but the call stands under the condition")
+
+
+# --- whether all ranks can do so ------------------------------------------------------------------------
+
+
+def _check_order(region: _Region, line: Any, call: Any) -> None:
+    """A call that is taken out of its line is always made there, and nothing before it in the line has an effect."""
+    path = _between(line, call)
+    if region.guard is line:
+        parents = [getattr(node, "test", None) or getattr(node, "left", None) for node in path]
+        path = path[next(index for index, each in enumerate(parents) if each is region.test) + 1 :]
+    if path and not always_reached(path, call):
+        raise _Left("more than this condition stands between all ranks and the call")
+    around = {id(each) for each in _between(line, call)}
+    for node in nodes(line):
+        if node is call:
+            return
+        if isinstance(node, cst.NamedExpr) or (
+            isinstance(node, cst.Call) and id(node) not in around | region.called.keys() and not _only_computes(node)
+        ):
+            raise _Left("what stands before it in the line may have to come first")
+
+
+def _make_ready(region: _Region, index: int, call: Any) -> None:
+    """Have what a call is given before the condition on all ranks, the same as in its place."""
+    if not all(_is_plain(region, arg.value) for arg in call.args):
+        raise _Left("what it is given is computed by a call that may do more")
+    data = _data(region, call)
+    makers: list[Any] = []
+    for line in reversed(region.lines[:index]):
+        if _is_moved(region, line):
+            continue
+        if binders(line, data):
+            data |= _made_from(region, line)
+            makers.append(line)
+        elif not _is_harmless(line, data):
+            raise _Left("what it is given may be changed under the condition")
+    given = {text for each in (*_operands(region, call), *makers) for text in _texts(each)}
+    if any(_overlap(one, other) for one in given for other in region.asked):
+        raise _Left("the condition asks for what it is given")
+    for line in reversed(makers):
+        _move(region, line)
+    _check_bound(region, data)
+
+
+def _data(region: _Region, call: Any) -> set[str]:
+    """The names of what a call reads."""
+    return {name for each in _operands(region, call) for name in used_names(each)}
+
+
+def _operands(region: _Region, call: Any) -> list[Any]:
+    """What a call reads: its arguments, and the object whose method it is, unless that is the one of a collective."""
+    values = [arg.value for arg in call.args]
+    inner = [each for value in values for each in nodes(value) if id(each) in region.called]
+    receivers = {id(each.func) for each in inner if _meeting(region, each).via is None}
+    if _meeting(region, call).via is not None:
+        values.append(call.func.value if isinstance(call.func, cst.Attribute) else call.func)
+    return [each for value in values for each in _less(value, receivers)]
+
+
+def _less(node: Any, left_out: Container[int]) -> list[Any]:
+    """A node, or its parts without some of the nodes below it."""
+    if id(node) in left_out:
+        return []
+    if not any(id(each) in left_out for each in nodes(node)):
+        return [node]
+    return [each for child in node.children for each in _less(child, left_out)]
+
+
+def _made_from(region: _Region, line: Any) -> set[str]:
+    """What is read by a line that makes what a call is given, and that can be moved with it."""
+    movable = isinstance(line, cst.SimpleStatementLine) and len(line.body) == 1 and _is_private(region, line)
+    if not movable or not _is_plain(region, line.body[0].value):  # type: ignore[union-attr]
+        raise _Left("what it is given is made under the condition")
+    return used_names(line)
+
+
+def _is_plain(region: _Region, node: Any) -> bool:
+    """Whether an expression only computes: its calls are pure, or are themselves to be made by all ranks."""
+    inside = list(nodes(node))
+    if any(isinstance(each, (cst.NamedExpr, cst.Await, cst.Yield)) for each in inside):
+        return False
+    return all(id(each) in region.called or _only_computes(each) for each in inside if isinstance(each, cst.Call))
+
+
+def _only_computes(call: cst.Call) -> bool:
+    """Whether a function, whatever its arguments do, computes something new and no more."""
+    if isinstance(call.func, cst.Attribute) and call.func.attr.value.endswith("_"):
+        return False
+    return root_name(call.func) in _COMPUTE or is_pure(call.with_changes(args=[]))
+
+
+def _asked(node: Any, seen: Mapping[int, Any]) -> Iterator[str]:
+    """What a condition asks, as `a.b.c`, less the attributes and methods that say which rank this is."""
+    value = seen.get(id(node))
+    tells_rank = value is not None and value.kind is Kind.NUMBER and value.rank.origins == Origin.RANK
+    if isinstance(node, cst.Call) and tells_rank:
+        node = cst.Tuple([cst.Element(arg.value) for arg in node.args])
+    elif isinstance(node, cst.Attribute) and tells_rank:
+        return
+    if text := dotted(node):
+        yield text
+        return
+    for child in node.children:
+        yield from _asked(child, seen)
+
+
+def _texts(node: Any) -> Iterator[str]:
+    """The `a.b.c` below a node, each as far as it goes."""
+    if text := dotted(node):
+        yield text
+    elif isinstance(node, cst.Arg):
+        yield from _texts(node.value)
+    else:
+        for child in node.children:
+            yield from _texts(child)
+
+
+def _overlap(one: str, other: str) -> bool:
+    return f"{one}.".startswith(f"{other}.") or f"{other}.".startswith(f"{one}.")
+
+
+def _is_harmless(line: Any, data: set[str]) -> bool:
+    """Whether a line that stays leaves what these names hold as it is."""
+    if may_change_objects(line):
+        return not data & used_names(line)
+    calls = [node for node in nodes(line) if isinstance(node, cst.Call)]
+    return all(
+        last_name(call.func) in SHOWING or _only_computes(call) or not data & used_names(call) for call in calls
+    )
+
+
+def _check_bound(region: _Region, names: set[str]) -> None:
+    made = {name for line in region.moved for name in bound_names(line)}
+    for name in names - made - {"self"}:
+        if not certainly_bound(region.root, name, region.guard) or may_be_none(region.root, name):
+            raise _Left("what it is given may have no value on all ranks")
+
+
+def _name_for(region: _Region, call: Any) -> str:
+    """`gathered_x` for `gather(x)`, `state_dict` for `get_state_dict(…)`, `mean_loss_result` for a helper's."""
+    meeting = _meeting(region, call)
+    own = last_name(call.func).strip("_")
+    if meeting.via is None and meeting.kind.endswith("ed"):
+        inner = call
+        while id(inner) in region.called and inner.args:
+            inner = inner.args[0].value
+        base = base_name(inner) if inner is not call else ""
+        return f"{meeting.kind}_{base}" if base else meeting.kind
+    return own.removeprefix("get_") if own.startswith("get_") else f"{own}_result"
