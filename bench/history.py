@@ -1,7 +1,8 @@
 """History benchmark: are the real bugs of TRL's releases found, and is right code left alone?
 
-    python bench/history.py [--rules TRL001,TRL003] [--json] [--verbose]
+    python bench/history.py [--rules TRL001,TRL003] [--cases other_cases.json] [--json] [--verbose]
 
+`--cases other_cases.json` asks the same of bugs in other code bases.
 The cases (`bench/cases`) name a release, a file and a line. A whole release is the project that is linted.
 Exit code 1 when a scored site is missed, a look-alike or a mended function gets a finding, or a fix is not
 the author's own.
@@ -26,6 +27,7 @@ from trl_lint.linter import Linter
 
 CASES = Path(__file__).parent / "cases"
 PACKAGE = "trl"
+OWN_CASES = "trl_cases.json"
 # What is looked at, in the order it is printed; `scored` groups decide the exit code.
 GROUPS = {
     "site": "scored sites",
@@ -77,9 +79,9 @@ class Project:
 
 
 @cache
-def project(version: str) -> Project:
+def project(version: str, package: str = PACKAGE) -> Project:
     """The release of this version, ready to be linted."""
-    root = fetch(Release(PACKAGE, version))
+    root = fetch(Release(package, version))
     return Project(root, new_linter(root))
 
 
@@ -123,7 +125,7 @@ def judge_case(case: dict, rebuilds: dict[str, dict], causes: dict[str, str]) ->
 
 
 def _judge_sites(case: dict, group: str, causes: dict[str, str]) -> Iterator[Verdict]:
-    release = project(case["buggy_release"])
+    release = project(case["buggy_release"], case.get("package", PACKAGE))
     for site in case["sites"]:
         found = found_at(release.findings(site["file"], case["rule"]), site["line"])
         yield _site_verdict(case, group, site["file"], site["line"], found, causes)
@@ -155,7 +157,7 @@ def _judge_rebuild(case: dict, group: str, rebuild: dict, causes: dict[str, str]
 
 def _judge_mended(case: dict, causes: dict[str, str]) -> Iterator[Verdict]:
     version, rule = case["fixed_release"].split()[0], case["rule"]  # what follows is a remark
-    release = project(version)
+    release = project(version, case.get("package", PACKAGE))
     kept = (case.get("fixed_side") or {}).get("same_line_text_still_present_for_sites")
     group = "mended-kept" if kept else "mended"
     for file, symbol in sorted({(site["file"], site["symbol"]) for site in case["sites"]}):
@@ -177,7 +179,7 @@ def is_another_bug(case: dict, version: str, file: str, symbol: str) -> bool:
     """Whether the function has, in that release, a bug that another case of the same rule is about."""
     return any(
         other["rule"] == case["rule"] and other["id"] != case["id"] and _had(other, version, file, symbol)
-        for other in load("trl_cases.json")
+        for other in load(OWN_CASES)
     )
 
 
@@ -203,17 +205,17 @@ def judge_look_alike(case: dict, causes: dict[str, str]) -> Verdict:
     return Verdict("look-alike", case["rule"], place, alarm, not alarm, note)
 
 
-def judge_all(rules: Sequence[str]) -> list[Verdict]:
-    """Every verdict on the cases and look-alikes of these rules."""
+def judge_all(rules: Sequence[str], cases: str = OWN_CASES) -> list[Verdict]:
+    """Every verdict on the cases of these rules, and on the look-alikes in TRL."""
     causes = json.loads((CASES / "causes.json").read_text(encoding="utf-8"))
     rebuilds = {row["id"]: row for row in load("rebuilds.json")}
     verdicts: list[Verdict] = []
-    for case in load("trl_cases.json"):
+    for case in load(cases):
         if case["rule"] in rules:
             verdicts.extend(judge_case(case, rebuilds, causes))
-    verdicts += [
-        judge_look_alike(case, causes) for case in load("trl_negatives.json") if case["rule"] in rules
-    ]
+    if cases == OWN_CASES:
+        negatives = load("trl_negatives.json")
+        verdicts += [judge_look_alike(case, causes) for case in negatives if case["rule"] in rules]
     return verdicts
 
 
@@ -249,6 +251,7 @@ def details(verdicts: Sequence[Verdict], verbose: bool) -> Iterator[str]:
 def parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--rules", default=",".join(ALL_RULES), help="codes, with commas between them")
+    parser.add_argument("--cases", default=OWN_CASES, metavar="FILE", help="a table of bench/cases (%(default)s)")
     parser.add_argument("--json", action="store_true", help="print the verdicts as JSON")
     parser.add_argument("--verbose", action="store_true", help="print every place, not only the wrong ones")
     return parser.parse_args(arguments)
@@ -257,7 +260,7 @@ def parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
 def main(arguments: Sequence[str] | None = None) -> int:
     options = parse_arguments(arguments)
     rules = options.rules.split(",")
-    verdicts = judge_all(rules)
+    verdicts = judge_all(rules, options.cases)
     if options.json:
         json.dump([vars(verdict) for verdict in verdicts], sys.stdout, indent=1)
         print()

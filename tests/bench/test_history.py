@@ -96,14 +96,14 @@ def case(kept: list[int]) -> dict:
 @pytest.mark.parametrize(("kept", "group"), [([], "mended"), ([8], "mended-kept")])
 def test_a_case_gives_its_sites_and_its_mended_functions(monkeypatch, kept, group):
     projects = {"1": FakeProject([8]), "2": FakeProject([9])}
-    monkeypatch.setattr(history, "project", projects.__getitem__)
+    monkeypatch.setattr(history, "project", lambda version, package: projects[version])
     site, mended = history.judge_case(case(kept), {}, {})
     assert (site.group, site.found, site.right) == ("site", True, True)
     assert (mended.group, mended.found, mended.right) == (group, True, False)
 
 
 def test_a_miss_carries_its_noted_cause(monkeypatch):
-    monkeypatch.setattr(history, "project", lambda version: FakeProject([]))
+    monkeypatch.setattr(history, "project", lambda version, package="trl": FakeProject([]))
     site, _ = history.judge_case(case([]), {}, {"X:8": "the base is out of sight"})
     assert (site.right, site.note) == (False, "the base is out of sight")
 
@@ -114,3 +114,11 @@ def test_the_data_is_whole():
         assert entry["static"] in {"yes", "partial", "no"}
     ids = {entry["id"] for entry in history.load("trl_cases.json")}
     assert {row["id"] for row in history.load("rebuilds.json")} <= ids
+
+
+def test_the_cases_of_other_code_bases_name_their_package_and_report():
+    for entry in history.load("other_cases.json"):
+        assert entry["package"] != "trl"
+        assert entry["url"].startswith("https://")
+        assert entry["sites"]
+        assert entry["static"] in {"yes", "partial"}

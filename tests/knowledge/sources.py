@@ -13,8 +13,9 @@ import releases
 # Where a library's rows are from; all of the package where it is not said.
 FILES = {
     "transformers": (
-        "modeling_utils.py", "trainer.py", "trainer_callback.py", "trainer_pt_utils.py", "trainer_seq2seq.py",
-        "trainer_utils.py", "training_args.py", "training_args_seq2seq.py", "utils/logging.py",
+        "feature_extraction_utils.py", "modeling_utils.py", "tokenization_utils_base.py", "trainer.py",
+        "trainer_callback.py", "trainer_pt_utils.py", "trainer_seq2seq.py", "trainer_utils.py",
+        "training_args.py", "training_args_seq2seq.py", "utils/logging.py",
     ),
 }  # fmt: skip
 _Function = (ast.FunctionDef, ast.AsyncFunctionDef)

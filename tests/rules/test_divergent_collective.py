@@ -426,3 +426,160 @@ def test_what_is_not_proven_is_a_hint(body, reason):
     fix = SNIPPETS.finding(text).fix
     assert fix.applicability is Applicability.DISPLAY
     assert reason in fix.reason
+
+
+# --- what other code bases write -------------------------------------------------------------------------
+
+WRITER = """
+import torch.distributed as dist
+from accelerate.utils import gather_object
+from transformers import Trainer
+
+class Writer:
+    def write(self, rows, everywhere=False):
+        self.put(rows, everywhere=everywhere)
+
+    def put(self, rows, everywhere):
+        if everywhere and dist.is_initialized():
+            rows = gather_object(rows)
+        print(rows)
+
+class Writing(Trainer):
+    def training_step(self, model, inputs, num_items_in_batch=None):
+        writer = Writer()
+        if self.accelerator.is_main_process:
+"""
+
+
+def written(call: str) -> list[str]:
+    """The findings where the main process calls a writer in more ways than are kept apart, and then once more."""
+    ways = [f"writer.write({{'k{number}': {number}}})" for number in range(20)]
+    text = WRITER + "".join(f"            {each}\n" for each in (*ways, call))
+    return [shown(text, finding) for finding in SNIPPETS.findings(text)]
+
+
+def test_a_switch_that_is_off_keeps_a_collective_out():
+    assert written("writer.write([1])") == []
+
+
+def test_a_switch_that_is_on_does_not():
+    assert written("writer.write([1], everywhere=True)") == ["writer.write([1], everywhere=True)"]
+
+
+def test_a_command_dealt_out_to_all_ranks_may_end_their_loops():
+    text = """
+import torch.distributed as dist
+
+def serve(work):
+    dist.init_process_group()
+    while True:
+        received = [None]
+        dist.scatter_object_list(received, None, src=0)
+        command, payload = received[0]
+        if command == "stop":
+            return
+        dist.all_gather_object([None, None], work(payload))
+"""
+    assert SNIPPETS.findings(text) == []
+
+
+@pytest.mark.parametrize("others", ["elif dist.get_rank() > 0:", "elif dist.get_rank() != 0:", "else:"])
+def test_the_other_ranks_meet_the_first_one(others):
+    assert places(f"""
+        import torch.distributed as dist
+        if dist.get_rank() == 0:
+            rows = [None] * 2
+            dist.gather_object(step, rows, dst=0)
+        {others}
+            dist.gather_object(step, None, dst=0)
+    """) == []
+
+
+def test_some_of_the_other_ranks_do_not():
+    assert places("""
+        import torch.distributed as dist
+        if dist.get_rank() == 0:
+            dist.gather_object(step, [None] * 2, dst=0)
+        elif dist.get_rank() > 1:
+            dist.gather_object(step, None, dst=0)
+    """) != []
+
+
+def flagged(test: str) -> list[str]:
+    text = trainer(f"""
+        def training_step(self, model, inputs, num_items_in_batch=None):
+            flag = inputs.get("flag")
+            if flag is None:
+                flag = self.args.flag
+            if {test}:
+                self.accelerator.gather(model(**inputs).loss)
+    """)
+    return [shown(text, finding) for finding in SNIPPETS.findings(text)]
+
+
+def test_a_flag_of_the_batch_else_of_the_settings_is_not_known_to_differ():
+    assert flagged("self.args.seed and flag") == []
+
+
+def test_what_is_computed_of_the_batch_differs_beside_a_setting():
+    assert flagged('self.args.seed and (inputs["labels"] == 0).all()') != []
+
+
+def test_a_test_for_none_makes_no_name_differ():
+    assert places("""
+        import torch.distributed as dist
+        kind = accelerator.state.kind
+        if accelerator.is_main_process and kind is None:
+            print(step)
+        if kind is not None:
+            dist.barrier()
+    """) == []
+
+
+def test_an_attribute_that_ranks_agree_on_is_not_known_to_differ():
+    text = trainer("""
+        def agree(self):
+            self.stop = self.accelerator.gather(torch.ones(1)).any()
+
+        def training_step(self, model, inputs, num_items_in_batch=None):
+            self.stop = inputs["labels"].sum() > 3
+            self.agree()
+            if self.stop:
+                return 0.0
+            self.accelerator.wait_for_everyone()
+    """)
+    assert SNIPPETS.findings(text) == []
+
+
+GROUPS = """
+import torch.distributed as dist
+from accelerate import Accelerator
+
+GROUP = None
+
+def start():
+    global GROUP
+    GROUP = make_group()
+
+def group():
+    assert GROUP is not None
+    return GROUP
+
+def main():
+    accelerator = Accelerator()
+    if accelerator.process_index < 4:
+        dist.barrier(group=group())
+"""
+
+
+def test_a_group_that_another_function_has_made_is_some_group():
+    assert SNIPPETS.findings(GROUPS) == []
+    assert len(SNIPPETS.findings(GROUPS.replace("    global GROUP\n", ""))) == 1
+
+
+def test_each_rank_draws_as_much_as_the_others():
+    assert places("""
+        import random
+        for row in random.sample(range(len(loader.dataset)), 3):
+            accelerator.gather(mask[row])
+    """) == []

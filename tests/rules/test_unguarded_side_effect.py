@@ -125,3 +125,26 @@ def test_a_guard_keeps_the_comments_and_is_put_there_once():
     assert guarded in fixed
     assert line.strip() == "if accelerator.is_main_process:"
     assert SNIPPETS.findings(fixed) == []
+
+
+@pytest.mark.parametrize("guard", ["self.trainer.state.is_world_process_zero", "self.trainer.is_world_process_zero()"])
+def test_a_trainer_that_a_callback_keeps_says_which_process_this_is(guard):
+    text = f"""
+import wandb
+from transformers import TrainerCallback
+
+class Callback(TrainerCallback):
+    def __init__(self, trainer):
+        self.trainer = trainer
+
+    def on_step_end(self, args, state, control, **kwargs):
+        if not {guard}:
+            return
+        self.show(state.global_step)
+
+    def show(self, step):
+        if wandb.run is not None:
+            wandb.log({{"step": step}})
+"""
+    assert SNIPPETS.findings(text) == []
+    assert len(SNIPPETS.findings(text.replace(f"not {guard}", "self.trainer.args.quiet"))) == 1

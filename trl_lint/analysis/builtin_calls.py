@@ -55,8 +55,11 @@ def _len(frame: Frame, args: Arguments, node: Any) -> Value:
     if value.kind is Kind.CELLS:
         frame.consume(value)
         rank = facts.SAME
-        for cell in frame.memory.cells(value):
+        cells = frame.memory.cells(value)
+        for cell in cells:
             rank = facts.join(rank, cell.length)
+        if containers.gathered_on_one_way(cells):
+            rank = facts.UNKNOWN
         return _counted(frame, rank, value, node)
     if value.kind is Kind.RANGE:
         return _counted(frame, value.data[1], value, node)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import libcst as cst
@@ -32,11 +33,12 @@ from trl_lint.analysis.classes import ClassInfo
 from trl_lint.analysis.events import Revealed
 from trl_lint.analysis.facts import State
 from trl_lint.analysis.frame import Frame, derived
-from trl_lint.analysis.heap import Cell, join, unknown_cell
+from trl_lint.analysis.heap import WILDCARD, Cell, join, unknown_cell
 from trl_lint.analysis.values import BOTTOM, NO_WRITES, NONE, SAME, UNKNOWN, Kind, Value, Wrapping
 from trl_lint.knowledge import library, models
 from trl_lint.knowledge import torch as torch_table
 from trl_lint.knowledge.schema import Collective, Sink
+from trl_lint.knowledge.torch_distributed import RANK_NAMES
 
 
 def call(frame: Frame, node: cst.Call) -> Value:
@@ -159,7 +161,8 @@ def _member_called(frame: Frame, owner: Value, name: str, args: Arguments, node:
     if kind in (Kind.TENSOR, Kind.BATCH, Kind.NUMBERS, Kind.NUMBER) or owner.rank.differs:
         return _call_on_data(frame, owner, name, args, node)
     if kind is Kind.STRING:
-        return derived(facts.nonlinear(facts.combine(owner.rank, args.rank())), Kind.STRING, owner, *args.all())
+        made = derived(facts.nonlinear(facts.combine(owner.rank, args.rank())), Kind.STRING, owner, *args.all())
+        return made.but(const=_FIELD.sub(WILDCARD, owner.const)) if name == "format" and _is_text(owner) else made
     unique = library.unique_method(name)
     if unique is not None:
         return library_calls.call_method(frame, owner, unique, name, args, node)
@@ -171,8 +174,18 @@ def _member_called(frame: Frame, owner: Value, name: str, args: Arguments, node:
     return _call_on_unknown(frame, owner, name, args, node)
 
 
+# A field of `"{}/loss".format(split)`; such a text is a key of the same kind as `f"{split}/loss"`.
+_FIELD = re.compile(r"\{[^{}]*\}")
+
+
+def _is_text(value: Value) -> bool:
+    return isinstance(value.const, str)
+
+
 def _call_on_unknown(frame: Frame, owner: Value, name: str, args: Arguments, node: cst.Call) -> Value:
     """A method of something whose class is not known: the same everywhere only if all that goes in is."""
+    if owner.kind is Kind.UNKNOWN and name in RANK_NAMES and not args.all():
+        return members.named_rank(frame, name)
     if owner.rank.state is State.SAME and args.rank().state is State.SAME and not _has_cells(args):
         return SAME
     result = unresolved(frame, args, node)

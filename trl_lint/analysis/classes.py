@@ -7,6 +7,7 @@ from typing import Any
 
 import libcst as cst
 
+from trl_lint.analysis import facts
 from trl_lint.analysis.heap import Cell, Memory, join, join_cells, reachable
 from trl_lint.analysis.values import BOTTOM, MISSING, Kind, Value, World
 from trl_lint.knowledge import library
@@ -201,6 +202,8 @@ class ClassInfo:
         merged: Value = BOTTOM
         for each in left.values():
             merged = join(merged, each)
+        if merged.rank.differs and any(each.rank == facts.REDUCED for each in left.values()):
+            merged = merged.but(rank=facts.UNKNOWN)  # ranks agree on it, and at which calls is not known
         known = self.attributes.get(name)
         if known is None or not alike(known, merged):
             self.attributes[name] = merged

@@ -39,7 +39,12 @@ def truth(frame: Frame, value: Value) -> bool | None:
 
 
 def divides(frame: Frame, test: Any, value: Value) -> Control:
-    """How a condition with this value divides the ranks."""
+    """How a condition with this value divides the ranks.
+
+    A thing of no known kind is nothing that was computed or compared: `batch.get("flag")`, else a setting.
+    """
+    if value.rank.differs and value.kind is Kind.UNKNOWN and value.rank.origins == Origin.DATA:
+        return Control(1, frame.step(test, "whether `{}` is the same on all ranks is not known"), facts.UNKNOWN)
     if value.rank.differs:
         why = frame.step(test, "`{}` differs between ranks", value.why)
         return Control(2, why, value.rank)
@@ -73,6 +78,23 @@ _RANKS = {
 }
 # World sizes whose answers must agree for a comparison to be decided.
 _SIZES = (2, 3, 8, 1024)
+
+
+def other_ranks(frame: Frame, test: Any, other: Any) -> bool:
+    """Whether `elif rank > 0` takes all ranks that `if rank == 0` leaves: it is an `else`."""
+    return (
+        _compares_with_zero(test, cst.Equal)
+        and _compares_with_zero(other, cst.GreaterThan, cst.NotEqual)
+        and test.left.deep_equals(other.left)
+        and frame.seen[id(test)].rank.origins == Origin.RANK
+    )
+
+
+def _compares_with_zero(test: Any, *operators: type) -> bool:
+    if not isinstance(test, cst.Comparison) or len(test.comparisons) != 1:
+        return False
+    target = test.comparisons[0]
+    return isinstance(target.operator, operators) and getattr(target.comparator, "value", "") == "0"
 
 
 def compare(frame: Frame, left: Value, node: cst.Comparison, evaluate: Callable[[Frame, Any], Value]) -> Value:
@@ -164,6 +186,8 @@ def _membership(frame: Frame, left: Value, right: Value) -> Value:
         return Value(facts.SAME, Kind.NUMBER, scalar=True, dtype="bool")
     if right.kind is Kind.BATCH and left.kind is Kind.UNKNOWN and not left.rank.differs:
         return Value(facts.UNKNOWN, Kind.NUMBER, scalar=True, dtype="bool")  # it may be a key
+    if right.kind is Kind.UNKNOWN and left.rank.state is State.SAME and right.rank.origins == Origin.DATA:
+        return Value(facts.UNKNOWN, Kind.NUMBER, scalar=True, dtype="bool")  # a batch, or what it holds
     elements = _elements(frame, right)
     rank = tensors.collapsed(facts.combine(left.rank, elements.rank))
     return derived(rank, Kind.NUMBER, left, elements, scalar=True, dtype="bool")

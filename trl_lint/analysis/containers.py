@@ -7,7 +7,7 @@ from typing import Any
 import libcst as cst
 
 from trl_lint.analysis import calls, expressions, facts, members, preparing, tensors
-from trl_lint.analysis.facts import State
+from trl_lint.analysis.facts import Origin, Rank, State
 from trl_lint.analysis.frame import Frame, derived
 from trl_lint.analysis.heap import REST, WILDCARD, Cell, join, join_elements, read_key, with_key
 from trl_lint.analysis.values import BOTTOM, FIELD, MISSING, NO_WRITES, UNKNOWN, Kind, Value
@@ -65,7 +65,10 @@ def iterate(frame: Frame, value: Value) -> tuple[Value, facts.Rank]:
     if kind is Kind.CELLS:
         frame.consume(value)
         result, length = BOTTOM, facts.SAME
-        for cell in frame.memory.cells(value):
+        cells = frame.memory.cells(value)
+        if gathered_on_one_way(cells):
+            return UNKNOWN, facts.UNKNOWN
+        for cell in cells:
             if cell.shape == "dict":
                 result = join(result, Value(facts.SAME, Kind.STRING))
             else:
@@ -79,10 +82,19 @@ def iterate(frame: Frame, value: Value) -> tuple[Value, facts.Rank]:
     if value.rank.differs:
         kept = Kind.NUMBER if kind is Kind.NUMBERS else kind if kind in _KEPT_BY_ELEMENTS else Kind.UNKNOWN
         element = derived(value.rank, kept, value)
-        return element, facts.Rank(State.LOCAL, value.rank.origins)
+        # Of what is drawn, each rank draws as much.
+        return element, facts.SAME if value.rank.origins == Origin.RNG else Rank(State.LOCAL, value.rank.origins)
     if value.rank.state is State.SAME and (kind is not Kind.INSTANCE or preparing.is_dataset(value)):
         return Value(value.rank), facts.SAME
     return UNKNOWN, facts.UNKNOWN
+
+
+def gathered_on_one_way(cells: list[Cell]) -> bool:
+    """Whether objects of all ranks stand here, or such as need no gathering on another way (`if not is_global:`)."""
+    if len(cells) < 2:
+        return False
+    ranks = [cell.element().rank for cell in cells if cell.shape != "dict"]
+    return facts.REDUCED in ranks and any(rank.differs for rank in ranks)
 
 
 # An element of one of these is of the same kind.

@@ -83,8 +83,8 @@ def without_constants(names: Mapping[str, Value], inputs: list[Any], memory: Mem
 
 
 def _without_details(value: Value) -> Value:
-    """A value by its rank and kind alone; that it is None, or follows from the world, still counts."""
-    if value.kind in _WHOLE or isinstance(value.const, World):
+    """A value by its rank and kind alone; that it is None, a switch, or follows from the world, still counts."""
+    if value.kind in _WHOLE or isinstance(value.const, (bool, World)):
         return value
     if value.const is MISSING and not value.scalar and not value.dtype and value.shape is None and not value.place:
         return value
@@ -98,11 +98,16 @@ _WHOLE = frozenset({Kind.INSTANCE, Kind.MODEL, Kind.NONE})
 
 
 def joined_for(function: Function, names: Mapping[str, Value], memory: Memory, cls: Any, fresh: Any) -> Joined:
-    """The context that a call beyond the limit shares with those whose arguments are of the same kinds and ranks."""
+    """The context that a call beyond the limit shares with those whose arguments are of the same kinds and ranks.
+
+    Switches keep contexts apart: what one of them turns off must not be seen where another call turns it on.
+    """
     heap = memory.heap
-    alike_ones = (id(cls), tuple((name, value.kind, _states(value, heap, 2)) for name, value in names.items()))
+    switches = tuple((name, value.const) for name, value in names.items() if isinstance(value.const, bool))
+    kinds = tuple((name, value.kind, _states(value, heap, 2)) for name, value in names.items())
+    alike_ones = (id(cls), kinds, switches)
     if alike_ones not in function.joined and len(function.joined) >= MAX_JOINED:
-        alike_ones = (id(cls), ())
+        alike_ones = (id(cls), (), switches)
     return function.joined.setdefault(alike_ones, Joined((id(function.node), *alike_ones), fresh))
 
 

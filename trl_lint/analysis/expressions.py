@@ -68,7 +68,17 @@ def _bring_cells(frame: Frame, scope: Frame, value: Value) -> None:
 
 def _name(frame: Frame, node: cst.Name) -> Value:
     value = lookup(frame, node.value)
-    return UNKNOWN if value is None else value
+    if value is None:
+        return UNKNOWN
+    # A constant is compared as it is: where it says how the job is run, it has to be looked up now.
+    return frame.engine.settle(value) if value.kind is Kind.MODULE and _tells_of_the_job(node.value) else value
+
+
+def _tells_of_the_job(name: str) -> bool:
+    return name.isupper() and any(word in name for word in _OF_THE_JOB)
+
+
+_OF_THE_JOB = ("DDP", "DISTRIBUTED", "MAIN", "MASTER", "RANK", "WORLD_SIZE")
 
 
 _INTEGER = Value(facts.SAME, Kind.NUMBER, scalar=True, dtype="int")
@@ -366,7 +376,13 @@ def _boolean(frame: Frame, node: cst.BooleanOperation) -> Value:
     right_known = truth(frame, right)
     if right_known is not None and right_known is not is_and and isinstance(right.const, World):
         return right
-    return join(left, right, left.rank).but(const=MISSING)
+    value = join(left, right, left.rank).but(const=MISSING)
+    kinds = {side.kind for side in (left, right) if side.rank.differs}
+    return value.but(kind=kinds.pop()) if value.kind is Kind.UNKNOWN and kinds in _TESTS else value
+
+
+# What was computed of the data stays that beside a setting: `args.skip and (mask == 0).all()`.
+_TESTS = ({Kind.NUMBER}, {Kind.TENSOR})
 
 
 def _comparison(frame: Frame, node: cst.Comparison) -> Value:

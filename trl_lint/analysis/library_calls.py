@@ -61,6 +61,7 @@ from trl_lint.knowledge.schema import (
     Sink,
     Transfer,
 )
+from trl_lint.knowledge.torch_distributed import RANK_NAMES
 
 PURE_OBJECT = PURE.data
 
@@ -89,6 +90,9 @@ def call_function(frame: Frame, dotted: str, args: Arguments, node: Any) -> Valu
     flat = spread(frame, args)
     found = tensors.function(name, flat.positional, flat.keywords)
     if found is None:
+        own = name.rpartition(".")[2]
+        if own in RANK_NAMES and not args.all():
+            return members.named_rank(frame, own)
         return calls.unresolved(frame, args, node)
     found = devices.located(frame, places.made(name, args, found), node)
     found = shape_transfers.shaped(found, shape_transfers.of_function(frame, name, args))

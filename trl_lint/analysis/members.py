@@ -27,7 +27,7 @@ from trl_lint.analysis.values import (
 from trl_lint.knowledge import library, models
 from trl_lint.knowledge.datasets import DATASET
 from trl_lint.knowledge.schema import PURE
-from trl_lint.knowledge.torch_distributed import GLOBAL_RANK_VARIABLES, RANK_VARIABLES, WORLD_VARIABLES
+from trl_lint.knowledge.torch_distributed import GLOBAL_RANK_VARIABLES, RANK_NAMES, RANK_VARIABLES, WORLD_VARIABLES
 
 # Marks of values that no table names.
 PREPARED = "<prepared>"  # what `accelerator.prepare` made of something whose class is not in sight
@@ -58,9 +58,16 @@ def read(frame: Frame, owner: Value, name: str, node: Any, called: bool = False)
         found = _library_attribute(frame, unique, name, Value(facts.SAME, Kind.INSTANCE, unique))
         if found is not None:
             return found
+    if kind is Kind.UNKNOWN and name in RANK_NAMES:
+        return named_rank(frame, name)
     if kind is Kind.UNKNOWN and name == "module" and owner.rank.state is State.UNKNOWN:
         return UNKNOWN
     return SAME if owner.rank.state is State.SAME else UNKNOWN
+
+
+def named_rank(frame: Frame, name: str) -> Value:
+    """What only its name says something about: the place of this process among all of them."""
+    return RANK_NAMES[name].but(why=frame.step(frame.statement, f"`{name}` is this rank's own"))
 
 
 def _of_data(owner: Value, name: str) -> Value:

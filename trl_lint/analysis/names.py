@@ -9,6 +9,7 @@ import libcst as cst
 
 from trl_lint.analysis import facts, meetings, statements
 from trl_lint.analysis.classes import ClassInfo
+from trl_lint.analysis.facts import State
 from trl_lint.analysis.frame import Frame
 from trl_lint.analysis.heap import UNIFORM
 from trl_lint.analysis.project import Module, Project
@@ -16,12 +17,19 @@ from trl_lint.analysis.tables import Tables
 from trl_lint.analysis.values import MISSING, NONE, UNKNOWN, WORLD_TRUE, Kind, Value, World
 from trl_lint.knowledge import library
 from trl_lint.knowledge import torch as torch_table
-from trl_lint.knowledge.schema import Attribute
+from trl_lint.knowledge.schema import RANK_INDEX, WORLD, Attribute
+from trl_lint.knowledge.torch_distributed import RANK_NAMES, RANK_VARIABLES, WORLD_VARIABLES
 
+# What a module keeps of its state in a name: a number, or nothing yet.
+_STATES = frozenset({Kind.NONE, Kind.NUMBER})
 # How many star imports of a file are followed to find a name.
 MAX_STARS = 5
 # Libraries whose own sources say no more than the tables do, at a high price.
 _TABLED = frozenset({"accelerate", "peft", "transformers"})
+
+
+# Constants that bear the name of a variable of the launcher hold its number.
+NAMED_CONSTANTS = dict.fromkeys(RANK_VARIABLES, RANK_INDEX) | dict.fromkeys(WORLD_VARIABLES, WORLD)
 
 
 class Imported:
@@ -78,6 +86,8 @@ class Names(Tables):
             found = self._starred(module, name)
             if found is None:
                 return None
+        if module.state == "done" and found.kind in _STATES and _may_change(module, name, found):
+            return UNKNOWN
         if found.const is not MISSING and module.state == "done":
             return without_constant(found)
         return found
@@ -114,7 +124,7 @@ class Names(Tables):
         if below is not None:
             return Value(facts.SAME, Kind.MODULE, Imported(below, None))
         if not (base or self.project.may_open(reference.path)):
-            return UNKNOWN
+            return self._by_its_name(reference)
         module = self.project.module(reference.path)
         if module is None:
             return UNKNOWN
@@ -124,6 +134,13 @@ class Names(Tables):
         if found is not None:
             return self.settle(found, base=base)
         return UNKNOWN
+
+    def _by_its_name(self, reference: Imported) -> Value:
+        """A name of a file that is not opened: what all training code means by it, if there is such a thing."""
+        name = reference.name or ""
+        if name in RANK_NAMES:
+            return Value(facts.SAME, Kind.MODULE, f"{self.project.name_of(reference.path)}.{name}")
+        return NAMED_CONSTANTS.get(name, UNKNOWN)
 
     def _in_tables(self, reference: Imported) -> Value | None:
         """A name that the configuration or, when accelerate or transformers is linted, the tables know better."""
@@ -155,7 +172,7 @@ class Names(Tables):
         for row in library.rows(canonical, self.versions):
             if isinstance(row, Attribute):
                 return row.value
-        return Value(facts.SAME, Kind.MODULE, dotted)
+        return NAMED_CONSTANTS.get(dotted.rpartition(".")[2]) or Value(facts.SAME, Kind.MODULE, dotted)
 
     def run_import(self, frame: Frame, node: cst.Import) -> None:
         for alias in node.names:
@@ -215,6 +232,13 @@ class Names(Tables):
             if found is not None:
                 return without_constant(found)
         return None
+
+
+def _may_change(module: Module, name: str, value: Value) -> bool:
+    """Whether some function assigns a global name: what it holds, only the program's course says."""
+    if value.rank.state is not State.SAME:
+        return False
+    return module.mentions(rb"(?m)^\s+global\s[^\n]*\b" + name.encode() + rb"\b")
 
 
 def dotted_name(node: Any) -> str:

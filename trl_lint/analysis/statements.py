@@ -9,7 +9,7 @@ import libcst as cst
 from trl_lint.analysis import backends, containers, expressions, facts, forwards, library_calls, meetings, preparing
 from trl_lint.analysis.assignment import bind_target
 from trl_lint.analysis.classes import alike, alike_cells
-from trl_lint.analysis.conditions import divides, engine_arm, identifiers, narrow, truth
+from trl_lint.analysis.conditions import divides, engine_arm, identifiers, narrow, other_ranks, truth
 from trl_lint.analysis.expressions import evaluate
 from trl_lint.analysis.facts import Origin, Rank, State
 from trl_lint.analysis.frame import Frame, Loop, derived
@@ -221,7 +221,7 @@ def _if(frame: Frame, node: cst.If) -> bool:
     narrow(frame, node.test, False)
     narrowed_else = _narrowed(before, frame.memory) if division.level == 2 else {}
     sets_else = preparing.marked(frame.memory, narrowed_else) if by_rank else {}
-    through_else = _otherwise(frame, node.orelse)
+    through_else = _otherwise(frame, node.orelse, node.test)
     skipped = frame.memory
     if through and through_else:
         _widen(before, taken, narrowed)
@@ -272,10 +272,10 @@ def _decided(frame: Frame, node: cst.If, known: bool) -> bool:
     return _otherwise(frame, node.orelse)
 
 
-def _otherwise(frame: Frame, orelse: Any) -> bool:
+def _otherwise(frame: Frame, orelse: Any, test: Any = None) -> bool:
     if orelse is None:
         return True
-    if isinstance(orelse, cst.If):
+    if isinstance(orelse, cst.If) and not (test is not None and other_ranks(frame, test, orelse.test)):
         return _if(frame, orelse)
     return run_block(frame, orelse.body.body)
 

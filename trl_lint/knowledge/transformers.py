@@ -75,6 +75,9 @@ _CLASSES: tuple[Row, ...] = (
         for name in ("CallbackHandler", "DefaultFlowCallback", "EarlyStoppingCallback", "PrinterCallback",
                      "ProgressCallback")
     ),
+    # A dict of tensors, as a tokenizer or a processor makes it.
+    Class(name="transformers.BatchEncoding", source="tokenization_utils_base.py::BatchEncoding", makes="first"),
+    Class(name="transformers.BatchFeature", source="feature_extraction_utils.py::BatchFeature", makes="first"),
     Class(name="transformers.EvalLoopOutput", source="trainer_utils.py::EvalLoopOutput", makes="pure"),
     Class(name="transformers.EvalPrediction", source="trainer_utils.py::EvalPrediction", makes="pure"),
     Class(name="transformers.PredictionOutput", source="trainer_utils.py::PredictionOutput", makes="pure"),

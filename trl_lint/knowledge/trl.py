@@ -342,6 +342,14 @@ _PREFERENCE_HOOKS: tuple[Row, ...] = (
             ("PPOTrainer", "0.13", "1.13"),
         )
     ),
+    *(
+        Function(name=f"trl.{name}.get_batch_logps", source=f"{name}.get_batch_logps", since=since, until=until,
+                 returns="pure")
+        for name, since, until in (
+            ("BCOTrainer", "0.10", "1.14"), ("CPOTrainer", "0.8.2", ""), ("DPOTrainer", "0.7.10", "0.12"),
+            ("KTOTrainer", "0.8", "1.6"), ("ORPOTrainer", "0.8.2", ""),
+        )
+    ),
     # Losses of one batch.
     Hook(name="trl.BCOTrainer.bco_loss", source="trainer/bco_trainer.py::BCOTrainer.bco_loss", since="0.10",
          until="1.14",

@@ -1,0 +1,37 @@
+"""What only its name says something about: which process this is."""
+
+import argparse
+
+from somewhere.distributed import RANK, WORLD_SIZE, get_rank, is_main_process
+from transformers import Trainer, TrainerCallback
+
+
+class Kept(TrainerCallback):
+    def __init__(self, trainer):
+        self.trainer = trainer
+
+    def on_step_end(self, args, state, control, **kwargs):
+        reveal_rank(self.trainer.state.is_world_process_zero)  # revealed: local(rank)
+        reveal_rank(self.trainer.is_world_process_zero())  # revealed: local(rank)
+        reveal_rank(self.trainer.state.global_step)  # revealed: same
+
+
+class Named(Trainer):
+    def training_step(self, model, inputs, num_items_in_batch=None):
+        loss = model(**inputs).loss
+        reveal_rank(is_main_process())  # revealed: local(rank)
+        reveal_rank(get_rank())  # revealed: local(rank)
+        reveal_rank(get_rank(loss))  # revealed: unknown
+        reveal_rank(RANK)  # revealed: local(rank)
+        stop = loss
+        if WORLD_SIZE > 1:
+            stop = self.accelerator.gather(stop)
+        reveal_rank(stop)  # revealed: same
+
+        options = argparse.ArgumentParser().parse_args()
+        reveal_rank(options.local_rank)  # revealed: local(rank)
+        reveal_rank(options.rank)  # revealed: same
+
+        metrics = {"{}/loss".format(options.split): self.accelerator.gather(loss), "what": something(loss)}
+        reveal_rank(metrics["{}/loss".format(options.split)])  # revealed: same
+        return loss
