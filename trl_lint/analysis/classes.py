@@ -195,8 +195,11 @@ class ClassInfo:
                 merged[identity] = join_cells(merged[identity], cell) if identity in merged else cell
         return merged
 
-    def flush(self, name: str, value: Value, writer: Any) -> None:
-        """Note what a method left in `self.name`; what it left there before, on its way, no longer counts."""
+    def flush(self, name: str, value: Value, writer: Any, heap: dict[Any, Cell]) -> None:
+        """Note what a method left in `self.name`; what it left there before, on its way, no longer counts.
+
+        One more container is no news to who has read the others, if one of those has the same contents.
+        """
         left = self._left.setdefault(name, {})
         left[writer] = _without_plain_constant(value)
         merged: Value = BOTTOM
@@ -206,8 +209,9 @@ class ClassInfo:
             merged = merged.but(rank=facts.UNKNOWN)  # ranks agree on it, and at which calls is not known
         known = self.attributes.get(name)
         if known is None or not alike(known, merged):
+            is_news = known is None or _contents(known, self.heap) != _contents(merged, {**self.heap, **heap})
             self.attributes[name] = merged
-            self.versions[name] = self.versions.get(name, 0) + 1
+            self.versions[name] = self.versions.get(name, 0) + is_news
 
     def flush_cell(self, identity: Any, cell: Cell) -> None:
         known = self.heap.get(identity)
@@ -354,6 +358,14 @@ def freeze(value: Value, heap: dict[Any, Cell], depth: int = 3) -> Any:
         value.shape,
         value.own and value.own.key(),
     )
+
+
+def _contents(value: Value, heap: dict[Any, Cell]) -> Any:
+    """What a value says, whichever containers it is in."""
+    if value.kind is not Kind.CELLS:
+        return value
+    cells = frozenset(_freeze_cell(heap.get(identity), heap, 2) for identity in value.data)
+    return cells, freeze(value.but(data=frozenset()), heap)
 
 
 def _freeze_cell(cell: Cell | None, heap: dict[Any, Cell], depth: int) -> Any:

@@ -143,7 +143,7 @@ class Frame:
         for key in self.dirty:
             value = memory.attributes.get(key)
             if value is not None:
-                key[0].flush(key[1], value, self.key)
+                key[0].flush(key[1], value, self.key, memory.heap)
         self.dirty.clear()
         todo = list(self.dirty_cells)
         self.dirty_cells.clear()
