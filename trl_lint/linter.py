@@ -409,7 +409,7 @@ def _functions_around(problem: Problem) -> Iterator[tuple[int, Sequence[str]]]:
     """The line of the `def` of each function around a problem, and its lines, the innermost first."""
     from libcst import FunctionDef
 
-    from trl_lint.rewriting.tree import ancestors
+    from trl_lint.syntax import ancestors
 
     module = problem.module
     places, lines = positions(module), _lines(module)

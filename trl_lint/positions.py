@@ -16,7 +16,7 @@ import libcst as cst
 from libcst._nodes.internal import CodegenState
 from libcst.metadata import CodePosition, CodeRange
 
-from trl_lint.rewriting.tree import ancestors
+from trl_lint.syntax import ancestors
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _Numbers = tuple[int, int, int, int]

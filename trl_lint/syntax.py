@@ -1,4 +1,4 @@
-"""What is below a node of a LibCST tree, but for white space and punctuation.
+"""What is below and around a node of a LibCST tree, but for white space and punctuation.
 
 `node.children` finds it by having a visitor rewrite the node, and most of what it finds are blanks: going through a
 tree with it takes as long as parsing the text did.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import fields
+from functools import lru_cache
 from typing import Any
 
 import libcst as cst
@@ -47,6 +48,29 @@ def below(root: Any) -> Iterator[Any]:
         found = children(node)
         found.reverse()
         todo += found
+
+
+def ancestors(root: cst.CSTNode, node: cst.CSTNode) -> tuple[cst.CSTNode, ...]:
+    """The nodes around `node`, from `root` inwards; empty when it is not below the root."""
+    parents = _parents(root)
+    around: list[cst.CSTNode] = []
+    while node is not root:
+        parent = parents.get(node)
+        if parent is None:
+            return ()
+        around.append(parent)
+        node = parent
+    return tuple(reversed(around))
+
+
+# Asked for finding by finding, of trees that are never changed.
+@lru_cache(maxsize=16)
+def _parents(root: cst.CSTNode) -> dict[cst.CSTNode, cst.CSTNode]:
+    found: dict[cst.CSTNode, cst.CSTNode] = {}
+    for node in below(root):
+        for child in children(node):
+            found.setdefault(child, node)
+    return found
 
 
 # By class and not by `isinstance`, which takes ten times as long for what LibCST makes.

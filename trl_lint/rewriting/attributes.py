@@ -25,7 +25,8 @@ from trl_lint.rewriting.scope import (
     root_name,
     used_names,
 )
-from trl_lint.rewriting.tree import ancestors, has_comment
+from trl_lint.rewriting.tree import has_comment
+from trl_lint.syntax import ancestors
 
 # The hooks that every run of a trainer gets to: what they read in any case can be read before.
 _EVERY_RUN = frozenset({"compute_loss", "training_step"})

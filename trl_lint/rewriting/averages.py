@@ -17,7 +17,8 @@ from trl_lint.rewriting.logged import Gathered, Place, identifier, only_binding,
 from trl_lint.rewriting.placing import Mending, hint, placed
 from trl_lint.rewriting.ratios import ratio_of
 from trl_lint.rewriting.scope import binds, is_pure, nodes, root_name, used_names
-from trl_lint.rewriting.tree import ancestors, call_of, method_call, uses_of, with_replaced
+from trl_lint.rewriting.tree import call_of, method_call, uses_of, with_replaced
+from trl_lint.syntax import ancestors
 
 _GATHERS = frozenset({"gather", "gather_for_metrics"})
 _AVERAGES = frozenset({"mean", "nanmean"})

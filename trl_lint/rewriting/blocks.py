@@ -10,7 +10,7 @@ import libcst as cst
 
 from trl_lint.rewriting.edits import Import, NoRewrite
 from trl_lint.rewriting.scope import binders, binds, nodes
-from trl_lint.rewriting.tree import ancestors
+from trl_lint.syntax import ancestors
 
 _BLOCKS = (cst.IndentedBlock, cst.Module)
 

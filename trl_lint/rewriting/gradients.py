@@ -12,8 +12,8 @@ from trl_lint.knowledge.loggers import SHOWING
 from trl_lint.knowledge.torch import WITHOUT_GRADIENTS
 from trl_lint.rewriting.logged import Place
 from trl_lint.rewriting.scope import dotted, last_name, nodes
-from trl_lint.rewriting.tree import ancestors
 from trl_lint.rewriting.uses import container_of, stays_shown
+from trl_lint.syntax import ancestors
 
 
 def may_have_gradient(place: Place) -> bool:

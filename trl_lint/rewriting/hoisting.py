@@ -36,8 +36,7 @@ from trl_lint.rewriting.scope import (
     root_name,
     used_names,
 )
-from trl_lint.rewriting.tree import ancestors
-from trl_lint.syntax import children
+from trl_lint.syntax import ancestors, children
 
 _BEFORE = "it is called before the condition, whenever the condition is asked, so that all ranks take part"
 _BEHIND = "it is called behind the condition, whenever the condition is asked, so that all ranks take part"

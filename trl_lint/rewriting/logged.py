@@ -13,8 +13,9 @@ from trl_lint.rewriting.blocks import enclosing_statement
 from trl_lint.rewriting.edits import Import
 from trl_lint.rewriting.reductions import HOST_METHODS
 from trl_lint.rewriting.scope import binders
-from trl_lint.rewriting.tree import ancestors, goes_to_cpu, method_call
+from trl_lint.rewriting.tree import goes_to_cpu, method_call
 from trl_lint.rewriting.uses import only_shown
+from trl_lint.syntax import ancestors
 
 _HOST_FUNCTIONS = frozenset({"float", "int", "round"})
 # Steps that only a tensor of one element survives.

@@ -23,8 +23,9 @@ from trl_lint.rewriting.logged import Gathered, Place, binding_of, core_of, is_n
 from trl_lint.rewriting.placing import Mending, hint, placed
 from trl_lint.rewriting.ratios import ratio_of
 from trl_lint.rewriting.reductions import REPEATED, needs_cast, written_reduction
-from trl_lint.rewriting.tree import ancestors, call_of, with_replaced
+from trl_lint.rewriting.tree import call_of, with_replaced
 from trl_lint.rewriting.uses import only_shown, read_again
+from trl_lint.syntax import ancestors
 
 _UNKNOWN_REASON = "how the ranks' values belong together can't be told from the code"
 # Why a reduction can't be repeated over the ranks' own results.

@@ -9,7 +9,8 @@ import libcst as cst
 from trl_lint.analysis.events import CollectiveCalled, StepReturned
 from trl_lint.analysis.values import Step
 from trl_lint.rewriting.edits import NoRewrite, Replace, Rewrite
-from trl_lint.rewriting.tree import TIGHT, ancestors, call_of, goes_to_cpu, has_comment, method_call, uses_of
+from trl_lint.rewriting.tree import TIGHT, call_of, goes_to_cpu, has_comment, method_call, uses_of
+from trl_lint.syntax import ancestors
 
 
 def plan_for_collective(event: CollectiveCalled, made_by: Step | None) -> Rewrite | NoRewrite:

@@ -25,7 +25,8 @@ from trl_lint.rewriting.scope import (
     nodes,
     used_names,
 )
-from trl_lint.rewriting.tree import ancestors, call_of, method_call
+from trl_lint.rewriting.tree import call_of, method_call
+from trl_lint.syntax import ancestors
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,8 @@ from trl_lint.analysis.events import CollectiveCalled
 from trl_lint.rewriting.edits import NoRewrite, Replace, Rewrite
 from trl_lint.rewriting.reductions import REPEATED, is_mean, needs_cast
 from trl_lint.rewriting.scope import nodes
-from trl_lint.rewriting.tree import TIGHT, ancestors, call_of, has_comment
+from trl_lint.rewriting.tree import TIGHT, call_of, has_comment
+from trl_lint.syntax import ancestors
 
 # What may stand between the collective and the reduction, and does not change which elements there are.
 _BETWEEN = frozenset({"bfloat16", "clone", "contiguous", "cpu", "detach", "double", "float", "half", "to"})

@@ -3,36 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import lru_cache
 from typing import Any
 
 import libcst as cst
-
-from trl_lint.rewriting.scope import nodes
-from trl_lint.syntax import children
-
-
-def ancestors(root: cst.CSTNode, node: cst.CSTNode) -> tuple[cst.CSTNode, ...]:
-    """The nodes around `node`, from `root` inwards; empty when it is not below the root."""
-    parents = _parents(root)
-    around: list[cst.CSTNode] = []
-    while node is not root:
-        parent = parents.get(node)
-        if parent is None:
-            return ()
-        around.append(parent)
-        node = parent
-    return tuple(reversed(around))
-
-
-# Asked for finding by finding, of trees that are never changed.
-@lru_cache(maxsize=16)
-def _parents(root: cst.CSTNode) -> dict[cst.CSTNode, cst.CSTNode]:
-    found: dict[cst.CSTNode, cst.CSTNode] = {}
-    for node in nodes(root):
-        for child in children(node):
-            found.setdefault(child, node)
-    return found
 
 
 class _NameUses(cst.CSTVisitor):

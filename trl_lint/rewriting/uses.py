@@ -12,7 +12,7 @@ import libcst as cst
 
 from trl_lint.knowledge.loggers import KEEPING, SHOWING
 from trl_lint.rewriting.scope import last_name, nodes
-from trl_lint.rewriting.tree import ancestors
+from trl_lint.syntax import ancestors
 
 # Methods and functions that show no more of a tensor than it is, and those that make it a number.
 _HANDS_ON = frozenset({"cpu", "detach", "float"})

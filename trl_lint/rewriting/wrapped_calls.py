@@ -11,7 +11,8 @@ from trl_lint.analysis.values import TRAINED
 from trl_lint.knowledge import models
 from trl_lint.rewriting.edits import NoRewrite, Replace, Rewrite
 from trl_lint.rewriting.scope import bound, bound_names, dotted, last_name, nodes
-from trl_lint.rewriting.tree import ancestors, uses_of
+from trl_lint.rewriting.tree import uses_of
+from trl_lint.syntax import ancestors
 
 _PART = "a part of the model is called: only its author can say how the wrapper's forward should run it"
 _OUT_OF_REACH = "no name of the wrapped model is in reach"
