@@ -525,11 +525,12 @@ def test_the_command_line_reads_them(tmp_path, monkeypatch, arguments, count, st
 
 
 def test_a_fix_is_judged_with_them(tmp_path):
-    # Under a guard of the user's own there is nothing to fix, however often one asks.
+    # Under a guard of the user's own a number is not to be gathered in any way; that it be is what TRL006 mends.
     text = trainer("if mylib.is_rank0():\n    self.accelerator.gather(loss.item())", imports="import mylib").encode()
     path = tmp_path / "train.py"
-    plain = Linter(Settings(**RELEASES), (tmp_path,), all_rules())
-    known = Linter(Settings(**RELEASES, guards=("mylib.is_rank0",)), (tmp_path,), all_rules())
+    rules = [rule for rule in all_rules() if rule.code != "TRL006"]
+    plain = Linter(Settings(**RELEASES), (tmp_path,), rules)
+    known = Linter(Settings(**RELEASES, guards=("mylib.is_rank0",)), (tmp_path,), rules)
     assert plain.fix(path, text, unsafe=True).source != text
     assert known.fix(path, text, unsafe=True).source == text
 

@@ -21,16 +21,8 @@ from trl_lint.rewriting.reductions import (
     needs_cast,
     written_reduction,
 )
-from trl_lint.rewriting.tree import (
-    TIGHT,
-    ancestors,
-    call_of,
-    goes_to_cpu,
-    has_comment,
-    method_call,
-    tensor_of,
-    uses_of,
-)
+from trl_lint.rewriting.tree import TIGHT, call_of, goes_to_cpu, has_comment, method_call, tensor_of, uses_of
+from trl_lint.syntax import ancestors
 
 # Functions that take a tensor to the host.
 _HOST_FUNCTIONS = frozenset({"float", "int"})
