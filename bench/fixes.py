@@ -33,6 +33,7 @@ from mending import NO_FIX
 from releases import Release
 
 from trl_lint.findings import Applicability, Finding
+from trl_lint.fixing import UNCOVERED
 from trl_lint.linter import Linter, SourceError
 
 CORPORA = (
@@ -132,6 +133,7 @@ class Ground:
         # A new line may stand before one of these lines.
         self.gaps: set[int] = set()
         statements = list(_statements(tree, ()))
+        self._text = text.split("\n")
         for line in {finding.start.line for finding in findings}:
             around = max((chain for chain in statements if _spans(chain[-1], line)), key=len, default=())
             self._add(around)
@@ -151,9 +153,16 @@ class Ground:
             # What is logged is gathered where it is bound.
             if isinstance(node, ast.Assign) and read & {each.id for each in node.targets if isinstance(each, ast.Name)}:
                 self.lines.update(range(node.lineno, node.end_lineno + 1))
-                self.gaps.update((node.lineno, node.end_lineno + 1))
+                self.gaps.update((self._top(node), node.lineno, node.end_lineno + 1))
         for node in inside or (own,):
-            self.gaps.update((node.lineno, _head_end(node) + 1))
+            self.gaps.update((self._top(node), node.lineno, _head_end(node) + 1))
+
+    def _top(self, node: ast.stmt) -> int:
+        """The first line of the comments above a statement, which stay with it."""
+        line = node.lineno
+        while line > 1 and self._text[line - 2].lstrip().startswith("#"):
+            line -= 1
+        return line
 
     def allows(self, hunk: Hunk, new: Sequence[str]) -> bool:
         """Whether a change is a line with a finding, one put beside it, an import, or new in an `__init__`."""
@@ -279,6 +288,8 @@ class Mender:
             old = _by_symbol(self.sources[path], self.found.get(path, ()))
             new = _by_symbol(sources[path], after.get(path, ()))
             for (code, symbol), count in (new - old).items():
+                if any(where == symbol and code in UNCOVERED.get(mended_by, ()) for mended_by, where in old):
+                    continue
                 yield f"{path.relative_to(self.root).as_posix()}: new: {count} x {code} in {symbol}"
         for path, source in mended.items():
             if linter.fix(path, source, unsafe=unsafe).source != source:

@@ -24,7 +24,7 @@ from trl_lint.rules.base import Problem, Rule
 # How often one rule's fixes are applied to a file: one that lies inside another has to wait for the next round.
 _ROUNDS = 10
 # Findings that were there before a fix of the first code, on the same value, and only became visible by it.
-_UNCOVERED = {
+UNCOVERED = {
     "TRL001": frozenset({"TRL014"}),
     "TRL003": frozenset({"TRL007"}),
     "TRL005": frozenset({"TRL007", "TRL014"}),
@@ -157,7 +157,7 @@ def _left_over(before: Sequence[Reported], after: Sequence[Reported], chosen: Se
     """What the new text has that it should not: function by function, the old findings without the mended ones."""
     allowed = Counter(place for each in before for place in _places(each))
     allowed.subtract(place for each in chosen for place in _places(each, mended=True))
-    uncovered = {code for each in chosen for code in _UNCOVERED.get(each.rule.code, ())}
+    uncovered = {code for each in chosen for code in UNCOVERED.get(each.rule.code, ())}
     now = Counter(place for each in after if each.rule.code not in uncovered for place in _places(each))
     mended = {each.rule.code for each in chosen}
     for code in sorted({place[0] for place, count in now.items() if count > allowed[place]}):
