@@ -1,0 +1,92 @@
+"""Contexts of functions: how often one is run, what calls have in common that share a run, and whose story is told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from textwrap import indent
+
+import pytest
+
+from trl_lint.analysis.engine import Engine
+from trl_lint.analysis.events import Logged, steps
+from trl_lint.analysis.project import Project
+from trl_lint.analysis.runs import MAX_CONTEXTS, MAX_PLAIN, Runs
+
+HEAD = """\
+from elsewhere import unknown
+from transformers import Trainer
+
+
+def first(values, number, options):
+    for value in values:
+        return value
+
+
+def mean(value):
+    return value.float().mean()
+
+
+def mean_of(values):
+    return values[0].float().mean()
+
+
+"""
+
+
+def trainer(name: str, batch: str, body: str) -> str:
+    return (
+        f"class {name}(Trainer):\n    def compute_loss(self, model, {batch}, return_outputs=False):\n"
+        f"{indent(body, ' ' * 8)}\n\n\n"
+    )
+
+
+def logged(folder: Path, text: str) -> list[Logged]:
+    path = folder / "program.py"
+    path.write_text(HEAD + text, encoding="utf-8")
+    project = Project((folder,))
+    events = Engine(project, {"trl": "1.5.0", "transformers": "4.51.3"}).analyse(project.module(path))
+    return [event for event in events if isinstance(event, Logged)]
+
+
+def calls(count: int, value: str) -> str:
+    """As many calls of `first`, each with other arguments, and what the first and the last of them give is logged."""
+    lines = [f'v{index} = first([{value}, {index}], {index}, {{"k{index}": {index}}})' for index in range(count)]
+    return "\n".join((*lines, f'self.log({{"a": v0, "b": v{count - 1}}})'))
+
+
+@pytest.fixture
+def runs(monkeypatch):
+    """The names of the functions that are run, in order."""
+    found: list[str] = []
+    run = Runs._run
+
+    def noted(self, function, *args):
+        found.append(function.name)
+        return run(self, function, *args)
+
+    monkeypatch.setattr(Runs, "_run", noted)
+    return found
+
+
+def test_many_calls_share_runs_that_settle(tmp_path, runs):
+    logged(tmp_path, trainer("One", "inputs", calls(60, 'inputs["x"]')))
+    contexts = MAX_CONTEXTS + MAX_PLAIN
+    assert contexts < runs.count("first") < 2 * contexts + 12
+
+
+def test_what_is_not_known_of_one_call_is_not_known_by_another(tmp_path):
+    # Of the same function, and each beyond the limit of contexts.
+    text = trainer("One", "inputs", calls(30, 'inputs["x"].mean()'))
+    text += trainer("Two", "inputs", calls(30, "unknown()"))
+    told = {(event.owner.cls.name, event.what) for event in logged(tmp_path, text) if event.value.rank.differs}
+    assert told == {("One", "a"), ("One", "b")}
+
+
+@pytest.mark.parametrize("call", ["mean({}['x'])", "mean_of([{}['x']])", "mean(first([{}['x']], 1, {{}}))"])
+def test_each_caller_is_told_its_own_story(tmp_path, call):
+    text = "".join(
+        trainer(name, batch, f'self.log({{"mean": {call.format(batch)}}})')
+        for name, batch in (("One", "inputs"), ("Two", "batch"), ("Three", "samples"))
+    )
+    begins = [steps(event.value.why)[0].text for event in logged(tmp_path, text)]
+    assert sorted(begins) == [f"`{name}` is this rank's own data" for name in ("batch", "inputs", "samples")]
