@@ -62,7 +62,8 @@ def _table(proof: Proof, nproc: int) -> object:
 
 
 def _processes(proof: Proof, nproc: int) -> str:
-    return many(max((run.world_size for run in proof.runs), default=nproc), "process", "es")
+    """How many took part: on several machines more than here; a rank that failed at its start knows of no other."""
+    return many(max((nproc, *(run.world_size for run in proof.runs))), "process", "es")
 
 
 def _cell(verdict: Verdict) -> object:
