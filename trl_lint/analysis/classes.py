@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import ChainMap
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import libcst as cst
@@ -40,7 +41,7 @@ class Function:
         self.decorators = frozenset(_decorators(node))
         self.parameters = _parameters(node.params)
         self.summaries: dict[Any, Any] = {}
-        self.joined: dict[Any, Any] = {}  # by class, what the calls beyond the limit have in common
+        self.joined: dict[Any, Any] = {}  # what calls beyond the limit have in common: see `contexts`
         self.pending_used = False
         self.reached = False
         # A context manager under which one rank has the first turn: of the "job", of each "node" (see `heap.Turn`).
@@ -209,7 +210,7 @@ class ClassInfo:
             merged = merged.but(rank=facts.UNKNOWN)  # ranks agree on it, and at which calls is not known
         known = self.attributes.get(name)
         if known is None or not alike(known, merged):
-            is_news = known is None or _contents(known, self.heap) != _contents(merged, {**self.heap, **heap})
+            is_news = known is None or _contents(known, self.heap) != _contents(merged, ChainMap(heap, self.heap))
             self.attributes[name] = merged
             self.versions[name] = self.versions.get(name, 0) + is_news
 
@@ -326,7 +327,7 @@ def alike_cells(a: Cell, b: Cell) -> bool:
     return all(alike(value, b.entries[key]) for key, value in a.entries.items())
 
 
-def freeze(value: Value, heap: dict[Any, Cell], depth: int = 3) -> Any:
+def freeze(value: Value, heap: Mapping[Any, Cell], depth: int = 3) -> Any:
     """A hashable key of a value's facts, with those of the containers it reaches."""
     data = value.data
     if value.kind in _EXPLAINED:
@@ -360,7 +361,7 @@ def freeze(value: Value, heap: dict[Any, Cell], depth: int = 3) -> Any:
     )
 
 
-def _contents(value: Value, heap: dict[Any, Cell]) -> Any:
+def _contents(value: Value, heap: Mapping[Any, Cell]) -> Any:
     """What a value says, whichever containers it is in."""
     if value.kind is not Kind.CELLS:
         return value
@@ -368,7 +369,7 @@ def _contents(value: Value, heap: dict[Any, Cell]) -> Any:
     return cells, freeze(value.but(data=frozenset()), heap)
 
 
-def _freeze_cell(cell: Cell | None, heap: dict[Any, Cell], depth: int) -> Any:
+def _freeze_cell(cell: Cell | None, heap: Mapping[Any, Cell], depth: int) -> Any:
     if cell is None or depth < 0:
         return None
     entries = tuple(sorted(((str(key), freeze(value, heap, depth)) for key, value in cell.entries.items()), key=_text))
