@@ -2,42 +2,23 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 import subprocess
-import sys
-from pathlib import Path
+from email import message_from_bytes
 from zipfile import ZipFile
 
 import pytest
+from wheels import ROOT, built
 
-ROOT = Path(__file__).parents[1]
-NEEDED = ("pyproject.toml", "README.md", "LICENSE", "trl_lint", "codemods", "fixtures")
+from trl_lint import __version__
+
 # Folders of the repository that the wheel has inside the package.
 INSIDE = ("codemods", "fixtures")
-UNREACHABLE = re.compile(
-    r"Could not find a version that satisfies the requirement|ConnectionError|NewConnection"
-)
 
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory) -> ZipFile:
-    """The wheel of a copy of the tree, as building leaves files behind."""
-    tree = tmp_path_factory.mktemp("tree")
-    for name in NEEDED:
-        source = ROOT / name
-        if source.is_dir():
-            shutil.copytree(source, tree / name, ignore=shutil.ignore_patterns("__pycache__"))
-        elif source.is_file():
-            shutil.copy(source, tree / name)
-    command = [sys.executable, "-m", "build", "--wheel", "--outdir", "dist", "."]
-    done = subprocess.run(command, cwd=tree, capture_output=True, text=True, check=False)
-    said = done.stdout + done.stderr
-    if done.returncode and UNREACHABLE.search(said):
-        pytest.skip("the package index can't be reached, and building the wheel needs setuptools from it")
-    assert done.returncode == 0, said
-    (built,) = (tree / "dist").glob("*.whl")
-    return ZipFile(built)
+    return ZipFile(built(tmp_path_factory.mktemp("tree")))
 
 
 @pytest.mark.index
@@ -58,7 +39,30 @@ def test_the_wheel_has_every_module(wheel):
 @pytest.mark.index
 def test_the_wheel_has_the_command(wheel):
     (entry_points,) = (name for name in wheel.namelist() if name.endswith("entry_points.txt"))
-    assert "trl-lint = trl_lint.cli:main" in wheel.read(entry_points).decode()
+    assert "trl-lint = trl_lint.__main__:main" in wheel.read(entry_points).decode()
+
+
+@pytest.mark.index
+def test_the_wheel_says_that_it_has_types(wheel):
+    assert "trl_lint/py.typed" in wheel.namelist()
+
+
+@pytest.mark.index
+def test_the_wheel_has_the_license_that_it_names(wheel):
+    (path,) = (name for name in wheel.namelist() if name.endswith(".dist-info/licenses/LICENSE"))
+    text = wheel.read(path).decode()
+    assert "Apache License" in text and "END OF TERMS AND CONDITIONS" in text
+    (metadata,) = (name for name in wheel.namelist() if name.endswith(".dist-info/METADATA"))
+    described = message_from_bytes(wheel.read(metadata))
+    assert described["License-Expression"] == "Apache-2.0"
+    assert {"Typing :: Typed", "Framework :: Flake8"} <= set(described.get_all("Classifier"))
+
+
+def test_the_changelog_knows_this_version():
+    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    _, found, unreleased = text.partition("\n## [Unreleased]\n")
+    assert found
+    assert f"## [{__version__}]" in text or __version__ in unreleased
 
 
 def test_the_test_script_says_what_is_missing(tmp_path):
@@ -71,9 +75,7 @@ def test_the_test_script_says_what_is_missing(tmp_path):
 
 def test_the_test_script_is_what_the_readme_says():
     """The script runs exactly the commands that users read."""
-    commands = [
-        line for line in (ROOT / ".ci" / "run").read_text().splitlines() if line.startswith(("pip", "python"))
-    ]
+    commands = [line for line in (ROOT / ".ci" / "run").read_text().splitlines() if line.startswith(("pip", "python"))]
     assert [command.replace("'", '"') for command in commands] == [
         'pip install -c constraints.txt -e ".[dev]"',
         "python -m pytest -q -n 2",

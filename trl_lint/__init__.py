@@ -1,3 +1,35 @@
-"""trl-lint: find, rewrite and prove the bugs that only show up on more than one GPU."""
+"""trl-lint: find, rewrite and prove the bugs that only show up on more than one GPU.
+
+`check` is the Python interface, and what it takes and gives stands beside it. They are loaded when they are first asked
+for: importing `trl_lint` alone imports nothing, not even `typing`.
+"""
+
+TYPE_CHECKING = False  # as type checkers read it
+if TYPE_CHECKING:
+    from trl_lint.api import LintError, check
+    from trl_lint.config import ConfigError, Settings
+    from trl_lint.findings import Applicability, Finding
 
 __version__ = "0.1.0"
+__all__ = ["Applicability", "ConfigError", "Finding", "LintError", "Settings", "__version__", "check"]
+
+_HOMES = {
+    "Applicability": "trl_lint.findings",
+    "ConfigError": "trl_lint.config",
+    "Finding": "trl_lint.findings",
+    "LintError": "trl_lint.api",
+    "Settings": "trl_lint.config",
+    "check": "trl_lint.api",
+}
+
+if not TYPE_CHECKING:  # a type checker is to see that other names are not there
+
+    def __getattr__(name):
+        if name not in _HOMES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from importlib import import_module
+
+        return getattr(import_module(_HOMES[name]), name)
+
+    def __dir__():
+        return sorted({*globals(), *_HOMES})

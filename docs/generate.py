@@ -1,0 +1,244 @@
+"""What of the documentation is made from the code, when the site is built: mkdocs calls the hooks at the end.
+
+A page of its own per rule, from its docstring; and in the other pages the table that a comment asks for:
+
+    <!-- generated: options check -->
+
+Nothing of this is kept, so none of it can be out of date.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+import msgspec
+
+import trl_lint
+from trl_lint import config
+from trl_lint.cli import main
+from trl_lint.config import Settings
+from trl_lint.rules import all_rules
+
+if TYPE_CHECKING:
+    from mkdocs.config.defaults import MkDocsConfig
+    from mkdocs.structure.files import Files
+
+    from trl_lint.knowledge.schema import Collective
+
+ROOT = Path(__file__).parents[1]
+RULES_INDEX = "rules/index.md"
+MARKER = re.compile(r"^<!-- generated: (?P<table>\w+)(?P<words>[\w ]*) -->$", re.MULTILINE)
+_OPTION = re.compile(r"(?<![`\w-])--[a-z][a-z-]*")
+
+
+def pages() -> dict[str, str]:
+    """The pages that exist in the site only, by their path below docs/."""
+    return {f"rules/{rule.name}.md": rule.page for rule in all_rules()}
+
+
+def expanded(markdown: str) -> str:
+    """A page with the tables that its comments ask for.
+
+    Raises:
+        KeyError: it asks for one that there is not.
+    """
+    return MARKER.sub(lambda found: TABLES[found["table"]](*found["words"].split()), markdown)
+
+
+def with_rules(nav: list[Any]) -> list[Any]:
+    """The navigation with the page of each rule behind that of all rules."""
+    whole = []
+    for item in nav:
+        if isinstance(item, Mapping):
+            item = {name: with_rules(below) if isinstance(below, list) else below for name, below in item.items()}
+        whole.append(item)
+        if item == RULES_INDEX:
+            whole += [{f"{rule.code} {rule.name}": f"rules/{rule.name}.md"} for rule in all_rules()]
+    return whole
+
+
+# --- tables ---------------------------------------------------------------------------------------------
+
+
+def rules_table() -> str:
+    rows = (
+        (
+            f"[{rule.code}]({rule.name}.md)",
+            f"{rule.name}{' (preview)' * rule.preview}",
+            rule.summary,
+            "yes" if rule.has_fix else "hint only",
+        )
+        for rule in all_rules()
+    )
+    return _table(("code", "name", "what it reports", "fix"), rows)
+
+
+def settings_table() -> str:
+    meanings = _attribute_docstrings(Settings)
+    kinds = {field.name: field.type for field in msgspec.inspect.type_info(config.schema()).fields}
+    rows = []
+    for field in fields(Settings):
+        if field.name in kinds:
+            meaning, _, default = meanings[field.name].partition(" Default: ")
+            shown = default.rstrip(".") or f"`{_toml(field.default, kinds[field.name])}`"
+            rows.append((f"`{field.name.replace('_', '-')}`", _kind(kinds[field.name]), shown, meaning))
+    return _table(("key", "value", "default", "meaning"), rows)
+
+
+def options_table(command: str) -> str:
+    found = main.get_command(click.Context(main), command)
+    if found is None:
+        raise KeyError(command)
+    above = click.Context(main, info_name="trl-lint", **main.context_settings)
+    context = click.Context(found, info_name=command, parent=above)
+    options = (each for each in found.get_params(context) if isinstance(each, click.Option))
+    records = (option.get_help_record(context) for option in options)
+    rows = ((f"`{names}`", _in_code(text)) for names, text in filter(None, records))
+    usage = f"```text\n{' '.join(found.get_usage(context).removeprefix('Usage: ').split())}\n```"
+    about = _in_code(inspect.cleandoc(found.help or ""))
+    return f"{usage}\n\n{about}\n\n{_table(('option', 'what it does'), rows)}"
+
+
+def collectives_table() -> str:
+    from trl_lint.knowledge.library import ROWS
+    from trl_lint.knowledge.schema import Collective
+
+    found: dict[str, dict[str, None]] = {result: {} for result in _RESULTS}
+    for row in ROWS:
+        if isinstance(row, Collective):
+            found[row.result][f"`{row.name}`{_notes(row)}"] = None
+    return _table(
+        ("what the ranks have afterwards", "calls"), ((_RESULTS[key], ", ".join(found[key])) for key in found)
+    )
+
+
+def codemods_table() -> str:
+    rows = ((rule.code, f"`{rule.codemod.replace(':', '.')}`") for rule in all_rules() if rule.codemod)
+    return _table(("rule", "command"), rows)
+
+
+def signature(name: str) -> str:
+    """A function of the Python interface, as its author wrote it, without its body."""
+    function = getattr(trl_lint, name)
+    source = inspect.getsource(function)
+    (tree,) = ast.parse(source).body
+    head = source.splitlines()[: tree.body[0].end_lineno]
+    return "\n".join(("```python", *head, "```"))
+
+
+def readme(*heading: str) -> str:
+    """A section of README with its heading."""
+    wanted = f"## {' '.join(heading)}"
+    _, found, rest = (ROOT / "README.md").read_text(encoding="utf-8").partition(f"\n{wanted}\n")
+    if not found:
+        raise KeyError(wanted)
+    return f"{wanted}\n{rest.partition(f'{chr(10)}## ')[0]}".rstrip()
+
+
+def benchmarks_table() -> str:
+    lines = (ROOT / "bench" / "README.md").read_text(encoding="utf-8").splitlines()
+    return "\n".join(line for line in lines if line.startswith("|"))
+
+
+# What a collective does, in the words of its row, told to a reader.
+_RESULTS = {
+    "gathered": "the values of all ranks: *same*",
+    "reduced": "their sum, mean, maximum, …: *same*",
+    "broadcast": "the value of one rank: *same*",
+    "objects": "the Python objects of all ranks: *same*",
+    "scattered": "another piece on each rank: *local*",
+    "messages": "another Python object on each rank: *local*",
+    "padded": "its own values, in the shape that all have: as before",
+    "barrier": "nothing; all have waited for each other",
+}
+
+TABLES: Mapping[str, Callable[..., str]] = {
+    "rules": rules_table,
+    "settings": settings_table,
+    "options": options_table,
+    "collectives": collectives_table,
+    "codemods": codemods_table,
+    "signature": signature,
+    "readme": readme,
+    "benchmarks": benchmarks_table,
+}
+
+
+def _table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    head = tuple(head)
+    lines = (head, ("---",) * len(head), *rows)
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+
+
+def _in_code(text: str) -> str:
+    """A text for the terminal, with its options as code."""
+    return _OPTION.sub(r"`\g<0>`", text).replace("<", "&lt;")
+
+
+def _attribute_docstrings(cls: type) -> dict[str, str]:
+    """The strings below the attributes of a class."""
+    (tree,) = ast.parse(inspect.getsource(cls)).body
+    assert isinstance(tree, ast.ClassDef)
+    return {
+        above.target.id: inspect.cleandoc(below.value.value)
+        for above, below in zip(tree.body, tree.body[1:], strict=False)
+        if isinstance(above, ast.AnnAssign) and isinstance(above.target, ast.Name)
+        if isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant)
+    }
+
+
+def _toml(default: Any, kind: msgspec.inspect.Type) -> str:
+    if isinstance(kind, msgspec.inspect.DictType):
+        return "{}"
+    return msgspec.json.encode(default).decode().replace('","', '", "')
+
+
+def _kind(kind: msgspec.inspect.Type) -> str:
+    """What may stand behind a key, in words."""
+    match kind:
+        case msgspec.inspect.UnionType(types=types):
+            (given,) = (each for each in types if not isinstance(each, msgspec.inspect.NoneType))
+            return _kind(given)
+        case msgspec.inspect.LiteralType(values=values):
+            return ", ".join(f'`"{value}"`' for value in values)
+        case msgspec.inspect.DictType(value_type=value):
+            return "table of lists" if isinstance(value, msgspec.inspect.VarTupleType) else "table of strings"
+        case msgspec.inspect.VarTupleType():
+            return "list of strings"
+        case msgspec.inspect.BoolType():
+            return "`true`, `false`"
+        case msgspec.inspect.StrType():
+            return "string"
+    raise TypeError(kind)
+
+
+def _notes(row: Collective) -> str:
+    """For which releases a row holds, and on which ranks the result is, where that is not all."""
+    notes = [f"from {row.since}"] * bool(row.since) + [f"before {row.until}"] * bool(row.until)
+    notes += ["on one rank"] * (row.root is not None)
+    return f" ({', '.join(notes)})" if notes else ""
+
+
+# --- mkdocs ---------------------------------------------------------------------------------------------
+
+
+def on_config(config: MkDocsConfig) -> None:
+    config.nav = with_rules(config.nav)
+
+
+def on_files(files: Files, config: MkDocsConfig) -> None:
+    from mkdocs.structure.files import File
+
+    for path, text in pages().items():
+        files.append(File.generated(config, path, content=text))
+
+
+def on_page_markdown(markdown: str, **_: Any) -> str:
+    return expanded(markdown)

@@ -1,0 +1,270 @@
+"""The documentation against the tool: its tables name what there is, its examples hold, its links lead somewhere."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import posixpath
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner
+from markdown_it import MarkdownIt
+from markdowns import FENCE, block, cells, section
+from ruamel.yaml import YAML
+
+from trl_lint import findings
+from trl_lint.cli import main
+from trl_lint.config import KEYS
+from trl_lint.findings import Finding, Position
+from trl_lint.knowledge.own import REDUCERS
+from trl_lint.rules import all_rules
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+SITE = YAML(typ="safe").load(ROOT / "mkdocs.yml")
+
+_spec = importlib.util.spec_from_file_location("generate", DOCS / "generate.py")
+generate = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(generate)
+
+
+def read(path: str) -> str:
+    """A page as it is written, without the tables that are made from the code."""
+    return (DOCS / path).read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def pages() -> dict[str, str]:
+    """All pages of the site, by their path below docs/."""
+    written = {path.relative_to(DOCS).as_posix(): path.read_text(encoding="utf-8") for path in DOCS.rglob("*.md")}
+    assert not written.keys() & generate.pages().keys()
+    return {path: generate.expanded(text) for path, text in written.items()} | generate.pages()
+
+
+# The site
+
+
+def in_nav(items: list) -> Iterator[str]:
+    for item in items:
+        for below in item.values() if isinstance(item, dict) else [item]:
+            yield from in_nav(below) if isinstance(below, list) else [below]
+
+
+def test_every_page_is_in_the_navigation_once(pages):
+    assert sorted(in_nav(generate.with_rules(SITE["nav"]))) == sorted(pages)
+
+
+def test_the_navigation_names_no_rule_by_hand():
+    assert [path for path in in_nav(SITE["nav"]) if path.startswith("rules/")] == ["rules/index.md"]
+
+
+def headings(page: str) -> list[str]:
+    """The anchors of a page, as mkdocs makes them."""
+    tokens = MarkdownIt().parse(page)
+    titles = [below.content for above, below in pairwise(tokens) if above.type == "heading_open"]
+    plain = (re.sub(r"[`*]|\[([^]]*)\]\([^)]*\)", r"\1", title) for title in titles)
+    slugs = (re.sub(r"[^\w\s-]", "", title.encode("ascii", "ignore").decode()).strip().lower() for title in plain)
+    return [re.sub(r"[-\s]+", "-", slug) for slug in slugs]
+
+
+def links(page: str) -> list[str]:
+    tokens = MarkdownIt().enable("table").parse(page)
+    inline = [child for token in tokens for child in token.children or ()]
+    found = [child.attrs.get("href") or child.attrs.get("src") for child in inline]
+    return [link for link in found if isinstance(link, str) and "://" not in link]
+
+
+def broken_links(pages: dict[str, str]) -> Iterator[str]:
+    for path, text in pages.items():
+        for link in links(text):
+            target, _, anchor = link.partition("#")
+            name = posixpath.normpath(posixpath.join(posixpath.dirname(path), target)) if target else path
+            if name in pages:
+                if anchor and anchor not in headings(pages[name]):
+                    yield f"{path}: {link}: no such heading"
+            elif name.startswith("..") or not (DOCS / name).is_file():
+                yield f"{path}: {link}: no such page"
+
+
+def test_links_between_pages_lead_somewhere(pages):
+    assert sum(len(links(text)) for text in pages.values()) > 60
+    assert list(broken_links(pages)) == []
+
+
+@pytest.mark.parametrize("link", ["gone.md", "limits.md#gone", "#gone", "../README.md"])
+def test_a_broken_link_is_seen(pages, link):
+    assert len(list(broken_links({**pages, "index.md": f"[x]({link})"}))) == 1
+
+
+@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", "bench/README.md"])
+def test_links_from_the_repository_lead_somewhere(name):
+    path = ROOT / name
+    targets = [link.partition("#")[0] for link in links(path.read_text(encoding="utf-8"))]
+    assert [target for target in targets if not (path.parent / target).exists()] == []
+
+
+def test_no_marker_is_left(pages):
+    assert [path for path, text in pages.items() if "<!-- generated" in text] == []
+    assert "rules" in generate.TABLES
+    with pytest.raises(KeyError):
+        generate.expanded("<!-- generated: gone -->")
+
+
+# Rules
+
+
+@pytest.mark.parametrize("rule", all_rules(), ids=lambda rule: rule.code)
+def test_every_rule_has_its_page(rule, pages):
+    page = pages[f"rules/{rule.name}.md"]
+    assert page.startswith(f"# {rule.name} ({rule.code})\n")
+    assert rule.documentation in page
+    assert CliRunner().invoke(main, ["rule", rule.code]).stdout == page + "\n"
+    assert len(FENCE.findall(page)) >= 2
+
+
+def test_every_rule_is_in_the_table_of_rules(pages):
+    rows = cells(pages["rules/index.md"])
+    assert [row[0] for row in rows] == [f"[{rule.code}]({rule.name}.md)" for rule in all_rules()]
+    assert [row[2] for row in rows] == [rule.summary for rule in all_rules()]
+    assert [row[3] == "yes" for row in rows] == [rule.has_fix for rule in all_rules()]
+
+
+@pytest.mark.parametrize("rule", all_rules(), ids=lambda rule: rule.code)
+def test_the_link_of_a_finding_leads_to_the_page(rule, pages, monkeypatch):
+    here = Position(1, 1)
+    finding = Finding(rule.code, rule.name, "", "x.py", here, here)
+    assert finding.url is None  # nothing is published yet
+    monkeypatch.setattr(findings, "DOCS_URL", "https://example.org/")
+    assert re.fullmatch(r"https://example\.org/(.+)/", finding.url)[1] + ".md" in pages
+
+
+def test_every_codemod_is_named(pages):
+    named = [row[1].strip("`") for row in cells(section(pages["integrations.md"], "## LibCST codemods"))]
+    assert named == [rule.codemod.replace(":", ".") for rule in all_rules() if rule.codemod]
+    for name in named:
+        module, _, command = name.rpartition(".")
+        assert hasattr(importlib.import_module(module), command)
+
+
+# The command line and the settings
+
+
+def long_options(command: click.Command) -> list[str]:
+    options = [each for each in command.params if isinstance(each, click.Option)]
+    names = [name for option in options for name in (*option.opts, *option.secondary_opts)]
+    return sorted(name for name in names if name.startswith("--"))
+
+
+@pytest.mark.parametrize("command", main.list_commands(click.Context(main)))
+def test_every_option_is_explained(command, pages):
+    known = long_options(main.get_command(click.Context(main), command))
+    rows = cells(section(pages["command-line.md"], f"## {command}"))
+    named = [name for row in rows for name in re.findall(r"--[a-z-]+", row[0])]
+    assert sorted(named) == sorted([*known, "--help"])
+    assert all(len(row) == 2 and len(row[1]) > 10 for row in rows)
+
+
+def test_every_setting_is_explained(pages):
+    rows = cells(section(pages["settings.md"], "# Settings"))
+    assert [row[0].strip("`") for row in rows] == list(KEYS)
+    assert all(len(row) == 4 and all(row) for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("key", "kind", "default"),
+    [
+        ("select", "list of strings", '`["ALL"]`'),
+        ("preview", "`true`, `false`", "`false`"),
+        ("target-trl", "string", "the installed one, if there is one"),
+        ("output-format", '`"concise"`, `"json"`, `"text"`', '`"text"`'),
+        ("per-file-ignores", "table of lists", "`{}`"),
+        ("reducers", "table of strings", "`{}`"),
+    ],
+)
+def test_what_a_setting_may_be_and_is_without_one(pages, key, kind, default):
+    rows = {row[0].strip("`"): row[1:3] for row in cells(section(pages["settings.md"], "# Settings"))}
+    assert rows[key] == [kind, default]
+
+
+@pytest.mark.parametrize("settings", [True, False])
+def test_names_of_your_own_are_known_by_the_settings(tmp_path, monkeypatch, settings):
+    page = read("settings.md")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "train.py").write_text(block(page, "own example"), encoding="utf-8")
+    (tmp_path / "pyproject.toml").write_text(block(page, "own settings"), encoding="utf-8")
+    done = CliRunner().invoke(main, ["--output-format=json", "train.py", *["--isolated"] * (not settings)])
+    lines = block(page, "own example").splitlines()
+    found = [lines[row["location"]["row"] - 1].strip() for row in json.loads(done.stdout)]
+    assert found == (['push({"loss": loss})', "print(model.config, unwrap(model).config)"] if settings else [])
+
+
+def test_every_word_for_a_reducer_is_explained():
+    rows = cells(section(read("settings.md"), "### What a reducer does"))
+    words = [word for row in rows for word in re.findall(r"`(\w+)`", row[0])]
+    assert words == ["broadcast", "gather", "max", "mean", "min", "sum", "objects"]
+    assert sorted(words) == sorted(REDUCERS)
+
+
+@pytest.mark.parametrize("page", ["settings.md", "silencing.md"])
+def test_settings_in_examples_can_be_read(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    tables = [fence["text"] for fence in FENCE.finditer(read(page)) if fence["language"] == "toml"]
+    assert tables
+    for table in tables:
+        (tmp_path / "pyproject.toml").write_text(table, encoding="utf-8")
+        done = CliRunner().invoke(main, ["--output-format=json"])
+        assert (done.exit_code, done.stdout) == (0, "[]\n"), done.output
+
+
+# The rest
+
+
+def test_the_example_of_the_python_interface_runs(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "src").mkdir()
+    broken = (ROOT / "fixtures" / "item_before_gather" / "broken.py").read_text(encoding="utf-8")
+    (tmp_path / "src" / "train.py").write_text(broken, encoding="utf-8")
+    (tmp_path / "pyproject.toml").write_text("[tool.trl-lint]\n", encoding="utf-8")
+    first, second = (
+        fence["text"]
+        for fence in FENCE.finditer(read("python.md"))
+        if fence["language"] == "python" and "import" in fence["text"]
+    )
+    exec(first, {})
+    missing, found = capsys.readouterr().out.splitlines()[:2]
+    assert missing == "examples/train.py: no such file or directory"
+    assert found.startswith(f"{tmp_path / 'src' / 'train.py'} 14 TRL001 ")
+    names: dict = {}
+    exec(second, names)
+    assert [each.code for each in names["findings"]] == ["TRL001"]
+    assert names["settings"].preview
+
+
+def test_the_signature_of_check_is_shown_whole(pages):
+    text = pages["python.md"]
+    assert "def check(paths: " in text and "Raises:" in text and "LintError: some files" in text
+
+
+@pytest.mark.parametrize("name", ["history", "mutation", "speed", "with_flake8", "crash", "verified", "recorder"])
+def test_every_benchmark_is_there(name, pages):
+    assert f"| `python bench/{name}.py`" in section(pages["measurements.md"], "## Benchmarks")
+    assert (ROOT / "bench" / f"{name}.py").is_file()
+
+
+def test_every_hook_is_named():
+    hooks = re.findall(r"^- id: (\S+)$", (ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"), re.MULTILINE)
+    assert hooks == ["trl-lint", "trl-lint-fix"]
+    assert [name for name in hooks if f"`{name}`" not in section(read("integrations.md"), "## pre-commit")] == []
+
+
+def test_collectives_are_shown_with_their_releases(pages):
+    rows = dict(cells(section(pages["semantics.md"], "### What collectives make of a value")))
+    gathered = rows["the values of all ranks: *same*"]
+    assert "`accelerate.Accelerator.gather`," in gathered
+    assert "`torch.distributed.gather` (on one rank)" in gathered
+    assert "`transformers.Trainer._nested_gather` (before 5.2)" in gathered

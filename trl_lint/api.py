@@ -1,0 +1,98 @@
+"""The Python interface: `trl_lint.check`."""
+
+from __future__ import annotations
+
+import gc
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from trl_lint.config import ConfigError, Settings, load_settings, selected_rules, wrong_names
+from trl_lint.findings import Finding
+
+StrPath = str | os.PathLike[str]
+
+
+class LintError(Exception):
+    """Some files could not be linted.
+
+    `problems` has one line for each of them, as the terminal shows it: a file that was named or matters and can't be
+    read, decoded or parsed, or one on which the tool itself failed. `findings` are those in the other files.
+    """
+
+    def __init__(self, problems: Iterable[str], findings: Iterable[Finding]) -> None:
+        self.problems = list(problems)
+        self.findings = list(findings)
+        super().__init__("\n".join(self.problems))
+
+
+def check(paths: StrPath | Iterable[StrPath], settings: Settings | None = None) -> list[Finding]:
+    """Lint files and folders, and give what `trl-lint PATHS` reports, in the same order.
+
+    Nothing is changed, imported or run. Comments (`# noqa`) and `per-file-ignores` are obeyed, and below a folder
+    what git ignores is left out. All files of a call are analysed together, as one may matter for another. No result
+    is kept on the disk, nor is one of an earlier run looked up.
+
+    Args:
+        paths: a file or a folder, or several.
+        settings: which rules run, and how. Without any, those that hold for the first path, from the nearest
+            `pyproject.toml` with a `[tool.trl-lint]` table.
+
+    Returns:
+        The findings, in the order of the files and their lines. `Finding.path` is absolute. A fix makes its edits when
+        `finding.fix.edits()` is called, which is work.
+
+    Raises:
+        ConfigError: settings that nobody can act on, such as an unknown rule.
+        LintError: some files could not be linted.
+    """
+    named = [Path(path) for path in ([paths] if isinstance(paths, (str, os.PathLike)) else paths)]
+    if not named:
+        return []
+    chosen = load_settings(named[0]) if settings is None else _checked(settings)
+    with _nothing_stays_frozen():
+        return _findings(named, chosen)
+
+
+def _checked(settings: Settings) -> Settings:
+    """Settings that were made in Python, which no file's reader has looked at.
+
+    Raises:
+        ConfigError: they name something that can't be.
+    """
+    for wrong in wrong_names(settings):
+        raise ConfigError(wrong)
+    return settings
+
+
+def _findings(paths: list[Path], settings: Settings) -> list[Finding]:
+    from trl_lint import runner
+    from trl_lint.discovery import find_files, import_roots
+    from trl_lint.linter import Linter
+
+    rules = selected_rules(settings)
+    launches = any(rule.launches for rule in rules)
+    files = find_files(paths, root=settings.root, exclude=settings.exclude, launches=launches)
+    linter = Linter(settings, import_roots(settings.root, paths), rules)
+    asked_for = {Path(os.path.abspath(path)) for path in paths if not os.path.isdir(path)}
+    results = list(runner.run(files, linter, runner.check, asked_for))
+    findings = [finding for result in results for finding in result.findings]
+    problems = [result.problem for result in results if result.problem]
+    if problems:
+        raise LintError(problems, findings)
+    return findings
+
+
+@contextmanager
+def _nothing_stays_frozen() -> Iterator[None]:
+    """The linter takes what it has parsed out of the collector's sight, for a process that ends soon. This one may not.
+
+    What the caller has frozen itself stays so.
+    """
+    frozen = gc.get_freeze_count()
+    try:
+        yield
+    finally:
+        if not frozen:
+            gc.unfreeze()
