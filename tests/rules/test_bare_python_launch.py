@@ -460,7 +460,10 @@ def test_what_can_not_be_read_is_said_and_stops_nothing(tmp_path, monkeypatch) -
     assert [line.partition(":")[0] for line in out.splitlines()[:-1]] == ["run.sh"]
     assert [line.partition(": ")[0] for line in err.splitlines()] == ["binary.sh", "broken.yml", "large.sh"]
     assert err.splitlines()[1].startswith("broken.yml: launch commands not all read: no YAML: ")
-    assert lint("--isolated", "binary.sh")[0] == 0
+    # Asked for by name, it is a failure.
+    said = "binary.sh: not looked at for launch commands: a binary file\n"
+    assert lint("--isolated", "binary.sh") == (2, "", said)
+    assert lint("--isolated", "--force-exclude", "binary.sh") == (0, "", said)
 
 
 def test_python_that_only_starts_others_is_not_analysed(tmp_path) -> None:
@@ -473,3 +476,11 @@ def test_python_that_only_starts_others_is_not_analysed(tmp_path) -> None:
     command = [sys.executable, "-c", script, "--isolated", "--no-cache", "start.py"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "[]\n")
+
+
+def test_libraries_beside_the_script_are_known_by_their_names(tmp_path):
+    """Where they are installed in a folder of the project, their own code is not what the script does."""
+    places = "class HfArgumentParser:\n    def __init__(self):\n        torch.distributed.init_process_group()\n"
+    write(tmp_path, {"transformers/__init__.py": places})
+    program = f"from transformers import HfArgumentParser\n{TRAINER}parser = HfArgumentParser()\n"
+    assert len(found(tmp_path, "python train.py\n", program=program)) == 1

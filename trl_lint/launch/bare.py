@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from trl_lint.launch.commands import Command, Word
+from trl_lint.launch.commands import Command, Word, laid_over
 from trl_lint.launch.launchers import (
     INTERPRETER,
     INTERPRETER_VARIABLE,
@@ -42,7 +42,7 @@ class Start:
     module: Word | None
     arguments: tuple[Word, ...]
     wrappers: tuple[Wrapper, ...]
-    environment: dict[str, str | None]
+    environment: Mapping[str, str | None]
 
     @property
     def path(self) -> str:
@@ -115,9 +115,9 @@ def _by_interpreter(command: Command, found: Unwrapped) -> Start | None:
     return Start(command, interpreter, tuple(flags), script, None, tuple(words[1:]), found.wrappers, environment)
 
 
-def _environment(command: Command, found: Unwrapped) -> dict[str, str | None]:
+def _environment(command: Command, found: Unwrapped) -> Mapping[str, str | None]:
     handed_on = command.environment if all(each.prefix.environment for each in found.wrappers) else {}
-    return {**handed_on, **found.environment}
+    return laid_over(handed_on, found.environment)
 
 
 def _is_tool(module: str) -> bool:

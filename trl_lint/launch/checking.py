@@ -6,6 +6,7 @@ import ast
 import json
 import posixpath
 import re
+import warnings
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -29,9 +30,12 @@ from trl_lint.rules.bare_python_launch import BarePythonLaunch
 if TYPE_CHECKING:
     pass
 
+# Fixes that do not pass together are tried one by one, and for each the file is read again.
+MOST_TRIED = 50
 # The folders of torch's own index, by what a build is for.
 _CPU_WHEELS = re.compile(r"download\.pytorch\.org/whl/cpu\b")
 _CUDA_WHEELS = re.compile(r"download\.pytorch\.org/whl/(?:cu\d|rocm)")
+_TOLD = 200
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _HELP = "start it with `accelerate launch` (or `torchrun`), which makes one process per GPU"
 _WRAPPED = "Trainer wraps the model in DataParallel, which by release raises, trains on a part of each batch or is slow"
@@ -160,9 +164,13 @@ def _message(fault: _Fault) -> str:
     wraps = training.wraps if training else not LOOP_SCRIPTS.search(start.path)
     harm = _WRAPPED if wraps else _IDLE
     if fault.verdict.gpus is Gpus.SEVERAL:
-        telling = " ".join(fault.verdict.telling.split())
+        telling = _shortened(" ".join(fault.verdict.telling.split()))
         return f"bare python starts the training `{name}` as one process for several GPUs (`{telling}`): {harm}"
     return f"bare python starts the training `{name}` as one process: if more than one GPU is visible, {harm}"
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _TOLD else f"{text[:_TOLD]}…"
 
 
 def _edits(text: str, group: Sequence[_Fault | None]) -> tuple[tuple[Edit, ...] | None, str]:
@@ -203,6 +211,9 @@ def mended(
     withheld: list[tuple[Launch, str]] = []
     current = source
     for each in wanted:
+        if len(passing) + len(withheld) >= MOST_TRIED:
+            withheld.append((each, f"the fixes of a file are tried one by one up to {MOST_TRIED} only"))
+            continue
         new, reason = _passed(path, before, project, [*passing, each])
         if reason:
             withheld.append((each, reason))
@@ -231,9 +242,11 @@ def _passed(path: Path, before: Checked, project: Project, wanted: Sequence[Laun
 def _parses(path: Path, text: str) -> bool:
     try:
         if path.suffix == ".py":
-            ast.parse(text.removeprefix("\ufeff"))
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # of the user's code, and not asked for
+                ast.parse(text.removeprefix("\ufeff"))
         elif path.suffix == ".ipynb":
             json.loads(text.removeprefix("\ufeff"))
-    except (SyntaxError, ValueError, RecursionError):
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False
     return True

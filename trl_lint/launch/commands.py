@@ -5,6 +5,7 @@ All offsets are indices into the text of the file, as decoded with its line ends
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
@@ -12,6 +13,35 @@ from enum import Enum
 
 class Unreadable(Exception):
     """A file, or a part of one, that no commands can be read from; the message says why in one line."""
+
+
+class TooMuch(Unreadable):
+    """A file that would take more work than any that was written to be run: what is left of it is not looked at."""
+
+
+# How much is done for one file. A word of a command is a step, and so is a variable that a command is given.
+MOST_STEPS = 500_000
+# How many steps a command takes besides, and how many characters to parse, or variables to copy, count for one.
+STEPS_OF_COMMAND = 10
+CHARACTERS = 20
+COPIES = 10
+
+
+@dataclass(slots=True)
+class Work:
+    """What may still be done for one file."""
+
+    left: int = field(default_factory=lambda: MOST_STEPS)
+
+    def spend(self, steps: int, what: str) -> None:
+        """Take note of work that is about to be done, for the sake of `what`, in the plural.
+
+        Raises:
+            TooMuch: it is more than is left.
+        """
+        self.left -= steps
+        if self.left < 0:
+            raise TooMuch(f"its {what} are more than can be kept track of")
 
 
 class Form(str, Enum):
@@ -67,13 +97,15 @@ class Surroundings:
 
     kind: the kind of file, or of the part of one. environment: what is exported to the command, None where a
     variable is set to an unknown value. around: the words that this command is handed to, outermost first
-    (`docker run --gpus all image bash -c` for the command in the string behind it).
+    (`docker run --gpus all image bash -c` for the command in the string behind it). work: what may still be done for
+    the file; all that is read of it shares this.
     """
 
     kind: str
     environment: Mapping[str, str | None] = field(default_factory=dict)
     hints: tuple[Hint, ...] = ()
     around: tuple[tuple[Word, ...], ...] = ()
+    work: Work = field(default_factory=Work, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,9 +121,14 @@ class Command:
     form: Form = Form.SHELL
 
     @property
-    def environment(self) -> dict[str, str | None]:
+    def environment(self) -> Mapping[str, str | None]:
         """What the command finds in its environment, as far as the file says."""
-        return {**self.surroundings.environment, **{each.name: each.value for each in self.assignments}}
+        return laid_over(self.surroundings.environment, {each.name: each.value for each in self.assignments})
+
+
+def laid_over(below: Mapping[str, str | None], above: Mapping[str, str | None]) -> Mapping[str, str | None]:
+    """An environment with more variables set in it. Many commands share one, so it is not copied."""
+    return ChainMap(dict(above), below) if above else below  # type: ignore[arg-type]
 
 
 Commands = Iterator[Command]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from trl_lint.launch import shell
@@ -29,7 +29,7 @@ SESSIONS = frozenset(
 # Many a writer calls a shell command Python; no Python code looks like one.
 _PYTHON = frozenset({"python", "python3", "py", "ipython"})
 _PROMPT = re.compile(
-    r"[ \t]*(?:\([\w.-]+\)[ \t]*)?(?:[\w.-]+@[\w.-]+:?[^\s$#%]*[ \t]*)?[$%][ \t]+|[ \t]*[\u276f\u279c][ \t]+"
+    r"[ \t]*(?:\([\w.-]+\)[ \t]*)?(?:[\w.-]+@[\w.-][^\s$#%]*[ \t]*)?[$%][ \t]+|[ \t]*[\u276f\u279c][ \t]+"
 )
 _CONTINUED = re.compile(r"[ \t]*>[ \t]")
 _GAP = re.compile(r"\n(?:[ \t]*\r?\n)+")
@@ -77,12 +77,12 @@ def paragraphs(passage: Passage, surroundings: Surroundings) -> Commands:
         start = end
 
 
-def exported(passage: Passage, environment: dict[str, str | None]) -> dict[str, str | None]:
+def exported(passage: Passage, surroundings: Surroundings) -> Mapping[str, str | None]:
     """The environment after this block was typed, for the blocks that follow it."""
     if "export" not in passage.text:
-        return environment
+        return surroundings.environment
     lines = list(_lines_with(passage, _PROMPT, _CONTINUED)) or [passage]
-    script = shell.Script(joined(lines), Surroundings("console"), shell.assigned(environment))
+    script = shell.Script(joined(lines), surroundings, shell.assigned(surroundings.environment))
     script.run()
     return script.variables.environment()
 

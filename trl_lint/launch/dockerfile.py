@@ -9,11 +9,13 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from collections.abc import Iterator
+from bisect import bisect_left
+from collections import ChainMap
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from trl_lint.launch import lists, shell
-from trl_lint.launch.commands import Commands, Form, Surroundings, Unreadable, Word
+from trl_lint.launch.commands import CHARACTERS, Commands, Form, Surroundings, Unreadable, Word
 from trl_lint.launch.passages import Passage, align, joined, line_spans
 
 LARGEST = 500_000
@@ -45,13 +47,17 @@ def read(passage: Passage, surroundings: Surroundings) -> Commands:
         raise Unreadable(f"a Dockerfile of {len(passage.text)} characters is not looked at")
     stage = _Stage(dict(surroundings.environment))
     stages: dict[str, _Stage] = {}
+    work = surroundings.work
     for keyword, body, script in _instructions(passage):
-        here = replace(surroundings, environment=dict(stage.environment))
+        here = replace(surroundings, environment=stage.environment)
         if keyword == "FROM":
             yield from _ends(stage, surroundings)
             stage = _begun(body.text, stages, surroundings)
         elif keyword == "ENV":
-            stage.environment |= _pairs(body.text, {**stage.arguments, **stage.environment})
+            # Commands share the environment that holds where they stand, so it is replaced, not changed.
+            work.spend(1 + len(stage.environment), "variables")
+            known = ChainMap(stage.environment, stage.arguments)
+            stage.environment = {**stage.environment, **_pairs(body.text, known)}
         elif keyword == "ARG":
             name, equals, value = body.text.strip().partition("=")
             stage.arguments[name] = value.strip("\"'") if equals else None
@@ -68,7 +74,7 @@ def _begun(text: str, stages: dict[str, _Stage], surroundings: Surroundings) -> 
     """A stage built on an earlier one has its environment."""
     match = _FROM.match(text)
     base = stages.get(match[1].lower()) if match else None
-    stage = _Stage(dict(base.environment if base else surroundings.environment))
+    stage = _Stage(base.environment if base else dict(surroundings.environment))
     if base:
         stage.entrypoint = base.entrypoint
     if match and match[2]:
@@ -78,10 +84,10 @@ def _begun(text: str, stages: dict[str, _Stage], surroundings: Surroundings) -> 
 
 def _ends(stage: _Stage, surroundings: Surroundings) -> Commands:
     """What the image runs: `ENTRYPOINT ["python"]` and `CMD ["train.py"]` are one command."""
-    here = replace(surroundings, environment=dict(stage.environment))
+    here = replace(surroundings, environment=stage.environment)
     entry, command = stage.entrypoint, stage.command
-    first = _items(entry) if entry else None
-    second = _items(command) if command else None
+    first = _items(entry, here) if entry else None
+    second = _items(command, here) if command else None
     if entry and first is None:
         yield from _either(entry, here, stage)
     elif first is not None and (command is None or second is not None):
@@ -91,18 +97,19 @@ def _ends(stage: _Stage, surroundings: Surroundings) -> Commands:
 
 
 def _either(body: Passage, surroundings: Surroundings, stage: _Stage) -> Commands:
-    items = _items(body)
+    items = _items(body, surroundings)
     if items is not None:
         yield from lists.read(items, surroundings, Form.JSON)
     else:
         yield from shell.read(body, surroundings, stage.arguments)
 
 
-def _items(body: Passage) -> list[lists.Item] | None:
+def _items(body: Passage, surroundings: Surroundings) -> list[lists.Item] | None:
     """The words of the JSON form, or None if this is not one: what is no JSON goes to the shell, as Docker does it."""
     text = body.text.strip()
     if not text.startswith("["):
         return None
+    surroundings.work.spend(1 + len(text) // CHARACTERS, "words")
     try:
         values = json.loads(text)
     except (ValueError, RecursionError):
@@ -120,6 +127,7 @@ def _items(body: Passage) -> list[lists.Item] | None:
 def _instructions(passage: Passage) -> Iterator[tuple[str, Passage, Passage | None]]:
     """Keyword, body less its options, and the script of a here-document."""
     lines = line_spans(passage.text)
+    ends = _Ends(passage.text, lines)
     escape = "`" if _ESCAPE.match(passage.text) else "\\"
     place = 0
     while place < len(lines):
@@ -141,23 +149,41 @@ def _instructions(passage: Passage) -> Iterator[tuple[str, Passage, Passage | No
         body = whole.part(match.end(), len(whole.text))
         if options := _OPTIONS.match(body.text):
             body = body.part(options.end(), len(body.text))
-        script, place = _heredoc(passage, body, lines, place)
+        script, place = _heredoc(passage, body, lines, ends, place)
         yield match[1].upper(), body, script
 
 
-def _heredoc(passage: Passage, body: Passage, lines: list[tuple[int, int]], place: int) -> tuple[Passage | None, int]:
+class _Ends:
+    """Where here-documents end: the lines by what is written on them, sorted out once one is asked for."""
+
+    def __init__(self, text: str, lines: list[tuple[int, int]]) -> None:
+        self._text = text
+        self._lines = lines
+        self._places: dict[str, list[int]] | None = None
+
+    def behind(self, word: str, place: int) -> int | None:
+        """The first line at or behind `place` that has this word and nothing else."""
+        if self._places is None:
+            self._places = {}
+            for number, (start, end) in enumerate(self._lines):
+                self._places.setdefault(self._text[start:end].strip(), []).append(number)
+        places = self._places.get(word, [])
+        index = bisect_left(places, place)
+        return places[index] if index < len(places) else None
+
+
+def _heredoc(
+    passage: Passage, body: Passage, lines: list[tuple[int, int]], ends: _Ends, place: int
+) -> tuple[Passage | None, int]:
     match = _HEREDOC.search(body.text)
-    if match is None:
+    end = ends.behind(match[2], place) if match else None
+    if match is None or end is None:
         return None, place
-    for end in range(place, len(lines)):
-        if passage.text[slice(*lines[end])].strip() == match[2]:
-            alone = not body.text[: match.start()].strip()
-            script = passage.part(lines[place][0], lines[end][0]) if alone else None
-            return script, end + 1
-    return None, place
+    alone = not body.text[: match.start()].strip()
+    return passage.part(lines[place][0], lines[end][0]) if alone else None, end + 1
 
 
-def _pairs(text: str, known: dict[str, str | None]) -> dict[str, str | None]:
+def _pairs(text: str, known: Mapping[str, str | None]) -> dict[str, str | None]:
     """What ENV sets: `A=1 B="x y"`, or in the old way `A x y`."""
     text = re.sub(r"[\\`]\r?\n", " ", text).strip()
     first, _, rest = text.partition(" ")
@@ -171,7 +197,7 @@ def _pairs(text: str, known: dict[str, str | None]) -> dict[str, str | None]:
     return {name: _filled(value, known) for name, equals, value in pairs if equals}
 
 
-def _filled(value: str, known: dict[str, str | None]) -> str | None:
+def _filled(value: str, known: Mapping[str, str | None]) -> str | None:
     match = re.fullmatch(r"\$\{?(\w+)(?::-([^}]*))?\}?", value)
     if match:
         found = known.get(match[1])

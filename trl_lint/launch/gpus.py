@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from functools import lru_cache
 
 from trl_lint.launch.bare import Start
 from trl_lint.launch.commands import Command, Hint, Word
@@ -67,6 +68,10 @@ _SEVERAL_NOTE = re.compile(
 )
 
 
+# A paragraph or a condition is one of many commands, and is looked through once.
+_REMEMBERED = 64
+
+
 def gpus(start: Start) -> Verdict:
     """What the launch itself says; what stands closest to the process counts first."""
     words = start.arguments
@@ -112,16 +117,20 @@ def _chosen(start: Start, words: Sequence[Word], wrappers: Sequence[Wrapper]) ->
     if any(each.name in VISIBLE for each in start.command.assignments):
         return None
     choices = (each for each in start.command.surroundings.hints if each.kind == "choice")
-    return next((Verdict(Gpus.UNKNOWN, each.text) for each in choices if _CHOICE.search(each.value)), None)
+    return next((Verdict(Gpus.UNKNOWN, each.text) for each in choices if _speaks_of_gpus(each)), None)
+
+
+@lru_cache(_REMEMBERED)
+def _speaks_of_gpus(hint: Hint) -> bool:
+    return _CHOICE.search(hint.value) is not None
 
 
 def _visible(start: Start, words: Sequence[Word], wrappers: Sequence[Wrapper]) -> Verdict | None:
     """`CUDA_VISIBLE_DEVICES` and its like, whoever sets it: the closest counts."""
     given = {name: value for wrapper in wrappers for name, value in _handed_over(wrapper).items()}
-    environment = {**given, **start.environment}
     for name in VISIBLE:
-        if name in environment:
-            value = environment[name]
+        if name in start.environment or name in given:
+            value = start.environment[name] if name in start.environment else given[name]
             return Verdict(_devices(value), f"{name}={'…' if value is None else value}")
     return None
 
@@ -254,6 +263,7 @@ def _hosted(hint: Hint) -> Verdict | None:
     return Verdict(Gpus.CPU, hint.text) if _HOSTED.match(hint.value) else None
 
 
+@lru_cache(_REMEMBERED)
 def _noted(hint: Hint) -> Verdict | None:
     if _ONE_NOTE.search(hint.value) and not _SEVERAL_NOTE.search(hint.value):
         return Verdict(Gpus.ONE, hint.text)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from trl_lint.launch import shell
-from trl_lint.launch.commands import Assignment, Command, Commands, Form, Surroundings, Word
+from trl_lint.launch.commands import STEPS_OF_COMMAND, Assignment, Command, Commands, Form, Surroundings, Word
 from trl_lint.launch.passages import Passage
 from trl_lint.launch.prefixes import unwrap
 
@@ -26,6 +26,7 @@ def read(
     if not items:
         return
     words = tuple(each.word for each in items)
+    surroundings.work.spend(STEPS_OF_COMMAND + len(items), "words")
     start, end = min(each.start for each in words), max(each.end for each in words)
     yield Command(words, surroundings, start, end, assignments, all(each.exact for each in words), form)
     found = unwrap(words)

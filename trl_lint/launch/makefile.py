@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 import warnings
+from array import array
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
 from trl_lint.launch import shell
-from trl_lint.launch.commands import Commands, Surroundings, Unreadable
+from trl_lint.launch.commands import Commands, Surroundings, TooMuch, Unreadable
 from trl_lint.launch.passages import Passage
 from trl_lint.launch.shell_words import Tree
 
@@ -17,11 +19,13 @@ LARGEST = 500_000
 # How often variables are put into variables.
 DEEPEST = 8
 LONGEST = 4_000
+# How many characters variables may put into a file.
+MOST_EXPANDED = 1_000_000
 _REFERENCE = re.compile(r"\$(?:\$|\(([\w.-]+)\)|\{([\w.-]+)\})")
 # A recipe line without these starts no Python.
 _NEEDLE = re.compile(r"py|uv run", re.IGNORECASE)
 _EXPORT = re.compile(
-    r"^(?:[^\s#:=][^#:=\n]*:)?[ \t]*export[ \t]+([A-Za-z_]\w*)[ \t]*(?:[:?]{0,2}=[ \t]*(.*?))?[ \t]*$", re.MULTILINE
+    r"^(?:[^\s#:=][^#:=\n]*:)?[ \t]*export[ \t]+([A-Za-z_]\w*)[ \t]*(?:[:?]{0,2}=(.*)|$)", re.MULTILINE
 )
 
 
@@ -35,12 +39,11 @@ def read(passage: Passage, surroundings: Surroundings) -> Commands:
         raise Unreadable(f"a Makefile of {len(passage.text)} characters is not looked at")
     data = passage.text.encode("utf-8", "replace")
     tree = Tree(passage, _parser().parse(data).root_node, data)
-    variables = _variables(tree)
+    variables = _Variables(_variables(tree))
     exported = dict(surroundings.environment)
     for match in _EXPORT.finditer(passage.text):
-        value = variables.get(match[1]) if match[2] is None else match[2]
-        exported[match[1]] = None if value is None else _value(value, variables)
-    here = Surroundings("makefile", exported, surroundings.hints, surroundings.around)
+        exported[match[1]] = variables.of(match[1]) if match[2] is None else variables.value(match[2].strip(" \t\r"))
+    here = replace(surroundings, kind="makefile", environment=exported)
     one_shell = re.search(r"^\.ONESHELL:", passage.text, re.MULTILINE) is not None
     for recipe in _recipes(tree.root):
         lines = [each for each in recipe.children if each.type == "recipe_line"]
@@ -90,18 +93,54 @@ def _variables(tree: Tree) -> dict[str, str | None]:
     return found
 
 
-def _value(text: str, variables: Mapping[str, str | None]) -> str | None:
-    """The text with variables put in, None where one is unknown."""
-    for _ in range(DEEPEST):
-        names = {match[1] or match[2] for match in _REFERENCE.finditer(text)} - {None}
-        if not names:
-            break
-        if any(variables.get(each) is None for each in names):
-            return None
-        text = _REFERENCE.sub(lambda match: variables.get(match[1] or match[2] or "") or match[0], text)
-        if len(text) > LONGEST:
-            return None
-    return None if "$" in text else text
+class _Variables:
+    """What the variables of a file stand for, others put into them; each is looked into once."""
+
+    def __init__(self, texts: Mapping[str, str | None]) -> None:
+        self._texts = texts
+        self._known: dict[str, str | None] = {}
+        self._left = MOST_EXPANDED
+
+    def of(self, name: str) -> str | None:
+        """The value of a variable, None where it is unknown, or too long."""
+        if name not in self._known:
+            text = self._texts.get(name)
+            self._known[name] = None if text is None else self.value(text)
+        return self._known[name]
+
+    def value(self, text: str) -> str | None:
+        """The text with variables put in, None where one is unknown, or it gets too long."""
+        for _ in range(DEEPEST):
+            if len(text) > LONGEST or "$" not in text:
+                break
+            put = self._once(text)
+            if put is None:
+                return None
+            text = put
+        return None if "$" in text or len(text) > LONGEST else text
+
+    def _once(self, text: str) -> str | None:
+        pieces: list[str] = []
+        last = size = 0
+        for match in _REFERENCE.finditer(text):
+            put = self._texts.get(match[1] or match[2] or "")
+            if put is None or size > LONGEST:
+                return None
+            pieces += [text[last : match.start()], put]
+            size += len(put)
+            last = match.end()
+        self.spend(size)
+        return "".join([*pieces, text[last:]])
+
+    def spend(self, characters: int) -> None:
+        """Take note of how much is put in.
+
+        Raises:
+            TooMuch: it is more than any file needs.
+        """
+        self._left -= characters
+        if self._left < 0:
+            raise TooMuch(f"variables expand to more than {MOST_EXPANDED:,} characters")
 
 
 def _less_prefix(text: str, start: int, end: int) -> tuple[int, int]:
@@ -111,18 +150,18 @@ def _less_prefix(text: str, start: int, end: int) -> tuple[int, int]:
     return start, end
 
 
-def _expanded(passage: Passage, variables: Mapping[str, str | None]) -> Passage:
+def _expanded(passage: Passage, variables: _Variables) -> Passage:
     """The line as the shell gets it. What is put in stands, for us, where its reference does."""
     text: list[str] = []
-    at: list[int] = []
+    at = array("q")
     last = 0
     for match in _REFERENCE.finditer(passage.text):
         text.append(passage.text[last : match.start()])
         at.extend(passage.at[last : match.start()])
         name = match[1] or match[2]
         # An unknown variable stays as it is written: to the shell's parser it is something unknown as well.
-        put = "$" if name is None else _value(variables.get(name) or "$", variables)
-        put = match[0] if put is None else put
+        put = ("$" if name is None else variables.of(name)) or match[0]
+        variables.spend(len(put))
         text.append(put)
         places = passage.at[match.start() : match.end()]
         at.extend(places if put == match[0] else [places[0], *[places[-1]] * len(put)][: len(put)])

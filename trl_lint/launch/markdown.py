@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any
 
 from trl_lint.launch import consoles, dockerfile, makefile, yaml_files
-from trl_lint.launch.commands import Commands, Hint, Surroundings, Unreadable
+from trl_lint.launch.commands import Commands, Hint, Surroundings, TooMuch, Unreadable
 from trl_lint.launch.passages import Passage, joined
 
 LARGEST = 2_000_000
@@ -35,7 +35,7 @@ def read(passage: Passage, surroundings: Surroundings) -> Commands:
     starts = _line_starts(passage.text)
     headings: list[tuple[int, str]] = []
     paragraphs: dict[int, str] = {}
-    environment = dict(surroundings.environment)
+    environment = surroundings.environment
     tokens = _parser().parse(passage.text)
     for place, token in enumerate(tokens):
         # Of the paragraphs, those count that stand above a block: in front of it, and in front of the list it is in.
@@ -43,7 +43,7 @@ def read(passage: Passage, surroundings: Surroundings) -> Commands:
         if token.type == "heading_open":
             level = int(token.tag[1:])
             headings = [each for each in headings if each[0] < level] + [(level, tokens[place + 1].content)]
-            environment, paragraphs = dict(surroundings.environment), {}
+            environment, paragraphs = surroundings.environment, {}
         elif token.type == "paragraph_open":
             paragraphs[token.level] = tokens[place + 1].content
         elif token.type in ("fence", "code_block"):
@@ -56,7 +56,7 @@ def read(passage: Passage, surroundings: Surroundings) -> Commands:
             language = _language(token.info)
             yield from read_block(block, language, here)
             if language in consoles.SHELLS | consoles.SESSIONS:
-                environment = consoles.exported(block, environment)
+                environment = consoles.exported(block, here)
 
 
 def read_block(block: Passage, language: str, surroundings: Surroundings) -> Commands:
@@ -66,6 +66,8 @@ def read_block(block: Passage, language: str, surroundings: Surroundings) -> Com
             yield from OTHERS[language](block, surroundings)
         else:
             yield from consoles.read(block, language, surroundings)
+    except TooMuch:
+        raise
     except Unreadable:
         return
 

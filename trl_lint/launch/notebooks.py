@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import islice
 from json.decoder import scanstring  # type: ignore[attr-defined]
 
 from trl_lint.launch import shell
@@ -13,12 +14,13 @@ from trl_lint.launch.commands import Commands, Surroundings, Unreadable
 from trl_lint.launch.passages import Passage, align, joined
 
 LARGEST = 30_000_000
+MOST_LINES = 100_000
 _SPACE = re.compile(r"[ \t\r\n]*")
 _SCALAR = re.compile(r"-?[\w.+-]+")
 _CELL_MAGIC = re.compile(r"%%(?:bash|sh|script\s+(?:bash|sh))\b[^\n]*\n")
 _LINE_MAGIC = re.compile(r"[ \t]*(?:\w+[ \t]*=[ \t]*)?(?:!|%sx[ \t]|%system[ \t])")
 _ENVIRONMENT = re.compile(
-    r"^[ \t]*(?:%(?:set_)?env[ \t]+([A-Z_]\w*)[= \t]+(\S*)"
+    r"^[ \t]*(?:%(?:set_)?env[ \t]+([A-Z_]\w*)[= \t]+(?![= \t])(\S*)"
     r"|os\.environ\[['\"]([A-Z_]\w*)['\"]\][ \t]*=[ \t]*['\"]([^'\"]*)['\"])[ \t]*$",
     re.MULTILINE,
 )
@@ -28,12 +30,22 @@ def commands(text: str) -> Commands:
     """The commands in a notebook's code cells."""
     if len(text) > LARGEST:
         raise Unreadable(f"a notebook of {len(text)} characters is not looked at")
-    environment: dict[str, str | None] = {}
-    for cell in _cells(text):
-        for match in _ENVIRONMENT.finditer(cell.text):
-            environment[match[1] or match[3]] = match[2] if match[1] else match[4]
-        if "python" in cell.text or "uv run" in cell.text:
-            yield from _cell(cell, Surroundings("notebook", dict(environment)))
+    here, some_large = Surroundings("notebook"), False
+    for source in _cells(text):
+        cell = "".join(value for value, _, _ in source)
+        if found := {match[1] or match[3]: match[2] or match[4] or "" for match in _ENVIRONMENT.finditer(cell)}:
+            here.work.spend(1 + len(here.environment), "variables")
+            here = replace(here, environment={**here.environment, **found})
+        if "python" not in cell and "uv run" not in cell:
+            continue
+        if len(cell) > shell.LARGEST:
+            some_large = True
+            continue
+        pieces = [align(text, start + 1, end - 1, value) for value, start, end in source]
+        if all(pieces):
+            yield from _cell(joined(pieces), here)  # type: ignore[arg-type]
+    if some_large:
+        raise Unreadable(f"a cell has more than {shell.LARGEST:,} characters")
 
 
 def _cell(cell: Passage, surroundings: Surroundings) -> Commands:
@@ -69,8 +81,8 @@ def _less_braces(passage: Passage) -> Passage:
     return without_braces(passage)
 
 
-def _cells(text: str) -> Iterator[Passage]:
-    """The source of each code cell, as one passage."""
+def _cells(text: str) -> Iterator[list[tuple[str, int, int]]]:
+    """The source of each code cell: its strings, each with where it stands."""
     try:
         yield from _Scan(text).code_cells()
     except (ValueError, RecursionError, IndexError):
@@ -83,7 +95,7 @@ class _Scan:
     def __init__(self, text: str) -> None:
         self._text = text
 
-    def code_cells(self) -> Iterator[Passage]:
+    def code_cells(self) -> Iterator[list[tuple[str, int, int]]]:
         for cells in self._values(self._blank(0), "cells"):
             place = self._blank(cells + 1)
             while self._text[place] != "]":
@@ -92,14 +104,15 @@ class _Scan:
                 place = self._blank(self._skip(place))
                 place = self._blank(place + 1) if self._text[place] == "," else place
 
-    def _cell(self, place: int) -> Passage | None:
+    def _cell(self, place: int) -> list[tuple[str, int, int]] | None:
         kinds = [self._string(each)[0] for each in self._values(place, "cell_type") if self._text[each] == '"']
         sources = list(self._values(place, "source"))
         if kinds != ["code"] or not sources:
             return None
-        strings = list(self._strings(sources[0]))
-        pieces = [align(self._text, start + 1, end - 1, value) for value, start, end in strings]
-        return joined(pieces) if pieces and all(pieces) else None  # type: ignore[arg-type]
+        strings = list(islice(self._strings(sources[0]), MOST_LINES + 1))
+        if len(strings) > MOST_LINES:
+            raise Unreadable(f"a cell has more than {MOST_LINES:,} lines")
+        return strings
 
     def _strings(self, place: int) -> Iterator[tuple[str, int, int]]:
         if self._text[place] == '"':

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from array import array
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -47,7 +48,7 @@ class Passage:
 
 def joined(passages: Sequence[Passage]) -> Passage:
     """Passages of one file, one behind the other."""
-    at: list[int] = []
+    at = array("q")
     for each in passages:
         at.extend(each.at[: len(each.text)])
     at.append(passages[-1].at[len(passages[-1].text)])
@@ -64,7 +65,7 @@ def align(file: str, start: int, end: int, value: str) -> Passage | None:
 
     None where its characters can't be found there in order.
     """
-    at: list[int] = []
+    at = array("q")
     place = start
     for index, character in enumerate(value):
         place, found = _next(file, place, end, character, value[index - 1] if index else "")

@@ -10,6 +10,7 @@ import ast
 from collections.abc import Iterator
 from enum import IntEnum
 
+from trl_lint.knowledge.backends import SPREADING
 from trl_lint.launch.gpus import VISIBLE
 
 # What starts the processes itself, or waits for those who do, by the end of its dotted name.
@@ -19,7 +20,6 @@ _OWN_LAUNCHERS = frozenset({
 })  # fmt: skip
 # What spreads a model over the GPUs, by the end of its dotted name (accelerate/big_modeling.py, utils/modeling.py).
 _SPREADERS = frozenset({"infer_auto_device_map", "dispatch_model", "load_checkpoint_and_dispatch"})
-_SPREAD = frozenset({"auto", "balanced", "balanced_low_0", "sequential"})
 # A device map of the process's own GPU and no other (trl/trainer/utils.py).
 _OWN_DEVICE = frozenset({"get_kbit_device_map"})
 _CPU = frozenset({"use_cpu", "no_cuda", "cpu"})
@@ -106,7 +106,7 @@ class Placement:
         if node is None or depth > _DEEPEST:
             return _Kind.UNKNOWN
         if isinstance(node, ast.Constant):
-            return _Kind.SPREAD if node.value in _SPREAD else _Kind.ONE_DEVICE
+            return _Kind.SPREAD if node.value in SPREADING else _Kind.ONE_DEVICE
         if isinstance(node, ast.Dict):
             return _Kind.ONE_DEVICE if [_text(key) for key in node.keys] == [""] else _Kind.UNKNOWN
         if isinstance(node, ast.Call):

@@ -5,13 +5,16 @@ from __future__ import annotations
 import ast
 import re
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from bisect import bisect_right
+from collections import ChainMap
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from trl_lint.launch import consoles, lists, markdown, shell
-from trl_lint.launch.commands import Commands, Form, Hint, Surroundings, Unreadable, Word
+from trl_lint.launch.commands import COPIES, Commands, Form, Hint, Surroundings, Unreadable, Word, Work
 from trl_lint.launch.passages import Passage, align
 from trl_lint.launch.readers import PYTHON_STARTS
+from trl_lint.launch.shell_words import character_index
 from trl_lint.launch.templates import without_braces
 
 LARGEST = 2_000_000
@@ -24,7 +27,10 @@ _RUNNERS = frozenset(
 )
 _LINES = frozenset({"system", "popen", "getoutput", "getstatusoutput", "create_subprocess_shell"})
 _EXEC = {"execv": 1, "execve": 1, "execvp": 1, "execvpe": 1, "spawnv": 2, "spawnve": 2, "spawnvp": 2, "spawnvpe": 2}
+_STARTERS = _RUNNERS | _LINES | _EXEC.keys()
 _MODULES = frozenset({"subprocess", "os", "asyncio", "sp"})
+# What each name is bound to, None where that is not known.
+Names = Mapping[str, ast.expr | None]
 _STRING_PREFIX = re.compile(r"([A-Za-z]{0,2})('''|\"\"\"|'|\")")
 
 
@@ -47,11 +53,24 @@ def commands(text: str) -> Commands:
         yield from reader.scope(tree.body, {}, {})
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Choice:
+    """A condition on which calls depend, and the one around it."""
+
+    node: ast.If
+    around: Choice | None
+
+
 @dataclass(slots=True)
 class _Reader:
     file: str
+    work: Work = field(default_factory=Work)
     _starts: list[int] = field(default_factory=list)
     _ascii: bool = True
+    # Of lines that are not ASCII: which character each byte belongs to.
+    _characters: dict[int, Sequence[int]] = field(default_factory=dict)
+    # The conditions that were written out already.
+    _tests: dict[ast.If, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._ascii = self.file.isascii()
@@ -67,33 +86,34 @@ class _Reader:
         if passage is not None:
             fenced = "```" in passage.text
             read = markdown.read if fenced else consoles.paragraphs
-            yield from read(passage, Surroundings("docstring"))
+            yield from read(passage, Surroundings("docstring", work=self.work))
 
-    def scope(
-        self, body: Sequence[ast.stmt], names: dict[str, ast.expr | None], environment: dict[str, str | None]
-    ) -> Commands:
-        """The commands of a module, class or function. names: what is bound once, around it or in it."""
-        names, choices = {**names, **_bound(body)}, _choices(body)
+    def scope(self, body: Sequence[ast.stmt], around: Names, environment: dict[str, str | None]) -> Commands:
+        """The commands of a module, class or function. around: what is bound once around it."""
+        names, choices = ChainMap(_bound(body), around), _choices(body)  # type: ignore[arg-type]
         for node in _own_nodes(body):
             if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+                self.work.spend(1 + len(environment) // COPIES, "variables")
                 yield from self.scope(node.body, names, dict(environment))
             elif isinstance(node, ast.Assign):
                 environment |= _environment_item(node, names)
             elif isinstance(node, ast.Call):
-                yield from self._call(node, names, environment, choices.get(node, ()))
+                yield from self._call(node, names, environment, choices.get(node))
 
     def _call(
         self,
         node: ast.Call,
-        names: dict[str, ast.expr | None],
+        names: Names,
         environment: dict[str, str | None],
-        choices: Sequence[str],
+        choice: Choice | None,
     ) -> Commands:
         name, root = _called(node.func)
-        if not name or not node.args or (root and root not in _MODULES):
+        if name not in _STARTERS or not node.args or (root and root not in _MODULES):
             return
-        hints = tuple(Hint("choice", each, each) for each in choices)
-        here = Surroundings("python", {**environment, **_given_environment(node, names)}, hints)
+        self.work.spend(1 + len(environment), "variables")
+        hints = tuple(Hint("choice", each, each) for each in self._conditions(choice))
+        given = {**environment, **_given_environment(node, names)}
+        here = Surroundings("python", given, hints, work=self.work)
         argument = _resolved(node.args[0], names)
         if name in _EXEC and root == "os":
             place = _EXEC[name]
@@ -106,7 +126,18 @@ class _Reader:
         elif name in _RUNNERS and (root == "subprocess" or root == "sp" or (not root and name != "run")):
             yield from self._run(argument, names, here)
 
-    def _run(self, argument: ast.expr | None, names: dict[str, ast.expr | None], here: Surroundings) -> Commands:
+    def _conditions(self, choice: Choice | None) -> list[str]:
+        """The conditions on which a call depends, the outermost first."""
+        found: list[str] = []
+        while choice is not None:
+            self.work.spend(1, "conditions")
+            if choice.node not in self._tests:
+                self._tests[choice.node] = ast.unparse(choice.node.test)
+            found.append(self._tests[choice.node])
+            choice = choice.around
+        return found[::-1]
+
+    def _run(self, argument: ast.expr | None, names: Names, here: Surroundings) -> Commands:
         """A list of words, a line, or a line that is split."""
         if isinstance(argument, (ast.List, ast.Tuple)):
             yield from self._words(argument, names, here)
@@ -117,11 +148,11 @@ class _Reader:
         else:
             yield from self._line(argument, here)
 
-    def _words(self, node: ast.expr | None, names: dict[str, ast.expr | None], here: Surroundings) -> Commands:
+    def _words(self, node: ast.expr | None, names: Names, here: Surroundings) -> Commands:
         if isinstance(node, (ast.List, ast.Tuple)):
             yield from lists.read([self._item(each, names) for each in node.elts], here, Form.PYTHON)
 
-    def _item(self, node: ast.expr, names: dict[str, ast.expr | None]) -> lists.Item:
+    def _item(self, node: ast.expr, names: Names) -> lists.Item:
         start, end = self._offset(node.lineno, node.col_offset), self._offset(node.end_lineno, node.end_col_offset)
         raw = self.file[start:end]
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
@@ -165,10 +196,14 @@ class _Reader:
     def _offset(self, line: int | None, column: int | None) -> int:
         """Columns of `ast` count bytes of UTF-8."""
         start = self._starts[min((line or 1) - 1, len(self._starts) - 1)]
-        if self._ascii:
+        if self._ascii or not column:
             return start + (column or 0)
-        text = self.file[start : start + (column or 0)]
-        return start + len(text.encode("utf-8", "replace")[: column or 0].decode("utf-8", "ignore"))
+        if start not in self._characters:
+            number = bisect_right(self._starts, start)
+            end = self._starts[number] if number < len(self._starts) else len(self.file)
+            self._characters[start] = character_index(self.file[start:end].encode("utf-8", "replace"))
+        characters = self._characters[start]
+        return start + characters[min(column, len(characters) - 1)]
 
 
 def _single(raw: str) -> bool:
@@ -190,15 +225,19 @@ def _own_nodes(body: Sequence[ast.stmt]) -> Iterator[ast.AST]:
             stack.extend(reversed(list(ast.iter_child_nodes(node))))
 
 
-def _choices(body: Sequence[ast.stmt]) -> dict[ast.AST, list[str]]:
-    """The conditions on which the calls of a scope depend."""
-    found: dict[ast.AST, list[str]] = {}
-    for node in _own_nodes(body):
-        if isinstance(node, ast.If):
-            condition = ast.unparse(node.test)
-            for call in _own_nodes([*node.body, *node.orelse]):
-                if isinstance(call, ast.Call):
-                    found.setdefault(call, []).append(condition)
+def _choices(body: Sequence[ast.stmt]) -> dict[ast.AST, Choice]:
+    """By call of a scope, the innermost condition on which it depends."""
+    found: dict[ast.AST, Choice] = {}
+    stack: list[tuple[ast.AST, Choice | None]] = [(node, None) for node in body]
+    while stack:
+        node, choice = stack.pop()
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            continue
+        if isinstance(node, ast.Call) and choice is not None:
+            found[node] = choice
+        inside = Choice(node, choice) if isinstance(node, ast.If) else choice
+        test = node.test if isinstance(node, ast.If) else None
+        stack += ((each, choice if each is test else inside) for each in ast.iter_child_nodes(node))
     return found
 
 
@@ -216,7 +255,7 @@ def _bound(body: Sequence[ast.stmt]) -> dict[str, ast.expr | None]:
     return found
 
 
-def _resolved(node: ast.expr, names: dict[str, ast.expr | None]) -> ast.expr | None:
+def _resolved(node: ast.expr, names: Names) -> ast.expr | None:
     return names.get(node.id) if isinstance(node, ast.Name) else node
 
 
@@ -240,7 +279,7 @@ def _known_end(node: ast.expr) -> str:
     return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
 
 
-def _environment_item(node: ast.Assign, names: dict[str, ast.expr | None]) -> dict[str, str | None]:
+def _environment_item(node: ast.Assign, names: Names) -> dict[str, str | None]:
     """`os.environ["NAME"] = "value"`."""
     target = node.targets[0]
     if not isinstance(target, ast.Subscript) or ast.unparse(target.value) != "os.environ":
@@ -249,12 +288,12 @@ def _environment_item(node: ast.Assign, names: dict[str, ast.expr | None]) -> di
     return {key.value: _text(node.value, names)} if isinstance(key, ast.Constant) and isinstance(key.value, str) else {}
 
 
-def _text(node: ast.expr | None, names: dict[str, ast.expr | None]) -> str | None:
+def _text(node: ast.expr | None, names: Names) -> str | None:
     node = _resolved(node, names) if node is not None else None
     return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
 
 
-def _given_environment(node: ast.Call, names: dict[str, ast.expr | None]) -> dict[str, str | None]:
+def _given_environment(node: ast.Call, names: Names) -> dict[str, str | None]:
     """`env={…}`; of one that can't be read, that it may say which GPUs are visible."""
     given = next((each.value for each in node.keywords if each.arg == "env"), None)
     if given is None or ast.unparse(given) in ("None", "os.environ", "os.environ.copy()"):

@@ -6,8 +6,9 @@ import importlib
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import PurePath
+from pathlib import Path, PurePath
 
+from trl_lint import files
 from trl_lint.launch.commands import Command, Commands, Unreadable
 
 # A file with none of these starts no Python: the last two are the ways that do not name it.
@@ -26,6 +27,8 @@ _SHEBANG = re.compile(rb"#!.*?\b(?:ba|z|k|da)?sh\b")
 # Larger files are data: a launch script has no 5 megabytes. Notebooks carry their pictures.
 LARGEST = 2_000_000
 LARGEST_NOTEBOOK = 30_000_000
+# Of what is too large to be read, files of up to so many bytes are searched for a word that starts Python.
+MOST_SEARCHED = 200_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,14 +115,44 @@ def _head(data: bytes) -> bytes:
     return data[: min(ends, default=len(data))]
 
 
+def limit_of(front: str) -> int:
+    """How many bytes a file may have that is looked at for launch commands."""
+    return LARGEST_NOTEBOOK if front == NOTEBOOK else LARGEST
+
+
+def too_large(front: str) -> str:
+    """What is said of a file that has more."""
+    return f"not looked at for launch commands: larger than {limit_of(front):,} bytes"
+
+
+def unread(path: Path, most: int = MOST_SEARCHED) -> str | None:
+    """What there is to say of a launch file that is too large to be read, "" for one that can't start Python at all.
+
+    None for a file that is to be read. Its text is searched piece by piece, and only up to `most` bytes.
+    """
+    size = files.size(path)
+    front = front_end(path) if size > LARGEST else PYTHON
+    if size > LARGEST and front is None:
+        front = front_end(path, files.head(path, 200))
+    if front in (None, PYTHON) or size <= limit_of(front):
+        return None
+    if size > most:
+        return too_large(front)
+    before = b""
+    for piece in files.pieces(path, most):
+        if matters(before + piece):
+            return too_large(front)
+        before = piece[-20:]
+    return ""
+
+
 def read(path: PurePath, data: bytes) -> Reading:
     """The commands of a file. Never raises: what can't be read gives no commands, and says so."""
     front = front_end(path, data)
     if front is None or not matters(data):
         return Reading("", ())
-    limit = LARGEST_NOTEBOOK if front == NOTEBOOK else LARGEST
-    if len(data) > limit:
-        return Reading("", (), f"not looked at for launch commands: larger than {limit:,} bytes")
+    if len(data) > limit_of(front):
+        return Reading("", (), too_large(front))
     if b"\0" in data:
         return Reading("", (), "not looked at for launch commands: a binary file")
     try:

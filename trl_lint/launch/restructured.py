@@ -18,7 +18,6 @@ LARGEST = 2_000_000
 _DIRECTIVE = re.compile(
     r"([ \t]*)\.\.[ \t]+(?:code-block|code|sourcecode|prompt|parsed-literal)::[ \t]*([\w+-]*)[^\n]*\Z"
 )
-_LITERAL = re.compile(r"([ \t]*)(?!\.\.[ \t])[^\n]*::[ \t]*\Z")
 _OPTION = re.compile(r"[ \t]+:[\w-]+:")
 _UNDERLINE = re.compile(r"([=\-~^\"'`#*+.:_])\1{2,}[ \t]*\Z")
 
@@ -40,26 +39,29 @@ def _blocks(passage: Passage) -> Iterator[tuple[str, list[str], Passage]]:
     """Language, what stands above (the heading, and the line that leads to it), and the contents of each block."""
     spans = line_spans(passage.text)
     texts = [passage.text[start:end].rstrip("\r\n") for start, end in spans]
-    heading, place = "", 0
+    heading, before, place = "", "", 0
     while place < len(texts):
         line = texts[place]
         if place and _UNDERLINE.match(line) and texts[place - 1].strip() and not texts[place - 1][0].isspace():
             heading = texts[place - 1].strip()
         directive = _DIRECTIVE.match(line)
-        literal = None if directive else _LITERAL.match(line)
-        above = [each for each in (heading, _leading(texts[: place + (directive is None)])) if each]
         place += 1
-        if directive or literal:
-            first, place = _block(texts, place, len((directive or literal)[1]), bool(directive))
+        if directive or _opens_literal(line):
+            # The last line of the paragraph that stands in front of the block; a directive is no part of it.
+            leading = before if directive else line.strip()
+            above = [each for each in (heading, "" if _UNDERLINE.match(leading) else leading) if each]
+            opened = place
+            first, place = _block(texts, place, _indent(line), bool(directive))
             if first < place:
                 language = directive[2].lower() if directive else ""
                 yield language, above, _dedented(passage, spans[first:place], texts[first:place])
+            line = next((each for each in reversed(texts[opened:place]) if each.strip()), line)
+        before = line.strip() or before
 
 
-def _leading(texts: list[str]) -> str:
-    """The last line of a paragraph that stands in front of a block, "" where the heading does."""
-    line = next((each.strip() for each in reversed(texts) if each.strip()), "")
-    return "" if _UNDERLINE.match(line) else line
+def _opens_literal(line: str) -> bool:
+    """Whether a line ends a paragraph with `::`."""
+    return line.rstrip(" \t").endswith("::") and not line.lstrip(" \t").startswith((".. ", "..\t"))
 
 
 def _block(texts: list[str], place: int, indent: int, directive: bool) -> tuple[int, int]:

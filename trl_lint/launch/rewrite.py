@@ -30,9 +30,12 @@ class Edit:
 
 def applied(text: str, edits: Sequence[Edit]) -> str:
     """The text with edits made, which must not overlap."""
-    for each in sorted(edits, key=lambda edit: edit.start, reverse=True):
-        text = text[: each.start] + each.text + text[each.end :]
-    return text
+    pieces: list[str] = []
+    last = 0
+    for each in sorted(edits, key=lambda edit: edit.start):
+        pieces += [text[last : each.start], each.text]
+        last = each.end
+    return "".join([*pieces, text[last:]])
 
 
 def rewrite(start: Start, text: str) -> tuple[Edit, ...] | None:
@@ -149,9 +152,9 @@ def _without(flag: Word, text: str, form: Form) -> Edit | None:
     if form is Form.YAML_BLOCK:
         return _without_line(flag, text)
     if form not in _LINES:
-        before = re.search(r"\s*,\s*\Z", text[: flag.start][-200:])
+        before = re.search(r"\s*,\s*\Z", text[max(0, flag.start - 200) : flag.start])
         return Edit(flag.start - len(before[0]), flag.end, "") if before else None
-    before = re.search(r"[ \t]+\Z", text[: flag.start][-200:])
+    before = re.search(r"[ \t]+\Z", text[max(0, flag.start - 200) : flag.start])
     after = re.match(r"[ \t]+", text[flag.end : flag.end + 200])
     line = text[text.rfind("\n", 0, flag.start) + 1 : flag.start]
     if before and line.strip():

@@ -4,12 +4,24 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import cache
 from typing import Any
 
-from trl_lint.launch.commands import Assignment, Command, Commands, Form, Hint, Surroundings, Unreadable, Word
+from trl_lint.launch.commands import (
+    CHARACTERS,
+    COPIES,
+    STEPS_OF_COMMAND,
+    Assignment,
+    Command,
+    Commands,
+    Form,
+    Hint,
+    Surroundings,
+    Unreadable,
+    Word,
+)
 from trl_lint.launch.nesting import script_of
 from trl_lint.launch.passages import Passage
 from trl_lint.launch.prefixes import unwrap
@@ -37,8 +49,9 @@ def commands(text: str) -> Commands:
 
 def read(passage: Passage, surroundings: Surroundings, variables: Mapping[str, str | None] | None = None) -> Commands:
     """The commands of shell text. variables: what is set there and not exported, of a Makefile for instance."""
-    script = Script(passage, surroundings, assigned(surroundings.environment))
-    script.variables.values.update(variables or {})
+    set_before = assigned(surroundings.environment)
+    set_before.values.update(variables or {})
+    script = Script(passage, surroundings, set_before)
     yield from script.run()
 
 
@@ -53,8 +66,13 @@ class Script:
     """One run of a script. `variables` is what it has set, to be looked at after `run`."""
 
     def __init__(self, passage: Passage, surroundings: Surroundings, variables: Variables, depth: int = 0) -> None:
+        self._work = surroundings.work
+        self._work.spend(1 + len(passage.text) // CHARACTERS, "commands")
+        self._work.spend(len(variables.values) // COPIES, "variables")
         self._tree = _parse(passage)
         self._surroundings = replace(surroundings, hints=surroundings.hints + tuple(batch_hints(passage.text)))
+        # What the last command was given: the next one shares it where nothing has changed.
+        self._environment: Mapping[str, str | None] = surroundings.environment
         self._depth = depth
         self._calls = 0
         self._running: list[str] = []
@@ -85,14 +103,24 @@ class Script:
 
     def _apart(self, node: Any) -> None:
         """A subshell keeps its variables for itself."""
-        before = self.variables.copy()
+        before = self._copied()
         for child in node.named_children:
             self._walk(child)
         self.variables = before
 
+    def _copied(self) -> Variables:
+        """The variables as they are now."""
+        self._work.spend(1 + len(self.variables.values) // COPIES, "variables")
+        return self.variables.copy()
+
+    def _joined(self, other: Variables) -> None:
+        """What holds where either what was run last, or the other has run."""
+        self._work.spend(1 + len(other.values) // COPIES, "variables")
+        self.variables.join(other)
+
     def _perhaps(self, node: Any) -> None:
         """A loop or a `case`: it may run or not."""
-        before, choices = self.variables.copy(), len(self._choices)
+        before, choices = self._copied(), len(self._choices)
         if node.type == "for_statement":
             self._bind_loop(node)
         elif node.type == "case_statement":
@@ -100,7 +128,7 @@ class Script:
         for child in node.named_children:
             self._walk(child)
         del self._choices[choices:]
-        self.variables.join(before)
+        self._joined(before)
 
     def _choose(self, node: Any, until: str) -> None:
         """What follows is run depending on a condition, which stands at the start of the node."""
@@ -108,20 +136,21 @@ class Script:
 
     def _bind_loop(self, node: Any) -> None:
         name, *items = [each for each in node.named_children if each.type != "do_group"]
-        values = [token.word.value for item in items for token in self._reader().tokens(item)]
+        values = [token.word.value for token in self._tokens(items)]
         self.variables.values[self._tree.text(name)] = values[0] if len(values) == 1 else None
 
     def _branches(self, node: Any) -> None:
         """`if`: each arm starts from what held before it, and what holds afterwards is what all ends agree on."""
         arms = [each for each in node.named_children if each.type in ("elif_clause", "else_clause")]
-        before, choices = self.variables.copy(), len(self._choices)
+        before, choices = self._copied(), len(self._choices)
         self._choose(node, "then")
         for child in node.named_children:
             if child not in arms:
                 self._walk(child)
         ends = [self.variables]
         for arm in arms:
-            self.variables = before.copy()
+            self.variables = before
+            self.variables = self._copied()
             if arm.type == "elif_clause":
                 self._choose(arm, "then")
             for child in arm.named_children:
@@ -132,16 +161,16 @@ class Script:
             ends.append(before)
         self.variables = ends[0]
         for each in ends[1:]:
-            self.variables.join(each)
+            self._joined(each)
 
     def _list(self, node: Any) -> None:
         left, *right = node.named_children
         self._walk(left)
-        before = self.variables.copy()
+        before = self._copied()
         for child in right:
             self._walk(child)
         if any(each.type == "||" for each in node.children):
-            self.variables.join(before)
+            self._joined(before)
 
     def _define(self, node: Any) -> None:
         name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
@@ -173,6 +202,7 @@ class Script:
         text = self._tree.text(name)
         if any(self._tree.text(each) == "+=" for each in node.children):
             found = _added(self.variables.values.get(text), found)
+        self._work.spend(len(found) // CHARACTERS if isinstance(found, str) else 1, "variables")
         self._values = found
         return Assignment(text, found if isinstance(found, str) else None, start, end)
 
@@ -218,15 +248,24 @@ class Script:
         if node.has_error or not arguments:
             return
         assignments = [self._assign(each) for each in node.named_children if each.type == "variable_assignment"]
-        tokens = [token for each in arguments for token in self._reader().tokens(each)]
-        tokens = self._unaliased(tokens)
+        tokens = self._unaliased(self._tokens(arguments))
         if tokens:
             self._emit(node, tokens, tuple(each for each in assignments if each is not None))
+
+    def _tokens(self, nodes: Iterable[Any]) -> list[Token]:
+        """The words that these arguments become."""
+        found: list[Token] = []
+        for each in nodes:
+            words = self._reader().tokens(each)
+            self._work.spend(len(words), "words")
+            found += words
+        return found
 
     def _unaliased(self, tokens: list[Token]) -> list[Token]:
         first = tokens[0] if tokens else None
         if first is None or first.word.value not in self._aliases:
             return tokens
+        self._work.spend(len(self._aliases[first.word.value]), "words")
         words = [replace(first.word, value=each, exact=False, tail=each) for each in self._aliases[first.word.value]]
         return [*(Token(each, first.start, first.end) for each in words), *tokens[1:]]
 
@@ -238,6 +277,7 @@ class Script:
         elif name in self._functions:
             self._call_with(name, words[1:], assignments)
         elif name != "eval":
+            self._work.spend(STEPS_OF_COMMAND, "commands")
             start, end, exact = self._tree.passage.span(self._tree.start(node), self._tree.end(node))
             here = self._here(self._tree.start(node), self._tree.end(node))
             command = Command(words, here, start, end, assignments, exact)
@@ -251,13 +291,15 @@ class Script:
         before = self.variables.values.get("PWD", "")
         target = words[1].value if len(words) == 2 else None
         if isinstance(before, str) and target and target[0] not in "-~":
-            self.variables.values["PWD"] = posixpath.normpath(posixpath.join(before, target))
+            folder = posixpath.normpath(posixpath.join(before, target))
+            self._work.spend(len(folder) // CHARACTERS, "folders")
+            self.variables.values["PWD"] = folder if len(folder) <= LONGEST else None
         else:
             self.variables.values["PWD"] = None
 
     def _call_with(self, name: str, arguments: tuple[Word, ...], assignments: tuple[Assignment, ...]) -> None:
         """Call a function; what is assigned in front of the call holds inside it."""
-        before = self.variables.copy()
+        before = self._copied()
         for each in assignments:
             self.variables.values[each.name] = each.value
             self.variables.exported.add(each.name)
@@ -267,11 +309,21 @@ class Script:
             self.variables.values[each.name] = before.values.get(each.name)
 
     def _here(self, start: int, end: int) -> Surroundings:
-        environment = self.variables.environment()
         folder = self.variables.values.get("PWD")
         found = [Hint("folder", folder, f"cd {folder}")] if isinstance(folder, str) else []
         found += [Hint("choice", each, each) for each in self._choices] + notes(self._tree.passage.text, start, end)
-        return replace(self._surroundings, environment=environment, hints=(*self._surroundings.hints, *found))
+        self._work.spend(len(self._surroundings.hints) + len(found), "comments and options")
+        hints = (*self._surroundings.hints, *found)
+        return replace(self._surroundings, environment=self._given(), hints=hints)
+
+    def _given(self) -> Mapping[str, str | None]:
+        """The environment of a command that stands here."""
+        self._work.spend(len(self.variables.exported) // COPIES, "variables")
+        environment = self.variables.environment()
+        if environment != self._environment:
+            self._work.spend(len(environment), "variables")
+            self._environment = environment
+        return self._environment
 
     def _keep(self, command: Command) -> None:
         """A function's command is found once per call: what the calls do not agree on is unknown."""
@@ -279,6 +331,7 @@ class Script:
         if key not in self._found:
             self._found[key] = command
         elif (known := self._found[key]) is not None:
+            self._work.spend(len(known.words) + len(known.surroundings.environment), "calls of functions")
             self._found[key] = _merged(known, command)
 
     def _alias(self, words: tuple[Word, ...]) -> None:
@@ -297,7 +350,7 @@ class Script:
         if inner is None:
             return
         around = command.words[: found.script]
-        variables = self.variables.copy()
+        variables = self._copied()
         if not all(each.prefix.environment for each in found.wrappers):
             variables.exported.clear()
         for name, value in {**{each.name: each.value for each in command.assignments}, **found.environment}.items():
@@ -327,13 +380,13 @@ class Script:
         if body is None or body.type != "command" or not texts or self._depth >= DEEPEST:
             return
         arguments = [each for each in body.named_children if each.type not in _ARGUMENTS_NOT]
-        words = [token.word for each in arguments for token in self._reader().tokens(each)]
+        words = [token.word for token in self._tokens(arguments)]
         found = unwrap(words)
         runs = not found.rest and found.wrappers and found.wrappers[-1].name in _READS_SCRIPT
         if not runs and not (words and words[0].value in ("cat", "tee") and self._writes_script(node, redirect, words)):
             return
         passage = self._tree.passage.part(self._tree.start(texts[0]), self._tree.end(texts[-1]))
-        variables = self.variables.copy() if runs else Variables()
+        variables = self._copied() if runs else Variables()
         here = self._surroundings if runs else replace(self._surroundings, around=(), hints=())
         self._inside(passage, _submitted(here, tuple(words) if runs else ()), variables)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from array import array
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -29,7 +30,7 @@ class Tree:
     def __init__(self, passage: Passage, root: Any, data: bytes) -> None:
         self.passage = passage
         self.root = root
-        self._index: Sequence[int] = range(len(data) + 1) if data.isascii() else _character_index(data)
+        self._index: Sequence[int] = range(len(data) + 1) if data.isascii() else character_index(data)
 
     def start(self, node: Any) -> int:
         return self._index[node.start_byte]
@@ -41,13 +42,15 @@ class Tree:
         return self.passage.text[self.start(node) : self.end(node)]
 
 
-def _character_index(data: bytes) -> list[int]:
-    index: list[int] = []
+def character_index(data: bytes) -> Sequence[int]:
+    """Which character of a text each byte of its UTF-8 belongs to, and how many characters it has."""
+    index = array("q")
     count = -1
     for byte in data:
         count += byte & 0xC0 != 0x80
         index.append(count)
-    return [*index, count + 1]
+    index.append(count + 1)
+    return index
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,18 +204,19 @@ class Reader:
 
 
 def _joined(texts: Sequence[_Text]) -> str | None:
-    if any(each.value is None for each in texts):
+    if any(each.value is None for each in texts) or sum(len(each.value or "") for each in texts) > LONGEST:
         return None
-    value = "".join(each.value or "" for each in texts)
-    return value if len(value) <= LONGEST else None
+    return "".join(each.value or "" for each in texts)
 
 
 def _tail(texts: Sequence[_Text]) -> str:
     known: list[str] = []
+    length = 0
     for each in reversed(texts):
-        if each.value is None:
+        if each.value is None or length > LONGEST:
             break
         known.append(each.value)
+        length += len(each.value)
     return "".join(reversed(known))[-LONGEST:]
 
 

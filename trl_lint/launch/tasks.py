@@ -13,6 +13,8 @@ from trl_lint.launch.passages import Passage, joined
 from trl_lint.launch.templates import without_braces
 
 LARGEST = 500_000
+# How many characters to search count for a step.
+SEARCHED = 2_000
 # Where task runners keep their tasks: taskipy, poethepoet, PDM, Pixi, Hatch, Rye.
 TABLES = (
     ("tool", "taskipy", "tasks"),
@@ -25,7 +27,7 @@ TABLES = (
     ("tasks",),
 )
 _TASK_KEYS = frozenset({"cmd", "shell", "composite", "command", "sequence"})
-_JUST_RECIPE = re.compile(r"[@\w][\w-]*(?:[ \t]+[^:=\n]+)?:(?!=)[^\n]*\Z")
+_JUST_RECIPE = re.compile(r"[@\w][\w-]*(?:[ \t][^:=\n]+)?:(?!=)[^\n]*\Z")
 _JUST_EXPORT = re.compile(r"^export[ \t]+([\w-]+)[ \t]*:=[ \t]*['\"]([^'\"\n]*)['\"][ \t]*$", re.MULTILINE)
 _TOX_COMMANDS = re.compile(r"commands(?:_pre|_post)?[ \t]*=")
 
@@ -34,11 +36,13 @@ def pyproject(text: str) -> Commands:
     """The tasks of a `pyproject.toml` or `pixi.toml` whose text stands in the file once."""
     if len(text) > LARGEST:
         raise Unreadable(f"a TOML file of {len(text)} characters is not looked at")
+    here = Surroundings("tasks")
     for task in _tasks(_toml(text)):
+        here.work.spend(1 + len(text) // SEARCHED, "tasks")
         place = text.find(task)
         if place >= 0 and text.find(task, place + 1) < 0:
             passage = without_braces(Passage.between(text, place, place + len(task)))
-            yield from shell.read_line(passage, Surroundings("tasks"))
+            yield from shell.read_line(passage, here)
 
 
 def _toml(text: str) -> Any:
@@ -81,7 +85,7 @@ def _strings(value: Any) -> Iterator[str]:
 
 def tox(text: str) -> Commands:
     """The `commands` of a `tox.ini`."""
-    inside = False
+    inside, here = False, Surroundings("tasks")
     for start, end in _lines(text):
         line = text[start:end]
         match = _TOX_COMMANDS.match(line)
@@ -89,7 +93,7 @@ def tox(text: str) -> Commands:
         if inside and line.strip() and not line.lstrip().startswith("#"):
             passage = Passage.between(text, start + (match.end() if match else 0), end)
             blanks = len(passage.text) - len(passage.text.lstrip("- \t"))
-            yield from shell.read_line(without_braces(passage.part(blanks, len(passage.text))), Surroundings("tasks"))
+            yield from shell.read_line(without_braces(passage.part(blanks, len(passage.text))), here)
 
 
 def justfile(text: str) -> Commands:

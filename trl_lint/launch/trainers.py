@@ -8,11 +8,14 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from trl_lint import files
 from trl_lint.launch.program import BODY, LARGEST, File, Imported, Unit, parsed
 
 # Libraries whose `…Trainer` classes are a transformers.Trainer, or wrap the model as it does.
 LIBRARIES = frozenset({"transformers", "trl", "sentence_transformers", "adapters"})
 ACCELERATOR = "Accelerator"
+# Libraries that are known by their names, wherever their files are.
+_KNOWN = frozenset({"accelerate", "torch", "transformers"})
 # Spreads the batches over all GPUs itself (transformers 2 and 3, trainer_tf.py: MirroredStrategy).
 _SPREADING = frozenset({"TFTrainer"})
 # Trainers with a loop of their own around an Accelerator: they wrap nothing in DataParallel.
@@ -70,10 +73,13 @@ class Trainers:
 
     def module(self, name: str, folders: Iterable[Path]) -> Path | None:
         """The file that `python -m name` runs."""
+        parts = name.split(".")
+        if not all(each.isidentifier() for each in parts):
+            return None
         for folder in folders:
-            below = folder.joinpath(*name.split("."))
+            below = folder.joinpath(*parts)
             for path in (below / "__main__.py", below.with_name(f"{below.name}.py")):
-                if path.is_file():
+                if os.path.isfile(path):
                     return path
         return None
 
@@ -85,9 +91,7 @@ class Trainers:
     def _read(self, path: Path) -> File | None:
         with suppress(OSError):
             source = self._overlay.get(path)
-            if source is None and path.stat().st_size <= LARGEST:
-                source = path.read_bytes()
-            return parsed(source) if source is not None else None
+            return parsed(files.read(path, LARGEST) if source is None else source)
         return None
 
     def is_trainer(self, name: str) -> bool:
@@ -135,6 +139,8 @@ class _Program:
         self._used: dict[str, Training] = {}
         self._trains = False
         self._goes_back = False
+        # What each name in a file was found to stand for, by how many imports were followed to get there.
+        self._names: dict[tuple[Path, str, int], _Place | str] = {}
 
     def training(self) -> Training | None:
         for place, unit in self._units():
@@ -210,6 +216,12 @@ class _Program:
 
     def _found(self, path: Path, name: str, depth: int = 0) -> _Place | str:
         """What a name in a file stands for: a unit of the project, or a dotted name of something else."""
+        key = (path, name, depth)
+        if key not in self._names:
+            self._names[key] = self._looked_up(path, name, depth)
+        return self._names[key]
+
+    def _looked_up(self, path: Path, name: str, depth: int) -> _Place | str:
         file = self.trainers.file(path)
         first, _, rest = name.partition(".")
         if file is None or depth > _DEEPEST:
@@ -227,15 +239,20 @@ class _Program:
     def _target(self, path: Path, imported: Imported, rest: str, depth: int) -> _Place | str:
         names = [each for each in (imported.module, imported.name, rest) if each]
         spelled = ".".join(names)
-        if not imported.level and (self.trainers.is_trainer(spelled) or spelled.startswith("accelerate.")):
+        if not imported.level and (self.trainers.is_trainer(spelled) or spelled.partition(".")[0] in _KNOWN):
             return spelled
-        tops = (path.parents[imported.level - 1],) if 0 < imported.level <= len(path.parents) else self._roots
+        tops = self._tops(path, imported.level) if imported.level else self._roots
         parts = spelled.split(".")
         for length in range(len(parts), -1 if imported.level else 0, -1):
             if module := _module(parts[:length], tops):
                 left = ".".join(parts[length:])
                 return self._found(module, left, depth + 1) if left and module != path else ""
         return spelled if not imported.level else ""
+
+    def _tops(self, path: Path, level: int) -> tuple[Path, ...]:
+        """The folder that the dots of a relative import lead to, where it lies in the project."""
+        tops = path.parents[level - 1 : level]
+        return tuple(each for each in tops if any(each.is_relative_to(root) for root in self._roots))
 
 
 def _module(parts: Sequence[str], tops: Iterable[Path]) -> Path | None:

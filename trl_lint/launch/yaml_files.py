@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 import re
+from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from trl_lint.launch import lists, shell
-from trl_lint.launch.commands import Commands, Form, Hint, Surroundings, Unreadable, Word
+from trl_lint.launch.commands import (
+    CHARACTERS,
+    COPIES,
+    Commands,
+    Form,
+    Hint,
+    Surroundings,
+    Unreadable,
+    Word,
+    Work,
+)
 from trl_lint.launch.passages import Passage, align
 from trl_lint.launch.templates import without_templates
 
@@ -61,6 +72,10 @@ class _Document:
     passage: Passage
     readable: Passage
     seen: set[int] = field(default_factory=set)
+    # By scalar: its text, and where each character of it stands.
+    passages: dict[int, Passage | None] = field(default_factory=dict)
+    # The scripts that were read, each with all that it was read in, and the environment that it left behind.
+    scripts: dict[tuple[Any, ...], dict[str, str | None]] = field(default_factory=dict)
 
     def walk(self, node: Any, here: Surroundings, depth: int = 0) -> Commands:
         """The commands at and below a node. An anchor's node is walked once."""
@@ -74,16 +89,20 @@ class _Document:
             here = self._with_environment(node, here)
             yield from self._launches(_entries(node), here)
             for key, value in node.value:
-                if key.value not in ENVIRONMENT_KEYS:
+                # A key may be a list or a mapping, too.
+                if key.id != "scalar" or key.value not in ENVIRONMENT_KEYS:
                     yield from self.walk(value, here, depth + 1)
 
     def _with_environment(self, node: Any, here: Surroundings) -> Surroundings:
         entries = _entries(node)
-        environment = dict(here.environment)
+        environment = here.environment
         for key in (each for each in entries if each in ENVIRONMENT_KEYS):
-            environment |= _variables(entries[key])
-        hints = [*here.hints, *_hints(node)]
-        return replace(here, environment=environment, hints=tuple(hints))
+            here.work.spend(1 + len(environment) + len(entries[key].value), "variables")
+            environment = {**environment, **_variables(entries[key])}
+        hints = tuple(_hints(node, here.work))
+        if hints:
+            here.work.spend(len(here.hints) + len(hints), "amounts of resources")
+        return replace(here, environment=environment, hints=here.hints + hints)
 
     def _launches(self, entries: dict[str, Any], here: Surroundings) -> Commands:
         if _scalar(entries.get("shell")) in ("python", "python3", "pwsh", "powershell", "cmd"):
@@ -98,32 +117,45 @@ class _Document:
         parts = node.value if node.id == "sequence" else [node]
         environment = dict(here.environment)
         for part in parts:
-            passage = self._scalar_passage(part)
+            # What an alias repeats in the same surroundings says nothing new.
+            here.work.spend(1 + len(environment) // COPIES + len(here.hints) // COPIES, "aliases")
+            key = (id(part), here.hints, frozenset(environment.items()))
+            if key in self.scripts:
+                environment = self.scripts[key]
+                continue
+            passage = self._scalar_passage(part, here)
             if passage is None:
                 continue
             script = shell.Script(passage, replace(here, environment=environment), shell.assigned(environment))
             yield from script.run()
-            environment = script.variables.environment()
+            environment = self.scripts[key] = script.variables.environment()
 
     def _words(self, nodes: list[Any], here: Surroundings) -> Commands:
         """`entrypoint`/`command` and `command`/`args` are one command, if both are lists of words."""
         if all(each.id == "sequence" for each in nodes):
             parts = [child for each in nodes for child in each.value]
             if parts and all(each.id == "scalar" for each in parts):
-                yield from lists.read([self._item(each) for each in parts], here, _form(nodes))
+                yield from lists.read([self._item(each, here) for each in parts], here, _form(nodes))
             return
         for each in nodes:
-            passage = self._scalar_passage(each) if each.id == "scalar" else None
+            passage = self._scalar_passage(each, here) if each.id == "scalar" else None
             if passage is not None:
                 yield from shell.read_line(passage, here)
 
-    def _scalar_passage(self, node: Any) -> Passage | None:
+    def _scalar_passage(self, node: Any, here: Surroundings) -> Passage | None:
         if node.id != "scalar":
             return None
+        if id(node) not in self.passages:
+            here.work.spend(1 + len(node.value) // CHARACTERS, "texts")
+            self.passages[id(node)] = self._aligned(node)
+        return self.passages[id(node)]
+
+    def _aligned(self, node: Any) -> Passage | None:
         start, end = self._contents(node)
         # The round-trip loader marks with \a where it folded a line.
         found = align(self.readable.text, start, end, node.value.replace("\a", ""))
-        return found and Passage(self.passage.file, found.text, [self.passage.at[each] for each in found.at])
+        at = self.passage.at
+        return found and Passage(self.passage.file, found.text, array("q", (at[each] for each in found.at)))
 
     def _contents(self, node: Any) -> tuple[int, int]:
         """The scalar without its quotes or its block header, as indices of the passage."""
@@ -135,13 +167,13 @@ class _Document:
             start, end = start + 1, end - 1
         return start, end
 
-    def _item(self, node: Any) -> lists.Item:
+    def _item(self, node: Any, here: Surroundings) -> lists.Item:
         start, end, exact = self.passage.span(node.start_mark.index, node.end_mark.index)
         raw = self.passage.text[node.start_mark.index : node.end_mark.index]
         unknown = "$" in node.value or "${_" in self.readable.text[node.start_mark.index : node.end_mark.index]
         plain = node.style in (None, "'", '"') and "\n" not in raw
         word = Word(None if unknown else node.value, start, end, raw, exact and plain, "" if unknown else node.value)
-        return lists.Item(word, self._scalar_passage(node))
+        return lists.Item(word, self._scalar_passage(node, here))
 
 
 def _form(nodes: list[Any]) -> Form:
@@ -178,7 +210,7 @@ def _known(node: Any) -> str | None:
     return None if "$" in node.value or "{{" in node.value else node.value
 
 
-def _hints(node: Any) -> Iterator[Hint]:
+def _hints(node: Any, work: Work) -> Iterator[Hint]:
     """What a mapping says of GPUs and of the machine, for what stands beside and below it."""
     entries = _entries(node)
     host = entries.get("runs-on") or entries.get("vmImage")
@@ -186,13 +218,15 @@ def _hints(node: Any) -> Iterator[Hint]:
         yield Hint("host", _scalar(host), f"runs-on: {_scalar(host)}")
     for key in ("resources", "deploy", "gpus", "gpu_count"):
         if key in entries:
-            yield from _amounts(key, entries[key])
+            yield from _amounts(key, entries[key], work, set())
 
 
-def _amounts(key: str, node: Any, depth: int = 0) -> Iterator[Hint]:
-    """GPU counts below `resources` and `deploy`."""
-    if depth > 6:
+def _amounts(key: str, node: Any, work: Work, seen: set[tuple[str, int]], depth: int = 0) -> Iterator[Hint]:
+    """GPU counts below `resources` and `deploy`. What aliases repeat under the same key counts once."""
+    if depth > 6 or (key, id(node)) in seen:
         return
+    seen.add((key, id(node)))
+    work.spend(1, "amounts of resources")
     if node.id == "scalar":
         if key in _GPU_KEYS:
             yield Hint("gpus", node.value, f"{key}: {node.value}")
@@ -200,7 +234,7 @@ def _amounts(key: str, node: Any, depth: int = 0) -> Iterator[Hint]:
             yield _accelerators(node.value)
     elif node.id == "sequence":
         for each in node.value:
-            yield from _amounts("", each, depth + 1)
+            yield from _amounts("", each, work, seen, depth + 1)
     else:
         entries = _entries(node)
         if _is_gpu_device(entries):
@@ -209,7 +243,7 @@ def _amounts(key: str, node: Any, depth: int = 0) -> Iterator[Hint]:
             if name == "accelerators" and value.id == "mapping":
                 yield from (_accelerators(f"{kind}:{_scalar(count)}") for kind, count in _entries(value).items())
             else:
-                yield from _amounts(name, value, depth + 1)
+                yield from _amounts(name, value, work, seen, depth + 1)
 
 
 def _accelerators(value: str) -> Hint:

@@ -3,9 +3,10 @@
 ## What it does
 Reports a command that starts a training script with plain `python` where more than one GPU is, or may be,
 visible. It looks wherever people launch from: shell scripts, Makefiles, Dockerfiles, CI and compose YAML,
-Markdown, reStructuredText, notebooks, task tables, and Python that starts other programs. The script counts
-when it, or what it calls in the linted project, trains with a `transformers.Trainer`, a trainer of TRL or an
-`Accelerator`; of scripts that are not in the project, TRL's and Transformers' own.
+Markdown, reStructuredText, notebooks, task tables (`pyproject.toml`, `tox.ini`, `justfile`), and Python that
+starts other programs (`subprocess`, `os.system`). The script counts when it, or what it calls in the linted
+project, trains with a `transformers.Trainer`, a trainer of TRL or an `Accelerator`; of scripts that are not in
+the project, TRL's and Transformers' own.
 
 ## Why is this bad?
 In one process that sees several GPUs `transformers.Trainer` wraps the model in `nn.DataParallel` without a
