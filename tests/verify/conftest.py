@@ -14,7 +14,7 @@ from trl_lint.verify.launcher import Launch
 from trl_lint.verify.session import Judged, Session
 
 MISSING = [name for name in LIBRARIES if not find_spec(name)]
-# Seconds after which the programs' collectives are given up.
+# Seconds after which ranks are given up that do nothing.
 TIMEOUT = 3
 
 

@@ -12,12 +12,12 @@ import importlib
 import json
 import os
 import runpy
+import select
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,11 +25,11 @@ LIBRARIES = ("torch", "transformers", "accelerate", "datasets", "trl")
 # trl imports its trainers when they are asked for.
 LAZY = ("SFTTrainer", "DPOTrainer", "GRPOTrainer")
 # Seconds after which a job is stopped: no test waits longer.
-LIMIT_SECONDS = 120
+LIMIT_SECONDS = 900
 
 
 class ForkServer:
-    """Starts the jobs of launches whose environment is that of `launch`, and no other one."""
+    """Starts the jobs of launches whose environment is that of `launch`, with what else each sets."""
 
     def __init__(self, launch: Any, folder: Path) -> None:
         from trl_lint.verify import launcher
@@ -49,19 +49,33 @@ class ForkServer:
         from trl_lint.verify import launcher
         from trl_lint.verify.traces import read_run
 
-        assert launch.environment == self.environment
+        known = len(self.environment)
+        assert launch.environment[:known] == self.environment
         if job.gpus:  # emulated GPUs change what lies below torch's own classes: before anybody has imported it
             return launcher.run(launch, job, plain=plain)
         folder = Path(job.traces)
         folder.mkdir(parents=True, exist_ok=True)
         file = folder / "job.json"
-        replace(job, timeout=launch.timeout, backend=launch.backend).save(file)
+        watch = None if plain else launcher.watch_of(launch, job)
+        launcher.asked(launch, job, watch).save(file)
         begun = time.monotonic()
-        print(json.dumps([str(file), 0 if plain else launch.nproc]), file=self.process.stdin, flush=True)
-        assert self.process.stdout.readline() == "done\n"
-        run = read_run(folder, job.root)
+        request = [str(file), 0 if plain else launch.nproc, dict(launch.environment[known:])]
+        print(json.dumps(request), file=self.process.stdin, flush=True)
+        stuck = self._wait(watch)
+        run = read_run(folder, job.own)
+        run.stuck = stuck
         run.seconds = time.monotonic() - begun
         return run
+
+    def _wait(self, watch: Any) -> bool:
+        """Wait for the end of a job; whether it was stopped as its ranks were stuck."""
+        stuck = False
+        while not select.select([self.process.stdout], [], [], 0.05)[0]:
+            if not stuck and watch is not None and watch.is_stuck():
+                stuck = True
+                self.process.send_signal(signal.SIGALRM)
+        assert self.process.stdout.readline() == "done\n"
+        return stuck
 
     def close(self) -> None:
         self.process.stdin.close()
@@ -79,8 +93,8 @@ def serve(rank_folder: str) -> None:
     program = supervisor.program
     program.imports.install = _in_place(program.imports.install, program.patches)
     for line in sys.stdin:
-        file, count = json.loads(line)
-        _wait([_fork(supervisor, file, variables) for variables in _ranks(count)])
+        file, count, others = json.loads(line)
+        _wait([_fork(supervisor, file, {**others, **variables}) for variables in _ranks(count)])
         print("done", flush=True)
 
 
@@ -141,7 +155,7 @@ def _in_place(install: Callable[..., Any], patches: Callable[..., Mapping[str, A
                 patch(module)
                 for attribute, value in before.items():
                     if vars(module)[attribute] is not value:
-                        for owner, copied in copies[id(value)]:
+                        for owner, copied in copies.get(id(value), ()):
                             setattr(owner, copied, vars(module)[attribute])
         return install(patches)
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 
 import pytest
+from processes import Clock, asleep
 
-from trl_lint.verify import launcher
+from trl_lint.verify import fixtures, launcher
 from trl_lint.verify.launcher import Launch, LaunchError
 from trl_lint.verify.rank.job import Job
 
 PYTHON = "/venv/bin/python"
+STAND_INS = str(fixtures.folder() / "stand_ins")
 
 
 def options(launch, tmp_path):
@@ -134,8 +137,11 @@ def test_a_handler_at_exit_that_hangs_changes_nothing(tmp_path):
     assert (rank.ended_well, rank.exit) == (True, 0)
 
 
-def test_a_run_that_takes_too_long_is_stopped_where_it_is(tmp_path):
-    rank = plain(tmp_path, "import time\ndef wait():\n    time.sleep(600)\nwait()\n", limit=2)
+@pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="needs /proc")
+def test_a_run_that_takes_too_long_is_stopped_where_it_is(tmp_path, monkeypatch):
+    text = "import time, wandb\ndef wait():\n    time.sleep(600)\nwandb.log({'x': 1})\nwait()\n"
+    monkeypatch.setattr(launcher, "time", Clock(asleep(tmp_path, {0: "log"})))
+    rank = plain(tmp_path, text, limit=3600, environment=(("PYTHONPATH", STAND_INS),))
     assert (rank.told, rank.exit, rank.end) == (True, -9, None)
     assert [str(place) for place in rank.stack] == ["script.py:3 (wait)"]
 

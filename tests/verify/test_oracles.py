@@ -6,7 +6,7 @@ from math import inf, nan
 
 import pytest
 
-from trl_lint.verify.oracles import ends, metrics, sequence, training, true_value
+from trl_lint.verify.oracles import ends, logged, metrics, sequence, training, true_value
 from trl_lint.verify.oracles.numbers import BETWEEN_RANKS, BETWEEN_RUNS, is_same
 from trl_lint.verify.traces import Call, End, Log, Place, Rank, Run
 from trl_lint.verify.verdicts import Outcome
@@ -194,7 +194,67 @@ def test_moved_shares_are_those_of_the_same_training():
     assert metrics.judge(run, moved).way == "metric"
     moved.ranks[0].losses = [2.1]
     assert metrics.judge(run, moved).outcome is Outcome.UNKNOWN
-    assert metrics.repeats(run, run) and not metrics.repeats(run, moved)
+
+
+def twice(first, second, losses=((1.0,), (1.0,))):
+    """The metrics that are not the same twice: of two ranks that hand over these values in one run and in another."""
+    runs = [
+        Run([logging(number, *({"x": value} for value in values), losses=[*each]) for number, values in enumerate(run)])
+        for run, each in zip((first, second), losses, strict=True)
+    ]
+    return [name for _, name in logged.unsteady(*runs)]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "steady"),
+    [
+        ([[1.0, 2.0], [1.5, 2.5]], [[1.0, 2.0], [1.5, 2.5]], True),
+        ([[1.0], [1.5]], [[1.0 + 1e-15], [1.5]], True),
+        ([[nan], [1.0]], [[nan], [1.0]], True),
+        ([[0.551], [0.541]], [[0.5511], [0.541]], False),
+        ([[1.0, 2.0], [1.5, 2.5]], [[1.0, 2.0], [1.5, 2.6]], False),
+        ([[1.0, 2.0], [1.5, 2.5]], [[1.0, 2.0], [1.5]], False),
+        ([[1.0], []], [[], [1.0]], False),
+        ([[1.0], []], [[1.0], []], True),
+    ],
+)
+def test_a_metric_that_follows_from_data_is_the_same_twice(first, second, steady):
+    assert twice(first, second) == ([] if steady else ["x"])
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "steady"),
+    [
+        ([[1.0, 2.0], [1.5, 2.5]], [[1.001, 2.01], [1.501, 2.51]], True),
+        ([[1.0, 2.0], [1.5, 2.5]], [[1.3, 1.8], [1.2, 2.9]], False),
+        ([[1.0], []], [[1.0001], []], True),
+        ([[1.0], []], [[1.1], []], False),
+    ],
+)
+def test_where_training_does_not_repeat_the_ranks_must_differ_by_more(first, second, steady):
+    assert twice(first, second, losses=[(1.0,), (1.0001,)]) == ([] if steady else ["x"])
+
+
+def test_what_is_not_the_same_twice_fails_nothing_and_is_named():
+    run = Run([logging(0, {"dt": 1.0, "loss": 1.0}), logging(1, {"dt": 2.0, "loss": 1.0})])
+    assert metrics.judge(run).way == "metric"
+    run.unsteady = frozenset({("wandb.log", "dt")})
+    verdict = metrics.judge(run)
+    assert (verdict.outcome, verdict.data["metrics"]) == (Outcome.PASSED, ["loss"])
+    assert "dt: not compared" in verdict.evidence[0]
+    for rank in run.ranks:
+        rank.logs = [Log("wandb.log", {"dt": 1.0}, ())]
+    assert "dt: not compared" in metrics.judge(run).summary
+
+
+def test_a_value_that_a_library_computes_rank_by_rank_may_differ():
+    run = Run([logging(0, {"loss": 1.0}), logging(1, {"loss": 1.0})])
+    for rank in run.ranks:
+        rank.logs.append(Log("Trainer.log", {"train_loss": float(rank.number)}, (), ("train_loss",)))
+    assert metrics.judge(run).outcome is Outcome.PASSED
+    run.ranks[0].logs.append(Log("Trainer.log", {"train_loss": 1.0}, ()))
+    run.ranks[1].logs.append(Log("Trainer.log", {"train_loss": 2.0}, ()))
+    assert [*metrics.judge(run).data["metrics"]] == ["train_loss"]
 
 
 @pytest.mark.parametrize("name", ["loss/rank0", "gpu_1/accuracy", "process 3"])

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from trl_lint.verify.rank.job import Job
+from trl_lint.verify.rank.places import Own
 from trl_lint.verify.rank.trace import Trace, output_path, stacks_path, trace_path
 from trl_lint.verify.traces import Place, read_run
 
@@ -19,7 +20,7 @@ def trace(tmp_path):
 
 
 def only(folder, root="/project"):
-    (rank,) = read_run(folder, root).ranks
+    (rank,) = read_run(folder, Own(root)).ranks
     return rank
 
 
@@ -70,7 +71,7 @@ def test_what_json_does_not_know_is_written_by_its_name(trace, tmp_path):
 def test_ranks_are_in_the_order_of_their_numbers(tmp_path):
     for number in (10, 2, 0):
         Trace(trace_path(str(tmp_path), number)).write("start", rank=number)
-    assert [rank.number for rank in read_run(tmp_path, "/project").ranks] == [0, 2, 10]
+    assert [rank.number for rank in read_run(tmp_path, Own("/project")).ranks] == [0, 2, 10]
 
 
 def test_an_abort_is_read_from_what_the_rank_printed(trace, tmp_path):
@@ -107,6 +108,7 @@ def test_a_job_is_read_as_it_was_written(tmp_path):
         sources={"/project/a.py": "/copies/a.py"},
         shift=1,
         scale=4,
+        files=("/elsewhere/b.py",),
     )
     job.save(tmp_path / "job.json")
     assert Job.load(str(tmp_path / "job.json")) == job

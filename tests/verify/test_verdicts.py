@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 import pytest
-from conftest import TIMEOUT
 from marks import line, subject
 
 from trl_lint.verify.session import Session
@@ -125,7 +124,7 @@ HANGS = [
 def test_a_hang_is_told_in_time_with_the_place_of_each_rank(judged, program, nproc):
     both = judged(program, nproc=nproc)
     verdict = ends(both, "hang")
-    assert both.run.seconds < TIMEOUT + 5
+    assert both.run.stuck
     for rank in range(nproc):
         assert line(program, "waits", rank) in evidence_of(verdict, rank)
         assert line(program, "waits", rank) in f"{verdict.data['waits'][rank][0]} "
@@ -164,6 +163,8 @@ LOGS = [
     ("share on main", "metric", "loss"),
     ("extra on main", "", ""),
     ("clock", "", ""),
+    ("machine", "", ""),
+    ("machine and share", "metric", "loss"),
     ("nan", "", ""),
     ("nan on one", "metric", "ratio"),
 ]
@@ -180,6 +181,26 @@ def test_a_metric_is_that_of_all_ranks(judged, how, way, name):
         assert [*verdict.data["metrics"]] == [name]
         assert verdict.evidence[0].startswith(f"{name}, log no. 1: rank 0: ")
         assert "[logs.py:" in verdict.evidence[0]
+
+
+def test_what_is_not_the_same_twice_on_a_rank_is_not_compared_between_ranks(judged):
+    for how in ("machine", "machine and share"):
+        evidence = judged("logs", how).verdict("same metric").evidence
+        assert "dt: not compared, as the same rank has another one when it runs again" in evidence
+
+
+@pytest.mark.parametrize(("how", "way"), [("quietly", ""), ("with an override", ""), ("and its own", "metric")])
+def test_what_trainer_itself_logs_last_is_of_one_rank(judged, how, way):
+    """It adds the losses of this rank since the last log; what the program calls by that name is judged."""
+    both = judged("closing_log", how)
+    assert both.ended_well
+    last = [next(log for log in rank.logs[::-1] if "train_loss" in log.values) for rank in both.run.ranks]
+    assert last[0].values["train_loss"] != last[1].values["train_loss"]
+    assert all(log.of_one_rank == ("train_loss",) for log in last)
+    verdict = both.verdict("same metric")
+    assert verdict.way == way, verdict
+    assert [*verdict.data["metrics"]] == (["train_loss"] if way else [*verdict.data["metrics"]])
+    assert both.passed == (not way)
 
 
 def test_the_evidence_of_a_metric_is_its_values_and_the_error(judged):

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from processes import left, with_words
 
 from trl_lint.cli import main
 
@@ -252,9 +253,8 @@ class TestOthers:
             while not ((folder / "0").exists() and (folder / "1").exists()):
                 time.sleep(0.1)
             process.terminate()
-            assert process.wait(30) == 128 + signal.SIGTERM
-        left = subprocess.run(["pgrep", "-f", str(folder)], capture_output=True, text=True, check=False).stdout
-        assert left == ""
+            assert process.wait(300) == 128 + signal.SIGTERM
+        assert not left(with_words(str(folder)))
         assert not list(folder.glob("trl-lint-verify-*"))
 
     @pytest.mark.skipif(not find_spec("trl"), reason="not installed: trl")

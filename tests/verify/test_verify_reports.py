@@ -28,7 +28,8 @@ def judged(label: str, *, good: bool) -> Judged:
 def script() -> Proof:
     before, after = judged("as it is", good=False), judged("fixed", good=True)
     compared = verdicts.passed("same training", "losses, weights unchanged, to the bit")
-    return Proof("train.py", [Column(before, False), Column(after, True)], compared, fixes=[FINDING])
+    command = "trl-lint --fix --unsafe-fixes train.py"
+    return Proof("train.py", [Column(before, False), Column(after, True)], compared, fixes=[FINDING], command=command)
 
 
 def fixture(*, good: bool) -> Proof:
@@ -53,7 +54,8 @@ def test_a_script_stands_side_by_side():
     assert "FAILED (metric): a|b: not the same" in words and "a|b: rank 0: 1, rank 1: 2" in words
     assert "fixed: /p/train.py:3:5: TRL003 unreduced-metric" in words
     assert "before and after: losses, weights unchanged, to the bit" in words
-    assert text.splitlines()[-1] == "It fails as it is and passes when fixed: run `trl-lint --fix`."
+    last = "It fails as it is and passes when fixed: run `trl-lint --fix --unsafe-fixes train.py`."
+    assert text.splitlines()[-1] == last
 
 
 @pytest.mark.parametrize(

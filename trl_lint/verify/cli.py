@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
+
+from trl_lint import plain
+from trl_lint.discovery import display_path
 
 if TYPE_CHECKING:
     from trl_lint.config import Settings
@@ -34,7 +38,7 @@ except ModuleNotFoundError:
     pass
 """
 # A fixture that takes longer than this has gone wrong in a way that no oracle knows.
-FIXTURE_LIMIT = 120.0
+FIXTURE_LIMIT = 600.0
 
 
 class Unusable(Exception):
@@ -55,6 +59,7 @@ class Options:
     python: str
     keep: Path | None
     output_format: str
+    reports: tuple[tuple[str, Path], ...]
     select: str | None
     unsafe_fixes: bool | None
     include: tuple[Path, ...]
@@ -76,6 +81,15 @@ class Options:
         return Launch(**{name: getattr(self, name) for name in names})
 
 
+def _report_files(ctx: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> Any:
+    """`FORMAT=FILE` pairs, as (format, file)."""
+    for value in values:
+        name, equals, file = value.partition("=")
+        if name not in FORMATS or not (equals and file):
+            raise click.BadParameter(f"`{value}` is not FORMAT=FILE, with one of {', '.join(FORMATS)}")
+    return tuple((name, Path(file)) for name, _, file in (value.partition("=") for value in values))
+
+
 @click.command(
     short_help="Run a script, or the fixtures, on several processes and judge what happens.",
     context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
@@ -87,7 +101,7 @@ class Options:
     default="torchrun",
     show_default=True,
     type=click.Choice(["torchrun", "accelerate"]),
-    help="What starts the processes: torchrun, or accelerate launch.",
+    help="What starts the processes: torchrun, or accelerate launch --multi_gpu.",
 )
 @click.option("--nproc", default=2, show_default=True, type=click.IntRange(1), help="Processes on this machine.")
 @click.option(
@@ -99,38 +113,68 @@ class Options:
 )
 @click.option(
     "--timeout",
-    default=10.0,
+    default=300.0,
     show_default=True,
     type=click.FloatRange(0, min_open=True),
-    help="Seconds after which a collective that not all processes have reached is given up.",
+    help="Seconds that processes wait in a collective for others that are elsewhere and do nothing.",
 )
-@click.option("--limit", type=click.FloatRange(0, min_open=True), help="Seconds after which a whole run is stopped.")
-@click.option("--python", default=sys.executable, help="The interpreter of the training environment.")
-@click.option("--keep", metavar="DIR", type=click.Path(path_type=Path, file_okay=False), help="Keep the traces there.")
+@click.option(
+    "--limit",
+    type=click.FloatRange(0, min_open=True),
+    help="Seconds after which a whole run is stopped; default: never.",
+)
+@click.option(
+    "--python",
+    default=sys.executable,
+    help="The interpreter of the training environment, which needs torch, not trl-lint; default: trl-lint's own.",
+)
+@click.option(
+    "--keep",
+    metavar="DIR",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Keep the traces there: a JSON object per line and rank, and what each rank printed.",
+)
 @click.option("--output-format", default="text", type=click.Choice(FORMATS), help="How it is shown; default: text.")
+@click.option(
+    "--report",
+    "reports",
+    metavar="FORMAT=FILE",
+    multiple=True,
+    callback=_report_files,
+    help="Write the same to a file as well, in this format; may be given several times.",
+)
 @click.option("--select", metavar="RULES", help="The rules whose fixes are tried: codes, prefixes or names.")
-@click.option("--unsafe-fixes/--no-unsafe-fixes", default=None, help="Try unsafe fixes, too.")
+@click.option(
+    "--unsafe-fixes/--no-unsafe-fixes",
+    default=None,
+    help="Try unsafe fixes, too. The command that is recommended in the end makes the fixes that were tried.",
+)
 @click.option(
     "--include",
     metavar="PATH",
     multiple=True,
     type=click.Path(path_type=Path, exists=True),
-    help="Fix these files and folders as well: a package that the script trains with.",
+    help="Fix these files and folders as well: a package that the script trains with. What it imports from its own "
+    "project is included as it is.",
 )
 @click.option(
     "--one-process/--no-one-process",
     default=True,
-    help="Run the script on one plain process as well, with the same global batch, to compare values.",
+    show_default=True,
+    help="Run the script on one plain process as well, with the same global batch to compare values, and if it fails.",
 )
 @click.option(
     "--bare",
     is_flag=True,
-    help="Run it first as plain python would on a machine with as many GPUs, which are emulated on the CPU.",
+    help="Run it first as plain python would on a machine with as many GPUs: one process, whose model Trainer wraps in "
+    "nn.DataParallel. GPUs that are not there are emulated on the CPU.",
 )
 @click.option("--config", type=click.Path(path_type=Path), help="Read [tool.trl-lint] from this file.")
 @click.option("--isolated", is_flag=True, help="Read no settings from any file.")
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 even when something does not hold.")
-@click.option("--nnodes", help="Machines; handed to torchrun, as the next three are.")
+@click.option(
+    "--nnodes", help="Machines; handed to torchrun, as the next three are. The command is given on each of them."
+)
 @click.option("--rdzv-endpoint", metavar="HOST:PORT", help="Where the machines meet.")
 @click.option("--rdzv-backend", help="How they meet.")
 @click.option("--node-rank", type=int, help="Which of them this one is.")
@@ -140,7 +184,8 @@ def verify(**given: Any) -> None:
     Of a LAUNCH FILE (a shell script, a Makefile, ...) each training that it starts with bare python is run so, and as
     `accelerate launch` would start it. Without any, the fixtures of all rules are run, each broken and fixed; RULE (a
     code or a name) runs those of one. Options stand before SCRIPT. Your files are never touched. Exits with 0 when
-    everything holds, 1 when something does not, and 2 when the tool could not do its work.
+    everything holds, 1 when something does not, and 2 when the tool could not do its work, or the script fails on one
+    process as well.
     """
     from trl_lint.verify.launcher import LaunchError
 
@@ -149,7 +194,7 @@ def verify(**given: Any) -> None:
     try:
         status = run(Options(**given))
     except (Unusable, LaunchError) as error:
-        click.echo(f"trl-lint: {error}", err=True)
+        click.echo(plain.line(f"trl-lint: {error}"), err=True)
         status = FAILED
     sys.exit(status)
 
@@ -166,20 +211,39 @@ def run(options: Options) -> int:
         raise click.UsageError("several machines need --launcher torchrun")
     if options.config and options.isolated:
         raise click.UsageError("--config can't be combined with --isolated")
-    report = load(options.output_format)(sys.stdout, nproc=options.nproc)
     rules = _rules(options)
-    proofs = _fixture_proofs(options, rules) if rules is not None else _own_proofs(options)
-    holds, problems = True, []
-    for proof in proofs:
-        report.add(proof)
-        holds = holds and proof.holds
-        problems += proof.problems
-    report.close()
+    holds, is_unfit, problems = True, False, []
+    with ExitStack() as files:
+        outs = [(options.output_format, sys.stdout)]
+        outs += [(name, files.enter_context(_written(path))) for name, path in options.reports]
+        reports = [load(name)(out, nproc=options.nproc) for name, out in outs]
+        for proof in _fixture_proofs(options, rules) if rules is not None else _own_proofs(options):
+            for report in reports:
+                report.add(proof)
+            holds = holds and proof.holds
+            is_unfit = is_unfit or proof.alone is not None
+            problems += proof.problems
+        for report in reports:
+            report.close()
     for problem in problems:
-        click.echo(problem, err=True)
+        click.echo(plain.line(problem), err=True)
     if problems:
         return FAILED
+    if is_unfit:
+        return FAILED
     return CLEAN if holds or options.exit_zero else FINDINGS
+
+
+def _written(path: Path) -> TextIO:
+    """A file to write a report to.
+
+    Raises:
+        Unusable: it can't be written.
+    """
+    try:
+        return path.open("w", encoding="utf-8")
+    except OSError as error:
+        raise Unusable(f"{path}: cannot write: {error.strerror}") from None
 
 
 def _rules(options: Options) -> list[Rule] | None:
@@ -191,7 +255,7 @@ def _rules(options: Options) -> list[Rule] | None:
     if not options.words:
         return list(all_rules())
     first = options.words[0]
-    found = None if Path(first).is_file() else find_rule(first)
+    found = None if os.path.isfile(first) else find_rule(first)
     return [found] if found and len(options.words) == 1 else None
 
 
@@ -203,7 +267,7 @@ def _own_proofs(options: Options) -> Iterator[Any]:
     from trl_lint.launch.readers import is_launch_file
 
     path = None if options.module else Path(options.words[0])
-    is_launch = path is not None and path.is_file() and is_launch_file(path, _head(path))
+    is_launch = path is not None and os.path.isfile(path) and is_launch_file(path, _head(path))
     return _launch_proofs(options, path) if path and is_launch else _script_proof(options)
 
 
@@ -240,7 +304,18 @@ def _script_proof(options: Options) -> Iterator[Any]:
         raise Unusable(f"no module named {subject.script}")
     with _session(options, options.launch, bare=options.bare) as runner:
         asked = {"one_process": options.one_process, "bare": options.bare}
-        yield proofs.of_script(subject, runner, settings, options.include, **asked)
+        proof = proofs.of_script(subject, runner, settings, options.include, **asked)
+        proof.command = _fix_command(options, proof.to_fix) if proof.to_fix else ""
+        yield proof
+
+
+def _fix_command(options: Options, files: list[Path]) -> str:
+    """The command that makes of these files what was run."""
+    unsafe = {None: [], True: ["--unsafe-fixes"], False: ["--no-unsafe-fixes"]}[options.unsafe_fixes]
+    select = ["--select", options.select] if options.select else []
+    config = ["--config", str(options.config)] if options.config else []
+    isolated = ["--isolated"] if options.isolated else []
+    return shlex.join(["trl-lint", "--fix", *unsafe, *select, *config, *isolated, *map(display_path, files)])
 
 
 def _subject(options: Options) -> tuple[Subject, Settings]:
@@ -276,6 +351,8 @@ def _checked(word: str) -> Path:
         raise Unusable(f"{word}:{error.lineno or 1}:{error.offset or 1}: cannot parse: {error.msg}") from None
     except ValueError as error:
         raise Unusable(f"{word}: cannot parse: {error}") from None
+    except (MemoryError, RecursionError):
+        raise Unusable(f"{word}: cannot parse: nested too deeply for Python") from None
     return path
 
 

@@ -18,15 +18,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from trl_lint.verify.rank.job import Job
+from trl_lint.verify.rank.places import Own
 from trl_lint.verify.rank.supervisor import die_with_parent
 from trl_lint.verify.traces import Run, last_line, read_run
+from trl_lint.verify.watching import Watch
 
 # Below those that systems hand out: from 32768 on (Linux), or from 49152 on.
 PORTS = (15000, 32000)
 RANK_PROGRAM = Path(__file__).with_name("rank")
 POLL_SECONDS = 0.05
 # Seconds torchrun has to stop its ranks once it is asked to.
-STOP_SECONDS = 15
+STOP_SECONDS = 30
 # Seconds in which the traces of other machines arrive in a folder that they share.
 SHARED_SECONDS = 5
 VISIBLE = "CUDA_VISIBLE_DEVICES"
@@ -39,7 +41,8 @@ class Launch:
     """How a script is started.
 
     python: the interpreter of the training environment. launcher: what starts the processes, a name of `LAUNCHERS`.
-    nproc: processes on this machine. timeout: seconds after which a collective is given up. limit: seconds after which
+    nproc: processes on this machine. timeout: seconds that ranks wait in a collective for those that do nothing
+    (`watching.py`), or, where that is not to be seen from here, for any other. limit: seconds after which
     a whole run is stopped, None for never. nnodes, rdzv_endpoint, rdzv_backend and node_rank are torchrun's.
     environment: variables on top of those of this process. gpus: how many a plain process sees at most.
     """
@@ -48,7 +51,7 @@ class Launch:
     launcher: str = "torchrun"
     nproc: int = 2
     backend: str = "auto"
-    timeout: float = 10.0
+    timeout: float = 300.0
     limit: float | None = None
     nnodes: str | None = None
     rdzv_endpoint: str | None = None
@@ -86,27 +89,38 @@ def run(launch: Launch, job: Job, *, plain: bool = False, tick: Callable[[], Non
         for old in folder.glob("rank*"):
             old.unlink()
     file = folder / "job.json"
-    replace(job, timeout=launch.timeout, backend=launch.backend).save(file)
+    watch = None if plain else watch_of(launch, job)
+    asked(launch, job, watch).save(file)
     command = [launch.python, str(RANK_PROGRAM), str(file)] if plain else LAUNCHERS[launch.launcher](launch, file)
     begun = time.monotonic()
     try:
         environment = _environment(launch, plain, emulated=job.gpus > 0)
-        output, stopped = _run(command, environment, launch.limit, folder / "launcher.out", tick)
+        output, stopped, stuck = _run(command, environment, launch.limit, folder / "launcher.out", tick, watch)
     except OSError as error:
         raise LaunchError(f"{launch.python}: {error.strerror or error}") from error
-    result = _read(launch, folder, job.root)
+    result = _read(launch, folder, job.own)
     if not result.ranks:
         raise LaunchError(last_line(output) or "the launcher said nothing")
     result.seconds = time.monotonic() - begun
-    result.stopped = stopped
+    result.stopped, result.stuck = stopped, stuck
     return result
 
 
-def _read(launch: Launch, folder: Path, root: str) -> Run:
+def watch_of(launch: Launch, job: Job) -> Watch | None:
+    """What watches the ranks of a job; None where others of them are on other machines."""
+    return None if launch.has_several_nodes else Watch(job, launch.nproc, launch.timeout)
+
+
+def asked(launch: Launch, job: Job, watch: Watch | None) -> Job:
+    """The job as its ranks are asked to do it."""
+    return replace(job, timeout=launch.timeout, backend=launch.backend, guarded=watch is not None)
+
+
+def _read(launch: Launch, folder: Path, own: Own) -> Run:
     """What the ranks wrote; on several machines that share the folder, those of all of them, a little later."""
     end = time.monotonic() + (SHARED_SECONDS if launch.has_several_nodes else 0)
     while True:
-        result = read_run(folder, root)
+        result = read_run(folder, own)
         known = sum(rank.exit is not None for rank in result.ranks)
         if known >= result.world_size or time.monotonic() > end:
             return result
@@ -159,6 +173,16 @@ def free_port() -> int:
             return port
 
 
+def group_of_one() -> dict[str, str]:
+    """The variables that `torchrun --nproc-per-node 1` gives its one process."""
+    return {
+        **dict.fromkeys(("RANK", "LOCAL_RANK", "GROUP_RANK", "ROLE_RANK"), "0"),
+        **dict.fromkeys(("WORLD_SIZE", "LOCAL_WORLD_SIZE", "GROUP_WORLD_SIZE", "ROLE_WORLD_SIZE"), "1"),
+        "MASTER_ADDR": "127.0.0.1",
+        "MASTER_PORT": str(free_port()),
+    }
+
+
 def _environment(launch: Launch, plain: bool, emulated: bool) -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if name not in GROUP_VARIABLES}
     environment = {"OMP_NUM_THREADS": "1", **kept, **dict(launch.environment)}
@@ -171,10 +195,15 @@ def _environment(launch: Launch, plain: bool, emulated: bool) -> dict[str, str]:
 
 
 def _run(
-    command: list[str], environment: dict[str, str], limit: float | None, log: Path, tick: Callable[[], None]
-) -> tuple[str, str]:
-    """What the launcher printed, and why it was stopped ("" when it ended by itself)."""
-    stopped = ""
+    command: list[str],
+    environment: dict[str, str],
+    limit: float | None,
+    log: Path,
+    tick: Callable[[], None],
+    watch: Watch | None,
+) -> tuple[str, str, bool]:
+    """What the launcher printed, why it was stopped at its limit ("" if not), and whether as its ranks were stuck."""
+    stopped, stuck = "", False
     with (
         log.open("w+") as output,
         subprocess.Popen(
@@ -193,12 +222,15 @@ def _run(
                 if end is not None and time.monotonic() > end:
                     stopped = f"stopped after {limit:g} s"
                     break
+                if watch is not None and watch.is_stuck():
+                    stuck = True
+                    break
                 tick()
                 time.sleep(POLL_SECONDS)
         finally:
             _stop(process)
         output.seek(0)
-        return output.read(), stopped
+        return output.read(), stopped, stuck
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:

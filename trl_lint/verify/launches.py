@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
+from trl_lint import files
 from trl_lint.config import Settings
 from trl_lint.discovery import import_roots
 from trl_lint.launch.checking import Launch, checked
@@ -24,7 +25,7 @@ def launches(path: Path, settings: Settings) -> tuple[Launch, ...]:
     """
     project = replace(Project.of(settings, import_roots(settings.root, [path.parent])), unknown=True)
     try:
-        found = checked(path, path.read_bytes(), project)
+        found = checked(path, files.read(path), project)
     except OSError as error:
         raise LaunchError(f"{path}: cannot read: {error.strerror}") from None
     if found.remark:

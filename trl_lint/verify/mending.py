@@ -36,16 +36,24 @@ class Mended:
     problems: list[str] = field(default_factory=list)
 
 
-def mend(files: Iterable[Path], settings: Settings, target: Path, sources: dict[str, str] | None = None) -> Mended:
+def mend(
+    files: Iterable[Path],
+    settings: Settings,
+    target: Path,
+    sources: dict[str, str] | None = None,
+    roots: Sequence[Path] | None = None,
+) -> Mended:
     """Lint these files as one project and write what `--fix` makes of them below `target`.
 
-    sources: texts that already stand in the place of some of the files.
+    sources: texts that already stand in the place of some of the files. roots: where imports are looked up, by default
+    in the folders of the files' packages as well.
     """
     files = [Path(os.path.realpath(file)) for file in files]
     instead = {Path(path): Path(text).read_bytes() for path, text in (sources or {}).items()}
     # How a program is launched is not what a fixed copy of it shows.
     rules = [rule for rule in selected_rules(settings) if not rule.launches]
-    linter = Linter(settings, import_roots(settings.root, {_top(file) for file in files}), rules)
+    roots = import_roots(settings.root, {_top(file) for file in files}) if roots is None else roots
+    linter = Linter(settings, tuple(roots), rules)
     linter.overlay.update(instead)
     mended = Mended(sources=dict(sources or {}))
     action = partial(propose, unsafe=settings.unsafe_fixes)
@@ -54,14 +62,43 @@ def mend(files: Iterable[Path], settings: Settings, target: Path, sources: dict[
     else:
         results = run(files, linter, action)
     for result in results:
-        mended.applied += result.applied
+        mended.applied += [*result.applied, *result.partly]
         mended.withheld += result.withheld
         mended.findings += [*result.applied, *result.findings]
         if result.problem:
             mended.problems.append(result.problem)
-        elif result.applied:
+        elif result.applied or result.partly:
             mended.sources[str(result.path)] = str(_write(target, result))
     return mended
+
+
+def to_name(
+    mended: Mended, files: Sequence[Path], include: Sequence[Path], settings: Settings, target: Path
+) -> list[Path]:
+    """What `--fix` is to be given to make the same of a program: the script, where the search for settings begins, and
+    what is mended; all of it, where a finding depends on another file that calls it.
+
+    files: the program's own files, those below `include` among them. target: a folder for copies.
+    """
+    some = list(dict.fromkeys([*files[:1], *(Path(finding.path) for finding in mended.applied)]))
+    # The command looks imports up below the project alone.
+    again = mend(some, settings, target, roots=import_roots(settings.root, some))
+    if _texts(again) == _texts(mended):
+        return some
+    named = [Path(os.path.realpath(path)) for path in include]
+    return [*(file for file in files if not any(file.is_relative_to(path) for path in named)), *include]
+
+
+def places(findings: Iterable[Finding]) -> dict[str, tuple[int, ...]]:
+    """By file, the lines that findings start in."""
+    found: dict[str, set[int]] = {}
+    for finding in findings:
+        found.setdefault(finding.path, set()).add(finding.start.line)
+    return {file: tuple(sorted(lines)) for file, lines in found.items()}
+
+
+def _texts(mended: Mended) -> dict[str, bytes]:
+    return {file: Path(text).read_bytes() for file, text in mended.sources.items()}
 
 
 def _run_overlaid(
@@ -76,7 +113,7 @@ def _run_overlaid(
 def _top(file: Path) -> Path:
     """The folder that a file's outermost package lies in."""
     folder = file.parent
-    while (folder / "__init__.py").is_file():
+    while os.path.isfile(folder / "__init__.py"):
         folder = folder.parent
     return folder
 
@@ -103,7 +140,8 @@ def files_of(script: Path, roots: Sequence[Path], include: Sequence[Path] = ()) 
 
 def _imported(file: Path, roots: Sequence[Path]) -> Iterator[Path]:
     """The files below `roots` that one file imports, wherever in it."""
-    with suppress(SyntaxError, ValueError, OSError, RecursionError):  # said by the linter, or by Python when it runs
+    # Said by the linter, or by Python when it runs.
+    with suppress(SyntaxError, ValueError, OSError, RecursionError, MemoryError):
         for node in ast.walk(ast.parse(file.read_bytes())):
             if isinstance(node, ast.Import):
                 for alias in node.names:
@@ -121,7 +159,7 @@ def _modules(names: Sequence[str], roots: Sequence[Path]) -> Iterator[Path]:
         for length in range(len(names) + 1):
             below = root.joinpath(*names[:length])
             for path in (below / "__init__.py", below.with_suffix(".py")) if length else ():
-                if path.is_file():
+                if os.path.isfile(path):
                     yield Path(os.path.realpath(path))
 
 

@@ -13,9 +13,10 @@ from trl_lint.discovery import import_roots
 from trl_lint.findings import Finding
 from trl_lint.launch.checking import Launch
 from trl_lint.launch.trainers import Trainers
-from trl_lint.verify import fixtures, launches, mending, session
+from trl_lint.verify import cause, fixtures, launches, mending, session
 from trl_lint.verify.fixtures import Fixture
 from trl_lint.verify.launcher import LaunchError
+from trl_lint.verify.oracles import ends
 from trl_lint.verify.session import BARE, Judged, Session, Subject
 from trl_lint.verify.traces import Run
 from trl_lint.verify.verdicts import Verdict
@@ -38,7 +39,10 @@ class Column:
 class Proof:
     """One subject. `compared`: whether the fix changes what is trained, where both were run.
 
-    is_fixture: it has an outcome that is wanted, others are a user's own.
+    is_fixture: it has an outcome that is wanted, others are a user's own. to_fix: the files that `trl-lint --fix` is
+    to be given to make the same fixes; command: that call, with its options. alone: how it ends on one process, where
+    it fails there as on several, and nothing more was run. shown: where it fails as it is and passes when fixed,
+    whether that is the fix's doing.
     """
 
     name: str
@@ -48,10 +52,16 @@ class Proof:
     hints: list[Finding] = field(default_factory=list)
     withheld: list[tuple[Finding, str]] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
+    alone: Verdict | None = None
+    shown: Verdict | None = None
+    to_fix: list[Path] = field(default_factory=list)
+    command: str = ""
     is_fixture: bool = False
 
     @property
     def holds(self) -> bool:
+        if self.alone is not None:
+            return False
         return all(column.holds for column in self.columns) and not (self.compared and self.compared.failed)
 
     @property
@@ -89,19 +99,40 @@ def of_script(
     """
     files = _files(subject, settings, include)
     mended = mending.mend(files, settings, runner.folder / "fixed", dict(subject.sources))
-    subject = replace(subject, own=tuple(files))
+    subject = replace(subject, own=tuple(files), watched=mending.places(mended.applied))
     single = runner.one_process(subject) if one_process else None
-    columns = [_column(runner, subject, BARE, single)] if bare else []
-    before = runner.judge(subject, "as it is", single)
-    columns.append(Column(before, before.passed))
-    proof = Proof(subject.name, columns, withheld=mended.withheld, problems=mended.problems)
-    proof.fixes = mended.applied
+    proof = Proof(subject.name, [], fixes=mended.applied, withheld=mended.withheld, problems=mended.problems)
     proof.hints = [finding for finding in mended.findings if finding not in mended.applied]
-    if mended.applied:
-        after = runner.judge(session.fixed(subject, mended.sources), "fixed", single)
-        proof.columns.append(Column(after, after.passed))
-        proof.compared = runner.compare(subject, before, after)
+    if bare:
+        proof.columns.append(_column(runner, subject, BARE, single))
+        proof.alone = _alone(runner, replace(subject, launcher=BARE), proof, one_process)
+    if proof.alone is not None:
+        return proof
+    before = runner.judge(subject, "as it is", single)
+    proof.columns.append(Column(before, before.passed))
+    proof.alone = _alone(runner, subject, proof, one_process)
+    if not mended.applied or proof.alone is not None:
+        return proof
+    after = runner.judge(session.fixed(subject, mended.sources), "fixed", single)
+    proof.columns.append(Column(after, after.passed))
+    again = None
+    if after.passed and not before.passed:
+        proof.shown, again = cause.shown(runner, subject, before, mended.applied, single)
+    proof.compared = runner.compare(subject, before, after, again)
+    proof.to_fix = mending.to_name(mended, files, include, settings, runner.folder / "named")
     return proof
+
+
+def _alone(runner: Session, subject: Subject, proof: Proof, wanted: bool) -> Verdict | None:
+    """How the subject ends on one process, if it has failed at its last run and fails there in the same way.
+
+    Not where it fails at what is mended: then the fixed copy has more to tell.
+    """
+    judged = proof.columns[-1].judged
+    (end,) = (verdict for verdict in judged.verdicts if verdict.oracle == ends.ORACLE)
+    if not wanted or not end.failed or cause.is_at(judged.run, end, proof.fixes):
+        return None
+    return runner.alone(subject, end)
 
 
 def of_launch(launch: Launch, settings: Settings, runner: Session, *, one_process: bool) -> Proof:
@@ -112,7 +143,10 @@ def of_launch(launch: Launch, settings: Settings, runner: Session, *, one_proces
     """
     subject = launches.subject(launch, settings)
     single = runner.one_process(subject) if one_process else None
-    proof = Proof(subject.name, [_column(runner, subject, launcher, single) for launcher in (BARE, "accelerate")])
+    proof = Proof(subject.name, [_column(runner, subject, BARE, single)])
+    proof.alone = _alone(runner, subject, proof, one_process)
+    if proof.alone is None:
+        proof.columns.append(_column(runner, subject, "accelerate", single))
     (proof.fixes if launch.edits is not None else proof.hints).append(launch.finding)
     return proof
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+import shutil
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 
 from trl_lint.verify import launcher
 from trl_lint.verify.launcher import Launch
-from trl_lint.verify.oracles import ends, metrics, sequence, training, true_value, writers
+from trl_lint.verify.oracles import ends, failures, metrics, sequence, training, true_value, writers
+from trl_lint.verify.oracles.logged import unsteady
 from trl_lint.verify.rank.job import Job
 from trl_lint.verify.traces import Run
 from trl_lint.verify.verdicts import Verdict, unknown
@@ -35,7 +37,7 @@ class Subject:
     plain process that sees several GPUs. environment: variables that it is started with. sources: by file, the text
     that runs in its place. own: the program's own files, if they are known; values that it
     names nowhere are its libraries' business. needs_devices: what it shows needs a device of each process's own,
-    which is emulated where there are none.
+    which is emulated where there are none. watched: by file, the lines of which is told whether they were reached.
     """
 
     name: str
@@ -48,6 +50,7 @@ class Subject:
     sources: Mapping[str, str] = field(default_factory=dict)
     own: tuple[Path, ...] = ()
     needs_devices: bool = False
+    watched: Mapping[str, Sequence[int]] = field(default_factory=dict)
 
     def namer(self) -> Callable[[str], bool]:
         """Tells whether the program itself has the name of a metric, as the end of a string."""
@@ -62,11 +65,12 @@ class Subject:
 
 @dataclass
 class Judged:
-    """A run and what the oracles say of it."""
+    """A run and what the oracles say of it. `moved`: the run with moved shares, if a metric asked for it."""
 
     label: str
     run: Run
     verdicts: list[Verdict]
+    moved: Run | None = None
 
     @property
     def passed(self) -> bool:
@@ -103,46 +107,51 @@ class Session:
         self._count = 0
         self._seconds = 0.0
 
-    def judge(self, subject: Subject, label: str, single: Callable[[], Run] | None = None) -> Judged:
-        """Run a subject on all ranks, or as it says that it is started, and judge it.
+    def judge(
+        self, subject: Subject, label: str, single: Callable[[], Run] | None = None, moved: Run | None = None
+    ) -> Judged:
+        """Run a subject on all ranks, or, started with `BARE`, as one plain process with as many GPUs, and judge it.
 
-        single: gives the run of one process with the same global batch (`one_process`), if that is wanted.
+        single: gives the run of one process with the same global batch (`one_process`), if that is wanted. moved: the
+        run with moved shares, if there is one.
 
         Raises:
             LaunchError: no rank has started.
         """
-        if subject.launcher == BARE:
-            return self._judge_bare(subject, label, single)
-        run = self._run(subject, label)
+        is_bare = subject.launcher == BARE
+        run = self._as_asked(subject, label)
         self._seconds = run.seconds
         end = ends.judge(run)
-        moved = None if end.failed else self._moved(subject, label, run)
+        if moved is None and not end.failed:
+            moved = self._moved(subject, label, run)
+        one = single() if single and not end.failed else None
+        # Every kind of run has the same verdicts in the same order: they are the rows of the reports.
         verdicts = [
             end,
             sequence.judge(run, cut_short=end.failed and end.way not in WAITING),
-            metrics.judge(run, moved),
-            true_value.judge(run, single() if single and not end.failed else None, subject.namer()),
+            *self._of_metrics(
+                subject,
+                label,
+                run,
+                lambda: [
+                    metrics.judge(run, moved),
+                    true_value.judge_bare(run, one, self.launch.nproc)
+                    if is_bare
+                    else true_value.judge(run, one, subject.namer()),
+                ],
+            ),
             training.judge_ranks(run),
             writers.judge(run),
         ]
-        return Judged(label, run, verdicts)
+        return Judged(label, run, verdicts, moved)
 
-    def _judge_bare(self, subject: Subject, label: str, single: Callable[[], Run] | None) -> Judged:
-        """Run a subject as one plain process that sees as many GPUs as there would be processes.
+    def _as_asked(self, subject: Subject, label: str) -> Run:
+        """The subject on all ranks, or with `BARE` as one process that sees as many GPUs.
 
         That is what `python script.py` comes to: Trainer wraps the model in `nn.DataParallel`.
         """
-        run = self._run(subject, label, plain=True, gpus=self.launch.nproc)
-        end = ends.judge(run)
-        one = single() if single and not end.failed else None
-        verdicts = [
-            end,
-            sequence.judge(run),
-            metrics.judge(run),
-            true_value.judge_bare(run, one, self.launch.nproc),
-            training.judge_ranks(run),
-        ]
-        return Judged(label, run, verdicts)
+        is_bare = subject.launcher == BARE
+        return self._run(subject, label, plain=is_bare, gpus=self.launch.nproc if is_bare else 0)
 
     def _moved(self, subject: Subject, label: str, run: Run) -> Run | None:
         """The run with moved shares, where a metric asks for it and it tells something.
@@ -151,34 +160,75 @@ class Session:
         """
         if len(run.ranks) < 2 or self.launch.has_several_nodes or not metrics.one_sided(run):
             return None
-        moved = self._run(subject, f"{label}, shares moved", shift=1)
-        if not metrics.judge(run, moved).failed or metrics.judge(run).failed:
-            return moved
-        # What differs may differ from run to run as well.
-        again = self._run(subject, f"{label}, again")
-        return moved if metrics.repeats(run, again) else None
+        return self._run(subject, f"{label}, shares moved", shift=1)
+
+    def _of_metrics(self, subject: Subject, label: str, run: Run, judge: Callable[[], list[Verdict]]) -> list[Verdict]:
+        """What is said of a run's metrics, once more without those that differ from run to run.
+
+        A clock or the memory in use differs between ranks as it does between runs, whatever the metric is called.
+        """
+        verdicts = judge()
+        if not any(each.failed for each in verdicts) or self.launch.has_several_nodes:
+            return verdicts
+        run.unsteady = unsteady(run, self._as_asked(subject, f"{label}, again"))
+        return judge() if run.unsteady else verdicts
 
     def one_process(self, subject: Subject) -> Callable[[], Run]:
         """Gives the subject's run as one plain process that reads what all ranks together would read; runs it once."""
         return cache(lambda: self._run(subject, "one process", plain=True, scale=self.launch.world_size))
 
-    def compare(self, subject: Subject, before: Judged, after: Judged) -> Verdict:
-        """Whether a fixed program trains what the other one, which is `subject`, has trained."""
+    def alone(self, subject: Subject, end: Verdict) -> Verdict | None:
+        """How the subject ends on one process, if it fails there as it did; None if it does not.
+
+        end: that of the run that failed. It is tried as `python script.py` first, then in a group of one: a script may
+        need no more than the variables of one. What bare python has failed at is compared with the latter alone.
+
+        One process waits for nobody, so it is not tried where ranks did; nor on several machines: the others can't know
+        that it is wanted.
+        """
+        if self.launch.has_several_nodes or end.way in WAITING:
+            return None
+        for grouped in (True,) if subject.launcher == BARE else (False, True):
+            run = self._run(subject, "on one process", plain=True, grouped=grouped)
+            again = ends.judge(run)
+            if not again.failed:
+                return None
+            if failures.is_same(end, again):
+                return again
+        return None
+
+    def compare(self, subject: Subject, before: Judged, after: Judged, again: Judged | None = None) -> Verdict:
+        """Whether a fixed program trains what the other one, which is `subject`, has trained.
+
+        again: the other one a second time, if it was run.
+        """
         verdict = training.judge_pair(before.run, after.run)
-        if verdict.failed and training.judge_pair(before.run, self._run(subject, f"{before.label}, again")).failed:
-            return unknown(training.ORACLE, "it does not train the same twice, so that fixes can't be compared")
+        if verdict.failed:
+            second = again.run if again else self._as_asked(subject, f"{before.label}, again")
+            if training.judge_pair(before.run, second).failed:
+                return unknown(training.ORACLE, "it does not train the same twice, so that fixes can't be compared")
         return verdict
 
     def _run(
-        self, subject: Subject, label: str, *, plain: bool = False, shift: int = 0, scale: int = 1, gpus: int = 0
+        self,
+        subject: Subject,
+        label: str,
+        *,
+        plain: bool = False,
+        grouped: bool = False,
+        shift: int = 0,
+        scale: int = 1,
+        gpus: int = 0,
     ) -> Run:
+        """Run a subject. plain: as one process, which is a group of one if it is `grouped`."""
         self._tell(f"{subject.name}: {label}")
         self._count += 1
         words = re.findall(r"\w+", f"{self._count:02} {subject.name[-LONGEST_NAME:]} {label}")
+        folder = self.folder / "-".join(words)
         job = Job(
             script=subject.script,
             args=tuple(subject.args),
-            traces=str(self.folder / "-".join(words)),
+            traces=str(folder),
             root=str(subject.root),
             is_module=subject.is_module,
             sources=dict(subject.sources),
@@ -186,19 +236,27 @@ class Session:
             scale=scale,
             gpus=gpus if self.emulates else 0,
             devices=subject.needs_devices and self.emulates and not plain,
+            files=tuple(map(str, subject.own)),
+            watched={file: list(lines) for file, lines in subject.watched.items()},
+            # Several machines may have to share theirs.
+            cache="" if self.launch.has_several_nodes else str(folder / "datasets"),
         )
         launch = self._alone(gpus or 1) if plain else self._together(subject)
-        return self._start(launch.with_environment(**dict(subject.environment)), job, plain)
+        variables = {**dict(subject.environment), **(launcher.group_of_one() if grouped else {})}
+        try:
+            return self._start(launch.with_environment(**variables), job, plain)
+        finally:
+            shutil.rmtree(folder / "datasets", ignore_errors=True)
 
     def _together(self, subject: Subject) -> Launch:
         return replace(self.launch, launcher=subject.launcher) if subject.launcher else self.launch
 
     def _alone(self, gpus: int) -> Launch:
-        """The launch of one process, which must not take for ever where several are through."""
-        limit = MOST_ALONE * self.launch.world_size * self._seconds + 60
+        """The launch of one process, which must not take for ever where it is known how long several take."""
+        limit = MOST_ALONE * self.launch.world_size * self._seconds + 60 if self._seconds else None
         return replace(self.launch, limit=self.launch.limit or limit, gpus=gpus)
 
 
 def fixed(subject: Subject, sources: Mapping[str, str]) -> Subject:
     """The same program with its files' texts mended."""
-    return replace(subject, sources=dict(sources))
+    return replace(subject, sources=dict(sources), watched={})

@@ -52,11 +52,12 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Log:
-    """What one call of a log sink was given, as numbers."""
+    """What one call of a log sink was given, as numbers. of_one_rank: those that a library computes rank by rank."""
 
     sink: str
     values: dict[str, float]
     at: tuple[Place, ...]
+    of_one_rank: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +87,10 @@ class End:
 class Rank:
     """One rank of a run. `exit` is its process's status, negative for a signal; `told` when it was asked to stop.
 
-    moved: it read the share of another rank. scattered: of the first batch of which DataParallel lost rows, how many
-    rows it was given and how many it kept.
+    process: the one that runs the script. synchronises: it is in a backward pass or where else DDP waits, or joins the
+    process group: in no collective of its own. moved: it read the share of another rank. scattered: of the first batch
+    of which DataParallel lost rows, how many rows it was given and how many it kept. reached: of the watched lines,
+    file and number of those that it got to, and how many collectives it had called before.
     """
 
     number: int
@@ -107,8 +110,11 @@ class Rank:
     exit: int | None = None
     exit_time: float = 0.0
     told: bool = False
+    process: int = 0
+    synchronises: bool = False
     moved: bool = False
     scattered: tuple[int, int] | None = None
+    reached: dict[tuple[str, int], int] = field(default_factory=dict)
     stack: tuple[Place, ...] = ()
 
     @property
@@ -130,30 +136,36 @@ class Rank:
 
 @dataclass
 class Run:
-    """All ranks of one run that this machine has the traces of."""
+    """All ranks of one run that this machine has the traces of.
+
+    stuck: its ranks waited for each other in vain, and it was stopped for that. unsteady: the metrics, by log sink and
+    name, that the same rank has otherwise when the same is run again.
+    """
 
     ranks: list[Rank]
     seconds: float = 0.0
     folder: Path | None = None
     # Why the run was stopped from outside.
     stopped: str = ""
+    stuck: bool = False
+    unsteady: frozenset[tuple[str, str]] = frozenset()
 
     @property
     def world_size(self) -> int:
         return max((rank.world_size for rank in self.ranks), default=0)
 
 
-def read_run(folder: Path, root: str) -> Run:
+def read_run(folder: Path, own: places.Own) -> Run:
     """Read what the ranks of one run wrote to a folder."""
     found = sorted(int(path.stem[len("rank") :]) for path in folder.glob("rank*.jsonl"))
-    return Run([_read_rank(str(folder), number, root) for number in found], folder=folder)
+    return Run([_read_rank(str(folder), number, own) for number in found], folder=folder)
 
 
-def _read_rank(folder: str, number: int, root: str) -> Rank:
+def _read_rank(folder: str, number: int, own: places.Own) -> Rank:
     rank = Rank(number, output=_text(output_path(folder, number)))
     for record in _records(trace_path(folder, number)):
         _READERS.get(record["kind"], _nothing)(rank, record)
-    rank.stack = _main_stack(_text(stacks_path(folder, number)), root)
+    rank.stack = _main_stack(_text(stacks_path(folder, number)), own)
     return rank
 
 
@@ -194,6 +206,18 @@ def _call(rank: Rank, record: dict[str, Any]) -> None:
     )
 
 
+def _start(rank: Rank, record: dict[str, Any]) -> None:
+    rank.process = record.get("pid", 0)
+
+
+def _synchronises(rank: Rank, record: dict[str, Any]) -> None:
+    rank.synchronises = record["begins"]
+
+
+def _log(record: dict[str, Any]) -> Log:
+    return Log(record["sink"], record["values"], _places(record["at"]), tuple(record.get("of_one_rank", ())))
+
+
 def _end(rank: Rank, record: dict[str, Any]) -> None:
     words = {name: record.get(name, "") for name in ("error", "said", "group")}
     rank.end = End(record["time"], record["status"], **words, at=_places(record.get("at", ())))
@@ -221,18 +245,21 @@ _READERS = {
     "end": _end,
     "exit": _exit,
     "group": lambda rank, record: setattr(rank, "world_size", record["world_size"]),
-    "log": lambda rank, record: rank.logs.append(Log(record["sink"], record["values"], _places(record["at"]))),
+    "log": lambda rank, record: rank.logs.append(_log(record)),
     "loss": lambda rank, record: rank.losses.append(record["value"]),
     "moved": lambda rank, record: setattr(rank, "moved", True),
     "native": _native,
     "placed": lambda rank, record: rank.placed.append(Placed(record["file"], _places(record["at"]))),
+    "reached": lambda rank, record: rank.reached.setdefault((record["file"], record["line"]), len(rank.calls)),
     "scattered": lambda rank, record: setattr(rank, "scattered", (record["given"], record["kept"])),
     "weights": _weights,
+    "start": _start,
+    "synchronises": _synchronises,
     "step": lambda rank, record: rank.grad_norms.append(record["grad_norm"]),
 }
 
 
-def _main_stack(text: str, root: str) -> tuple[Place, ...]:
+def _main_stack(text: str, own: places.Own) -> tuple[Place, ...]:
     """The telling places of the main thread, which the interpreter writes last."""
     threads: list[list[tuple[str, int, str]]] = []
     for line in text.splitlines():
@@ -240,4 +267,4 @@ def _main_stack(text: str, root: str) -> tuple[Place, ...]:
             threads.append([])
         elif threads and (frame := _FRAME.match(line)):
             threads[-1].append((frame[1], int(frame[2]), frame[3]))
-    return _places(places.telling(threads[-1], root)) if threads else ()
+    return _places(places.telling(threads[-1], own)) if threads else ()

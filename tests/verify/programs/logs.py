@@ -1,5 +1,6 @@
 """A right training loop that logs in the way that it is asked for."""
 
+import resource
 import sys
 import time
 
@@ -30,6 +31,11 @@ def clock(loss, batch):
     wandb.log({"loss": mean(loss), "step_time": time.perf_counter(), "perf/tokens_per_second": dist.get_rank()})
 
 
+def machine():
+    """What differs between ranks as it does between runs, under names that say nothing of it."""
+    return {"dt": time.perf_counter(), "rss_gb": resource.getrusage(resource.RUSAGE_SELF).ru_utime}
+
+
 LOGS = {
     "mean": lambda loss, batch: wandb.log({"loss": mean(loss)}),
     "share": lambda loss, batch: wandb.log({"loss": loss.item()}),
@@ -37,6 +43,8 @@ LOGS = {
     "share on main": lambda loss, batch: on_main({"loss": loss.item()}),
     "extra on main": extra_on_main,
     "clock": clock,
+    "machine": lambda loss, batch: wandb.log({"loss": mean(loss), **machine()}),
+    "machine and share": lambda loss, batch: wandb.log({"loss": loss.item(), **machine()}),
     "nan": lambda loss, batch: wandb.log({"ratio": float("nan")}),
     "nan on one": lambda loss, batch: wandb.log({"ratio": float("nan") if dist.get_rank() else 1.0}),
     "text": lambda loss, batch: wandb.log({"name": "a" * dist.get_rank(), "rows": batch, "none": None}),

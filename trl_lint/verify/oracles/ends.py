@@ -41,7 +41,7 @@ def judge(run: Run) -> Verdict:
     if not bad:
         return passed(ORACLE, f"all {len(run.ranks)} ranks ran to their end")
     causes = sorted(filter(_is_cause, bad), key=_time)
-    waiting = sorted(filter(_gave_up, bad), key=_time)
+    waiting = sorted(filter(_waited if run.stuck else _gave_up, bad), key=_time)
     if waiting and not (causes and _time(causes[0]) < _time(waiting[0])):
         return _left_early(run, bad) if any(_is_missed(rank, waiting) for rank in run.ranks) else _hang(run)
     if not causes:
@@ -80,6 +80,10 @@ def _said(rank: Rank) -> str:
         number = signal.Signals(-rank.exit)
         return f"{KILLED.get(number, 'ended by a signal')} (exit {rank.exit}, {number.name})"
     return f"the process ended with status {rank.exit} before its script did"
+
+
+def _waited(rank: Rank) -> bool:
+    return rank.pending is not None or rank.synchronises
 
 
 def _gave_up(rank: Rank) -> bool:
@@ -140,7 +144,7 @@ def _hang(run: Run) -> Verdict:
 
 def _slow(run: Run) -> list[str]:
     """A rank that waits for nothing may be at work."""
-    busy = [rank for rank in run.ranks if _was_stopped(rank) and rank.pending is None]
+    busy = [rank for rank in run.ranks if _was_stopped(rank) and not _waited(rank)]
     return [f"if {_named(busy)} was at work there, --timeout was too short for it"] if busy else []
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+import statistics
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from trl_lint.verify.oracles.numbers import BETWEEN_RUNS, is_same
 from trl_lint.verify.traces import Place, Run
 
 # Values of the clock and the machine differ between ranks, and from run to run, in right code.
@@ -20,6 +22,10 @@ OF_ONE_RANK = re.compile(r"(rank|gpu|device|process|worker)[_\-/ ]?\d", re.IGNOR
 # What Trainer itself logs is the same on all ranks already: the control of each run.
 CONTROL = ("loss", "grad_norm", "learning_rate")
 TRAINER = "Trainer.log"
+# Between two runs of the same program the same values are added up, if maybe in another order.
+REPEATED = 1e-9
+# How much of the ranks' difference may be there between two runs of one rank as well.
+MOST_NOISE = 0.1
 
 
 @dataclass(slots=True)
@@ -46,16 +52,56 @@ class Metric:
 
 
 def metrics_of(run: Run) -> dict[tuple[str, str], Metric]:
-    """All metrics of a run but those of the clock, and those that name one rank as theirs."""
+    """All metrics of a run but those of the clock, those that are one rank's, and those that are not the same twice."""
     found: dict[tuple[str, str], Metric] = {}
     for rank in run.ranks:
         for log in rank.logs:
             for name, value in log.values.items():
-                if not (CLOCK.search(name) or OF_ONE_RANK.search(name)):
+                is_known = name in log.of_one_rank or (log.sink, name) in run.unsteady
+                if not (is_known or CLOCK.search(name) or OF_ONE_RANK.search(name)):
                     metric = found.setdefault((log.sink, name), Metric(log.sink, name, at=log.at))
                     values = metric.values.setdefault(rank.number, {})
                     values[len(values)] = value
     return found
+
+
+def unsteady(run: Run, again: Run) -> frozenset[tuple[str, str]]:
+    """The metrics that a rank has otherwise in a second run of the program: of a clock or the machine, not of data.
+
+    Where both runs trained the same to the bit, so must what follows from the data. Elsewhere the ranks' difference
+    tells something if it is far larger than that between the runs.
+    """
+    before, after = metrics_of(run), metrics_of(again)
+    is_exact = all(
+        (ours.losses, ours.grad_norms) == (theirs.losses, theirs.grad_norms)
+        for ours, theirs in zip(run.ranks, again.ranks, strict=False)
+    )
+    repeats = _repeats_exactly if is_exact else _differs_more_between_ranks
+    return frozenset(key for key, metric in before.items() if key not in after or not repeats(metric, after[key]))
+
+
+def _pairs(before: Metric, after: Metric) -> list[tuple[float, float]] | None:
+    """Rank by rank the values of two runs; None where there are not as many of them."""
+    pairs = []
+    for rank, values in before.values.items():
+        others = after.values.get(rank, {})
+        if len(values) != len(others):
+            return None
+        pairs += zip(values.values(), others.values(), strict=True)
+    return pairs
+
+
+def _repeats_exactly(before: Metric, after: Metric) -> bool:
+    pairs = _pairs(before, after)
+    return pairs is not None and all(is_same(*pair, REPEATED) for pair in pairs)
+
+
+def _differs_more_between_ranks(before: Metric, after: Metric) -> bool:
+    pairs = _pairs(before, after)
+    rows = [max(values) - min(values) for _, values in before.rows(set(before.values))]
+    if not pairs or len(before.values) < 2 or not rows:
+        return pairs is not None and all(is_same(*pair, BETWEEN_RUNS) for pair in pairs)
+    return statistics.median(abs(a - b) for a, b in pairs) <= MOST_NOISE * statistics.median(rows)
 
 
 def is_control(metric: Metric) -> bool:

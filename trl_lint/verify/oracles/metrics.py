@@ -29,8 +29,10 @@ def judge(run: Run, moved: Run | None = None) -> Verdict:
     if len(run.ranks) < 2:
         return unknown(ORACLE, "there is one rank only")
     found = metrics_of(run)
+    unsteady = sorted({name for _, name in run.unsteady})
+    left_out = [f"{name}: not compared, as the same rank has another one when it runs again" for name in unsteady]
     if not found:
-        return unknown(ORACLE, "nothing was logged")
+        return unknown(ORACLE, "; ".join(left_out) or "nothing was logged")
     ranks = {rank.number for rank in run.ranks}
     rows = {metric.key: list(metric.rows(ranks)) for metric in found.values() if set(metric.values) == ranks}
     names = [f"rank {rank}" for rank in sorted(ranks)]
@@ -41,12 +43,12 @@ def judge(run: Run, moved: Run | None = None) -> Verdict:
     if not worst and not rows and not is_told:
         return unknown(ORACLE, f"{many(len(found), 'metric')} that one rank logs, not compared")
     if not worst:
-        return passed(ORACLE, _counted(found, rows, is_told), metrics=sorted({name for _, name in found}))
+        return passed(ORACLE, _counted(found, rows, is_told), left_out, metrics=sorted({name for _, name in found}))
     return failed(
         ORACLE,
         "metric",
         f"{_listed([each.metric.name for each in worst])}: not the same on all ranks; {_control(rows, found)}",
-        [each.line() for each in worst],
+        [*(each.line() for each in worst), *left_out],
         metrics={each.metric.name: each.data() for each in worst},
         control={name: _equal(rows[TRAINER, name]) for name in CONTROL if (TRAINER, name) in rows},
     )
@@ -65,21 +67,6 @@ def has_moved(run: Run, moved: Run) -> bool:
         return False
     firsts = [[rank.losses[0] for rank in each.ranks if rank.losses] for each in (run, moved)]
     return not all(firsts) or is_same(mean(firsts[0]), mean(firsts[1]), BETWEEN_RANKS, scale=1.0)
-
-
-def repeats(run: Run, again: Run) -> bool:
-    """Whether the metrics of one rank are the same when the same is run again."""
-    before, after = metrics_of(run), metrics_of(again)
-    return all(
-        metric.key in after and _equal(_between(metric, after[metric.key], rank), BETWEEN_RUNS)
-        for metric in one_sided(run)
-        for rank in before[metric.key].values
-    )
-
-
-def _between(before: Metric, after: Metric, rank: int) -> list[tuple[int, list[float]]]:
-    """The rows of a rank's values in two runs."""
-    return list(Metric("", "", {0: before.values[rank], 1: after.values.get(rank, {})}).rows({0, 1}))
 
 
 def _unequal_when_moved(metrics: Sequence[Metric], moved: Run) -> list[_Unequal]:

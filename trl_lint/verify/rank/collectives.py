@@ -40,6 +40,8 @@ PAYLOADS = {
     "scatter": "tensor",
     "scatter_object_list": "",
 }
+# Longer than any run.
+FOR_EVER = timedelta(days=7)
 _calls = itertools.count()
 # Groups are kept to the end: taking down gloo's threads hangs now and then, after all is done (torch 2.13).
 _groups: list[Any] = []
@@ -53,7 +55,7 @@ def patch(job: Job) -> Callable[[Any], None]:
         for name, payload in PAYLOADS.items():
             wrapping.replace(c10d, name, _recorded(c10d, job, name, payload))
         wrapping.replace(c10d, "init_process_group", _started(c10d, job))
-        wrapping.replace(c10d, "new_group", _with_timeout(job))
+        wrapping.replace(c10d, "new_group", _with_timeout(c10d, job))
         wrapping.replace(c10d, "barrier", _on_any_device)
 
     return patch_c10d
@@ -72,7 +74,7 @@ def _recorded(c10d: Any, job: Job, name: str, payload: str) -> Callable[..., Any
                     return original(*args, **kwargs)
                 number = next(_calls)
                 tensor = pick(args, kwargs, payload) if payload else None
-                at = places.here(job.root)
+                at = places.here(job.own)
                 trace.write(
                     "call",
                     number=number,
@@ -124,10 +126,11 @@ def _started(c10d: Any, job: Job) -> Callable[..., Any]:
         def started(*args: Any, **kwargs: Any) -> Any:
             kwargs.update(zip(pick.names, args, strict=False))
             backend = _backend(job, kwargs.get("backend"))
-            kwargs.update(backend=backend, timeout=timedelta(seconds=job.timeout))
+            kwargs.update(backend=backend, timeout=_timeout(job, backend))
             if backend == "gloo":
                 kwargs.pop("device_id", None)  # binds to one GPU, which gloo knows nothing of
-            result = original(**kwargs)
+            with trace.synchronising():
+                result = original(**kwargs)
             _groups.append(c10d._get_default_group())
             trace.write("group", backend=backend, world_size=int(os.environ.get("WORLD_SIZE", "1")))
             return result
@@ -147,15 +150,20 @@ def _backend(job: Job, asked: Any) -> str | None:
     return asked if enough or "nccl" not in str(asked or "nccl").lower() else "gloo"
 
 
-def _with_timeout(job: Job) -> Callable[..., Any]:
+def _timeout(job: Job, backend: str | None) -> timedelta:
+    """After how long a collective is given up: those of gloo never are where somebody watches the ranks."""
+    return FOR_EVER if job.guarded and backend == "gloo" else timedelta(seconds=job.timeout)
+
+
+def _with_timeout(c10d: Any, job: Job) -> Callable[..., Any]:
     def make(original: Callable[..., Any]) -> Callable[..., Any]:
         pick = wrapping.Arguments(original)
 
         def grouped(*args: Any, **kwargs: Any) -> Any:
             kwargs.update(zip(pick.names, args, strict=False))
-            kwargs["timeout"] = timedelta(seconds=job.timeout)
             if kwargs.get("backend") is not None:
                 kwargs["backend"] = _backend(job, kwargs["backend"])
+            kwargs["timeout"] = _timeout(job, kwargs.get("backend") or c10d.get_backend())
             _groups.append(original(**kwargs))
             return _groups[-1]
 

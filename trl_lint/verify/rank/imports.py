@@ -12,8 +12,10 @@ import importlib.util
 import linecache
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
+
+from . import reached
 
 Patch = Callable[[Any], None]
 
@@ -40,6 +42,10 @@ class _Replaced(importlib.machinery.SourceFileLoader):
     """Loads a module from another file's text. Its path, and so what it finds beside it, stays the same."""
 
     text = ""
+    watched: Sequence[int] = ()
+
+    def source_to_code(self, data: Any, path: Any, *, _optimize: int = -1) -> Any:
+        return reached.compiled(data, path, self.watched)
 
     def get_data(self, path: str) -> bytes:
         if path != self.path:
@@ -57,10 +63,11 @@ class Finder(importlib.abc.MetaPathFinder):
     def __init__(self, patches: Mapping[str, Patch]) -> None:
         self.patches = dict(patches)
         self.sources: dict[str, str] = {}
+        self.watched: dict[str, list[int]] = {}
         self._busy: set[str] = set()
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
-        if name in self._busy or not (self.sources or name in self.patches):
+        if name in self._busy or not (self.sources or self.watched or name in self.patches):
             return None
         self._busy.add(name)
         try:
@@ -71,10 +78,11 @@ class Finder(importlib.abc.MetaPathFinder):
             self._busy.discard(name)
         if spec is None or spec.loader is None:
             return None
-        text = self.sources.get(os.path.realpath(spec.origin)) if spec.origin else None
+        file = os.path.realpath(spec.origin) if spec.origin else ""
+        text = self.sources.get(file, file if file in self.watched else None)
         if text is not None:
             loader = _Replaced(name, spec.origin)
-            loader.text = text
+            loader.text, loader.watched = text, self.watched.get(file, ())
             spec.loader = loader
             show(spec.origin, text)
         if name in self.patches:

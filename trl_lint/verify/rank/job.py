@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from pathlib import Path
+
+from .places import Own
 
 
 @dataclass(frozen=True)
@@ -14,6 +17,8 @@ class Job:
     script: the program's absolute path, or a module's dotted name where `is_module`.
     traces: the folder that each rank writes its trace to.
     root: files below it are the user's own; findings and traces name places there.
+    guarded: somebody stops the run if its ranks wait for each other in vain (`watching.py`).
+    files: further files that are, whatever folder they lie in.
     timeout: seconds after which a collective that not all ranks have reached is given up.
     backend: `auto`, `gloo` or `nccl`.
     sources: by file, the file whose text runs in its place.
@@ -21,6 +26,8 @@ class Job:
     scale: by how much the batches of data loaders are larger than the script asks for.
     gpus: so many GPUs are emulated for one process (`emulation.py`); 0 for none.
     devices: a device of each process's own is emulated (`placement.py`).
+    watched: by file, the lines of which is told whether they are reached (`reached.py`).
+    cache: a folder for what the datasets library keeps of this run ("" for the user's own, see `caches.py`).
     """
 
     script: str
@@ -35,6 +42,15 @@ class Job:
     scale: int = 1
     gpus: int = 0
     devices: bool = False
+    files: tuple[str, ...] = ()
+    watched: dict[str, list[int]] = field(default_factory=dict)
+    cache: str = ""
+    guarded: bool = False
+
+    @cached_property
+    def own(self) -> Own:
+        """Which files are the user's own."""
+        return Own(self.root, self.files)
 
     def save(self, path: Path) -> None:
         path.write_text(json.dumps(asdict(self)))
@@ -42,4 +58,4 @@ class Job:
     @classmethod
     def load(cls, path: str) -> Job:
         known = json.loads(Path(path).read_text())
-        return cls(**{**known, "args": tuple(known["args"])})
+        return cls(**{**known, **{name: tuple(known[name]) for name in ("args", "files")}})

@@ -1,7 +1,7 @@
 """Places in the code: which line of the stack a reader wants to see.
 
 Two of them: where something was asked for (the innermost line outside of torch, accelerate and Python itself, which
-may be in transformers or trl), and the innermost line of the user's own project.
+may be in transformers or trl), and the innermost line of the user's own code.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ Place = tuple  # (file, line, function)
 
 # Packages that carry out what others ask for.
 CARRIERS = ("torch", "accelerate", "trl_lint", "wandb", "mlflow", "trackio", "tensorboardX")
+# Folders of packages that are installed: of a project that holds one, these are not the user's.
+INSTALLED = ("site-packages", "dist-packages")
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _PYTHON = tuple({sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib"), os.path.dirname(os.__file__)})
 
@@ -26,7 +28,7 @@ def is_carrier(file: str) -> bool:
     """Whether a file only carries out what another one asks for."""
     if file.startswith(("<", _HERE)):
         return True
-    for folder in ("site-packages", "dist-packages"):
+    for folder in INSTALLED:
         _, found, below = file.rpartition(f"{os.sep}{folder}{os.sep}")
         if found:
             return below.split(os.sep)[0] in CARRIERS
@@ -42,20 +44,43 @@ def is_of_group(file: str) -> bool:
     return any(part in file for part in _OF_GROUP)
 
 
-@cache
-def is_own(file: str, root: str) -> bool:
-    """Whether a file belongs to the user's project."""
-    inside = file.startswith(root.rstrip(os.sep) + os.sep)
-    return inside and "site-packages" not in file and not is_carrier(file)
+class Own:
+    """The files that are the user's own: those below a folder, what is installed in it apart, and those that are named.
+
+    The folder, and the named files, may themselves lie where packages are installed.
+    """
+
+    def __init__(self, root: str, files: Iterable[str] = ()) -> None:
+        self._root = os.path.join(root, "")
+        self._files = frozenset(files)
+        self._known: dict[str, bool] = {}
+
+    def __contains__(self, file: str) -> bool:
+        known = self._known.get(file)
+        if known is None:
+            known = self._known[file] = self._is_named(file) or self._is_below(file)
+        return known
+
+    def _is_named(self, file: str) -> bool:
+        return file in self._files or os.path.realpath(file) in self._files
+
+    def _is_below(self, file: str) -> bool:
+        if not file.startswith(self._root) or file.startswith(_HERE):
+            return False
+        parts = [os.path.basename(self._root[:-1]), *file[len(self._root) :].split(os.sep)]
+        if any(folder in parts for folder in INSTALLED):
+            return False
+        others = (each for each in _PYTHON if not self._root.startswith(os.path.join(each, "")))
+        return not file.startswith(tuple(os.path.join(each, "") for each in others))
 
 
-def telling(stack: Iterable[Place], root: str) -> list[Place]:
-    """Of a stack, innermost first: where it was asked for, and the innermost line of the project if that is another."""
+def telling(stack: Iterable[Place], own: Own) -> list[Place]:
+    """Of a stack, innermost first: where it was asked for, and the innermost line of the user's if that is another."""
     asked: Place | None = None
     for place in stack:
-        if asked is None and not is_carrier(place[0]):
+        if asked is None and (place[0] in own or not is_carrier(place[0])):
             asked = place
-        if is_own(place[0], root):
+        if place[0] in own:
             return [asked, place] if asked and asked != place else [place]
     return [asked] if asked else []
 
@@ -69,17 +94,17 @@ def stack_of_error(traceback: TracebackType | None) -> list[Place]:
     return found[::-1]
 
 
-def here(root: str, depth: int = 2) -> list[Place]:
+def here(own: Own, depth: int = 2) -> list[Place]:
     """The telling places of the caller's caller, as `telling` has them. Runs at every collective: a plain loop."""
     frame: FrameType | None = sys._getframe(depth)
-    while frame is not None and is_carrier(frame.f_code.co_filename):
+    while frame is not None and is_carrier(frame.f_code.co_filename) and frame.f_code.co_filename not in own:
         frame = frame.f_back
     if frame is None:
         return []
     asked = (frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
     while frame is not None:
-        if is_own(frame.f_code.co_filename, root):
-            own = (frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
-            return [asked, own] if own != asked else [own]
+        if frame.f_code.co_filename in own:
+            users = (frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
+            return [asked, users] if users != asked else [users]
         frame = frame.f_back
     return [asked]

@@ -18,12 +18,15 @@ from types import ModuleType
 from typing import Any, NoReturn
 
 from . import (
+    caches,
     collectives,
     emulation,
     flight,
     imports,
     placement,
     places,
+    precision,
+    reached,
     scattering,
     shares,
     sinks,
@@ -48,6 +51,8 @@ def patches(job: Job) -> Mapping[str, imports.Patch]:
         ("torch.optim.optimizer", training.patch_optimizer),
         ("torch.utils.data.dataloader", shares.patch_loader(job)),
         *((name, shares.patch_shards(job, name)) for name in {row[0] for row in shares.SHARDED}),
+        ("transformers.training_args", precision.patch_arguments),
+        *caches.patches(job).items(),
         *emulation.patches(job).items(),
         *placement.patches(job).items(),
         *((name, sinks.patch(job, name)) for name in {sink.module for sink in sinks.SINKS}),
@@ -66,8 +71,10 @@ def run(job: Job, rank: int) -> NoReturn:
     trace.write("start", rank=rank, pid=os.getpid())
     _keep_stacks(job, rank)
     writes.watch(job)
+    reached.watch(job)
     finder = imports.install(patches(job))
     finder.sources.update(job.sources)
+    finder.watched.update(job.watched)
     end_process = _tell_of_exit(job)
     status = _run_to_end(job)
     _give_last_seconds(status, end_process)
@@ -86,7 +93,7 @@ def _tell_of_exit(job: Job) -> Callable[[int], NoReturn]:
 
     def told(status: int) -> NoReturn:
         if os.getpid() == process:  # what the script has forked ends by itself
-            trace.write("end", status=status, at=places.here(job.root))
+            trace.write("end", status=status, at=places.here(job.own))
         original(status)
 
     os._exit = told
@@ -137,7 +144,7 @@ def _status(code: Any) -> int:
 def _how(job: Job, error: BaseException, said: str) -> dict[str, Any]:
     """What an exception that leaves the script says, where it comes from, and what the process group said before."""
     stack = places.stack_of_error(error.__traceback__)
-    return {"said": _line(said), "at": places.telling(stack, job.root), "group": _line(_of_group(error))}
+    return {"said": _line(said), "at": places.telling(stack, job.own), "group": _line(_of_group(error))}
 
 
 def _line(text: str) -> str:
@@ -161,10 +168,11 @@ def _run_script(job: Job) -> None:
         runpy.run_module(job.script, run_name="__main__", alter_sys=True)
         return
     sys.path[0] = os.path.dirname(os.path.realpath(job.script))
-    text = job.sources.get(os.path.realpath(job.script))
+    file = os.path.realpath(job.script)
+    text = job.sources.get(file)
     if text is not None:
         imports.show(job.script, text)
-    code = compile(Path(text or job.script).read_bytes(), job.script, "exec", dont_inherit=True)
+    code = reached.compiled(Path(text or job.script).read_bytes(), job.script, job.watched.get(file, ()))
     main = ModuleType("__main__")
     main.__dict__.update(__file__=job.script, __builtins__=__builtins__, __spec__=None)
     sys.modules["__main__"] = main

@@ -5,6 +5,8 @@ A sink that calls another one (Trainer's log hands on to the trackers) is told o
 Sources: transformers/trainer.py `Trainer.log`; accelerate/accelerator.py `Accelerator.log`; wandb/sdk/wandb_run.py
 `Run.log` and `wandb.log`; trackio/__init__.py `log`, trackio/run.py `Run.log`; mlflow/tracking/fluent.py `log_metric`,
 `log_metrics`; torch/utils/tensorboard/writer.py and tensorboardX/writer.py `add_scalar`, `add_scalars`.
+
+Trainer's own last log of a training is told apart: some of what it holds is each rank's own (`CLOSING`).
 """
 
 from __future__ import annotations
@@ -48,7 +50,15 @@ SINKS = (
     Sink("tensorboardX.writer", "SummaryWriter", "add_scalar", key="tag", value="scalar_value"),
     Sink("tensorboardX.writer", "SummaryWriter", "add_scalars", key="main_tag", values="tag_scalar_dict"),
 )
+# What Trainer itself logs at the end of `train` and computes of this rank's share: to the losses that were gathered for
+# the logs it adds its own since the last one. `total_flos`, which it logs as well, is summed over the ranks.
+# Sources: transformers/trainer.py `_inner_training_loop` (4.40.0, 4.51.3), `_finalize_training` (5.5.0, 5.23.0).
+CLOSING = ("train_loss",)
+# What makes the mapping that Trainer then fills and logs last.
+_MAKES_CLOSING = ("transformers.trainer", "speed_metrics", "train")
 _outermost = wrapping.Outermost()
+# That mapping, once it is made. It is filled later.
+_closing: Mapping[str, Any] = {}
 
 
 def patch(job: Job, module: str) -> Callable[[Any], None]:
@@ -59,8 +69,30 @@ def patch(job: Job, module: str) -> Callable[[Any], None]:
             owner = getattr(imported, sink.owner, None) if sink.owner else imported
             if sink.module == module and owner is not None:
                 wrapping.replace(owner, sink.name, _recorded(job, sink))
+        if module == _MAKES_CLOSING[0]:
+            wrapping.replace(imported, _MAKES_CLOSING[1], _remembered)
 
     return patch_module
+
+
+def _remembered(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Remember the mapping that becomes Trainer's last log."""
+
+    def made(*args: Any, **kwargs: Any) -> Any:
+        global _closing
+        metrics = original(*args, **kwargs)
+        if _MAKES_CLOSING[2] in (*args[:1], kwargs.get("split")) and isinstance(metrics, Mapping):
+            _closing = metrics
+        return metrics
+
+    return made
+
+
+def _of_one_rank(name: str, given: Any) -> list[str]:
+    """The metrics of a log that Trainer itself computed of one rank's share: its very values, not others so called."""
+    if name != "Trainer.log" or not isinstance(given, Mapping):
+        return []
+    return [each for each in CLOSING if each in given and given[each] is _closing.get(each)]
 
 
 def _recorded(job: Job, sink: Sink) -> Callable[..., Any]:
@@ -73,7 +105,8 @@ def _recorded(job: Job, sink: Sink) -> Callable[..., Any]:
             with _outermost as is_outermost:
                 if is_outermost and trace.current is not None:
                     values = dict(_values(sink, lambda name: pick(args, kwargs, name)))
-                    trace.write("log", sink=name, values=values, at=places.here(job.root))
+                    own = _of_one_rank(name, pick(args, kwargs, sink.values)) if sink.values else []
+                    trace.write("log", sink=name, values=values, at=places.here(job.own), of_one_rank=own)
                 return original(*args, **kwargs)
 
         return recorded

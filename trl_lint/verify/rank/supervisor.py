@@ -12,13 +12,16 @@ import os
 import signal
 import sys
 import time
+from pathlib import Path
 from typing import Any, NoReturn
 
 from . import program, trace
 from .job import Job
 
-# Seconds in which the interpreter writes the stacks of all threads.
-STACK_SECONDS = 0.3
+# Seconds in which the interpreter writes on when it has begun to write the stacks of all threads, and those after which
+# nothing is expected any more: the script may have put a handler of its own in place, and the machine may be busy.
+STACK_SECONDS, MOST_STACK_SECONDS = 0.3, 10
+LOOK_SECONDS = 0.05
 STOPS = (signal.SIGTERM, signal.SIGINT)
 _PR_SET_PDEATHSIG = 1
 _SYSTEM = ctypes.CDLL(None)
@@ -51,7 +54,7 @@ def supervise(job: Job, rank: int) -> NoReturn:
         with contextlib.suppress(ProcessLookupError):
             if len(told) == 1:
                 os.kill(child, program.STACKS)
-                time.sleep(STACK_SECONDS)
+                _wait_for_stacks(child, trace.stacks_path(job.traces, rank))
             os.killpg(child, signal.SIGKILL)  # with what the script has started
 
     for number in STOPS:
@@ -63,6 +66,23 @@ def supervise(job: Job, rank: int) -> NoReturn:
     trace.Trace(trace.trace_path(job.traces, rank)).write("exit", status=code, told=bool(told))
     sys.stdout.flush()
     os._exit(code if code >= 0 else 128 - code)
+
+
+def _wait_for_stacks(child: int, path: Path) -> None:
+    """Wait until the stacks of a process are written, or it can't write any."""
+    begun = since = time.monotonic()
+    size = 0
+    while time.monotonic() - begun < MOST_STACK_SECONDS and _is_running(child):
+        now = path.stat().st_size if path.exists() else 0
+        if now != size:
+            size, since = now, time.monotonic()
+        elif size and time.monotonic() - since >= STACK_SECONDS:
+            return
+        time.sleep(LOOK_SECONDS)
+
+
+def _is_running(child: int) -> bool:
+    return os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None
 
 
 def _wait(child: int) -> int:

@@ -5,9 +5,11 @@ A rank may end in an abort of C++ code at any moment, so nothing is held back.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +44,16 @@ class Trace:
     def done(self) -> None:
         """The collective that was written last has returned: half of all records, so the shortest."""
         os.write(self._file, b'{"kind": "done"}\n')
+
+
+@contextlib.contextmanager
+def synchronising() -> Iterator[None]:
+    """Tell that the script may wait for other ranks in here, in no collective of its own."""
+    write("synchronises", begins=True)
+    try:
+        yield
+    finally:
+        write("synchronises", begins=False)
 
 
 def forget() -> None:

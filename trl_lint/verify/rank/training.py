@@ -14,6 +14,9 @@ from . import trace, wrapping
 # Beyond so many weights the norms of their gradients cost more than they tell.
 MAX_WEIGHTS = 50_000_000
 MAX_PARAMETERS = 5_000
+# Methods of DDP that bring buffers and the order of gradients in line, before and behind the model's own forward.
+# Source: torch/nn/parallel/distributed.py `DistributedDataParallel.forward` of torch 2.13.0.
+_AROUND_FORWARD = ("_pre_forward", "_post_forward")
 # The parameters of each optimizer, kept to the end, when the script may have let go of them.
 _trained: dict[int, list[Any]] = {}
 # The parameters that DDP keeps the same on all ranks. Others may be a rank's own: a shard, a stage of a pipeline.
@@ -21,14 +24,15 @@ _replicated: set[int] = set()
 
 
 def patch_tensor(module: Any) -> None:
-    """`torch.Tensor.backward` tells the loss."""
+    """`torch.Tensor.backward` tells the loss, and when it begins and ends: in it DDP waits for other ranks."""
 
     def make(original: Any) -> Any:
         def backward(self: Any, *args: Any, **kwargs: Any) -> Any:
             if trace.current is not None and self.numel() == 1:
                 with contextlib.suppress(Exception):  # while a CUDA graph is captured nothing may be read
                     trace.write("loss", value=float(self.detach()))
-            return original(self, *args, **kwargs)
+            with trace.synchronising():
+                return original(self, *args, **kwargs)
 
         return backward
 
@@ -41,17 +45,27 @@ def patch_optimizer(module: Any) -> None:
 
 
 def patch_ddp(module: Any) -> None:
-    """DDP tells which parameters it keeps the same."""
+    """DDP tells which parameters it keeps the same, and where it waits for other ranks besides the backward pass."""
 
     def make(original: Any) -> Any:
         def constructed(self: Any, *args: Any, **kwargs: Any) -> None:
-            original(self, *args, **kwargs)
+            with trace.synchronising():
+                original(self, *args, **kwargs)
             ignored = getattr(self, "parameters_to_ignore", ())
             _replicated.update(id(each) for name, each in self.module.named_parameters() if name not in ignored)
 
         return constructed
 
+    def make_told(original: Any) -> Any:
+        def synchronising(*args: Any, **kwargs: Any) -> Any:
+            with trace.synchronising():
+                return original(*args, **kwargs)
+
+        return synchronising
+
     wrapping.replace(module.DistributedDataParallel, "__init__", make)
+    for name in _AROUND_FORWARD:
+        wrapping.replace(module.DistributedDataParallel, name, make_told)
 
 
 def _before_step(optimizer: Any, args: Any, kwargs: Any) -> None:

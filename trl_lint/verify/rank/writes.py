@@ -30,6 +30,6 @@ def watch(job: Job) -> None:
             return
         file = os.path.abspath(args[1])
         if not file.endswith(_COMPILED) and not any(name in file for name in _COMPILERS):
-            trace.write("placed", file=file, at=places.here(job.root))
+            trace.write("placed", file=file, at=places.here(job.own))
 
     sys.addaudithook(told)

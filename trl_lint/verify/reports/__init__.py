@@ -10,7 +10,7 @@ from trl_lint.findings import Finding
 from trl_lint.reports import many, place
 from trl_lint.verify.proofs import Column, Proof
 from trl_lint.verify.session import Judged
-from trl_lint.verify.verdicts import Verdict
+from trl_lint.verify.verdicts import Outcome, Verdict
 
 
 class Report(ABC):
@@ -44,6 +44,16 @@ def headline(finding: Finding) -> str:
     return f"{place(finding)}: {finding.code} {finding.name}"
 
 
+def fixed(proof: Proof) -> str:
+    """What has become of the findings that have fixes."""
+    return "fixed" if proof.alone is None else "fix not tried"
+
+
+def oracles(proof: Proof) -> list[str]:
+    """The rows of a table of runs: whatever oracle has judged any of them."""
+    return list(dict.fromkeys(each.oracle for column in proof.columns for each in column.judged.verdicts))
+
+
 def decisive(judged: Judged) -> Verdict:
     """The verdict that says most: the first that failed, else the first that says something of metrics."""
     order = [verdict for verdict in judged.verdicts if verdict.failed]
@@ -69,6 +79,34 @@ def unseen(proof: Proof) -> list[str]:
     if seen >= size:
         return []
     return [f"Judged were the {many(seen, 'rank')} of this machine, of {size}: --keep a folder that all share for all."]
+
+
+def conclusion(proof: Proof) -> str:
+    """What the runs of a user's program come to, in a sentence."""
+    if proof.alone is not None:
+        return f"It fails on one process as well: not a multi-process bug. There: {_line(proof.alone)}."
+    before, *after = [column for column in proof.columns if not column.is_bare]
+    if not proof.columns[0].holds and before.holds:
+        return "It fails with bare python on several GPUs: start it with `accelerate launch` or `torchrun`."
+    if proof.columns[0].is_bare and not before.holds and not after:
+        return "It fails however it is started."
+    if before.holds:
+        return "Nothing wrong was seen. That is no proof: a run shows what it reaches."
+    if not after:
+        return "It fails, and trl-lint has no fix to try."
+    if not after[0].holds:
+        return "It fails as it is, and fixed as well."
+    if proof.shown is not None and proof.shown.outcome is not Outcome.PASSED:
+        return f"It failed as it is and passed when fixed, but {proof.shown.summary}."
+    if proof.compared is not None and proof.compared.failed:
+        return "It fails as it is and passes when fixed, but the fix changes what is trained: see whether it should."
+    return f"It fails as it is and passes when fixed: run `{proof.command}`."
+
+
+def _line(end: Verdict) -> str:
+    """A failure of one process in a line: what it said, and where."""
+    said = str(end.data.get("said") or end.summary)
+    return f"{said} (at {', called from '.join(end.data['at'])})" if end.data.get("at") else said
 
 
 def closing(proofs: list[Proof], nproc: int) -> str:

@@ -6,6 +6,7 @@ import json
 import math
 from typing import Any
 
+from trl_lint import plain
 from trl_lint.verify import reports
 from trl_lint.verify.proofs import Column, Proof
 from trl_lint.verify.verdicts import Verdict
@@ -14,7 +15,11 @@ VERSION = 1
 
 
 class Report(reports.Report):
-    """`{"version", "nproc", "holds", "subjects": [{"name", "holds", "fixes", "runs": [{"label", "verdicts"}]}]}`."""
+    """`{"version", "nproc", "holds", "subjects": [{"name", "holds", "fixes", "runs": [{"label", "verdicts"}], …}]}`.
+
+    Of a subject, `alone` is set where it fails on one process as well, and `shown` says what a fixed copy that passes
+    shows of the fix.
+    """
 
     def show(self, proof: Proof) -> None:
         pass
@@ -23,7 +28,7 @@ class Report(reports.Report):
         subjects = [_subject(proof) for proof in self.proofs]
         holds = all(proof.holds for proof in self.proofs)
         document = {"version": VERSION, "nproc": self.nproc, "holds": holds, "subjects": subjects}
-        print(json.dumps(_plain(document), indent=2, default=str, allow_nan=False), file=self.out)
+        print(json.dumps(plain.in_json(_plain(document)), indent=2, default=str, allow_nan=False), file=self.out)
 
 
 def _plain(value: Any) -> Any:
@@ -43,6 +48,10 @@ def _subject(proof: Proof) -> dict[str, Any]:
         "hints": [reports.headline(finding) for finding in proof.hints],
         "runs": [_run(column) for column in proof.columns],
         "compared": _verdict(proof.compared) if proof.compared else None,
+        "alone": _verdict(proof.alone) if proof.alone else None,
+        "shown": _verdict(proof.shown) if proof.shown else None,
+        "command": proof.command or None,
+        "conclusion": None if proof.is_fixture else reports.conclusion(proof),
     }
 
 

@@ -35,11 +35,13 @@ def table(proofs: list[Proof]) -> Iterator[str]:
 def sections(proofs: list[Proof]) -> Iterator[str]:
     for proof in proofs:
         yield f"## {proof.name}\n"
-        yield from (f"- fixed: {escaped(reports.headline(finding))}" for finding in proof.fixes)
+        yield from (f"- {reports.fixed(proof)}: {escaped(reports.headline(finding))}" for finding in proof.fixes)
         for column in proof.columns:
             yield from _section(column)
         if proof.compared:
             yield f"\nBefore and after: {escaped(proof.compared.summary)}."
+        if not proof.is_fixture:
+            yield f"\n{escaped(reports.conclusion(proof))}"
         yield ""
 
 

@@ -26,7 +26,7 @@ class Report(reports.Report):
         if not proof.is_fixture:
             console.print(_table(proof, self.nproc))
             for line in _below(proof):
-                console.print(line)
+                console.print(line, soft_wrap=True)
             return
         for column in proof.columns:
             mark, style = ("ok", "green") if column.holds else ("WRONG", "bold red")
@@ -55,9 +55,8 @@ def _table(proof: Proof, nproc: int) -> object:
     table.add_column("", no_wrap=True)
     for column in proof.columns:
         table.add_column(f"{column.judged.label} ({column.judged.run.seconds:.1f} s)", ratio=1)
-    rows = zip(*(column.judged.verdicts for column in proof.columns), strict=True)
-    for verdicts in rows:
-        table.add_row(verdicts[0].oracle, *map(_cell, verdicts))
+    for oracle in reports.oracles(proof):
+        table.add_row(oracle, *(_cell(column.judged.verdict(oracle)) for column in proof.columns))
     return table
 
 
@@ -66,9 +65,11 @@ def _processes(proof: Proof, nproc: int) -> str:
     return many(max((nproc, *(run.world_size for run in proof.runs))), "process", "es")
 
 
-def _cell(verdict: Verdict) -> object:
+def _cell(verdict: Verdict | None) -> object:
     from rich.text import Text
 
+    if verdict is None:
+        return ""
     word, style = MARKS[verdict.outcome]
     way = f" ({verdict.way})" if verdict.way else ""
     lines = "".join(f"\n{line}" for line in verdict.evidence)
@@ -76,27 +77,9 @@ def _cell(verdict: Verdict) -> object:
 
 
 def _below(proof: Proof) -> list[str]:
-    lines = [f"fixed: {reports.headline(finding)}" for finding in proof.fixes]
+    lines = [f"{reports.fixed(proof)}: {reports.headline(finding)}" for finding in proof.fixes]
     lines += [f"not fixed: {reports.headline(finding)}" for finding in proof.hints]
     lines += [f"withheld: {reports.headline(finding)}: {reason}" for finding, reason in proof.withheld]
     if proof.compared is not None and proof.compared.outcome is not Outcome.UNKNOWN:
         lines.append(f"before and after: {proof.compared.summary}")
-    return [*lines, *reports.unseen(proof), _conclusion(proof)]
-
-
-def _conclusion(proof: Proof) -> str:
-    """What it all comes to."""
-    before, *after = [column for column in proof.columns if not column.is_bare]
-    if not proof.columns[0].holds and before.holds:
-        return "It fails with bare python on several GPUs: start it with `accelerate launch` or `torchrun`."
-    if proof.columns[0].is_bare and not before.holds and not after:
-        return "It fails however it is started."
-    if before.holds:
-        return "Nothing wrong was seen. That is no proof: a run shows what it reaches."
-    if not after:
-        return "It fails, and trl-lint has no fix to try."
-    if not after[0].holds:
-        return "It fails as it is, and fixed as well."
-    if proof.compared is not None and proof.compared.failed:
-        return "It fails as it is and passes when fixed, but the fix changes what is trained: see whether it should."
-    return "It fails as it is and passes when fixed: run `trl-lint --fix`."
+    return [*lines, *reports.unseen(proof), reports.conclusion(proof)]

@@ -1,0 +1,51 @@
+"""Runs that nobody has made: a session's `start` that hands out what a test has written down, by the run's label."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from trl_lint.verify.launcher import Launch
+from trl_lint.verify.rank.job import Job
+from trl_lint.verify.session import Session
+from trl_lint.verify.traces import Call, End, Place, Rank, Run
+
+SCRIPT = "/p/train.py"
+
+
+def well(number: int = 0, *, world_size: int = 2, reached: tuple[int, ...] = ()) -> Rank:
+    """A rank that ran to its end, on the way past these lines."""
+    end = End(2.0, 0)
+    return Rank(number, world_size=world_size, end=end, exit=0, reached={(SCRIPT, each): 0 for each in reached})
+
+
+def failed(number: int, line: int, said: str = "no file", *, reached: tuple[int, ...] = (), calls: int = 0) -> Rank:
+    """A rank that an exception has ended at a line of the script, after so many collectives, and behind these lines."""
+    end = End(1.0, 1, "OSError", said, at=(Place(SCRIPT, line, "<module>"),))
+    rank = Rank(number, world_size=2, end=end, exit=1, reached={(SCRIPT, each): calls for each in reached})
+    rank.calls = [Call(each, "barrier", None, "", None, None, None, ()) for each in range(calls)]
+    rank.done = set(range(calls))
+    return rank
+
+
+@dataclass
+class Runs:
+    """A `start`. Each label's runs are taken in turn, the last one again and again; `asked` has the labels so far."""
+
+    runs: dict[str, list[list[Rank]]]
+    asked: list[str] = field(default_factory=list)
+    jobs: list[Job] = field(default_factory=list)
+    launches: list[Launch] = field(default_factory=list)
+
+    def __call__(self, launch: Launch, job: Job, plain: bool) -> Run:
+        label = Path(job.traces).name.partition("-train-py-")[2].replace("-", " ")
+        self.asked.append(label)
+        self.jobs.append(job)
+        self.launches.append(launch)
+        waiting = self.runs[label]
+        return Run(waiting.pop(0) if len(waiting) > 1 else waiting[0], seconds=1.0)
+
+
+def session(folder: Path, start: Callable[..., Run]) -> Session:
+    return Session(Launch("python"), folder, start=start)

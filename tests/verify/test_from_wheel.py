@@ -1,0 +1,143 @@
+"""The harness as users meet it: installed from a wheel, in each of its modes, in each of its formats.
+
+A mode is run once, and its outcome written in all formats (`--report`): one of them, another one for each mode, to
+standard output. The environment is a new one that borrows torch and what else is needed from that of the tests.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import sysconfig
+import venv
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from wheels import built
+
+from trl_lint.verify.cli import FORMATS
+
+pytestmark = [pytest.mark.index, pytest.mark.torch]
+
+# The bug is shown, the fix proven.
+BROKEN = """\
+import sys
+import torch
+from accelerate import Accelerator
+
+accelerator = Accelerator(cpu=True)
+print(sys.argv[1:], accelerator.gather(torch.ones(3).sum().item()))
+"""
+# Scripts that cost nothing: what starts them is what is tried.
+RIGHT = "import os\n\nprint(os.environ.get('WORLD_SIZE'))\n"
+TRAINS = """\
+import os
+
+if os.environ.get("STEPS") != "1":
+    from transformers import Trainer
+
+    Trainer().train()
+"""
+FILES = {
+    "broken.py": BROKEN,
+    "right.py": RIGHT,
+    "pkg/__init__.py": "",
+    "pkg/train.py": RIGHT,
+    "train.py": TRAINS,
+    "run.sh": "STEPS=1 CUDA_VISIBLE_DEVICES=0,1 python train.py\n",
+}
+NOTHING_WRONG = "Nothing wrong was seen. That is no proof: a run shows what it reaches."
+
+
+@dataclass(frozen=True)
+class Mode:
+    """How the command is called, and what it comes to: exit code, runs with whether each holds, and the last words."""
+
+    words: tuple[str, ...]
+    code: int
+    runs: dict[str, bool]
+    conclusion: str | None
+    says: tuple[str, ...] = field(default=())
+
+
+MODES = {
+    "script": Mode(
+        ("--no-one-process", "broken.py", "--steps", "2"),
+        1,
+        {"as it is": False, "fixed": True},
+        "It fails as it is and passes when fixed: run `trl-lint --fix broken.py`.",
+        ("TypeError", "broken.py:6 (<module>)", "broken.py:6:21: TRL001 item-before-gather"),
+    ),
+    "module": Mode(("-m", "pkg.train"), 0, {"as it is": True}, NOTHING_WRONG, ("all 2 ranks ran to their end",)),
+    "bare": Mode(("--bare", "right.py"), 0, {"bare python, 2 emulated GPUs": True, "as it is": True}, NOTHING_WRONG),
+    "launch file": Mode(
+        ("run.sh",),
+        0,
+        {"bare python, 2 emulated GPUs": True, "accelerate launch": True},
+        NOTHING_WRONG,
+        ("run.sh:1",),
+    ),
+    "accelerate": Mode(
+        ("--launcher", "accelerate", "--no-one-process", "right.py"), 0, {"as it is": True}, NOTHING_WRONG
+    ),
+    "fixtures": Mode(
+        ("TRL004",),
+        0,
+        {"broken": True, "fixed": True},
+        None,
+        ("bare_python_launch/broken",),
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def command(tmp_path_factory) -> str:
+    """`trl-lint` in a new environment that has it from its wheel."""
+    wheel = built(tmp_path_factory.mktemp("tree"))
+    home = tmp_path_factory.mktemp("environment")
+    venv.create(home, with_pip=False, symlinks=True)
+    python = home / "bin" / "python"
+    pip = [sys.executable, "-m", "pip", "--python", str(python), "install", "--quiet", "--no-deps", "--no-index"]
+    subprocess.run([*pip, str(wheel)], check=True, timeout=300)
+    # Behind its own packages those of the tests' environment; what these have as editable is not there.
+    own = sysconfig.get_path("purelib", vars={"base": str(home)})
+    theirs = [path for path in sys.path if "site-packages" in path]
+    Path(own, "borrowed.pth").write_text("\n".join(theirs) + "\n")
+    where = "import trl_lint\nprint(trl_lint.__file__)"
+    done = subprocess.run([python, "-c", where], cwd=home, capture_output=True, text=True, check=True)
+    assert done.stdout.startswith(own), done.stdout
+    return str(home / "bin" / "trl-lint")
+
+
+@pytest.mark.parametrize("name", MODES)
+def test_every_mode_in_every_format(command, name, tmp_path):
+    mode = MODES[name]
+    for file, text in FILES.items():
+        (tmp_path / file).parent.mkdir(exist_ok=True)
+        (tmp_path / file).write_text(text)
+    first, *others = (FORMATS[(list(MODES).index(name) + number) % len(FORMATS)] for number in range(len(FORMATS)))
+    files = [word for each in others for word in ("--report", f"{each}={tmp_path / each}")]
+    environment = {key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", "FORCE_COLOR")}
+    done = subprocess.run(
+        [command, "verify", "--timeout", "60", "--output-format", first, *files, *mode.words],
+        cwd=tmp_path,
+        env={**environment, "CUDA_VISIBLE_DEVICES": ""},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (mode.code, ""), done.stdout
+    texts = {first: done.stdout, **{each: (tmp_path / each).read_text(encoding="utf-8") for each in others}}
+    document = json.loads(texts["json"])
+    (subject,) = document["subjects"]
+    assert {run["label"]: run["holds"] for run in subject["runs"]} == mode.runs
+    assert (subject["conclusion"], document["holds"]) == (mode.conclusion, mode.code == 0)
+    for each in FORMATS:
+        plain = " ".join(texts[each].replace("\\", "").split())
+        for said in (*mode.runs, *filter(None, [mode.conclusion]), *mode.says):
+            assert said in plain, (each, said, plain)
+    rows = [[verdict["oracle"] for verdict in run["verdicts"]] for run in subject["runs"]]
+    assert all(each == rows[0] for each in rows)

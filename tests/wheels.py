@@ -1,0 +1,44 @@
+"""The wheel of this repository, as users install it."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+NEEDED = ("pyproject.toml", "README.md", "LICENSE", "trl_lint", "codemods", "fixtures")
+# What pyproject.toml asks of setuptools.
+LEAST_SETUPTOOLS = 77
+UNREACHABLE = re.compile(r"Could not find a version that satisfies the requirement|ConnectionError|NewConnection")
+
+
+def built(tree: Path) -> Path:
+    """The wheel of a copy of the tree in an empty folder, as building leaves files behind."""
+    for name in NEEDED:
+        source = ROOT / name
+        if source.is_dir():
+            shutil.copytree(source, tree / name, ignore=shutil.ignore_patterns("__pycache__"))
+        elif source.is_file():
+            shutil.copy(source, tree / name)
+    here = ["--no-isolation"] if _has_setuptools() else []
+    command = [sys.executable, "-m", "build", "--wheel", *here, "--outdir", "dist", "."]
+    done = subprocess.run(command, cwd=tree, capture_output=True, text=True, check=False)
+    said = done.stdout + done.stderr
+    if done.returncode and UNREACHABLE.search(said):
+        pytest.skip("the package index can't be reached, and building the wheel needs setuptools from it")
+    assert done.returncode == 0, said
+    (wheel,) = (tree / "dist").glob("*.whl")
+    return wheel
+
+
+def _has_setuptools() -> bool:
+    try:
+        return int(version("setuptools").partition(".")[0]) >= LEAST_SETUPTOOLS
+    except PackageNotFoundError:
+        return False

@@ -1,0 +1,85 @@
+"""Whether it is the fix's doing that a program fails as it is and passes when fixed.
+
+It may be chance, or what an earlier run has left behind: an output folder, say, that two ranks raced for and that now
+exists. Two things speak for the fix: on the way to the failure what was mended had run, and the program as it is fails
+once more after the fixed copy has passed.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+
+from trl_lint.findings import Finding
+from trl_lint.verify import mending
+from trl_lint.verify.oracles import ends, failures
+from trl_lint.verify.session import Judged, Session, Subject
+from trl_lint.verify.traces import Place, Rank, Run
+from trl_lint.verify.verdicts import Verdict, passed, unknown
+
+ORACLE = "the fix"
+# Ways to end of which the verdict names the ranks whose own failure it is.
+OF_RANKS = ("exception", "exit", "abort", "killed")
+
+
+def shown(
+    runner: Session, subject: Subject, before: Judged, fixes: Sequence[Finding], single: Callable[[], Run] | None
+) -> tuple[Verdict, Judged | None]:
+    """What a fixed copy that has passed shows of the fixes, and the subject's second run as it is, if there was one.
+
+    Raises:
+        LaunchError: no rank has started.
+    """
+    failure = next(verdict for verdict in before.verdicts if verdict.failed)
+    if not is_behind(before.run, failure):
+        at = f" at {', '.join(failure.data['at'])}" if failure.data.get("at") else ""
+        return _nothing(f"the failure{at} is not at or behind what was mended ({_named(fixes)})"), None
+    if runner.launch.has_several_nodes:  # the others can't know that it is wanted
+        return _nothing("on several machines it is not run again as it is, to see whether the failure repeats"), None
+    again = runner.judge(subject, f"{before.label}, again", single, before.moved)
+    if again.passed:
+        return _nothing("unchanged it passed the second time: the failure does not repeat"), again
+    other = again.verdict(failure.oracle) or failure
+    if not failures.is_same(failure, other):
+        second = next(verdict for verdict in again.verdicts if verdict.failed)
+        return _nothing(f"unchanged it failed in another way the second time ({second.summary})"), again
+    return passed(ORACLE, "it fails before and after as it is, at or behind what was mended"), again
+
+
+def _nothing(reason: str) -> Verdict:
+    return unknown(ORACLE, f"{reason}, so nothing is shown of the fix")
+
+
+def is_behind(run: Run, failure: Verdict) -> bool:
+    """Whether what was watched had been reached when the run failed.
+
+    A rank that fails by itself has been there, or another one had been before they met for the last time.
+    """
+    if failure.oracle != ends.ORACLE or failure.way not in OF_RANKS:
+        return any(rank.reached for rank in run.ranks)
+    failing = [rank for rank in run.ranks if rank.number in failure.data["ranks"]]
+    if any(rank.reached or rank.native for rank in failing):  # when DDP has met others is not known
+        return any(rank.reached for rank in run.ranks)
+    met = max((len(rank.calls) for rank in failing), default=0)
+    return any(before < met for rank in run.ranks for before in rank.reached.values())
+
+
+def is_at(run: Run, end: Verdict, findings: Sequence[Finding]) -> bool:
+    """Whether the ranks that a run failed by did so in one of the findings."""
+    failing = [rank for rank in run.ranks if rank.number in end.data.get("ranks", ())]
+    return any(_is_in(place, finding) for rank in failing for place in _places(rank) for finding in findings)
+
+
+def _places(rank: Rank) -> tuple[Place, ...]:
+    return rank.end.at if rank.end is not None else ()
+
+
+def _is_in(place: Place, finding: Finding) -> bool:
+    return os.path.realpath(place.file) == finding.path and finding.start.line <= place.line <= finding.end.line
+
+
+def _named(findings: Sequence[Finding]) -> str:
+    """The lines of findings, by file."""
+    return ", ".join(
+        f"{os.path.basename(file)}:{', '.join(map(str, lines))}" for file, lines in mending.places(findings).items()
+    )
