@@ -1,13 +1,14 @@
 """Fix benchmark: the fixes of whole releases are applied in memory; does each do its work and nothing else?
 
-    python bench/fixes.py [--only TEXT] [--diff] [--verbose]
+    python bench/fixes.py [--only TEXT | --tree FOLDER …] [--diff] [--verbose]
 
 Every release is linted as one project and mended twice, with the safe fixes and with the unsafe ones as well. Each
 mended file must parse and compile, be left alone by a second run, have no finding that it did not have before, keep
 its comments, line ends, encoding and all statements that have nothing to do with a finding. The sites of TRL's own
 bug in 0.13.0 (DPO, CPO, ORPO) are listed with what becomes of them. Exit code 1 when a check fails.
 
-`--diff` shows every fix, `--verbose` the place of every finding that is only hinted at.
+`--tree` takes the code in a folder instead of the releases. `--diff` shows every fix, `--verbose` the place of every
+finding that is only hinted at.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from dataclasses import dataclass, field
 from difflib import unified_diff
 from pathlib import Path
 
-from common import FAILED, PASSED, new_linter, run, symbols, table
+from common import FAILED, PASSED, new_linter, python_files, run, symbols, table
 from corpora import TRANSFORMERS, TRL, Corpus
 from history import load
 from lines import Hunk, carried, hunks
@@ -407,6 +408,7 @@ def diffs(outcome: Outcome, shown: set[Pair]) -> Iterator[str]:
 def parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--only", default="", metavar="TEXT", help="only releases whose name contains TEXT")
+    parser.add_argument("--tree", type=Path, action="append", default=[], metavar="FOLDER", help="this code instead")
     parser.add_argument("--diff", action="store_true", help="show every fix as a unified diff")
     parser.add_argument("--verbose", action="store_true", help="show where every hint is")
     return parser.parse_args(arguments)
@@ -418,7 +420,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     outcomes: list[Outcome] = []
     sites: list[str] = []
     failures: list[str] = []
-    for corpus in CORPORA:
+    for tree in options.tree:
+        print(f"{tree} …", file=sys.stderr, flush=True)
+        mender = Mender(tree.name, tree.resolve(), python_files(tree.resolve()))
+        outcomes += [mender.outcome(unsafe) for unsafe in MODES]
+    for corpus in () if options.tree else CORPORA:
         if options.only not in str(corpus):
             continue
         print(f"{corpus} …", file=sys.stderr, flush=True)

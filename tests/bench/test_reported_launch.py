@@ -85,7 +85,7 @@ def bash(command: list[str], python: Path, folder: Path) -> list[float]:
         "ACCELERATE_USE_CPU": "true",
         "OMP_NUM_THREADS": "1",
     }
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=240)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=1800)
     assert done.returncode == 0, done.stdout + done.stderr
     return [float(loss) for loss in re.findall(r"'loss': ([\d.]+)", done.stdout)]
 
