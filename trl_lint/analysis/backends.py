@@ -117,6 +117,15 @@ def _chooses(name: str) -> bool:
     return root in CHOOSE_NCCL or (root == "transformers" and name.endswith(TRAINERS))
 
 
+def uses_accelerate(module: Module) -> bool:
+    """Whether Accelerate starts the processes' group in a file, itself or for a trainer."""
+    return any(_is_chooser(value) and not _is_of("deepspeed", value) for value in module.names.values())
+
+
+def _is_of(root: str, value: Value) -> bool:
+    return isinstance(value.data, str) and value.data.partition(".")[0] == root
+
+
 def is_one_process(function: Function | None) -> bool:
     """Whether a function is known to be run on one process: as part of a unit test."""
     cls = function.cls if function is not None else None

@@ -122,7 +122,9 @@ def _reduced(frame: Frame, args: Arguments, how: str) -> Value:
     """A reduction of an iterable in Python: of tensors it is a tensor, of numbers a number."""
     element, length = containers.iterate(frame, args.positional[0])
     rank = element.rank
-    if length.differs and rank.state is State.SAME:
+    if length.how == facts.HELD:
+        rank = facts.nonlinear(length)
+    elif length.differs and rank.state is State.SAME:
         rank = Rank(State.PARTIAL, length.origins, how)
     elif rank.state is State.PARTIAL and rank.how != how and not _adds_up(rank, length, how):
         rank = Rank(State.LOCAL, rank.origins)
@@ -237,7 +239,8 @@ def _enumerate(frame: Frame, args: Arguments, node: Any) -> Value:
 def _zip(frame: Frame, args: Arguments, node: Any) -> Value:
     pairs = [containers.iterate(frame, value) for value in args.positional]
     length = facts.combine_all(pair[1] for pair in pairs)
-    return Value(facts.SAME, Kind.RANGE, (Value(facts.SAME, Kind.TUPLE, tuple(pair[0] for pair in pairs)), length))
+    row = containers.tuple_of(frame, [pair[0] for pair in pairs], (node, "row"))
+    return Value(facts.SAME, Kind.RANGE, (row, length))
 
 
 def _unzipped(frame: Frame, row: Value, node: Any) -> Value:
@@ -298,7 +301,13 @@ def _hasattr(frame: Frame, args: Arguments, node: Any) -> Value:
         there = name in library.WRAPPER_ATTRIBUTES or name in library.OPTIMIZER_LOADER_ATTRIBUTES
         const = MISSING if there else WORLD_FALSE
         return Value(facts.SAME, Kind.NUMBER, const=const, scalar=True, dtype="bool")
-    return Value(facts.SAME, Kind.NUMBER, scalar=True, dtype="bool")
+    return _told_apart(owner)
+
+
+def _told_apart(owner: Value) -> Value:
+    """What a question for the class of a value says: another one where something stands in for it on some ranks."""
+    stands_in = owner.kind is Kind.INSTANCE and owner.rank == facts.RANK_LOCAL
+    return derived(owner.rank if stands_in else facts.SAME, Kind.NUMBER, owner, scalar=True, dtype="bool")
 
 
 def _getattr(frame: Frame, args: Arguments, node: Any) -> Value:
@@ -364,7 +373,7 @@ def _isinstance(frame: Frame, args: Arguments, node: Any) -> Value:
         const = owner.kind is Kind.TENSOR
     if const is not None:
         return Value(facts.SAME, Kind.NUMBER, const=const, scalar=True, dtype="bool")
-    return Value(facts.SAME, Kind.NUMBER, scalar=True, dtype="bool")
+    return _told_apart(owner)
 
 
 def _class_names(value: Value) -> list[str]:

@@ -437,7 +437,7 @@ def _instantiate(frame: Frame, cls: ClassInfo, args: Arguments, node: Any) -> Va
     if made.kind is Kind.MODEL:
         return made
     for base in cls.library_bases():
-        preparing.note_start(frame, base)
+        preparing.note_start(frame, base, args)
         backends.called(frame, base, args)
     library_calls.hand_over(frame, cls, args, node)
     if frame.engine.is_subclass(cls, "transformers.Trainer"):

@@ -115,7 +115,9 @@ class ClassInfo:
         self.attributes: dict[str, Value] = {}
         self._left: dict[str, dict[Any, Value]] = {}
         self.heap: dict[Any, Cell] = {}
-        self.versions: dict[Any, int] = {}
+        self._versions: dict[Any, int] = {}
+        self._heirs: list[ClassInfo] = []  # those whose own versions count what is noted here
+        self._totals: dict[Any, int] | None = None
         self.variables: dict[str, Value] = {}  # names assigned in the body of the class
         self.annotations: dict[str, Any] = {}  # of those, the ones that are only annotated, until one is asked for
         self.traces: list[Any] = []
@@ -134,15 +136,19 @@ class ClassInfo:
         return self.name
 
     def lineage(self) -> Iterator[ClassInfo | str | None]:
-        """This class and its bases, depth first: ClassInfo, canonical names, None where unknown."""
-        yield self
-        if self.canonical:
-            yield self.canonical
-        for base in self.bases:
-            if isinstance(base, ClassInfo):
-                yield from base.lineage()
-            else:
-                yield base
+        """This class and its bases, depth first and each once: ClassInfo, canonical names, None where unknown."""
+        seen: set[Any] = set()
+        todo: list[ClassInfo | str | None] = [self]
+        while todo:
+            item = todo.pop()
+            if item in seen:
+                continue
+            seen.add(item)
+            yield item
+            if isinstance(item, ClassInfo):
+                todo.extend(reversed(item.bases))
+                if item.canonical:
+                    todo.append(item.canonical)
 
     def in_sight(self) -> tuple[ClassInfo, ...]:
         """The class and its bases that are part of the project."""
@@ -212,17 +218,31 @@ class ClassInfo:
         if known is None or not alike(known, merged):
             is_news = known is None or _contents(known, self.heap) != _contents(merged, ChainMap(heap, self.heap))
             self.attributes[name] = merged
-            self.versions[name] = self.versions.get(name, 0) + is_news
+            if is_news:
+                self._count(name)
 
     def flush_cell(self, identity: Any, cell: Cell) -> None:
         known = self.heap.get(identity)
         merged = cell if known is None else join_cells(known, cell)
         if known is None or not alike_cells(known, merged):
             self.heap[identity] = merged
-            self.versions[identity] = self.versions.get(identity, 0) + 1
+            self._count(identity)
+
+    def _count(self, name: Any) -> None:
+        self._versions[name] = self._versions.get(name, 0) + 1
+        for heir in self._heirs:
+            if heir._totals is not None:
+                heir._totals[name] = heir._totals.get(name, 0) + 1
 
     def version(self, name: Any) -> int:
-        return sum(cls.versions.get(name, 0) for cls in self.in_sight())
+        """How often what is known of an attribute or a container has changed, here and in the bases in sight."""
+        if self._totals is None:
+            self._totals = {}
+            for cls in self.in_sight():
+                cls._heirs.append(self)
+                for each, count in cls._versions.items():
+                    self._totals[each] = self._totals.get(each, 0) + count
+        return self._totals.get(name, 0)
 
     def assigned(self) -> frozenset[str]:
         """The names of all `self.x` that a method of this class assigns (a walk over statements only)."""
@@ -327,17 +347,21 @@ def alike_cells(a: Cell, b: Cell) -> bool:
     return all(alike(value, b.entries[key]) for key, value in a.entries.items())
 
 
-def freeze(value: Value, heap: Mapping[Any, Cell], depth: int = 3) -> Any:
-    """A hashable key of a value's facts, with those of the containers it reaches."""
+def freeze(value: Value, heap: Mapping[Any, Cell], depth: int = 3, frozen: dict[Any, Any] | None = None) -> Any:
+    """A hashable key of a value's facts, with those of the tuples and containers it reaches, to a depth.
+
+    frozen: the containers whose keys are known already, by their identity and depth.
+    """
     data = value.data
+    frozen = {} if frozen is None else frozen
     if value.kind in _EXPLAINED:
         data = None
     elif value.kind is Kind.TUPLE:
-        data = tuple(freeze(item, heap, depth) for item in data) if depth else None
+        data = tuple(freeze(item, heap, depth - 1, frozen) for item in data) if depth > 0 else None
     elif value.kind is Kind.RANGE:
-        data = (freeze(data[0], heap, depth), data[1]) if depth else None
+        data = (freeze(data[0], heap, depth - 1, frozen), data[1]) if depth > 0 else None
     elif value.kind is Kind.CELLS:
-        data = tuple(_freeze_cell(heap.get(identity), heap, depth - 1) for identity in sorted(data)) if depth else None
+        data = tuple(_freeze_cell(each, heap, depth - 1, frozen) for each in sorted(data)) if depth > 0 else None
     elif value.kind is Kind.BOUND:
         data = (id(data[0]), data[1])
     elif value.kind is Kind.MODEL:
@@ -365,16 +389,22 @@ def _contents(value: Value, heap: Mapping[Any, Cell]) -> Any:
     """What a value says, whichever containers it is in."""
     if value.kind is not Kind.CELLS:
         return value
-    cells = frozenset(_freeze_cell(heap.get(identity), heap, 2) for identity in value.data)
+    frozen: dict[Any, Any] = {}
+    cells = frozenset(_freeze_cell(identity, heap, 2, frozen) for identity in value.data)
     return cells, freeze(value.but(data=frozenset()), heap)
 
 
-def _freeze_cell(cell: Cell | None, heap: Mapping[Any, Cell], depth: int) -> Any:
+def _freeze_cell(identity: Any, heap: Mapping[Any, Cell], depth: int, frozen: dict[Any, Any]) -> Any:
+    cell = heap.get(identity)
     if cell is None or depth < 0:
         return None
-    entries = tuple(sorted(((str(key), freeze(value, heap, depth)) for key, value in cell.entries.items()), key=_text))
-    rest = None if cell.rest is None else freeze(cell.rest, heap, depth)
-    return (cell.shape, entries, rest, cell.length, cell.factory is not None)
+    key = frozen.get((identity, depth))
+    if key is None:
+        named = [(str(name), freeze(value, heap, depth, frozen)) for name, value in cell.entries.items()]
+        rest = None if cell.rest is None else freeze(cell.rest, heap, depth, frozen)
+        key = (cell.shape, tuple(sorted(named, key=_text)), rest, cell.length, cell.factory is not None)
+        frozen[identity, depth] = key
+    return key
 
 
 def _text(item: tuple[str, Any]) -> str:

@@ -12,12 +12,15 @@ from trl_lint.analysis.facts import Origin, State
 from trl_lint.analysis.frame import Frame, derived
 from trl_lint.analysis.heap import UNIFORM, Control, join_all
 from trl_lint.analysis.values import (
+    ALONE_FALSE,
+    ALONE_TRUE,
     MISSING,
     SAME,
     WORLD_FALSE,
     WORLD_KIND,
     WORLD_SIZE,
     WORLD_TRUE,
+    Alone,
     Kind,
     Value,
     World,
@@ -38,6 +41,13 @@ def truth(frame: Frame, value: Value) -> bool | None:
     return None
 
 
+def alone(value: Value, negated: bool = False) -> Any:
+    """Whether a question for the rank is answered with yes where there is one process only: an `Alone`, or None."""
+    if not value.rank.differs or not isinstance(value.data, Alone):
+        return None
+    return ALONE_TRUE if bool(value.data.value) is not negated else ALONE_FALSE
+
+
 def divides(frame: Frame, test: Any, value: Value) -> Control:
     """How a condition with this value divides the ranks.
 
@@ -49,6 +59,8 @@ def divides(frame: Frame, test: Any, value: Value) -> Control:
         why = frame.step(test, "`{}` differs between ranks", value.why)
         return Control(2, why, value.rank)
     if value.rank.state is State.UNKNOWN:
+        if value.rank == facts.GUARDED:
+            return Control(2, frame.step(test, "`{}` asks for the rank, and for more", value.why), facts.GUARDED)
         why = frame.step(test, "whether `{}` is the same on all ranks is not known")
         return Control(1, why, facts.UNKNOWN)
     return UNIFORM
@@ -119,7 +131,7 @@ def _compare_once(frame: Frame, left: Value, operator: Any, right: Value) -> Val
     if isinstance(operator, (cst.Is, cst.IsNot)):
         return _identity(left, operator, right)
     if isinstance(operator, (cst.In, cst.NotIn)):
-        return _membership(frame, left, right)
+        return _membership(frame, left, operator, right)
     const = _decided(left.const, type(operator), right.const)
     if left.rank == facts.RANK_LOCAL and left.kind is Kind.NUMBER and right.const in (-1, 0):
         # A rank of -1 stands for a run without any others.
@@ -132,7 +144,18 @@ def _compare_once(frame: Frame, left: Value, operator: Any, right: Value) -> Val
     tensor = {left.kind, right.kind} & {Kind.TENSOR, Kind.BATCH}
     kind = Kind.TENSOR if tensor else Kind.NUMBER
     scalar = not tensor or (left.scalar and right.scalar)
-    return shape_transfers.broadcast(derived(rank, kind, left, right, scalar=scalar, dtype="bool"), left, right)
+    data = _compared_alone(left, type(operator), right) if rank.differs else None
+    value = derived(rank, kind, left, right, scalar=scalar, dtype="bool", data=data)
+    return shape_transfers.broadcast(value, left, right)
+
+
+def _compared_alone(left: Value, operator: type, right: Value) -> Alone | None:
+    """What a comparison of the rank with a number says where there is one process only; None when that is open."""
+    if isinstance(right.data, Alone) and not isinstance(left.data, Alone):
+        left, right, operator = right, left, _MIRROR.get(operator, operator)
+    if not isinstance(left.data, Alone) or type(right.const) not in (bool, int) or operator not in _ORDER:
+        return None
+    return ALONE_TRUE if _ORDER[operator](left.data.value, right.const) else ALONE_FALSE
 
 
 def _decided(left: Any, operator: type, right: Any) -> Any:
@@ -166,7 +189,7 @@ def _identity(left: Value, operator: Any, right: Value) -> Value:
             return Value(facts.SAME, Kind.NUMBER, const=not negated, scalar=True, dtype="bool")
         if left.rank.differs and left.rank.origins == Origin.RANK and left.kind is Kind.STRING:
             return Value(facts.SAME, Kind.NUMBER, scalar=True, dtype="bool")  # a variable that the launcher sets
-        if left.rank.differs and left.rank.origins == Origin.RANK:
+        if left.rank.differs and left.rank.origins == Origin.RANK and left.const is MISSING:
             # What only some ranks have made: a tracker, a writer.
             return derived(facts.nonlinear(left.rank), Kind.NUMBER, left, scalar=True, dtype="bool")
         certain = left.kind not in (Kind.UNKNOWN, Kind.NONE) and left.const is MISSING
@@ -180,7 +203,7 @@ def _identity(left: Value, operator: Any, right: Value) -> Value:
     return derived(rank, Kind.NUMBER, left, right, scalar=True, dtype="bool")
 
 
-def _membership(frame: Frame, left: Value, right: Value) -> Value:
+def _membership(frame: Frame, left: Value, operator: Any, right: Value) -> Value:
     """`key in batch` is decided by the data set's schema; `x in data` is not."""
     if right.kind in (Kind.BATCH, Kind.CELLS, Kind.TUPLE) and left.kind is Kind.STRING and not left.rank.differs:
         return Value(facts.SAME, Kind.NUMBER, scalar=True, dtype="bool")
@@ -190,7 +213,18 @@ def _membership(frame: Frame, left: Value, right: Value) -> Value:
         return Value(facts.UNKNOWN, Kind.NUMBER, scalar=True, dtype="bool")  # a batch, or what it holds
     elements = _elements(frame, right)
     rank = tensors.collapsed(facts.combine(left.rank, elements.rank))
-    return derived(rank, Kind.NUMBER, left, elements, scalar=True, dtype="bool")
+    data = _among_alone(frame, left, operator, right) if rank.differs else None
+    return derived(rank, Kind.NUMBER, left, elements, scalar=True, dtype="bool", data=data)
+
+
+def _among_alone(frame: Frame, left: Value, operator: Any, right: Value) -> Alone | None:
+    """`rank in (-1, 0)`, where there is one process only."""
+    cells = frame.memory.cells(right) if right.kind is Kind.CELLS else []
+    items = right.data if right.kind is Kind.TUPLE else [item for cell in cells for item in cell.values()]
+    consts = [item.const for item in items]
+    if not isinstance(left.data, Alone) or len(cells) > 1 or any(type(const) is not int for const in consts):
+        return None
+    return ALONE_TRUE if (left.data.value in consts) is isinstance(operator, cst.In) else ALONE_FALSE
 
 
 def _elements(frame: Frame, value: Value) -> Value:
@@ -229,11 +263,28 @@ def _engine_arm(test: Any) -> bool | None:
 def narrow(frame: Frame, test: Any, taken: bool) -> None:
     """Refine what is known of names where `test` has come out as `taken`."""
     if engine_arm(frame, test) is taken:
-        # Under DeepSpeed or FSDP the wrapper has attributes that DDP does not have.
-        for name, value in frame.memory.names.items():
-            if value.kind is Kind.MODEL and value.wrapping is Wrapping.WRAPPED:
-                frame.memory.names[name] = value.but(wrapping=Wrapping.UNKNOWN)
+        _under_engine(frame)
     _narrow(frame, test, taken)
+
+
+def narrow_further(frame: Frame, part: Any, taken: bool, asks: bool | None) -> bool:
+    """Refine it where one more part of a chain of `and` or `or` has come out as `taken`.
+
+    asks: whether a part before asks for an engine; None for the first part. Returns whether one does by now.
+    """
+    arm = engine_arm(frame, part)
+    mentioned = bool(asks) or arm is not None
+    if arm is taken if asks is None else mentioned and taken:
+        _under_engine(frame)
+    _narrow(frame, part, taken)
+    return mentioned
+
+
+def _under_engine(frame: Frame) -> None:
+    """Under DeepSpeed or FSDP the wrapper has attributes that DDP does not have."""
+    for name, value in frame.memory.names.items():
+        if value.kind is Kind.MODEL and value.wrapping is Wrapping.WRAPPED:
+            frame.memory.names[name] = value.but(wrapping=Wrapping.UNKNOWN)
 
 
 def identifiers(node: Any) -> Iterator[str]:

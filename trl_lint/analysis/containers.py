@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import libcst as cst
@@ -9,8 +10,8 @@ import libcst as cst
 from trl_lint.analysis import calls, expressions, facts, members, preparing, tensors
 from trl_lint.analysis.facts import Origin, Rank, State
 from trl_lint.analysis.frame import Frame, derived
-from trl_lint.analysis.heap import REST, WILDCARD, Cell, join, join_elements, read_key, with_key
-from trl_lint.analysis.values import BOTTOM, FIELD, MISSING, NO_WRITES, UNKNOWN, Kind, Value
+from trl_lint.analysis.heap import REST, WILDCARD, Cell, join, join_all, join_elements, read_key, with_key
+from trl_lint.analysis.values import BOTTOM, FIELD, MISSING, NO_WRITES, UNKNOWN, Kind, Value, is_small
 from trl_lint.knowledge.schema import PREPARED_BATCH
 
 
@@ -29,6 +30,44 @@ def merged_into(frame: Frame, cell: Cell, other: Value) -> Cell:
     if other.rank.differs or other.kind is Kind.BATCH:
         value = other.but(kind=Kind.BATCH, data=None)
     return with_key(cell, MISSING, frame.written(value, ""))
+
+
+def tuple_of(frame: Frame, items: Sequence[Value], node: Any) -> Value:
+    """A tuple of these items; a list of what they may be where they are too many."""
+    if is_small(items):
+        return Value(facts.SAME, Kind.TUPLE, tuple(items))
+    return frame.allocate(node, Cell("list", rest=join_all(items)))
+
+
+def each(
+    frame: Frame,
+    value: Value,
+    node: Any,
+    change: Callable[[Value, Any], Value],
+    renewed: Callable[[Cell, dict[Any, Value], Value | None], Cell],
+) -> Value:
+    """A copy of a value, with `change(item, place)` of what the tuples and containers in sight that it is hold.
+
+    renewed: the copy of a container, of its entries and rest. A container that is reached twice is copied once: it may
+    hold itself.
+    """
+    copies: dict[frozenset[Any], Value] = {}
+
+    def copy(value: Value, place: Any) -> Value:
+        if value.kind is Kind.TUPLE:
+            return Value(facts.SAME, Kind.TUPLE, tuple(copy(item, place) for item in value.data))
+        cells = frame.memory.cells(value) if value.kind is Kind.CELLS else []
+        if len(cells) != 1:
+            return change(value, place)
+        if value.data not in copies:
+            cell = cells[0]
+            copies[value.data] = frame.allocate(place, renewed(cell, {}, None))
+            entries = {key: copy(item, (place, key)) for key, item in cell.entries.items()}
+            rest = None if cell.rest is None else copy(cell.rest, (place, None))
+            frame.allocate(place, renewed(cell, entries, rest))
+        return copies[value.data]
+
+    return copy(value, node)
 
 
 def only_element(node: Any) -> Any:

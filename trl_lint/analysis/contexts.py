@@ -13,6 +13,8 @@ from trl_lint.analysis.values import BOTTOM, MISSING, UNKNOWN, Kind, Value, Worl
 
 # How deep the containers in containers are told apart where calls are joined.
 MAX_DEPTH = 4
+# How many containers the joined arguments may reach: each counts once per way in which it is reached.
+MAX_CONTAINERS = 500
 # How often the joined facts may grow; arguments that go on after that are unknown.
 MAX_GROWTH = 6
 # How many contexts a function has for calls beyond the limit.
@@ -45,7 +47,8 @@ class Context:
 def key_of(memory: Memory, function: Function, names: Mapping[str, Value], cls: Any) -> Any:
     """What tells one context of a function from another."""
     heap, control = memory.heap, memory.control
-    parts = [(name, freeze(value, heap)) for name, value in names.items()]
+    frozen: dict[Any, Any] = {}
+    parts = [(name, freeze(value, heap, frozen=frozen)) for name, value in names.items()]
     if function.pending_used:
         parts.append(("", tuple(sorted(hash(write) for value in names.values() for write in value.pending))))
     return (
@@ -192,6 +195,8 @@ class Joined:
             return UNKNOWN
         identity = self._identities.get(path)
         if identity is None:
+            if len(self._identities) >= MAX_CONTAINERS:
+                return UNKNOWN
             identity = self._identities[path] = self._fresh()
         stands_for[identity] = (*stands_for.get(identity, ()), *value.data)
         for each in value.data:

@@ -14,6 +14,7 @@ from trl_lint.analysis.names import Names, dotted_name
 from trl_lint.analysis.project import Module, Project
 from trl_lint.analysis.values import UNKNOWN, Kind, Value, Wrapping
 from trl_lint.knowledge import library
+from trl_lint.knowledge.python import RANK_DECORATORS
 
 
 class Definitions(Names):
@@ -23,6 +24,7 @@ class Definitions(Names):
         super().__init__(project, versions)
         self._classes: dict[int, ClassInfo] = {}
         self._functions: dict[int, Function] = {}
+        self._on_some_ranks: dict[Function, Function] = {}
 
     def function(self, node: Any, outer: Frame | None, module: Module | None = None) -> Function:
         known = self._functions.get(id(node))
@@ -32,6 +34,15 @@ class Definitions(Names):
             if outer is None and module is not None:
                 module.functions.append(known)
         known.closure = outer
+        return known
+
+    def on_some_ranks(self, function: Function) -> Function:
+        """A function as a decorator makes it that lets only some ranks in, where that is called like any other."""
+        known = self._on_some_ranks.get(function)
+        if known is None:
+            known = self._on_some_ranks[function] = Function(function.node, function.module, function.cls)
+            known.decorators = function.decorators | RANK_DECORATORS
+        known.closure, function.reached = function.closure, True
         return known
 
     def class_info(self, frame: Frame, node: cst.ClassDef) -> ClassInfo:

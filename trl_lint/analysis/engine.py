@@ -34,8 +34,16 @@ class Engine(Runs):
         self._entered.append((function, parameters))
 
     def analyse(self, module: Module) -> list[Event]:
-        """All events of a module: its body, its classes, and the functions nobody in sight calls."""
+        """All events of a module: its body, its classes, and the functions nobody in sight calls.
+
+        Raises:
+            RecursionError: it is nested more deeply than can be followed.
+        """
+        self.depth = 0
+        self._running.clear()  # what an analysis that failed has left
         self.load(module)
+        if module.gave_up:
+            raise RecursionError
         roots: list[Trace] = [module.trace]
         # What libraries call comes first; plain helpers run on their own only if nothing in sight uses them.
         for cls in sorted(module.classes, key=lambda cls: not self.is_entry_class(cls)):
@@ -277,7 +285,6 @@ class Engine(Runs):
                     continue
                 frame = Frame(self, cls.module, None, cls)
                 frame.memory.heap = dict(cls.contents())
-                frame.statement = cls.node
                 library_calls.report(frame, f"{base}.log", value, cls.node, mapping=True)
                 traces.append(frame.trace)
         return traces

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import libcst as cst
@@ -18,8 +19,8 @@ from trl_lint.analysis import (
     shape_transfers,
     tensors,
 )
-from trl_lint.analysis.conditions import narrow, truth
-from trl_lint.analysis.facts import State
+from trl_lint.analysis.conditions import alone, narrow, narrow_further, truth
+from trl_lint.analysis.facts import Origin, State
 from trl_lint.analysis.frame import Frame, derived
 from trl_lint.analysis.heap import WILDCARD, Cell, join, with_key
 from trl_lint.analysis.values import (
@@ -98,16 +99,27 @@ def _string(frame: Frame, node: cst.SimpleString) -> Value:
     return Value(facts.SAME, Kind.STRING, const=node.raw_value)
 
 
-def _concatenated(frame: Frame, node: cst.ConcatenatedString) -> Value:
-    left, right = evaluate(frame, node.left), evaluate(frame, node.right)
-    return _add_texts(left, right)
+def _concatenated(frame: Frame, node: Any) -> Value:
+    """Strings side by side, as long prompts are written: each stands inside the one before."""
+    texts: list[Value] = []
+    while isinstance(node, cst.ConcatenatedString):
+        texts.append(evaluate(frame, node.left))
+        node = node.right
+    return _add_texts([*texts, evaluate(frame, node)])
 
 
-def _add_texts(left: Value, right: Value) -> Value:
-    rank = facts.combine(left.rank, right.rank)
-    a = left.const if isinstance(left.const, str) else WILDCARD
-    b = right.const if isinstance(right.const, str) else WILDCARD
-    return derived(rank, Kind.STRING, left, right, const=a + b)
+def _add_texts(texts: Sequence[Value]) -> Value:
+    rank = facts.combine_all(text.rank for text in texts)
+    const = "".join(text.const if isinstance(text.const, str) else WILDCARD for text in texts)
+    return derived(rank, Kind.STRING, *texts, const=_known_text(const))
+
+
+# No text that is longer names anything; `text += text` makes it twice as long each time.
+_MAX_TEXT = 10_000
+
+
+def _known_text(text: str) -> Any:
+    return text if len(text) <= _MAX_TEXT else MISSING
 
 
 def _formatted(frame: Frame, node: cst.FormattedString) -> Value:
@@ -124,7 +136,7 @@ def _formatted(frame: Frame, node: cst.FormattedString) -> Value:
         parts.append(str(value.const) if known else WILDCARD)
     rank = facts.combine_all(value.rank for value in values)
     place = places.formatted(values)
-    return derived(facts.nonlinear(rank), Kind.STRING, *values, const="".join(parts), place=place)
+    return derived(facts.nonlinear(rank), Kind.STRING, *values, const=_known_text("".join(parts)), place=place)
 
 
 # --- containers -----------------------------------------------------------------------------------------
@@ -140,7 +152,7 @@ def _tuple(frame: Frame, node: cst.Tuple) -> Value:
             items.extend(value.data)
         else:
             items.append(value)
-    return Value(facts.SAME, Kind.TUPLE, tuple(items))
+    return containers.tuple_of(frame, items, node)
 
 
 def _list(frame: Frame, node: Any) -> Value:
@@ -195,13 +207,14 @@ def _dict_comprehension(frame: Frame, node: cst.DictComp) -> Value:
     loop = node.for_in
     iterable = containers.as_view(frame, evaluate(frame, loop.iter))
     cell = Cell("dict")
-    outside = frame.rounds
+    outside, unrolled = frame.rounds, frame.unrolled
     entries = (
         (containers.items_of(frame, iterable) or containers.constants_of(frame, iterable))
         if not loop.inner_for_in
         else None
     )
-    if entries is not None:
+    if entries is not None and frame.may_unroll(len(entries)):
+        frame.unrolled *= len(entries)
         for index, item in enumerate(entries):
             frame.rounds = (*outside, index)
             assignment.bind_target(frame, loop.target, item)
@@ -214,7 +227,7 @@ def _dict_comprehension(frame: Frame, node: cst.DictComp) -> Value:
         key = containers.constant_key(evaluate(frame, node.key))
         cell = with_key(cell, key, frame.written(evaluate(frame, node.value), containers.key_text(key), node.value))
     frame.memory.names = saved
-    frame.rounds = outside
+    frame.rounds, frame.unrolled = outside, unrolled
     return frame.allocate(node, cell)
 
 
@@ -326,9 +339,9 @@ def _keeps_reduction(left: Value, right: Value, node: Any, divides: bool) -> boo
 
 def _concatenation(frame: Frame, left: Value, right: Value, node: Any) -> Value | None:
     if left.kind is right.kind is Kind.STRING:
-        return _add_texts(left, right)
+        return _add_texts((left, right))
     if left.kind is right.kind is Kind.TUPLE:
-        return Value(facts.SAME, Kind.TUPLE, left.data + right.data)
+        return containers.tuple_of(frame, left.data + right.data, node)
     if Kind.CELLS in (left.kind, right.kind):
         (first, one), (second, two) = containers.iterate(frame, left), containers.iterate(frame, right)
         return frame.allocate(node, Cell("list", rest=join(first, second), length=facts.combine(one, two)))
@@ -340,7 +353,7 @@ def _unary(frame: Frame, node: cst.UnaryOperation) -> Value:
     if isinstance(node.operator, cst.Not):
         known = truth(frame, value)
         rank = facts.nonlinear(value.rank)
-        result = derived(rank, Kind.NUMBER, value, scalar=True, dtype="bool")
+        result = derived(rank, Kind.NUMBER, value, scalar=True, dtype="bool", data=alone(value, negated=True))
         return result if known is None else result.but(const=_negated(value.const, known))
     if isinstance(node.operator, cst.Minus):
         const = -value.const if type(value.const) in (int, float) else MISSING
@@ -359,26 +372,60 @@ def _negated(const: Any, known: bool) -> Any:
 
 
 def _boolean(frame: Frame, node: cst.BooleanOperation) -> Value:
-    """`and`, `or`: the right side counts only where the left one lets it."""
-    left = evaluate(frame, node.left)
-    known = truth(frame, left)
+    """`and`, `or`: the right side counts only where the left one lets it. A chain of them is walked in one go."""
     is_and = isinstance(node.operator, cst.And)
-    if known is not None and known is not is_and:
-        return left
-    saved = frame.memory.names.copy()
-    narrow(frame, node.left, is_and)
-    start = len(frame.meetings)
-    right = evaluate(frame, node.right)
-    meetings.chosen(frame, node.left, left, (start, len(frame.meetings)))
+    chain = _links(node, is_and)
+    value = evaluate(frame, chain[0].left)
+    saved = frame.memory.names
+    narrowed = saved.copy()
+    asks: bool | None = None
+    for link in chain:
+        known = truth(frame, value)
+        if known is None or known is is_and:
+            frame.memory.names = narrowed
+            asks = narrow_further(frame, link.left if asks is None else link.left.right, is_and, asks)
+            frame.memory.names = narrowed.copy()
+            value = _linked(frame, link, value, known)
+        frame.seen[id(link)] = value
     frame.memory.names = saved
+    return value
+
+
+def _links(node: cst.BooleanOperation, is_and: bool) -> list[Any]:
+    """The operations that a chain of `and` (or of `or`) consists of, the innermost first."""
+    found: list[Any] = []
+    inner: Any = node
+    while isinstance(inner, cst.BooleanOperation) and isinstance(inner.operator, cst.And) is is_and:
+        found.append(inner)
+        inner = inner.left
+    found.reverse()
+    return found
+
+
+def _linked(frame: Frame, link: cst.BooleanOperation, left: Value, known: bool | None) -> Value:
+    """The value of an operation whose left side does not decide it."""
+    start = len(frame.meetings)
+    right = evaluate(frame, link.right)
+    meetings.chosen(frame, link.left, left, (start, len(frame.meetings)))
+    is_and = isinstance(link.operator, cst.And)
     if known is not None:
-        return right
+        return _beside_the_world(left, right, is_and)
     right_known = truth(frame, right)
     if right_known is not None and right_known is not is_and and isinstance(right.const, World):
         return right
     value = join(left, right, left.rank).but(const=MISSING)
+    if value.rank.state is State.UNKNOWN and Origin.RANK in (left.rank.origins, right.rank.origins):
+        return value.but(rank=facts.GUARDED)
     kinds = {side.kind for side in (left, right) if side.rank.differs}
     return value.but(kind=kinds.pop()) if value.kind is Kind.UNKNOWN and kinds in _TESTS else value
+
+
+def _beside_the_world(left: Value, right: Value, is_and: bool) -> Value:
+    """The right side, which decides where there are several ranks; whether it does on one is another question."""
+    answer = alone(right)
+    if answer is None or not isinstance(left.const, World) or answer.value is not is_and:
+        return right
+    return right.but(data=None)
 
 
 # What was computed of the data stays that beside a setting: `args.skip and (mask == 0).all()`.

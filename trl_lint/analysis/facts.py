@@ -68,6 +68,8 @@ SAME = Rank(State.SAME)
 REDUCED = Rank(State.SAME, how="reduced")
 ZERO = Rank(State.SAME, how="zero")
 UNKNOWN = Rank(State.UNKNOWN)
+# What is not known, and a question for the rank: `unknown and is_main_process`. Some ranks at most say yes to that.
+GUARDED = Rank(State.UNKNOWN, Origin.RANK)
 SHARD = Rank(State.SHARD, Origin.DATA)
 LOCAL = Rank(State.LOCAL, Origin.DATA)
 LOCAL_MEAN = Rank(State.LOCAL, Origin.DATA, "mean")  # over a count of this rank's own, as a loss is
@@ -94,7 +96,7 @@ def _join(a: Rank, b: Rank) -> Rank:
         return a
     if a.state is State.BOTTOM:
         return b
-    if UNKNOWN in (a, b):
+    if State.UNKNOWN in (a.state, b.state):
         return UNKNOWN
     if a.state is State.SAME and b.state is State.SAME:
         return SAME
@@ -163,8 +165,14 @@ def nonlinear(rank: Rank) -> Rank:
 PICKED = "picked"
 
 
+# The number of what only some ranks have at all: `how` of the length of a container that is empty on the others.
+HELD = "held"
+
+
 def picked(length: Rank, test: Rank) -> Rank:
     """The length of what is left of an iterable after a test of its elements."""
+    if length.how == HELD:
+        return length
     both = combine(length, test)
     return Rank(State.LOCAL, both.origins, PICKED) if test.differs else both
 

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 # Kinds of values that are metrics when they are logged.
 NUMERIC = frozenset({Kind.TENSOR, Kind.NUMBER, Kind.NUMBERS, Kind.BATCH})
 ACCELERATOR = "accelerate.Accelerator"
+# How often one place of a function may be run because loops around it are run once per item.
+MAX_UNROLLED = 4000
 
 
 class Frame:
@@ -49,6 +51,7 @@ class Frame:
         self.yields_gradients = True  # whether gradients are on where it yields
         self.exits = 0
         self.rounds: tuple[int, ...] = ()  # in which rounds of the loops that are run once per item
+        self.unrolled = 1  # how often what stands here is run because of these loops
         self.elsewhere: set[str] = set()  # names that `nonlocal` and `global` say live outside
         self.loops: list[Loop] = []
         # Whether the batch of a prepared loader is being trained on; None where that is the caller's to say.
@@ -59,6 +62,7 @@ class Frame:
         self.in_turn: dict[int, str] = {}  # the calls whose `with` block one rank after the other runs: of what
         self.frozen: set[int] = set()  # the calls in whose `with` block nothing is trained
         self.meets = False  # whether there is a barrier in it
+        self.computed_apart: set[str] = set()  # the calls by which some ranks alone have computed a data set
         self.turn: Turn | None = None  # of a context manager: who has the first turn where it yields
         self.discarded: Any = None  # the call whose result the current statement throws away
         self.meetings: list[Any] = []  # the calls at which all ranks meet, in program order (see `meetings`)
@@ -86,6 +90,10 @@ class Frame:
             identity = self.allocations[key] = self.engine.fresh()
         self.memory.heap[identity] = cell
         return Value(facts.SAME, Kind.CELLS, frozenset((identity,)))
+
+    def may_unroll(self, rounds: int) -> bool:
+        """Whether a loop may be run once per item: loops in loops are only as long as that does not get out of hand."""
+        return self.unrolled * rounds <= MAX_UNROLLED
 
     def update(self, value: Value, change: Any) -> None:
         """Put `change(cell)` in place of each container a value may be; a weak update when it may be several."""
@@ -261,12 +269,22 @@ class Frame:
         expression is where the value stands in the statement, if it does. A value that came here unchanged as a
         parameter was put there by the caller's statement.
         """
-        if not value.rank.differs or value.writes or value.kind not in NUMERIC | {Kind.UNKNOWN}:
+        if value.writes or value.kind not in NUMERIC | {Kind.UNKNOWN}:
             return value
+        if not value.rank.differs:
+            return self._kept_from_others(value, what)
         if value.pending:
             self.pending_used = True
             return value.but(writes=value.pending, pending=NO_WRITES)
         return value.but(writes=frozenset((self.handing_on(value, what, expression),)))
+
+    def _kept_from_others(self, value: Value, what: str) -> Value:
+        """A value that is the same on all ranks; where only some of them put it anywhere, what is there differs."""
+        control = self.memory.control
+        if value.rank.state is not State.SAME or control.level < 2 or not control.rank.differs:
+            return value
+        write = Write(self.module, self.statement, what, Rank(State.LOCAL, control.rank.origins), control.why)
+        return value.but(writes=frozenset((write,)))
 
     def handing_on(self, value: Value, what: str, expression: Any, handed: tuple[Any, str] | None = None) -> Write:
         """The current statement as the one that hands this value on (to a function, as the parameter of a name)."""

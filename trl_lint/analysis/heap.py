@@ -7,7 +7,7 @@ from typing import Any
 
 from trl_lint.analysis import facts, means, places, shapes
 from trl_lint.analysis.facts import Rank, State
-from trl_lint.analysis.values import BOTTOM, MISSING, NO_WRITES, UNKNOWN, Kind, Value, Wrapping
+from trl_lint.analysis.values import BOTTOM, MISSING, NO_WRITES, UNKNOWN, Kind, Value, Wrapping, is_small
 
 # In a key: stands for the unknown parts of an f-string.
 WILDCARD = "\0"
@@ -186,7 +186,8 @@ def _join_tuples(a: tuple, b: tuple) -> tuple[Kind, Any]:
     """The common prefix; what a longer one has more is kept, as only the longer one's user asks for it."""
     longer, shorter = (a, b) if len(a) >= len(b) else (b, a)
     head = tuple(join(x, y) for x, y in zip(longer, shorter, strict=False))
-    return Kind.TUPLE, head + longer[len(shorter) :]
+    joined = head + longer[len(shorter) :]
+    return (Kind.TUPLE, joined) if is_small(joined) else (Kind.UNKNOWN, None)
 
 
 def _join_wrapping(a: Value, b: Value, kind: Kind) -> Wrapping | None:
@@ -227,7 +228,8 @@ def _join_optional(a: Value | None, b: Value | None, divided: Rank, how: Any) ->
 class Turn:
     """Who runs a block before the others do: one rank of the "job", of each "node", or maybe somebody ("unknown").
 
-    node: the item of the `with` statement in `module` that says so.
+    node: the item of the `with` statement in `module` that says so; None where ranks wait in a barrier under a
+    condition (scope "barrier"), until those that did not wait come to one of their own.
     """
 
     __slots__ = ("module", "node", "scope")
@@ -242,7 +244,7 @@ def _first_turn(a: Turn | None, b: Turn | None) -> Turn | None:
     """Whose turn comes first in both: that of one rank of the job, if there is such a one."""
     if a is None or b is None or a is b:
         return a or b
-    return min((a, b), key=lambda turn: ("job", "unknown", "node").index(turn.scope))
+    return min((a, b), key=lambda turn: ("job", "barrier", "unknown", "node").index(turn.scope))
 
 
 class Control:
@@ -315,6 +317,10 @@ class Control:
         known = self.conditions + added
         return Control(worst.level, worst.why, worst.rank, engine, known, turn, self.grad, self.whole)
 
+    def in_turn(self, turn: Turn | None) -> Control:
+        """This point, with another first turn, or with none."""
+        return self if turn is self.turn else self.where(self.engine, self.grad, self.whole, turn)
+
     def taking(self, turn: Turn) -> Control:
         """This point, where ranks take turns."""
         first = _first_turn(self.turn, turn)
@@ -371,12 +377,21 @@ def _merge_values(mine: dict, others: dict, divided: Rank) -> None:
 
 def reachable(value: Value, heap: dict[Any, Cell]) -> list[Any]:
     """The identities of all cells that can be reached from a value, in a stable order."""
+    return reachable_from((value,), heap)
+
+
+def reachable_from(values: Iterable[Value], heap: dict[Any, Cell]) -> list[Any]:
+    """The identities of all cells that can be reached from some values, in a stable order."""
     found: dict[Any, None] = {}
-    todo = [value]
+    tuples: set[int] = set()
+    todo = [*values]
+    todo.reverse()
     while todo:
         item = todo.pop()
         if item.kind is Kind.TUPLE:
-            todo.extend(reversed(item.data))
+            if id(item.data) not in tuples:
+                tuples.add(id(item.data))
+                todo.extend(reversed(item.data))
         elif item.kind is Kind.RANGE:
             todo.append(item.data[0])
         elif item.kind is Kind.CELLS:

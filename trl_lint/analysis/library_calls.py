@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from typing import Any
 
 import libcst as cst
@@ -41,6 +42,7 @@ from trl_lint.analysis.values import (
     Place,
     Value,
     Wrapping,
+    is_small,
 )
 from trl_lint.knowledge import library
 from trl_lint.knowledge.schema import (
@@ -69,7 +71,7 @@ PURE_OBJECT = PURE.data
 def call_function(frame: Frame, dotted: str, args: Arguments, node: Any) -> Value:
     """A call of a library's function or class by its dotted name."""
     name = library.canonical(dotted)
-    preparing.note_start(frame, name)
+    preparing.note_start(frame, name, args)
     backends.called(frame, name, args)
     devices.indices_chosen(frame, name, args, node)
     effects.called(frame, name, args, node)
@@ -122,12 +124,22 @@ def spread(frame: Frame, args: Arguments) -> Arguments:
 
 def element_of(frame: Frame, value: Value) -> Value:
     """The join of what is inside a container, as one tensor's fact; other values as they are."""
+    return _element_of(frame, value, _MAX_NESTED)
+
+
+# How many containers are looked through for what is inside: one may hold itself.
+_MAX_NESTED = 12
+
+
+def _element_of(frame: Frame, value: Value, depth: int) -> Value:
     if value.kind in (Kind.CELLS, Kind.RANGE, Kind.TUPLE):
+        if not depth:
+            return UNKNOWN
         element, length = containers.iterate(frame, value)
         if element.rank.state is State.BOTTOM:
             element = SAME
         if element.kind in (Kind.CELLS, Kind.TUPLE):
-            element = element_of(frame, element)
+            element = _element_of(frame, element, depth - 1)
         rank = element.rank
         if length.differs and rank.state is State.SAME:
             rank = Rank(State.SHARD, length.origins)
@@ -208,7 +220,8 @@ def apply(frame: Frame, rows: Sequence[Row], args: Arguments, node: Any, owner: 
         preparing.tell(frame, row, args, node, owner)
     if isinstance(row, (Function, Hook)):
         spans = [each for each in rows if isinstance(each, (Function, Hook))]
-        return _returned(frame, spans, args, node)
+        value = _returned(frame, spans, args, node)
+        return preparing.drawn(row, args, owner, value) if isinstance(row, Function) else value
     return UNKNOWN
 
 
@@ -299,7 +312,7 @@ def _prepared(frame: Frame, args: Arguments, node: Any) -> Value:
     results = tuple(prepared(frame, value, node) for value in args.positional)
     if len(results) == 1:
         return results[0]
-    return Value(facts.SAME, Kind.TUPLE, results) if results else UNKNOWN
+    return Value(facts.SAME, Kind.TUPLE, results) if results and is_small(results) else UNKNOWN
 
 
 def prepared(frame: Frame, value: Value, node: Any) -> Value:
@@ -357,6 +370,13 @@ def _shard(frame: Frame, args: Arguments, node: Any) -> Value:
     return explain(frame, BATCH, node, "each rank gets its own piece")
 
 
+def _on_some_ranks(frame: Frame, args: Arguments, node: Any) -> Value:
+    value = _first(frame, args, node)
+    if value.kind is not Kind.FUNCTION:
+        return UNKNOWN
+    return value.but(data=frame.engine.on_some_ranks(value.data))
+
+
 def _moved(frame: Frame, args: Arguments, node: Any) -> Value:
     value = _first(frame, args, node)
     return value.but(place="") if value.place else value
@@ -369,6 +389,7 @@ _TRANSFERS = {
     Transfer.MOVED: _moved,
     Transfer.PREPARED: _prepared,
     Transfer.PURE: _pure,
+    Transfer.ON_SOME_RANKS: _on_some_ranks,
     Transfer.SHARD: _shard,
     Transfer.UNWRAPPED: _unwrapped,
 }
@@ -544,16 +565,19 @@ def _result(
 
 def gathered(frame: Frame, value: Value, node: Any, scalar: bool, how: str = "gathered") -> Value:
     """A value after a collective that gathers or reduces: the same on all ranks, containers entry by entry."""
-    if value.kind is Kind.TUPLE:
-        return Value(facts.SAME, Kind.TUPLE, tuple(gathered(frame, item, node, scalar, how) for item in value.data))
+
+    def communicated(item: Value, place: Any) -> Value:
+        return _communicated_item(frame, item, place, scalar, how)
+
+    def renewed(cell: Cell, entries: dict[Any, Value], rest: Value | None) -> Cell:
+        return Cell(cell.shape, entries, rest)
+
+    return containers.each(frame, value, node, communicated, renewed)
+
+
+def _communicated_item(frame: Frame, value: Value, node: Any, scalar: bool, how: str) -> Value:
     if value.kind is Kind.CELLS:
-        cells = frame.memory.cells(value)
-        if len(cells) != 1:
-            return Value(facts.REDUCED)
-        cell = cells[0]
-        entries = {key: gathered(frame, item, (node, key), scalar, how) for key, item in cell.entries.items()}
-        rest = None if cell.rest is None else gathered(frame, cell.rest, (node, None), scalar, how)
-        return frame.allocate(node, Cell(cell.shape, entries, rest))
+        return Value(facts.REDUCED)
     kind = Kind.TENSOR if value.kind in (Kind.TENSOR, Kind.BATCH, Kind.NUMBER, Kind.NUMBERS) else value.kind
     own = averages.collected(frame, value, node, how)
     return derived(facts.REDUCED, kind, dtype=value.dtype, scalar=scalar and value.scalar, own=own)
@@ -627,10 +651,13 @@ def report(
 ) -> None:
     """Tell the rules of every value that differs in what a sink is given.
 
-    If it is one value, `named` is its name and `stands` the expression that it is the value of.
+    If it is one value, `named` is its name and `stands` the expression that it is the value of. Where no statement
+    does so, the one that put a value there is told of, if it is in sight.
     """
-    for key, value in entries(frame, payload, 3 if mapping else 1):
+    for key, value in islice(entries(frame, payload, 3 if mapping else 1), _MAX_SHOWN):
         what = key or named
+        if frame.statement is None and not value.writes:
+            continue
         if value.rank.differs and value.kind in NUMERIC:
             marked = frame.written(value, what, stands if value is payload else None)
             frame.emit(
@@ -644,9 +671,13 @@ def report(
             )
 
 
+# How many metrics of one call are looked at: containers may hold each other.
+_MAX_SHOWN = 10_000
+
+
 def entries(frame: Frame, payload: Value, depth: int) -> Iterator[tuple[str, Value]]:
     """The metrics inside what a sink is given, by name."""
-    if payload.kind is Kind.CELLS and depth:
+    if payload.kind is Kind.CELLS and depth > 0:
         frame.consume(payload)
         for cell in frame.memory.cells(payload):
             for key, value in cell.entries.items():

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import libcst as cst
 
+from trl_lint.analysis import preparing
 from trl_lint.analysis.arguments import Arguments
 from trl_lint.analysis.events import Parted, steps
 from trl_lint.analysis.facts import Origin
@@ -144,12 +145,15 @@ def hidden(frame: Frame, node: Any) -> None:
 
 def passed_on(frame: Frame, meetings: Sequence[Meeting], function: Any, entry: Control, node: Any) -> None:
     """A function in sight was called, in which ranks meet."""
+    copies = []
     for meeting in meetings[:_MAX_PASSED]:
         copy = Meeting(frame, node, meeting.name, meeting.kind, meeting.needs, meeting.subgroup, meeting.alike)
         copy.certain = meeting.certain and not _own(meeting.control, entry) and not meeting.control.engine
         text = f"`{meeting.name}` is called in `{function.name}`" if meeting.via is None else f"in `{function.name}`"
         copy.via = Step(function.module, meeting.node, text, meeting.via)
         frame.meetings.append(copy)
+        copies.append(copy)
+    preparing.waited(frame, copies)
 
 
 def branched(

@@ -228,7 +228,7 @@ def library_item(frame: Frame, container: Value, index: Value) -> Value:
     if container.data == ENVIRON:
         return environment(frame, index)
     if preparing.is_dataset(container) and index.kind is Kind.STRING:
-        return DATASET
+        return container.but(data=DATASET.data) if container.rank.state is State.UNKNOWN else DATASET
     return SAME if container.rank.state is State.SAME else UNKNOWN
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import libcst as cst
@@ -24,6 +25,8 @@ from trl_lint.knowledge.torch_distributed import RANK_NAMES, RANK_VARIABLES, WOR
 _STATES = frozenset({Kind.NONE, Kind.NUMBER})
 # How many star imports of a file are followed to find a name.
 MAX_STARS = 5
+# A library whose files are never looked at: the tables know it by its functions, and most of those are no Python.
+_NEVER_READ = "torch"
 # Libraries whose own sources say no more than the tables do, at a high price.
 _TABLED = frozenset({"accelerate", "peft", "transformers"})
 
@@ -63,8 +66,11 @@ class Names(Tables):
         frame = Frame(self, module)
         module.memory = lambda: frame.memory
         frame.memory.names["__name__"] = Value(facts.SAME, Kind.STRING, const="__main__")
-        statements.run_block(frame, module.tree.body)
-        meetings.judge(frame, UNIFORM, UNIFORM)
+        try:
+            statements.run_block(frame, module.tree.body)
+            meetings.judge(frame, UNIFORM, UNIFORM)
+        except RecursionError:  # who imports it is not to blame
+            module.gave_up = True
         module.names, module.heap, module.trace = frame.memory.names, frame.memory.heap, frame.trace
         module.state = "done"
 
@@ -174,22 +180,26 @@ class Names(Tables):
                 return row.value
         return NAMED_CONSTANTS.get(dotted.rpartition(".")[2]) or Value(facts.SAME, Kind.MODULE, dotted)
 
+    def _file(self, dotted: str, importer: Module) -> Path | None:
+        """The file in sight that an import means; None for a library that the tables alone speak of."""
+        return None if dotted.partition(".")[0] == _NEVER_READ else self.project.find(dotted, importer)
+
     def run_import(self, frame: Frame, node: cst.Import) -> None:
         for alias in node.names:
             dotted = dotted_name(alias.name)
-            path = self.project.find(dotted, frame.module)
+            path = self._file(dotted, frame.module)
             if alias.asname is not None:
                 target: Any = dotted if path is None else Imported(path, None)
                 frame.memory.names[alias.asname.name.value] = Value(facts.SAME, Kind.MODULE, target)  # type: ignore[union-attr]
             else:
                 top = dotted.partition(".")[0]
-                root = self.project.find(top, frame.module)
+                root = self._file(top, frame.module)
                 target = top if root is None else Imported(root, None)
                 frame.memory.names[top] = Value(facts.SAME, Kind.MODULE, target)
 
     def run_import_from(self, frame: Frame, node: cst.ImportFrom) -> None:
         dotted = frame.module.absolute(len(node.relative), dotted_name(node.module) if node.module else "")
-        path = self.project.find(dotted, frame.module)
+        path = self._file(dotted, frame.module)
         if isinstance(node.names, cst.ImportStar):
             if path is not None:
                 frame.module.stars.append(path)
@@ -201,7 +211,7 @@ class Names(Tables):
 
     def _imported(self, importer: Module, dotted: str, path: Any, name: str) -> Value:
         if path is None:
-            inner = self.project.find(f"{dotted}.{name}", importer) if dotted else None
+            inner = self._file(f"{dotted}.{name}", importer) if dotted else None
             if inner is not None:
                 return Value(facts.SAME, Kind.MODULE, Imported(inner, None))
             return self.member(Value(facts.SAME, Kind.MODULE, dotted), name)

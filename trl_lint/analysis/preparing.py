@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator
+import re
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import libcst as cst
@@ -10,10 +11,11 @@ import libcst as cst
 from trl_lint.analysis import facts
 from trl_lint.analysis.classes import ClassInfo
 from trl_lint.analysis.events import DatasetParted, DatasetPrepared
-from trl_lint.analysis.facts import State
+from trl_lint.analysis.facts import Origin, State
 from trl_lint.analysis.heap import Control, Memory, Turn
 from trl_lint.analysis.values import UNKNOWN, Kind, Value
 from trl_lint.knowledge import library
+from trl_lint.knowledge.backends import SPREADING
 from trl_lint.knowledge.datasets import DATASET, STREAM
 from trl_lint.syntax import below
 
@@ -21,11 +23,15 @@ if TYPE_CHECKING:
     from trl_lint.analysis.arguments import Arguments
     from trl_lint.analysis.classes import Function
     from trl_lint.analysis.frame import Frame
+    from trl_lint.knowledge.schema import Function as FunctionRow
     from trl_lint.knowledge.schema import Preparation
 
 # Data of a context manager under which one rank of the job, or of each node, has the first turn.
 TURNS = {"job": "<turn of the job>", "node": "<turn of each node>"}
 IN_TURN = "one rank after the other runs what is inside"
+# A turn that two barriers make: some ranks wait in one of them, the others come to theirs when they are done.
+BARRIER = "barrier"
+_MAY_WAIT = re.compile(r"barrier|sync|wait")
 # A script that makes one of these is run by every rank.
 _STARTS = frozenset({"accelerate.Accelerator", "torch.distributed.init_process_group"})
 
@@ -95,6 +101,8 @@ def tell(frame: Frame, row: Preparation, args: Arguments, node: Any, owner: Valu
     """A data set is computed: tell the rules, unless each rank has one of its own or no file is shared."""
     if owner is None or owner.rank.state is not State.SAME or args.rank().differs or args.star is not None:
         return
+    if _computed_before(frame, node):
+        return
     work = args.get(*row.work)
     if work is None or work.kind is Kind.NONE:
         return
@@ -109,6 +117,31 @@ def tell(frame: Frame, row: Preparation, args: Arguments, node: Any, owner: Valu
         holds_trainer=_holds_trainer(frame, work),
         accelerator=frame.accelerator(),
     )
+
+
+def _computed_before(frame: Frame, node: Any) -> bool:
+    """Whether some ranks alone have computed the same before, by the same code, so that there is a file to read."""
+    code = frame.module.tree.code_for_node(node)
+    control = frame.memory.control
+    if control.level == 2 and control.rank.origins == Origin.RANK:
+        frame.computed_apart.add(code)
+        return False
+    return code in frame.computed_apart
+
+
+def drawn(row: FunctionRow, args: Arguments, owner: Value | None, value: Value) -> Value:
+    """A data set as the ranks have it once it was shuffled: whether alike is not known where no seed was given.
+
+    Its fingerprint, which names the cache files of what is computed of it, is drawn as well.
+    """
+    if not is_dataset(value):
+        return value
+    apart = owner is not None and is_dataset(owner) and owner.rank.state is State.UNKNOWN
+    seeds = [args.get(*seed) for seed in row.seeds]
+    unseeded = bool(row.seeds) and all(seed is None or seed.kind is Kind.NONE for seed in seeds)
+    in_order = (ordered := args.keywords.get("shuffle")) is not None and ordered.const is False
+    is_drawn = unseeded and not in_order and args.double is None and args.star is None
+    return value.but(rank=facts.UNKNOWN) if apart or is_drawn else value
 
 
 def _holds_trainer(frame: Frame, work: Value) -> bool:
@@ -130,10 +163,17 @@ def _in_trainer(frame: Frame) -> bool:
     return False
 
 
-def note_start(frame: Frame, name: str) -> None:
-    """Something is made by which a script shows that every rank runs it."""
+def note_start(frame: Frame, name: str, args: Arguments) -> None:
+    """Something is made by which a script shows that every rank runs it, or that there is only one."""
+    frame.module.one_process |= _spreads(args)
     if name in _STARTS or (name.endswith("Trainer") and library.is_subclass(name, "transformers.Trainer")):
         frame.module.starts = True
+
+
+def _spreads(args: Arguments) -> bool:
+    """Whether a model is loaded onto all GPUs at once: Accelerate refuses to train such a one on several ranks."""
+    where = args.keywords.get("device_map")
+    return where is not None and isinstance(where.const, str) and where.const in SPREADING
 
 
 # --- turns --------------------------------------------------------------------------------------------------------
@@ -181,10 +221,41 @@ def after(before: Control, now: Control, inner: Control) -> Control:
     return now.where(now.engine, before.grad, before.whole, before.turn)
 
 
+def behind(before: Control, arms: Iterable[Control], waits: tuple[Sequence[Any], Sequence[Any]], test: Control) -> Any:
+    """Who has the first turn behind an `if` with this division of the ranks.
+
+    arms: how its arms end, those that reach the end. waits: the meetings of the two ways.
+    """
+    by_rank = test.level == 1 or Origin.RANK in test.rank.origins
+    if test.level and by_rank and sum(_barriers(way) for way in waits) % 2:
+        return _toggled(before)
+    return next((arm.turn for arm in arms if arm.turn is not before.turn), before.turn)
+
+
+def waited(frame: Frame, meetings: Sequence[Any]) -> None:
+    """A function in sight was called, in which these are the meetings."""
+    if _barriers(each for each in meetings if not each.certain) % 2:
+        frame.memory.control = frame.memory.control.in_turn(_toggled(frame.memory.control))
+
+
+def _barriers(meetings: Iterable[Any]) -> int:
+    return sum(
+        each.kind == "barrier" or (each.kind == "?" and _MAY_WAIT.search(each.name.lower()) is not None)
+        for each in meetings
+    )
+
+
+def _toggled(before: Control) -> Turn | None:
+    """The turn that begins with a barrier of some ranks alone, or ends with that of the others."""
+    if before.turn is None:
+        return Turn(BARRIER, None, None)
+    return None if before.turn.scope == BARRIER else before.turn
+
+
 def note_manager(frame: Frame, function: Function, entry: Control) -> None:
     """A context manager in sight yields: in turns, if it does so in another one's block or meets the other ranks."""
     if frame.turn is not None and frame.turn is not entry.turn:
-        function.takes_turns = frame.turn.scope
+        function.takes_turns = "job" if frame.turn.scope == BARRIER else frame.turn.scope
     elif frame.meets:
         function.takes_turns = "job"
 

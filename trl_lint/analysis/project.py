@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import os
 import re
 import tokenize
 from collections.abc import Sequence
@@ -12,7 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import libcst as cst
 
+from trl_lint import files
 from trl_lint.analysis.backends import Backends
+from trl_lint.depth import TooDeep, measure
 
 if TYPE_CHECKING:
     from trl_lint.analysis.values import Value
@@ -34,9 +37,11 @@ class Module:
         self.trace: Any = None
         self.memory: Any = None
         self.state = "new"  # new, running, done
+        self.gave_up = False  # its body is nested more deeply than could be followed
         self.source: bytes | None = None
         self.positions: Any = None
         self.starts = False  # whether it makes a trainer, an Accelerator or a process group
+        self.one_process = False  # whether it trains a model that is spread over all GPUs
         self.backends = Backends()
         self.functions: list[Any] = []
         self.classes: list[Any] = []
@@ -94,6 +99,8 @@ def encode(text: str, encoding: str) -> bytes:
 
 # Files larger than this that nobody asked to lint are opened for a base class only, not for what they hold else.
 MAX_OPENED = 100_000
+# Folders that hold what is installed. A package there has all others beside it, as it has nowhere else.
+INSTALLED = frozenset({"site-packages", "dist-packages"})
 
 
 class Project:
@@ -103,7 +110,7 @@ class Project:
     """
 
     def __init__(self, roots: Sequence[Path] = ()) -> None:
-        self.roots = tuple(root if root.is_dir() else root.parent for root in roots)
+        self.roots = tuple(root if os.path.isdir(root) else root.parent for root in roots)
         self.overlay: dict[Path, bytes] = {}
         self.linted: set[Path] = set()
         # By file: the content that was analysed, and what came of it.
@@ -130,11 +137,13 @@ class Project:
 
         Raises:
             libcst.ParserSyntaxError: it is not valid Python.
+            TooDeep: it is nested more deeply than can be parsed.
         """
         known = self.trees.get(path)
         if known is not None and known[0] == source:
             tree = known[1]
         else:
+            measure(text)
             tree = cst.parse_module(text)
             if source is not None:
                 self.trees[path] = (source, tree)
@@ -150,7 +159,7 @@ class Project:
             try:
                 source = self._read(path)
                 self.add(path, decode(source)[0], source)
-            except (OSError, DecodeError, cst.ParserSyntaxError):
+            except (OSError, DecodeError, TooDeep, cst.ParserSyntaxError, cst.CSTValidationError):
                 return None
         return self._modules[path]
 
@@ -173,7 +182,7 @@ class Project:
             return known
         if path not in self.opened:
             self.opened[path] = None
-            self.opened[path] = path.read_bytes()
+            self.opened[path] = files.read(path)
         content = self.opened[path]
         if content is None:
             raise OSError(f"{path} could not be read before")
@@ -184,14 +193,14 @@ class Project:
         if path in self.linted or path in self.overlay:
             return True
         if path not in self.sizes:
-            try:
-                self.sizes[path] = path.stat().st_size
-            except OSError:
-                self.sizes[path] = 0
+            self.sizes[path] = files.size(path)
         return self.sizes[path] <= MAX_OPENED
 
     def find(self, dotted: str, importer: Module) -> Path | None:
-        """The file of the project that `import dotted` means in `importer`; None when it lies outside."""
+        """The file of the project that `import dotted` means in `importer`; None when it lies outside.
+
+        Of what is installed only the importer's own package is in the project, and packages that are being linted.
+        """
         key = (dotted, importer.path.parent)
         if key not in self._found:
             self._found[key] = self._search(dotted, importer)
@@ -228,14 +237,21 @@ class Project:
             return None
         relative = Path(*dotted.split("."))
         for base in dict.fromkeys((importer.top, importer.path.parent, *self.roots)):
+            if base.name in INSTALLED and not self._is_in_project(base / relative.parts[0], importer):
+                continue
             for candidate in (base / relative / "__init__.py", (base / relative).with_suffix(".py")):
                 if candidate != importer.path and self._is_file(candidate):
                     return candidate
         return None
 
+    def _is_in_project(self, package: Path, importer: Module) -> bool:
+        """Whether an installed package, or a module that is one file, has the importer or a linted file in it."""
+        ours = (importer.path, *self.linted)
+        return any(path.is_relative_to(package) or path == package.with_suffix(".py") for path in ours)
+
     def _is_file(self, path: Path) -> bool:
         if path not in self.exists:
-            self.exists[path] = path in self.overlay or path.is_file()
+            self.exists[path] = path in self.overlay or os.path.isfile(path)
         return self.exists[path]
 
     def _place(self, path: Path) -> tuple[Path, str]:

@@ -14,11 +14,11 @@ from trl_lint.analysis.contexts import Context, how_models_run, joined_for, key_
 from trl_lint.analysis.definitions import Definitions
 from trl_lint.analysis.events import Trace
 from trl_lint.analysis.frame import NUMERIC, Frame
-from trl_lint.analysis.heap import UNIFORM, Cell, Control, Memory, join, join_cells, reachable
+from trl_lint.analysis.heap import UNIFORM, Cell, Control, Memory, join, join_cells, reachable, reachable_from
 from trl_lint.analysis.means import Mean
 from trl_lint.analysis.project import Project
 from trl_lint.analysis.stories import Retelling, origins
-from trl_lint.analysis.values import BOTTOM, MISSING, NO_WRITES, NONE, UNKNOWN, Kind, Value
+from trl_lint.analysis.values import BOTTOM, MISSING, NO_WRITES, NONE, UNKNOWN, Kind, Value, is_small
 from trl_lint.knowledge.python import HARMLESS_DECORATORS, RANK_DECORATORS
 
 # How deep calls are followed, and in how many different ways one function is run before they are joined.
@@ -139,6 +139,8 @@ class Runs(Definitions):
         for value, state in frame.returned:
             result = join(result, value, divided)
             memory = state if memory is None else memory.merge(state)
+        if decorated.level == 2:
+            result = self._of_some_ranks(result, decorated)
         if memory is not None:
             frame.memory = memory
         if frame.yielded is not None:
@@ -157,6 +159,11 @@ class Runs(Definitions):
         if unknown:
             return Control(1, frame.step(function.node, "which ranks its decorator lets in is not known"))
         return UNIFORM
+
+    def _of_some_ranks(self, result: Value, decorated: Control) -> Value:
+        """What a function gives that its decorator lets only some ranks into: None on the others."""
+        both = join(result, NONE, decorated.rank)
+        return both.but(why=decorated.why) if both.rank.differs and both.why is None else both
 
     def _divided(self, frame: Frame, entry: Control) -> facts.Rank:
         """Whether ranks leave a function at different places."""
@@ -277,9 +284,7 @@ class Runs(Definitions):
         return kept
 
     def _inputs_of_cells(self, cells: dict[Any, Cell], heap: dict[Any, Cell]) -> Iterator[Any]:
-        for cell in cells.values():
-            for value in cell.values():
-                yield from reachable(value, heap)
+        yield from reachable_from((value for cell in cells.values() for value in cell.values()), heap)
 
     def _instantiate(self, frame: Frame, summary: Summary, context: Context, node: Any, function: Function) -> Value:
         """The caller's state and value after a call with this summary."""
@@ -382,9 +387,9 @@ class Runs(Definitions):
         return value.but(pending=frozenset((frame.handing_on(value, "", expression, parameter),)))
 
     def _rest_of(self, frame: Frame, parameter: Parameter, rest: list[Value], star: Value | None) -> Value:
-        if star is None:
+        if star is None and is_small(rest):
             return Value(facts.SAME, Kind.TUPLE, tuple(rest))
-        element = star
+        element = BOTTOM if star is None else star
         for value in rest:
             element = join(element, value)
         return frame.allocate(parameter.node, Cell("list", rest=element))

@@ -5,7 +5,7 @@ What is not listed here gives an unknown shape, of which nothing is said.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import libcst as cst
@@ -662,15 +662,11 @@ def padded(frame: Frame, operand: Value, args: Arguments, node: Any) -> Value:
     """`pad_across_processes`: one dimension is as long everywhere, in all tensors of a container."""
     over = args.get(1, "dim")
     dim = 0 if over is None else over.const
-    return _each(frame, operand, node, lambda value: shaped(value, shapes.padded(shapes.of(value), dim)))
 
+    def renewed(cell: Cell, entries: dict[Any, Value], rest: Value | None) -> Cell:
+        return Cell(cell.shape, entries, rest, cell.factory, cell.length)
 
-def _each(frame: Frame, value: Value, node: Any, change: Callable[[Value], Value]) -> Value:
-    if value.kind is Kind.TUPLE:
-        return value.but(data=tuple(_each(frame, item, node, change) for item in value.data))
-    if value.kind is Kind.CELLS and len(value.data) == 1:
-        for cell in frame.memory.cells(value):
-            entries = {key: _each(frame, item, (node, key), change) for key, item in cell.entries.items()}
-            rest = None if cell.rest is None else _each(frame, cell.rest, (node, None), change)
-            return frame.allocate(node, Cell(cell.shape, entries, rest, cell.factory, cell.length))
-    return change(value)
+    def changed(value: Value, _: Any) -> Value:
+        return shaped(value, shapes.padded(shapes.of(value), dim))
+
+    return containers.each(frame, operand, node, changed, renewed)

@@ -211,7 +211,7 @@ def _if(frame: Frame, node: cst.If) -> bool:
     frame.memory.control = inside.under_engine() if engine is True else inside
     narrow(frame, node.test, True)
     narrowed = _narrowed(before, frame.memory) if division.level == 2 else {}
-    by_rank = division.level == 2 and division.rank.origins == Origin.RANK
+    by_rank = division.rank.differs and division.rank.origins == Origin.RANK
     sets = preparing.marked(frame.memory, narrowed) if by_rank else {}
     through = run_block(frame, node.body.body)
     taken, taken_exits, middle = frame.memory, frame.exits, len(frame.meetings)
@@ -227,7 +227,7 @@ def _if(frame: Frame, node: cst.If) -> bool:
         _widen(before, taken, narrowed)
         _widen(before, skipped, narrowed_else)
 
-    if division.level == 2:
+    if division.rank.differs:
         marks, leaves = (start, middle, len(frame.meetings)), (taken_exits > exits, frame.exits > taken_exits)
         ways = (through, through_else)
         meetings.branched(frame, node.test, division.why, marks, ways, leaves, division.rank.origins)
@@ -236,6 +236,10 @@ def _if(frame: Frame, node: cst.If) -> bool:
     parted = preparing.parted(((taken, sets), (skipped, sets_else)), division) if through and through_else else {}
     goes_on = _meet(frame, ((through, taken), (through_else, skipped)), inside, after, test.rank)
     frame.memory.names.update(parted)
+    if goes_on:
+        ends = [memory.control for reached, memory in ((through, taken), (through_else, skipped)) if reached]
+        waits = (frame.meetings[start:middle], frame.meetings[middle:])
+        frame.memory.control = frame.memory.control.in_turn(preparing.behind(before.control, ends, waits, division))
     return goes_on
 
 
@@ -302,8 +306,12 @@ def _match(frame: Frame, node: cst.Match) -> bool:
 def _for(frame: Frame, node: cst.For) -> bool:
     iterable = containers.as_view(frame, evaluate(frame, node.iter))
     entries = containers.items_of(frame, iterable) or containers.constants_of(frame, iterable)
-    if entries is not None:
-        return _each_entry(frame, node, entries)
+    if entries is not None and frame.may_unroll(len(entries)):
+        unrolled = frame.unrolled
+        frame.unrolled *= len(entries)
+        through = _each_entry(frame, node, entries)
+        frame.unrolled = unrolled
+        return through
     element, length = containers.iterate(frame, iterable)
     if element.rank.state is State.BOTTOM:
         element = BOTTOM
@@ -398,7 +406,7 @@ def _loop(frame: Frame, node: Any, trips: Value, enter: Any, may_skip: bool, for
         if settled:
             break
     frame.exits = exits + len(frame.returned) - returns  # a `break` leaves this loop and nothing around it
-    if division.level == 2 and not (isinstance(node, cst.For) and _as_many(division.rank)):
+    if division.rank.differs and not (isinstance(node, cst.For) and _as_many(division.rank)):
         marks = (start, len(frame.meetings), len(frame.meetings))
         origins = division.rank.origins
         meetings.branched(frame, division.why.node, division.why, marks, (True, True), origins=origins)
@@ -425,6 +433,8 @@ def _as_many(trips: Rank) -> bool:
 
     As a rule, batches and shares are as large on all ranks.
     """
+    if trips.how == facts.HELD:
+        return False
     return trips.state is State.SHARD or trips.how == "count" or Origin.RANK in trips.origins
 
 

@@ -11,6 +11,7 @@ from trl_lint.analysis.frame import derived
 from trl_lint.analysis.values import FIELD, MISSING, Kind, Value, World
 from trl_lint.knowledge import library
 from trl_lint.knowledge import torch as table
+from trl_lint.knowledge.schema import GRADIENT_NORM
 
 _NUMBERLIKE = frozenset({Kind.NUMBER, Kind.NONE})
 # Reductions that leave one element what it is.
@@ -248,7 +249,7 @@ def function(dotted: str, args: Sequence[Value], keywords: dict[str, Value]) -> 
     if dotted in table.SAME_FUNCTIONS:
         return Value(facts.SAME)
     if dotted in table.GRADIENT_NORMS:
-        return Value(facts.REDUCED, Kind.TENSOR, scalar=True, dtype="float")
+        return GRADIENT_NORM
     place = "host" if dotted.startswith("numpy.") else "" if "device" in keywords else "cpu"
     if dotted in table.TENSOR_MAKERS:
         return _made(args).but(place=place)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
@@ -68,6 +69,21 @@ WORLD_SIZE = World("world size")  # some number > 1
 WORLD_KIND = World("a kind of distributed run")  # a DistributedType other than NO
 WORLD_TRUE = World("true for several ranks")
 WORLD_FALSE = World("false for several ranks")
+
+
+class Alone:
+    """What a number that differs by the rank, or a question for it, is where there is one process only."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: int) -> None:
+        self.value = value
+
+    def __repr__(self) -> str:
+        return f"{self.value} on one process"
+
+
+ALONE_FIRST, ALONE_TRUE, ALONE_FALSE = Alone(0), Alone(True), Alone(False)
 
 
 class _Missing:
@@ -190,7 +206,7 @@ class Value:
 
     rank: how it relates to the same value on other ranks.
     kind, data: what it is; `data` depends on the kind (a dotted name, the items of a tuple, heap cells, for a
-    number the value it was made of, …).
+    number the value it was made of or, if it tells the rank, an `Alone`, …).
     const: its constant value, or MISSING.
     wrapping: for models; of a batch, WRAPPED says that it comes from a loader that Accelerate has prepared.
     scalar: True for a tensor known to have exactly one element.
@@ -270,6 +286,23 @@ class Value:
 
     def __repr__(self) -> str:
         return f"<{self.kind.value} {self.rank}{'' if self.data is None else f' {self.data!r}'}>"
+
+
+# How many items a tuple may have, those of the tuples in it included: each use of a value goes through all of them,
+# and `m = (m, m)` has twice as many.
+MAX_ITEMS = 1024
+_NESTED = frozenset({Kind.TUPLE, Kind.RANGE})
+
+
+def is_small(items: Sequence[Value]) -> bool:
+    """Whether so many items, with all that is in them, may make a tuple."""
+    left = MAX_ITEMS - len(items)
+    todo = [item for item in items if item.kind in _NESTED]
+    while todo and left >= 0:
+        inside = todo.pop().data if todo[-1].kind is Kind.TUPLE else (todo.pop().data[0],)
+        left -= len(inside)
+        todo.extend(item for item in inside if item.kind in _NESTED)
+    return left >= 0
 
 
 UNKNOWN = Value()

@@ -6,13 +6,12 @@ from trl_lint.knowledge.schema import (
     DISTRIBUTED,
     DISTRIBUTED_TYPE,
     GLOBAL_RANK_INDEX,
+    GRADIENT_NORM,
     NOTHING,
     RANK_GUARD,
     RANK_INDEX,
     REDUCED,
     SAME,
-    SAME_NUMBER,
-    UNKNOWN,
     WORLD,
     Attribute,
     Class,
@@ -20,7 +19,9 @@ from trl_lint.knowledge.schema import (
     Function,
     Row,
     Sink,
+    held,
     instance,
+    on_one_rank,
 )
 
 # The layout of a table is by hand: one or two lines per row.
@@ -106,6 +107,9 @@ _ATTRIBUTES: tuple[Row, ...] = (
               value=instance("accelerate.GradientState")),
     Attribute(name="accelerate.Accelerator.state", source=f"{_ACCELERATOR}.__init__",
               value=instance("accelerate.AcceleratorState")),
+    # `init_trackers` is `on_main_process`: on the other ranks the list stays as `__init__` made it, empty.
+    Attribute(name="accelerate.Accelerator.trackers", source=f"{_ACCELERATOR}.init_trackers",
+              value=held("accelerate.GeneralTracker")),
     *(
         Attribute(name=f"accelerate.Accelerator.{name}", source=f"{_ACCELERATOR}.{name}", since="1.10",
                   value=RANK_INDEX)
@@ -136,6 +140,8 @@ _NOTHING_METHODS = (
     "save_model", "save_state", "set_trigger", "unscale_gradients",
 )
 
+_ON_SOME_RANKS = ("on_last_process", "on_local_main_process", "on_local_process", "on_main_process", "on_process")
+
 _IN_TURN = {"local_main_process_first": "node", "main_process_first": "job"}
 
 _FUNCTIONS: tuple[Row, ...] = (
@@ -156,14 +162,17 @@ _FUNCTIONS: tuple[Row, ...] = (
     # A reduction of its own: it sums the ranks' triggers.
     Function(name="accelerate.Accelerator.check_trigger", source=f"{_ACCELERATOR}.check_trigger",
              returns=REDUCED),
-    # Gradients are the same on all ranks by then.
+    # A tensor on the device, as torch's own, of FSDP as well; gradients are the same on all ranks by then. Under
+    # DeepSpeed it is None, from 1.8 on what the engine says (a tensor or a number).
     Function(name="accelerate.Accelerator.clip_grad_norm_", source=f"{_ACCELERATOR}.clip_grad_norm_",
-             returns=SAME_NUMBER),
+             returns=GRADIENT_NORM),
+    # Where there are no trackers, which is on all ranks but the main one, it returns a blank `GeneralTracker`.
     Function(name="accelerate.Accelerator.get_tracker", source=f"{_ACCELERATOR}.get_tracker",
-             returns=instance("accelerate.GeneralTracker"), switch=(1, "unwrap"), switched=UNKNOWN),
+             returns=on_one_rank("accelerate.GeneralTracker"), switch=(1, "unwrap"),
+             switched=on_one_rank("accelerate.GeneralTracker.tracker")),
     *(
-        Function(name=f"accelerate.Accelerator.{name}", source=f"{_ACCELERATOR}.{name}", returns="first")
-        for name in ("on_last_process", "on_local_main_process", "on_main_process")
+        Function(name=f"accelerate.Accelerator.{name}", source=f"{_ACCELERATOR}.{name}", returns="on some ranks")
+        for name in _ON_SOME_RANKS
     ),
     Function(name="accelerate.Accelerator.prepare", source=f"{_ACCELERATOR}.prepare", returns="prepared"),
     Function(name="accelerate.Accelerator.prepare_data_loader", source=f"{_ACCELERATOR}.prepare_data_loader",
@@ -183,8 +192,8 @@ _FUNCTIONS: tuple[Row, ...] = (
         for name in ("local_main_process_first", "main_process_first")
     ),
     *(
-        Function(name=f"accelerate.PartialState.{name}", source=f"{_STATE}.{name}", returns="first")
-        for name in ("on_last_process", "on_local_main_process", "on_main_process")
+        Function(name=f"accelerate.PartialState.{name}", source=f"{_STATE}.{name}", returns="on some ranks")
+        for name in _ON_SOME_RANKS
     ),
     Function(name="accelerate.PartialState.print", source=f"{_STATE}.print", returns=NOTHING),
     Function(name="accelerate.PartialState.split_between_processes",

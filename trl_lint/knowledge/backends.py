@@ -29,4 +29,7 @@ NAMES_BACKEND = ("ddp_backend",)
 MAKE_TENSORS_ELSEWHERE = frozenset({"torch.set_default_device", "torch.set_default_tensor_type"})
 # What is made and run by a class of these is one process, unless it starts others itself.
 ONE_PROCESS = frozenset({"unittest.IsolatedAsyncioTestCase", "unittest.TestCase"})
+# Device maps that spread one model over all GPUs (transformers, modeling_utils.py). Accelerate's `prepare_model`
+# refuses such a model on several processes.
+SPREADING = frozenset({"auto", "balanced", "balanced_low_0", "sequential"})
 # fmt: on

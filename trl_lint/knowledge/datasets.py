@@ -30,8 +30,13 @@ _UNCACHED = {"keep_in_memory": True, "load_from_cache_file": False}
 
 _STAYS = (
     "cast", "cast_column", "class_encode_column", "flatten", "flatten_indices", "remove_columns", "rename_column",
-    "rename_columns", "select", "select_columns", "shuffle", "sort", "with_format", "with_transform",
+    "rename_columns", "select", "select_columns", "sort", "with_format", "with_transform",
 )
+# Without one of these numpy's own state decides, and names the files of what is computed from then on.
+_SEEDS = {
+    "shuffle": ((0, "seed"), (1, "generator"), (0, "seeds"), (2, "generators")),
+    "train_test_split": ((4, "seed"), (5, "generator")),
+}
 
 _CLASSES: tuple[Row, ...] = (
     Class(name="datasets.Dataset", source=_ARROW, others=SAME),
@@ -48,7 +53,11 @@ _FUNCTIONS: tuple[Row, ...] = (
     ),
     *(
         Function(name=f"datasets.Dataset.{name}", source=f"{_ARROW}.{name}", returns=DATASET)
-        for name in (*_STAYS, "add_column", "train_test_split")
+        for name in (*_STAYS, "add_column")
+    ),
+    *(
+        Function(name=f"datasets.Dataset.{name}", source=f"{_ARROW}.{name}", returns=DATASET, seeds=seeds)
+        for name, seeds in _SEEDS.items()
     ),
     Function(name="datasets.Dataset.shard", source=f"{_ARROW}.shard", returns="shard"),
     Function(name="datasets.Dataset.to_iterable_dataset", source=f"{_ARROW}.to_iterable_dataset", returns=STREAM),

@@ -12,6 +12,7 @@ class Effect(NamedTuple):
     """does: what every rank does, for a message. path: the parameter that says where, as (position, name), or None
     where all ranks mean the same thing anyway. fails: whether the ranks that come second get an exception.
     unless: keywords that make it right on all ranks. shown: it is for a reader, and no other rank needs it.
+    instead: how it is done right on all ranks, if that is simpler than to do it on one.
     """
 
     does: str
@@ -19,6 +20,7 @@ class Effect(NamedTuple):
     fails: bool = False
     unless: tuple[str, ...] = ()
     shown: bool = False
+    instead: str = ""
 
 
 # The layout of a table is by hand: one or two lines per row.
@@ -29,8 +31,10 @@ _PRINTS = Effect("prints the same table", shown=True)
 FUNCTIONS: dict[str, Effect] = {
     "numpy.save": Effect("writes the same file", (0, "file")),
     "numpy.savez": Effect("writes the same file", (0, "file")),
-    "os.makedirs": Effect("makes the same folder", (0, "name"), fails=True, unless=("exist_ok",)),
-    "os.mkdir": Effect("makes the same folder", (0, "path"), fails=True),
+    "os.makedirs": Effect("makes the same folder", (0, "name"), fails=True, unless=("exist_ok",),
+                          instead="let all ranks make it: `exist_ok=True`"),
+    "os.mkdir": Effect("makes the same folder", (0, "path"), fails=True,
+                       instead="let all ranks make it: `os.makedirs(…, exist_ok=True)`"),
     "os.remove": Effect("removes the same file", (0, "path"), fails=True),
     "os.rename": Effect("renames the same file", (0, "src"), fails=True),
     "os.replace": Effect("renames the same file", (0, "src"), fails=True),

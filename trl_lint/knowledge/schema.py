@@ -12,7 +12,18 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from trl_lint.analysis import facts
-from trl_lint.analysis.values import GLOBAL_RANK, TRAINED, WORLD_KIND, WORLD_SIZE, WORLD_TRUE, Kind, Value, Wrapping
+from trl_lint.analysis.values import (
+    ALONE_FIRST,
+    ALONE_TRUE,
+    GLOBAL_RANK,
+    TRAINED,
+    WORLD_KIND,
+    WORLD_SIZE,
+    WORLD_TRUE,
+    Kind,
+    Value,
+    Wrapping,
+)
 
 Parameter = tuple[int, str]
 # Of a function that nothing more is known of: whatever it is given.
@@ -28,6 +39,7 @@ class Transfer(str, Enum):
     MOVED = "moved"  # its first argument, on this process's own device
     PREPARED = "prepared"  # as `Accelerator.prepare`
     PURE = "pure"  # computed from its arguments alone
+    ON_SOME_RANKS = "on some ranks"  # its first argument, a function, to be run on some ranks only: None on the others
     SHARD = "shard"  # a piece of its first argument per rank
     UNWRAPPED = "unwrapped"  # the bare model of its first argument
 
@@ -77,7 +89,7 @@ class Function(Row):
     switch: a parameter that, when true, makes it return `switched` instead; when it is not known whether it
     is true, neither is the result. in_turn: one rank after the other runs the body of its `with` statement,
     on each node by itself ("node") or in the whole job ("job"). frozen: nothing is trained in that body, where
-    a model is its own reference.
+    a model is its own reference. seeds: parameters of a call that draws, one of which makes the ranks draw alike.
     """
 
     returns: Value | str = "pure"
@@ -86,6 +98,7 @@ class Function(Row):
     switched: Value | str = field(default_factory=Value)
     in_turn: str = ""
     frozen: bool = False
+    seeds: tuple[Parameter, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,6 +192,16 @@ def instance(name: str, rank: facts.Rank = facts.SAME) -> Value:
     return Value(rank, Kind.INSTANCE, name)
 
 
+def on_one_rank(name: str) -> Value:
+    """An instance of a library's class on one rank, for which something else stands in on the others."""
+    return instance(name, facts.RANK_LOCAL).but(const=WORLD_TRUE)
+
+
+def held(name: str) -> Value:
+    """A list of instances of a library's class that is empty on all ranks but one."""
+    return Value(facts.RANK_LOCAL, Kind.RANGE, (instance(name), facts.RANK_LOCAL._replace(how=facts.HELD)))
+
+
 def items(*values: Value) -> Value:
     """A tuple."""
     return Value(facts.SAME, Kind.TUPLE, values)
@@ -202,10 +225,11 @@ LOCAL_METRICS = Value(facts.LOCAL, Kind.BATCH, METRICS)
 REDUCED_METRICS = Value(facts.REDUCED, Kind.BATCH, METRICS)
 SAME_METRICS = Value(facts.SAME, Kind.BATCH, METRICS)
 SAME_NUMBER = number(facts.SAME)
-RANK_INDEX = number(facts.RANK_LOCAL, "int")
+GRADIENT_NORM = tensor(facts.REDUCED, scalar=True, dtype="float")
+RANK_INDEX = number(facts.RANK_LOCAL, "int").but(data=ALONE_FIRST)
 # The number of this process in the whole job.
 GLOBAL_RANK_INDEX = RANK_INDEX.but(place=GLOBAL_RANK)
-RANK_GUARD = Value(facts.RANK_LOCAL, Kind.NUMBER, scalar=True, dtype="bool")
+RANK_GUARD = Value(facts.RANK_LOCAL, Kind.NUMBER, ALONE_TRUE, scalar=True, dtype="bool")
 WORLD = Value(facts.SAME, Kind.NUMBER, const=WORLD_SIZE, scalar=True, dtype="int")
 DISTRIBUTED_TYPE = Value(facts.SAME, const=WORLD_KIND)
 DISTRIBUTED = Value(facts.SAME, Kind.NUMBER, const=WORLD_TRUE, scalar=True, dtype="bool")

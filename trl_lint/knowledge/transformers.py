@@ -24,7 +24,6 @@ from trl_lint.knowledge.schema import (
     RANK_INDEX,
     SAME,
     SAME_METRICS,
-    SAME_NUMBER,
     SETTING,
     TRAINED_MODEL,
     UNKNOWN,
@@ -170,8 +169,9 @@ _EVALUATION_LOOP = {
 # Wrapped where DataParallel is (bare python, several GPUs); else evaluation runs the bare model.
 _PREDICTION_STEP = {"model": TRAINED_MODEL, "inputs": BATCH, "prediction_loss_only": SAME,
                     "ignore_keys": SAME}
+# The norm is a tensor, or a number of DeepSpeed's or Apex' making.
 _LOG_SAVE_EVALUATE = {
-    "tr_loss": LOCAL_LOSS, "grad_norm": SAME_NUMBER, "model": TRAINED_MODEL, "trial": SAME, "epoch": SAME,
+    "tr_loss": LOCAL_LOSS, "grad_norm": SAME, "model": TRAINED_MODEL, "trial": SAME, "epoch": SAME,
     "ignore_keys_for_eval": SAME,
 }
 

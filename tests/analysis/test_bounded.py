@@ -1,0 +1,222 @@
+"""How much the analysis does, counted in calls of its functions: what a text says twice as often costs no more than a
+small power of two as much, whatever its values hold."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from trl_lint.analysis import values
+from trl_lint.analysis.values import SAME, Kind, Value, is_small
+from trl_lint.config import Settings
+from trl_lint.linter import Linter
+from trl_lint.rules import all_rules
+
+HEAD = "from accelerate import Accelerator\naccelerator = Accelerator()\n"
+# Far more than any of the programs below needs; where the work doubles with each line it is reached at once.
+ENOUGH = 3_000_000
+
+
+class TooMuch(Exception):
+    pass
+
+
+def work(tmp_path, text):
+    """How many functions of the analysis are called for a text."""
+    calls = 0
+
+    def count(frame, event, arg):
+        nonlocal calls
+        if event == "call" and "/trl_lint/analysis/" in frame.f_code.co_filename.replace("\\", "/"):
+            calls += 1
+            if calls > ENOUGH:
+                raise TooMuch
+
+    def check():
+        try:
+            Linter(Settings(), (tmp_path,), all_rules()).check(tmp_path / "p.py", text.encode())
+        except Exception as error:
+            failed.append(error)
+
+    failed: list[Exception] = []
+    threading.setprofile(count)
+    try:
+        thread = threading.Thread(target=check)
+        thread.start()
+        thread.join()
+    finally:
+        threading.setprofile(None)
+    assert not failed, repr(failed[0])[:200]
+    return calls
+
+
+PASSED_ON = "def f(x):\n    return x\n"
+# Programs by how often a line of them is repeated, and how fast the work may grow: with which power of the number.
+DOUBLING = {
+    "tuples": lambda n: PASSED_ON + "m = (1, 2)\n" + "m = (m, m)\n" * n + "accelerator.gather(f(m))\n",
+    "lists": lambda n: PASSED_ON + "m = [1, 2]\n" + "m = [m, m]\n" * n + "accelerator.gather(f(m))\n",
+    "lists that are gathered": lambda n: "m = [1, 2]\n" + "m = [m, m]\n" * n + "accelerator.gather(m)\n",
+    "lists that are padded": lambda n: "m = [1]\n" + "m = [m, m]\n" * n + "accelerator.pad_across_processes(m)\n",
+    "dicts that are logged": lambda n: "m = {'a': 1}\n" + "m = {'a': m, 'b': m}\n" * n + "accelerator.log(m)\n",
+    "lists of tuples": lambda n: PASSED_ON + "m = (1, 2)\n" + "m = ([m], [m])\n" * n + "accelerator.reduce(f(m))\n",
+    "sums of tuples": lambda n: "m = (1, 2)\n" + "m = m + m\n" * n + "accelerator.gather(m)\n",
+    "zips": lambda n: "m = [1]\n" + "m = list(zip(m, m))\n" * n + "accelerator.gather(m)\n",
+    "arguments": lambda n: "def f(*x):\n    return x\nm = 1\n" + "m = f(m, m)\n" * n + "accelerator.gather(m)\n",
+    "prepared": lambda n: "m = 1\n" + "m = accelerator.prepare(m, m)\n" * n + "accelerator.gather(m)\n",
+    "arms": lambda n: (
+        "import os\nm = (1, 2)\n"
+        + "x = (m, None)\nif os.environ.get('A'):\n    x = (None, m)\nm = x\n" * n
+        + "accelerator.gather(m)\n"
+    ),
+    "texts": lambda n: "s = 'ab'\n" + "s = s + s\ns = f'{s}{s}'\n" * n + "accelerator.log({s: 1})\n",
+    "bases": lambda n: (
+        "class A0: pass\nclass B0: pass\n"
+        + "".join(f"class A{i}(A{i - 1}, B{i - 1}): pass\nclass B{i}(A{i - 1}, B{i - 1}): pass\n" for i in range(1, n))
+    ),
+}
+
+
+@pytest.mark.parametrize("name", DOUBLING)
+def test_what_doubles_in_the_program_does_not_double_in_the_analysis(tmp_path, name):
+    counts = [work(tmp_path, HEAD + DOUBLING[name](n)) for n in (16, 32, 64)]
+    assert counts[2] <= 6 * counts[1] <= 36 * counts[0]
+
+
+GROWING = {
+    "overrides with super": lambda n: (
+        "class A0:\n    def __init__(self):\n        self.x = 1\n    def f(self, x):\n        return x\n"
+        + "".join(
+            f"class A{i}(A{i - 1}):\n    def __init__(self):\n        super().__init__()\n        self.y{i} = []\n"
+            f"    def f(self, x):\n        self.y{i}.append(x)\n        return super().f(x)\n"
+            for i in range(1, n)
+        )
+    ),
+    "empty subclasses": lambda n: "class A0: pass\n" + "".join(f"class A{i}(A{i - 1}): pass\n" for i in range(1, n)),
+    "copies": lambda n: "m = {}\n" + "m = {'a': m, 'b': dict(m), **m}\n" * n + "accelerator.log(m)\n",
+    "logged again and again": lambda n: "m = {}\n" + "".join(f"m['k{i}'] = 1\naccelerator.log(m)\n" for i in range(n)),
+    "conditions": lambda n: "x = " + " and ".join("y" * n) + "\n",
+    "sums": lambda n: "x = " + " + ".join("y" * n) + "\n",
+    "attributes": lambda n: "x = y" + ".y" * n + "\n",
+    "elif": lambda n: "if y:\n    x = 1\n" + "elif y:\n    x = 1\n" * n,
+}
+
+
+@pytest.mark.parametrize("name", GROWING)
+def test_what_grows_in_the_program_costs_its_square_at_most(tmp_path, name):
+    counts = [work(tmp_path, HEAD + GROWING[name](n)) for n in (64, 128)]
+    assert counts[1] <= 4.4 * counts[0]
+
+
+def test_loops_in_loops_are_not_unrolled_without_end(tmp_path):
+    def nested(n):
+        loops = "".join("    " * i + f"for a{i} in ('a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'):\n" for i in range(n))
+        return HEAD + loops + "    " * n + "accelerator.gather(1)\n"
+
+    counts = [work(tmp_path, nested(n)) for n in (4, 6)]
+    assert counts[1] < 40 * counts[0]
+
+
+def test_a_few_loops_in_loops_are_unrolled(tmp_path):
+    program = (
+        "from accelerate import Accelerator\n"
+        "def main(model, loader):\n"
+        "    accelerator = Accelerator()\n"
+        "    model, loader = accelerator.prepare(model, loader)\n"
+        "    for batch in loader:\n"
+        "        loss, m = model(batch).loss, {}\n"
+        "        for split in ('train', 'eval'):\n"
+        "            for name in ('a', 'b'):\n"
+        "                m[f'{split}/{name}'] = loss.item()\n"
+        "        accelerator.log(m)\n"
+    )
+    found = Linter(Settings(), (tmp_path,), all_rules()).check(tmp_path / "p.py", program.encode())
+    assert any("`train/a`, `train/b`, `eval/a`, `eval/b`" in each.message for each in found)
+
+
+# --- containers that hold themselves --------------------------------------------------------------------
+
+HOLDING = {
+    "key": "m = {}\nm['self'] = m\n",
+    "setdefault": "m = {}\nm.setdefault('self', m)\n",
+    "update": "m = {}\nm.update({'self': m})\n",
+    "keyword": "m = {}\nm.update(self=m)\n",
+    "unknown key": "m = {}\nm[input()] = m\n",
+    "append": "m = []\nm.append(m)\n",
+    "extend": "m = []\nm.extend([m, m])\n",
+    "insert": "m = []\nm.insert(0, m)\n",
+    "plus": "m = [1]\nm += [m]\n",
+    "index": "m = [1, 2]\nm[0] = m\n",
+    "each other": "m = {}\no = [m]\nm['other'] = o\n",
+    "tuple": "m = []\nm.append((1, (m, 2)))\n",
+    "iterator": "m = {}\nm['self'] = iter([m])\n",
+    "view": "m = {}\nm['self'] = m\nm['view'] = m.values()\n",
+    "attribute": (
+        "class A:\n    def f(self):\n        self.m = {}\n        self.m['self'] = self.m\nm = A()\nm.f()\nm = m.m\n"
+    ),
+}
+USES = (
+    "accelerator.gather(m)",
+    "accelerator.gather_for_metrics(m)",
+    "accelerator.gather_for_metrics(m, use_gather_object=True)",
+    "accelerator.pad_across_processes(m)",
+    "accelerator.reduce(m)",
+    "accelerator.log(m)",
+    "accelerator.log({'a': m, 'b': [m]})",
+    "torch.distributed.all_gather_object(m, m)",
+    "torch.stack(m)",
+    "def f(x):\n    return x\naccelerator.gather(f(m))",
+    "def f(x):\n    x['again'] = [x]\n    return (x, x)\nfor _ in range(3):\n    m = f(m)\naccelerator.gather(m)",
+)
+
+
+@pytest.mark.parametrize("use", USES)
+@pytest.mark.parametrize("how", HOLDING)
+def test_a_container_that_holds_itself(tmp_path, how, use):
+    text = "import torch\n" + HEAD + HOLDING[how] + use + "\n"
+    assert work(tmp_path, text) < 30_000
+
+
+def test_what_a_gathered_container_holds_is_gathered(tmp_path):
+    text = (
+        "from accelerate import Accelerator\n"
+        "def main(model, loader):\n"
+        "    accelerator = Accelerator()\n"
+        "    model, loader = accelerator.prepare(model, loader)\n"
+        "    for batch in loader:\n"
+        "        m = {'loss': model(batch).loss}\n"
+        "        m['self'] = m\n"
+        "        accelerator.log(m)\n"
+        "        accelerator.log(accelerator.gather(m))\n"
+    )
+    found = Linter(Settings(), (tmp_path,), all_rules()).check(tmp_path / "p.py", text.encode())
+    assert [(each.code, each.start.line) for each in found if each.code == "TRL003"] == [("TRL003", 6)]
+
+
+# --- the size of a tuple --------------------------------------------------------------------------------
+
+
+def test_the_items_of_a_tuple_are_counted_with_those_inside(monkeypatch):
+    monkeypatch.setattr(values, "MAX_ITEMS", 8)
+
+    def made(*items):
+        return Value(kind=Kind.TUPLE, data=items)
+
+    assert is_small([SAME] * 8)
+    assert not is_small([SAME] * 9)
+    assert is_small([made(SAME, SAME), made(made(SAME))])
+    assert not is_small([made(*[SAME] * 4), made(*[SAME] * 4)])
+    assert not is_small([Value(kind=Kind.RANGE, data=(made(*[SAME] * 8), SAME.rank))])
+
+
+def test_what_further_calls_have_in_common_is_bounded_too(tmp_path):
+    # Beyond a number of contexts, calls share one, in which a container stands once for each way to it.
+    wide = "[" + ", ".join("m" for _ in range(40)) + "]"
+    calls = "".join(f"f(m, {i}.5, '{i}', x{i})\n" for i in range(20))
+    values = "".join(f"x{i} = [{'(' * (i % 4)}{i}{',)' * (i % 4)}]\n" for i in range(20))
+
+    def program(n):
+        return HEAD + "def f(a, b, c, d):\n    return a\n" + "m = [1]\n" + f"m = {wide}\n" * n + values + calls
+
+    counts = [work(tmp_path, program(n)) for n in (4, 8)]
+    assert counts[1] < 1.2 * counts[0]

@@ -1,0 +1,91 @@
+"""A package is judged the same wherever it lies: alone, or beside the libraries that it imports."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from trl_lint.config import Settings
+from trl_lint.linter import Linter
+from trl_lint.rules import find_rule
+
+SETTINGS = Settings(target_trl="0.17.0", target_transformers="4.51.3")
+TRAINER = """\
+import numpy as np
+import torch
+import torch.nn.functional as F
+from transformers import Trainer
+
+from mine.numbers import halved
+
+
+class MyTrainer(Trainer):
+    def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):
+        loss, outputs = super().compute_loss(model, inputs, True, num_items_in_batch)
+        both = torch.cat([outputs.logits[:, 0], outputs.logits[:, 1]])
+        self.log({"torch": both.mean().item()})
+        self.log({"functional": F.softmax(outputs.logits, -1).mean().item()})
+        self.log({"numpy": float(np.mean(outputs.logits.detach().cpu().numpy()))})
+        self.log({"own": halved(outputs.logits).mean().item()})
+        return (loss, outputs) if return_outputs else loss
+"""
+MINE = {
+    "mine/__init__.py": "",
+    "mine/numbers.py": "def halved(values):\n    return values / 2\n",
+    "mine/trainer.py": TRAINER,
+}
+LOGGED = ["torch", "functional", "numpy", "own"]
+# What stands in their files says less than the tables: it is compiled, or made when it is imported.
+EMPTY = {f"{name}/__init__.py": "" for name in ("torch", "numpy")}
+# Logs as well: what can't have a finding is not linted.
+SHARED = {"shared/__init__.py": "import wandb\n\n\ndef kept(values):\n    wandb.log({})\n    return values\n"}
+USES_SHARED = TRAINER.replace("mine.numbers import halved", "shared import kept as halved")
+
+
+def logged(root: Path, files: dict[str, str], *linted: str) -> list[str]:
+    """Whose unreduced values are found: of `mine/trainer.py`, linted together with these."""
+    for name, text in files.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text)
+    linter = Linter(SETTINGS, (root,), (find_rule("TRL003"),))
+    trainer = root / "mine" / "trainer.py"
+    contents = [(path, path.read_bytes()) for path in (trainer, *(root / name for name in linted))]
+    linter.prepare(contents)
+    lines = files["mine/trainer.py"].splitlines()
+    return [lines[finding.start.line - 1].split('"')[1] for finding in linter.check(*contents[0])]
+
+
+def test_alone(tmp_path):
+    assert logged(tmp_path, MINE) == LOGGED
+
+
+def test_torch_is_never_read(tmp_path):
+    """An empty file of that name is enough to take all its functions for unknown ones."""
+    files = {"torch/__init__.py": "", "torch/nn/__init__.py": "", "torch/nn/functional.py": ""}
+    assert logged(tmp_path, MINE | files) == LOGGED
+
+
+@pytest.mark.parametrize("folder", ["site-packages", "dist-packages"])
+def test_what_is_installed_beside_is_not_read(tmp_path, folder):
+    root = tmp_path / folder
+    assert logged(root, MINE | EMPTY | {"transformers/__init__.py": "class Trainer:\n    pass\n"}) == LOGGED
+
+
+def test_packages_that_are_linted_together_see_each_other_where_they_are_installed(tmp_path):
+    root = tmp_path / "site-packages"
+    files = MINE | EMPTY | SHARED | {"mine/trainer.py": USES_SHARED}
+    assert logged(root, files, "shared/__init__.py") == LOGGED
+    assert logged(root, files) == LOGGED[:-1]  # as where `shared` is not there
+
+
+def test_a_module_that_is_one_file_is_a_package_too(tmp_path):
+    root = tmp_path / "site-packages"
+    files = MINE | {"shared.py": SHARED["shared/__init__.py"], "mine/trainer.py": USES_SHARED}
+    assert logged(root, files, "shared.py") == LOGGED
+
+
+def test_a_project_may_have_a_package_that_bears_a_librarys_name(tmp_path):
+    files = {"datasets/__init__.py": "def kept(values):\n    return values\n"}
+    uses = TRAINER.replace("mine.numbers import halved", "datasets import kept as halved")
+    assert logged(tmp_path, MINE | files | {"mine/trainer.py": uses}) == LOGGED
