@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 
 import libcst as cst
 from libcst.codemod import CodemodContext, VisitorBasedCodemodCommand
-from libcst.codemod.visitors import AddImportsVisitor
 
-from trl_lint.rewriting.edits import Enclose, Import, Insert, Move, Replace
+from trl_lint.rewriting.edits import Enclose, Import, Insert, Move, Part, Replace
+from trl_lint.rewriting.importing import edits_for
 from trl_lint.rewriting.sharing import edits_of
 from trl_lint.rules.base import Problem
 
@@ -33,11 +33,16 @@ class FindingCommand(VisitorBasedCodemodCommand):
         self.behind: dict[int, list[Any]] = {}
         self.enclosed: dict[int, str] = {}
         self.moved: set[int] = set()
+        self.parted: dict[int, Part] = {}
 
     def transform_module_impl(self, tree: cst.Module) -> cst.Module:
         if self.problems is None:
             return self._mended_by_the_linter(tree)
-        for edit in edits_of(problem.plan for problem in self.problems):
+        edits = edits_of(problem.plan for problem in self.problems)
+        needed = [edit for edit in edits if isinstance(edit, Import)]
+        if needed:
+            edits += edits_for(self.problems[0].module, needed, filter(None, map(_changed, edits)))
+        for edit in edits:
             self._note(edit)
         # LibCST hands over a copy; findings point into the tree they were found in.
         return super().transform_module_impl(self.problems[0].module.tree)
@@ -62,8 +67,8 @@ class FindingCommand(VisitorBasedCodemodCommand):
             case Move(statement, anchor, behind):
                 (self.behind if behind else self.before).setdefault(id(anchor), []).append(statement)
                 self.moved.add(id(statement))
-            case Import(module, name):
-                AddImportsVisitor.add_needed_import(self.context, module, name)
+            case Part(statement):
+                self.parted[id(statement)] = edit
 
     def on_leave(self, original_node: Any, updated_node: Any) -> Any:
         updated = super().on_leave(original_node, updated_node)
@@ -77,11 +82,21 @@ class FindingCommand(VisitorBasedCodemodCommand):
             updated = _enclosed(updated, head)
         before = self.before.get(id(original_node), ())
         behind = self.behind.get(id(original_node), ())
+        if id(original_node) in self.parted:
+            return _parted(updated, self.parted[id(original_node)], _lines(before), _lines(behind))
         if not before and not behind:
             return updated
         if isinstance(updated, cst.If) and not updated.body.body:
             return cst.FlattenSentinel(_in_place_of(updated, _lines([*before, *behind])))
         return cst.FlattenSentinel([*_placed_before(before, updated), *_lines(behind)])
+
+
+def _changed(edit: Any) -> Any:
+    """The node that an edit changes, or puts something beside; None where it only says what is imported."""
+    match edit:
+        case Replace(node) | Insert(node) | Enclose(node) | Move(node) | Part(node):
+            return node
+    return None
 
 
 def _enclosed(line: Any, head: str) -> Any:
@@ -90,6 +105,16 @@ def _enclosed(line: Any, head: str) -> Any:
     return cst.ensure_type(cst.parse_statement(f"{head}:\n    pass\n"), cst.BaseCompoundStatement).with_changes(
         body=block, leading_lines=line.leading_lines
     )
+
+
+def _parted(block: Any, part: Part, before: list[Any], behind: list[Any]) -> Any:
+    """The `if` around new lines, and around itself with the other part of its condition if anything is left in it."""
+    blank = cst.SimpleWhitespace(" ")
+    outer = block.with_changes(test=part.outer.deep_clone(), whitespace_before_test=blank)
+    if not block.body.body:
+        return outer.with_changes(body=block.body.with_changes(body=[*before, *behind]))
+    inner = block.with_changes(test=part.inner.deep_clone(), whitespace_before_test=blank, leading_lines=[])
+    return outer.with_changes(body=cst.IndentedBlock([*before, inner, *behind]))
 
 
 def _lines(codes: Sequence[Any]) -> list[Any]:

@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 from fake_linter import FakeLinter
 
-from trl_lint import __version__, runner
+from trl_lint import __version__, files, runner
 from trl_lint.cli import main
 from trl_lint.rules import all_rules
 
@@ -49,7 +49,7 @@ def lint(*args: str, **rest) -> tuple[int, str, str]:
 def test_clean(folder):
     (folder / "x.py").write_text("x = 1\n")
     done = call()
-    assert (done.exit_code, done.stdout, done.stderr) == (0, "All clear: no findings.\n", "")
+    assert (done.exit_code, done.stdout, done.stderr) == (0, "All clear: no findings.\n1 file analysed.\n", "")
 
 
 @pytest.mark.parametrize("command", [(), ("check",)])
@@ -69,7 +69,7 @@ def test_the_settings_choose_the_format_and_the_option_wins(folder):
     (folder / "x.py").write_text("x = 1\n")
     (folder / "pyproject.toml").write_text("[tool.trl-lint]\noutput-format = 'json'\n")
     assert call().stdout == "[]\n"
-    assert call("--output-format=text").stdout == "All clear: no findings.\n"
+    assert call("--output-format=text").stdout.startswith("All clear: no findings.\n")
 
 
 def test_exit_zero_is_for_findings_only(folder):
@@ -244,7 +244,7 @@ def test_a_file_that_can_not_be_read(folder, monkeypatch):
     def refuse(path):
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(Path, "read_bytes", refuse)
+    monkeypatch.setattr(files, "read", refuse)
     assert lint("--isolated") == (2, "", "a.py: cannot read: Permission denied\n")
 
 
@@ -532,3 +532,128 @@ def test_a_check_never_imports_what_only_fixes_need(folder):
     )
     done = subprocess.run([sys.executable, "-c", script, "x.py"], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "set()\n")
+
+
+# What is nearly right
+
+
+@pytest.mark.parametrize("word", ["chekc", "rul", "verfiy", "Check", "celan"])
+def test_a_misspelled_command_lints_nothing(folder, word):
+    (folder / "x.py").write_text("BUG\n")
+    done = call(word, ".")
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert f"Error: `{word}` is neither a command nor a path; did you mean `" in done.stderr
+
+
+def test_what_exists_is_a_path_however_it_is_called(folder):
+    (folder / "chekc").mkdir()
+    (folder / "chekc" / "x.py").write_text("BUG\n")
+    assert call("chekc").stdout.startswith("chekc/x.py:1:1: TRL001")
+
+
+def test_a_path_that_is_not_there_is_no_command(folder):
+    assert call("models/train.py").stderr == "models/train.py: no such file or directory\n"
+
+
+def test_a_name_for_standard_input_reads_it(folder):
+    (folder / "x.py").write_text("BUG\n")
+    assert lint("--stdin-filename=a/b.py", stdin="RISKY\n")[1].startswith("a/b.py:1:1: TRL003")
+    done = call("--stdin-filename=a/b.py", "--fix", "--output-format=concise", stdin="BUG\n")
+    assert (done.exit_code, done.stdout) == (0, "good\n")
+    assert (folder / "x.py").read_text() == "BUG\n"
+
+
+def test_a_name_for_standard_input_beside_paths(folder):
+    (folder / "x.py").write_text("BUG\n")
+    done = call("x.py", "--stdin-filename=a.py", stdin="BUG\n")
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert "Error: --stdin-filename can't be combined with paths" in done.stderr
+
+
+@pytest.mark.parametrize("table", ["tool.trl_lint", "tool.trllint", 'tool."trl lint"', "tool.TRL-Lint", "trl-lint"])
+def test_a_misspelled_table_is_said(folder, table):
+    (folder / "x.py").write_text("BUG\n")
+    (folder / "pyproject.toml").write_text(f"[{table}]\nignore = ['TRL001']\n")
+    said = f"trl-lint: {folder / 'pyproject.toml'}: [{table}] is not read; did you mean `[tool.trl-lint]`?\n"
+    assert lint() == (2, "", said)
+
+
+@pytest.mark.parametrize("table", ["tool.trl", "tool.ruff.lint", "tool.lint", "tool.trl-linked-list", "project"])
+def test_tables_of_others_are_theirs(folder, table):
+    (folder / "x.py").write_text("x = 1\n")
+    (folder / "pyproject.toml").write_text(f"[{table}]\nignore = ['TRL001']\n")
+    assert lint() == (0, "", "")
+
+
+# What was looked at
+
+
+def test_the_last_line_says_what_was_looked_at(folder):
+    (folder / "a.py").write_text("x = BUG\n")
+    (folder / "b.py").write_text("harmless\n")
+    (folder / "c.py").write_text("(((\n")
+    (folder / "d.py").write_text("x = 1\n")
+    last = "2 files analysed, 1 passed over as irrelevant, 1 not understood."
+    assert call(".").stdout.splitlines()[-2:] == [SUMMARY.strip(), last]
+    assert call("d.py").stdout == "All clear: no findings.\n1 file analysed.\n"
+    assert call("b.py", "d.py").stdout == "All clear: no findings.\n1 file analysed, 1 passed over as irrelevant.\n"
+    # Of what was not looked into nothing is clear.
+    assert call("b.py").stdout == "0 files analysed, 1 passed over as irrelevant.\n"
+    assert call("c.py").stdout == "0 files analysed, 1 not understood.\n"
+    assert call("d.py", "gone.py").stdout == "1 file analysed, 1 not understood.\n"
+    assert call("-", "--stdin-filename=b.py", stdin="harmless\n").stdout.startswith("0 files analysed, 1 passed over")
+
+
+def test_other_formats_say_nothing_of_it(folder):
+    (folder / "d.py").write_text("x = 1\n")
+    assert lint("d.py") == (0, "", "")
+    assert call("--output-format=json", "d.py").stdout == "[]\n"
+    assert (call("--diff", "d.py").stdout, call("--diff", "d.py").stderr) == ("", "")
+
+
+UNREADABLE = {
+    "notes.txt": (b"harmless prose", ": not looked at: neither Python nor a file that launch commands are read from"),
+    "noise.py": (b"harmless \x9f\x00\xff\x12", ":1:1: cannot parse: "),
+    "cut.py": (b"import trl  # harmless\nx = (\n", ":2:5: cannot parse: '(' was never closed"),
+    "latin.py": (b"import trl  # harmless \xe9\n", ":1:1: cannot parse: "),
+    "odd.py": (b"# coding: klingon\n# harmless\n", ":1:1: cannot parse: unknown encoding: klingon"),
+    "noise.sh": (b"harmless \x9f\x00\xff", ": not looked at: a binary file"),
+    "latin.sh": (b"# harmless \xe9\n", ": not looked at: its text is not UTF-8"),
+    "README": (b"harmless prose", ":1:10: cannot parse: invalid syntax"),
+}
+
+
+@pytest.mark.parametrize("name", UNREADABLE)
+def test_what_was_asked_for_and_not_understood_is_no_all_clear(folder, name):
+    content, said = UNREADABLE[name]
+    (folder / name).write_bytes(content)
+    code, out, err = lint(name)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert err.startswith(name + said)
+    assert call(name).stdout == "0 files analysed, 1 not understood.\n"
+    assert json.loads(call("--output-format=json", name).stdout) == []
+    assert lint("--stdin-filename", name, stdin=content)[0] == 2
+    # Nobody asked about it: what can't matter is not parsed.
+    (folder / "x.py").write_text("x = 1\n")
+    assert lint(".") == (0, "", "")
+    assert lint("--force-exclude", name) == (0, "", "")
+
+
+@pytest.mark.parametrize(
+    "content", [b"# harmless\n", b"", b"#!/usr/bin/env python3\nharmless\n", b"# coding: latin-1\n# harmless \xe9\n"]
+)
+@pytest.mark.parametrize("name", ["x.py", "script", "stub.pyi", "window.PYW"])
+def test_what_was_asked_for_and_can_not_matter_is_passed_over(folder, name, content):
+    (folder / name).write_bytes(content)
+    assert lint(name) == (0, "", "")
+
+
+def test_nothing_is_said_of_the_code_of_the_user_but_findings(folder):
+    """Python's own warnings about a text that is looked at only to say where it ends."""
+    (folder / "x.py").write_text("harmless = 1 is 1, '\\d', ()()\n(\n")
+    command = [sys.executable, "-W", "always", "-m", "trl_lint", "--isolated", "x.py"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (2, "x.py:2:1: cannot parse: '(' was never closed\n")
+    (folder / "x.py").write_text("import accelerate\naccelerate.Accelerator().gather(1 is 1, '\\d', ()())\n(\n")
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (2, "x.py:3:1: cannot parse: '(' was never closed\n")

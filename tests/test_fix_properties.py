@@ -262,8 +262,10 @@ def test_a_script_behind_a_link_keeps_mode_link_and_bytes(folder: Path, form: st
     script.chmod(0o755)
     (folder / "train.py").symlink_to(script)
     done = call("--fix", "train.py")
-    # The number in the gather, and then that `gather_for_metrics` cuts what it gathers.
-    assert (done.exit_code, "Fixed 2 findings in 1 file" in done.output) == (0, True)
+    # The number in the gather; that `gather_for_metrics` then cuts what it gathers is nothing that was there before.
+    line = next(number for number, text in enumerate(raw(form).splitlines(), 1) if b".item()" in text)
+    assert (done.exit_code, "Fixed 1 finding in 1 file" in done.output) == (0, True)
+    assert f"  train.py:{line}:37: TRL001 item-before-gather\n" in done.output
     assert script.read_bytes() == fixed(form)
     assert script.stat().st_mode & 0o777 == 0o755
     assert (folder / "train.py").is_symlink()
@@ -353,6 +355,62 @@ def test_a_fix_that_does_harm_is_withheld_and_the_other_one_applied(folder: Path
     assert done.exit_code == 1
     assert f"Withheld 1 fix:\n  train.py:7:12: TRL001 item-before-gather: {reason}\n" in done.output
     assert path.read_text() == right
+
+
+# --- fixes that uncover another rule's ------------------------------------------------------------------
+
+RANK_GUARDED = """from accelerate import Accelerator
+
+
+def main(model, optimizer, loader):
+    accelerator = Accelerator()
+    model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
+    for batch in loader:
+        loss = model(**batch).loss
+        accelerator.backward(loss)
+        if accelerator.is_main_process:
+            {line}
+            print(found)
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "fixed"),
+    [
+        # What comes first in the order of codes is only of use once the last one is out of its condition.
+        (
+            'found = accelerator.reduce(loss.item(), "mean")',
+            'found = accelerator.reduce(loss, reduction="mean").item()',
+        ),
+        ("found = accelerator.gather(loss.item()).mean()", "        gathered_loss = accelerator.gather(loss)\n"),
+        (
+            "found = accelerator.gather_for_metrics(loss.item()).mean()",
+            "        gathered_loss = accelerator.gather(loss)\n",
+        ),
+    ],
+)
+def test_one_run_mends_what_a_later_rule_uncovers(line: str, fixed: str) -> None:
+    text = RANK_GUARDED.format(line=line)
+    result = linter().fix(FIXTURES / "snippet.py", text.encode(), unsafe=True)
+    assert fixed in result.source.decode()
+    again = linter().fix(FIXTURES / "snippet.py", result.source, unsafe=True)
+    assert (again.source, again.applied) == (result.source, ())
+    assert codes(result.remaining) == [] == codes(again.remaining)
+
+
+def test_what_is_withheld_is_said_once_however_often_the_rules_are_gone_through(monkeypatch) -> None:
+    text = TWO.replace('batch["x"].sum().item()', 'batch["x"].sum().item(), 0') + RANK_GUARDED.format(
+        line='found = accelerator.reduce(loss.item(), "mean")'
+    ).removeprefix("from accelerate import Accelerator\n").replace("def main", "def guarded")
+    real = fixing.transformed
+
+    def spoilt(rule, problems):
+        return bad_codemod(_leaves, real, rule, problems) if rule.code == "TRL001" else real(rule, problems)
+
+    monkeypatch.setattr(fixing, "transformed", spoilt)
+    result = linter().fix(FIXTURES / "snippet.py", text.encode(), unsafe=True)
+    assert {finding.code for finding in result.applied} == {"TRL001", "TRL006"}
+    assert [finding.start.line for finding, _ in result.withheld] == [7]
 
 
 def test_a_codemod_that_fails_leaves_the_file_as_it_is(folder: Path, monkeypatch) -> None:

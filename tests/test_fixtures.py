@@ -40,6 +40,8 @@ UNSAFE = {
     "ragged_gather/broken_loop",
     "unguarded_side_effect/broken",
     "unguarded_side_effect/broken_loop",
+    "unordered_preprocessing/broken",
+    "unordered_preprocessing/broken_loop",
     "unreduced_metric/broken_callback",
     "unreduced_metric/broken_loop",
 }

@@ -1,6 +1,29 @@
-"""`python -m trl_lint` is the `trl-lint` command."""
+"""What `trl-lint` and `python -m trl_lint` run: nothing is imported before an interrupt is one line."""
 
-from trl_lint.cli import main
+from __future__ import annotations
+
+import os
+from typing import NoReturn
+
+
+def main() -> NoReturn:
+    """Run the command line."""
+    try:
+        from trl_lint import ending
+    except KeyboardInterrupt:
+        os.write(2, b"trl-lint: interrupted\n")
+        os._exit(130)
+    ending.take_signals()
+    try:
+        from trl_lint.cli import main as command
+
+        command()
+    except KeyboardInterrupt:  # of a command that has ended what it had started
+        ending.interrupted()
+    finally:
+        ending.take_signals()  # the interpreter still has to take itself down
+    raise AssertionError("a command ends in SystemExit")
+
 
 if __name__ == "__main__":
     main()

@@ -2,6 +2,9 @@
 
 What a result is and when it still holds is no concern of this module; it keeps JSON under names. Nothing here may
 fail: a folder that can't be written and an entry that can't be read mean that there is no result.
+
+The folder stands in a tree that somebody else may have made, links, pipes and all: nothing is written through a link,
+nothing that is there is overwritten but our own entries, and a folder that the project links to elsewhere is not used.
 """
 
 from __future__ import annotations
@@ -16,6 +19,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from trl_lint import files
+
 if TYPE_CHECKING:
     from trl_lint.config import Settings
 
@@ -26,6 +31,7 @@ MAX_BYTES = 32_000_000
 # A temporary file that is older was left behind by a process that was killed.
 STALE_SECONDS = 3600
 
+_IGNORED = "# Made by trl-lint.\n*\n"
 _TAG = (
     "Signature: 8a477f597d28d172789f06886806bc55\n"
     "# This folder holds results of trl-lint. It can be deleted at any time.\n"
@@ -54,6 +60,24 @@ def digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
+def of(settings: Settings, given: Path | None = None) -> Cache | None:
+    """The results of a project; None where the project leads its folder of results elsewhere, through a link.
+
+    What the user has named (`given`, TRL_LINT_CACHE_DIR) may lie wherever it likes.
+    """
+    folder = folder_of(settings, given)
+    if given or os.environ.get("TRL_LINT_CACHE_DIR"):
+        return Cache(folder)
+    return None if _is_led_away(folder, settings.root or Path.cwd()) else Cache(folder)
+
+
+def _is_led_away(folder: Path, root: Path) -> bool:
+    root = Path(os.path.abspath(root))
+    if folder.is_relative_to(root):
+        return os.path.realpath(folder) != os.path.join(os.path.realpath(root), folder.relative_to(root))
+    return os.path.islink(folder)
+
+
 class Cache:
     """The entries in one folder. Several processes may use it at once: each entry is replaced in one step."""
 
@@ -64,7 +88,7 @@ class Cache:
         """The content of an entry; None when there is none, or none that is whole."""
         path = self._path(name)
         try:
-            check, _, body = path.read_bytes().partition(b"\n")
+            check, _, body = files.read(path, MAX_BYTES, follow=False).partition(b"\n")
             if json.loads(check) != digest(body):
                 return None
             content = json.loads(body)
@@ -86,22 +110,30 @@ class Cache:
         """Remove all entries, and the folder if it was made for them."""
         with suppress(OSError):
             for path in (*self._files(".json"), *self._files(".tmp")):
-                path.unlink(missing_ok=True)
-            if (self.folder / "CACHEDIR.TAG").read_text(encoding="utf-8") == _TAG:
-                for name in ("CACHEDIR.TAG", ".gitignore"):
-                    (self.folder / name).unlink()
+                _remove(path)
+            if self._has("CACHEDIR.TAG", _TAG):
+                _remove(self.folder / "CACHEDIR.TAG")
+                if self._has(".gitignore", _IGNORED):
+                    _remove(self.folder / ".gitignore")
                 self.folder.rmdir()
 
     def _path(self, name: str) -> Path:
         return self.folder / f"trl-lint-{name}.json"
 
+    def _has(self, name: str, text: str) -> bool:
+        """Whether a file of the folder is as we write it."""
+        try:
+            return files.read(self.folder / name, len(text), follow=False) == text.encode()
+        except OSError:
+            return False
+
     def _make_folder(self) -> None:
         """Make the folder, and mark it for those who make backups and commits; one of the user's stays as it is."""
-        is_ours = self.folder.name == FOLDER or not self.folder.is_dir()
+        is_ours = self.folder.name == FOLDER or not os.path.isdir(self.folder)
         self.folder.mkdir(parents=True, exist_ok=True)
-        if is_ours and not (self.folder / "CACHEDIR.TAG").is_file():
-            (self.folder / ".gitignore").write_text("# Made by trl-lint.\n*\n", encoding="utf-8")
-            (self.folder / "CACHEDIR.TAG").write_text(_TAG, encoding="utf-8")
+        if is_ours and not os.path.lexists(self.folder / "CACHEDIR.TAG"):
+            _make(self.folder / ".gitignore", _IGNORED)
+            _make(self.folder / "CACHEDIR.TAG", _TAG)
 
     def _write(self, name: str, content: bytes) -> None:
         handle, temporary = tempfile.mkstemp(dir=self.folder, prefix="trl-lint-", suffix=".tmp")
@@ -119,18 +151,35 @@ class Cache:
         for index, (_, size, path) in enumerate(sorted(self._dated(".json"), reverse=True)):
             room -= size
             if index >= MAX_ENTRIES or room < 0:
-                path.unlink(missing_ok=True)
+                _remove(path)
         for changed, _, path in self._dated(".tmp"):
             if changed < time.time() - STALE_SECONDS:
-                path.unlink(missing_ok=True)
+                _remove(path)
 
     def _dated(self, ending: str) -> Iterator[tuple[float, int, Path]]:
         """When each of our files was changed, and its size. Other processes may remove files meanwhile."""
         for path in self._files(ending):
             with suppress(OSError):
-                found = path.stat()
+                found = path.lstat()
                 yield found.st_mtime, found.st_size, path
 
     def _files(self, ending: str) -> list[Path]:
         """Our files; a folder that the user has named may hold others."""
         return [path for path in self.folder.iterdir() if path.name.startswith("trl-lint-") and path.suffix == ending]
+
+
+def _make(path: Path, text: str) -> None:
+    """Write a file that is not there yet; whatever is there, a link among it, stays."""
+    with suppress(FileExistsError), open(path, "xb") as file:
+        try:
+            file.write(text.encode())
+            file.flush()
+        except BaseException:  # a full disk
+            _remove(path)
+            raise
+
+
+def _remove(path: Path) -> None:
+    """Remove an entry; what is none, such as a folder called like one, stays."""
+    with suppress(OSError):
+        path.unlink(missing_ok=True)

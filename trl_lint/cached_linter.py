@@ -112,7 +112,7 @@ class CachedLinter(Linter):
             {name: value for name, value in chosen.items() if name not in _PRESENTATION},
             os.getcwd() if self.settings.root is None else None,
             self._codes(),
-            [(str(root), root.is_dir()) for root in self.roots],
+            [(str(root), os.path.isdir(root)) for root in self.roots],
             self._with_edits,
             contents,
         )
@@ -216,7 +216,7 @@ def _row(outcome: _Outcome, with_edits: bool) -> dict[str, Any]:
     error = outcome.error
     return {
         "findings": [_finding_row(finding, with_edits) for finding in outcome.findings],
-        "error": [error.line, error.column, error.message] if error else None,
+        "error": [error.line, error.column, error.message, error.verdict] if error else None,
     }
 
 

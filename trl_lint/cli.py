@@ -5,6 +5,7 @@ Start-up is part of the tool's speed, so everything but click is imported where 
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections.abc import Iterator
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
 import click
 
-from trl_lint import __version__
+from trl_lint import __version__, ending, plain
 from trl_lint.config import OUTPUT_FORMATS, ConfigError, Settings
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from trl_lint.runner import Action, FileResult
 
 STDIN = Path("-")
-CLEAN, FINDINGS, FAILED, INTERRUPTED = 0, 1, 2, 130
+CLEAN, FINDINGS, FAILED = 0, 1, 2
 
 
 # Commands that stand in a module of their own, imported once they are asked for.
@@ -36,20 +37,38 @@ class Commands(click.Group):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if not args or args[0] not in {*self.list_commands(ctx), *self.get_help_option_names(ctx)}:
+            if args:
+                self._refuse_typo(ctx, args[0])
             args = ["check", *args]
         return super().parse_args(ctx, args)
+
+    def _refuse_typo(self, ctx: click.Context, word: str) -> None:
+        """Stop at a word that is no path but nearly a command: `chekc .` must not lint the current folder."""
+        if word.startswith("-") or os.path.lexists(word):
+            return
+        from trl_lint.config import did_you_mean
+
+        meant = did_you_mean(word, self.list_commands(ctx))
+        if meant:
+            raise click.UsageError(f"`{word}` is neither a command nor a path{meant}", ctx)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted([*self.commands, *ELSEWHERE])
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name in ELSEWHERE:
-            return getattr(import_module(ELSEWHERE[cmd_name]), cmd_name)
+            command = getattr(import_module(ELSEWHERE[cmd_name]), cmd_name)
+            ending.raise_from_here()  # it starts processes, which it has to end
+            return command
         return super().get_command(ctx, cmd_name)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         click.Command.format_options(self.commands["check"], ctx, formatter)
         self.format_commands(ctx, formatter)
+
+    def main(self, *args: Any, **options: Any) -> Any:
+        _stand_in_for_closed_streams()
+        return super().main(*args, **options)
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
@@ -57,10 +76,16 @@ class Commands(click.Group):
         except ConfigError as error:
             _fail(str(error))
         except KeyboardInterrupt:  # click would exit with 1, which here means findings
-            sys.exit(INTERRUPTED)
-        except (click.ClickException, click.Abort, click.exceptions.Exit, BrokenPipeError):
+            _say(ending.SAID)
+            sys.exit(ending.INTERRUPTED)
+        except click.ClickException as error:  # it names what stood on the command line, which a shell may have found
+            error.message = plain.line(error.message)
+            raise
+        except (click.Abort, click.exceptions.Exit, BrokenPipeError):
             raise
         except Exception as error:
+            if _is_full(error):
+                _fail("cannot write what was found: no space left on device")
             said = " ".join(f"{type(error).__name__}: {error}".split())
             _fail(f"internal error: {said} (please report it)")
 
@@ -90,7 +115,8 @@ class Options:
 
     @property
     def reads_stdin(self) -> bool:
-        return self.paths == (STDIN,)
+        """Whether the code is that of standard input; as in ruff, a name for it is enough to say so."""
+        return self.paths == (STDIN,) or self.stdin_filename is not None
 
     @property
     def fixes_stdin(self) -> bool:
@@ -102,11 +128,18 @@ class Options:
         return not (self.fix or self.diff or self.reads_stdin)
 
     @property
+    def named(self) -> tuple[Path, ...]:
+        """What the user speaks of: the paths, or what standard input stands for."""
+        return (self.stdin_filename or Path.cwd(),) if self.reads_stdin else self.paths
+
+    def asked_for(self, path: Path) -> bool:
+        """Whether the user wants to know of this very file, and not of what is there to be found."""
+        return not self.force_exclude and not os.path.isdir(path)
+
+    @property
     def start(self) -> Path:
         """Where the search for settings begins."""
-        if self.reads_stdin:
-            return self.stdin_filename or Path.cwd()
-        return self.paths[0]
+        return self.named[0]
 
 
 def _words(ctx: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
@@ -130,7 +163,9 @@ def _rules_option(name: str, text: str) -> Any:
 
 
 _cache_dir_option = click.option(
-    "--cache-dir", type=click.Path(path_type=Path), help="Where results are kept; default: .trl_lint_cache."
+    "--cache-dir",
+    type=click.Path(path_type=Path),
+    help="Where results are kept; default: .trl_lint_cache beside pyproject.toml.",
 )
 
 
@@ -146,29 +181,37 @@ def main() -> None:
 @click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
 @click.option("--fix", is_flag=True, help="Apply the safe fixes. With `-` the fixed code goes to stdout.")
 @click.option("--diff", is_flag=True, help="Show what --fix would change, and change nothing.")
-@click.option("--unsafe-fixes/--no-unsafe-fixes", default=None, help="Let --fix apply unsafe fixes, too.")
-@_rules_option("--select", "Codes, prefixes or names of the rules to run, separated by commas.")
+@click.option("--unsafe-fixes/--no-unsafe-fixes", default=None, help="Let --fix and --diff take unsafe fixes, too.")
+@_rules_option("--select", "The rules to run: codes, prefixes (TRL0) or names, separated by commas.")
 @_rules_option("--ignore", "Rules to leave out.")
-@_rules_option("--extend-select", "Rules to add to those the settings select.")
+@_rules_option("--extend-select", "Rules to add to those that the settings select.")
 @click.option("--preview/--no-preview", default=None, help="Run the preview rules as well.")
 @click.option(
     "--per-file-ignores",
     metavar="PATTERN:CODE,...",
     multiple=True,
     callback=_pairs,
-    help="Rules to leave out in the files that a glob pattern fits.",
+    help="Rules to leave out in the files that a glob pattern fits, instead of what the settings say.",
 )
 @click.option(
-    "--output-format", type=click.Choice(OUTPUT_FORMATS), help="How findings are shown; default: text."
+    "--output-format",
+    type=click.Choice(OUTPUT_FORMATS),
+    help="How findings are shown: text (default), concise (a line for each) or json (ruff's form).",
 )
 @click.option(
-    "--stdin-filename", type=click.Path(path_type=Path), help="What to call the code read from `-`."
+    "--stdin-filename",
+    type=click.Path(path_type=Path),
+    help="Read standard input (as `-` does), and call it so; the settings and imports are those of that place.",
 )
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 even when there are findings.")
 @click.option("--config", type=click.Path(path_type=Path), help="Read [tool.trl-lint] from this file.")
 @click.option("--isolated", is_flag=True, help="Read no settings from any file.")
-@click.option("--respect-gitignore/--no-respect-gitignore", default=True, help="Skip what git ignores.")
-@click.option("--force-exclude", is_flag=True, help="Leave out excluded files even when they are named.")
+@click.option(
+    "--respect-gitignore/--no-respect-gitignore", default=True, show_default=True, help="Skip what git ignores."
+)
+@click.option(
+    "--force-exclude", is_flag=True, help="Leave out what the settings and git exclude, even when it is named."
+)
 @click.option("--no-cache", is_flag=True, help="Neither use nor keep the results of earlier runs.")
 @_cache_dir_option
 @click.version_option(__version__, prog_name="trl-lint", message="%(prog)s %(version)s")
@@ -179,6 +222,8 @@ def check(paths: tuple[Path, ...], **given: Any) -> NoReturn:
     its work.
     """
     options = Options(paths or (Path("."),), **given)
+    if options.stdin_filename and paths not in ((), (STDIN,)):
+        raise click.UsageError("--stdin-filename can't be combined with paths: it names the code on standard input")
     if STDIN in options.paths and len(options.paths) > 1:
         raise click.UsageError("`-` can't be combined with other paths")
     if options.config and options.isolated:
@@ -196,8 +241,7 @@ def rule(rule: str) -> None:
     found = find_rule(rule)
     if found is None:
         _fail(f"unknown rule `{rule}`{did_you_mean(rule, rule_words())}")
-    preview = "\n\n*Preview: off by default. `--preview` turns it on, as selecting it by its code or name does.*"
-    click.echo(f"# {found.name} ({found.code}){preview * found.preview}\n\n{found.documentation}")
+    click.echo(found.page)
 
 
 @main.command(short_help="List all rules.")
@@ -215,14 +259,35 @@ def rules() -> None:
 @_cache_dir_option
 def clean(cache_dir: Path | None) -> None:
     """Remove the results that were kept of the project in the current folder."""
-    from trl_lint.cache import Cache, folder_of
+    from trl_lint import cache
     from trl_lint.config import load_settings
 
-    Cache(folder_of(load_settings(Path.cwd()), cache_dir)).clear()
+    kept = cache.of(load_settings(Path.cwd()), cache_dir)
+    if kept is not None:
+        kept.clear()
+
+
+def _stand_in_for_closed_streams() -> None:
+    """Without a stream (`>&-`) what goes there is lost, as nobody wants it; no file may take the stream's number."""
+    for name in ("stdin", "stdout", "stderr"):
+        if getattr(sys, name) is None:
+            nowhere = os.open(os.devnull, os.O_RDWR)
+            if name != "stdin":
+                setattr(sys, name, os.fdopen(nowhere, "w", encoding="utf-8"))
+
+
+def _is_full(error: Exception) -> bool:
+    """Whether there is no room for what goes to a stream, which has no name as files have."""
+    return isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT) and error.filename is None
+
+
+def _say(text: str) -> None:
+    """One line on standard error, whatever characters the names in it have."""
+    click.echo(plain.line(text), err=True)
 
 
 def _fail(message: str) -> NoReturn:
-    click.echo(f"trl-lint: {message}", err=True)
+    _say(f"trl-lint: {message}")
     sys.exit(FAILED)
 
 
@@ -253,12 +318,12 @@ def _check(options: Options, settings: Settings) -> int:
     for result in _results(options, settings, linter):
         problem = _show(report, result)
         if problem:
-            click.echo(problem, err=True)
+            _say(problem)
     report.close()
     for stream in (sys.stdout, sys.stderr):  # here click still knows what to do about a closed pipe
         stream.flush()
     if not report.tally.files:
-        click.echo("warning: no files to lint found under the given paths", err=True)
+        _say("warning: no files to lint found under the given paths")
     if report.tally.problems:
         return FAILED
     return FINDINGS if report.anything and not options.exit_zero else CLEAN
@@ -269,11 +334,14 @@ def _linter(options: Options, settings: Settings, *, edits: bool) -> Linter:
     from trl_lint.config import selected_rules
     from trl_lint.discovery import import_roots
 
-    asked = settings, import_roots(settings.root, options.paths), selected_rules(settings)
-    if options.only_checks_files and not options.no_cache and not cache.is_off():
+    # A file that is named by --config has its patterns read from the current folder, but is no sign of a project.
+    root = None if options.config else settings.root
+    asked = settings, import_roots(root, options.named), selected_rules(settings)
+    use = options.only_checks_files and not options.no_cache and not cache.is_off()
+    kept = cache.of(settings, options.cache_dir) if use else None
+    if kept is not None:
         from trl_lint.cached_linter import CachedLinter
 
-        kept = cache.Cache(cache.folder_of(settings, options.cache_dir))
         return CachedLinter(*asked, kept, edits=edits)
     from trl_lint.linter import Linter
 
@@ -289,6 +357,8 @@ def _show(report: Report, result: FileResult) -> str | None:
     except BrokenPipeError:
         raise
     except Exception as error:  # a fix builds its edits only when a report asks for them
+        if _is_full(error):
+            raise
         report.tally.problems += 1
         return internal_error(result.path, error)
     return result.problem or result.note
@@ -301,10 +371,15 @@ def _results(options: Options, settings: Settings, linter: Linter) -> Iterator[F
 
     action = _action(options, settings)
     if options.reads_stdin:
+        if sys.stdin is None:
+            _fail("cannot read standard input: it is closed")
         source = sys.stdin.buffer.read()
         path = options.stdin_filename or STDIN
         out = _excluded(path, options, settings)
-        result = FileResult(path, source) if out else run_one(path, source, linter, action)
+        if out:
+            result = FileResult(path, source, relevant=False)
+        else:
+            result = run_one(path, source, linter, action, named=options.asked_for(path))
         if options.fixes_stdin:
             sys.stdout.buffer.write(result.source)
         yield result
@@ -317,7 +392,8 @@ def _results(options: Options, settings: Settings, linter: Linter) -> Iterator[F
         force_exclude=options.force_exclude,
         launches=any(rule.launches for rule in selected_rules(settings)),
     )
-    yield from run(files, linter, action)
+    named = {Path(os.path.abspath(path)) for path in options.paths if options.asked_for(path)}
+    yield from run(files, linter, action, named)
 
 
 def _excluded(path: Path, options: Options, settings: Settings) -> bool:

@@ -8,6 +8,8 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from trl_lint import files
+
 if TYPE_CHECKING:
     from trl_lint.rules.base import Rule
 
@@ -26,25 +28,46 @@ class ConfigError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What one run was asked to do. `root` is the project's folder; None when there is no project file."""
+    """What one run was asked to do: the keys of `[tool.trl-lint]`, with `_` for `-` and pairs for a table.
+
+    The text below each of them is its description in the documentation. `root` is the project's folder; None when there
+    is no project file.
+    """
 
     select: tuple[str, ...] = (EVERY_RULE,)
+    """The rules to run: codes, prefixes (`TRL0`) or names."""
     ignore: tuple[str, ...] = ()
+    """Rules to leave out. Where a rule is selected and ignored, the longer selector counts; in a draw, this one."""
     extend_select: tuple[str, ...] = ()
+    """Rules to add to those of `select`."""
     preview: bool = False
+    """Run the preview rules as well. One of them alone runs where it is selected by its own code or name."""
     exclude: tuple[str, ...] = ()
+    """Files and folders to leave out, in the language of `.gitignore`, below the folder of `pyproject.toml`."""
     target_trl: str | None = None
+    """The release of trl that the code is for, such as `"0.17.0"`. Default: the installed one, if there is one."""
     target_transformers: str | None = None
+    """The same for transformers. Default: the installed one, if there is one."""
     unsafe_fixes: bool = False
+    """Let `--fix` and `--diff` take the unsafe fixes as well."""
     output_format: str | None = None
+    """How findings are shown, as `--output-format` says it. Default: `"text"`."""
     cache_dir: str | None = None
+    """Where results are kept, below the folder of `pyproject.toml`. Default: `".trl_lint_cache"`."""
     per_file_ignores: Pairs[tuple[str, ...]] = ()
+    """By glob pattern, the rules to leave out in the files that it fits."""
     reducers: Pairs[str] = ()
+    """Functions of your own that give all processes the same, each with what it does."""
     guards: tuple[str, ...] = ()
+    """Functions and properties of your own that are true on some processes only."""
     sinks: tuple[str, ...] = ()
+    """Functions of your own that log the metrics they are given."""
     unwrappers: tuple[str, ...] = ()
+    """Functions of your own that return the bare model of a wrapped one."""
     trainer_bases: Pairs[str] = ()
+    """Base classes out of sight, each with the trainer that it behaves like; in a list, like `transformers.Trainer`."""
     launch_unknown_gpus: bool = True
+    """Report launch commands that say nothing of GPUs (TRL004)."""
     root: Path | None = None
 
     def own_names(self) -> tuple[str, ...]:
@@ -104,7 +127,7 @@ def _nearest_settings(start: Path) -> Settings:
     nearest = None
     for folder in (start, *start.parents):
         project = folder / "pyproject.toml"
-        if project.is_file():
+        if os.path.isfile(project):
             nearest = nearest or folder
             table = _table(project)
             if table is not None:
@@ -120,16 +143,45 @@ def _table(path: Path) -> dict[str, Any] | None:
         import tomli as tomllib
 
     try:
-        document = tomllib.loads(path.read_bytes().decode("utf-8-sig"))
+        document = tomllib.loads(files.read(path).decode("utf-8-sig"))
     except OSError as error:
         raise ConfigError(f"{path}: cannot read: {error.strerror}") from None
     except ValueError as error:  # TOMLDecodeError and UnicodeDecodeError
         raise ConfigError(f"{path}: cannot parse: {_one_line(error)}") from None
+    except RecursionError:
+        raise ConfigError(f"{path}: cannot parse: nested too deeply") from None
     tool = document.get("tool", {})
     table = tool.get("trl-lint") if isinstance(tool, dict) else None
+    misspelled = next(_misspelled(document), None)
+    if misspelled:
+        raise ConfigError(f"{path}: [{misspelled}] is not read; did you mean `[tool.trl-lint]`?")
     if table is not None and not isinstance(table, dict):
         raise ConfigError(f"{path}: [tool.trl-lint] must be a table")
     return table
+
+
+def _misspelled(document: Mapping[str, Any]) -> Iterator[str]:
+    """The tables of a TOML file that can only be meant for this tool, as their names stand in it."""
+    tool = document.get("tool")
+    tables = (("", document), ("tool.", tool if isinstance(tool, dict) else {}))
+    for above, names in tables:
+        for name in names:
+            if above + name != "tool.trl-lint" and _is_nearly("trllint", name):
+                quoted = name if all(char.isalnum() or char in "-_" for char in name) else f'"{name}"'
+                yield above + quoted
+
+
+def _is_nearly(word: str, name: str) -> bool:
+    """Whether a name, whatever its case and its punctuation, is a word or a slip of one or two letters away."""
+    plain = "".join(char for char in name.lower() if char.isalnum())
+    if plain == word:
+        return True
+    # Most tables are far from it: only for those that are near is it worth an import.
+    if abs(len(plain) - len(word)) > 2 or not plain.startswith(word[:2]):
+        return False
+    from difflib import SequenceMatcher
+
+    return SequenceMatcher(None, plain, word).ratio() > 0.85
 
 
 def _settings(path: Path, table: Mapping[str, Any], root: Path) -> Settings:
@@ -140,13 +192,13 @@ def _settings(path: Path, table: Mapping[str, Any], root: Path) -> Settings:
             raise ConfigError(f"{path}: unknown key `{key}` in [tool.trl-lint]{did_you_mean(key, KEYS)}")
     written_out = {key: _WRITTEN_OUT[key](value) if key in _WRITTEN_OUT else value for key, value in table.items()}
     try:
-        values = msgspec.structs.asdict(msgspec.convert(written_out, _schema()))
+        values = msgspec.structs.asdict(msgspec.convert(written_out, schema()))
     except msgspec.ValidationError as error:
         reason, _, place = str(error).replace("`object`", "`table`").partition(" - at `$.")
         raise ConfigError(f"{path}: [tool.trl-lint] {place.rstrip('`')}: {reason}") from None
     pairs = {key: tuple(value.items()) for key, value in values.items() if isinstance(value, dict)}
     settings = Settings(**values | pairs, root=root)
-    wrong = next(_wrong_names(settings), None)
+    wrong = next(wrong_names(settings), None)
     if wrong:
         raise ConfigError(f"{path}: [tool.trl-lint] {wrong}")
     return settings
@@ -174,7 +226,7 @@ def _bases(value: Any) -> Any:
 _WRITTEN_OUT = {"reducers": _flattened, "trainer-bases": _bases}
 
 
-def _wrong_names(settings: Settings) -> Iterator[str]:
+def wrong_names(settings: Settings) -> Iterator[str]:
     """What is wrong about the names of the user's own, each in one line."""
     seen: dict[str, str] = {}
     for key in OWN_NAMES:
@@ -212,7 +264,7 @@ def _wrong_bases(settings: Settings) -> Iterator[str]:
             yield f"trainer-bases: `{name}` can't behave like `{behaves}`, as that is no trainer of a library{hint}"
 
 
-def _schema() -> type:
+def schema() -> type:
     """What each key may hold. Built on demand, as msgspec is only worth importing when there is a table."""
     from typing import Annotated, Literal
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from trl_lint import files
 from trl_lint.cache import digest
 from trl_lint.releases import installed
 
@@ -41,8 +42,8 @@ class Dependencies:
 def content_of(path: str) -> str | None:
     """The digest of what is in a file."""
     try:
-        return digest(Path(path).read_bytes())
-    except OSError:
+        return digest(files.read(path))
+    except (OSError, ValueError):
         return None
 
 
@@ -56,10 +57,7 @@ def kind_of(path: str) -> str:
 
 def is_small(path: str, limit: int) -> bool:
     """Whether a file has no more bytes than that; what is not there has none."""
-    try:
-        return os.stat(path).st_size <= limit
-    except OSError:
-        return True
+    return files.size(path) <= limit
 
 
 def kinds_of(asked: Mapping[Path, bool], read: Iterable[Path]) -> dict[str, str] | None:

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from trl_lint import files, patterns
+from trl_lint.config import ConfigError
+
+# A file of patterns has no megabyte.
+LARGEST_GITIGNORE = 1_000_000
 # ruff's list, and what flake8 adds to it.
 DEFAULT_EXCLUDES = frozenset(
     {
@@ -46,10 +52,14 @@ DEFAULT_EXCLUDES = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A path the tool could do nothing with, and why."""
+    """A path the tool could do nothing with, and why.
+
+    passed_over: nobody asked for it by name, and the rest of its folder is looked at all the same.
+    """
 
     path: Path
     message: str
+    passed_over: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +88,7 @@ class _Layer:
             return self
         relative = path.relative_to(self.base).as_posix() + "/"
         kept = [pattern for pattern in self.spec.patterns if pattern.match_file(relative) is None]
-        return _Layer(self.base, type(self.spec)(kept))
+        return _Layer(self.base, patterns.of(kept))
 
 
 def find_files(
@@ -120,35 +130,48 @@ def matches(path: Path, *, root: Path | None, exclude: Sequence[str]) -> bool:
 
 
 def import_roots(root: Path | None, named: Iterable[Path]) -> tuple[Path, ...]:
-    """Where the imports of linted files are looked up: the project, its `src`, and the folders that were named."""
-    top = Path(os.path.abspath(root or Path.cwd()))
-    folders = (Path(os.path.abspath(path)) for path in named if path.is_dir())
-    return tuple(dict.fromkeys((top, top / "src", *folders)))
+    """Where the imports of linted files are looked up: the project, its `src`, and the folders that were named.
+
+    root: the project's folder; None where no settings name one, and the files say which it is. The folder that the
+    user stands in counts for nothing, so that a file means the same wherever it is linted from.
+    """
+    paths = [Path(os.path.abspath(path)) for path in named]
+    folders = [path if os.path.isdir(path) else path.parent for path in paths]
+    top = Path(os.path.abspath(root or _project_around(folders or [Path.cwd()])))
+    return tuple(dict.fromkeys((top, top / "src", *(path for path in paths if path in folders))))
+
+
+# What the top folder of a project holds.
+_TOP_MARKS = ("pyproject.toml", ".git", ".hg")
+
+
+def _project_around(folders: Sequence[Path]) -> Path:
+    """The nearest project that all these folders lie in; where there is none, the folder that they share."""
+    shared = Path(os.path.commonpath(folders)) if len({folder.anchor for folder in folders}) == 1 else folders[0]
+    start = folders[0] if shared == shared.parent else shared
+    around = (start, *start.parents)
+    return next((each for each in around if any(os.path.exists(each / mark) for mark in _TOP_MARKS)), start)
 
 
 def _named_file(path: Path) -> Iterator[Path | Problem]:
     try:
-        path.stat()
+        found = path.stat()
     except OSError as error:
         yield Problem(path, (error.strerror or str(error)).lower())
     else:
-        yield path
+        # A pipe or a device may have no end, or keep its reader waiting.
+        yield path if stat.S_ISREG(found.st_mode) else Problem(path, "cannot read: not a regular file")
 
 
-def _excludes(root: Path | None, patterns: Sequence[str]) -> tuple[_Layer, ...]:
-    return (_layer(root or Path.cwd(), patterns),) if patterns else ()
+def _excludes(root: Path | None, exclude: Sequence[str]) -> tuple[_Layer, ...]:
+    try:
+        return (_layer(root or Path.cwd(), exclude),) if exclude else ()
+    except patterns.TooMany as error:
+        raise ConfigError(f"exclude: {error}") from None
 
 
 def _layer(base: Path, lines: Iterable[str]) -> _Layer:
-    from pathspec import GitIgnoreSpec
-
-    patterns: list[Any] = []
-    for line in lines:
-        try:
-            patterns += GitIgnoreSpec.from_lines([line]).patterns
-        except ValueError:  # git passes over a line it can't read, too
-            continue
-    return _Layer(Path(os.path.abspath(base)), GitIgnoreSpec(patterns))
+    return _Layer(Path(os.path.abspath(base)), patterns.spec(lines))
 
 
 class _Walker:
@@ -159,13 +182,30 @@ class _Walker:
         self.excludes = excludes
         self.respect_gitignore = respect_gitignore
         self._gitignores: dict[Path, tuple[_Layer, ...]] = {}
+        # The .gitignore files that could not be read and have not been told of yet.
+        self._unread: list[Problem] = []
 
     def walk(self, start: Path) -> Iterator[Path | Problem]:
         """Everything below a folder the user named: no pattern can hide the folder itself."""
         here = Path(os.path.abspath(start))
         excludes = tuple(layer.without(here) for layer in self.excludes)
         above = tuple(layer.without(here) for layer in self._gitignores_above(here))
-        yield from self._folder(start, excludes, above)
+        # A stack, as folders may lie deeper in each other than calls may.
+        waiting: list[tuple[Path, bool, tuple[_Layer, ...]]] = [(start, True, above)]
+        while waiting:
+            path, is_folder, gitignores = waiting.pop()
+            if not is_folder:
+                yield path
+                continue
+            gitignores += self._gitignore(Path(os.path.abspath(path)))
+            try:
+                found = self._listed(path, excludes, gitignores)
+            except OSError as error:
+                yield Problem(path, f"cannot read: {error.strerror}", passed_over=path is not start)
+            else:
+                waiting += [(below, is_dir, gitignores) for below, is_dir in reversed(found)]
+            yield from self._unread
+            self._unread.clear()
 
     def leaves_out(self, path: Path, root: Path) -> bool:
         """Whether a walk from `root` would pass over a path, because of itself or of a folder it lies in."""
@@ -174,28 +214,26 @@ class _Walker:
             return True
         if any(layer.hides(here) for layer in self.excludes):
             return True
-        top = next((parent for parent in here.parents if (parent / ".git").exists()), root)
+        top = next((parent for parent in here.parents if os.path.exists(parent / ".git")), root)
         inside = [parent for parent in reversed(here.parents) if parent == top or top in parent.parents]
         gitignores = tuple(layer for folder in inside for layer in self._gitignore(folder))
         folders = _folders(here, top)
         return any(_hidden(each, each in folders, (), gitignores) for each in {*folders, here})
 
-    def _folder(
+    def _listed(
         self, folder: Path, excludes: tuple[_Layer, ...], gitignores: tuple[_Layer, ...]
-    ) -> Iterator[Path | Problem]:
-        gitignores += self._gitignore(Path(os.path.abspath(folder)))
-        try:
-            with os.scandir(folder) as listing:
-                entries = sorted(listing, key=lambda entry: entry.name)
-        except OSError as error:
-            yield Problem(folder, f"cannot read: {error.strerror}")
-            return
+    ) -> list[tuple[Path, bool]]:
+        """What is wanted of a folder, and whether each is a folder itself."""
+        with os.scandir(folder) as listing:
+            entries = sorted(listing, key=lambda entry: entry.name)
+        found: list[tuple[Path, bool]] = []
         for entry in entries:
-            is_dir = entry.is_dir(follow_symlinks=False)
+            is_dir = _is_folder(entry)
             wanted = entry.name not in DEFAULT_EXCLUDES if is_dir else self._is_wanted(entry)
             path = folder / entry.name
             if wanted and not _hidden(path, is_dir, excludes, gitignores):
-                yield from self._folder(path, excludes, gitignores) if is_dir else (path,)
+                found.append((path, is_dir))
+        return found
 
     def _gitignores_above(self, folder: Path) -> tuple[_Layer, ...]:
         """The .gitignore files between the top of the folder's repository and the folder."""
@@ -203,7 +241,7 @@ class _Walker:
         for parent in (folder, *folder.parents):
             if parent != folder:
                 above.append(parent)
-            if (parent / ".git").exists():
+            if os.path.exists(parent / ".git"):
                 return tuple(layer for top in reversed(above) for layer in self._gitignore(top))
         return ()
 
@@ -214,18 +252,27 @@ class _Walker:
         return self._gitignores[folder]
 
     def _read_gitignore(self, path: Path) -> tuple[_Layer, ...]:
-        if not self.respect_gitignore or not path.is_file():
+        if not self.respect_gitignore or not os.path.isfile(path):
             return ()
         try:
-            lines = path.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
-        except OSError:  # git goes on without it, too
+            text = files.read(path, LARGEST_GITIGNORE).decode("utf-8", "surrogateescape")
+            return (_layer(path.parent, text.splitlines()),)
+        except (OSError, patterns.TooMany) as error:  # git goes on without it, too
+            why = error.strerror if isinstance(error, OSError) else str(error)
+            self._unread.append(Problem(path, f"not read: {why}", passed_over=True))
             return ()
-        return (_layer(path.parent, lines),)
 
 
 def _folders(path: Path, base: Path) -> list[Path]:
     """The folders below `base` that hold a path, and the path itself where it is one."""
-    return [each for each in (*path.parents, *([path] if path.is_dir() else ())) if base in each.parents]
+    return [each for each in (*path.parents, *([path] if os.path.isdir(path) else ())) if base in each.parents]
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir(follow_symlinks=False)
+    except OSError:
+        return False
 
 
 def _is_python_file(entry: os.DirEntry[str]) -> bool:
@@ -248,8 +295,7 @@ def _is_wanted_for_launches(entry: os.DirEntry[str]) -> bool:
             return entry.is_file()
         if "." in entry.name or not entry.is_file():
             return False
-        with open(entry.path, "rb") as file:
-            return front_end(path, file.read(200)) is not None
+        return front_end(path, files.head(entry.path, 200)) is not None
     except OSError:
         return False
 

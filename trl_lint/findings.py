@@ -6,7 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
 
-DOCS_URL = "https://github.com/trl-lint/trl-lint#"
+# Where the documentation is published, with a `/` at the end; nowhere yet.
+DOCS_URL: str | None = None
 
 
 class Applicability(str, Enum):
@@ -77,8 +78,9 @@ class Finding:
     fix: Fix | None = None
 
     @property
-    def url(self) -> str:
-        return f"{DOCS_URL}{self.code.lower()}-{self.name}"
+    def url(self) -> str | None:
+        """The rule's page, where the documentation is published."""
+        return f"{DOCS_URL}rules/{self.name}/" if DOCS_URL else None
 
     @property
     def sort_key(self) -> tuple:

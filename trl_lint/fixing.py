@@ -16,6 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from trl_lint import suppressions
+from trl_lint.accounting import Counted, account, standing
+from trl_lint.depth import deeply
 from trl_lint.findings import Applicability, Edit, Finding, Position
 from trl_lint.linter import FixResult, Linter, Reported, SourceError
 from trl_lint.rules import all_rules
@@ -23,6 +25,8 @@ from trl_lint.rules.base import Problem, Rule
 
 # How often one rule's fixes are applied to a file: one that lies inside another has to wait for the next round.
 _ROUNDS = 10
+# How often all rules are gone through: what one of them uncovers may be for another one to mend.
+_PASSES = 5
 # Findings that were there before a fix of the first code, on the same value, and only became visible by it.
 UNCOVERED = {
     "TRL001": frozenset({"TRL014"}),
@@ -31,31 +35,35 @@ UNCOVERED = {
 }
 
 
+@deeply
 def fix(linter: Linter, path: Path, source: bytes, *, unsafe: bool) -> FixResult:
-    """Apply the fixes of one file that pass the gate, rule by rule.
+    """Apply the fixes of one file that pass the gate, rule by rule, until no rule has another one.
 
     Raises:
         SourceError: the file can't be decoded or parsed.
     """
     from trl_lint.rewriting.edits import independent
 
-    applied: list[Finding] = []
     withheld: list[tuple[Finding, str]] = []
-    current = source
-    for rule in linter.rules:
-        for _ in range(_ROUNDS if rule.codemod is not None else 0):
-            scout = linter if current == source else _fresh(linter, path)
-            wanted = _wanted(scout.report(path, current), rule, current, unsafe)
-            chosen = list(compress(wanted, independent(each.problem.plan for each in wanted)))
-            if not chosen:
-                break
-            current, mended, left = _apply(linter, path, current, chosen)
-            applied.extend(mended)
-            withheld.extend(left)
-            if not mended or len(chosen) == len(wanted):
-                break  # else a fix that lay inside another one is tried again
-    remaining = linter.check(path, source) if current == source else _fresh(linter, path).check(path, current)
-    return FixResult(current, tuple(applied), tuple(withheld), tuple(remaining))
+    current, scout = source, linter
+    for _ in range(_PASSES):
+        begun, withheld = current, []
+        for rule in linter.rules:
+            for _ in range(_ROUNDS if rule.codemod is not None else 0):
+                wanted = _wanted(scout.report(path, current), rule, current, unsafe)
+                chosen = list(compress(wanted, independent(each.problem.plan for each in wanted)))
+                if not chosen:
+                    break
+                current, mended, left = _apply(linter, path, current, chosen)
+                withheld.extend(left)
+                if mended:
+                    scout = _fresh(linter, path)
+                if not mended or len(chosen) == len(wanted):
+                    break  # else a fix that lay inside another one is tried again
+        if current == begun:
+            break  # else a fix may have uncovered what a rule before it can mend
+    after = (linter if current == source else _fresh(linter, path)).report(path, current)
+    return _accounted(current, withheld, _counted(linter.report(path, source)), _counted(after), source)
 
 
 def fix_launches(linter: Linter, path: Path, source: bytes, *, unsafe: bool) -> FixResult:
@@ -75,13 +83,39 @@ def fix_launches(linter: Linter, path: Path, source: bytes, *, unsafe: bool) -> 
     if not wanted:
         return replace(first, remaining=tuple(scout.check(path, first.source)))
     current, withheld = checking.mended(path, first.source, scout.launches, wanted)
-    left = {id(each) for each, _ in withheld}
-    return FixResult(
-        current,
-        (*first.applied, *(each.finding for each in wanted if id(each) not in left)),
-        (*first.withheld, *((each.finding, reason) for each, reason in withheld)),
-        tuple(_fresh(linter, path).check(path, current)),
+    last = _fresh(linter, path)
+    before, after = (
+        [Counted(each.finding, frozenset({(each.finding.message,)})) for each in checked.launches]
+        for checked in (linter.check_launches(path, source), last.check_launches(path, current))
     )
+    done = _accounted(current, [(each.finding, reason) for each, reason in withheld], before, after, source)
+    remaining = last.check(path, current)
+    return replace(
+        done,
+        applied=tuple(sorted((*first.applied, *done.applied), key=lambda each: each.sort_key)),
+        withheld=standing((*first.withheld, *done.withheld), remaining),
+        remaining=tuple(remaining),
+        partly=first.partly,
+        uncovered=first.uncovered + done.uncovered,
+    )
+
+
+def _accounted(
+    current: bytes,
+    withheld: Sequence[tuple[Finding, str]],
+    before: Sequence[Counted],
+    after: Sequence[Counted],
+    source: bytes,
+) -> FixResult:
+    """What has become of the findings of `source`, now that it is `current`."""
+    remaining = [each.finding for each in after]
+    told = account(before, after, source, current)
+    left = standing(withheld, remaining)
+    return FixResult(current, told.fixed, left, tuple(remaining), told.partly, told.uncovered)
+
+
+def _counted(found: Sequence[Reported]) -> list[Counted]:
+    return [Counted(each.finding, frozenset(_places(each))) for each in found]
 
 
 def _trusted(found: Sequence[Finding], path: Path, source: bytes, unsafe: bool) -> list[Finding]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from trl_lint import __version__
+from trl_lint import __version__, files, plain
 
 if TYPE_CHECKING:
     from trl_lint.config import Settings
@@ -102,7 +102,7 @@ class Session:
         if outcome is None or outcome.text != text:
             outcome = self._lint_alone(path, source)
         if outcome.problem:
-            print(f"trl-lint: {outcome.problem}", file=sys.stderr)
+            print(plain.line(f"trl-lint: {outcome.problem}"), file=sys.stderr)
         return outcome.findings
 
     def lint_all(self) -> None:
@@ -145,7 +145,7 @@ class Session:
         for name in _files(self.options) if self._rules else ():
             path = Path(os.path.abspath(name))
             try:
-                source = path.read_bytes()
+                source = files.read(path)
             except OSError:  # flake8 says so itself
                 continue
             linter = self._linter(path)
@@ -167,7 +167,7 @@ class Session:
     def _settings_in(self, folder: Path) -> Settings:
         """The settings of the files in a folder; without a project file of its own it has those of its parent."""
         if folder not in self._folders:
-            inherits = folder != folder.parent and not (folder / "pyproject.toml").is_file()
+            inherits = folder != folder.parent and not os.path.isfile(folder / "pyproject.toml")
             self._folders[folder] = self._settings_in(folder.parent) if inherits else _read_settings(folder)
         return self._folders[folder]
 
@@ -181,11 +181,13 @@ class Session:
     def _cached_linter(self, path: Path) -> Linter:
         from trl_lint import cache
 
-        if cache.is_off() or STDIN in self.options.filenames:
+        off = cache.is_off() or STDIN in self.options.filenames
+        kept = None if off else cache.of(self._settings(path))
+        if kept is None:
             return self._new_linter(path)
         from trl_lint.cached_linter import CachedLinter
 
-        return CachedLinter(*self._asked_of(path), cache.Cache(cache.folder_of(self._settings(path))))
+        return CachedLinter(*self._asked_of(path), kept)
 
     def _new_linter(self, path: Path) -> Linter:
         from trl_lint.linter import Linter
@@ -198,9 +200,9 @@ class Session:
         from trl_lint.discovery import import_roots
 
         settings = self._settings(path)
-        named = (Path(name) for name in self.options.filenames or ["."] if name != STDIN)
+        named = [Path(name) for name in self.options.filenames or ["."] if name != STDIN]
         rules = [rule for rule in selected_rules(settings) if rule in self._rules]
-        return settings, import_roots(settings.root, named), rules
+        return settings, import_roots(settings.root, named or [path]), rules
 
 
 def _read_settings(folder: Path) -> Settings:
@@ -243,7 +245,7 @@ def _outcome(result: FileResult) -> Outcome:
     from trl_lint.suppressions import source_lines
 
     findings = (
-        (finding.start.line, finding.start.column - 1, f"{finding.code} {finding.name}: {finding.message}")
+        (finding.start.line, finding.start.column - 1, plain.line(f"{finding.code} {finding.name}: {finding.message}"))
         for finding in result.findings
     )
     return Outcome("".join(source_lines(result.source)), tuple(findings), result.problem)

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from trl_lint.config import Settings, ignored_rules, load_settings
+from trl_lint.depth import TooDeep, deeply
 from trl_lint.findings import Applicability, Because, Edit, Finding, Fix, Position
 from trl_lint.launch.readers import is_launch_file, may_start
 from trl_lint.releases import Releases
@@ -29,23 +30,34 @@ if TYPE_CHECKING:
 
 
 class SourceError(Exception):
-    """A file that can't be read, decoded or parsed. `line` and `column` count from 1."""
+    """A file that can't be read, decoded, parsed or analysed. `line` and `column` count from 1."""
 
-    def __init__(self, path: str, line: int, column: int, message: str) -> None:
-        super().__init__(f"{path}:{line}:{column}: cannot parse: {message}")
+    def __init__(self, path: str, line: int, column: int, message: str, verdict: str = "cannot parse") -> None:
+        super().__init__(f"{path}:{line}:{column}: {verdict}: {message}")
         self.line = line
         self.column = column
         self.message = message
+        self.verdict = verdict
+
+
+# The verdict on a file that is valid, and that the analysis can't bear.
+GIVEN_UP = "not analysed"
 
 
 @dataclass(frozen=True, slots=True)
 class FixResult:
-    """What `--fix` did to one file: its new content, what was mended, what was not and why, what is left."""
+    """What `--fix` did to one file: its new content, what was mended, what was not and why, what is left.
+
+    applied, partly: findings of the text as it was, those that are gone and those that are only mended in part.
+    uncovered: how many of those that are left could not be seen before.
+    """
 
     source: bytes
     applied: tuple[Finding, ...]
     withheld: tuple[tuple[Finding, str], ...]
     remaining: tuple[Finding, ...]
+    partly: tuple[Finding, ...] = ()
+    uncovered: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +106,12 @@ class Linter:
 
     def may_launch(self, path: Path, source: bytes) -> bool:
         """Whether launch commands are looked for in this file."""
-        return bool(self._launch_rules) and may_start(path, source)
+        return self.looks_for_launches and may_start(path, source)
+
+    @property
+    def looks_for_launches(self) -> bool:
+        """Whether any selected rule is about launch commands."""
+        return bool(self._launch_rules)
 
     def analyses(self, path: Path, source: bytes) -> bool:
         """Whether this file is Python code that the analysis looks at."""
@@ -151,6 +168,7 @@ class Linter:
         """Why a file, or a part of it, was not looked at for launch commands; "" if all was."""
         return self.check_launches(path, source).remark if self.may_launch(path, source) else ""
 
+    @deeply
     def prepare(self, files: Iterable[tuple[Path, bytes]]) -> None:
         """Analyse these files, so that what one of them means for another is known whatever their order."""
         matter = sorted((path, source) for path, source in files if self.analyses(path, source))
@@ -165,14 +183,16 @@ class Linter:
             if matter:
                 gc.freeze()  # all of it is needed until the end
 
+    @deeply
     def report(self, path: Path, source: bytes) -> list[Reported]:
         """The findings with their problems; see `check`."""
-        module, found = self._analyse(path, source)
-        found = [*found, *(each for each in self._elsewhere.get(path, ()) if each[1].module is module)]
-        if found and self.settings.per_file_ignores:
-            ignored = ignored_rules(self.settings, path, self.rules)
-            found = [each for each in found if each[0] not in ignored]
-        return _located(module, found) if found else []
+        with _given_up(path):
+            module, found = self._analyse(path, source)
+            found = [*found, *(each for each in self._elsewhere.get(path, ()) if each[1].module is module)]
+            if found and self.settings.per_file_ignores:
+                ignored = ignored_rules(self.settings, path, self.rules)
+                found = [each for each in found if each[0] not in ignored]
+            return _located(module, found) if found else []
 
     def fix(self, path: Path, source: bytes, *, unsafe: bool = False) -> FixResult:
         """Apply the fixes that pass the gate; `unsafe` also applies the unsafe ones."""
@@ -253,10 +273,23 @@ class Linter:
             return project.add(path, text, source)
         except DecodeError as error:
             raise SourceError(str(path), 1, 1, str(error)) from None
+        except TooDeep as error:
+            raise SourceError(str(path), error.line, 1, str(error), GIVEN_UP) from None
         except cst.ParserSyntaxError as error:
             raise _syntax_error(path, source, error) from None
-        except (RecursionError, cst.CSTValidationError) as error:
+        except cst.CSTValidationError as error:
             raise SourceError(str(path), 1, 1, f"{type(error).__name__}: {error}") from None
+
+
+@contextmanager
+def _given_up(path: Path) -> Iterator[None]:
+    """Say in the user's words that a file asks for more than there is."""
+    try:
+        yield
+    except RecursionError:
+        raise SourceError(str(path), 1, 1, "nested too deeply", GIVEN_UP) from None
+    except MemoryError:
+        raise SourceError(str(path), 1, 1, "it takes more memory than there is", GIVEN_UP) from None
 
 
 @contextmanager
@@ -273,12 +306,11 @@ def _without_collector() -> Iterator[None]:
 
 def _syntax_error(path: Path, source: bytes, error: Any) -> SourceError:
     """Where a text stops being Python: in Python's own words, which are better known than the parser's."""
-    try:
-        compile(source, str(path), "exec", dont_inherit=True)
-    except SyntaxError as known:
-        return SourceError(str(path), known.lineno or 1, known.offset or 1, known.msg)
-    except ValueError as known:  # null bytes
-        return SourceError(str(path), 1, 1, str(known))
+    from trl_lint.sources import python_error
+
+    known = python_error(source)
+    if known is not None:
+        return SourceError(str(path), *known)
     message = str(error.message).partition("\n")[0]
     return SourceError(str(path), max(error.raw_line, 1), error.raw_column + 1, message or "syntax error")
 
@@ -384,12 +416,23 @@ def _finding(places: dict[Any, Any], group: list[tuple[Rule, Problem]]) -> Repor
         message=_merged(parts),
         path=str(module.path),
         start=Position(where.start.line, where.start.column + 1),
-        end=Position(where.end.line, where.end.column + 1),
+        end=_end(places[module], problem.node),
         because=tuple(dict.fromkeys(because)),
         help=_help(rule, problem, where.start.line),
         fix=_fix(rule, problem),
     )
     return Reported(finding, rule, problem, parts)
+
+
+def _end(places: Mapping[Any, Any], node: Any) -> Position:
+    """Where a finding ends: at the end of its expression or line, never behind the block of a statement."""
+    from trl_lint.syntax import heading
+
+    last = heading(node)
+    if last is None:
+        start = places[node].start
+        return Position(start.line, start.column + 1 + len("except" if hasattr(node, "type") else "try"))
+    return Position(places[last].end.line, places[last].end.column + 1)
 
 
 def _help(rule: Rule, problem: Problem, line: int) -> str:
@@ -451,6 +494,7 @@ def _fix(rule: Rule, problem: Problem) -> Fix | None:
     return Fix(problem.applicability, problem.title, edits, problem.reason)
 
 
+@deeply
 def _edits(rule: Rule, problem: Problem) -> tuple[Edit, ...]:
     from trl_lint.fixing import edits_between, transformed
 

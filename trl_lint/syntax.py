@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import fields
 from functools import lru_cache
+from itertools import takewhile
 from typing import Any
 
 import libcst as cst
@@ -71,6 +72,22 @@ def _parents(root: cst.CSTNode) -> dict[cst.CSTNode, cst.CSTNode]:
         for child in children(node):
             found.setdefault(child, node)
     return found
+
+
+def heading(node: Any) -> Any:
+    """What a finding at a statement points at: of one with a block the last part before it, as the test of an `if`.
+
+    The statement itself where it has no block, and None where nothing but a word stands before it (`try:`).
+    """
+    if not isinstance(node, (*_WITH_BLOCKS, cst.Match)):
+        return node
+    if isinstance(node, (cst.ClassDef, cst.FunctionDef)):
+        return node.name
+    parts = takewhile(lambda part: not isinstance(part, (cst.BaseSuite, cst.MatchCase)), children(node))
+    return next(reversed(list(parts)), None)
+
+
+_WITH_BLOCKS = (cst.BaseCompoundStatement, cst.Else, cst.ExceptHandler, cst.ExceptStarHandler, cst.Finally)
 
 
 # By class and not by `isinstance`, which takes ten times as long for what LibCST makes.

@@ -88,8 +88,7 @@ def test_ways_to_miss_a_meeting(body, place):
 
 def test_an_exception_that_goes_on_leaves_the_others_behind():
     body = "try:\n    x = int(loss)\nexcept ValueError:\n    continue\naccelerator.gather(loss)"
-    (place,) = places(body)
-    assert place.startswith("except ValueError:")
+    assert places(body) == ["except ValueError"]
 
 
 DATASET = """\
@@ -321,8 +320,7 @@ def mended(body: str) -> str:
         ("x = accelerator.gather(loss) if accelerator.is_main_process else None",
          "gathered_loss = accelerator.gather(loss)\nx = gathered_loss if accelerator.is_main_process else None"),
         ("if step % 5 == 0 and accelerator.is_main_process:\n    print(accelerator.gather(loss))",
-         "gathered_loss = accelerator.gather(loss)\n"
-         "if step % 5 == 0 and accelerator.is_main_process:\n    print(gathered_loss)"),
+         f"if step % 5 == 0:\n    gathered_loss = accelerator.gather(loss)\n    {MAIN}        print(gathered_loss)"),
     ],
 )  # fmt: skip
 def test_the_call_is_taken_out_of_a_condition_on_the_rank(body, fixed):
@@ -353,6 +351,17 @@ def test_what_writes_on_the_main_process_only_needs_no_condition(call):
     assert SNIPPETS.mended(text, unsafe=True) == trainer(f"def log(self, logs, start_time=None):\n    {call}\n")
 
 
+def test_a_method_of_the_object_that_tells_the_rank_is_called_by_all():
+    text = trainer(HELPER.format(line="x = x * 2", condition="self.args.seed == 3 and self.is_world_process_zero()"))
+    fixed = SNIPPETS.mended(text, unsafe=True)
+    assert (
+        "        if self.args.seed == 3:\n"
+        '            mean_result = self._mean(inputs["x"])\n'
+        "            if self.is_world_process_zero():\n"
+        "                print(mean_result)\n"
+    ) in fixed
+
+
 HELPER = """
     def _mean(self, x):
         {line}
@@ -379,7 +388,7 @@ def test_a_helper_is_called_on_all_ranks():
         ("self.seen.append(x)", "self.is_world_process_zero()"),
         ("x.mul_(2)", "self.is_world_process_zero()"),
         ("global seen; seen = x", "self.is_world_process_zero()"),
-        ("pass", "self.is_world_process_zero() and self.state.global_step > 1"),
+        ("pass", "self.is_world_process_zero() or self.state.global_step > 1"),
     ],
 )
 def test_a_helper_that_does_more_is_left_to_the_author(line, condition):
@@ -397,7 +406,7 @@ def test_a_helper_that_does_more_is_left_to_the_author(line, condition):
         (f"if mask.any():\n    {MAIN}        print(accelerator.gather(loss))", "more than this condition"),
         (f"{MAIN}    for each in range(3):\n        print(accelerator.gather(loss))", "more than this condition"),
         # It is not certain that the argument is there, or the same, before the condition.
-        ("if accelerator.is_main_process and loss is not None:\n    print(accelerator.gather(loss))", "asks for"),
+        ("if loss is None or accelerator.is_main_process:\n    print(accelerator.gather(loss))", "asks for"),
         (f"{MAIN}    loss.mul_(2)\n    print(accelerator.gather(loss))", "may be changed"),
         (f"{MAIN}    loss[0] = 2\n    print(accelerator.gather(loss))", "may be changed"),
         (f"{MAIN}    x = made()\n    print(accelerator.gather(x))", "made under the condition"),
@@ -426,6 +435,142 @@ def test_what_is_not_proven_is_a_hint(body, reason):
     fix = SNIPPETS.finding(text).fix
     assert fix.applicability is Applicability.DISPLAY
     assert reason in fix.reason
+
+
+# --- the rest of the condition ---------------------------------------------------------------------------
+
+SAVE = "accelerator.save_state('x')"
+SHOW = "print(accelerator.gather(loss))"
+
+
+def under(condition: str, *lines: str) -> str:
+    return f"if {condition}:\n" + "".join(f"    {line}\n" for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("condition", "rest"),
+    [
+        ("step % 5 == 0 and accelerator.is_main_process", "step % 5 == 0"),
+        ("accelerator.is_main_process and step % 5 == 0", "step % 5 == 0"),
+        ("step and accelerator.is_main_process and step % 5 == 0", "step and step % 5 == 0"),
+        ("step and (accelerator.is_main_process and step % 5 == 0)", "step and step % 5 == 0"),
+        ("(step or step % 5 == 0) and accelerator.is_main_process", "step or step % 5 == 0"),
+        ("accelerator.is_main_process and (step or step % 5 == 0) and step < 9",
+         "(step or step % 5 == 0) and step < 9"),
+        ("step % 5 == 0 and accelerator.process_index == 0", "step % 5 == 0"),
+        ("step % 5 == 0 and not accelerator.process_index", "step % 5 == 0"),
+        ("step % 5 == 0 and accelerator.process_index in (-1, 0)", "step % 5 == 0"),
+        ("step % 5 == 0 and accelerator.process_index in [-1, 0]", "step % 5 == 0"),
+        ("step % 5 == 0 and 1 > accelerator.process_index", "step % 5 == 0"),
+        ("step % 5 == 0 and not accelerator.process_index != 0", "step % 5 == 0"),
+        ("step % 5 == 0 and accelerator.is_main_process and accelerator.is_local_main_process", "step % 5 == 0"),
+        ("step % 5 == 0 and (accelerator.is_main_process or accelerator.is_local_main_process)", "step % 5 == 0"),
+        # On one process this is true whatever the step is.
+        ("step % 5 == 0 and (accelerator.is_main_process or step > 3)", "step % 5 == 0"),
+        # There are several processes or there is one: that stays a question.
+        ("accelerator.num_processes > 1 and accelerator.is_main_process", "accelerator.num_processes > 1"),
+        ("not (step % 5) and accelerator.is_main_process", "not (step % 5)"),
+        ("0 < step < 9 and accelerator.is_main_process", "0 < step < 9"),
+        ("(step % 5 == 0 and accelerator.is_main_process)", "step % 5 == 0"),
+        ("(\n    step % 5 == 0\n    and accelerator.is_main_process\n)", "step % 5 == 0"),
+        ("(\n    step % 5 == 0\n    and accelerator.is_main_process\n    and step < 9\n)",
+         "(\n    step % 5 == 0\n    and step < 9\n)"),
+        ("step % 5 == 0 and \\\n    accelerator.is_main_process", "step % 5 == 0"),
+        # What has an effect is still done where it was, first.
+        ("(due := step % 5 == 0) and loader.check() is None and accelerator.is_main_process", None),
+        ("loader.check() is None and accelerator.is_main_process", None),
+    ],
+)  # fmt: skip
+def test_only_the_rank_s_part_of_a_condition_goes(condition, rest) -> None:
+    text = loop(under(condition, SAVE))
+    if rest is None:  # not known to be the same on all ranks
+        assert SNIPPETS.mended(text, unsafe=True) == text
+    else:
+        assert mended(under(condition, SAVE)) == loop(under(rest, SAVE))
+
+
+@pytest.mark.parametrize(
+    ("body", "fixed"),
+    [
+        (under("step % 5 == 0 and accelerator.is_main_process", "# both", SAVE, "# shown", SHOW, "print(1)  # one"),
+         under("step % 5 == 0", "# both", SAVE, "gathered_loss = accelerator.gather(loss)",
+               "if accelerator.is_main_process:", "    # shown", "    print(gathered_loss)", "    print(1)  # one")),
+        # What is asked besides the rank may be about what is gathered.
+        (under("accelerator.is_main_process and loss is not None", SHOW),
+         under("loss is not None", "gathered_loss = accelerator.gather(loss)",
+               "if accelerator.is_main_process:", "    print(gathered_loss)")),
+        (under("step % 5 == 0 and accelerator.is_main_process", "accelerator.save_state(f'{step}')"),
+         under("step % 5 == 0", "accelerator.save_state(f'{step}')")),
+        (under("step % 5 == 0 and accelerator.is_main_process", "torch.save(loss, 'x')",
+               "accelerator.wait_for_everyone()"),
+         under("step % 5 == 0", "if accelerator.is_main_process:", "    torch.save(loss, 'x')",
+               "accelerator.wait_for_everyone()")),
+        ("# when due\n" + under("step % 5 == 0 and accelerator.is_main_process", SAVE).replace(":\n", ":  # now\n"),
+         "# when due\n" + under("step % 5 == 0", SAVE).replace(":\n", ":  # now\n")),
+        # All ranks get there with it on one process, too.
+        (under("accelerator.is_main_process or step % 5 == 0", SAVE), SAVE),
+        # A condition of its own stays where it is.
+        (under("step % 5 == 0", "if accelerator.is_main_process:", f"    {SAVE}"), under("step % 5 == 0", SAVE)),
+        ("main = accelerator.is_main_process\n" + under("main and step % 5 == 0", SAVE),
+         "main = accelerator.is_main_process\n" + under("step % 5 == 0", SAVE)),
+    ],
+)  # fmt: skip
+def test_the_rest_of_a_condition_goes_on_to_be_asked(body, fixed) -> None:
+    assert mended(body) == loop(fixed)
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        (under("accelerator.is_main_process or loader.due(step)", SAVE), None),
+        # A condition that is kept in a name holds more than the rank.
+        ("due = accelerator.is_main_process and step % 5 == 0\n" + under("due", SAVE), "not known"),
+        (under("step % accelerator.num_processes == accelerator.process_index", SAVE), "not known"),
+        (under("0 <= accelerator.process_index < 1", SAVE), "not known"),
+        # One process would do what it never did.
+        (under("not accelerator.is_main_process", SAVE), "one process does nothing"),
+        (under("accelerator.process_index == 1", SAVE), "one process does nothing"),
+        (under("accelerator.is_main_process", "print(1)") + f"else:\n    {SAVE}\n", "one process does nothing"),
+        (under("not (step % 5 == 0 and accelerator.is_main_process)", SAVE), "besides the rank"),
+        (under("(step % 5 == 0 and accelerator.is_main_process) or step > 90", SAVE), "besides the rank"),
+        # Nowhere to ask the rest of it.
+        (under("step % 5 == 0 and accelerator.is_main_process", SAVE) + "else:\n    print(1)\n", "`else`"),
+        (under("step", "print(1)") + "el" + under("step % 5 == 0 and accelerator.is_main_process", SAVE), "no place"),
+        ("x = accelerator.gather(loss) if step and accelerator.is_main_process else None", "same on all ranks"),
+        (under("(\n    step % 5 == 0  # now and then\n    and accelerator.is_main_process\n)", SAVE), "comment"),
+        (under("(\n    # the first\n    accelerator.is_main_process\n)", SAVE), "comment"),
+        # What it does besides asking.
+        (under("(main := accelerator.is_main_process) and step % 5 == 0", SAVE), "more than to ask"),
+        (under("(main := accelerator.is_main_process)", SAVE), "more than to ask"),
+        ("def main():\n    print('asked')\n    return accelerator.is_main_process\n" + under("main()", SAVE),
+         "calls a function"),
+    ],
+)  # fmt: skip
+def test_a_condition_whose_rest_is_not_known_is_left_to_the_author(body, reason) -> None:
+    text = loop(body)
+    assert SNIPPETS.mended(text, unsafe=True) == text
+    found = SNIPPETS.findings(text)
+    assert len(found) == (reason is not None)
+    for finding in found:
+        assert finding.fix.applicability is Applicability.DISPLAY
+        assert reason in finding.fix.reason
+
+
+@pytest.mark.parametrize(
+    ("condition", "is_mended"),
+    [
+        ("not self.is_world_process_zero()", True),
+        ("self.state.global_step % 5 and not self.is_world_process_zero()", True),
+        ("self.state.global_step % 5 or not self.is_world_process_zero()", False),
+        ("self.is_world_process_zero()", False),
+    ],
+)
+def test_an_exit_of_other_ranks_only(condition, is_mended) -> None:
+    """What one process came to, and nothing else, is done by all."""
+    head, save = "def log(self, logs, start_time=None):\n", "    self.save_model()\n"
+    leave = f"    if {condition}:\n        return\n"
+    text = trainer(head + leave + save)
+    assert SNIPPETS.mended(text, unsafe=True) == (trainer(head + save + leave) if is_mended else text)
 
 
 # --- what other code bases write -------------------------------------------------------------------------

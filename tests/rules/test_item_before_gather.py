@@ -31,7 +31,6 @@ def test_a_finding_says_what_where_why_and_how():
     assert finding.help == (
         "keep the local reduction inside as a tensor, repeat it on the result, and call `.item()` last"
     )
-    assert finding.url.endswith("#trl001-item-before-gather")
 
 
 def test_a_chain_leads_from_the_hook_s_parameter():
@@ -120,6 +119,22 @@ def test_right_code_is_silent(body):
 
 
 # --- how far the fix may be trusted ---------------------------------------------------------------------
+
+
+def test_the_norm_of_the_gradients_is_a_tensor():
+    norm = "norm = accelerator.clip_grad_norm_(model.parameters(), 1.0)\n"
+    assert SNIPPETS.findings(loop(norm + "accelerator.gather(norm)")) == []
+    assert SNIPPETS.findings(loop(norm + "accelerator.gather(norm.item())"))
+
+
+def test_the_norm_that_a_trainer_logs_is_no_number_for_certain():
+    body = """
+        def _maybe_log_save_evaluate(self, tr_loss, grad_norm, *args, **kwargs):
+            norms = self.accelerator.gather({})
+            super()._maybe_log_save_evaluate(tr_loss, grad_norm, *args, **kwargs)
+    """
+    assert SNIPPETS.findings(trainer(body.format("grad_norm"))) == []
+    assert SNIPPETS.findings(trainer(body.format("float(grad_norm)")))
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,6 @@ def test_a_finding_says_what_where_why_and_how():
         "this rank's batch is padded to its own longest sample",
     ]
     assert "pad_across_processes" in finding.help
-    assert finding.url.endswith("#trl005-ragged-gather")
 
 
 @pytest.mark.parametrize(
@@ -130,6 +129,70 @@ def test_fixes(before: str, after: str | None, level: Applicability):
     assert (finding.fix.applicability if finding.fix else DISPLAY) is level
     assert (SNIPPETS.mended(text) != text) is (level is SAFE)
     assert SNIPPETS.mended(text, unsafe=True) == (text if after is None else written(after))
+
+
+# What is done with a gathered `g`, in which padding would be counted, or may be.
+COUNTED = [
+    "x = g.mean()", "x = g.mean(1)", "x = g.std()", "x = g.var()", "x = g.median()", "x = g.numel()", "x = len(g)",
+    "x = g.shape[0]", "x = g.size(1)", "x = g.sum(1) / n", "x = g.sum(1)\nx = x / n", "x = g.sum(1)\nx /= n",
+    "x = torch.mean(g)", "x = torch.std(g)", "x = np.mean(g.cpu().numpy())", "h = g.cpu()\nx = h.float().mean()",
+    "h = g.float()\nk = h\nx = torch.median(k)", "x = g.argmax(1)", "x = g.max(1)", "x = g.sum(0).mean()",
+    "x = g\nx = x.mean()", "return g", "self.x = g", "self.xs.append(g)", "x = [g]", "x = helper(g)",
+    "for row in g:\n    print(row)", "print(g)", "x = g[:, 0]", "x = g[g > 0].mean()", "x = g[g != n].mean()",
+    "if mask.sum() > 3:\n    g = mask\nx = g.sum(1)",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("uses", COUNTED)
+def test_nothing_is_padded_where_the_padding_may_be_counted(uses: str):
+    text = step(f"n = 3\ng = self.accelerator.gather(ids)\n{uses}")
+    assert SNIPPETS.finding(text).fix.applicability is DISPLAY
+    assert SNIPPETS.mended(text, unsafe=True) == text
+
+
+@pytest.mark.parametrize(
+    "use", ["std()", "var()", "median()", "mean(1)", "numel()", "shape[0]", "tolist()", "sum(1) / 3"]
+)
+def test_nothing_is_padded_for_what_is_done_at_once(use: str):
+    text = step(f"x = self.accelerator.gather(ids).{use}")
+    assert SNIPPETS.mended(text, unsafe=True) == text
+
+
+@pytest.mark.parametrize(
+    ("uses", "argument"),
+    [
+        ("x = g.sum(1)", "dim=1"),
+        ("x = g.sum(dim=1).float().mean()", "dim=1"),
+        ("x = torch.sum(g.cpu(), 1)", "dim=1"),
+        ("h = g.cpu()\nx = h.sum(1)", "dim=1"),
+        ("x = g[g != 0].float().mean()", "dim=1"),
+        ("x = g[g != -100].float().mean()", "dim=1, pad_index=-100"),
+        ("h = g.cpu()\nx = h[h != 3].tolist()", "dim=1, pad_index=3"),
+    ],
+)
+def test_what_is_left_out_of_every_use_is_padded(uses: str, argument: str):
+    text = step(f"g = self.accelerator.gather(ids)\n{uses}")
+    padded = f"self.accelerator.gather(self.accelerator.pad_across_processes(ids, {argument}))"
+    assert SNIPPETS.finding(text).fix.applicability is UNSAFE
+    assert SNIPPETS.mended(text, unsafe=True) == text.replace("self.accelerator.gather(ids)", padded)
+
+
+def test_uses_that_want_different_padding_get_none():
+    text = step("g = self.accelerator.gather(ids)\nx = g.sum(1)\ny = g[g != -100].float().mean()")
+    assert SNIPPETS.mended(text, unsafe=True) == text
+
+
+def test_a_name_that_is_only_reduced_holds_what_was_reduced_before():
+    text = step("g = self.accelerator.gather(ids)\nx = g.max()\ny = g.max().item()")
+    assert SNIPPETS.mended(text) == text.replace("gather(ids)", "gather(ids.max())")
+    both = text.replace("y = g.max()", "y = g.min()")
+    assert SNIPPETS.mended(both, unsafe=True) == both
+
+
+def test_the_help_says_how_to_do_it_right():
+    finding = SNIPPETS.finding(step("g = self.accelerator.gather(ids)\nx = g.std()"))
+    assert finding.fix.reason == "the padding would be counted in what follows"
+    assert "add up sum and count" in finding.help
 
 
 def test_under_a_condition_on_the_data_there_is_a_hint():

@@ -10,7 +10,7 @@ from snippets import Snippets
 from trl_lint.findings import Applicability
 
 SNIPPETS = Snippets("TRL012")
-SAFE, UNSAFE, DISPLAY = Applicability.SAFE, Applicability.UNSAFE, Applicability.DISPLAY
+UNSAFE, DISPLAY = Applicability.UNSAFE, Applicability.DISPLAY
 SCRIPT = """\
 from accelerate import Accelerator, PartialState
 from datasets import load_dataset
@@ -100,6 +100,115 @@ def test_right_code_is_silent(code: str):
     assert not SNIPPETS.findings(script(code))
 
 
+# The idiom of the documentation of `datasets`: some ranks wait before the call, the others come when they are done.
+SOME_WAIT = [
+    ("rank > 0", "rank == 0"),
+    ("rank != 0", "not rank"),
+    ("args.local_rank not in [-1, 0]", "args.local_rank == 0"),
+    ("int(os.environ['LOCAL_RANK']) > 0", "int(os.environ['LOCAL_RANK']) == 0"),
+    ("dist.get_rank() != 0", "dist.get_rank() == 0"),
+    ("not accelerator.is_main_process", "accelerator.is_main_process"),
+    ("not accelerator.is_local_main_process", "accelerator.is_local_main_process"),
+    ("dist.is_initialized() and rank > 0", "dist.is_initialized() and rank == 0"),
+    ("unknown", "not unknown"),
+]
+IDIOM = """
+import os
+import torch.distributed as dist
+
+rank = dist.get_rank()
+if {wait}:
+    {barrier}
+dataset = dataset.map(tokenize)
+dataset = dataset.filter(is_short)
+if {come}:
+    {barrier}
+"""
+
+
+@pytest.mark.parametrize("barrier", ["dist.barrier()", "accelerator.wait_for_everyone()", "synchronise()"])
+@pytest.mark.parametrize(("wait", "come"), SOME_WAIT)
+def test_two_barriers_that_let_some_ranks_go_first_are_right(wait: str, come: str, barrier: str):
+    text = script(IDIOM.format(wait=wait, come=come, barrier=barrier))
+    assert not SNIPPETS.findings(text)
+    assert not Snippets("TRL006").findings(text)
+
+
+def test_behind_the_second_barrier_nobody_goes_first():
+    text = script(IDIOM.format(wait="rank > 0", come="rank == 0", barrier="dist.barrier()"))
+    assert SNIPPETS.finding(text + "other = dataset.map(tokenize_again)\n")
+
+
+@pytest.mark.parametrize(
+    "inside",
+    [
+        "if dist.is_initialized():\n    if dist.get_rank() > 0:\n        dist.barrier()\n"
+        "dataset.map(tokenize)\n"
+        "if dist.is_initialized():\n    if dist.get_rank() == 0:\n        dist.barrier()\n",
+        "def prepared(rows):\n    return rows.map(tokenize)\n\n\n"
+        "if dist.get_rank() > 0:\n    dist.barrier()\nprepared(dataset)\n"
+        "if dist.get_rank() == 0:\n    dist.barrier()\n",
+        "if accelerator.is_main_process:\n    dataset.map(tokenize)\naccelerator.wait_for_everyone()\n"
+        "dataset.map(tokenize)\n",
+    ],
+)
+def test_some_ranks_go_first_in_other_ways(inside: str):
+    text = script("import torch.distributed as dist\n\n" + inside)
+    assert not SNIPPETS.findings(text)
+    assert not Snippets("TRL006").findings(text)
+
+
+@pytest.mark.parametrize("where", ['"auto"', '"balanced"'])
+def test_a_model_that_is_spread_over_all_gpus_is_trained_by_one_process(where: str):
+    text = script("""
+        from transformers import AutoModelForCausalLM
+
+        where = {}
+        model = AutoModelForCausalLM.from_pretrained("a/b", device_map=where)
+        dataset.map(tokenize)
+    """)
+    assert not SNIPPETS.findings(text.format(where))
+    assert SNIPPETS.findings(text.format('{"": accelerator.local_process_index}'))
+
+
+@pytest.mark.parametrize(
+    ("drawn", "alike"),
+    [
+        ("dataset.shuffle()", "dataset.shuffle(seed=3)"),
+        ("dataset.shuffle(seed=None)", "dataset.shuffle(3)"),
+        ("dataset.shuffle().select(range(9))", "dataset.shuffle(generator=generator).select(range(9))"),
+        ("dataset.train_test_split(0.1)['train']", "dataset.train_test_split(0.1, seed=3)['train']"),
+        ("dataset.train_test_split(0.1)['train']", "dataset.train_test_split(0.1, shuffle=False)['train']"),
+    ],
+)
+def test_what_is_drawn_without_a_seed_has_a_file_of_its_own_on_each_rank(drawn: str, alike: str):
+    assert not SNIPPETS.findings(script(f"{drawn}.map(tokenize)\n"))
+    assert SNIPPETS.findings(script(f"{alike}.map(tokenize)\n"))
+
+
+def test_the_two_barriers_may_stand_in_helpers():
+    text = script("""
+        import torch.distributed as dist
+
+
+        def wait():
+            if dist.get_rank() > 0:
+                dist.barrier()
+
+
+        def come():
+            if dist.get_rank() == 0:
+                dist.barrier()
+
+
+        wait()
+        dataset.map(tokenize)
+        come()
+    """)
+    assert not SNIPPETS.findings(text)
+    assert SNIPPETS.findings(text + "dataset.map(tokenize_again)\n")
+
+
 def test_a_script_that_starts_no_ranks_is_silent():
     text = 'import trl\nfrom datasets import load_dataset\n\nload_dataset("a/b").map(tokenize)\n'
     assert not SNIPPETS.findings(text)
@@ -120,8 +229,11 @@ def test_what_is_found_to_stream_is_silent():
 
 def test_the_statement_goes_into_a_block():
     text = in_trainer("# Tokens.\ntrain_dataset = train_dataset.map(tokenize)")
-    assert SNIPPETS.finding(text).fix.applicability is SAFE
-    assert SNIPPETS.mended(text) == in_trainer("""
+    fix = SNIPPETS.finding(text).fix
+    assert fix.applicability is UNSAFE
+    assert "time-out" in fix.reason
+    assert SNIPPETS.mended(text) == text
+    assert SNIPPETS.mended(text, unsafe=True) == in_trainer("""
         # Tokens.
         with PartialState().main_process_first():
             train_dataset = train_dataset.map(tokenize)
@@ -130,7 +242,7 @@ def test_the_statement_goes_into_a_block():
 
 def test_an_accelerator_in_reach_is_used():
     expected = script("with accelerator.main_process_first():\n    dataset = dataset.map(\n        tokenize,\n    )\n")
-    assert SNIPPETS.mended(script("dataset = dataset.map(\n    tokenize,\n)\n")) == expected
+    assert SNIPPETS.mended(script("dataset = dataset.map(\n    tokenize,\n)\n"), unsafe=True) == expected
 
 
 def test_one_rank_of_the_job_instead_of_one_per_node_is_unsafe():

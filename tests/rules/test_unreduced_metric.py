@@ -31,10 +31,9 @@ def test_a_finding_says_what_where_why_and_how():
     )
     assert [step.text for step in finding.because] == ["`inputs` is this rank's own data"]
     assert text.splitlines()[finding.because[0].start.line - 1].lstrip().startswith("def compute_loss")
-    assert finding.help == ("gather it over the ranks first: `accelerator.gather(value).mean()`, then `.item()`")
+    assert finding.help == "gather it over the ranks first: `self.accelerator.gather(value).mean()`, then `.item()`"
     assert finding.fix is not None
     assert finding.fix.applicability is SAFE
-    assert finding.url.endswith("#trl003-unreduced-metric")
 
 
 @pytest.mark.parametrize(
@@ -543,7 +542,9 @@ def main(model, data):
     finding = SNIPPETS.finding(text)
     assert finding.fix.applicability is DISPLAY
     assert finding.fix.reason == "no accelerator is in reach"
-    assert "write `accelerator.gather(loss).mean().item()`" in finding.help
+    assert "`torch.distributed.all_reduce(value)`, divided by `torch.distributed.get_world_size()`" in finding.help
+    with_accelerate = SNIPPETS.finding(f"from accelerate.utils import set_seed\n{text}")
+    assert "write `accelerator.gather(loss).mean().item()`" in with_accelerate.help
 
 
 # --- what a gathered value can't take the place of --------------------------------------------------------

@@ -31,12 +31,11 @@ def test_a_finding_says_what_where_why_and_how():
     assert [step.text for step in finding.because] == ["`model` is the wrapped model"]
     assert text.splitlines()[finding.because[0].start.line - 1].lstrip().startswith("def training_step")
     assert finding.help == (
-        "unwrap it first (`accelerator.unwrap_model(model).config`), or cache what you need in `__init__` "
+        "unwrap it first (`self.accelerator.unwrap_model(model).config`), or cache what you need in `__init__` "
         "from the bare model"
     )
     assert finding.fix is not None and finding.fix.applicability is Applicability.SAFE
     assert finding.fix.title == "Read `.config` from the bare model"
-    assert finding.url.endswith("#trl002-wrapped-model-attribute")
 
 
 def test_a_call_has_a_help_of_its_own():

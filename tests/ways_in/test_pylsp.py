@@ -23,7 +23,7 @@ SETTINGS = {
         "plugins": {"flake8": {"enabled": True}, "pycodestyle": {"enabled": False}, "pyflakes": {"enabled": False}}
     }
 }
-SECONDS = 60
+SECONDS = 600
 
 
 class Editor:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import ClassVar, TextIO
 
+from trl_lint import plain
 from trl_lint.discovery import display_path
 from trl_lint.findings import Applicability, Finding
 from trl_lint.runner import FileResult
@@ -18,17 +19,30 @@ class Tally:
     """What a run has come to so far."""
 
     files: int = 0
+    irrelevant: int = 0
+    not_understood: int = 0
     problems: int = 0
     findings: list[Finding] = field(default_factory=list)
     applied: list[Finding] = field(default_factory=list)
+    partly: list[Finding] = field(default_factory=list)
     withheld: list[tuple[Finding, str]] = field(default_factory=list)
+    uncovered: int = 0
 
     def add(self, result: FileResult) -> None:
-        self.files += 1
+        self.files += not result.passed_over
+        self.irrelevant += result.understood and not result.relevant and not result.passed_over
+        self.not_understood += not result.understood
         self.problems += result.problem is not None
         self.findings += result.findings
         self.applied += result.applied
+        self.partly += result.partly
         self.withheld += result.withheld
+        self.uncovered += result.uncovered
+
+    @property
+    def analysed(self) -> int:
+        """How many files were looked into, and all of them."""
+        return self.files - self.irrelevant - self.not_understood
 
     def count(self, applicability: Applicability) -> int:
         """How many of the findings that are left carry such a fix."""
@@ -60,6 +74,10 @@ class Report(ABC):
         """Show what is left in one file."""
         self.tally.add(result)
         self.show(result)
+
+    def say(self, text: str, out: TextIO | None = None) -> None:
+        """Print one line, whatever characters the names in it have."""
+        print(plain.line(text), file=out or self.out)
 
     @abstractmethod
     def show(self, result: FileResult) -> None:
@@ -105,19 +123,29 @@ def summary(tally: Tally, *, unsafe: bool, fixing: bool) -> Iterator[str]:
     safe, risky = tally.count(Applicability.SAFE), tally.count(Applicability.UNSAFE)
     now = 0 if fixing else safe + risky * unsafe
     later = 0 if unsafe else risky
-    notes = [f"{now} fixable with --fix"] * bool(now)
+    notes = [f"{tally.uncovered} came to light by the fixes"] * bool(tally.uncovered)
+    notes += [f"{now} fixable with --fix"] * bool(now)
     notes += [f"{later}{' more' * bool(now)} with --unsafe-fixes"] * bool(later)
     files = len({finding.path for finding in tally.findings})
     note = f" ({', '.join(notes)})" * bool(notes)
     yield f"Found {many(len(tally.findings), 'finding')} in {many(files, 'file')}{note}."
 
 
+def looked_at(tally: Tally) -> str:
+    """The very last line: of how many files all that is said is said."""
+    said = [f"{many(tally.analysed, 'file')} analysed"]
+    said += [f"{tally.irrelevant} passed over as irrelevant"] * bool(tally.irrelevant)
+    said += [f"{tally.not_understood} not understood"] * bool(tally.not_understood)
+    return f"{', '.join(said)}."
+
+
 def fixes(tally: Tally, verb: str = "Fixed") -> Iterator[str]:
-    """What `--fix` did, and what it did not do and why."""
-    if tally.applied:
-        files = len({finding.path for finding in tally.applied})
-        yield f"{verb} {many(len(tally.applied), 'finding')} in {many(files, 'file')}:"
-        yield from (f"  {place(finding)}: {finding.code} {finding.name}" for finding in tally.applied)
+    """What `--fix` did, at places of the files as they were, and what it did not do and why."""
+    for said, found in ((verb, tally.applied), (f"{verb} in part", tally.partly)):
+        if found:
+            files = len({finding.path for finding in found})
+            yield f"{said} {many(len(found), 'finding')} in {many(files, 'file')}:"
+            yield from (f"  {place(finding)}: {finding.code} {finding.name}" for finding in found)
     if tally.withheld:
         yield f"Withheld {many(len(tally.withheld), 'fix', 'es')}:"
         for finding, reason in tally.withheld:

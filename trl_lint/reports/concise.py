@@ -13,9 +13,9 @@ class Report(reports.Report):
 
     def show(self, result: FileResult) -> None:
         for finding in result.findings:
-            print(reports.headline(finding, self.mends(finding)), file=self.out)
+            self.say(reports.headline(finding, self.mends(finding)))
 
     def close(self) -> None:
         closing = reports.summary(self.tally, unsafe=self.unsafe, fixing=self.fixing)
         for line in chain(reports.fixes(self.tally), closing):
-            print(line, file=self.out)
+            self.say(line)

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from difflib import diff_bytes, unified_diff
 
-from trl_lint import reports
+from trl_lint import plain, reports
 from trl_lint.discovery import display_path
 from trl_lint.runner import FileResult
 
@@ -25,26 +25,33 @@ class Report(reports.Report):
         self.out.flush()
         for line in unified(result):
             self.differs = True
-            self.out.buffer.write(line)
+            # A patch is to the byte; what is only looked at must not be obeyed by the terminal.
+            self.out.buffer.write(_masked(line) if self.out.isatty() else line)
 
     def close(self) -> None:
         self.out.flush()
         for line in reports.fixes(self.tally, "Would fix"):
-            print(line, file=sys.stderr)
+            self.say(line, sys.stderr)
         left = len(self.tally.findings)
         if left:
             them = "it" if left == 1 else "them"
-            said = f"{reports.many(left, 'finding')} would be left; run without --diff to see {them}."
-            print(said, file=sys.stderr)
+            new = f" ({self.tally.uncovered} would come to light by the fixes)" * bool(self.tally.uncovered)
+            said = f"{reports.many(left, 'finding')} would be left{new}; run without --diff to see {them}."
+            self.say(said, sys.stderr)
 
 
 def unified(result: FileResult) -> Iterator[bytes]:
     """The lines of the diff between what was read and what it would become."""
     if result.before is None or result.before == result.source:
         return
-    name = os.fsencode(display_path(result.path))
+    name = plain.in_diff(os.fsencode(display_path(result.path)))
     for line in diff_bytes(unified_diff, _lines(result.before), _lines(result.source), name, name):
         yield line if line.endswith(b"\n") else line + b"\n\\ No newline at end of file\n"
+
+
+def _masked(line: bytes) -> bytes:
+    text = line.decode("utf-8", "surrogateescape").removesuffix("\n")
+    return "\t".join(map(plain.line, text.split("\t"))).encode() + b"\n"
 
 
 def _lines(source: bytes) -> list[bytes]:

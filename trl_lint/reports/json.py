@@ -6,7 +6,7 @@ import json
 import os
 from typing import Any
 
-from trl_lint import reports, suppressions
+from trl_lint import plain, reports, suppressions
 from trl_lint.findings import Finding, Fix, Position
 from trl_lint.launch.readers import is_launch_file
 from trl_lint.runner import FileResult
@@ -28,7 +28,7 @@ class Report(reports.Report):
             self.rows += [_row(finding, spans, is_launch) for finding in result.findings]
 
     def close(self) -> None:
-        json.dump(self.rows, self.out, indent=2)
+        json.dump(plain.in_json(self.rows), self.out, indent=2)
         self.out.write("\n")
 
 

@@ -7,7 +7,7 @@ from functools import cached_property
 from itertools import chain
 from unicodedata import east_asian_width
 
-from trl_lint import reports, suppressions
+from trl_lint import plain, reports, suppressions
 from trl_lint.discovery import display_path
 from trl_lint.findings import Applicability, Finding, Fix
 from trl_lint.runner import FileResult
@@ -34,14 +34,16 @@ class Report(reports.Report):
         lines = suppressions.source_lines(result.source)
         for finding in result.findings:
             for line in self._finding(finding, lines):
-                self._write(line)
+                self._write([(plain.line(text), style) for text, style in line])
 
     def close(self) -> None:
         closing = list(reports.summary(self.tally, unsafe=self.unsafe, fixing=self.fixing))
-        if not closing and self.tally.files and not self.tally.problems:
+        if not closing and self.tally.analysed and not self.tally.problems:
             closing = ["All clear: no findings."]
+        if self.tally.files:
+            closing.append(reports.looked_at(self.tally))
         for text in chain(reports.fixes(self.tally), closing):
-            print(text, file=self.out)
+            self.say(text)
 
     def _finding(self, finding: Finding, lines: list[str]) -> Iterator[Line]:
         margin = " " * len(str(finding.start.line))

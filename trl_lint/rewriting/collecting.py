@@ -9,6 +9,7 @@ import libcst as cst
 from trl_lint.analysis.places import may_be_cpu
 from trl_lint.analysis.values import Value
 from trl_lint.rewriting.edits import Import
+from trl_lint.rewriting.importing import has_place
 from trl_lint.rewriting.logged import Place, is_number
 from trl_lint.rewriting.tree import TIGHT, call_of, tensor_of
 
@@ -19,9 +20,9 @@ def collected(
     """The tensor reduced over the ranks, by the user's own helper where there is one, and what that imports."""
     for wanted, and_then in ((reduction, ""), ("gather", reduction)):
         for text, name, own in place.payload.reducers:
-            if own == wanted:
+            if own == wanted and (imports := _import_of(place, text, name)) is not None:
                 call = cst.Call(cst.parse_expression(text), [cst.Arg(tensor)])
-                return (call_of(call, and_then) if and_then else call), _import_of(place, text, name)
+                return (call_of(call, and_then) if and_then else call), imports
     if not place.payload.accelerator:
         return None
     return call_of(cst.Call(cst.Attribute(place.accelerator, cst.Name("gather")), [cst.Arg(tensor)]), reduction), ()
@@ -30,17 +31,20 @@ def collected(
 def summed(place: Place, stacked: cst.BaseExpression) -> tuple[cst.BaseExpression, tuple[Import, ...]]:
     """Several sums in one tensor, added up over the ranks element by element."""
     for text, name, own in place.payload.reducers:
-        if own == "sum":
-            return cst.Call(cst.parse_expression(text), [cst.Arg(stacked)]), _import_of(place, text, name)
+        if own == "sum" and (imports := _import_of(place, text, name)) is not None:
+            return cst.Call(cst.parse_expression(text), [cst.Arg(stacked)]), imports
     how = cst.Arg(cst.SimpleString('"sum"'), keyword=cst.Name("reduction"), equal=TIGHT)
     comma = cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))
     return cst.Call(cst.Attribute(place.accelerator, cst.Name("reduce")), [cst.Arg(stacked, comma=comma), how]), ()
 
 
-def _import_of(place: Place, text: str, name: str) -> tuple[Import, ...]:
-    """What makes a helper callable by its own name in this file."""
+def _import_of(place: Place, text: str, name: str) -> tuple[Import, ...] | None:
+    """What makes a helper callable by its own name in this file; None if there is no place for that."""
     module, _, own = name.rpartition(".")
-    return (Import(module, own),) if text == own and module != place.module.name else ()
+    if text != own or module == place.module.name:
+        return ()
+    needed = Import(module, own)
+    return (needed,) if has_place(place.module, needed, place.statement) else None
 
 
 def on_device(place: Place, core: Any, value: Value) -> cst.BaseExpression:

@@ -64,6 +64,15 @@ class Move:
     behind: bool = False
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Part:
+    """An `if` without other arms becomes two: `inner` around what is left in it, `outer` around that and new lines."""
+
+    statement: cst.If
+    outer: cst.BaseExpression
+    inner: cst.BaseExpression
+
+
 @dataclass(frozen=True, slots=True)
 class Import:
     """A module, or one of its names, that the new code needs."""
@@ -72,7 +81,7 @@ class Import:
     name: str | None = None
 
 
-Edit = Replace | Insert | Enclose | Move | Import
+Edit = Replace | Insert | Enclose | Move | Part | Import
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -103,10 +112,14 @@ class Rewrite:
 
 @dataclass(frozen=True, slots=True)
 class NoRewrite:
-    """Why there is only a hint. `text` is code the author may write instead, where it is known."""
+    """Why there is only a hint. `text` is code the author may write instead, where it is known.
+
+    as_list: the result of a collective is used as one value per rank.
+    """
 
     reason: str
     text: str = ""
+    as_list: bool = False
 
 
 def apart(rewrites: Iterable[Rewrite]) -> list[Rewrite]:

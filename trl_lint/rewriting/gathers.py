@@ -24,6 +24,7 @@ from trl_lint.rewriting.reductions import (
 from trl_lint.rewriting.tree import TIGHT, call_of, goes_to_cpu, has_comment, method_call, tensor_of, uses_of
 from trl_lint.syntax import ancestors
 
+_AS_LIST = "the result is used as a list of one value per rank"
 # Functions that take a tensor to the host.
 _HOST_FUNCTIONS = frozenset({"float", "int"})
 # Methods of the result that say that it is one value, or make it one.
@@ -62,7 +63,7 @@ def plan_for(event: CollectiveCalled) -> Rewrite | NoRewrite:
     call: Any = event.node
     edits: list[Edit] = [Replace(call, _rewritten(call, event.argument, plan))]
     if plan.factory:
-        torch = torch_in_reach(event.module.tree, _root(event), call)
+        torch = torch_in_reach(event.module, _root(event), call)
         if isinstance(torch, NoRewrite):
             return torch
         edits += torch
@@ -73,11 +74,11 @@ def plan_for(event: CollectiveCalled) -> Rewrite | NoRewrite:
 def _plan(event: CollectiveCalled) -> _Plan | NoRewrite:
     problem = _unsuitable(event)
     if problem:
-        return NoRewrite(problem)
+        return NoRewrite(problem, as_list=problem == _AS_LIST)
     tensor, value = peel(event.argument.value, event.operand)  # type: ignore[attr-defined]
     use = _use_of_result(event)
     if use is None:
-        return NoRewrite("the result is used as a tensor or list of one value per rank")
+        return NoRewrite("the result is used as a tensor or list of one value per rank", as_list=True)
     factory = value.kind is Kind.NUMBER or value.place == "host"
     device = ""
     if factory or may_be_cpu(value):
@@ -114,7 +115,7 @@ def _unsuitable(event: CollectiveCalled) -> str:
     if has_comment(event.module.tree, event.argument.value) and not has_comment(event.module.tree, tensor):
         return "a comment stands in what the fix would remove"
     if _used_as_list(event):
-        return "the result is used as a list of one value per rank"
+        return _AS_LIST
     return ""
 
 

@@ -2,7 +2,8 @@
 
 What the condition lets through stands in one block, line by line: the body of the `if`, or what follows one that
 returns. Lines that all ranks need are moved before it; of a line that only one rank may run, the collective becomes
-a name of its own. On one process the same is done in the same order.
+a name of its own. What the condition asks besides the rank goes on to be asked, of all ranks: `if due and main:` is
+parted. On one process the same is done in the same order.
 """
 
 from __future__ import annotations
@@ -13,12 +14,13 @@ from typing import Any
 
 import libcst as cst
 
+from trl_lint.analysis.conditions import alone
 from trl_lint.analysis.events import Parted
-from trl_lint.analysis.facts import Origin
+from trl_lint.analysis.facts import Origin, State
 from trl_lint.analysis.values import Kind
 from trl_lint.knowledge.loggers import SHOWING
 from trl_lint.rewriting.blocks import certainly_bound, enclosing_statement, own_line
-from trl_lint.rewriting.edits import Edit, Insert, Move, NoRewrite, Replace, Rewrite
+from trl_lint.rewriting.edits import Edit, Insert, Move, NoRewrite, Part, Replace, Rewrite
 from trl_lint.rewriting.placing import base_name, may_be_none
 from trl_lint.rewriting.scope import (
     always_reached,
@@ -36,15 +38,19 @@ from trl_lint.rewriting.scope import (
     root_name,
     used_names,
 )
+from trl_lint.rewriting.tree import has_comment
 from trl_lint.syntax import ancestors, children
 
 _BEFORE = "it is called before the condition, whenever the condition is asked, so that all ranks take part"
 _BEHIND = "it is called behind the condition, whenever the condition is asked, so that all ranks take part"
+_PARTED = "it is called wherever the rest of the condition holds, so that all ranks take part"
 _UNFIT = NoRewrite("what leads to the call may not be fit for all ranks")
 # Calls that set up a model for all ranks alike.
 _MODES = frozenset({"eval", "train"})
 # Modules whose functions only compute.
 _COMPUTE = frozenset({"F", "math", "np", "numpy", "torch"})
+# Meetings of which one process alone sees nothing.
+_WITHOUT_EFFECT = frozenset({"barrier", "broadcast", "gathered", "objects", "padded", "reduced"})
 
 
 class _Left(Exception):
@@ -53,14 +59,16 @@ class _Left(Exception):
 
 @dataclass(slots=True)
 class _Region:
-    """What only some ranks get to: lines of one block.
+    """What only some ranks get to: lines of one block. tree: the module they stand in.
 
     guard: the statement before which all ranks get. test: what decides there who gets to the lines. asked: the names
     and attributes that it asks, less those that say which rank this is. called: the meetings there, by the id of their
-    node. ends: whether all ranks come together again behind these lines. moved, edits, names: what is planned for them
-    so far, and the names that are new.
+    node. ends: whether all ranks come together again behind these lines. shared: what of the condition goes on to be
+    asked around the lines that all ranks get. moved, edits, names: what is planned for them so far, and the names that
+    are new.
     """
 
+    tree: Any
     root: Any
     guard: Any
     test: Any
@@ -68,6 +76,7 @@ class _Region:
     lines: Sequence[Any]
     called: dict[int, Any]
     ends: bool
+    shared: Part | None = None
     moved: list[Any] = field(default_factory=list)
     edits: list[Edit] = field(default_factory=list)
     names: set[str] = field(default_factory=set)
@@ -133,22 +142,141 @@ def _region(event: Parted) -> _Region:
     guard: Any = around[-1] if around else None
     called = {id(meeting.node): meeting for meeting in event.lacked}
     asked = frozenset(_asked(test, event.seen))
+    first = event.lacked[0].node
     if isinstance(guard, (cst.IfExp, cst.BooleanOperation)):
         own = own_line(root, guard)
         if own is None or not always_reached((own[0], *_between(own[0], guard)), guard):
             raise _Left("there is no line of its own before which it could be called")
-        return _Region(root, own[0], test, asked, (own[0],), called, False)
+        holds = (
+            isinstance(guard.operator, cst.And)
+            if isinstance(guard, cst.BooleanOperation)
+            else _holds(guard.body, first)
+        )
+        if _shared(event, test, holds):
+            raise _Left("a part of the condition that is the same on all ranks decides on the call as well")
+        return _Region(event.module.tree, root, own[0], test, asked, (own[0],), called, False)
     found = enclosing_statement(root, test)
     if not isinstance(guard, cst.If) or found is None or found[0] is not guard:
         raise _Left("there is no place before the condition")
     if not event.after:
-        arm = guard.body if _holds(guard.body, event.lacked[0].node) else getattr(guard.orelse, "body", None)
-        return _Region(root, guard, test, asked, _block(arm), called, not leaves(guard))
+        holds = _holds(guard.body, first)
+        arm = guard.body if holds else getattr(guard.orelse, "body", None)
+        region = _Region(event.module.tree, root, guard, test, asked, _block(arm), called, not leaves(guard))
+        shared = _shared(event, test, holds)
+        if shared:
+            region.shared = _part(event, guard, shared)
+            own = [part for part in _conjuncts(test) if not any(part is each for each in shared)]
+            region.asked = frozenset(text for part in own for text in _asked(part, event.seen))
+        return region
     if guard.orelse is not None or not _returns(guard.body) or _is_in_loop(around):
         raise _Left("what follows may have to be done by all ranks")
+    _shared(event, test, False)
     rest: Sequence[Any] = found[1][-1].body  # type: ignore[attr-defined]
     start = next(index for index, each in enumerate(rest) if each is guard)
-    return _Region(root, guard, test, asked, rest[start + 1 :], called, False)
+    return _Region(event.module.tree, root, guard, test, asked, rest[start + 1 :], called, False)
+
+
+# --- what of the condition is the rank's ------------------------------------------------------------------
+
+
+def _shared(event: Parted, test: Any, holds: bool) -> list[Any]:
+    """The parts of a condition that go on to be asked around what only some ranks get to, where it is `holds`.
+
+    On one process the rank's part lets it through: without that, it does what it did before.
+    """
+    if any(isinstance(node, (cst.NamedExpr, cst.Await, cst.Yield)) for node in nodes(test)):
+        raise _Left("the condition does more than to ask")
+    parts = _conjuncts(test) if holds else [test]
+    answers = [_answer(event.seen, part) for part in parts]
+    if any(answer is None and _asks_rank(event.seen, part) for part, answer in zip(parts, answers, strict=True)):
+        raise _Left("what the condition asks besides the rank decides on the call as well")
+    if not all(answer is None or answer is holds for answer in answers):
+        _check_harmless(event, parts)
+    return [part for part, answer in zip(parts, answers, strict=True) if answer is None]
+
+
+def _conjuncts(test: Any) -> list[Any]:
+    if isinstance(test, cst.BooleanOperation) and isinstance(test.operator, cst.And):
+        return [*_conjuncts(test.left), *_conjuncts(test.right)]
+    return [test]
+
+
+def _answer(seen: Mapping[int, Any], test: Any) -> bool | None:
+    """What a condition says where there is one process only; None if something else than the rank decides on it.
+
+    Raises:
+        _Left: it is not known to be the same on all ranks but for their number.
+    """
+    if isinstance(test, cst.BooleanOperation):
+        answers = [_answer(seen, test.left), _answer(seen, test.right)]
+        decisive = isinstance(test.operator, cst.Or)
+        if decisive in answers:
+            return decisive
+        return None if None in answers else not decisive
+    if isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
+        inner = _answer(seen, test.expression)
+        return None if inner is None else not inner
+    value = seen.get(id(test))
+    if value is None or not (value.rank.state is State.SAME or alone(value)):
+        raise _Left("what the condition says on one process is not known")
+    answer = alone(value)
+    return None if answer is None else bool(answer.value)
+
+
+def _asks_rank(seen: Mapping[int, Any], test: Any) -> bool:
+    """Whether the rank has a say in a condition at all."""
+    if isinstance(test, cst.BooleanOperation):
+        return _asks_rank(seen, test.left) or _asks_rank(seen, test.right)
+    if isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
+        return _asks_rank(seen, test.expression)
+    return seen[id(test)].rank.differs
+
+
+def _check_harmless(event: Parted, parts: Sequence[Any]) -> None:
+    """Where nothing of it is done on one process, only what has no effect there may be done by all."""
+    plain = all(meeting.via is None and meeting.kind in _WITHOUT_EFFECT for meeting in event.lacked)
+    mixed = any(isinstance(node, cst.BooleanOperation) for part in parts for node in nodes(part))
+    if not plain or mixed:
+        raise _Left("one process does nothing of this, and would")
+
+
+def _part(event: Parted, guard: cst.If, shared: Sequence[Any]) -> Part:
+    """How an `if` is parted into what all ranks ask, and what tells one from the others."""
+    module = event.module.tree
+    if guard.orelse is not None:
+        raise _Left("an `else` belongs to the condition")
+    if has_comment(module, guard.test):
+        raise _Left("a comment stands in the condition")
+    own = [part for part in _conjuncts(guard.test) if not any(part is each for each in shared)]
+    first = next(index for index, part in enumerate(_conjuncts(guard.test)) if part is own[0])
+    if not all(is_pure(part) for part in _conjuncts(guard.test)[first:] if any(part is each for each in shared)):
+        raise _Left("what the condition asks behind the rank may do more")
+    return Part(guard, _tidy(_without(guard.test, own)), _tidy(_without(guard.test, shared)))
+
+
+def _without(test: Any, parts: Sequence[Any]) -> Any:
+    """A condition without some of its conjuncts; None if none is left."""
+    if any(test is each for each in parts):
+        return None
+    if not (isinstance(test, cst.BooleanOperation) and isinstance(test.operator, cst.And)):
+        return test
+    left, right = _without(test.left, parts), _without(test.right, parts)
+    if left is not None and right is not None:
+        return test.with_changes(left=left, right=right)
+    only = left if right is None else right
+    if only is None or only.lpar or not (isinstance(only, cst.BooleanOperation) or _spans_lines(only)):
+        return only
+    return only.with_changes(lpar=test.lpar, rpar=test.rpar)  # else it may no longer be one expression
+
+
+def _tidy(test: Any) -> Any:
+    """A whole condition without parentheses around it, where it needs none."""
+    bare = test.with_changes(lpar=[], rpar=[])
+    return test if _spans_lines(bare) else bare
+
+
+def _spans_lines(node: Any) -> bool:
+    return "\n" in cst.Module([]).code_for_node(node)
 
 
 def _between(outer: Any, inner: Any) -> tuple[Any, ...]:
@@ -189,6 +317,8 @@ def _rewrite(region: _Region) -> Rewrite:
     if not below.issuperset(region.called):
         raise _Left("the ranks part for more calls than those under the condition")
     _check_what_is_left(region)
+    if region.shared is not None:
+        return Rewrite((*region.edits, region.shared), caution=_PARTED)
     behind = any(isinstance(edit, Move) and edit.behind for edit in region.edits)
     return Rewrite(tuple(region.edits), caution=_BEHIND if behind else _BEFORE)
 
@@ -270,10 +400,29 @@ def _check_what_is_left(region: _Region) -> None:
     guard = region.guard
     if not isinstance(guard, cst.If) or len(region.moved) < len(region.lines):
         return
+    if any(_may_do_more(region, node) for node in nodes(guard.test) if isinstance(node, cst.Call)):
+        raise _Left("the condition calls a function that may do more")
+    if region.shared is not None:
+        return
+    if has_comment(cst.Module([]), guard.test):
+        raise _Left("a comment stands in the condition")
     body: Any = guard.body
     arms = (body.header, *body.footer)
     if guard.orelse is not None or any(getattr(each, "comment", None) is not None for each in arms):
         raise _Left("nothing but the call stands under the condition")
+
+
+def _may_do_more(region: _Region, call: cst.Call) -> bool:
+    """Whether a call in a condition that goes away may have been there for more than its answer."""
+    name = last_name(call.func)
+    own = [node for node in nodes(region.tree) if isinstance(node, cst.FunctionDef) and node.name.value == name]
+    return any(not _only_answers(function) for function in own)
+
+
+def _only_answers(function: cst.FunctionDef) -> bool:
+    stored = any(not isinstance(each, cst.Name) for each in bound(function.body))
+    lone = (node.value for node in nodes(function.body) if isinstance(node, cst.Expr))
+    return not stored and not declared_names(function) and not any(isinstance(each, cst.Call) for each in lone)
 
 
 # --- whether all ranks can do so ------------------------------------------------------------------------

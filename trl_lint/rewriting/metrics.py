@@ -140,7 +140,7 @@ def _gathered(place: Place) -> Gathered | NoRewrite:
     if may_be_cpu(value) and not numeric and not proven:
         gathered = call_of(gathered, "cpu")  # what was on the CPU stays there
     if numeric:
-        torch = torch_in_reach(place.module.tree, place.root, place.statement)
+        torch = torch_in_reach(place.module, place.root, place.statement)
         if isinstance(torch, NoRewrite):
             return torch
         imports += torch

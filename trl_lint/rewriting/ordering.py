@@ -6,13 +6,16 @@ from typing import Any
 
 import libcst as cst
 
+from trl_lint.analysis.backends import uses_accelerate
 from trl_lint.analysis.events import DatasetPrepared
 from trl_lint.analysis.heap import Turn
-from trl_lint.rewriting.blocks import enclosing_statement
+from trl_lint.rewriting.blocks import NO_PLACE, enclosing_statement
 from trl_lint.rewriting.edits import Edit, Enclose, Import, NoRewrite, Replace, Rewrite
+from trl_lint.rewriting.importing import bound_at_top, has_place
 from trl_lint.rewriting.scope import binders, nodes, used_names
 
 _STATE = "PartialState"
+_WAITS = "the other processes wait in a barrier, which fails if the work takes longer than the collective time-out"
 _SMALL = (cst.Assign, cst.AnnAssign, cst.Expr, cst.Return)
 
 
@@ -29,11 +32,12 @@ def plan_for_everybody(event: DatasetPrepared) -> Rewrite | NoRewrite:
         return NoRewrite("the data set is computed in a loop: the author may let one rank go through all of it first")
     accelerator = _accelerator(event, statement)
     if accelerator:
-        return Rewrite((Enclose(statement, f"with {accelerator}.main_process_first()"),))
-    imports = _state_in_reach(event.module.tree, root)
-    if isinstance(imports, NoRewrite):
-        return imports
-    return Rewrite((Enclose(statement, f"with {_STATE}().main_process_first()"), *imports))
+        return Rewrite((Enclose(statement, f"with {accelerator}.main_process_first()"),), caution=_WAITS)
+    found_state = _state_in_reach(event.module, root, statement)
+    if isinstance(found_state, NoRewrite):
+        return found_state
+    state, imports = found_state
+    return Rewrite((Enclose(statement, f"with {state}().main_process_first()"), *imports), caution=_WAITS)
 
 
 def _accelerator(event: DatasetPrepared, statement: Any) -> str:
@@ -43,15 +47,27 @@ def _accelerator(event: DatasetPrepared, statement: Any) -> str:
     return event.accelerator
 
 
-def _state_in_reach(tree: cst.Module, root: Any) -> tuple[Edit, ...] | NoRewrite:
-    if _STATE not in used_names(tree):
-        return (Import("accelerate", _STATE),)
-    bound = binders(tree, [_STATE])
-    is_import = [isinstance(each, cst.ImportAlias) for each in bound]
-    at_top = {id(each) for line in tree.body if isinstance(line, cst.SimpleStatementLine) for each in nodes(line)}
-    if bound and all(is_import) and all(id(each) in at_top for each in bound):
-        return ()
-    return NoRewrite(f"`{_STATE}` may mean something else here")
+def _state_in_reach(module: Any, root: Any, statement: Any) -> tuple[str, tuple[Edit, ...]] | NoRewrite:
+    """How `PartialState` is called at a statement, and what has to be imported for that."""
+    needed = Import("accelerate", _STATE)
+    name = bound_at_top(module, needed, statement)
+    if name and _is_only_imported(module.tree, name):
+        return name, ()
+    package = bound_at_top(module, Import("accelerate"), statement)
+    if package and _is_only_imported(module.tree, package):
+        return f"{package}.{_STATE}", ()
+    if not uses_accelerate(module):
+        return NoRewrite("the file uses no Accelerate")
+    if _STATE in used_names(module.tree):
+        return NoRewrite(f"`{_STATE}` may mean something else here")
+    return (_STATE, (needed,)) if has_place(module, needed, statement) else NO_PLACE
+
+
+def _is_only_imported(tree: cst.Module, name: str) -> bool:
+    """Whether a name means what the imports of a module say wherever it is used."""
+    parameters = {node.name.value for node in nodes(tree) if isinstance(node, cst.Param)}
+    bound = binders(tree, [name])
+    return name not in parameters and all(isinstance(each, (cst.ImportAlias, cst.AsName)) for each in bound)
 
 
 def plan_for_each_node(turn: Turn) -> Rewrite | NoRewrite:

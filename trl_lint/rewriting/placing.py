@@ -74,7 +74,7 @@ def _changes_something(statement: Any) -> bool:
 
 
 def _outermost_guard(place: Place, conditions: tuple[Control, ...]) -> Any:
-    """The `if` before which the value has to be gathered; None when it can be gathered where it is."""
+    """The `if` or `for` before which the value has to be gathered; None when it can be gathered where it is."""
     divergent = [index for index, each in enumerate(conditions) if each.level == 2]
     if not divergent:
         return None
@@ -85,13 +85,18 @@ def _outermost_guard(place: Place, conditions: tuple[Control, ...]) -> Any:
         return NoRewrite("not all ranks may get here together, and more than the rank decides on that")
     test = conditions[divergent[0]].why.node
     around = ancestors(place.root, test)
-    guards = [node for node in around if isinstance(node, (cst.If, cst.While, cst.IfExp))]
-    if not guards or not isinstance(guards[-1], cst.If):
+    guards = [node for node in around if isinstance(node, (cst.For, cst.If, cst.While, cst.IfExp))]
+    if not guards or _asked_by(guards[-1]) is None:
         return NoRewrite("not all ranks call the function that logs it")
     guard = guards[-1]
     while len(around) > 1 and (outer := around[around.index(guard) - 1]) and isinstance(outer, cst.If):
         guard = outer  # an `elif` has no place before it
     return guard
+
+
+def _asked_by(guard: Any) -> Any:
+    """What decides who gets into the block of an `if` or a `for`; None for anything else."""
+    return guard.test if isinstance(guard, cst.If) else getattr(guard, "iter", None)
 
 
 def _before_guard(place: Place, found: Gathered, guard: Any) -> Mending:
@@ -134,7 +139,7 @@ def _why_not_before(place: Place, found: Gathered, guard: Any) -> str:
         return "there is no place before the condition"
     if not is_before(place.root, guard, place.statement):
         return "it is computed before the condition"
-    if data & used_names(guard.test):
+    if data & used_names(_asked_by(guard)):
         return "the condition asks for what is logged"
     around = ancestors(place.root, place.statement)
     between = around[around.index(guard) + 1 :] if guard in around else ()

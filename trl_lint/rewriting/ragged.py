@@ -9,6 +9,7 @@ import libcst as cst
 from trl_lint.analysis import shapes
 from trl_lint.analysis.events import CollectiveCalled
 from trl_lint.rewriting.edits import NoRewrite, Replace, Rewrite
+from trl_lint.rewriting.padding import padding_for, reduction_of_all
 from trl_lint.rewriting.reductions import REPEATED, is_mean, needs_cast
 from trl_lint.rewriting.scope import nodes
 from trl_lint.rewriting.tree import TIGHT, call_of, has_comment
@@ -39,8 +40,22 @@ def plan_for(event: CollectiveCalled) -> Rewrite | NoRewrite:
 
 def _reduced_by(event: CollectiveCalled) -> tuple[str, bool]:
     """The reduction over all elements that is made of the result at once, and whether it is made a float before."""
-    root = event.owner.node if event.owner is not None else event.module.tree
-    chain = (*ancestors(root, event.node), event.node)
+    root = _root(event)
+    reduction, floats = _reduction_of((*ancestors(root, event.node), event.node))
+    return (reduction, floats) if reduction else (reduction_of_all(root, event.node, _exact_reduction_of), False)
+
+
+def _root(event: CollectiveCalled) -> Any:
+    return event.owner.node if event.owner is not None else event.module.tree
+
+
+def _exact_reduction_of(chain: tuple[Any, ...]) -> str:
+    """The reduction of one use of a name, if it may be made twice: a mean of means is another one."""
+    reduction, _ = _reduction_of(chain)
+    return "" if is_mean(reduction) else reduction
+
+
+def _reduction_of(chain: tuple[Any, ...]) -> tuple[str, bool]:
     floats = False
     while len(chain) >= 3:
         node, around, outer = chain[-1], chain[-2], chain[-3]
@@ -85,12 +100,17 @@ def _padded(event: CollectiveCalled) -> Rewrite | NoRewrite:
     call: Any = event.node
     if any(isinstance(each, cst.Name) and each.value == "pad_across_processes" for each in nodes(call)):
         return NoRewrite("it is padded along another dimension than the one that differs")
+    value = padding_for(_root(event), call, shape.ragged[0])
+    if isinstance(value, str):
+        return NoRewrite(value)
     func = call.func.with_changes(attr=cst.Name("pad_across_processes"))
     comma = cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))
     tensor = cst.Arg(event.argument.value, comma=comma)  # type: ignore[attr-defined]
     dim = cst.Arg(cst.Integer(str(shape.ragged[0])), keyword=cst.Name("dim"), equal=TIGHT)
+    index = cst.Arg(cst.parse_expression(str(value)), keyword=cst.Name("pad_index"), equal=TIGHT)
+    args = [tensor, dim.with_changes(comma=comma), index] if value else [tensor, dim]
     return Rewrite(
-        (_with_argument(event, cst.Call(func, [tensor, dim])),),
+        (_with_argument(event, cst.Call(func, args)),),
         caution="the result holds padding, which what follows has to leave out",
     )
 

@@ -46,7 +46,7 @@ def ratio_of(place: Place, node: Any) -> Gathered | None:
         (core, call_of(cst.Name(name), "item") if number else cst.Name(name))
         for (core, _), name, number in zip(sides, names, numbers, strict=True)
     )
-    torch = torch_in_reach(place.module.tree, place.root, place.statement)
+    torch = torch_in_reach(place.module, place.root, place.statement)
     if isinstance(torch, NoRewrite):
         return None
     return Gathered(replaced, any(numbers), imports=(*torch, *imports), lines=(line,))

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from trl_lint.findings import Applicability
+from trl_lint.quotes import end_of_long
 
 if TYPE_CHECKING:
     from trl_lint.analysis.events import Event
@@ -68,18 +69,26 @@ class Rule:
 
     @property
     def documentation(self) -> str:
-        """The page for users, as Markdown."""
+        """What its author says of it to users, as Markdown."""
         return inspect.cleandoc(sys.modules[type(self).__module__].__doc__ or "")
+
+    @property
+    def page(self) -> str:
+        """All of what users are told of it, under a heading."""
+        preview = "\n\n*Preview: off by default. `--preview` turns it on, as selecting it by its code or name does.*"
+        return f"# {self.name} ({self.code}){preview * self.preview}\n\n{self.documentation}"
 
     @property
     def summary(self) -> str:
         return self.documentation.partition("\n")[0].rstrip(".")
 
 
-# Comments and strings. Of these only f-strings hold code, and only a string of one word can name something.
+# Comments and strings, of those in three quotes the start, and quotes that nothing closes: each place of a text is gone
+# through once. Of these only f-strings hold code, and only a string of one word can name something.
 _TEXT = re.compile(
-    rb"""(?P<long>\"{3}|'{3})(?:[^\\]|\\.)*?(?P=long)"""
-    rb"""|(?P<short>"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')|\#[^\r\n]*""",
+    rb"""(?P<long>\"{3}|'{3})"""
+    rb"""|(?P<short>"[^"\\\n]*(?:\\.[^"\\\n]*)*"|'[^'\\\n]*(?:\\.[^'\\\n]*)*')|\#[^\r\n]*"""
+    rb"""|(?P<open>"[^"\\\n]*(?:\\.[^"\\\n]*)*|'[^'\\\n]*(?:\\.[^'\\\n]*)*)""",
     re.DOTALL,
 )
 _HOLDS_CODE = re.compile(rb"(?<!\w)(?:[fFtT][rR]?|[rR][fFtT])$")
@@ -92,15 +101,32 @@ _HARMLESS = re.compile(
 
 def code_of(source: bytes) -> bytes:
     """The source less comments, prose in strings and harmless names: what is left tells whether a file matters."""
-    return _HARMLESS.sub(b" ", _TEXT.sub(_without_prose, source))
+    return _HARMLESS.sub(b" ", b"".join(_code_in(source)))
 
 
-def _without_prose(match: re.Match[bytes]) -> bytes:
-    text, start = match[0], match.start()
-    is_name = match["short"] and not _SEVERAL_WORDS.search(text)
+def _code_in(source: bytes) -> Iterator[bytes]:
+    place = 0
+    match = _TEXT.search(source)
+    while match is not None:
+        start, end = match.span()
+        if match["long"]:
+            end = end_of_long(source, end, match["long"])
+            if end < 0:  # what nobody can read is taken for code
+                break
+        yield source[place:start]
+        place = end
+        yield source[start:end] if _may_be_code(source, match, start) else b" "
+        match = _TEXT.search(source, place)
+    yield source[place:]
+
+
+def _may_be_code(source: bytes, match: re.Match[bytes], start: int) -> bool:
+    if match["open"]:
+        return True
+    if match["short"] and not _SEVERAL_WORDS.search(match["short"]):
+        return True
     is_string = match["short"] or match["long"]
-    holds_code = is_string and _HOLDS_CODE.search(match.string[max(start - 3, 0) : start])
-    return text if is_name or holds_code else b" "
+    return bool(is_string and _HOLDS_CODE.search(source[max(start - 3, 0) : start]))
 
 
 # How far a fix may be trusted, and why no further, by the level of its place: all ranks get there together, that is

@@ -6,6 +6,7 @@ differs between ranks, they have left before it (`return`, `break`, `continue`, 
 in a loop that the ranks go round a different number of times. Such calls are collectives (`gather`, `reduce`,
 `broadcast`, `barrier`, `wait_for_everyone`, …), what contains one (`Trainer.evaluate`, `main_process_first`, helpers
 in sight), the backward pass and the forward of a wrapped model, and saving a model that FSDP or DeepSpeed shards.
+The finding stands at the condition where ranks leave, else at the call; its chain names the other of the two.
 
 Also a data set that is prepared under a condition on the rank, and then handed to a trainer on every rank: they go
 through different data, and one of them may have more batches than the others.
@@ -30,22 +31,24 @@ threshold = torch.quantile(gathered, 0.8)
 ```
 
 ## Fix safety
-Where the condition asks for the rank and nothing else, and all ranks come to it, the call is taken out of it, which is
-unsafe: it is made whenever the condition is asked. A call whose result is used becomes a name before the condition,
-if what it is given is there on all ranks by then and only computed from what is; one whose result nobody uses
+Where all ranks come to a condition on the rank, the call is taken out of it, which is unsafe: all ranks make it. What
+the condition asks besides the rank, the same on all ranks, goes on to be asked: `if due and is_main_process:` becomes
+`if due:`, with `if is_main_process:` in it for what is left. On one process the same is done in the same order; where
+that does not follow from the condition (it is kept in a name with other things, or is false on one process), there is
+only a hint. A call whose result is used becomes a name before the condition, if what it is given is there on all ranks
+by then and only computed from what is; one whose result nobody uses
 (`barrier`, `save_model`, `evaluate`) moves before the condition if it comes first under it, and behind it if it comes
-last. On one process the same is done in the same order. A helper that changes an object, training, and calls that
-fill their argument in place are left to the author.
+last. A helper that changes an object, training, and calls that fill their argument in place are left to the author.
 
 Under a condition on data, and after an exit on data, there is only a hint: whether what stands before the call is fit
 for all ranks is for its author to say. Let the ranks agree on the condition first (gather, reduce or broadcast it).
 
 ## Limits
 Conditions on settings, on `global_step` and `sync_gradients`, on gathered or broadcast values, and on the number of
-ranks are the same everywhere; what is not known to differ is not reported. The two ways through a branch are
-compared: ways that meet in the same sequence are right. A collective over a process group of its own under a
-condition on the rank is taken for one among the ranks of that group. An arm that raises ends the job and is no way
-out.
+ranks are the same everywhere; what is not known to differ is not reported, nor is a condition that asks
+for the rank and for something unknown. The two ways through a branch are compared: ways that
+meet in the same sequence are right. A collective over a process group of its own under a condition on the rank is
+taken for one among the ranks of that group. An arm that raises ends the job and is no way out.
 
 ## References
 - https://github.com/huggingface/trl/pull/4041, https://github.com/huggingface/trl/pull/6403,
@@ -62,10 +65,10 @@ from trl_lint.analysis.events import DatasetParted, Event, Parted
 from trl_lint.analysis.values import Step
 from trl_lint.findings import Applicability
 from trl_lint.rules.base import LIBRARIES, Problem, Rule, offered
+from trl_lint.wording import said
 
 _HELP = (
-    "call it on every rank and use its result under the condition, or let the ranks agree on the condition first "
-    "(gather, reduce or broadcast it)"
+    "call it on every rank and use its result under the condition, or let the ranks agree on the condition first ({})"
 )
 _OUTCOMES = {
     "": "the others wait for ever with several processes",
@@ -98,7 +101,7 @@ class DivergentCollective(Rule):
             node=event.node,
             message=_message(event),
             why=_chain(event),
-            help=_HELP,
+            help=_HELP.format(said("agree", event)),
             title=f"Have every rank call `{event.meeting.name}`",
             owner=event.owner,
             **offered(plan_for(event)),
@@ -114,7 +117,7 @@ def _of_dataset(event: DatasetParted) -> Problem:
             "wait for ever"
         ),
         why=Step(event.handed.module, event.handed.node, event.handed.text, event.condition),
-        help="prepare it on every rank, the main process first: `with PartialState().main_process_first():`",
+        help=f"prepare it on every rank, the main process first: {said('first', event)}",
         applicability=Applicability.DISPLAY,
         reason="what all ranks have to do, and in which order, is the author's to say",
         owner=event.owner,

@@ -42,10 +42,12 @@ lists or tuples handed to `gather_for_metrics`, which gathers them as objects, a
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from trl_lint.analysis.events import CollectiveCalled, Event
 from trl_lint.analysis.values import Kind, Step
 from trl_lint.rules.base import LIBRARIES, Problem, Rule, offered
+from trl_lint.wording import said
 
 _LAUNCHES = {
     "always": "it raises on any launch",
@@ -54,6 +56,8 @@ _LAUNCHES = {
     ),
 }
 _HELP = "keep the local reduction inside as a tensor, repeat it on the result, and call `.item()` last"
+_HELP_AS_LIST = "hand it over as a tensor of one element, and call `.tolist()` on the result"
+_HELP_IN_PLACE = "make it a tensor {}, hand that over, and call `.item()` on it afterwards"
 
 
 class ItemBeforeGather(Rule):
@@ -68,16 +72,23 @@ class ItemBeforeGather(Rule):
         from trl_lint.rewriting.gathers import plan_for
 
         own_name = event.row.name.rpartition(".")[2]
+        plan = plan_for(event)
         yield Problem(
             module=event.module,
             node=event.node,
             message=f"`{own_name}` gets {_what(event)}, not a tensor: {_LAUNCHES[event.row.fails]}",
             why=event.operand.why or Step(event.module, event.argument, "the number is made here"),
-            help=_HELP,
+            help=_help(event, plan),
             title=f"Hand a tensor to `{own_name}`",
             owner=event.owner,
-            **offered(plan_for(event), event.control.level),
+            **offered(plan, event.control.level),
         )
+
+
+def _help(event: CollectiveCalled, plan: Any) -> str:
+    if event.row.into is not None:
+        return _HELP_IN_PLACE.format(said("device", event))
+    return _HELP_AS_LIST if getattr(plan, "as_list", False) else _HELP
 
 
 def _is_number(event: CollectiveCalled) -> bool:

@@ -52,6 +52,7 @@ from collections.abc import Iterator
 from trl_lint.analysis.events import Averaged, Event
 from trl_lint.analysis.means import Form, Mean
 from trl_lint.rules.base import LIBRARIES, Problem, Rule
+from trl_lint.wording import said
 
 _MESSAGE = (
     "the ranks' means are averaged, each over its own number of {what}: on several GPUs a rank with few of them "
@@ -64,10 +65,7 @@ _WHAT = {
     Form.LOSS: "labels",
 }
 _HELP = {
-    "reduce": (
-        "add up sum and count over the ranks, and divide once: "
-        '`total, count = accelerator.reduce(torch.stack([total, count]), reduction="sum")`, then `total / count`'
-    ),
+    "reduce": ("add up sum and count over the ranks, and divide once: {}, then `total / count`"),
     "helper": "hand the sum and the count to it, not the mean: both are added up over the ranks and divided once",
 }
 
@@ -93,7 +91,9 @@ class MeanOfMeans(Rule):
                 node=node,
                 message=_MESSAGE.format(what=_WHAT[mean.form]),
                 why=mean.why,
-                help=_HELP["helper" if event.handed else "reduce"],
+                help=_HELP["helper" if event.handed else "reduce"].format(
+                    said("add up", event, event.payload.accelerator)
+                ),
                 applicability=mending.applicability,
                 title="Divide the sums over all ranks once",
                 reason=mending.reason,

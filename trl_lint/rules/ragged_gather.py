@@ -27,9 +27,12 @@ entropies = accelerator.gather(accelerator.pad_across_processes(entropies[mask.b
 Where the result is fully reduced right after, it is reduced before as well: what travels has one element, and
 the value on one process is the same. That is safe where every rank is known to get there together; for a mean it
 is unsafe, as the mean of the ranks' means weighs them equally however many elements each has (gather the
-sum and the count where that matters). Elsewhere `pad_across_processes` is put around the tensor along its one
-ragged dimension, which is unsafe: the padding is in the result, and has to be left out of what follows. Where
-several dimensions are ragged, in containers, and where no `Accelerator` does the gathering, there is a hint only.
+sum and the count where that matters). Where every use of the result in sight is shown to leave padding out (sums over
+the ragged dimension, to which zeros add nothing, and `x[x != -100]`, where -100 becomes the padding),
+`pad_across_processes` is put around the tensor along its one ragged dimension, which is unsafe: the padding is in the
+result. Where it would be counted (`.mean()`, `.std()`, `.numel()`, a division) or the result goes out of sight, there
+is a hint: add up sum and count over the ranks and divide once, or gather a mask with it. So there is where several
+dimensions are ragged, in containers, and where no `Accelerator` does the gathering.
 
 ## Limits
 Only dimensions that are known to be ragged are reported. The batch itself, dimension 0, is taken to be the same on
@@ -50,11 +53,12 @@ from trl_lint.analysis import shapes
 from trl_lint.analysis.events import CollectiveCalled, Event
 from trl_lint.analysis.values import Step, Value
 from trl_lint.rules.base import LIBRARIES, Problem, Rule, offered
+from trl_lint.wording import said
 
 _TRANSFERS = frozenset({"broadcast", "gathered", "reduced"})
 _HELP = (
-    "reduce it first where it is fully reduced afterwards (`gather(x.sum()).sum()`), else pad it: "
-    "`accelerator.pad_across_processes(x, dim=…)`"
+    "reduce it first where it is fully reduced afterwards (`gather(x.sum()).sum()`; for a mean, add up sum and count: "
+    "{}), else pad it and its mask: {}"
 )
 
 
@@ -83,7 +87,7 @@ class RaggedGather(Rule):
                 "nccl hangs or mixes the ranks' values up"
             ),
             why=Step(event.module, event.argument, shape.reason, part.why),
-            help=_HELP,
+            help=_HELP.format(said("add up", event), said("pad", event)),
             title="Give it the same shape on all ranks",
             owner=event.owner,
             **offered(plan_for(event), event.control.level),

@@ -47,6 +47,7 @@ from collections.abc import Iterator
 from trl_lint.analysis.events import Event, SideEffect
 from trl_lint.analysis.values import Step
 from trl_lint.rules.base import LIBRARIES, Problem, Rule, offered
+from trl_lint.wording import said
 
 
 class UnguardedSideEffect(Rule):
@@ -72,7 +73,7 @@ class UnguardedSideEffect(Rule):
             node=event.node,
             message=f"`{event.name}` runs on all processes: each of them {event.effect.does}{outcome}",
             why=Step(event.module, event.node, "no condition keeps any process from coming here"),
-            help="do it on the main process only: `if accelerator.is_main_process:` or `self.is_world_process_zero()`",
+            help=event.effect.instead or f"do it on the main process only: {said('main', event)}",
             title="Do it on the main process only",
             owner=event.owner,
             **offered(plan_for(event)),

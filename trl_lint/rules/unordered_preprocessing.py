@@ -24,16 +24,22 @@ with PartialState().main_process_first():
 The main process computes, the others wait and then read its file.
 
 ## Fix safety
-The statement is put into the `with` block, whose barriers every rank has to reach. That is safe, as only what every
-rank is known to get to is reported, and does nothing on one process. In a loop, and where the call is a part
-of a larger statement, there is a hint.
-To let one rank of the job go first instead of one of each node is unsafe: nodes that share no file system then
+The statement is put into the `with` block, whose barriers every rank has to reach: only what every rank is known to
+get to is reported, and on one process it does nothing. It is unsafe, as the other ranks wait in a barrier as long as
+the main process computes: where that takes longer than the collective time-out (10 minutes with nccl, 30 with gloo,
+unless `timeout=` of `init_process_group`, `InitProcessGroupKwargs` or `ddp_timeout` says otherwise), the run fails.
+Give it more time, or compute the data set once before the training is launched. In a loop, and where the call is a
+part of a larger statement, there is a hint.
+To let one rank of the job go first instead of one of each node is unsafe, too: nodes that share no file system then
 compute on all of their ranks.
 
 ## Limits
 Right, and silent: streaming data sets, those made in memory (`Dataset.from_dict`), which have no file to share,
 `keep_in_memory=True` and `load_from_cache_file=False`, shards of a rank's own, work that only some ranks get to, and
-blocks of context managers whose code is not in sight. `TrainingArguments.main_process_first()` is taken to be
+blocks of context managers whose code is not in sight. So is the idiom of the documentation of `datasets`: some ranks
+wait in a barrier before the call, and the others come to one behind it, when they have computed. A model that is
+loaded with `device_map="auto"` is trained by one process. After a shuffle without a seed, or a split, nobody can read
+what another rank has computed, in whatever order they come. `TrainingArguments.main_process_first()` is taken to be
 right, whatever its `local` says.
 
 ## References
@@ -49,6 +55,7 @@ from trl_lint.analysis.events import DatasetPrepared, Event
 from trl_lint.analysis.values import Step
 from trl_lint.findings import Applicability
 from trl_lint.rules.base import LIBRARIES, Problem, Rule, offered
+from trl_lint.wording import said
 
 
 class UnorderedPreprocessing(Rule):
@@ -59,6 +66,8 @@ class UnorderedPreprocessing(Rule):
 
     def visit(self, event: Event) -> Iterator[Problem]:
         if not isinstance(event, DatasetPrepared) or not (event.in_trainer or event.module.starts):
+            return
+        if event.module.one_process:
             return
         if event.turn is None:
             if event.control.level == 0:
@@ -77,7 +86,7 @@ def _everybody(event: DatasetPrepared) -> Problem:
             f"every rank runs this `{event.method}` at the same time: on several GPUs all of them compute the whole "
             "data set and write the same cache file"
         ),
-        help="let one rank go first, so that the others read its file: `with PartialState().main_process_first():`",
+        help=f"let one rank go first, so that the others read its file: {said('first', event)}",
         title="Let the main process go first",
         owner=event.owner,
         **offered(plan_for_everybody(event)),

@@ -31,8 +31,8 @@ a division by a constant) stays as it is. `sum`, `mean`, `nanmean`, `max` and `m
 - *safe* where every rank is known to get there together;
 - *unsafe* where that is not known, where a Python number (`len(batch)`) becomes a tensor, where a tensor with
   a gradient is kept in a dict that goes elsewhere (a gathered tensor has no gradient), and under a condition
-  on the rank alone (`if accelerator.is_main_process:`): the value is then gathered before the outermost such
-  condition, in every round;
+  on the rank (`if accelerator.is_main_process:`, `if accelerator.trackers:`), but not on data: the value is then
+  gathered before the outermost such condition, in every round;
 - a *hint* for deviations, medians, quantiles and what is computed from several reductions; where the value is
   read again for more than a log; where more than the rank decides who logs; in lambdas, comprehensions,
   compiled functions and the `forward` of a module; and where no `Accelerator` is in reach.
@@ -54,13 +54,16 @@ are right as they are; so is a metric store whose `log` reduces it.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from trl_lint.analysis.events import Event, Logged
 from trl_lint.analysis.facts import Origin, Rank, State
 from trl_lint.rules.base import LIBRARIES, Problem, Rule
+from trl_lint.wording import Surroundings, said, surroundings_of
 
 if TYPE_CHECKING:
+    from trl_lint.analysis.values import Write
     from trl_lint.rewriting.edits import NoRewrite, Rewrite
 
 # Where a value that is mixed with one of these differs for a reason that no reduction mends.
@@ -95,7 +98,7 @@ class UnreducedMetric(Rule):
                 node=write.node,
                 message=self._message(what, event),
                 why=write.why or event.value.why,
-                help=_help(write.rank, rewrite, divergent=event.control.level == _DIVERGENT),
+                help=_help(event, write, rewrite),
                 applicability=mending.applicability,
                 title="Gather it over the ranks",
                 reason=mending.reason,
@@ -120,13 +123,19 @@ def _short(sink: str) -> str:
     return ".".join(sink.split(".")[-2:])
 
 
-def _help(rank: Rank, rewrite: Rewrite | NoRewrite, *, divergent: bool) -> str:
-    if text := getattr(rewrite, "text", ""):
+def _help(event: Logged, write: Write, rewrite: Rewrite | NoRewrite) -> str:
+    payload, rank = write.payload, write.rank
+    owner = event.owner if payload is None else payload.owner
+    place = replace(event, module=write.module, owner=owner)
+    has_accelerator = surroundings_of(write.module, owner) in (Surroundings.TRAINER, Surroundings.ACCELERATE)
+    if has_accelerator and (text := getattr(rewrite, "text", "")):
         return f"where all ranks get to and an accelerator is at hand, write `{text}`"
     how = rank.how if rank.state is State.PARTIAL else ""
     reduction = {"sum": "sum", "count": "sum", "max": "max", "min": "min"}.get(how, "mean")
+    divergent = event.control.level == _DIVERGENT
     where = "where all of them get to, before the condition around this log" if divergent else "first"
-    return f"gather it over the ranks {where}: `accelerator.gather(value).{reduction}()`, then `.item()`"
+    words = said(f"gather {reduction}", place, "" if payload is None else payload.accelerator)
+    return f"gather it over the ranks {where}: {words}"
 
 
 RULES = (UnreducedMetric(),)

@@ -47,8 +47,8 @@ from trl_lint.analysis.values import TRAINED, Wrapping
 from trl_lint.findings import Applicability
 from trl_lint.knowledge.models import GENERATES
 from trl_lint.rules.base import LIBRARIES, Problem, Rule, offered
+from trl_lint.wording import said
 
-_HELP = "`with unwrap_model_for_generation(model, accelerator) as unwrapped_model:`, and generate with that one"
 _CALLED = "what is generated is needed outside the `with` statement, too: where that ends is the author's to say"
 
 
@@ -71,7 +71,7 @@ def _generates(event: AttributeRead) -> Problem:
         node=event.node,
         message=f"`.{event.attribute}` is called on a wrapped model: AttributeError under DDP and DataParallel",
         why=event.model.why,
-        help=_HELP,
+        help=said("generate", event),
         applicability=Applicability.DISPLAY,
         reason=_CALLED,
         owner=event.owner,

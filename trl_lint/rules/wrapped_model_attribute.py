@@ -69,17 +69,12 @@ from trl_lint.analysis.events import AttributeRead, Event
 from trl_lint.findings import Applicability
 from trl_lint.knowledge.models import GENERATES
 from trl_lint.rules.base import LIBRARIES, Problem, Rule
+from trl_lint.wording import said
 
 # By whether the attribute is called.
 _HELP = {
-    False: (
-        "unwrap it first (`accelerator.unwrap_model(model).{}`), or cache what you need in `__init__` "
-        "from the bare model"
-    ),
-    True: (
-        "call it on the bare model (`accelerator.unwrap_model(model).{}(...)`), "
-        "but never for a forward whose gradients are needed"
-    ),
+    False: ("unwrap it first ({}), or cache what you need in `__init__` from the bare model"),
+    True: ("call it on the bare model ({}), but never for a forward whose gradients are needed"),
 }
 # What a DeepSpeed engine has of its own; all other attributes it takes from the model.
 _ENGINE = {"config": ", another object under DeepSpeed (`engine.config`)"}
@@ -98,6 +93,7 @@ class WrappedModelAttribute(Rule):
         from trl_lint.rewriting.edits import NoRewrite
 
         name = event.attribute
+        bare = said("unwrap", event, what=f"{name}(...)" if event.called else name)
         verb = "called on" if event.called else "read from"
         plan = plan_for(event)
         yield Problem(
@@ -107,7 +103,7 @@ class WrappedModelAttribute(Rule):
                 f"`.{name}` is {verb} a wrapped model: AttributeError under DDP and DataParallel{_ENGINE.get(name, '')}"
             ),
             why=event.model.why,
-            help=(plan.text if isinstance(plan, NoRewrite) else "") or _HELP[event.called].format(name),
+            help=(plan.text if isinstance(plan, NoRewrite) else "") or _HELP[event.called].format(bare),
             applicability=Applicability.DISPLAY if isinstance(plan, NoRewrite) else Applicability.SAFE,
             title=f"Read `.{name}` from the bare model",
             reason=plan.reason if isinstance(plan, NoRewrite) else "",

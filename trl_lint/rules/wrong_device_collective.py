@@ -59,6 +59,7 @@ from trl_lint.analysis.events import CollectiveCalled, DeviceChosen, Event, Step
 from trl_lint.analysis.places import is_known
 from trl_lint.analysis.values import Kind, Step, Value
 from trl_lint.rules.base import LIBRARIES, Problem, Rule, offered
+from trl_lint.wording import said
 
 # What may be a tensor; a place is only known of what is one.
 _TENSORS = frozenset({Kind.BATCH, Kind.TENSOR, Kind.UNKNOWN})
@@ -102,7 +103,7 @@ def _communicated(event: CollectiveCalled) -> Iterator[Problem]:
         node=event.node,
         message=f"`{own_name}` gets a tensor on {_where(wrong)}: {_FAILS[wrong.place == 'cpu']}",
         why=_why(wrong),
-        help="make it on the accelerator's device, or move it there, before the collective",
+        help=f"make it {said('device', event)}, or move it there, before the collective",
         **offered(plan, event.control.level),
         title=f"Hand `{own_name}` a tensor on the accelerator's device",
         owner=event.owner,
@@ -151,7 +152,7 @@ def _returned(event: StepReturned) -> Iterator[Problem]:
             f"{_FAILS[event.value.place == 'cpu']}"
         ),
         why=Step(event.module, event.node.name, "what this returns is gathered by the evaluation loop"),
-        help="make it on the accelerator's device, or move it there, before it is returned",
+        help=f"make it {said('device', event)}, or move it there, before it is returned",
         owner=event.owner,
         subject=event.what,
     )
@@ -170,7 +171,7 @@ def _chosen(event: DeviceChosen) -> Iterator[Problem]:
             "the rank in the whole job is taken for the index of a device: on a second node there is no such device"
         ),
         why=Step(event.module, event.node, "the device is chosen here") if node is not event.node else why,
-        help="use the index on this node: `accelerator.local_process_index`, `$LOCAL_RANK`",
+        help=f"use the index on this node: {said('local rank', event)}",
         owner=event.owner,
     )
 

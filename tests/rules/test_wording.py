@@ -1,0 +1,180 @@
+"""The help of every rule, in the words of the place: a Trainer, a callback, an Accelerator's loop, plain torch."""
+
+from __future__ import annotations
+
+import ast
+from textwrap import dedent, indent
+
+import pytest
+from snippets import Snippets
+
+PLACES = {
+    "trainer": """\
+import os
+import torch
+import wandb
+from transformers import Trainer, TrainerCallback
+
+
+class MyTrainer(Trainer):
+    def training_step(self, model, inputs, num_items_in_batch=None):
+        loss = model(**inputs).loss
+        mask = inputs["attention_mask"]
+{body}
+        return super().training_step(model, inputs)
+""",
+    "callback": """\
+import os
+import torch
+import torch.distributed as dist
+import wandb
+from transformers import Trainer, TrainerCallback
+
+
+class MyCallback(TrainerCallback):
+    def on_step_end(self, args, its_state, control, model=None, train_dataloader=None, **kwargs):
+        for batch in train_dataloader:
+            mask = batch["attention_mask"]
+            loss = mask.float().mean()
+{body}
+""",
+    "loop": """\
+import os
+import torch
+import wandb
+from accelerate import Accelerator
+
+
+def train(model, optimizer, loader):
+    acc = Accelerator()
+    model, optimizer, loader = acc.prepare(model, optimizer, loader)
+    for batch in loader:
+        loss = model(**batch).loss
+        mask = batch["attention_mask"]
+{body}
+""",
+    "torch": """\
+import os
+import torch
+import torch.distributed as dist
+import wandb
+from torch.nn.parallel import DistributedDataParallel
+from torch.utils.data import DataLoader, DistributedSampler
+
+
+def train(model, data):
+    dist.init_process_group("nccl")
+    model = DistributedDataParallel(model)
+    for batch in DataLoader(data, sampler=DistributedSampler(data)):
+        loss = model(**batch).loss
+        mask = batch["attention_mask"]
+{body}
+""",
+}
+# What belongs to other places than this one.
+FOREIGN = {
+    "trainer": ("dist.", "state.", "acc."),
+    "callback": ("self.accelerator", "acc.", "accelerator.", "process_zero()"),
+    "loop": ("self.", "state.", "dist."),
+    "torch": ("accelerat", "PartialState", "self.", "state."),
+}
+
+
+def placed(place: str, body: str) -> str:
+    depth = {"callback": 12}.get(place, 8)
+    text = PLACES[place].format(body=indent(dedent(body).strip("\n"), " " * depth))
+    ast.parse(text)
+    return text
+
+
+def help_of(code: str, place: str, body: str) -> str:
+    findings = Snippets(code).findings(placed(place, body))
+    assert findings
+    return findings[0].help
+
+
+CASES = [
+    ("TRL003", "wandb.log({'loss': loss.item()})", {
+        "trainer": "`self.accelerator.gather(value).mean()`, then `.item()`",
+        "callback": "`accelerate.utils.gather(value).mean()`",
+        "loop": "`acc.gather(value).mean()`",
+        "torch": "`dist.all_reduce(value)`, divided by `dist.get_world_size()`",
+    }),
+    ("TRL005", "dist.all_reduce(mask)", {"callback": "accelerate.utils.pad", "torch": "dist.ReduceOp.MAX"}),
+    ("TRL005", "import torch.distributed as d\nd.all_reduce(mask)",
+     {"trainer": "`self.accelerator.pad", "loop": "`acc.pad"}),
+    ("TRL008", "torch.save(3, 'x.pt')", {
+        "trainer": "`if self.is_world_process_zero():`",
+        "callback": "`if its_state.is_world_process_zero:`",
+        "loop": "`if acc.is_main_process:`",
+        "torch": "`if dist.get_rank() == 0:`",
+    }),
+    ("TRL008", "os.makedirs('x')", dict.fromkeys(PLACES, "`exist_ok=True`")),
+    ("TRL008", "os.mkdir('x')", dict.fromkeys(PLACES, "`os.makedirs(…, exist_ok=True)`")),
+    ("TRL002", "model.config.use_cache", {
+        "trainer": "`self.accelerator.unwrap_model(model).config`",
+        "loop": "`acc.unwrap_model(model).config`",
+    }),
+    ("TRL002", "x = model.my_setting", {
+        "trainer": "`self.accelerator.unwrap_model(model).my_setting`",
+        "torch": "`model.module.my_setting`",
+    }),
+    ("TRL010", "model.generate(mask)", {
+        "trainer": "`with unwrap_model_for_generation(model, self.accelerator)",
+        "loop": "`with unwrap_model_for_generation(model, acc)",
+        "torch": "`model.module.generate(…)`",
+    }),
+    ("TRL011", "x = torch.zeros(3)\nimport torch.distributed as d\nd.all_reduce(x)", {
+        "trainer": "`self.accelerator.device`", "loop": "on the accelerator's device", "torch": "of this process",
+    }),
+    ("TRL006", "import torch.distributed as d\nif d.get_rank() == 0:\n    d.all_reduce(loss)", {
+        "trainer": "gather, reduce or broadcast", "callback": "gather, reduce or broadcast",
+        "loop": "gather, reduce or broadcast", "torch": "all_reduce` or `",
+    }),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("code", "body", "place", "words"),
+    [(code, body, place, words) for code, body, expected in CASES for place, words in expected.items()],
+)
+def test_the_help_speaks_the_place_s_language(code: str, body: str, place: str, words: str):
+    text = help_of(code, place, body)
+    assert words in text
+    assert not [each for each in FOREIGN[place] if each in text], text
+
+
+IN_TORCH = """
+import torch.distributed as dist
+from datasets import load_dataset
+
+dist.init_process_group("nccl")
+dataset = load_dataset("a/b")
+dataset = dataset.map(tokenize)
+"""
+
+
+def test_who_goes_first_is_said_in_torch_s_terms():
+    finding = Snippets("TRL012").finding(IN_TORCH)
+    assert "`if dist.get_rank() > 0: dist.barrier()`" in finding.help
+    longer = IN_TORCH.replace("import torch.distributed as dist", "import torch.distributed").replace(
+        "dist.init", "torch.distributed.init"
+    )
+    assert "`if torch.distributed.get_rank() > 0: " in Snippets("TRL012").finding(longer).help
+
+
+@pytest.mark.parametrize(
+    ("use", "words"),
+    [
+        ("x = acc.gather(len(mask))[0]", "`.tolist()`"),
+        ("x = sum(acc.gather(len(mask)))", "`.tolist()`"),
+        ("x = acc.gather(loss.item())", "`.item()` last"),
+    ],
+)
+def test_where_a_list_is_wanted_the_help_says_so(use: str, words: str):
+    assert words in help_of("TRL001", "loop", use)
+
+
+def test_what_is_reduced_in_place_is_a_tensor_before():
+    text = help_of("TRL001", "torch", "dist.all_reduce(loss.item())")
+    assert text.startswith("make it a tensor on the GPU of this process")

@@ -1,0 +1,115 @@
+"""Where a finding stands: at an expression or a line that its reader can act on, never across a whole block."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from textwrap import dedent, indent
+
+import libcst as cst
+import pytest
+
+from trl_lint.config import Settings
+from trl_lint.linter import Linter, positions
+from trl_lint.rules import all_rules
+from trl_lint.syntax import ancestors, below
+
+FIXTURES = Path(__file__).parent.parent / "fixtures"
+SETTINGS = Settings(target_trl="0.17.0", target_transformers="4.51.3")
+
+
+def reported(path: Path, source: bytes):
+    return Linter(SETTINGS, (path.parent,), all_rules()).report(path, source)
+
+
+def check_range(found) -> None:
+    """A finding does not start at a class, and spans no statement of a block below its own."""
+    problem, finding = found.problem, found.finding
+    places = positions(problem.module)
+    assert not isinstance(problem.node, (cst.ClassDef, cst.Module)), finding
+    for node in below(problem.module.tree):
+        if isinstance(node, (cst.BaseCompoundStatement, cst.ExceptHandler)):
+            first = next((each for each in below(node) if isinstance(each, cst.BaseSuite)), None)
+            if first is None or not first.body:
+                continue
+            start = places[first.body[0]].start
+            begin = places[node].start
+            before = (finding.start.line, finding.start.column - 1) <= (begin.line, begin.column)
+            covers = (finding.end.line, finding.end.column - 1) > (start.line, start.column)
+            around = node in (*ancestors(problem.module.tree, problem.node), problem.node)
+            assert not (before and covers and around), (finding, type(node))
+
+
+@pytest.mark.parametrize(
+    "path", sorted(FIXTURES.glob("*/broken*.py")), ids=lambda path: f"{path.parent.name}/{path.stem}"
+)
+def test_no_finding_of_a_fixture_spans_a_block(path: Path) -> None:
+    for found in reported(path, path.read_bytes()):
+        check_range(found)
+
+
+TRAINER = """\
+from trl import GRPOTrainer
+
+
+class Mine(GRPOTrainer):
+    def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):
+        loss = super().compute_loss(model, inputs, return_outputs)
+        mask = inputs["completion_mask"]
+{body}
+        return loss
+"""
+
+
+def in_trainer(body: str):
+    text = TRAINER.format(body=indent(dedent(body).strip("\n"), " " * 8))
+    lines = text.splitlines()
+    found = reported(FIXTURES / "snippet.py", text.encode())
+    for each in found:
+        check_range(each)
+    spans = [each.finding for each in found]
+    return [(each.code, lines[each.start.line - 1][each.start.column - 1 :], each.end.line) for each in spans]
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        'self._metrics["train"]["b"].append(self.accelerator.gather(mask.sum()).sum().item())',
+        'self._metrics["train"]["b"].append(1.0)',
+        'self._metrics["train"]["b"] += [self.accelerator.gather(mask.sum()).sum().item()]',
+        'self._metrics["train"]["b"].extend([self.accelerator.gather(mask.sum()).sum().item()])',
+    ],
+)
+def test_a_metric_that_only_some_ranks_store_is_reported_where_they_do(write) -> None:
+    found = in_trainer(f"""
+        self._metrics["train"]["b"].append(0.5)
+        if mask.any():
+            {write}
+    """)
+    assert all(line == 10 for _, _, line in found)
+    assert [text for code, text, _ in found if code == "TRL003"] == [write]
+
+
+def test_what_follows_from_a_gather_of_some_ranks_stands_at_its_own_statement() -> None:
+    found = in_trainer("""
+        self._metrics["train"]["a"].append(self.accelerator.gather(mask.sum()).sum().item())
+        if mask.any():
+            self._metrics["train"]["b"].append(self.accelerator.gather(mask.sum()).sum().item())
+    """)
+    assert [(code, line) for code, _, line in found] == [("TRL003", 10), ("TRL006", 10)]
+
+
+@pytest.mark.parametrize(
+    ("body", "ends"),
+    [
+        ("try:\n    x = int(mask)\nexcept ValueError:\n    return loss", "except ValueError"),
+        ("try:\n    x = int(mask)\nexcept:\n    return loss", "except"),
+        ("try:\n    x = int(mask)\nexcept (ValueError, KeyError) as error:\n    return loss",
+         "except (ValueError, KeyError) as error"),
+    ],
+)  # fmt: skip
+def test_a_finding_at_an_except_clause_ends_before_its_block(body, ends) -> None:
+    text = TRAINER.format(body=indent(body + "\nself.accelerator.wait_for_everyone()", " " * 8))
+    (found,) = (each for each in reported(FIXTURES / "snippet.py", text.encode()) if each.finding.code == "TRL006")
+    check_range(found)
+    line = text.splitlines()[found.finding.start.line - 1]
+    assert line[found.finding.start.column - 1 : found.finding.end.column - 1] == ends

@@ -1,0 +1,55 @@
+"""Text on its way out: paths, messages and pieces of code come from whoever wrote the linted files.
+
+A file name may hold a line end, a string of the code the sequences that clear a screen: what is said must neither
+forge a line of its own nor be obeyed by a terminal. JSON must be one for strict readers, too.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+_LETTERS = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
+# How Python keeps the bytes of a file name that are no UTF-8.
+_FIRST_BYTE, _LAST_BYTE = 0xDC80, 0xDCFF
+
+
+def line(text: str) -> str:
+    """A text on one line with nothing in it that a terminal obeys; what can't be shown is written as Python does."""
+    return text if text.isprintable() else "".join(char if char.isprintable() else _written(char) for char in text)
+
+
+def _written(char: str) -> str:
+    number = ord(char)
+    if _FIRST_BYTE <= number <= _LAST_BYTE:
+        number -= 0xDC00
+    if number < 0x100:
+        return _LETTERS.get(char, f"\\x{number:02x}")
+    return f"\\u{number:04x}" if number < 0x10000 else f"\\U{number:08x}"
+
+
+def in_json(value: Any) -> Any:
+    """A value for JSON whose strings hold no half of a surrogate pair, which is no character to others than Python."""
+    if isinstance(value, str):
+        return value if value.isascii() else value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(value, dict):
+        return {in_json(key): in_json(each) for key, each in value.items()}
+    return [in_json(each) for each in value] if isinstance(value, (list, tuple)) else value
+
+
+def in_diff(name: bytes) -> bytes:
+    """A file name for the head of a diff, where needed quoted as git does and as `patch` and `git apply` read it."""
+    try:
+        shown = name.decode()
+    except UnicodeDecodeError:
+        shown = name.decode("ascii", "surrogateescape")
+    if shown.isprintable() and '"' not in shown and "\\" not in shown:
+        return name
+    return b'"' + "".join(map(_quoted, shown)).encode("ascii") + b'"' if name else name
+
+
+def _quoted(char: str) -> str:
+    if char in '"\\':
+        return f"\\{char}"
+    if char.isascii() and char.isprintable():
+        return char
+    return "".join(f"\\{byte:03o}" for byte in char.encode("utf-8", "surrogateescape"))

@@ -1,0 +1,126 @@
+"""What a place offers, in the words that its author uses: one table, from which every rule takes its help.
+
+A subclass of Trainer has an accelerator of its own, a callback has the trainer's state, a loop its Accelerator, and a
+script of plain torch.distributed none of them.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Any
+
+from trl_lint.analysis.backends import uses_accelerate
+from trl_lint.analysis.values import Kind
+from trl_lint.knowledge import library
+
+
+class Surroundings(Enum):
+    TRAINER = "a method of a Trainer"
+    CALLBACK = "a method of a TrainerCallback"
+    ACCELERATE = "code with an Accelerator"
+    TORCH = "code of plain torch.distributed"
+
+
+_TRAINER, _CALLBACK, _ACCELERATE, _TORCH = Surroundings
+
+# What is said where, by what it is about. {accelerator}, {state} and {dist} are what the place calls them.
+_ALIKE: dict[str, str] = {
+    "main": "`if {accelerator}.is_main_process:`",
+    "gather mean": "`{accelerator}.gather(value).mean()`, then `.item()`",
+    "gather sum": "`{accelerator}.gather(value).sum()`, then `.item()`",
+    "gather max": "`{accelerator}.gather(value).max()`, then `.item()`",
+    "gather min": "`{accelerator}.gather(value).min()`, then `.item()`",
+    "add up": '`total, count = {accelerator}.reduce(torch.stack([total, count]), reduction="sum")`',
+    "pad": "`{accelerator}.pad_across_processes(x, dim=…)`",
+    "agree": "gather, reduce or broadcast it",
+    "first": "`with PartialState().main_process_first():`",
+    "unwrap": "`{accelerator}.unwrap_model(model).{what}`",
+    "generate": (
+        "`with unwrap_model_for_generation(model, {accelerator}) as unwrapped_model:`, and generate with that one"
+    ),
+    "device": "on the accelerator's device",
+    "local rank": "`{accelerator}.local_process_index`, `$LOCAL_RANK`",
+}
+_WORDS: dict[Surroundings, dict[str, str]] = {
+    _ACCELERATE: _ALIKE,
+    _TRAINER: {
+        **_ALIKE,
+        "main": "`if self.is_world_process_zero():`",
+        "device": "on the accelerator's device (`{accelerator}.device`)",
+    },
+    _CALLBACK: {
+        "main": "`if {state}.is_world_process_zero:`",
+        "gather mean": "`accelerate.utils.gather(value).mean()`, then `.item()`",
+        "gather sum": "`accelerate.utils.gather(value).sum()`, then `.item()`",
+        "gather max": "`accelerate.utils.gather(value).max()`, then `.item()`",
+        "gather min": "`accelerate.utils.gather(value).min()`, then `.item()`",
+        "add up": '`total, count = accelerate.utils.reduce(torch.stack([total, count]), reduction="sum")`',
+        "pad": "`accelerate.utils.pad_across_processes(x, dim=…)`",
+        "agree": "gather, reduce or broadcast it",
+        "first": "`with args.main_process_first():`",
+        "unwrap": "`accelerate.utils.extract_model_from_parallel(model).{what}`",
+        "generate": "generate with the bare model: `accelerate.utils.extract_model_from_parallel(model).generate(…)`",
+        "device": "on this process's device (`args.device`)",
+        "local rank": "`args.local_process_index`, `$LOCAL_RANK`",
+    },
+    _TORCH: {
+        "main": "`if {dist}.get_rank() == 0:`",
+        "gather mean": "`{dist}.all_reduce(value)`, divided by `{dist}.get_world_size()`, then `.item()`",
+        "gather sum": "`{dist}.all_reduce(value)`, then `.item()`",
+        "gather max": "`{dist}.all_reduce(value, op={dist}.ReduceOp.MAX)`, then `.item()`",
+        "gather min": "`{dist}.all_reduce(value, op={dist}.ReduceOp.MIN)`, then `.item()`",
+        "add up": "`both = torch.stack([total, count])`, `{dist}.all_reduce(both)`, `total, count = both`",
+        "pad": "`F.pad`, to the longest of all ranks (`{dist}.all_reduce(length, op={dist}.ReduceOp.MAX)`)",
+        "agree": "`{dist}.all_reduce` or `{dist}.broadcast` it",
+        "first": (
+            "`if {dist}.get_rank() > 0: {dist}.barrier()` before it, `if {dist}.get_rank() == 0: {dist}.barrier()` "
+            "behind it"
+        ),
+        "unwrap": "`model.module.{what}`",
+        "generate": "generate with the bare model: `model.module.generate(…)`",
+        "device": 'on the GPU of this process (`torch.device("cuda", int(os.environ["LOCAL_RANK"]))`)',
+        "local rank": '`int(os.environ["LOCAL_RANK"])`',
+    },
+}
+
+
+def said(about: str, event: Any, accelerator: str = "", **more: str) -> str:
+    """How to do something at the place of an event. accelerator: the text by which it is reached there, if known."""
+    surroundings = surroundings_of(event.module, event.owner, accelerator or getattr(event, "accelerator", ""))
+    own = "self.accelerator" if surroundings is _TRAINER else "accelerator"
+    names = {
+        "accelerator": accelerator or getattr(event, "accelerator", "") or own,
+        "state": _state(event.owner),
+        "dist": _dist(event.module),
+    }
+    return _WORDS[surroundings][about].format(**names, **more)
+
+
+def surroundings_of(module: Any, owner: Any, accelerator: str = "") -> Surroundings:
+    cls = _class_around(owner)
+    for base, surroundings in (("Trainer", _TRAINER), ("TrainerCallback", _CALLBACK)):
+        if cls is not None and any(library.is_subclass(each, f"transformers.{base}") for each in cls.library_bases()):
+            return surroundings
+    if accelerator or uses_accelerate(module) or not module.mentions(rb"torch\.distributed|\bDistributedDataParallel"):
+        return _ACCELERATE
+    return _TORCH
+
+
+def _class_around(owner: Any) -> Any:
+    """The class of a method, also for what is defined inside of it."""
+    while owner is not None and owner.cls is None and owner.closure is not None:
+        owner = owner.closure.function
+    return None if owner is None else owner.cls
+
+
+def _state(owner: Any) -> str:
+    """What a hook of a callback calls the trainer's state."""
+    is_hook = owner is not None and owner.name.startswith("on_") and len(owner.parameters) > 2
+    return owner.parameters[2].name if is_hook and not owner.parameters[2].star else "state"
+
+
+def _dist(module: Any) -> str:
+    """What a module calls torch.distributed."""
+    names = module.names.items()
+    found = (name for name, value in names if value.kind is Kind.MODULE and value.data == "torch.distributed")
+    return next(found, "torch.distributed")
