@@ -29,12 +29,13 @@ from pathlib import Path
 from common import FAILED, PASSED, new_linter, python_files, run, symbols, table
 from corpora import TRANSFORMERS, TRL, Corpus
 from history import load
-from lines import Hunk, carried, hunks
+from lines import carried
 from mending import NO_FIX
 from releases import Release
 
 from trl_lint.findings import Applicability, Finding
 from trl_lint.fixing import UNCOVERED
+from trl_lint.hunks import Hunk, hunks
 from trl_lint.linter import Linter, SourceError
 
 CORPORA = (

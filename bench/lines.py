@@ -1,34 +1,10 @@
-"""Which lines of a text became which lines of another."""
+"""Where lines of a text stand in what became of it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from difflib import SequenceMatcher
 
-
-@dataclass(frozen=True)
-class Hunk:
-    """The lines from `first` up to `last` (from 0) became those from `start` up to `end`."""
-
-    first: int
-    last: int
-    start: int
-    end: int
-
-
-def hunks(before: Sequence, after: Sequence) -> list[Hunk]:
-    """What differs between two lists of lines; what they begin and end with in common costs nothing."""
-    head = _common(before, after)
-    tail = _common(before[head:][::-1], after[head:][::-1])
-    old, new = before[head : len(before) - tail], after[head : len(after) - tail]
-    found = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
-    return [Hunk(head + a, head + b, head + c, head + d) for tag, a, b, c, d in found if tag != "equal"]
-
-
-def _common(one: Sequence, other: Sequence) -> int:
-    length = min(len(one), len(other))
-    return next((index for index in range(length) if one[index] != other[index]), length)
+from trl_lint.hunks import Hunk
 
 
 def carried(changes: Sequence[Hunk], first: int, last: int) -> tuple[int, int]:

@@ -14,10 +14,11 @@ from pathlib import Path
 
 from canonical import Helper, same
 from common import table
-from lines import carried, hunks
+from lines import carried
 from neutral import HELPER
 
 from trl_lint.findings import Applicability, Finding
+from trl_lint.hunks import hunks
 from trl_lint.linter import Linter
 
 LEVELS = ("safe", "unsafe", "hint", "withheld")

@@ -115,3 +115,53 @@ def test_the_sums_of_the_fixtures(path, unsafe):
     )
     assert len(before) == len(result.applied) + len(result.remaining) - result.uncovered
     assert {finding for finding, _ in result.withheld} <= set(result.remaining)
+
+
+HELPERS = """from accelerate import Accelerator
+
+
+def save(accelerator: Accelerator, folder):
+    accelerator.save_state(folder)
+    print("saved")
+
+
+def advance(model, batch):
+    if batch["input_ids"].size(-1) == 3:
+        return None
+    return model(**batch).loss
+
+
+def mean_length(accelerator: Accelerator, batch):
+    return accelerator.gather(batch["length"].sum().item())
+"""
+CALLERS = """from accelerate import Accelerator
+
+from helpers import advance, save
+
+
+def main(model, optimizer, loader):
+    accelerator = Accelerator(log_with="wandb")
+    model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
+    for batch in loader:
+        loss = advance(model, batch)
+        accelerator.backward(loss)
+        accelerator.log({"loss": loss.item()})
+    if accelerator.is_main_process:
+        save(accelerator, "out")
+"""
+
+
+def test_what_lives_by_another_file_is_not_fixed_by_looking_at_one(tmp_path, monkeypatch):
+    """Found in kohya-ss/sd-scripts: 21 findings "fixed", of which the next run found 11 again."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "train.py").write_text(CALLERS)
+    # So large that it would not be opened if only the file that imports it were linted.
+    (tmp_path / "helpers.py").write_text(HELPERS + "# filler\n" * 12_000)
+    before = re.findall(r"^(\w+.py):\d+:\d+: (TRL\d+)", run("."), re.MULTILINE)
+    assert len(before) == 4
+    said = run("--fix", "--unsafe-fixes", ".")
+    fixed = re.findall(r"^  (\w+.py):\d+:\d+: (TRL\d+)", said, re.MULTILINE)
+    assert fixed == [("helpers.py", "TRL001"), ("train.py", "TRL003"), ("train.py", "TRL006")]
+    left = [line for line in said.splitlines() if re.match(r"\w+.py:", line)]
+    assert [line for line in run("--fix", "--unsafe-fixes", ".").splitlines() if re.match(r"\w+.py:", line)] == left
+    assert len(left) == 1

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher
 
 from trl_lint import suppressions
 from trl_lint.findings import Finding
+from trl_lint.hunks import Hunk, hunks
 
 Withheld = tuple[Finding, str]
 
@@ -93,16 +93,16 @@ class _Lines:
     """How the lines of two texts belong together."""
 
     def __init__(self, old: bytes, new: bytes) -> None:
-        texts = (suppressions.source_lines(old), suppressions.source_lines(new))
-        self._kept: dict[int, int] = {}
+        lines = suppressions.source_lines(old)
+        changes = hunks(lines, suppressions.source_lines(new))
         self._changed: tuple[dict[int, int], dict[int, int]] = ({}, {})
-        matcher = SequenceMatcher(None, *texts, autojunk=False)
-        for block, (tag, first, last, start, end) in enumerate(matcher.get_opcodes()):
-            if tag == "equal":
-                self._kept.update(zip(range(first, last), range(start, end), strict=True))
-            else:
-                self._changed[0].update(dict.fromkeys(range(first, last), block))
-                self._changed[1].update(dict.fromkeys(range(start, end), block))
+        self._kept: dict[int, int] = {}
+        line = shift = 0
+        for number, each in enumerate([*changes, Hunk(len(lines), len(lines), 0, 0)]):
+            self._kept.update((kept, kept + shift) for kept in range(line, each.first))
+            self._changed[0].update(dict.fromkeys(range(each.first, each.last), number))
+            self._changed[1].update(dict.fromkeys(range(each.start, each.end), number))
+            line, shift = each.last, each.end - each.last
 
     def apart(self, line: int, other: int) -> int | None:
         """0: the same line as before. 1, 2: changed in one place, or in two. None: not the same, as neither changed."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from difflib import SequenceMatcher
 from importlib import import_module
 from itertools import compress
 from pathlib import Path
@@ -19,6 +18,7 @@ from trl_lint import suppressions
 from trl_lint.accounting import Counted, account, standing
 from trl_lint.depth import deeply
 from trl_lint.findings import Applicability, Edit, Finding, Position
+from trl_lint.hunks import common, hunks
 from trl_lint.linter import FixResult, Linter, Reported, SourceError
 from trl_lint.rules import all_rules
 from trl_lint.rules.base import Problem, Rule
@@ -163,10 +163,10 @@ def _wanted(found: Sequence[Reported], rule: Rule, source: bytes, unsafe: bool) 
 
 
 def _fresh(linter: Linter, path: Path, rules: Sequence[Rule] | None = None) -> Linter:
-    """A linter that knows nothing of the old text."""
+    """A linter that knows nothing of the old text, and as much as the first of the other files."""
     fresh = Linter(linter.settings, linter.roots, linter.rules if rules is None else rules)
     fresh.overlay = {key: value for key, value in linter.overlay.items() if key != path}
-    fresh.trees = linter.trees
+    fresh.trees, fresh.linted, fresh.found_from = linter.trees, linter.linted, linter.found_from
     return fresh
 
 
@@ -226,29 +226,16 @@ def _command(rule: Rule) -> Any:
 def edits_between(before: str, after: str) -> tuple[Edit, ...]:
     """The smallest edits, in whole lines trimmed to what differs, that turn one text into the other."""
     old, new = before.splitlines(keepends=True), after.splitlines(keepends=True)
-    edits = []
-    for tag, first, last, start, end in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
-        if tag != "equal":
-            edits.append(_edit(old, first, last, "".join(new[start:end])))
-    return tuple(edits)
+    return tuple(_edit(old, each.first, each.last, "".join(new[each.start : each.end])) for each in hunks(old, new))
 
 
 def _edit(old: list[str], first: int, last: int, content: str) -> Edit:
     replaced = "".join(old[first:last])
-    head = _common(replaced, content)
-    tail = _common(replaced[head:][::-1], content[head:][::-1])
+    head = common(replaced, content)
+    tail = common(replaced[head:][::-1], content[head:][::-1])
     start = _position(old, first, head)
     end = _position(old, first, len(replaced) - tail)
     return Edit(start, end, content[head : len(content) - tail])
-
-
-def _common(a: str, b: str) -> int:
-    length = 0
-    for x, y in zip(a, b, strict=False):
-        if x != y:
-            break
-        length += 1
-    return length
 
 
 def _position(lines: list[str], line: int, offset: int) -> Position:

@@ -90,6 +90,10 @@ class Linter:
         self.overlay: dict[Path, bytes] = {}
         # What is parsed already, shared with the linters that look at a mended text.
         self.trees: dict[Path, Any] = {}
+        # Also shared with those: the files that are linted, and by file the contents of the others whose analysis found
+        # something in it. Without them a finding that lives by another file would be gone as soon as a fix is tried.
+        self.linted: set[Path] = set()
+        self.found_from: dict[Path, dict[Path, bytes]] = {}
         # A file that uses a name of the user's own names its last part.
         self._own_needles = tuple(name.rpartition(".")[2].encode() for name in settings.own_names())
         self._project: Project | None = None
@@ -173,7 +177,7 @@ class Linter:
         """Analyse these files, so that what one of them means for another is known whatever their order."""
         matter = sorted((path, source) for path, source in files if self.analyses(path, source))
         if matter:
-            self._tools()[0].linted.update(path for path, _ in matter)
+            self.linted.update(path for path, _ in matter)
         with _without_collector():
             for path, source in matter:
                 try:
@@ -188,6 +192,8 @@ class Linter:
         """The findings with their problems; see `check`."""
         with _given_up(path):
             module, found = self._analyse(path, source)
+            for other, content in list(self.found_from.get(path, {}).items()):
+                self._analyse(other, content)
             found = [*found, *(each for each in self._elsewhere.get(path, ()) if each[1].module is module)]
             if found and self.settings.per_file_ignores:
                 ignored = ignored_rules(self.settings, path, self.rules)
@@ -234,7 +240,7 @@ class Linter:
         failed = self._failed.get(path)
         if failed is not None and failed[0] == source:
             raise failed[1]  # a second attempt would skip what the first had begun
-        project.linted.add(path)
+        self.linted.add(path)
         with _without_collector():
             module = self._parse(project, path, source)
             events = engine.analyse(module)
@@ -246,6 +252,7 @@ class Linter:
                         here.append((rule, problem))
                     else:
                         self._elsewhere.setdefault(problem.module.path, []).append((rule, problem))
+                        self.found_from.setdefault(problem.module.path, {})[path] = source
         project.analysed[path] = (source, module, here)
         return module, here
 
@@ -257,6 +264,7 @@ class Linter:
             self._project = Project(self.roots)
             self._project.overlay = self.overlay
             self._project.trees = self.trees
+            self._project.linted = self.linted
             self._engine = Engine(self._project, known_of(self.settings, self._releases))
         return self._project, self._engine
 

@@ -1,7 +1,9 @@
 """Which lines became which."""
 
 import pytest
-from lines import Hunk, carried, hunks
+from lines import carried
+
+from trl_lint.hunks import Hunk, hunks
 
 
 @pytest.mark.parametrize(

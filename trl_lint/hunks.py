@@ -1,0 +1,35 @@
+"""Which lines of a text became which lines of another."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from itertools import takewhile
+
+# From here on lines that are all over the text are no anchors: comparing each with each takes n² steps.
+_MANY = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Hunk:
+    """The lines from `first` up to `last` (from 0) became those from `start` up to `end`."""
+
+    first: int
+    last: int
+    start: int
+    end: int
+
+
+def hunks(before: Sequence[str], after: Sequence[str]) -> list[Hunk]:
+    """What differs between two lists of lines; what they begin and end with in common costs nothing."""
+    head = common(before, after)
+    tail = common(before[head:][::-1], after[head:][::-1])
+    old, new = before[head : len(before) - tail], after[head : len(after) - tail]
+    found = SequenceMatcher(None, old, new, autojunk=len(new) > _MANY).get_opcodes()
+    return [Hunk(head + a, head + b, head + c, head + d) for tag, a, b, c, d in found if tag != "equal"]
+
+
+def common(one: Sequence[str], other: Sequence[str]) -> int:
+    """How many items (lines, or characters of a string) two sequences begin with in common."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
