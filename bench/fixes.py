@@ -169,7 +169,9 @@ class Ground:
     def allows(self, hunk: Hunk, new: Sequence[str]) -> bool:
         """Whether a change is a line with a finding, one put beside it, an import, or new in an `__init__`."""
         if hunk.first < hunk.last:
-            return self.lines.issuperset(range(hunk.first + 1, hunk.last + 1))
+            others = [line for line in range(hunk.first, hunk.last) if line + 1 not in self.lines]
+            # A line between two that move may stand in the hunk as it was.
+            return not Counter(self._text[line] for line in others) - Counter(new)
         return hunk.first + 1 in self.gaps or all(_is_import(line) for line in new)
 
 
