@@ -21,7 +21,7 @@ import re
 import sys
 import tokenize
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import unified_diff
 from pathlib import Path
@@ -121,7 +121,10 @@ def touches_only_its_findings(pair: Pair) -> str:
     """Which changed lines have nothing to do with a finding."""
     before, after = (text.split("\n") for text in pair.texts())
     ground = Ground("\n".join(before), pair.findings)
-    strange = [hunk for hunk in hunks(before, after) if not ground.allows(hunk, after[hunk.start : hunk.end])]
+    changes = hunks(before, after)
+    # A line between two that move may be shown as taken out here and put in there, and is as it was.
+    kept = {line for hunk in changes for line in after[hunk.start : hunk.end]}
+    strange = [hunk for hunk in changes if not ground.allows(hunk, after[hunk.start : hunk.end], kept)]
     places = [f"{hunk.first + 1}-{hunk.last}" if hunk.last > hunk.first else f"{hunk.first + 1}" for hunk in strange]
     return f"changed lines that have no finding: {', '.join(places)}" if places else ""
 
@@ -166,12 +169,14 @@ class Ground:
             line -= 1
         return line
 
-    def allows(self, hunk: Hunk, new: Sequence[str]) -> bool:
-        """Whether a change is a line with a finding, one put beside it, an import, or new in an `__init__`."""
+    def allows(self, hunk: Hunk, new: Sequence[str], kept: Collection[str] = ()) -> bool:
+        """Whether a change is a line with a finding, one put beside it, an import, or new in an `__init__`.
+
+        kept: lines that stand in the new text although a hunk takes them out.
+        """
         if hunk.first < hunk.last:
-            others = [line for line in range(hunk.first, hunk.last) if line + 1 not in self.lines]
-            # A line between two that move may stand in the hunk as it was.
-            return not Counter(self._text[line] for line in others) - Counter(new)
+            lines = range(hunk.first, hunk.last)
+            return all(line + 1 in self.lines or self._text[line] in kept for line in lines)
         return hunk.first + 1 in self.gaps or all(_is_import(line) for line in new)
 
 

@@ -48,7 +48,7 @@ tiny.tiny_model().save_pretrained("tiny")
 tiny.tiny_tokenizer().save_pretrained("tiny")
 """
 
-pytestmark = [pytest.mark.index, pytest.mark.released]
+pytestmark = [pytest.mark.index, pytest.mark.released, pytest.mark.slow]
 
 
 @pytest.fixture(scope="module")

@@ -54,9 +54,15 @@ def test_where_they_are_installed(name, launch, server, tmp_path, monkeypatch):
     prove(fixture, launch, server, tmp_path / "traces", 2)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "fixture", [each for each in FIXTURES if each.rule not in FOR_TWO], ids=lambda fixture: fixture.name
-)
+def _on_four():
+    """Of each rule the first fixture in every run of the tests, the others in the slow ones."""
+    seen = set()
+    for fixture in (each for each in FIXTURES if each.rule not in FOR_TWO):
+        marks = [pytest.mark.slow] if fixture.rule in seen else []
+        seen.add(fixture.rule)
+        yield pytest.param(fixture, id=fixture.name, marks=marks)
+
+
+@pytest.mark.parametrize("fixture", _on_four())
 def test_on_four_processes(fixture, launch, server, tmp_path):
     prove(fixture, launch, server, tmp_path, 4)
