@@ -5,10 +5,10 @@ from __future__ import annotations
 import random
 import re
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
+from cpu_time import spent
 from pathspec import GitIgnoreSpec
 
 from trl_lint import patterns
@@ -46,16 +46,6 @@ def test_the_same_matches():
             if before and after:
                 assert before.groupdict().get("ps_d") == after.groupdict().get("ps_d"), (line, path)
     assert seen > 1_000
-
-
-def spent(call) -> float:
-    """The CPU time of a call, the least of three."""
-    found = []
-    for _ in range(3):
-        start = time.process_time()
-        call()
-        found.append(time.process_time() - start)
-    return min(found)
 
 
 @pytest.mark.parametrize(

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import json
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path, PurePath
 
 import pytest
+from cpu_time import spent
 
 from trl_lint.config import Settings
 from trl_lint.launch import checking, commands, makefile, notebooks, readers, shell, trainers
@@ -67,16 +67,6 @@ def test_twice_the_text_is_twice_the_work(case):
     read(name, "a: python\n")  # what is imported late is imported before
     few, many = (steps(lambda size=size: read(name, text(size))) for size in (150, 300))
     assert many < 3 * few
-
-
-def spent(call: Callable[[], object]) -> float:
-    """The CPU time of a call, the least of three."""
-    found = []
-    for _ in range(3):
-        start = time.process_time()
-        call()
-        found.append(time.process_time() - start)
-    return min(found)
 
 
 @pytest.mark.parametrize(

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from trl_lint.verify.launcher import Launch
+from trl_lint.verify.proofs import Proof
 from trl_lint.verify.rank.job import Job
+from trl_lint.verify.reports import load
 from trl_lint.verify.session import Session
 from trl_lint.verify.traces import Call, End, Place, Rank, Run
 
@@ -49,3 +52,14 @@ class Runs:
 
 def session(folder: Path, start: Callable[..., Run]) -> Session:
     return Session(Launch("python"), folder, start=start)
+
+
+def printed(name: str, proof: Proof, command: str | None = None) -> str:
+    """A proof of a run on two processes in the format of this name. command: what is recommended where it holds."""
+    if command is not None:
+        proof.command = command
+    out = io.StringIO()
+    report = load(name)(out, nproc=2)
+    report.add(proof)
+    report.close()
+    return out.getvalue()

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import io
 import json
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from fake_runs import SCRIPT, Runs, failed, well
+from fake_runs import SCRIPT, Runs, failed, printed, well
 
 from trl_lint.config import Settings
 from trl_lint.findings import Finding, Position
@@ -17,7 +16,6 @@ from trl_lint.verify.cli import FORMATS
 from trl_lint.verify.launcher import Launch
 from trl_lint.verify.mending import Mended
 from trl_lint.verify.oracles import ends
-from trl_lint.verify.reports import load
 from trl_lint.verify.session import Session, Subject
 from trl_lint.verify.traces import Run
 from trl_lint.verify.verdicts import Outcome
@@ -25,15 +23,6 @@ from trl_lint.verify.verdicts import Outcome
 SUBJECT = Subject("train.py", SCRIPT, Path("/p"))
 FINDING = Finding("TRL003", "unreduced-metric", "", SCRIPT, Position(31, 5), Position(31, 9))
 PROVEN = "It fails as it is and passes when fixed: run `trl-lint --fix train.py`."
-
-
-def printed(name, proof):
-    out = io.StringIO()
-    proof.command = "trl-lint --fix train.py"
-    report = load(name)(out, nproc=2)
-    report.add(proof)
-    report.close()
-    return out.getvalue()
 
 
 @pytest.fixture
@@ -57,7 +46,7 @@ def both(line, said="no file", **given):
 
 
 def last(proof):
-    return printed("text", proof).splitlines()[-1]
+    return printed("text", proof, "trl-lint --fix train.py").splitlines()[-1]
 
 
 def test_a_failure_at_what_is_mended_that_repeats(prove):

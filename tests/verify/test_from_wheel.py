@@ -90,6 +90,9 @@ MODES = {
         None,
         ("bare_python_launch/broken",),
     ),
+    "fixtures that raise": Mode(
+        ("TRL010",), 0, {"broken": True, "fixed": True}, None, ("wrapped_generate/broken", "AttributeError")
+    ),
 }
 
 

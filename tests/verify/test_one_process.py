@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import io
 import json
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from fake_runs import SCRIPT, Runs, failed, session, well
+from fake_runs import SCRIPT, Runs, failed, printed, session, well
 
 from trl_lint.cli import main
 from trl_lint.config import Settings
@@ -21,20 +20,11 @@ from trl_lint.verify.cli import FORMATS
 from trl_lint.verify.launcher import Launch
 from trl_lint.verify.mending import Mended
 from trl_lint.verify.oracles import ends
-from trl_lint.verify.reports import load
 from trl_lint.verify.session import BARE, Session, Subject
 from trl_lint.verify.traces import Run
 
 SUBJECT = Subject("train.py", SCRIPT, Path("/p"))
 FINDING = Finding("TRL003", "unreduced-metric", "", SCRIPT, Position(31, 5), Position(31, 9))
-
-
-def printed(name, proof):
-    out = io.StringIO()
-    report = load(name)(out, nproc=2)
-    report.add(proof)
-    report.close()
-    return out.getvalue()
 
 
 # --- what is run ----------------------------------------------------------------------------------------

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import io
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from fake_runs import Runs, session, well
+from fake_runs import Runs, printed, session, well
 
 from trl_lint.verify import verdicts
 from trl_lint.verify.cli import FORMATS
 from trl_lint.verify.proofs import Column, Proof
-from trl_lint.verify.reports import load
 from trl_lint.verify.session import BARE, Subject
 
 SUBJECT = Subject("train.py", "/p/train.py", Path("/p"))
@@ -26,14 +24,6 @@ def columns(tmp_path):
     bare = runner.judge(replace(SUBJECT, launcher=BARE), "bare")
     launched = runner.judge(SUBJECT, "as it is")
     return [Column(bare, bare.passed, is_bare=True), Column(launched, launched.passed)]
-
-
-def printed(name, proof):
-    out = io.StringIO()
-    report = load(name)(out, nproc=2)
-    report.add(proof)
-    report.close()
-    return out.getvalue()
 
 
 def test_both_have_the_same_rows(columns):

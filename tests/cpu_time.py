@@ -1,0 +1,16 @@
+"""Times that are held against each other, never against a clock on the wall."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+
+def spent(call: Callable[[], object]) -> float:
+    """The CPU time of a call, the least of three."""
+    found = []
+    for _ in range(3):
+        start = time.process_time()
+        call()
+        found.append(time.process_time() - start)
+    return min(found)
