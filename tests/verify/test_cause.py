@@ -83,7 +83,7 @@ def test_a_failure_that_repeats_in_another_way(prove, other):
 @pytest.mark.parametrize("name", FORMATS)
 def test_every_format_says_so(prove, name, again):
     proof, _ = prove(both(40, reached=(31,)), again)
-    text = printed(name, proof).replace("\\", "")
+    text = printed(name, proof, "trl-lint --fix train.py").replace("\\", "")
     repeats = not again[0].ended_well
     assert (PROVEN in text, "does not repeat" in text) == (repeats, not repeats)
     if name == "json":

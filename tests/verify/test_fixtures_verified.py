@@ -63,6 +63,6 @@ def _on_four():
         yield pytest.param(fixture, id=fixture.name, marks=marks)
 
 
-@pytest.mark.parametrize("fixture", _on_four())
+@pytest.mark.parametrize("fixture", list(_on_four()))
 def test_on_four_processes(fixture, launch, server, tmp_path):
     prove(fixture, launch, server, tmp_path, 4)

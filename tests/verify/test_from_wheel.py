@@ -61,6 +61,8 @@ class Mode:
     runs: dict[str, bool]
     conclusion: str | None
     says: tuple[str, ...] = field(default=())
+    # How many fixtures of right code are run besides.
+    right: int = 0
 
 
 MODES = {
@@ -91,7 +93,7 @@ MODES = {
         ("bare_python_launch/broken",),
     ),
     "fixtures that raise": Mode(
-        ("TRL010",), 0, {"broken": True, "fixed": True}, None, ("wrapped_generate/broken", "AttributeError")
+        ("TRL010",), 0, {"broken": True, "fixed": True}, None, ("wrapped_generate/broken", "AttributeError"), right=1
     ),
 }
 
@@ -135,7 +137,8 @@ def test_every_mode_in_every_format(command, name, tmp_path):
     assert (done.returncode, done.stderr) == (mode.code, ""), done.stdout
     texts = {first: done.stdout, **{each: (tmp_path / each).read_text(encoding="utf-8") for each in others}}
     document = json.loads(texts["json"])
-    (subject,) = document["subjects"]
+    subject, *right = document["subjects"]
+    assert len(right) == mode.right and all(run["holds"] for each in right for run in each["runs"])
     assert {run["label"]: run["holds"] for run in subject["runs"]} == mode.runs
     assert (subject["conclusion"], document["holds"]) == (mode.conclusion, mode.code == 0)
     for each in FORMATS:
