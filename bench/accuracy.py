@@ -24,10 +24,11 @@ from common import FAILED, PASSED, run, table
 from corpora import ACCELERATE, ACCELERATE_LOOPS, TRANSFORMERS, TRL, Corpus
 from history import ALL_RULES, CASES, GROUPS, Verdict, judge_all
 
-from trl_lint.config import Settings, selected_rules
+from trl_lint.config import selected_rules
 from trl_lint.findings import Applicability, Finding
-from trl_lint.linter import Linter, SourceError
+from trl_lint.linter.linter import Linter, SourceError
 from trl_lint.rules import all_rules
+from trl_lint.settings import Settings
 
 DOCS = Path(__file__).parents[1] / "docs"
 # What the promise of one in twenty is about, and what is judged besides.

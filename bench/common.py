@@ -9,10 +9,10 @@ from pathlib import Path
 
 from releases import IndexUnreachable
 
-from trl_lint.config import Settings
 from trl_lint.findings import Finding
-from trl_lint.linter import Linter
+from trl_lint.linter.linter import Linter
 from trl_lint.rules import all_rules
+from trl_lint.settings import Settings
 
 # Those that ask about events; the one about launch commands has benchmarks of its own.
 ALL_RULES = tuple(rule.code for rule in all_rules() if not rule.launches)

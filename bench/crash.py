@@ -21,7 +21,7 @@ from common import ALL_RULES, FAILED, PASSED, new_linter, run, symbol_at, table
 from corpora import CRASH, Corpus
 
 from trl_lint.findings import Finding
-from trl_lint.linter import Linter, SourceError
+from trl_lint.linter.linter import Linter, SourceError
 
 
 @dataclass

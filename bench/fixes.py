@@ -34,9 +34,9 @@ from mending import NO_FIX
 from releases import Release
 
 from trl_lint.findings import Applicability, Finding
-from trl_lint.fixing import UNCOVERED
-from trl_lint.hunks import Hunk, hunks
-from trl_lint.linter import Linter, SourceError
+from trl_lint.linter.fixing import UNCOVERED
+from trl_lint.linter.hunks import Hunk, hunks
+from trl_lint.linter.linter import Linter, SourceError
 
 CORPORA = (
     Corpus(Release("trl", "0.13.0")),

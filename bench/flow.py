@@ -13,7 +13,7 @@ import libcst as cst
 import libcst.matchers as m
 from source import Source, descendants, dotted
 
-from trl_lint.syntax import children
+from trl_lint.analysis.program.syntax import children
 
 # What tells the form of a tensor and not its values.
 FORM = {"shape", "device", "dtype", "ndim", "numel", "size", "dim", "keys", "is_cuda", "requires_grad"}

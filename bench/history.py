@@ -23,7 +23,7 @@ from releases import Release, fetch
 from variations import turn_back
 
 from trl_lint.findings import Finding
-from trl_lint.linter import Linter
+from trl_lint.linter.linter import Linter
 
 CASES = Path(__file__).parent / "cases"
 PACKAGE = "trl"

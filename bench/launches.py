@@ -20,12 +20,12 @@ from pathlib import Path
 from common import FAILED, PASSED, run, table
 from corpora import LAUNCHES, Corpus
 
-from trl_lint.config import Settings
-from trl_lint.discovery import import_roots
 from trl_lint.findings import Finding
-from trl_lint.launch import readers
-from trl_lint.linter import Linter
+from trl_lint.launch.parsers import readers
+from trl_lint.linter.discovery import import_roots
+from trl_lint.linter.linter import Linter
 from trl_lint.rules import find_rule
+from trl_lint.settings import Settings
 
 CODE = "TRL004"
 CASES = Path(__file__).parent / "cases" / "launches.json"

@@ -18,8 +18,8 @@ from lines import carried
 from neutral import HELPER
 
 from trl_lint.findings import Applicability, Finding
-from trl_lint.hunks import hunks
-from trl_lint.linter import Linter
+from trl_lint.linter.hunks import hunks
+from trl_lint.linter.linter import Linter
 
 LEVELS = ("safe", "unsafe", "hint", "withheld")
 # Over these operators a mended mutant should be the original again, as often as this.

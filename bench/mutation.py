@@ -38,7 +38,7 @@ from releases import Release
 from source import Edit, Source, apply, dotted, line_of, moved
 
 from trl_lint.findings import Finding
-from trl_lint.linter import Linter
+from trl_lint.linter.linter import Linter
 
 CORPORA = (
     Corpus(Release("trl", "0.14.0"), ("trl/**/*.py",)),

@@ -28,7 +28,7 @@ from flow import (
 from neutral import Place
 from source import Source, descendants, dotted
 
-from trl_lint.syntax import children
+from trl_lint.analysis.program.syntax import children
 
 REDUCTIONS = {"sum", "mean", "max", "min", "nansum", "nanmean", "std", "var"}
 # What a wrapper forwards or has itself: reading it from the wrapped model is right.

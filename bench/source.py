@@ -12,7 +12,7 @@ from typing import TypeVar
 import libcst as cst
 from libcst.metadata import MetadataWrapper, ParentNodeProvider, PositionProvider
 
-from trl_lint.syntax import below
+from trl_lint.analysis.program.syntax import below
 
 Node = TypeVar("Node", bound=cst.CSTNode)
 STATEMENTS = (cst.SimpleStatementLine, cst.BaseCompoundStatement)

@@ -23,9 +23,9 @@ import libcst
 from common import FAILED, PASSED, new_linter, run, table
 from corpora import SPEED, Corpus
 
-from trl_lint.analysis.engine import Engine
-from trl_lint.analysis.project import Project
-from trl_lint.linter import Linter
+from trl_lint.analysis.interprocedural.entry_points import Engine
+from trl_lint.analysis.program.project import Project
+from trl_lint.linter.linter import Linter
 
 MAX_TOTAL, MAX_FILE = 3.0, 6.0
 

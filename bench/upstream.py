@@ -18,7 +18,7 @@ from history import load, project
 
 from trl_lint.knowledge import upstream as table
 from trl_lint.knowledge.upstream import Mended
-from trl_lint.upstream import digest
+from trl_lint.linter.upstream import digest
 
 # Releases in which functions are looked up; older trainers were written anew since.
 _RELEASES = """

@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 import libcst as cst
 from libcst.codemod import CodemodContext, VisitorBasedCodemodCommand
 
-from trl_lint.rewriting.edits import Enclose, Import, Insert, Move, Part, Replace
-from trl_lint.rewriting.importing import edits_for
-from trl_lint.rewriting.sharing import edits_of
+from trl_lint.fixes.support.edits import Enclose, Import, Insert, Move, Part, Replace
+from trl_lint.fixes.support.importing import edits_for
+from trl_lint.fixes.support.sharing import edits_of
 from trl_lint.rules.base import Problem
 
 
@@ -48,7 +48,7 @@ class FindingCommand(VisitorBasedCodemodCommand):
         return super().transform_module_impl(self.problems[0].module.tree)
 
     def _mended_by_the_linter(self, tree: cst.Module) -> cst.Module:
-        from trl_lint.linter import mended
+        from trl_lint.linter.linter import mended
 
         path = Path(self.context.filename or "<string>")
         source = mended(path, tree.bytes, self.CODE)

@@ -22,9 +22,9 @@ import msgspec
 
 import trl_lint
 from trl_lint import config
-from trl_lint.cli import main
-from trl_lint.config import Settings
+from trl_lint.frontends.cli import main
 from trl_lint.rules import all_rules
+from trl_lint.settings import Settings
 
 if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig

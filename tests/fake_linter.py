@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from trl_lint.findings import Applicability, Because, Edit, Finding, Fix, Position
-from trl_lint.linter import FixResult, SourceError
+from trl_lint.linter.linter import FixResult, SourceError
 
 KINDS = {
     "BUG": ("TRL001", "item-before-gather", Applicability.SAFE),

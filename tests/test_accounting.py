@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from trl_lint.accounting import Counted, account, standing
-from trl_lint.cli import main
-from trl_lint.config import Settings
 from trl_lint.findings import Finding, Position
-from trl_lint.linter import Linter
+from trl_lint.frontends.cli import main
+from trl_lint.linter.accounting import Counted, account, standing
+from trl_lint.linter.linter import Linter
 from trl_lint.rules import all_rules
+from trl_lint.settings import Settings
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 BROKEN = sorted(FIXTURES.glob("*/broken*.py"))

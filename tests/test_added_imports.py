@@ -12,7 +12,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent / "rules"))
 from snippets import SETTINGS, Snippets
 
-from trl_lint.linter import Linter
+from trl_lint.linter.linter import Linter
 from trl_lint.rules import find_rule
 
 # A number that becomes a tensor needs torch; a data set that everybody computes needs `PartialState`.

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 import trl_lint
 from trl_lint import Applicability, ConfigError, Finding, LintError, Settings, check
-from trl_lint.cli import main
+from trl_lint.frontends.cli import main
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 BROKEN = "def f(accelerator, loss):\n    return accelerator.gather(loss.item()){comment}\n"

@@ -12,14 +12,15 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from trl_lint import cached_linter, findings
-from trl_lint.cache import FOLDER, MAX_ENTRIES, Cache, folder_of
-from trl_lint.cached_linter import CachedLinter
-from trl_lint.cli import main
-from trl_lint.config import Settings
-from trl_lint.dependencies import NOTHING, OTHER, Dependencies, kinds_of
-from trl_lint.linter import Linter
+from trl_lint import findings
+from trl_lint.frontends.cli import main
+from trl_lint.linter import cached_linter
+from trl_lint.linter.cache import FOLDER, MAX_ENTRIES, Cache, folder_of
+from trl_lint.linter.cached_linter import CachedLinter
+from trl_lint.linter.dependencies import NOTHING, OTHER, Dependencies, kinds_of
+from trl_lint.linter.linter import Linter
 from trl_lint.rules import all_rules
+from trl_lint.settings import Settings
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 # The finding in `mine.py` can only be seen with its base class.
@@ -147,12 +148,12 @@ import sys
 from {module} import main
 try: main()
 finally:
-    loaded = [name for name in ("libcst", "trl_lint.analysis.engine", "rich", "torch") if name in sys.modules]
+    loaded = [name for name in ("libcst", "trl_lint.analysis.interprocedural.entry_points", "rich", "torch") if name in sys.modules]
     print(loaded, file=sys.stderr)
 """
 
 
-@pytest.mark.parametrize("module", ["trl_lint.cli", "flake8.main.cli"])
+@pytest.mark.parametrize("module", ["trl_lint.frontends.cli", "flake8.main.cli"])
 def test_what_is_looked_up_costs_no_import(module):
     first, second = (python("-c", LOOK.format(module=module), "mine.py") for _ in range(2))
     assert "TRL003" in first.stdout
@@ -167,7 +168,7 @@ def test_what_is_known_not_to_matter_is_not_looked_through_again(monkeypatch):
     def refuse(source):
         raise AssertionError("looked through again")
 
-    monkeypatch.setattr("trl_lint.linter.code_of", refuse)
+    monkeypatch.setattr("trl_lint.linter.linter.code_of", refuse)
     assert lint(".") == fresh
 
 
@@ -348,7 +349,7 @@ def test_what_can_not_be_parsed_is_said_each_time(project, analyses):
 
 def test_what_the_tool_failed_on_is_tried_again(project, monkeypatch):
     with monkeypatch.context() as patched:
-        patched.setattr("trl_lint.linter._located", lambda *args: {}["no"])
+        patched.setattr("trl_lint.linter.linter._located", lambda *args: {}["no"])
         code, _, err = run("mine.py")
     assert (code, "internal error: KeyError" in err) == (2, True)
     assert not entries(project, "run")
@@ -358,7 +359,7 @@ def test_what_the_tool_failed_on_is_tried_again(project, monkeypatch):
 def test_edits_that_can_not_be_built_are_tried_again(project, monkeypatch):
     write(project, mine=FIXABLE)
     with monkeypatch.context() as patched:
-        patched.setattr("trl_lint.linter._edits", lambda *args: {}["no"])
+        patched.setattr("trl_lint.linter.linter._edits", lambda *args: {}["no"])
         code, _, err = run("--output-format=json", "mine.py")
     assert (code, "internal error: KeyError" in err) == (2, True)
     assert not entries(project, "run")
@@ -474,7 +475,7 @@ def test_clean(project):
 
 def whole(content: bytes) -> bytes:
     """An entry that says it is whole."""
-    from trl_lint.cache import digest
+    from trl_lint.linter.cache import digest
 
     return f'"{digest(content)}"\n'.encode() + content
 
@@ -566,7 +567,7 @@ def test_entries_are_bounded_in_number(tmp_path):
 
 
 def test_entries_are_bounded_in_size(tmp_path, monkeypatch):
-    monkeypatch.setattr("trl_lint.cache.MAX_BYTES", 5000)
+    monkeypatch.setattr("trl_lint.linter.cache.MAX_BYTES", 5000)
     kept = Cache(tmp_path / "kept")
     for number in range(10):
         kept.save(f"run-{number}", "x" * 1000)
@@ -642,7 +643,7 @@ WATCH = """
 import json, sys
 from pathlib import Path
 from trl_lint.config import Settings
-from trl_lint.linter import Linter
+from trl_lint.linter.linter import Linter
 from trl_lint.rules import all_rules
 
 folder, opened = Path.cwd(), set()

@@ -12,8 +12,9 @@ import pytest
 from click.testing import CliRunner
 from fake_linter import FakeLinter
 
-from trl_lint import __version__, files, runner
-from trl_lint.cli import main
+from trl_lint import __version__, files
+from trl_lint.frontends.cli import main
+from trl_lint.linter import runner
 from trl_lint.rules import all_rules
 
 SUMMARY = "Found 1 finding in 1 file (1 fixable with --fix).\n"
@@ -23,7 +24,7 @@ SUMMARY = "Found 1 finding in 1 file (1 fixable with --fix).\n"
 def folder(tmp_path, monkeypatch):
     """An empty folder to stand in, and a linter that finds words."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("trl_lint.linter.Linter", FakeLinter)
+    monkeypatch.setattr("trl_lint.linter.linter.Linter", FakeLinter)
     for name in ("FORCE_COLOR", "NO_COLOR"):
         monkeypatch.delenv(name, raising=False)
     return tmp_path
@@ -266,7 +267,7 @@ def test_whatever_fails_there_is_no_traceback(monkeypatch):
     def fail(*args, **options):
         raise RuntimeError("out\nof luck")
 
-    monkeypatch.setattr("trl_lint.discovery.find_files", fail)
+    monkeypatch.setattr("trl_lint.linter.discovery.find_files", fail)
     assert lint() == (2, "", "trl-lint: internal error: RuntimeError: out of luck (please report it)\n")
 
 
@@ -274,7 +275,7 @@ def test_interrupted(monkeypatch):
     def interrupt(*args, **options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("trl_lint.discovery.find_files", interrupt)
+    monkeypatch.setattr("trl_lint.linter.discovery.find_files", interrupt)
     assert lint()[0] == 130
 
 
@@ -427,7 +428,7 @@ def test_a_reader_that_has_seen_enough(folder):
     (folder / "x.py").write_text("x = 1\n")
     reading, writing = os.pipe()
     os.close(reading)
-    script = "from trl_lint.cli import main; main()"
+    script = "from trl_lint.frontends.cli import main; main()"
     done = subprocess.run(
         [sys.executable, "-c", script], stdout=writing, stderr=subprocess.PIPE, cwd=folder, check=False
     )
@@ -452,7 +453,7 @@ def test_colour(folder, monkeypatch, environment, coloured):
 
 @pytest.mark.parametrize("variables", [{"NO_COLOR": "1"}, {"TERM": "dumb"}, {}])
 def test_colour_on_a_terminal(monkeypatch, variables):
-    from trl_lint.cli import _wants_colour
+    from trl_lint.frontends.cli import _wants_colour
 
     monkeypatch.setenv("TERM", "xterm")
     for name, value in variables.items():
@@ -465,8 +466,8 @@ def test_output_a_terminal_can_not_show(folder):
     (folder / "x.py").write_text("# é\nx = 1\n")
     environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
     script = (
-        "import trl_lint.linter, trl_lint.cli; from fake_linter import KINDS, FakeLinter\n"
-        "KINDS['é'] = KINDS['BUG']; trl_lint.linter.Linter = FakeLinter; trl_lint.cli.main()"
+        "import trl_lint.linter.linter, trl_lint.frontends.cli; from fake_linter import KINDS, FakeLinter\n"
+        "KINDS['é'] = KINDS['BUG']; trl_lint.linter.linter.Linter = FakeLinter; trl_lint.frontends.cli.main()"
     )
     environment["PYTHONPATH"] = str(Path(__file__).parent)
     done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, check=False)
@@ -515,7 +516,7 @@ HEAVY = ("libcst", "rich", "pathspec", "msgspec", "torch")
 def test_start_up_imports_nothing_heavy(folder, args):
     (folder / "x.py").write_text("print('no trainer here')\n")
     script = (
-        "import sys; from trl_lint.cli import main\n"
+        "import sys; from trl_lint.frontends.cli import main\n"
         "try: main()\n"
         f"finally: print([name for name in {HEAVY} if name in sys.modules], file=sys.stderr)"
     )
@@ -526,7 +527,7 @@ def test_start_up_imports_nothing_heavy(folder, args):
 def test_a_check_never_imports_what_only_fixes_need(folder):
     (folder / "x.py").write_text("from trl import SFTTrainer\nclass T(SFTTrainer):\n    pass\n")
     script = (
-        "import sys; from trl_lint.cli import main\n"
+        "import sys; from trl_lint.frontends.cli import main\n"
         "try: main()\n"
         "finally: print({'libcst.matchers', 'libcst.codemod'} & set(sys.modules), file=sys.stderr)"
     )

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from trl_lint.config import ConfigError, Settings, did_you_mean, ignored_rules, load_settings, selected_rules
+from trl_lint.config import did_you_mean, ignored_rules, load_settings, selected_rules
 from trl_lint.rules import all_rules
 from trl_lint.rules.unreduced_metric import UnreducedMetric
+from trl_lint.settings import ConfigError, Settings
 
 EVERY = [rule.code for rule in all_rules() if not rule.preview]
 
@@ -340,7 +341,7 @@ def test_names_of_the_users_own_cost_no_libcst(tmp_path):
     write(tmp_path, "[tool.trl-lint]\nreducers = { 'a.f' = 'mean' }\ntrainer-bases = ['a.B']\n")
     script = (
         "import sys; from pathlib import Path; from trl_lint.config import load_settings, selected_rules\n"
-        "from trl_lint.linter import Linter\n"
+        "from trl_lint.linter.linter import Linter\n"
         f"settings = load_settings(Path({str(tmp_path)!r}))\n"
         "assert Linter(settings, (), selected_rules(settings)).may_matter(b'f')\n"
         "sys.exit('libcst' in sys.modules)"

@@ -10,15 +10,15 @@ import tracemalloc
 
 import pytest
 
-from trl_lint import depth
-from trl_lint.cache import Cache
-from trl_lint.cached_linter import CachedLinter
-from trl_lint.config import Settings
-from trl_lint.depth import MAX_DEPTH, TooDeep, deeply, measure
-from trl_lint.linter import Linter, SourceError
+from trl_lint.analysis.program import depth
+from trl_lint.analysis.program.depth import MAX_DEPTH, TooDeep, deeply, measure
+from trl_lint.analysis.program.source_text import code_of
+from trl_lint.linter.cache import Cache
+from trl_lint.linter.cached_linter import CachedLinter
+from trl_lint.linter.linter import Linter, SourceError
+from trl_lint.linter.runner import check, run_one
 from trl_lint.rules import all_rules
-from trl_lint.rules.base import code_of
-from trl_lint.runner import check, run_one
+from trl_lint.settings import Settings
 
 HEAD = "from accelerate import Accelerator\na = Accelerator()\ndef f(loss):\n    a.gather(loss.item())\n"
 

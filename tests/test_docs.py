@@ -18,10 +18,10 @@ from markdowns import FENCE, block, cells, section
 from ruamel.yaml import YAML
 
 from trl_lint import findings
-from trl_lint.cli import main
 from trl_lint.config import KEYS
 from trl_lint.findings import Finding, Position
-from trl_lint.knowledge.own import REDUCERS
+from trl_lint.frontends.cli import main
+from trl_lint.knowledge.custom import REDUCERS
 from trl_lint.rules import all_rules
 
 ROOT = Path(__file__).parents[1]

@@ -25,7 +25,7 @@ AT_AN_IMPORT = """
 import os, signal, sys
 state = {"count": 0}
 def hook(event, args):
-    if event == "import" and "trl_lint.ending" in sys.modules and not state.get("over"):
+    if event == "import" and "trl_lint.linter.ending" in sys.modules and not state.get("over"):
         state["count"] += 1
         if state["count"] == int(os.environ["AT"]):
             os.kill(os.getpid(), signal.SIGINT)

@@ -8,10 +8,10 @@ from textwrap import dedent, indent
 import libcst as cst
 import pytest
 
-from trl_lint.config import Settings
-from trl_lint.linter import Linter, positions
+from trl_lint.analysis.program.syntax import ancestors, below
+from trl_lint.linter.linter import Linter, positions
 from trl_lint.rules import all_rules
-from trl_lint.syntax import ancestors, below
+from trl_lint.settings import Settings
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 SETTINGS = Settings(target_trl="0.17.0", target_transformers="4.51.3")

@@ -16,12 +16,12 @@ from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from trl_lint import fixing, runner
-from trl_lint.analysis.project import decode
-from trl_lint.cli import main
-from trl_lint.config import Settings
-from trl_lint.linter import FixResult, Linter
+from trl_lint.analysis.program.project import decode
+from trl_lint.frontends.cli import main
+from trl_lint.linter import fixing, runner
+from trl_lint.linter.linter import FixResult, Linter
 from trl_lint.rules import all_rules
+from trl_lint.settings import Settings
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 MARK = re.compile(r"[ \t]*# expect: [A-Z0-9, ]+$", re.MULTILINE)

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from trl_lint.config import Settings
-from trl_lint.linter import Linter
+from trl_lint.linter.linter import Linter
 from trl_lint.rules import all_rules, find_rule
+from trl_lint.settings import Settings
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 MARK = re.compile(r"[ \t]*# expect: (?P<codes>[A-Z0-9, ]+)$", re.MULTILINE)

@@ -14,11 +14,13 @@ import pytest
 from click.testing import CliRunner
 
 import trl_lint
-from trl_lint import cache, files
-from trl_lint.cache import FOLDER
-from trl_lint.cli import main
-from trl_lint.config import Settings, load_settings
-from trl_lint.discovery import find_files
+from trl_lint import files
+from trl_lint.config import load_settings
+from trl_lint.frontends.cli import main
+from trl_lint.linter import cache
+from trl_lint.linter.cache import FOLDER
+from trl_lint.linter.discovery import find_files
+from trl_lint.settings import Settings
 
 BUG = "from accelerate import Accelerator\n\naccelerator = Accelerator()\nprint(accelerator.gather(loss.item()))\n"
 FOUND = "t.py:4:7: TRL001"
@@ -336,8 +338,8 @@ def test_a_large_launch_file_is_never_held_whole(tree, monkeypatch, text, said):
 
 
 def test_contents_that_do_not_matter_are_not_kept(tree):
-    from trl_lint import runner
-    from trl_lint.linter import Linter
+    from trl_lint.linter import runner
+    from trl_lint.linter.linter import Linter
     from trl_lint.rules import all_rules
 
     (tree / "other.py").write_text("print('nothing')\n")

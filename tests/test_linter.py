@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from trl_lint.config import Settings
 from trl_lint.findings import Applicability
-from trl_lint.linter import Linter, SourceError
+from trl_lint.linter.linter import Linter, SourceError
 from trl_lint.rules import all_rules
+from trl_lint.settings import Settings
 
 HELPERS = """
 from accelerate import Accelerator
@@ -230,7 +230,7 @@ def test_a_failure_is_not_forgotten_between_two_looks_at_a_file(tmp_path: Path, 
     source = paths["loop"].read_bytes()
     checker = linter(tmp_path)
     with monkeypatch.context() as patched:
-        patched.setattr("trl_lint.analysis.library_calls.prepared", lambda *args: {}["no"])
+        patched.setattr("trl_lint.analysis.interpreter.library_calls.prepared", lambda *args: {}["no"])
         checker.prepare([(paths["loop"], source)])
     with pytest.raises(KeyError):
         checker.check(paths["loop"], source)

@@ -10,11 +10,11 @@ from textwrap import dedent, indent
 import pytest
 from click.testing import CliRunner
 
-from trl_lint.cli import main
-from trl_lint.config import Settings
 from trl_lint.findings import Applicability, Finding
-from trl_lint.linter import Linter
+from trl_lint.frontends.cli import main
+from trl_lint.linter.linter import Linter
 from trl_lint.rules import all_rules
+from trl_lint.settings import Settings
 
 RELEASES = {"target_trl": "0.17.0", "target_transformers": "4.51.3"}
 
@@ -101,10 +101,10 @@ FACT = """
 
 def fact(folder: Path, expression: str, **settings) -> str:
     """The rank fact of an expression on a local `loss`."""
-    from trl_lint.analysis.engine import Engine
     from trl_lint.analysis.events import Revealed
-    from trl_lint.analysis.project import Project
-    from trl_lint.linter import known_of
+    from trl_lint.analysis.interprocedural.entry_points import Engine
+    from trl_lint.analysis.program.project import Project
+    from trl_lint.linter.linter import known_of
 
     project = Project((folder,))
     module = project.add(folder / "program.py", dedent(FACT.format(expression)))

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from trl_lint.cli import main
+from trl_lint.frontends.cli import main
 
 LOOP = """\
 from accelerate import Accelerator

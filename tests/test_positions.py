@@ -8,7 +8,7 @@ import libcst as cst
 import pytest
 from libcst.metadata import MetadataWrapper, PositionProvider
 
-from trl_lint.positions import Positions
+from trl_lint.linter.positions import Positions
 
 ROOT = Path(__file__).parents[1]
 FILES = [*(ROOT / "fixtures").glob("*/broken*.py"), *(ROOT / "trl_lint" / "analysis").glob("*.py")]

@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 from markdowns import block, cells, section
 
-from trl_lint.cli import main
+from trl_lint.frontends.cli import main
 from trl_lint.rules import all_rules
 
 if sys.version_info >= (3, 11):

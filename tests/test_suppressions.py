@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from trl_lint.findings import Finding, Position
-from trl_lint.suppressions import decode, noqa_row, split
+from trl_lint.linter.suppressions import decode, noqa_row, split
 
 CODE, NAME = "TRL001", "item-before-gather"
 

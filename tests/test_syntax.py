@@ -8,7 +8,7 @@ from pathlib import Path
 import libcst as cst
 import pytest
 
-from trl_lint.syntax import ancestors, below, children
+from trl_lint.analysis.program.syntax import ancestors, below, children
 
 FILES = sorted((Path(__file__).parents[1] / "trl_lint" / "analysis").glob("*.py"))[:12]
 LEFT_OUT = (

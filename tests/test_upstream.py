@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from trl_lint import upstream
-from trl_lint.config import Settings
 from trl_lint.knowledge.upstream import ROWS, Mended
-from trl_lint.linter import Linter
+from trl_lint.linter import upstream
+from trl_lint.linter.linter import Linter
 from trl_lint.rules import all_rules
+from trl_lint.settings import Settings
 
 TRAINER = '''\
 from transformers import Trainer

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from trl_lint.cli import main
+from trl_lint.frontends.cli import main
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 TRAINER = "from trl import SFTTrainer\ntrainer = SFTTrainer('tiny')\ntrainer.train()\n"

@@ -10,8 +10,8 @@ import pytest
 from click.testing import CliRunner
 from fake_linter import FakeLinter
 
-from trl_lint import ending, writing
-from trl_lint.cli import main
+from trl_lint.frontends.cli import main
+from trl_lint.linter import ending, writing
 
 
 @pytest.fixture(autouse=True)
@@ -20,7 +20,7 @@ def folder(tmp_path, monkeypatch) -> Path:
     project = tmp_path / "project"
     project.mkdir()
     monkeypatch.chdir(project)
-    monkeypatch.setattr("trl_lint.linter.Linter", FakeLinter)
+    monkeypatch.setattr("trl_lint.linter.linter.Linter", FakeLinter)
     return project
 
 

@@ -9,13 +9,13 @@ from typing import NoReturn
 def main() -> NoReturn:
     """Run the command line."""
     try:
-        from trl_lint import ending
+        from trl_lint.linter import ending
     except KeyboardInterrupt:
         os.write(2, b"trl-lint: interrupted\n")
         os._exit(130)
     ending.take_signals()
     try:
-        from trl_lint.cli import main as command
+        from trl_lint.frontends.cli import main as command
 
         command()
     except KeyboardInterrupt:  # of a command that has ended what it had started

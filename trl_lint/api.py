@@ -8,8 +8,9 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from trl_lint.config import ConfigError, Settings, load_settings, selected_rules, wrong_names
+from trl_lint.config import load_settings, selected_rules, wrong_names
 from trl_lint.findings import Finding
+from trl_lint.settings import ConfigError, Settings
 
 StrPath = str | os.PathLike[str]
 
@@ -67,9 +68,9 @@ def _checked(settings: Settings) -> Settings:
 
 
 def _findings(paths: list[Path], settings: Settings) -> list[Finding]:
-    from trl_lint import runner
-    from trl_lint.discovery import find_files, import_roots
-    from trl_lint.linter import Linter
+    from trl_lint.linter import runner
+    from trl_lint.linter.discovery import find_files, import_roots
+    from trl_lint.linter.linter import Linter
 
     rules = selected_rules(settings)
     launches = any(rule.launches for rule in rules)

@@ -13,10 +13,10 @@ from variations import VARIATIONS
 
 from proof.cases import BATCH, Case, Failure
 from proof.places import spelled_out
-from trl_lint.config import Settings
 from trl_lint.findings import Finding
-from trl_lint.launch.checking import Launch as Launched
+from trl_lint.launch.checker import Launch as Launched
 from trl_lint.launch.rewrite import applied
+from trl_lint.settings import Settings
 from trl_lint.verify import launches
 from trl_lint.verify.launcher import Launch
 from trl_lint.verify.mending import Mended, mend

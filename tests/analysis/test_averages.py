@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from trl_lint.analysis.engine import Engine
 from trl_lint.analysis.events import Averaged, Event, Revealed
-from trl_lint.analysis.means import NOTHING, Form, Own, Stage
-from trl_lint.analysis.project import Project
+from trl_lint.analysis.interprocedural.entry_points import Engine
+from trl_lint.analysis.program.project import Project
+from trl_lint.domain.averaging import NOTHING, Form, Own, Stage
 
 HEAD = """\
 import torch

@@ -7,11 +7,11 @@ import threading
 
 import pytest
 
-from trl_lint.analysis import values
-from trl_lint.analysis.values import SAME, Kind, Value, is_small
-from trl_lint.config import Settings
-from trl_lint.linter import Linter
+from trl_lint.domain import values
+from trl_lint.domain.values import SAME, Kind, Value, is_small
+from trl_lint.linter.linter import Linter
 from trl_lint.rules import all_rules
+from trl_lint.settings import Settings
 
 HEAD = "from accelerate import Accelerator\naccelerator = Accelerator()\n"
 # Far more than any of the programs below needs; where the work doubles with each line it is reached at once.

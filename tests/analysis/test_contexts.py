@@ -7,10 +7,10 @@ from textwrap import indent
 
 import pytest
 
-from trl_lint.analysis.engine import Engine
 from trl_lint.analysis.events import Logged, steps
-from trl_lint.analysis.project import Project
-from trl_lint.analysis.runs import MAX_CONTEXTS, MAX_PLAIN, Runs
+from trl_lint.analysis.interprocedural.entry_points import Engine
+from trl_lint.analysis.interprocedural.summaries import MAX_CONTEXTS, MAX_PLAIN, Runs
+from trl_lint.analysis.program.project import Project
 
 HEAD = """\
 from elsewhere import unknown

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from trl_lint.analysis.engine import Engine
 from trl_lint.analysis.events import DatasetPrepared, Event, Revealed
-from trl_lint.analysis.project import Project
-from trl_lint.analysis.values import GLOBAL_RANK, HOST, MAYBE_CPU
+from trl_lint.analysis.interprocedural.entry_points import Engine
+from trl_lint.analysis.program.project import Project
+from trl_lint.domain.devices import GLOBAL_RANK, HOST, MAYBE_CPU
 
 HEAD = """\
 import os

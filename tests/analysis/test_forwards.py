@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from trl_lint.analysis.engine import Engine
 from trl_lint.analysis.events import ModelCalled
-from trl_lint.analysis.project import Project
-from trl_lint.linter import positions
+from trl_lint.analysis.interprocedural.entry_points import Engine
+from trl_lint.analysis.program.project import Project
+from trl_lint.linter.linter import positions
 
 HEAD = """\
 import torch

@@ -13,9 +13,9 @@ from pathlib import Path
 import libcst as cst
 import pytest
 
-from trl_lint.config import Settings
-from trl_lint.linter import Linter
+from trl_lint.linter.linter import Linter
 from trl_lint.rules import all_rules
+from trl_lint.settings import Settings
 
 MARK = re.compile(r"# finds: (?P<codes>TRL\d+(, TRL\d+)*)$")
 MOVED = re.compile(r"«(?P<expression>[^|»]+?)(?: \| (?P<names>[\w, ]+))?»")

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from trl_lint.config import Settings
-from trl_lint.linter import Linter
+from trl_lint.linter.linter import Linter
 from trl_lint.rules import find_rule
+from trl_lint.settings import Settings
 
 SETTINGS = Settings(target_trl="0.17.0", target_transformers="4.51.3")
 TRAINER = """\

@@ -10,8 +10,8 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 
 from reveals import fact
-from trl_lint.analysis import facts
-from trl_lint.analysis.values import Kind
+from trl_lint.domain import ranks
+from trl_lint.domain.values import Kind
 from trl_lint.knowledge import library, schema, torch_distributed
 from trl_lint.knowledge import torch as table
 
@@ -395,4 +395,4 @@ def test_variables_of_the_world(name: str, tmp_path: Path) -> None:
 
 
 def test_no_table_of_origins_says_bottom() -> None:
-    assert facts.BOTTOM not in table.ORIGINS.values()
+    assert ranks.BOTTOM not in table.ORIGINS.values()

@@ -4,8 +4,8 @@ from collections import Counter
 
 import pytest
 
-from trl_lint.analysis import facts
-from trl_lint.analysis.values import Kind, Wrapping
+from trl_lint.domain import ranks
+from trl_lint.domain.values import Kind, Wrapping
 from trl_lint.knowledge import library, torch
 from trl_lint.knowledge.schema import Class, Collective, Function, Hook, Row, Sink, instance
 
@@ -141,10 +141,10 @@ def test_the_model_of_a_trainer_with_its_own_loop_is_wrapped():
 
 
 def test_arguments_are_the_same_on_all_ranks_but_for_what_says_which_rank_it_is():
-    assert library.attribute("trl.GRPOConfig", "beta").value.rank is facts.SAME
-    assert library.attribute("trl.GRPOConfig", "process_index").value.rank is facts.RANK_LOCAL
+    assert library.attribute("trl.GRPOConfig", "beta").value.rank is ranks.SAME
+    assert library.attribute("trl.GRPOConfig", "process_index").value.rank is ranks.RANK_LOCAL
     assert library.attribute("transformers.TrainerState", "is_world_process_zero").value.rank.differs
-    assert library.attribute("transformers.TrainerState", "global_step").value.rank is facts.SAME
+    assert library.attribute("transformers.TrainerState", "global_step").value.rank is ranks.SAME
     assert library.attribute("transformers.TrainingArguments", "main_process_first") is None
 
 
@@ -166,7 +166,7 @@ def test_what_the_metrics_of_a_hook_are_depends_on_the_release():
         return row.returns.data[1].rank
 
     assert metrics("0.13.0").differs
-    assert metrics("0.14.0") == facts.REDUCED
+    assert metrics("0.14.0") == ranks.REDUCED
     assert len(library.hook("trl.DPOTrainer", "get_batch_loss_metrics")) == 2
     assert library.hook("trl.DPOTrainer", "get_batch_loss_metrics", {"trl": "0.29.0"}) == ()
 
@@ -245,7 +245,7 @@ def test_model_classes():
 
 def test_what_is_loaded():
     assert library.maker("transformers.AutoModelForCausalLM.from_pretrained").wrapping is Wrapping.BARE
-    assert library.maker("transformers.AutoTokenizer.from_pretrained").rank is facts.SAME
+    assert library.maker("transformers.AutoTokenizer.from_pretrained").rank is ranks.SAME
     assert library.maker("transformers.AutoTokenizer.register") is None
 
 
@@ -267,11 +267,11 @@ def test_pure_roots():
 
 
 def test_origins():
-    assert library.origin("time.perf_counter") is facts.CLOCK_LOCAL
-    assert library.origin("time.sleep") is facts.SAME
-    assert library.origin("numpy.random.rand") is facts.RNG_LOCAL
-    assert library.origin("torch.cuda.max_memory_allocated") is facts.MEMORY_LOCAL
-    assert library.origin("torch.cuda.is_available") is facts.SAME
+    assert library.origin("time.perf_counter") is ranks.CLOCK_LOCAL
+    assert library.origin("time.sleep") is ranks.SAME
+    assert library.origin("numpy.random.rand") is ranks.RNG_LOCAL
+    assert library.origin("torch.cuda.max_memory_allocated") is ranks.MEMORY_LOCAL
+    assert library.origin("torch.cuda.is_available") is ranks.SAME
     assert library.origin("torch.sum") is None
 
 
@@ -389,9 +389,9 @@ def test_releases_are_known_beside_rows_of_the_user_unless_any_is_asked_for():
 
 
 def test_whether_a_package_is_installed_is_the_same_on_all_ranks():
-    assert library.function("transformers.utils.is_peft_available").returns.rank is facts.SAME
+    assert library.function("transformers.utils.is_peft_available").returns.rank is ranks.SAME
 
 
 def test_values_of_rows():
-    assert library.function("torch.distributed.get_rank").returns.rank is facts.RANK_LOCAL
+    assert library.function("torch.distributed.get_rank").returns.rank is ranks.RANK_LOCAL
     assert library.function("wandb.init").returns.data == instance("wandb.Run").data

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import PurePath
 
-from trl_lint.launch import readers
-from trl_lint.launch.bare import Start, bare_start, own_launcher
-from trl_lint.launch.commands import Command
+from trl_lint.launch.commands.commands import Command
+from trl_lint.launch.judge.python_invocation import Start, bare_start, own_launcher
+from trl_lint.launch.parsers import readers
 from trl_lint.launch.rewrite import applied, rewrite
 
 

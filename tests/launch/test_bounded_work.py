@@ -13,10 +13,13 @@ from pathlib import Path, PurePath
 import pytest
 from cpu_time import spent
 
-from trl_lint.config import Settings
-from trl_lint.launch import checking, commands, makefile, notebooks, readers, shell, trainers
-from trl_lint.launch.project import Project
+from trl_lint.launch import checker
+from trl_lint.launch.commands import commands
+from trl_lint.launch.parsers import makefile, notebooks, readers, shell
 from trl_lint.launch.rewrite import Edit, applied
+from trl_lint.launch.training import trainers
+from trl_lint.launch.training.launch_project import Project
+from trl_lint.settings import Settings
 
 
 def steps(call: Callable[[], object]) -> int:
@@ -200,19 +203,19 @@ def test_edits_are_applied_in_one_pass():
 
 def test_fixes_are_tried_one_by_one_up_to_a_limit(tmp_path, monkeypatch):
     (tmp_path / "train.py").write_text("from transformers import Trainer\ntrainer = Trainer()\ntrainer.train()\n")
-    text = "export CUDA_VISIBLE_DEVICES=0,1\n" + "python train.py\n" * (checking.MOST_TRIED + 20)
+    text = "export CUDA_VISIBLE_DEVICES=0,1\n" + "python train.py\n" * (checker.MOST_TRIED + 20)
     project = Project.of(Settings(root=tmp_path), [tmp_path])
-    found = checking.checked(tmp_path / "a.sh", text.encode(), project)
+    found = checker.checked(tmp_path / "a.sh", text.encode(), project)
     tried: list[int] = []
 
     def refuses(path, before, project, wanted):
         tried.append(len(wanted))
         return b"", "no"
 
-    monkeypatch.setattr(checking, "_passed", refuses)
-    new, withheld = checking.mended(tmp_path / "a.sh", text.encode(), project, found.launches)
-    assert (new, len(withheld)) == (text.encode(), checking.MOST_TRIED + 20)
-    assert len(tried) == 1 + checking.MOST_TRIED
+    monkeypatch.setattr(checker, "_passed", refuses)
+    new, withheld = checker.mended(tmp_path / "a.sh", text.encode(), project, found.launches)
+    assert (new, len(withheld)) == (text.encode(), checker.MOST_TRIED + 20)
+    assert len(tried) == 1 + checker.MOST_TRIED
 
 
 def test_stars_of_stars_are_followed_once(tmp_path):
@@ -232,7 +235,7 @@ def test_what_lies_outside_of_the_project_is_not_read(tmp_path, start, line):
         folder.mkdir()
     (outside / "train.py").write_text("from transformers import Trainer\ntrainer = Trainer()\ntrainer.train()\n")
     script = line.format(start=start.format(outside=outside / "train.py"), folder=outside)
-    found = checking.checked(
+    found = checker.checked(
         project / "a.sh",
         f"export CUDA_VISIBLE_DEVICES=0,1\n{script}\n".encode(),
         Project.of(Settings(root=project), [project]),
@@ -253,7 +256,7 @@ def test_a_script_above_its_launch_file_is_still_found(tmp_path):
     (tmp_path / "scripts").mkdir()
     (tmp_path / "train.py").write_text("from transformers import Trainer\ntrainer = Trainer()\ntrainer.train()\n")
     text = b"export CUDA_VISIBLE_DEVICES=0,1\npython ../train.py\ncd ..\npython train.py\npython -m train\n"
-    found = checking.checked(tmp_path / "scripts" / "a.sh", text, Project.of(Settings(root=tmp_path), [tmp_path]))
+    found = checker.checked(tmp_path / "scripts" / "a.sh", text, Project.of(Settings(root=tmp_path), [tmp_path]))
     assert [Path(each.script).name for each in found.launches] == ["train.py"] * 3
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from launching import only_start, starts
 
-from trl_lint.launch.gpus import gpus
+from trl_lint.launch.judge.gpus import gpus
 
 SAID = {
     "python x.py": "unknown ",

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from trl_lint.launch import readers
-from trl_lint.launch.bare import Start, bare_start, own_launcher
-from trl_lint.launch.gpus import Gpus, gpus
+from trl_lint.launch.judge.gpus import Gpus, gpus
+from trl_lint.launch.judge.python_invocation import Start, bare_start, own_launcher
+from trl_lint.launch.parsers import readers
 from trl_lint.launch.rewrite import Edit, applied, rewrite
 
 if sys.version_info >= (3, 11):

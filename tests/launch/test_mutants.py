@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from trl_lint.config import Settings
-from trl_lint.launch.checking import checked, mended
-from trl_lint.launch.project import Project
+from trl_lint.launch.checker import checked, mended
+from trl_lint.launch.training.launch_project import Project
+from trl_lint.settings import Settings
 
 FOLDER = Path(__file__).parents[2] / "fixtures" / "bare_python_launch" / "launches"
 FILES = sorted(path.name for path in FOLDER.iterdir() if path.name not in ("train.py", "prepare.py"))

@@ -8,7 +8,7 @@ from pathlib import PurePath
 
 import pytest
 
-from trl_lint.launch import readers
+from trl_lint.launch.parsers import readers
 
 KINDS = {
     "a.sh": "shell", "a.slurm": "shell", "Makefile": "makefile", "rules.mk": "makefile", "Dockerfile": "dockerfile",
@@ -91,7 +91,7 @@ LOADED = {
 @pytest.mark.parametrize(("name", "text"), LOADED)
 def test_parsers_are_imported_when_needed(name: str, text: str) -> None:
     program = (
-        "import sys; from pathlib import PurePath; from trl_lint.launch import readers, bare, gpus, rewrite\n"
+        "import sys; from pathlib import PurePath; from trl_lint.launch import rewrite; from trl_lint.launch.judge import gpus; from trl_lint.launch.parsers import readers\n"
         f"before = set(sys.modules); readers.read(PurePath({name!r}), {text.encode()!r})\n"
         f"print(*sorted({set(PARSERS) - {'ast'}!r} & (set(sys.modules) - before)))"
     )

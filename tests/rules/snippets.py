@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from textwrap import dedent, indent
 
-from trl_lint.config import Settings
 from trl_lint.findings import Finding
-from trl_lint.linter import FixResult, Linter
+from trl_lint.linter.linter import FixResult, Linter
 from trl_lint.rules import find_rule
+from trl_lint.settings import Settings
 
 HERE = Path(__file__).parent
 SETTINGS = Settings(target_trl="0.17.0", target_transformers="4.51.3")

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from trl_lint.cli import main
-from trl_lint.config import Settings
 from trl_lint.findings import Applicability, Finding
-from trl_lint.linter import FixResult, Linter
+from trl_lint.frontends.cli import main
+from trl_lint.linter.linter import FixResult, Linter
 from trl_lint.rules import find_rule
+from trl_lint.settings import Settings
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -469,7 +469,7 @@ def test_what_can_not_be_read_is_said_and_stops_nothing(tmp_path, monkeypatch) -
 def test_python_that_only_starts_others_is_not_analysed(tmp_path) -> None:
     write(tmp_path, {"train.py": "print()\n", "start.py": "import os\nos.system('python train.py')\n"})
     script = (
-        "import sys; from trl_lint.cli import main\n"
+        "import sys; from trl_lint.frontends.cli import main\n"
         "try: main()\n"
         "finally: print([name for name in ('libcst', 'torch') if name in sys.modules], file=sys.stderr)"
     )

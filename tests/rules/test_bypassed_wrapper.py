@@ -7,8 +7,8 @@ from textwrap import indent
 import pytest
 from snippets import Snippets, loop, shown, trainer
 
-from trl_lint.config import Settings
 from trl_lint.findings import Applicability
+from trl_lint.settings import Settings
 
 SNIPPETS = Snippets("TRL009")
 UNSAFE, DISPLAY = Applicability.UNSAFE, Applicability.DISPLAY

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from trl_lint.config import Settings
-from trl_lint.linter import Linter
+from trl_lint.linter.linter import Linter
 from trl_lint.rules import all_rules
+from trl_lint.settings import Settings
 
 HERE = Path(__file__).parent
 HELPERS = {

@@ -6,7 +6,7 @@ import pytest
 from snippets import SETTINGS, Snippets, shown, trainer
 
 from trl_lint.findings import Applicability
-from trl_lint.linter import Linter
+from trl_lint.linter.linter import Linter
 from trl_lint.rules import find_rule
 
 SNIPPETS = Snippets("TRL005")

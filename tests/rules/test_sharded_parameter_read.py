@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from snippets import Snippets, shown, trainer
 
-from trl_lint.config import Settings
 from trl_lint.findings import Applicability
+from trl_lint.settings import Settings
 
 SNIPPETS = Snippets("TRL013")
 NEWER = Snippets("TRL013", Settings(target_trl="1.5.0"))

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 from fake_runs import well
 
-from trl_lint.cli import main
+from trl_lint.frontends.cli import main
 from trl_lint.verify import cli, launcher
 from trl_lint.verify.traces import End, Place, Rank, Run
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from fake_runs import SCRIPT, Runs, failed, printed, well
 
-from trl_lint.config import Settings
 from trl_lint.findings import Finding, Position
+from trl_lint.settings import Settings
 from trl_lint.verify import cause, mending, proofs
 from trl_lint.verify.cli import FORMATS
 from trl_lint.verify.launcher import Launch

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from trl_lint.config import Settings
+from trl_lint.settings import Settings
 from trl_lint.verify import launcher, mending
 from trl_lint.verify.launcher import Launch
 from trl_lint.verify.rank.job import Job

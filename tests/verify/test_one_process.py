@@ -10,11 +10,11 @@ import pytest
 from click.testing import CliRunner
 from fake_runs import SCRIPT, Runs, failed, printed, session, well
 
-from trl_lint.cli import main
-from trl_lint.config import Settings
 from trl_lint.findings import Finding, Position
-from trl_lint.launch.checking import checked
-from trl_lint.launch.project import Project
+from trl_lint.frontends.cli import main
+from trl_lint.launch.checker import checked
+from trl_lint.launch.training.launch_project import Project
+from trl_lint.settings import Settings
 from trl_lint.verify import cli, launcher, mending, proofs
 from trl_lint.verify.cli import FORMATS
 from trl_lint.verify.launcher import Launch

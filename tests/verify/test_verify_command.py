@@ -16,7 +16,7 @@ import pytest
 from click.testing import CliRunner
 from processes import left, with_words
 
-from trl_lint.cli import main
+from trl_lint.frontends.cli import main
 
 MISSING = [name for name in ("torch", "accelerate") if not find_spec(name)]
 needs_torch = [
@@ -147,7 +147,7 @@ def test_nothing_that_runs_programs_is_imported_to_lint(folder):
     """The harness costs a lint nothing."""
     (folder / "train.py").write_text(RIGHT)
     program = (
-        "import sys\nfrom trl_lint.cli import main\ntry:\n    main(['train.py'])\nexcept SystemExit:\n    pass\n"
+        "import sys\nfrom trl_lint.frontends.cli import main\ntry:\n    main(['train.py'])\nexcept SystemExit:\n    pass\n"
         "print([name for name in sys.modules if name.startswith('trl_lint.verify')])"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

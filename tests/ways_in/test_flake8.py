@@ -304,7 +304,7 @@ def test_what_can_not_be_read_is_said_by_flake8_alone(tmp_path):
 
 CRASHING = """
 import sys
-from trl_lint.linter import Linter
+from trl_lint.linter.linter import Linter
 
 real = Linter.check
 
@@ -340,7 +340,7 @@ def test_an_error_of_ours_does_not_stop_flake8(tmp_path, jobs):
 def test_what_fails_for_all_files_together_is_done_for_each_alone(tmp_path, jobs):
     write(tmp_path, a=GATHER, b=GATHER)
     script = (
-        "import sys; from trl_lint.linter import Linter; Linter.prepare = None\n"
+        "import sys; from trl_lint.linter.linter import Linter; Linter.prepare = None\n"
         "from flake8.main.cli import main; sys.exit(main())"
     )
     command = [sys.executable, "-c", script, jobs]

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from trl_lint.analysis.facts import Origin
-from trl_lint.analysis.heap import Control, Turn
-from trl_lint.analysis.means import Mean
-from trl_lint.analysis.values import Payload, Step, Value, Write
+from trl_lint.domain.averaging import Mean
+from trl_lint.domain.control import Control, Turn
+from trl_lint.domain.provenance import Step
+from trl_lint.domain.ranks import Origin
+from trl_lint.domain.values import Payload, Value, Write
 
 if TYPE_CHECKING:
     from libcst import CSTNode

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any, TypeVar
 
-from trl_lint.analysis.facts import Rank
-from trl_lint.analysis.values import Value
+from trl_lint.domain.ranks import Rank
+from trl_lint.domain.values import Value
 from trl_lint.knowledge import accelerate, datasets, loggers, peft, python, torch, torch_distributed, transformers, trl
 from trl_lint.knowledge.models import ENGINES
 from trl_lint.knowledge.schema import (
@@ -305,17 +305,11 @@ def _others(cls: str, versions: Mapping[str, str]) -> Class | None:
     return None
 
 
-def method(
-    cls: str, attr: str, versions: Mapping[str, str] = NO_VERSIONS
-) -> tuple[str, tuple[Row, ...]] | None:
+def method(cls: str, attr: str, versions: Mapping[str, str] = NO_VERSIONS) -> tuple[str, tuple[Row, ...]] | None:
     """The class or base that has a method of that name, and the rows of it."""
     for current in mro(cls, versions):
         found = holding(
-            (
-                row
-                for row in rows(f"{current}.{attr}", versions)
-                if isinstance(row, (Collective, Function, Hook, Sink))
-            ),
+            (row for row in rows(f"{current}.{attr}", versions) if isinstance(row, (Collective, Function, Hook, Sink))),
             versions,
         )
         if found:
@@ -329,9 +323,7 @@ def method(
 def attribute_row(cls: str, attr: str, versions: Mapping[str, str] = NO_VERSIONS) -> Attribute | None:
     """The row of an attribute in the class or its bases, if it has one of its own."""
     for current in mro(cls, versions):
-        found = holding(
-            (row for row in rows(f"{current}.{attr}", versions) if isinstance(row, Attribute)), versions
-        )
+        found = holding((row for row in rows(f"{current}.{attr}", versions) if isinstance(row, Attribute)), versions)
         if found:
             return found[-1]
     return None
@@ -354,9 +346,7 @@ def attribute(cls: str, attr: str, versions: Mapping[str, str] = NO_VERSIONS) ->
 def hook(cls: str, attr: str, versions: Mapping[str, str] = NO_VERSIONS) -> tuple[Hook, ...]:
     """The Hook rows of a method in the nearest of the class and its bases that has any."""
     for current in mro(cls, versions):
-        found = holding(
-            (row for row in rows(f"{current}.{attr}", versions) if isinstance(row, Hook)), versions
-        )
+        found = holding((row for row in rows(f"{current}.{attr}", versions) if isinstance(row, Hook)), versions)
         if found:
             return found
     return ()
@@ -377,9 +367,7 @@ def hooks_of(cls: str, versions: Mapping[str, str] = NO_VERSIONS) -> dict[str, t
 def store(cls: str, attr: str, versions: Mapping[str, str] = NO_VERSIONS) -> Store | None:
     """The metric store of that name on the class or its bases."""
     for current in mro(cls, versions):
-        found = holding(
-            (row for row in rows(f"{current}.{attr}", versions) if isinstance(row, Store)), versions
-        )
+        found = holding((row for row in rows(f"{current}.{attr}", versions) if isinstance(row, Store)), versions)
         if found:
             return found[-1]
     return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trl_lint.analysis import facts
+from trl_lint.domain import ranks
 from trl_lint.knowledge.schema import NOTHING, SAME, Attribute, Class, Function, Row, Sink, instance
 
 # The layout of a table is by hand: one or two lines per row.
@@ -15,7 +15,7 @@ _COMET = ("CometExperiment", "Experiment", "ExistingExperiment", "OfflineExperim
 ROWS: tuple[Row, ...] = (
     # Weights & Biases
     # Some programs start a run on each rank, most on one.
-    Attribute(name="wandb.run", source="wandb/__init__.py::run", value=instance("wandb.Run", facts.UNKNOWN)),
+    Attribute(name="wandb.run", source="wandb/__init__.py::run", value=instance("wandb.Run", ranks.UNKNOWN)),
     Class(name="wandb.Run", source="wandb/sdk/wandb_run.py::Run", others=SAME),
     Function(name="wandb.finish", source="wandb/sdk/wandb_run.py::finish", returns=NOTHING),
     Function(name="wandb.init", source="wandb/sdk/wandb_init.py::init", returns=_RUN),

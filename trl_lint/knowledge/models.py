@@ -6,27 +6,57 @@ Read from torch 2.13.0 (nn/modules/module.py), transformers 5.23.0 (modeling_uti
 from __future__ import annotations
 
 # A subclass of one of these in the linted project is a model.
-MODULE_CLASSES = frozenset({
-    "torch.nn.Module", "torch.nn.Sequential", "torch.nn.modules.module.Module", "transformers.PreTrainedModel",
-})
+MODULE_CLASSES = frozenset(
+    {
+        "torch.nn.Module",
+        "torch.nn.Sequential",
+        "torch.nn.modules.module.Module",
+        "transformers.PreTrainedModel",
+    }
+)
 # `isinstance(model, …)` with one of the first is true of a wrapped model, with the others false.
 WRAPPER_CLASSES = ("DistributedDataParallel", "DataParallel")
 PLAIN_CLASSES = ("PreTrainedModel", "PeftModel", "PeftMixedModel", "PeftModelForCausalLM")
 
 # Attributes only models have among the things that are prepared.
-ONLY_MODELS_HAVE = frozenset({
-    "base_model", "config", "generate", "generation_config", "get_input_embeddings", "get_output_embeddings",
-    "gradient_checkpointing_enable", "push_to_hub", "resize_token_embeddings", "save_pretrained",
-})
+ONLY_MODELS_HAVE = frozenset(
+    {
+        "base_model",
+        "config",
+        "generate",
+        "generation_config",
+        "get_input_embeddings",
+        "get_output_embeddings",
+        "gradient_checkpointing_enable",
+        "push_to_hub",
+        "resize_token_embeddings",
+        "save_pretrained",
+    }
+)
 # Attributes that are plain data; all others may be modules or methods.
 DATA = frozenset({"config", "device", "dtype", "generation_config", "name_or_path", "peft_config", "training"})
 # Of those, the objects that stay the same however the model is used, so that they can be read once.
 LASTING = frozenset({"config", "generation_config"})
 # Attributes that are modules, and attributes that are parameters.
-MODULES = frozenset({
-    "base_model", "classifier", "decoder", "embed_tokens", "encoder", "language_model", "layers", "lm_head", "model",
-    "pretrained_model", "score", "transformer", "v_head", "vision_tower", "visual",
-})
+MODULES = frozenset(
+    {
+        "base_model",
+        "classifier",
+        "decoder",
+        "embed_tokens",
+        "encoder",
+        "language_model",
+        "layers",
+        "lm_head",
+        "model",
+        "pretrained_model",
+        "score",
+        "transformer",
+        "v_head",
+        "vision_tower",
+        "visual",
+    }
+)
 PARAMETERS = frozenset({"bias", "weight"})
 
 # Methods that generate. A wrapped model has none of them.
@@ -45,35 +75,90 @@ FOR_GENERATION = frozenset({"unwrap_model_for_generation"})
 FORWARD_REDIRECTIONS = frozenset({"ForwardRedirection", "_ForwardRedirection"})
 
 # Functions and methods that look at a parameter, or keep it, and do not compute with its values.
-INSPECT_PARAMETERS = frozenset({
-    "GatheredParameters", "append", "extend", "getattr", "hasattr", "id", "isinstance", "len", "print", "type",
-})
+INSPECT_PARAMETERS = frozenset(
+    {
+        "GatheredParameters",
+        "append",
+        "extend",
+        "getattr",
+        "hasattr",
+        "id",
+        "isinstance",
+        "len",
+        "print",
+        "type",
+    }
+)
 
 # What every config has, whatever its class (PreTrainedConfig of transformers 4.31.0 to 5.23.0).
-EVERY_CONFIG_HAS = frozenset({
-    "_name_or_path", "architectures", "chunk_size_feed_forward", "id2label", "is_encoder_decoder", "label2id",
-    "model_type", "output_hidden_states", "problem_type", "return_dict",
-})
+EVERY_CONFIG_HAS = frozenset(
+    {
+        "_name_or_path",
+        "architectures",
+        "chunk_size_feed_forward",
+        "id2label",
+        "is_encoder_decoder",
+        "label2id",
+        "model_type",
+        "output_hidden_states",
+        "problem_type",
+        "return_dict",
+    }
+)
 # What Trainer and TRL's trainers write to the config of a model after they were built: special tokens
 # (`Trainer._align_special_tokens`), the cache (`Trainer._inner_training_loop`), attention (paged generation).
-CHANGED_CONFIG = frozenset({
-    "_attn_implementation", "bos_token_id", "eos_token_id", "pad_token_id", "use_cache",
-})
+CHANGED_CONFIG = frozenset(
+    {
+        "_attn_implementation",
+        "bos_token_id",
+        "eos_token_id",
+        "pad_token_id",
+        "use_cache",
+    }
+)
 # Methods of models that write to its config, and which attribute.
 CONFIG_WRITERS = {
-    "resize_token_embeddings": "vocab_size", "set_attn_implementation": "_attn_implementation",
+    "resize_token_embeddings": "vocab_size",
+    "set_attn_implementation": "_attn_implementation",
 }
 
 # Methods that return the model itself.
-RETURN_THE_MODEL = frozenset({
-    "bfloat16", "cpu", "cuda", "double", "eval", "float", "half", "requires_grad_", "to", "train",
-})
+RETURN_THE_MODEL = frozenset(
+    {
+        "bfloat16",
+        "cpu",
+        "cuda",
+        "double",
+        "eval",
+        "float",
+        "half",
+        "requires_grad_",
+        "to",
+        "train",
+    }
+)
 # Methods that list what the model consists of: the same on all ranks.
-LIST_PARTS = frozenset({
-    "buffers", "children", "modules", "named_modules", "named_parameters", "parameters", "state_dict",
-})
+LIST_PARTS = frozenset(
+    {
+        "buffers",
+        "children",
+        "modules",
+        "named_modules",
+        "named_parameters",
+        "parameters",
+        "state_dict",
+    }
+)
 
 # Words in a condition by which code asks whether an engine other than DDP wraps the model.
 ENGINES = (
-    "deepspeed", "fsdp", "fullyshard", "zero3", "zero_stage", "is_zero", "megatron", "tensor_parallel", "sagemaker",
+    "deepspeed",
+    "fsdp",
+    "fullyshard",
+    "zero3",
+    "zero_stage",
+    "is_zero",
+    "megatron",
+    "tensor_parallel",
+    "sagemaker",
 )

@@ -11,11 +11,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
-from trl_lint.analysis import facts
-from trl_lint.analysis.values import (
+from trl_lint.domain import ranks
+from trl_lint.domain.devices import GLOBAL_RANK
+from trl_lint.domain.values import (
     ALONE_FIRST,
     ALONE_TRUE,
-    GLOBAL_RANK,
     TRAINED,
     WORLD_KIND,
     WORLD_SIZE,
@@ -179,65 +179,65 @@ class Class(Row):
 # --- the values rows speak of ---------------------------------------------------------------------------
 
 
-def tensor(rank: facts.Rank, *, scalar: bool = False, dtype: str = "") -> Value:
+def tensor(rank: ranks.Rank, *, scalar: bool = False, dtype: str = "") -> Value:
     return Value(rank, Kind.TENSOR, scalar=scalar, dtype=dtype)
 
 
-def number(rank: facts.Rank, dtype: str = "") -> Value:
+def number(rank: ranks.Rank, dtype: str = "") -> Value:
     return Value(rank, Kind.NUMBER, scalar=True, dtype=dtype)
 
 
-def instance(name: str, rank: facts.Rank = facts.SAME) -> Value:
+def instance(name: str, rank: ranks.Rank = ranks.SAME) -> Value:
     """An instance of a library's class."""
     return Value(rank, Kind.INSTANCE, name)
 
 
 def on_one_rank(name: str) -> Value:
     """An instance of a library's class on one rank, for which something else stands in on the others."""
-    return instance(name, facts.RANK_LOCAL).but(const=WORLD_TRUE)
+    return instance(name, ranks.RANK_LOCAL).but(const=WORLD_TRUE)
 
 
 def held(name: str) -> Value:
     """A list of instances of a library's class that is empty on all ranks but one."""
-    return Value(facts.RANK_LOCAL, Kind.RANGE, (instance(name), facts.RANK_LOCAL._replace(how=facts.HELD)))
+    return Value(ranks.RANK_LOCAL, Kind.RANGE, (instance(name), ranks.RANK_LOCAL._replace(how=ranks.HELD)))
 
 
 def items(*values: Value) -> Value:
     """A tuple."""
-    return Value(facts.SAME, Kind.TUPLE, values)
+    return Value(ranks.SAME, Kind.TUPLE, values)
 
 
 UNKNOWN = Value()
-SAME = Value(facts.SAME)
-SETTING = Value(facts.SAME, grad=False)  # a number, a flag or a text of a configuration
-NOTHING = Value(facts.SAME, Kind.NONE, const=None)
-BATCH = Value(facts.SHARD, Kind.BATCH)
+SAME = Value(ranks.SAME)
+SETTING = Value(ranks.SAME, grad=False)  # a number, a flag or a text of a configuration
+NOTHING = Value(ranks.SAME, Kind.NONE, const=None)
+BATCH = Value(ranks.SHARD, Kind.BATCH)
 LOADED_BATCH = BATCH.but(grad=False)
 # Accelerate knows where in its loader a batch stands: `gather_for_metrics` cuts what lies behind the last sample off.
 PREPARED_BATCH = LOADED_BATCH.but(wrapping=Wrapping.WRAPPED)
-LOADER = Value(facts.SAME, Kind.LOADER, PREPARED_BATCH)
-LOCAL_LOSS = tensor(facts.LOCAL_MEAN, scalar=True, dtype="float")
-LOCAL_TENSOR = tensor(facts.SHARD)
-REDUCED = Value(facts.REDUCED)
+LOADER = Value(ranks.SAME, Kind.LOADER, PREPARED_BATCH)
+LOCAL_LOSS = tensor(ranks.LOCAL_MEAN, scalar=True, dtype="float")
+LOCAL_TENSOR = tensor(ranks.SHARD)
+REDUCED = Value(ranks.REDUCED)
 # A dict of metrics: every entry has the fact.
 METRICS = "<metrics>"
-LOCAL_METRICS = Value(facts.LOCAL, Kind.BATCH, METRICS)
-REDUCED_METRICS = Value(facts.REDUCED, Kind.BATCH, METRICS)
-SAME_METRICS = Value(facts.SAME, Kind.BATCH, METRICS)
-SAME_NUMBER = number(facts.SAME)
-GRADIENT_NORM = tensor(facts.REDUCED, scalar=True, dtype="float")
-RANK_INDEX = number(facts.RANK_LOCAL, "int").but(data=ALONE_FIRST)
+LOCAL_METRICS = Value(ranks.LOCAL, Kind.BATCH, METRICS)
+REDUCED_METRICS = Value(ranks.REDUCED, Kind.BATCH, METRICS)
+SAME_METRICS = Value(ranks.SAME, Kind.BATCH, METRICS)
+SAME_NUMBER = number(ranks.SAME)
+GRADIENT_NORM = tensor(ranks.REDUCED, scalar=True, dtype="float")
+RANK_INDEX = number(ranks.RANK_LOCAL, "int").but(data=ALONE_FIRST)
 # The number of this process in the whole job.
 GLOBAL_RANK_INDEX = RANK_INDEX.but(place=GLOBAL_RANK)
-RANK_GUARD = Value(facts.RANK_LOCAL, Kind.NUMBER, ALONE_TRUE, scalar=True, dtype="bool")
-WORLD = Value(facts.SAME, Kind.NUMBER, const=WORLD_SIZE, scalar=True, dtype="int")
-DISTRIBUTED_TYPE = Value(facts.SAME, const=WORLD_KIND)
-DISTRIBUTED = Value(facts.SAME, Kind.NUMBER, const=WORLD_TRUE, scalar=True, dtype="bool")
-WRAPPED_MODEL = Value(facts.SAME, Kind.MODEL, wrapping=Wrapping.WRAPPED)
+RANK_GUARD = Value(ranks.RANK_LOCAL, Kind.NUMBER, ALONE_TRUE, scalar=True, dtype="bool")
+WORLD = Value(ranks.SAME, Kind.NUMBER, const=WORLD_SIZE, scalar=True, dtype="int")
+DISTRIBUTED_TYPE = Value(ranks.SAME, const=WORLD_KIND)
+DISTRIBUTED = Value(ranks.SAME, Kind.NUMBER, const=WORLD_TRUE, scalar=True, dtype="bool")
+WRAPPED_MODEL = Value(ranks.SAME, Kind.MODEL, wrapping=Wrapping.WRAPPED)
 TRAINED_MODEL = WRAPPED_MODEL.but(data=TRAINED)
-BARE_MODEL = Value(facts.SAME, Kind.MODEL, wrapping=Wrapping.BARE)
+BARE_MODEL = Value(ranks.SAME, Kind.MODEL, wrapping=Wrapping.BARE)
 # The bare form of the one that is trained: what the wrapper holds.
-OWN_MODEL = Value(facts.SAME, Kind.MODEL, TRAINED, wrapping=Wrapping.INSIDE)
-SOME_MODEL = Value(facts.SAME, Kind.MODEL, wrapping=Wrapping.UNKNOWN)
+OWN_MODEL = Value(ranks.SAME, Kind.MODEL, TRAINED, wrapping=Wrapping.INSIDE)
+SOME_MODEL = Value(ranks.SAME, Kind.MODEL, wrapping=Wrapping.UNKNOWN)
 # A callable object that only computes: a data collator, a tokenizer, a label smoother.
 PURE = instance("<pure>")

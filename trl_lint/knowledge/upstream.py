@@ -12,7 +12,7 @@ class Mended(NamedTuple):
     """A function of a release, the bug it had, and the release that mended it.
 
     last: the last release with the bug. pull: the pull request that mended it. digests: those of the function's text
-    (`trl_lint.upstream.digest`) in all releases that had the bug.
+    (`trl_lint.linter.upstream.digest`) in all releases that had the bug.
     """
 
     rule: str

@@ -7,9 +7,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from trl_lint.launch.bare import Start
-from trl_lint.launch.commands import Form, Word
-from trl_lint.launch.launchers import ACCELERATE_MODULE, ASSIGNMENTS, INTERPRETER, VERSIONED, X_OPTIONS
+from trl_lint.launch.commands.commands import Form, Word
+from trl_lint.launch.judge.launchers import ACCELERATE_MODULE, ASSIGNMENTS, INTERPRETER, VERSIONED, X_OPTIONS
+from trl_lint.launch.judge.python_invocation import Start
 
 _LAUNCH = ("accelerate", "launch")
 # Words that can be written without quotes in every form.

@@ -9,9 +9,9 @@ from importlib import import_module
 from typing import ClassVar, TextIO
 
 from trl_lint import plain
-from trl_lint.discovery import display_path
 from trl_lint.findings import Applicability, Finding
-from trl_lint.runner import FileResult
+from trl_lint.linter.discovery import display_path
+from trl_lint.linter.runner import FileResult
 
 
 @dataclass(slots=True)
@@ -46,10 +46,7 @@ class Tally:
 
     def count(self, applicability: Applicability) -> int:
         """How many of the findings that are left carry such a fix."""
-        return sum(
-            finding.fix is not None and finding.fix.applicability is applicability
-            for finding in self.findings
-        )
+        return sum(finding.fix is not None and finding.fix.applicability is applicability for finding in self.findings)
 
 
 class Report(ABC):
@@ -61,9 +58,7 @@ class Report(ABC):
     # Whether the edits of fixes are shown.
     needs_edits: ClassVar[bool] = False
 
-    def __init__(
-        self, out: TextIO, *, unsafe: bool = False, fixing: bool = False, colour: bool = False
-    ) -> None:
+    def __init__(self, out: TextIO, *, unsafe: bool = False, fixing: bool = False, colour: bool = False) -> None:
         self.out = out
         self.unsafe = unsafe
         self.fixing = fixing

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import chain
 
 from trl_lint import reports
-from trl_lint.runner import FileResult
+from trl_lint.linter.runner import FileResult
 
 
 class Report(reports.Report):

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from difflib import diff_bytes, unified_diff
 
 from trl_lint import plain, reports
-from trl_lint.discovery import display_path
-from trl_lint.runner import FileResult
+from trl_lint.linter.discovery import display_path
+from trl_lint.linter.runner import FileResult
 
 
 class Report(reports.Report):
@@ -56,6 +56,4 @@ def _masked(line: bytes) -> bytes:
 
 def _lines(source: bytes) -> list[bytes]:
     """Lines for a diff end at a newline only: `bytes.splitlines` also splits at a lone carriage return."""
-    return [line + b"\n" for line in source.split(b"\n")[:-1]] + [
-        line for line in source.split(b"\n")[-1:] if line
-    ]
+    return [line + b"\n" for line in source.split(b"\n")[:-1]] + [line for line in source.split(b"\n")[-1:] if line]

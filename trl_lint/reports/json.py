@@ -6,10 +6,11 @@ import json
 import os
 from typing import Any
 
-from trl_lint import plain, reports, suppressions
+from trl_lint import plain, reports
 from trl_lint.findings import Finding, Fix, Position
-from trl_lint.launch.readers import is_launch_file
-from trl_lint.runner import FileResult
+from trl_lint.launch.parsers.readers import is_launch_file
+from trl_lint.linter import suppressions
+from trl_lint.linter.runner import FileResult
 
 
 class Report(reports.Report):

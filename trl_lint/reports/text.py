@@ -7,10 +7,11 @@ from functools import cached_property
 from itertools import chain
 from unicodedata import east_asian_width
 
-from trl_lint import plain, reports, suppressions
-from trl_lint.discovery import display_path
+from trl_lint import plain, reports
 from trl_lint.findings import Applicability, Finding, Fix
-from trl_lint.runner import FileResult
+from trl_lint.linter import suppressions
+from trl_lint.linter.discovery import display_path
+from trl_lint.linter.runner import FileResult
 
 # A line is a list of pieces: a text and its style in rich's words.
 Line = list[tuple[str, str]]

@@ -67,7 +67,7 @@ from trl_lint.rules.base import Problem, Rule
 
 
 class BarePythonLaunch(Rule):
-    """Its findings come from `trl_lint.launch.checking`, as no event speaks of a launch."""
+    """Its findings come from `trl_lint.launch.checker`, as no event speaks of a launch."""
 
     code = "TRL004"
     name = "bare-python-launch"

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import inspect
-import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from trl_lint.findings import Applicability
-from trl_lint.quotes import end_of_long
 
 if TYPE_CHECKING:
     from trl_lint.analysis.events import Event
-    from trl_lint.analysis.values import Step
-    from trl_lint.rewriting.edits import NoRewrite, Rewrite
+    from trl_lint.domain.provenance import Step
+    from trl_lint.fixes.support.edits import NoRewrite, Rewrite
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +52,7 @@ class Rule:
     codemod: ClassVar[str | None] = None
     # A file can only matter to the rule if, for every group, it contains one of the group's byte strings.
     needles: ClassVar[tuple[tuple[bytes, ...], ...]] = ()
-    # Whether it is about launch commands, in files of any kind: `trl_lint.launch.checking` asks it, no event does.
+    # Whether it is about launch commands, in files of any kind: `trl_lint.launch.checker` asks it, no event does.
     launches: ClassVar[bool] = False
     # Whether it has not yet shown that no more than one in twenty of its findings is a false alarm: off by default.
     preview: ClassVar[bool] = False
@@ -83,52 +81,6 @@ class Rule:
         return self.documentation.partition("\n")[0].rstrip(".")
 
 
-# Comments and strings, of those in three quotes the start, and quotes that nothing closes: each place of a text is gone
-# through once. Of these only f-strings hold code, and only a string of one word can name something.
-_TEXT = re.compile(
-    rb"""(?P<long>\"{3}|'{3})"""
-    rb"""|(?P<short>"[^"\\\n]*(?:\\.[^"\\\n]*)*"|'[^'\\\n]*(?:\\.[^'\\\n]*)*')|\#[^\r\n]*"""
-    rb"""|(?P<open>"[^"\\\n]*(?:\\.[^"\\\n]*)*|'[^'\\\n]*(?:\\.[^'\\\n]*)*)""",
-    re.DOTALL,
-)
-_HOLDS_CODE = re.compile(rb"(?<!\w)(?:[fFtT][rR]?|[rR][fFtT])$")
-_SEVERAL_WORDS = re.compile(rb"\w\s+\w")
-# Names that contain a needle and have nothing to do with ranks.
-_HARMLESS = re.compile(
-    rb"ctrl|is_accelerate_\w+|force_accelerate_hooks|_preprocess_accelerate|integrations\.accelerate|accelerate\.hooks"
-)
-
-
-def code_of(source: bytes) -> bytes:
-    """The source less comments, prose in strings and harmless names: what is left tells whether a file matters."""
-    return _HARMLESS.sub(b" ", b"".join(_code_in(source)))
-
-
-def _code_in(source: bytes) -> Iterator[bytes]:
-    place = 0
-    match = _TEXT.search(source)
-    while match is not None:
-        start, end = match.span()
-        if match["long"]:
-            end = end_of_long(source, end, match["long"])
-            if end < 0:  # what nobody can read is taken for code
-                break
-        yield source[place:start]
-        place = end
-        yield source[start:end] if _may_be_code(source, match, start) else b" "
-        match = _TEXT.search(source, place)
-    yield source[place:]
-
-
-def _may_be_code(source: bytes, match: re.Match[bytes], start: int) -> bool:
-    if match["open"]:
-        return True
-    if match["short"] and not _SEVERAL_WORDS.search(match["short"]):
-        return True
-    is_string = match["short"] or match["long"]
-    return bool(is_string and _HOLDS_CODE.search(source[max(start - 3, 0) : start]))
-
-
 # How far a fix may be trusted, and why no further, by the level of its place: all ranks get there together, that is
 # not known, or they may not.
 LEVELS = (Applicability.SAFE, Applicability.UNSAFE, Applicability.DISPLAY)
@@ -141,7 +93,7 @@ REASONS = (
 
 def offered(plan: Rewrite | NoRewrite, level: int = 0) -> dict[str, Any]:
     """What a problem says of its fix: how far it may be trusted at a place of this level, and why no further."""
-    from trl_lint.rewriting.edits import NoRewrite
+    from trl_lint.fixes.support.edits import NoRewrite
 
     if isinstance(plan, NoRewrite):
         return {"applicability": Applicability.DISPLAY, "reason": plan.reason}

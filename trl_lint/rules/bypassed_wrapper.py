@@ -51,7 +51,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from trl_lint.analysis.events import Event, ModelCalled
-from trl_lint.analysis.values import Step, Wrapping
+from trl_lint.domain.provenance import Step
+from trl_lint.domain.values import Wrapping
 from trl_lint.findings import Applicability
 from trl_lint.rules.base import LIBRARIES, Problem, Rule
 
@@ -69,8 +70,8 @@ class BypassedWrapper(Rule):
     def visit(self, event: Event) -> Iterator[Problem]:
         if not isinstance(event, ModelCalled) or not _is_bypass(event):
             return
-        from trl_lint.rewriting.edits import NoRewrite
-        from trl_lint.rewriting.wrapped_calls import is_dropped, plan_for
+        from trl_lint.fixes.bypassed_wrapper import is_dropped, plan_for
+        from trl_lint.fixes.support.edits import NoRewrite
 
         if is_dropped(event):
             return

@@ -62,7 +62,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from trl_lint.analysis.events import DatasetParted, Event, Parted
-from trl_lint.analysis.values import Step
+from trl_lint.domain.provenance import Step
 from trl_lint.findings import Applicability
 from trl_lint.rules.base import LIBRARIES, Problem, Rule, offered
 from trl_lint.wording import said
@@ -94,7 +94,7 @@ class DivergentCollective(Rule):
             yield _of_dataset(event)
         if not isinstance(event, Parted) or (event.meeting.needs == "sharded" and event.knows_sharding):
             return
-        from trl_lint.rewriting.hoisting import plan_for
+        from trl_lint.fixes.divergent_collective import plan_for
 
         yield Problem(
             module=event.module,

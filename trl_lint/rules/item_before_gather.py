@@ -45,15 +45,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from trl_lint.analysis.events import CollectiveCalled, Event
-from trl_lint.analysis.values import Kind, Step
+from trl_lint.domain.provenance import Step
+from trl_lint.domain.values import Kind
 from trl_lint.rules.base import LIBRARIES, Problem, Rule, offered
 from trl_lint.wording import said
 
 _LAUNCHES = {
     "always": "it raises on any launch",
-    "group": (
-        "it passes on bare python and raises as soon as a process group exists (torchrun, accelerate launch)"
-    ),
+    "group": ("it passes on bare python and raises as soon as a process group exists (torchrun, accelerate launch)"),
 }
 _HELP = "keep the local reduction inside as a tensor, repeat it on the result, and call `.item()` last"
 _HELP_AS_LIST = "hand it over as a tensor of one element, and call `.tolist()` on the result"
@@ -69,7 +68,7 @@ class ItemBeforeGather(Rule):
     def visit(self, event: Event) -> Iterator[Problem]:
         if not isinstance(event, CollectiveCalled) or not _is_number(event):
             return
-        from trl_lint.rewriting.gathers import plan_for
+        from trl_lint.fixes.item_before_gather import plan_for
 
         own_name = event.row.name.rpartition(".")[2]
         plan = plan_for(event)

@@ -50,7 +50,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from trl_lint.analysis.events import Averaged, Event
-from trl_lint.analysis.means import Form, Mean
+from trl_lint.domain.averaging import Form, Mean
 from trl_lint.rules.base import LIBRARIES, Problem, Rule
 from trl_lint.wording import said
 
@@ -79,8 +79,8 @@ class MeanOfMeans(Rule):
     def visit(self, event: Event) -> Iterator[Problem]:
         if not isinstance(event, Averaged) or any(mean.trained for mean in event.means):
             return
-        from trl_lint.rewriting.averages import plan_for
-        from trl_lint.rewriting.edits import Rewrite
+        from trl_lint.fixes.mean_of_means import plan_for
+        from trl_lint.fixes.support.edits import Rewrite
 
         mean = _first(event)
         mending = plan_for(event)

@@ -49,9 +49,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from trl_lint.analysis import shapes
 from trl_lint.analysis.events import CollectiveCalled, Event
-from trl_lint.analysis.values import Step, Value
+from trl_lint.domain import values
+from trl_lint.domain.provenance import Step
+from trl_lint.domain.values import Value
 from trl_lint.rules.base import LIBRARIES, Problem, Rule, offered
 from trl_lint.wording import said
 
@@ -74,10 +75,10 @@ class RaggedGather(Rule):
         part = next((part for part in event.parts if _is_ragged(part)), None)
         if part is None:
             return
-        from trl_lint.rewriting.ragged import plan_for
+        from trl_lint.fixes.ragged_gather import plan_for
 
         own_name = event.row.name.rpartition(".")[2]
-        shape = shapes.of(part)
+        shape = values.shape_of(part)
         assert shape is not None
         yield Problem(
             module=event.module,
@@ -96,7 +97,7 @@ class RaggedGather(Rule):
 
 def _is_ragged(part: Value) -> bool:
     """Known to be one tensor with a ragged dimension, of this rank's own data."""
-    shape = shapes.of(part)
+    shape = values.shape_of(part)
     return part.rank.differs and shape is not None and shape.is_ragged
 
 

@@ -42,7 +42,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from trl_lint.analysis.events import Event, ParameterRead
-from trl_lint.analysis.values import Step
+from trl_lint.domain.provenance import Step
 from trl_lint.findings import Applicability
 from trl_lint.rules.base import LIBRARIES, Problem, Rule
 

@@ -46,7 +46,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from trl_lint.analysis.events import CollectiveCalled, Event
-from trl_lint.analysis.values import Kind, Step, Value
+from trl_lint.domain.provenance import Step
+from trl_lint.domain.values import Kind, Value
 from trl_lint.rules.base import LIBRARIES, Problem, Rule, offered
 
 _NAME = "accelerate.Accelerator.gather_for_metrics"
@@ -63,7 +64,7 @@ class TruncatedGather(Rule):
             return
         if not event.parts or not all(map(_is_one_value, event.parts)):
             return
-        from trl_lint.rewriting.truncated import plan_for
+        from trl_lint.fixes.truncated_gather import plan_for
 
         yield Problem(
             module=event.module,

@@ -45,7 +45,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from trl_lint.analysis.events import Event, SideEffect
-from trl_lint.analysis.values import Step
+from trl_lint.domain.provenance import Step
 from trl_lint.rules.base import LIBRARIES, Problem, Rule, offered
 from trl_lint.wording import said
 
@@ -65,7 +65,7 @@ class UnguardedSideEffect(Rule):
     def visit(self, event: Event) -> Iterator[Problem]:
         if not isinstance(event, SideEffect):
             return
-        from trl_lint.rewriting.guarding import plan_for
+        from trl_lint.fixes.unguarded_side_effect import plan_for
 
         outcome = "; the second one fails" if event.effect.fails else ""
         yield Problem(

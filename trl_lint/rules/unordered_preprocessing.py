@@ -52,7 +52,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from trl_lint.analysis.events import DatasetPrepared, Event
-from trl_lint.analysis.values import Step
+from trl_lint.domain.provenance import Step
 from trl_lint.findings import Applicability
 from trl_lint.rules.base import LIBRARIES, Problem, Rule, offered
 from trl_lint.wording import said
@@ -77,7 +77,7 @@ class UnorderedPreprocessing(Rule):
 
 
 def _everybody(event: DatasetPrepared) -> Problem:
-    from trl_lint.rewriting.ordering import plan_for_everybody
+    from trl_lint.fixes.unordered_preprocessing import plan_for_everybody
 
     return Problem(
         module=event.module,
@@ -94,8 +94,8 @@ def _everybody(event: DatasetPrepared) -> Problem:
 
 
 def _each_node(event: DatasetPrepared) -> Problem:
-    from trl_lint.rewriting.edits import NoRewrite
-    from trl_lint.rewriting.ordering import plan_for_each_node
+    from trl_lint.fixes.support.edits import NoRewrite
+    from trl_lint.fixes.unordered_preprocessing import plan_for_each_node
 
     turn = event.turn
     assert turn is not None

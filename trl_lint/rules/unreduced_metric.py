@@ -58,13 +58,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from trl_lint.analysis.events import Event, Logged
-from trl_lint.analysis.facts import Origin, Rank, State
+from trl_lint.domain.ranks import Origin, Rank, State
 from trl_lint.rules.base import LIBRARIES, Problem, Rule
 from trl_lint.wording import Surroundings, said, surroundings_of
 
 if TYPE_CHECKING:
-    from trl_lint.analysis.values import Write
-    from trl_lint.rewriting.edits import NoRewrite, Rewrite
+    from trl_lint.domain.values import Write
+    from trl_lint.fixes.support.edits import NoRewrite, Rewrite
 
 # Where a value that is mixed with one of these differs for a reason that no reduction mends.
 _SILENT = Origin.CLOCK | Origin.MEMORY
@@ -84,8 +84,8 @@ class UnreducedMetric(Rule):
         rank = event.value.rank
         if not _is_reported(rank):
             return
-        from trl_lint.rewriting.edits import Rewrite
-        from trl_lint.rewriting.metrics import plan_for
+        from trl_lint.fixes.support.edits import Rewrite
+        from trl_lint.fixes.unreduced_metric import plan_for
 
         for write in event.writes:
             if not _is_reported(write.rank):

@@ -43,7 +43,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from trl_lint.analysis.events import AttributeRead, Event, UnwrappedForGeneration
-from trl_lint.analysis.values import TRAINED, Wrapping
+from trl_lint.domain.values import TRAINED, Wrapping
 from trl_lint.findings import Applicability
 from trl_lint.knowledge.models import GENERATES
 from trl_lint.rules.base import LIBRARIES, Problem, Rule, offered
@@ -86,7 +86,7 @@ def _is_trained(event: UnwrappedForGeneration) -> bool:
 
 
 def _unwraps(event: UnwrappedForGeneration) -> Problem:
-    from trl_lint.rewriting.generation import plan_for
+    from trl_lint.fixes.wrapped_generate import plan_for
 
     return Problem(
         module=event.module,

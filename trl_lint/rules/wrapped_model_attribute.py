@@ -89,8 +89,8 @@ class WrappedModelAttribute(Rule):
     def visit(self, event: Event) -> Iterator[Problem]:
         if not isinstance(event, AttributeRead) or event.attribute in GENERATES:
             return
-        from trl_lint.rewriting.attributes import plan_for
-        from trl_lint.rewriting.edits import NoRewrite
+        from trl_lint.fixes.support.edits import NoRewrite
+        from trl_lint.fixes.wrapped_model_attribute import plan_for
 
         name = event.attribute
         bare = said("unwrap", event, what=f"{name}(...)" if event.called else name)

@@ -54,10 +54,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from trl_lint.analysis.backends import is_one_process, takes_gpu_only
 from trl_lint.analysis.events import CollectiveCalled, DeviceChosen, Event, StepReturned
-from trl_lint.analysis.places import is_known
-from trl_lint.analysis.values import Kind, Step, Value
+from trl_lint.analysis.observers.process_groups import is_one_process, takes_gpu_only
+from trl_lint.analysis.transfer.tensor_devices import is_known
+from trl_lint.domain.provenance import Step
+from trl_lint.domain.values import Kind, Value
 from trl_lint.rules.base import LIBRARIES, Problem, Rule, offered
 from trl_lint.wording import said
 
@@ -94,7 +95,7 @@ def _communicated(event: CollectiveCalled) -> Iterator[Problem]:
         return
     if not takes_gpu_only(event.module, event.groups, by_torch=by_torch):
         return
-    from trl_lint.rewriting.moving import plan_for_collective
+    from trl_lint.fixes.wrong_device_collective import plan_for_collective
 
     own_name = event.row.name.rpartition(".")[2]
     plan = plan_for_collective(event, getattr(wrong.place, "why", None))
@@ -140,7 +141,7 @@ def _returned(event: StepReturned) -> Iterator[Problem]:
     why = getattr(event.value.place, "why", None)
     if why is None or not _is_wrong(event.value) or not takes_gpu_only(why.module):
         return
-    from trl_lint.rewriting.moving import plan_for_step
+    from trl_lint.fixes.wrong_device_collective import plan_for_step
 
     yield Problem(
         module=why.module,
@@ -178,7 +179,7 @@ def _chosen(event: DeviceChosen) -> Iterator[Problem]:
 
 def _is_inside(node: Any, event: DeviceChosen) -> bool:
     """Whether a statement belongs to the function in which a device is chosen."""
-    from trl_lint.rewriting.scope import nodes
+    from trl_lint.fixes.support.scope import nodes
 
     owner = event.owner.node if event.owner is not None else event.module.tree
     return any(each is node for each in nodes(owner))

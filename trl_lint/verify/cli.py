@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any, TextIO
 import click
 
 from trl_lint import plain
-from trl_lint.discovery import display_path
+from trl_lint.linter.discovery import display_path
 
 if TYPE_CHECKING:
-    from trl_lint.config import Settings
     from trl_lint.rules.base import Rule
+    from trl_lint.settings import Settings
     from trl_lint.verify.launcher import Launch
     from trl_lint.verify.session import Session, Subject
 
@@ -264,7 +264,7 @@ def _rules(options: Options) -> list[Rule] | None:
 
 def _own_proofs(options: Options) -> Iterator[Any]:
     """Those of what the user has named."""
-    from trl_lint.launch.readers import is_launch_file
+    from trl_lint.launch.parsers.readers import is_launch_file
 
     path = None if options.module else Path(options.words[0])
     is_launch = path is not None and os.path.isfile(path) and is_launch_file(path, _head(path))

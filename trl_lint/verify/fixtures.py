@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import trl_lint
-from trl_lint.config import Settings
+from trl_lint.settings import Settings
 from trl_lint.verify import launches
 from trl_lint.verify.launcher import Launch
 from trl_lint.verify.session import BARE, Judged, Subject

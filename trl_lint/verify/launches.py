@@ -7,12 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from trl_lint import files
-from trl_lint.config import Settings
-from trl_lint.discovery import import_roots
-from trl_lint.launch.checking import Launch, checked
-from trl_lint.launch.commands import Word
-from trl_lint.launch.gpus import VISIBLE
-from trl_lint.launch.project import Project
+from trl_lint.launch.checker import Launch, checked
+from trl_lint.launch.commands.commands import Word
+from trl_lint.launch.judge.gpus import VISIBLE
+from trl_lint.launch.training.launch_project import Project
+from trl_lint.linter.discovery import import_roots
+from trl_lint.settings import Settings
 from trl_lint.verify.launcher import LaunchError
 from trl_lint.verify.session import BARE, Subject
 

@@ -14,11 +14,12 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from trl_lint.config import Settings, selected_rules
-from trl_lint.discovery import Problem, find_files, import_roots
+from trl_lint.config import selected_rules
 from trl_lint.findings import Finding
-from trl_lint.linter import Linter
-from trl_lint.runner import Action, FileResult, propose, run, run_one
+from trl_lint.linter.discovery import Problem, find_files, import_roots
+from trl_lint.linter.linter import Linter
+from trl_lint.linter.runner import Action, FileResult, propose, run, run_one
+from trl_lint.settings import Settings
 
 
 @dataclass(slots=True)

@@ -8,11 +8,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from trl_lint.config import Settings
-from trl_lint.discovery import import_roots
 from trl_lint.findings import Finding
-from trl_lint.launch.checking import Launch
-from trl_lint.launch.trainers import Trainers
+from trl_lint.launch.checker import Launch
+from trl_lint.launch.training.trainers import Trainers
+from trl_lint.linter.discovery import import_roots
+from trl_lint.settings import Settings
 from trl_lint.verify import cause, fixtures, launches, mending, session
 from trl_lint.verify.fixtures import Fixture
 from trl_lint.verify.launcher import LaunchError

@@ -1,0 +1,156 @@
+"""Assignment: to names, attributes, subscripts and patterns of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import libcst as cst
+
+from trl_lint.analysis.interpreter import attributes, subscripts
+from trl_lint.analysis.state import containers
+from trl_lint.analysis.state.frame import Frame, derived
+from trl_lint.analysis.transfer import tensors
+from trl_lint.domain import ranks, shapes
+from trl_lint.domain.heap import Cell, join, read_key, with_key
+from trl_lint.domain.values import FIELD, MISSING, UNKNOWN, Kind, Value
+
+
+def bind_target(frame: Frame, target: Any, value: Value) -> None:
+    """Assign a value to a name, attribute, subscript or a pattern of them."""
+    if isinstance(target, cst.Name):
+        if target.value in frame.elsewhere:
+            _assign_outside(frame, target.value, value)
+        else:
+            frame.memory.names[target.value] = value
+    elif isinstance(target, (cst.Tuple, cst.List)):
+        _unpack(frame, target, value)
+    elif isinstance(target, cst.Attribute):
+        attributes.assign_attribute(frame, frame.engine.evaluate(frame, target.value), target, value)
+    elif isinstance(target, cst.Subscript):
+        _assign_subscript(frame, target, value)
+    elif isinstance(target, cst.StarredElement):
+        bind_target(frame, target.value, value)
+
+
+def _assign_outside(frame: Frame, name: str, value: Value) -> None:
+    """Assign to a name of an enclosing function, or of the module, which other calls may have assigned as well."""
+    scope = frame.outer
+    while scope is not None and name not in scope.memory.names:
+        scope = scope.outer
+    names = scope.memory.names if scope is not None else frame.engine.global_names(frame.module)
+    known = names.get(name)
+    names[name] = value if known is None or scope is not None else join(known, value)
+
+
+def _unpack(frame: Frame, target: Any, value: Value) -> None:
+    elements = target.elements
+    stars = [index for index, element in enumerate(elements) if isinstance(element, cst.StarredElement)]
+    known = containers.positions_of(frame, value)
+    for index, element in enumerate(elements):
+        if isinstance(element, cst.StarredElement):
+            rest = containers.iterate(frame, value)[0]
+            bind_target(frame, element.value, frame.allocate(element, Cell("list", rest=rest)))
+        elif known is not None and (not stars or index < stars[0]) and index < len(known):
+            bind_target(frame, element.value, known[index])
+        elif known is not None and stars and index > stars[0] and len(elements) - index <= len(known):
+            bind_target(frame, element.value, known[index - len(elements)])
+        elif value.data == tensors.SHAPE and (not stars or index < stars[0]):
+            at = Value(ranks.SAME, Kind.NUMBER, const=index, scalar=True, dtype="int")
+            bind_target(frame, element.value, tensors.dimension(value, at))
+        else:
+            item = containers.iterate(frame, value)[0]
+            bind_target(frame, element.value, item)
+
+
+def _assign_subscript(frame: Frame, target: cst.Subscript, value: Value) -> None:
+    container = frame.engine.evaluate(frame, target.value)
+    index = subscripts.subscript_value(frame, target)
+    if container.kind is Kind.CELLS:
+        key = containers.constant_key(index)
+        stored = frame.is_stored(container)
+        is_dict = any(cell.shape == "dict" for cell in frame.memory.cells(container))
+        if stored or is_dict:
+            value = frame.written(value, containers.key_text(key), _assigned(frame, target))
+        if value.kind is Kind.CELLS and stored:
+            _write_elements(frame, value, containers.key_text(key))
+        if index.const is MISSING and len(container.data) == 1:
+            key = MISSING
+        weak = len(container.data) > 1 and not (isinstance(key, containers.ViewKey) and key.cells == container.data)
+        frame.update(container, lambda cell: _put(cell, key, value, weak))
+    elif container.kind is Kind.BATCH and isinstance(index.const, str) and isinstance(target.value, cst.Name):
+        key = containers.constant_key(index)
+        promoted = as_dict(frame, container, target.value, target)
+        value = frame.written(value, containers.key_text(key), _assigned(frame, target))
+        frame.update(promoted, lambda cell: with_key(cell, key, value))
+    elif container.kind in (Kind.TENSOR, Kind.BATCH, Kind.UNKNOWN, Kind.NUMBERS):
+        # A buffer holds what was put into any part of it.
+        merged = join(container, value) if container.kind is not Kind.UNKNOWN else UNKNOWN
+        if container.kind is Kind.TENSOR:
+            rank = ranks.combine(container.rank, ranks.combine(value.rank, index.rank))
+            kept = {"dtype": container.dtype, "place": container.place}  # what is put in comes to where the buffer is
+            merged = derived(ranks.nonlinear(rank), Kind.TENSOR, container, value, index, **kept)
+        rebind(frame, target.value, merged if container.shape is None else merged.but(shape=container.shape))
+
+
+def _assigned(frame: Frame, target: Any) -> Any:
+    """The expression that the current statement assigns to this target, as it is; None for what is unpacked."""
+    statement = frame.statement
+    match statement:
+        case cst.Assign(targets=[cst.AssignTarget(target=only)]) | cst.AnnAssign(target=only) if only is target:
+            return statement.value
+        case cst.Assign(targets=[cst.AssignTarget(target=cst.Tuple(elements=all_of))], value=cst.Tuple(elements=given)):
+            pairs = zip(all_of, given, strict=False) if len(all_of) == len(given) else ()
+            return next((value.value for each, value in pairs if each.value is target), None)
+    return None
+
+
+def as_dict(frame: Frame, batch: Value, target: Any, node: Any) -> Value:
+    """A batch, or a dict of metrics, is about to get more entries: from here on it is a dict in sight."""
+    element = derived(batch.rank, Kind.BATCH, batch, data=FIELD, shape=shapes.FIELD)
+    promoted = frame.allocate(node, Cell("dict", rest=element))
+    rebind(frame, target, promoted)
+    return promoted
+
+
+def _write_elements(frame: Frame, value: Value, what: str) -> None:
+    """`self._metrics[mode][key] = [v]`: the list's items came into the store by this statement."""
+
+    def mark(cell: Cell) -> Cell:
+        entries = {key: frame.written(item, what, _listed(frame, key)) for key, item in cell.entries.items()}
+        rest = None if cell.rest is None else frame.written(cell.rest, what)
+        return Cell(cell.shape, entries, rest, cell.factory, cell.length)
+
+    frame.update(value, mark)
+
+
+def _listed(frame: Frame, index: Any) -> Any:
+    """The element at a position of the list that the current statement assigns, if it writes one out."""
+    listed = getattr(frame.statement, "value", None)
+    if isinstance(listed, cst.List) and isinstance(index, int) and index < len(listed.elements):
+        return listed.elements[index].value
+    return None
+
+
+def _put(cell: Cell, key: Any, value: Value, weak: bool) -> Cell:
+    if weak:
+        old = read_key(cell, key)
+        value = value if old is None else join(old, value)
+    return with_key(cell, key, value)
+
+
+def rebind(frame: Frame, target: Any, value: Value) -> None:
+    """Give the variable behind an expression a new value, after something changed it in place."""
+    if isinstance(target, cst.Name):
+        if target.value in frame.memory.names:
+            frame.memory.names[target.value] = value
+    elif isinstance(target, cst.Attribute):
+        owner = frame.engine.evaluate(frame, target.value)
+        if owner.kind is Kind.INSTANCE:
+            attributes.assign_attribute(frame, owner, target, value)
+    elif isinstance(target, cst.Subscript):
+        container = frame.engine.evaluate(frame, target.value)
+        if container.kind is Kind.CELLS:
+            key = containers.constant_key(subscripts.subscript_value(frame, target))
+            frame.update(container, lambda cell: _put(cell, key, value, len(container.data) > 1))
+        elif container.kind in (Kind.TENSOR, Kind.BATCH):
+            rebind(frame, target.value, join(container, value))

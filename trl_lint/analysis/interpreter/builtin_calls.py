@@ -1,0 +1,421 @@
+"""Python's builtin functions, as far as they tell something about ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from trl_lint.analysis.interpreter import attributes
+from trl_lint.analysis.observers import gradient_sync, side_effects
+from trl_lint.analysis.program.classes import ClassInfo
+from trl_lint.analysis.state import containers
+from trl_lint.analysis.state.arguments import Arguments
+from trl_lint.analysis.state.frame import Frame, derived
+from trl_lint.analysis.transfer import tensors
+from trl_lint.domain import ranks, values
+from trl_lint.domain.heap import Cell, join, with_key
+from trl_lint.domain.ranks import Rank, State
+from trl_lint.domain.values import MISSING, NONE, SAME, UNKNOWN, WORLD_FALSE, WORLD_TRUE, Kind, Value, Wrapping
+from trl_lint.knowledge import library, models
+from trl_lint.knowledge import torch as table
+
+
+def call(frame: Frame, name: str, args: Arguments, node: Any) -> Value:
+    """The value of `name(...)`."""
+    handler = BUILTINS.get(name)
+    if handler is not None and args.positional and args.star is None:
+        return handler(frame, args, node)
+    if name == "zip" and args.star is not None and not args.positional:
+        return _unzipped(frame, args.star, node)
+    if handler is not None and args.star is not None:
+        return derived(_spread_rank(frame, args), Kind.UNKNOWN, *args.all())
+    if name in table.PURE_BUILTINS and name not in ("dict", "list", "set"):
+        return tensors.builtin(name, args.all())
+    if name in _SILENT:
+        return NONE if name == "print" else SAME
+    if name == "open":
+        side_effects.opened(frame, args, node)
+        return UNKNOWN
+    if name in ("dict", "list", "set"):
+        return frame.allocate(node, Cell("dict", _entries(frame, args)) if name == "dict" else Cell(name))
+    return frame.engine.unresolved(frame, args, node)
+
+
+_SILENT = frozenset({"print", "isinstance", "issubclass", "callable", "type", "id", "hasattr", "setattr", "delattr"})
+
+
+def _len(frame: Frame, args: Arguments, node: Any) -> Value:
+    value = args.positional[0]
+    if value.kind is Kind.CELLS:
+        frame.consume(value)
+        rank = ranks.SAME
+        cells = frame.memory.cells(value)
+        for cell in cells:
+            rank = ranks.join(rank, cell.length)
+        if containers.gathered_on_one_way(cells):
+            rank = ranks.UNKNOWN
+        return _counted(frame, rank, value, node)
+    if value.kind is Kind.RANGE:
+        return _counted(frame, value.data[1], value, node)
+    if value.kind in (Kind.TUPLE, Kind.LOADER) or value.data == tensors.SHAPE:
+        return Value(ranks.SAME, Kind.NUMBER, scalar=True, dtype="int")
+    return _counted(frame, value.rank, value, node)
+
+
+def _counted(frame: Frame, rank: Rank, value: Value, node: Any) -> Value:
+    if rank.differs:
+        rank = Rank(State.PARTIAL, rank.origins, "count")
+    why = value.why or frame.step(node, "the number of elements is this rank's own")
+    return Value(rank, Kind.NUMBER, scalar=True, dtype="int", why=why if rank.differs else None, writes=value.writes)
+
+
+def _sum(frame: Frame, args: Arguments, node: Any) -> Value:
+    value = args.positional[0]
+    if value.kind in (Kind.TENSOR, Kind.BATCH) or value.kind is Kind.UNKNOWN:
+        return tensors.reduced(value, "sum", (), {}) if value.rank.differs else value.but(data=None)
+    result = _reduced(frame, args, "sum")
+    start = args.positional[1] if len(args.positional) > 1 else args.keywords.get("start")
+    if result.rank.state is State.BOTTOM:  # of nothing
+        return start or Value(ranks.SAME, Kind.NUMBER, scalar=True, dtype="int")
+    if start is None:
+        return result
+    return tensors.arithmetic(ranks.combine_linear(result.rank, start.rank), result, start, False)
+
+
+def _extreme(name: str) -> Callable[[Frame, Arguments, Any], Value]:
+    def handler(frame: Frame, args: Arguments, node: Any) -> Value:
+        if len(args.positional) > 1:
+            return _strongest(args.positional)
+        result = _reduced(frame, args, name)
+        default = args.keywords.get("default")
+        return result if default is None else join(result, default)
+
+    return handler
+
+
+def _strongest(values: list[Value]) -> Value:
+    rank = _of_counts(ranks.nonlinear(ranks.combine_all(value.rank for value in values)), values)
+    kind = values[0].kind if len({value.kind for value in values}) == 1 else Kind.UNKNOWN
+    return derived(rank, kind, *values, scalar=all(value.scalar for value in values), dtype=_common([*values]))
+
+
+def _of_counts(rank: Rank, values: Iterable[Value]) -> Rank:
+    """The fact of a number that depends on nothing but how many samples this rank has."""
+    differing = [value.rank for value in values if value.rank.differs]
+    if rank.differs and differing and all(each.how == "count" for each in differing):
+        return Rank(State.LOCAL, rank.origins, "count")
+    return rank
+
+
+def _common(values: list[Value]) -> str:
+    dtypes = {value.dtype for value in values}
+    return dtypes.pop() if len(dtypes) == 1 else ""
+
+
+def _reduced(frame: Frame, args: Arguments, how: str) -> Value:
+    """A reduction of an iterable in Python: of tensors it is a tensor, of numbers a number."""
+    element, length = containers.iterate(frame, args.positional[0])
+    rank = element.rank
+    if length.how == ranks.HELD:
+        rank = ranks.nonlinear(length)
+    elif length.differs and rank.state is State.SAME:
+        rank = Rank(State.PARTIAL, length.origins, how)
+    elif rank.state is State.PARTIAL and rank.how != how and not _adds_up(rank, length, how):
+        rank = Rank(State.LOCAL, rank.origins)
+    elif rank.state is State.LOCAL and not _adds_up(rank, length, how):
+        known = how in ("max", "min") or rank.how in ("", how)
+        rank = Rank(State.LOCAL, rank.origins, how if known else "")
+    elif rank.state is State.SHARD:
+        rank = Rank(State.PARTIAL, rank.origins, how)
+    elif length.state is State.UNKNOWN and rank.state is State.SAME:
+        rank = ranks.UNKNOWN
+    kind = Kind.NUMBER if element.kind is Kind.NUMBER else element.kind
+    if how in ("any", "all"):
+        return derived(ranks.nonlinear(rank), Kind.NUMBER, element, scalar=True, dtype="bool")
+    dtype = "int" if element.dtype == "bool" and how == "sum" else element.dtype
+    return derived(rank, kind, element, scalar=element.scalar, dtype=dtype)
+
+
+def _adds_up(rank: Rank, length: Rank, how: str) -> bool:
+    """Whether a sum of partial means (equally many on all ranks) is a partial mean."""
+    return how == "sum" and rank.how in ranks.ADDITIVE and length.state is State.SAME
+
+
+def _quantified(how: str) -> Callable[[Frame, Arguments, Any], Value]:
+    def handler(frame: Frame, args: Arguments, node: Any) -> Value:
+        return _reduced(frame, args, how)
+
+    return handler
+
+
+def _sequence(shape: str) -> Callable[[Frame, Arguments, Any], Value]:
+    """`list(x)`, `sorted(x)`, `set(x)`: a new container of the same elements."""
+
+    def handler(frame: Frame, args: Arguments, node: Any) -> Value:
+        value = args.positional[0]
+        if value.kind is Kind.TUPLE and shape == "list":
+            return frame.allocate(node, Cell("list", dict(enumerate(value.data))))
+        view = containers.as_view(frame, value)
+        if view.kind is Kind.RANGE and len(view.data) > 2:
+            return view  # `sorted(d)`, `list(d.items())`: still the entries of that dict
+        element, length = containers.iterate(frame, value)
+        return frame.allocate(node, Cell(shape, rest=element, length=length))
+
+    return handler
+
+
+def _tuple(frame: Frame, args: Arguments, node: Any) -> Value:
+    value = args.positional[0]
+    if value.kind is Kind.TUPLE:
+        return value
+    return _sequence("list")(frame, args, node)
+
+
+def _dict(frame: Frame, args: Arguments, node: Any) -> Value:
+    cell = Cell("dict")
+    if args.positional:
+        source = args.positional[0]
+        listed = source.kind is Kind.CELLS and any(found.shape == "list" for found in frame.memory.cells(source))
+        if listed or source.kind is Kind.RANGE:
+            cell = _of_pairs(frame, source)
+        else:
+            cell = containers.merged_into(frame, cell, source)
+    return frame.allocate(node, Cell("dict", {**cell.entries, **_entries(frame, args)}, cell.rest))
+
+
+def _entries(frame: Frame, args: Arguments) -> dict[str, Value]:
+    """The entries that `dict(key=value)` writes."""
+    return {key: frame.written(value, key, args.expression(key)) for key, value in args.keywords.items()}
+
+
+def _of_pairs(frame: Frame, source: Value) -> Cell:
+    """The dict made of (key, value) pairs: key by key where the pairs are in sight."""
+    cells = frame.memory.cells(source) if source.kind is Kind.CELLS else []
+    if len(cells) == 1 and cells[0].rest is None:
+        cell = Cell("dict")
+        for pair in cells[0].entries.values():
+            key, value = pair.data if pair.kind is Kind.TUPLE and len(pair.data) == 2 else (UNKNOWN, UNKNOWN)
+            cell = with_key(cell, containers.constant_key(key), value)
+        return cell
+    element, length = containers.iterate(frame, source)
+    paired = element.kind is Kind.TUPLE and len(element.data) == 2
+    value = element.data[1] if paired else containers.iterate(frame, element)[0]
+    return Cell("dict", rest=value, length=length)
+
+
+def _from_keys(frame: Frame, args: Arguments, node: Any) -> Value:
+    """`dict.fromkeys(keys, value)`."""
+    source = args.positional[0]
+    value = args.positional[1] if len(args.positional) > 1 else NONE
+    cells = frame.memory.cells(source) if source.kind is Kind.CELLS else []
+    keys = source.data if source.kind is Kind.TUPLE else ()
+    if len(cells) == 1 and cells[0].rest is None and cells[0].shape == "list":
+        keys = tuple(cells[0].entries.values())
+    if not keys:
+        return frame.allocate(node, Cell("dict", rest=value, length=containers.iterate(frame, source)[1]))
+    cell = Cell("dict")
+    for key in keys:
+        cell = with_key(cell, containers.constant_key(key), value)
+    return frame.allocate(node, cell)
+
+
+def _range(frame: Frame, args: Arguments, node: Any) -> Value:
+    rank = _of_counts(ranks.nonlinear(args.rank()), args.all())
+    return Value(ranks.SAME, Kind.RANGE, (Value(ranks.SAME, Kind.NUMBER, scalar=True, dtype="int"), rank))
+
+
+def _enumerate(frame: Frame, args: Arguments, node: Any) -> Value:
+    element, length = containers.iterate(frame, args.positional[0])
+    index = Value(ranks.SAME, Kind.NUMBER, scalar=True, dtype="int")
+    return Value(ranks.SAME, Kind.RANGE, (Value(ranks.SAME, Kind.TUPLE, (index, element)), length))
+
+
+def _zip(frame: Frame, args: Arguments, node: Any) -> Value:
+    pairs = [containers.iterate(frame, value) for value in args.positional]
+    length = ranks.combine_all(pair[1] for pair in pairs)
+    row = containers.tuple_of(frame, [pair[0] for pair in pairs], (node, "row"))
+    return Value(ranks.SAME, Kind.RANGE, (row, length))
+
+
+def _unzipped(frame: Frame, row: Value, node: Any) -> Value:
+    """`zip(*rows)`: the columns, one by one where the rows are tuples in sight."""
+    if row.kind is Kind.TUPLE:
+        columns = [frame.allocate((node, index), Cell("list", rest=item)) for index, item in enumerate(row.data)]
+        return Value(ranks.SAME, Kind.TUPLE, tuple(columns))
+    element, length = containers.iterate(frame, row)
+    column = frame.allocate(node, Cell("list", rest=element))
+    return Value(ranks.SAME, Kind.RANGE, (column, length))
+
+
+def _spread_rank(frame: Frame, args: Arguments) -> Rank:
+    """The fact of a call with a star: of the elements where a container is given."""
+    found = []
+    for value in args.all():
+        container = value.kind in (Kind.CELLS, Kind.RANGE, Kind.TUPLE)
+        found.append(containers.iterate(frame, value)[0].rank if container else value.rank)
+    return ranks.nonlinear(ranks.combine_all(found))
+
+
+def _map(frame: Frame, args: Arguments, node: Any) -> Value:
+    elements, lengths = [], []
+    for value in args.positional[1:]:
+        element, length = containers.iterate(frame, value)
+        elements.append(element)
+        lengths.append(length)
+    result = frame.engine.call_value(frame, args.positional[0], Arguments(elements), node)
+    return Value(ranks.SAME, Kind.RANGE, (result, ranks.combine_all(lengths)))
+
+
+def _filter(frame: Frame, args: Arguments, node: Any) -> Value:
+    element, length = containers.iterate(frame, args.positional[-1])
+    return Value(ranks.SAME, Kind.RANGE, (element, ranks.combine(length, element.rank)))
+
+
+def _iter(frame: Frame, args: Arguments, node: Any) -> Value:
+    value = args.positional[0]
+    if value.kind is Kind.LOADER or len(args.positional) > 1:
+        return value
+    return Value(ranks.SAME, Kind.RANGE, containers.iterate(frame, value))
+
+
+def _next(frame: Frame, args: Arguments, node: Any) -> Value:
+    element = containers.iterate(frame, args.positional[0])[0]
+    return join(element, args.positional[1]) if len(args.positional) > 1 else element
+
+
+def _hasattr(frame: Frame, args: Arguments, node: Any) -> Value:
+    """On a wrapped model only what the wrapper itself has is there."""
+    owner = args.positional[0]
+    name = args.positional[1].const if len(args.positional) > 1 else None
+    if owner.kind is Kind.MODEL and owner.wrapping is Wrapping.WRAPPED and isinstance(name, str):
+        found = WORLD_TRUE if name in library.WRAPPER_ATTRIBUTES else WORLD_FALSE
+        return Value(ranks.SAME, Kind.NUMBER, const=found, scalar=True, dtype="bool")
+    if owner.kind is Kind.INSTANCE and owner.data == values.PREPARED and isinstance(name, str):
+        # Whichever of the things that are prepared it is: with several ranks it has what those have.
+        there = name in library.WRAPPER_ATTRIBUTES or name in library.OPTIMIZER_LOADER_ATTRIBUTES
+        const = MISSING if there else WORLD_FALSE
+        return Value(ranks.SAME, Kind.NUMBER, const=const, scalar=True, dtype="bool")
+    return _told_apart(owner)
+
+
+def _told_apart(owner: Value) -> Value:
+    """What a question for the class of a value says: another one where something stands in for it on some ranks."""
+    stands_in = owner.kind is Kind.INSTANCE and owner.rank == ranks.RANK_LOCAL
+    return derived(owner.rank if stands_in else ranks.SAME, Kind.NUMBER, owner, scalar=True, dtype="bool")
+
+
+def _getattr(frame: Frame, args: Arguments, node: Any) -> Value:
+    owner = args.positional[0]
+    name = args.positional[1].const if len(args.positional) > 1 else None
+    default = args.positional[2] if len(args.positional) > 2 else None
+    if owner.kind is Kind.MODEL and len(args.positional) > 1 and _names_a_part(args.positional[1], default):
+        # Under an engine that forwards attributes it is the part even of a wrapped one.
+        whole = gradient_sync.inside(frame, owner, node) if owner.wrapping is Wrapping.WRAPPED else owner
+        return gradient_sync.part(whole)
+    if not isinstance(name, str) or "\0" in name:
+        return SAME if owner.kind is Kind.INSTANCE and owner.rank.state is State.SAME and default is None else UNKNOWN
+    if owner.kind is Kind.MODEL and default is not None and not (owner.wrapping and owner.wrapping.is_bare):
+        if owner.wrapping is Wrapping.WRAPPED and name not in library.WRAPPER_ATTRIBUTES:
+            return default
+        if name == "module":
+            return attributes.of_model(frame, owner, name, node)
+    if default is not None:
+        frame.forgiving += 1
+    value = attributes.read(frame, owner, name, node)
+    if default is not None:
+        frame.forgiving -= 1
+        if value.data == models.BASE_PREFIX:
+            return value
+        if value.rank.state is State.SAME and value.kind is Kind.UNKNOWN and value.const is MISSING:
+            return join(value, default)
+    return value
+
+
+def _names_a_part(name: Value, default: Value | None) -> bool:
+    """Whether `getattr(model, name, default)` asks for the submodule without the head."""
+    if name.data == models.BASE_PREFIX:
+        return True
+    return not isinstance(name.const, str) and default is not None and default.kind is Kind.MODEL
+
+
+def _setattr(frame: Frame, args: Arguments, node: Any) -> Value:
+    """`setattr(self, "name", value)` with a constant name is an assignment."""
+    owner, name, value = [*args.positional, UNKNOWN, UNKNOWN, UNKNOWN][:3]
+    in_sight = owner.kind is Kind.INSTANCE and isinstance(owner.data, ClassInfo)
+    if in_sight and isinstance(name.const, str) and "\0" not in name.const:
+        frame.write_attribute(owner.data, name.const, value)
+    return NONE
+
+
+def _isinstance(frame: Frame, args: Arguments, node: Any) -> Value:
+    owner = args.positional[0]
+    wanted = args.positional[1] if len(args.positional) > 1 else UNKNOWN
+    const = None
+    names = _class_names(wanted)
+    if owner.kind is Kind.MODEL and owner.wrapping is Wrapping.WRAPPED and names:
+        if any(name in models.WRAPPER_CLASSES for name in names):
+            const = WORLD_TRUE
+        elif all(name in models.PLAIN_CLASSES or library.is_model_class(f"transformers.{name}") for name in names):
+            const = WORLD_FALSE
+    if names == ["Tensor"] and owner.kind in (
+        Kind.TENSOR,
+        Kind.NUMBER,
+        Kind.NUMBERS,
+        Kind.STRING,
+        Kind.CELLS,
+    ):
+        const = owner.kind is Kind.TENSOR
+    if const is not None:
+        return Value(ranks.SAME, Kind.NUMBER, const=const, scalar=True, dtype="bool")
+    return _told_apart(owner)
+
+
+def _class_names(value: Value) -> list[str]:
+    """The own names of the classes in the second argument of isinstance; empty when one is unknown."""
+    options = value.data if value.kind is Kind.TUPLE else (value,)
+    names = []
+    for option in options:
+        if option.kind is Kind.MODULE and isinstance(option.data, str):
+            names.append(option.data.rpartition(".")[2])
+        elif option.kind is Kind.MODULE and option.data.name is not None:
+            names.append(option.data.name)  # of another file of the project, which need not be opened for this
+        elif option.kind is Kind.CLASS:
+            names.append(option.data.name)
+        else:
+            return []
+    return names
+
+
+def _absolute(frame: Frame, args: Arguments, node: Any) -> Value:
+    value = args.positional[0]
+    return derived(ranks.nonlinear(value.rank), value.kind, value, scalar=value.scalar, dtype=value.dtype)
+
+
+BUILTINS: dict[str, Callable[[Frame, Arguments, Any], Value]] = {
+    "abs": _absolute,
+    "all": _quantified("all"),
+    "any": _quantified("any"),
+    "dict": _dict,
+    "dict.fromkeys": _from_keys,
+    "enumerate": _enumerate,
+    "filter": _filter,
+    "frozenset": _sequence("set"),
+    "getattr": _getattr,
+    "hasattr": _hasattr,
+    "isinstance": _isinstance,
+    "iter": _iter,
+    "len": _len,
+    "list": _sequence("list"),
+    "map": _map,
+    "max": _extreme("max"),
+    "min": _extreme("min"),
+    "next": _next,
+    "range": _range,
+    "reversed": _sequence("list"),
+    "set": _sequence("set"),
+    "setattr": _setattr,
+    "sorted": _sequence("list"),
+    "sum": _sum,
+    "tuple": _tuple,
+    "zip": _zip,
+}

@@ -1,0 +1,478 @@
+"""Calls: which function is meant, and what it returns."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import libcst as cst
+
+from trl_lint.analysis.events import Revealed
+from trl_lint.analysis.interpreter import (
+    assignment,
+    attributes,
+    builtin_calls,
+    container_methods,
+    library_calls,
+)
+from trl_lint.analysis.interpreter.library_calls import pure_result
+from trl_lint.analysis.observers import (
+    device_choice,
+    gradient_sync,
+    preprocessing,
+    process_groups,
+    rendezvous,
+    side_effects,
+)
+from trl_lint.analysis.program.classes import ClassInfo
+from trl_lint.analysis.state import containers
+from trl_lint.analysis.state.arguments import Arguments
+from trl_lint.analysis.state.frame import Frame, derived
+from trl_lint.analysis.transfer import tensor_averages, tensor_devices, tensor_shapes, tensors
+from trl_lint.domain import ranks, shapes, values
+from trl_lint.domain.heap import WILDCARD, Cell, join, unknown_cell
+from trl_lint.domain.ranks import State
+from trl_lint.domain.values import BOTTOM, NO_WRITES, NONE, SAME, UNKNOWN, Kind, Value, Wrapping
+from trl_lint.knowledge import library, models
+from trl_lint.knowledge import torch as torch_table
+from trl_lint.knowledge.schema import Collective, Sink
+from trl_lint.knowledge.torch_distributed import RANK_NAMES
+
+
+def call(frame: Frame, node: cst.Call) -> Value:
+    """The value of a call expression."""
+    func = node.func
+    if isinstance(func, cst.Attribute):
+        if _is_super(func.value):
+            return _call_super(frame, func.attr.value, evaluated(frame, node), node)
+        owner = frame.engine.evaluate(frame, func.value)
+        if func.attr.value == "backward":
+            frame.trace.backward = True
+        return call_member(frame, owner, func.attr.value, evaluated(frame, node), node)
+    if isinstance(func, cst.Name):
+        callee = frame.engine.lookup(frame, func.value)
+        if callee is None:
+            return _call_unbound(frame, func.value, node)
+        return call_value(frame, callee, evaluated(frame, node), node)
+    return call_value(frame, frame.engine.evaluate(frame, func), evaluated(frame, node), node)
+
+
+def _call_unbound(frame: Frame, name: str, node: cst.Call) -> Value:
+    """A call of a name that nothing in sight defines."""
+    args = evaluated(frame, node)
+    if name == "reveal_rank" and args.positional:
+        frame.emit(Revealed, node, value=args.positional[0])
+        return args.positional[0]
+    if name == "reveal_shape" and args.positional:
+        frame.emit(Revealed, node, value=args.positional[0], shape=True)
+        return args.positional[0]
+    return unresolved(frame, args, node)
+
+
+def evaluated(frame: Frame, node: cst.Call) -> Arguments:
+    """Evaluate the arguments in order."""
+    args = Arguments()
+    for arg in node.args:
+        value = frame.engine.evaluate(frame, arg.value)
+        gradient_sync.computes_with(frame, value, node)
+        if arg.star == "*":
+            _add_star(frame, args, value)
+        elif arg.star == "**":
+            _add_double(frame, args, value)
+        elif arg.keyword is not None:
+            args.nodes[arg.keyword.value] = arg
+            args.keywords[arg.keyword.value] = value
+        else:
+            args.nodes[len(args.positional)] = arg
+            args.positional.append(value)
+    return args
+
+
+def _add_star(frame: Frame, args: Arguments, value: Value) -> None:
+    if value.kind is Kind.TUPLE:
+        args.positional.extend(value.data)
+    else:
+        element = containers.iterate(frame, value)[0]
+        args.star = element if args.star is None else join(args.star, element)
+
+
+def _add_double(frame: Frame, args: Arguments, value: Value) -> None:
+    if value.kind is Kind.CELLS:
+        for cell in frame.memory.cells(value):
+            for key, item in cell.entries.items():
+                if isinstance(key, str):
+                    args.keywords.setdefault(key, item)
+            if cell.rest is not None:
+                args.double = cell.rest if args.double is None else join(args.double, cell.rest)
+    elif value.kind is Kind.BATCH:
+        element = value.but(data=None)
+        args.double = element if args.double is None else join(args.double, element)
+    elif value.kind is not Kind.NONE:
+        args.double = UNKNOWN if value.rank.state is not State.SAME else SAME
+
+
+def _is_super(node: Any) -> bool:
+    return isinstance(node, cst.Call) and isinstance(node.func, cst.Name) and node.func.value == "super"
+
+
+def _call_super(frame: Frame, name: str, args: Arguments, node: cst.Call) -> Value:
+    """`super().name(...)`: the method of a base in sight, or what the tables say of a library's."""
+    function = frame.function
+    outer = frame
+    while function is not None and function.cls is None and outer.outer is not None:
+        outer = outer.outer
+        function = outer.function
+    cls = frame.cls or outer.cls
+    if function is None or function.cls is None or cls is None:
+        return unresolved(frame, args, node)
+    owner = Value(ranks.SAME, Kind.INSTANCE, cls)
+    above = function.cls.find_above(name)
+    if above is not None:
+        receiver = cls if above.shows else above.cls
+        return frame.engine.call(frame, above, args, node, Value(ranks.SAME, Kind.INSTANCE, receiver or cls))
+    return library_calls.call_inherited(frame, owner, function.cls, name, args, node)
+
+
+def call_member(frame: Frame, owner: Value, name: str, args: Arguments, node: cst.Call) -> Value:
+    """The value of `owner.name(...)`."""
+    owner = frame.engine.settle(owner)
+    return tensor_averages.of_method(frame, owner, name, args, node, _member_called(frame, owner, name, args, node))
+
+
+def _member_called(frame: Frame, owner: Value, name: str, args: Arguments, node: cst.Call) -> Value:
+    kind = owner.kind
+    if owner.rank.state is State.BOTTOM:
+        return BOTTOM
+    if name in torch_table.TAKE_A_DEVICE and kind is not Kind.MODULE:
+        device_choice.indices_chosen(frame, name, args, node)
+    if kind is Kind.MODULE:
+        return call_value(frame, frame.engine.member(owner, name), args, node)
+    side_effects.method(frame, owner, name, args, node)
+    if kind is Kind.INSTANCE:
+        return _call_on_instance(frame, owner, name, args, node)
+    if kind is Kind.MODEL:
+        return _call_on_model(frame, owner, name, args, node)
+    if kind is Kind.CELLS:
+        return container_methods.call(frame, owner, name, args, node)
+    if kind is Kind.CLASS:
+        return _call_on_class(frame, owner, name, args, node)
+    if kind in (Kind.TENSOR, Kind.BATCH, Kind.NUMBERS, Kind.NUMBER) or owner.rank.differs:
+        return _call_on_data(frame, owner, name, args, node)
+    if kind is Kind.STRING:
+        made = derived(ranks.nonlinear(ranks.combine(owner.rank, args.rank())), Kind.STRING, owner, *args.all())
+        return made.but(const=_FIELD.sub(WILDCARD, owner.const)) if name == "format" and _is_text(owner) else made
+    unique = library.unique_method(name)
+    if unique is not None:
+        return library_calls.call_method(frame, owner, unique, name, args, node)
+    if kind is Kind.UNKNOWN and name in torch_table.HOST:
+        # Only tensors and array scalars have these.
+        return tensors.method(owner, name, args.positional, args.keywords)
+    if kind is Kind.FUNCTION and name == "__call__":
+        return call_value(frame, owner, args, node)
+    return _call_on_unknown(frame, owner, name, args, node)
+
+
+# A field of `"{}/loss".format(split)`; such a text is a key of the same kind as `f"{split}/loss"`.
+_FIELD = re.compile(r"\{[^{}]*\}")
+
+
+def _is_text(value: Value) -> bool:
+    return isinstance(value.const, str)
+
+
+def _call_on_unknown(frame: Frame, owner: Value, name: str, args: Arguments, node: cst.Call) -> Value:
+    """A method of something whose class is not known: the same everywhere only if all that goes in is."""
+    if owner.kind is Kind.UNKNOWN and name in RANK_NAMES and not args.all():
+        return attributes.named_rank(frame, name)
+    if owner.rank.state is State.SAME and args.rank().state is State.SAME and not _has_cells(args):
+        return SAME
+    result = unresolved(frame, args, node)
+    if name == "cpu" or (name == "to" and args.all()):
+        # Who has this is a tensor, or is moved as one.
+        return device_choice.located(
+            frame, result.but(place=tensor_devices.moved(owner, name, args.positional, args.keywords)), node
+        )
+    return result
+
+
+def _has_cells(args: Arguments) -> bool:
+    return any(value.kind is Kind.CELLS for value in args.all())
+
+
+def unresolved(frame: Frame, args: Arguments, node: Any) -> Value:
+    """A call of code that is not in sight: its result is unknown, and so is what it may have changed in place."""
+    device_choice.indices_chosen(frame, "", args, node)
+    rendezvous.hidden(frame, node)
+    for value in args.all():
+        if value.kind is Kind.CELLS and not frame.is_stored(value):
+            frame.update(value, unknown_cell)
+    for key, value in (*enumerate(args.positional), *args.keywords.items()):
+        arg = args.nodes.get(key)
+        if arg is not None and frame.discarded is node and value.kind is Kind.TENSOR and value.rank.differs:
+            assignment.rebind(frame, arg.value, UNKNOWN)
+    return UNKNOWN
+
+
+def _call_on_instance(frame: Frame, owner: Value, name: str, args: Arguments, node: cst.Call) -> Value:
+    cls = owner.data
+    if not isinstance(cls, ClassInfo):
+        return _call_on_library_instance(frame, owner, name, args, node)
+    method = cls.find(name)
+    if method is not None and not method.is_property:
+        return call_method(frame, owner, cls, method, args, node)
+    value = attributes.read(frame, owner, name, node.func)
+    if value.kind is Kind.BOUND and value.data == (owner, name):
+        return library_calls.call_inherited(frame, owner, cls, name, args, node)
+    if value.rank.state is State.BOTTOM:
+        return BOTTOM
+    if value is not UNKNOWN:
+        return call_value(frame, value, args, node)
+    return library_calls.call_inherited(frame, owner, cls, name, args, node)
+
+
+def call_method(frame: Frame, owner: Value, cls: ClassInfo, method: Any, args: Arguments, node: cst.Call) -> Value:
+    """A method in sight. An inherited one runs as its own class's, unless it is where metrics are shown."""
+    if method.cls is not None and method.cls.canonical:
+        # The linted project is the library: its own sinks and collectives are still what they are.
+        for row in library.rows(f"{method.cls.canonical}.{method.name}"):
+            if isinstance(row, Sink):
+                library_calls.show(frame, row, args, node)
+            elif isinstance(row, Collective):
+                return library_calls.collective(frame, row, args, node)
+    if frame.cls is cls:
+        facts_of = tuple((value.rank, value.kind, value.wrapping) for value in args.all())
+        cls.calls.setdefault(method.name, {})[(id(node), facts_of)] = (args, frame.memory, frame.trace, frame.stepping)
+    runs_as = cls if method.cls is None or method.shows else method.cls
+    receiver = owner if runs_as is cls else Value(ranks.SAME, Kind.INSTANCE, runs_as)
+    return frame.engine.call(frame, method, args, node, None if method.is_static else receiver)
+
+
+def _call_on_library_instance(frame: Frame, owner: Value, name: str, args: Arguments, node: cst.Call) -> Value:
+    if owner.data == values.PREPARED:
+        value = attributes.read(frame, owner, name, node.func, called=True)
+        return _prepared_result(frame, owner, name, value, args)
+    if owner.data == attributes.ENVIRON:
+        return attributes.environment(frame, args.positional[0]) if args.positional else SAME
+    if owner.data.startswith("torch.nn.") or owner.data == library_calls.PURE_OBJECT:
+        result = pure_result(library_calls.spread(frame, args))
+        return result.but(kind=Kind.STRING) if "decode" in name else result
+    return library_calls.call_method(frame, owner, owner.data, name, args, node)
+
+
+def _prepared_result(frame: Frame, owner: Value, name: str, value: Value, args: Arguments) -> Value:
+    if name in ("parameters", "named_parameters", "state_dict", "train", "eval"):
+        return SAME
+    return value if value.rank.state is State.SAME and not args.differing() else UNKNOWN
+
+
+def _call_on_model(frame: Frame, owner: Value, name: str, args: Arguments, node: cst.Call) -> Value:
+    """A method of a model: the ones that return the model, and those that compute."""
+    if name in models.RETURN_THE_MODEL:
+        return gradient_sync.switched(frame, owner, name, args, getattr(node.func, "value", None))
+    if name in models.LIST_PARTS:
+        return SAME
+    if name == "module":
+        gradient_sync.called(frame, attributes.of_model(frame, owner, name, node.func), node)
+        return tensor_shapes.with_logits(frame, model_output(frame, args), owner, args)
+    attributes.of_model(frame, owner, name, node.func, called=True)
+    if name in models.REFERENCE_CONTEXTS:
+        frame.frozen.add(id(node))
+    if name.startswith("get_") and not args.differing():
+        return gradient_sync.part(owner)
+    if gradient_sync.is_forward(owner, name):
+        gradient_sync.called(frame, owner, node, "" if name in models.FORWARDS else name)
+    if name in models.GENERATES:
+        return tensor_shapes.generated(model_output(frame, args), args)
+    if name == "forward" or (owner.wrapping and owner.wrapping.is_bare):
+        return tensor_shapes.with_logits(frame, model_output(frame, args), owner, args)
+    return UNKNOWN if args.differing() else SAME
+
+
+def model_output(frame: Frame, args: Arguments) -> Value:
+    """What a model makes of its inputs: weights are the same everywhere, so it differs as they do."""
+    rank = args.rank()
+    for value in args.all():
+        if value.kind is Kind.CELLS:
+            rank = ranks.combine(rank, containers.iterate(frame, value)[0].rank)
+    rank = ranks.nonlinear(rank)
+    return derived(rank, Kind.BATCH, *args.all(), data=values.OUTPUT, place="", grad=True).but(writes=NO_WRITES)
+
+
+def _call_on_data(frame: Frame, owner: Value, name: str, args: Arguments, node: cst.Call) -> Value:
+    """A method of a tensor, or of data whose class is not known."""
+    if name in torch_table.STATEMENT_METHODS:
+        return NONE
+    if owner.kind is Kind.BATCH and name == "update" and isinstance(node.func, cst.Attribute):
+        promoted = assignment.as_dict(frame, owner, node.func.value, node)
+        return container_methods.call(frame, promoted, name, args, node)
+    if owner.kind is Kind.BATCH and name in ("items", "keys", "values", "get", "pop", "copy", "setdefault"):
+        return tensor_shapes.entry(frame, owner, _call_on_batch(owner, name, args), name, args)
+    if name in torch_table.IN_PLACE or name in torch_table.IN_PLACE_RANDOM:
+        return _in_place(frame, owner, name, args, node)
+    if owner.data == values.OUTPUT and name == "to_tuple":
+        return owner
+    value = device_choice.located(frame, tensors.method(owner, name, args.positional, args.keywords), node)
+    return tensor_shapes.shaped(value, tensor_shapes.of_method(owner, name, args.positional, args.keywords))
+
+
+def _call_on_batch(owner: Value, name: str, args: Arguments) -> Value:
+    element = derived(owner.rank, Kind.BATCH, owner, shape=shapes.FIELD if owner.data is None else None)
+    if name == "items":
+        return Value(ranks.SAME, Kind.RANGE, (Value(ranks.SAME, Kind.TUPLE, (SAME, element)), ranks.SAME))
+    if name == "values":
+        return Value(ranks.SAME, Kind.RANGE, (element, ranks.SAME))
+    if name == "keys":
+        return SAME
+    if name == "copy":
+        return owner
+    if name in ("get", "pop") and args.positional and args.positional[0].const == "loss" and owner.data:
+        return attributes.output_attribute(owner, "loss")
+    return element.but(shape=None)
+
+
+def _in_place(frame: Frame, owner: Value, name: str, args: Arguments, node: cst.Call) -> Value:
+    """`x.add_(y)`: the tensor itself changes."""
+    if name in torch_table.IN_PLACE_REPLACING:
+        rank = args.rank()
+    elif name in torch_table.IN_PLACE_RANDOM:
+        rank = ranks.RNG_LOCAL
+    elif name in ("add_", "sub_", "subtract_"):
+        rank = ranks.combine_linear(owner.rank, args.rank())
+    elif name in ("div_", "divide_", "mul_", "multiply_", "true_divide_"):
+        rank = ranks.combine_scaling(owner.rank, args.rank())
+    else:
+        rank = ranks.nonlinear(ranks.combine(owner.rank, args.rank()))
+    result = derived(rank, owner.kind, owner, *args.all(), scalar=owner.scalar, dtype=owner.dtype)
+    result = tensor_shapes.shaped(result, tensor_shapes.of_in_place(owner, name))
+    if isinstance(node.func, cst.Attribute):
+        assignment.rebind(frame, node.func.value, result)
+    return result
+
+
+def _call_on_class(frame: Frame, owner: Value, name: str, args: Arguments, node: cst.Call) -> Value:
+    cls = owner.data
+    if isinstance(cls, ClassInfo):
+        method = cls.find(name)
+        if method is not None:
+            if method.is_static:
+                return frame.engine.call(frame, method, args, node, None)
+            if "classmethod" in method.decorators:
+                return frame.engine.call(frame, method, args, node, owner)
+            return frame.engine.call(frame, method, args, node, None)
+        if name in ("from_pretrained", "from_config"):
+            return _instance_of(cls)
+    return unresolved(frame, args, node)
+
+
+def _instance_of(cls: ClassInfo) -> Value:
+    if is_module_class(cls):
+        return Value(ranks.SAME, Kind.MODEL, cls, wrapping=Wrapping.BARE)
+    return Value(ranks.SAME, Kind.INSTANCE, cls)
+
+
+def is_module_class(cls: ClassInfo) -> bool:
+    return any(base in models.MODULE_CLASSES or library.is_model_class(base) for base in cls.library_bases())
+
+
+def call_value(frame: Frame, callee: Value, args: Arguments, node: Any) -> Value:
+    """The value of calling a value."""
+    callee = frame.engine.settle(callee)
+    kind = callee.kind
+    if kind is Kind.FUNCTION:
+        if callee.data.name in models.FOR_GENERATION:
+            library_calls.for_generation(frame, args, node)
+        returned = frame.engine.call(frame, callee.data, args, node, None)
+        return tensor_shapes.returned(frame, callee.data, args, returned)
+    if kind is Kind.MODULE and isinstance(callee.data, str):
+        return _call_dotted(frame, callee.data, args, node)
+    if kind is Kind.BOUND:
+        return call_member(frame, callee.data[0], callee.data[1], args, node)
+    if kind is Kind.CLASS:
+        return _instantiate(frame, callee.data, args, node)
+    if kind is Kind.MODEL:
+        rendezvous.forwarded(frame, callee, node)
+        gradient_sync.called(frame, callee, node)
+        return tensor_shapes.with_logits(frame, model_output(frame, args), callee, args)
+    if kind is Kind.INSTANCE:
+        return _call_instance(frame, callee, args, node)
+    if callee.rank.state is State.BOTTOM:
+        return BOTTOM
+    return unresolved(frame, args, node)
+
+
+def _call_instance(frame: Frame, callee: Value, args: Arguments, node: Any) -> Value:
+    data = callee.data
+    if gradient_sync.redirects(callee):
+        return gradient_sync.redirected(frame, args, node)
+    if isinstance(data, ClassInfo):
+        method = data.find("__call__")
+        if method is not None:
+            return call_method(frame, callee, data, method, args, node)
+        return unresolved(frame, args, node)
+    if data == values.PREPARED:
+        rendezvous.forwarded(frame, callee, node)
+        return tensor_shapes.with_logits(frame, model_output(frame, args), callee, args)
+    if data.startswith("torch.nn."):
+        return library_calls.module_output(data, args)
+    if data == library_calls.PURE_OBJECT:
+        return pure_result(library_calls.spread(frame, args))
+    return unresolved(frame, args, node)
+
+
+def _call_dotted(frame: Frame, dotted: str, args: Arguments, node: Any) -> Value:
+    if dotted.startswith("builtins."):
+        name = dotted[9:]
+        return tensor_averages.of_builtin(frame, name, args, node, builtin_calls.call(frame, name, args, node))
+    return library_calls.call_function(frame, dotted, args, node)
+
+
+def _instantiate(frame: Frame, cls: ClassInfo, args: Arguments, node: Any) -> Value:
+    made = _instance_of(cls)
+    if made.kind is Kind.MODEL:
+        return made
+    for base in cls.library_bases():
+        preprocessing.note_start(frame, base, args)
+        process_groups.called(frame, base, args)
+    library_calls.hand_over(frame, cls, args, node)
+    if frame.engine.is_subclass(cls, "transformers.Trainer"):
+        frame.trace.launched = True
+    init = cls.find("__init__")
+    if init is not None and init.cls is cls and not frame.engine.is_entry_class(cls):
+        frame.engine.call(frame, init, args, node, made)
+    elif init is None:
+        _fill_record(frame, cls, args)
+    return made
+
+
+def _fill_record(frame: Frame, cls: ClassInfo, args: Arguments) -> None:
+    """A dataclass or NamedTuple keeps what it is given under the names its body lists."""
+    for name, value in (*zip(cls.variables, args.positional, strict=False), *args.keywords.items()):
+        if name in cls.variables:
+            frame.write_attribute(cls, name, value)
+
+
+def call_property(frame: Frame, owner: Value, method: Any, node: Any) -> Value:
+    return frame.engine.call(frame, method, Arguments(), node, owner)
+
+
+def call_factory(frame: Frame, factory: Value | None, key: Any) -> Value:
+    """What a defaultdict's factory makes; `key` tells its entries apart."""
+    if factory is None:
+        return UNKNOWN
+    name = factory.data if factory.kind is Kind.MODULE else None
+    identity = frame.allocations.get(key)
+    if identity is None:
+        identity = frame.allocations[key] = frame.engine.fresh()
+    made = Value(ranks.SAME, Kind.CELLS, frozenset((identity,)))
+    if name == attributes.STORE:
+        frame.memory.heap[identity] = Cell("dict", factory=factory)
+        return made
+    if name in ("builtins.list", "builtins.dict", "builtins.set", "collections.deque"):
+        shape = "dict" if name.endswith("dict") else "list"
+        frame.memory.heap[identity] = Cell(shape)
+        return made
+    if name in ("builtins.int", "builtins.float"):
+        return Value(ranks.SAME, Kind.NUMBER, scalar=True, dtype=name[9:])
+    if factory.kind is Kind.FUNCTION and isinstance(factory.data.node, cst.Lambda):
+        return frame.engine.evaluate(frame, factory.data.node.body)
+    return UNKNOWN

@@ -1,0 +1,337 @@
+"""Conditions: which of them are decided, what they tell about names, and how they divide the ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import libcst as cst
+
+from trl_lint.analysis.observers import preprocessing
+from trl_lint.analysis.program.syntax import identifiers
+from trl_lint.analysis.state.frame import Frame, derived
+from trl_lint.analysis.transfer import tensor_shapes, tensors
+from trl_lint.domain import ranks
+from trl_lint.domain.control import UNIFORM, Control
+from trl_lint.domain.heap import join_all
+from trl_lint.domain.ranks import Origin, State
+from trl_lint.domain.values import (
+    ALONE_FALSE,
+    ALONE_TRUE,
+    MISSING,
+    SAME,
+    WORLD_FALSE,
+    WORLD_KIND,
+    WORLD_SIZE,
+    WORLD_TRUE,
+    Alone,
+    Kind,
+    Value,
+    World,
+    Wrapping,
+)
+from trl_lint.knowledge import datasets, library
+
+
+def truth(frame: Frame, value: Value) -> bool | None:
+    """Whether a value is known to be true or false on every rank of more than one; None when it is not."""
+    const = value.const
+    if const is MISSING:
+        return None
+    if isinstance(const, World):
+        return const is not WORLD_FALSE
+    if const is None or isinstance(const, bool):
+        return bool(const)
+    return None
+
+
+def alone(value: Value, negated: bool = False) -> Any:
+    """Whether a question for the rank is answered with yes where there is one process only: an `Alone`, or None."""
+    if not value.rank.differs or not isinstance(value.data, Alone):
+        return None
+    return ALONE_TRUE if bool(value.data.value) is not negated else ALONE_FALSE
+
+
+def divides(frame: Frame, test: Any, value: Value) -> Control:
+    """How a condition with this value divides the ranks.
+
+    A thing of no known kind is nothing that was computed or compared: `batch.get("flag")`, else a setting.
+    """
+    if value.rank.differs and value.kind is Kind.UNKNOWN and value.rank.origins == Origin.DATA:
+        return Control(1, frame.step(test, "whether `{}` is the same on all ranks is not known"), ranks.UNKNOWN)
+    if value.rank.differs:
+        why = frame.step(test, "`{}` differs between ranks", value.why)
+        return Control(2, why, value.rank)
+    if value.rank.state is State.UNKNOWN:
+        if value.rank == ranks.GUARDED:
+            return Control(2, frame.step(test, "`{}` asks for the rank, and for more", value.why), ranks.GUARDED)
+        why = frame.step(test, "whether `{}` is the same on all ranks is not known")
+        return Control(1, why, ranks.UNKNOWN)
+    return UNIFORM
+
+
+_ORDER: dict[type, Callable[[int, int], bool]] = {
+    cst.GreaterThan: lambda a, b: a > b,
+    cst.GreaterThanEqual: lambda a, b: a >= b,
+    cst.LessThan: lambda a, b: a < b,
+    cst.LessThanEqual: lambda a, b: a <= b,
+    cst.Equal: lambda a, b: a == b,
+    cst.NotEqual: lambda a, b: a != b,
+}
+_MIRROR = {
+    cst.GreaterThan: cst.LessThan,
+    cst.GreaterThanEqual: cst.LessThanEqual,
+    cst.LessThan: cst.GreaterThan,
+    cst.LessThanEqual: cst.GreaterThanEqual,
+}
+# What comparing a rank with a number says on every rank of a distributed run.
+_RANKS = {
+    (cst.Equal, -1): WORLD_FALSE,
+    (cst.NotEqual, -1): WORLD_TRUE,
+    (cst.GreaterThan, -1): WORLD_TRUE,
+    (cst.GreaterThanEqual, 0): WORLD_TRUE,
+    (cst.LessThan, 0): WORLD_FALSE,
+}
+# World sizes whose answers must agree for a comparison to be decided.
+_SIZES = (2, 3, 8, 1024)
+
+
+def other_ranks(frame: Frame, test: Any, other: Any) -> bool:
+    """Whether `elif rank > 0` takes all ranks that `if rank == 0` leaves: it is an `else`."""
+    return (
+        _compares_with_zero(test, cst.Equal)
+        and _compares_with_zero(other, cst.GreaterThan, cst.NotEqual)
+        and test.left.deep_equals(other.left)
+        and frame.seen[id(test)].rank.origins == Origin.RANK
+    )
+
+
+def _compares_with_zero(test: Any, *operators: type) -> bool:
+    if not isinstance(test, cst.Comparison) or len(test.comparisons) != 1:
+        return False
+    target = test.comparisons[0]
+    return isinstance(target.operator, operators) and getattr(target.comparator, "value", "") == "0"
+
+
+def compare(frame: Frame, left: Value, node: cst.Comparison, evaluate: Callable[[Frame, Any], Value]) -> Value:
+    """The value of a comparison, possibly chained."""
+    result: Value | None = None
+    for target in node.comparisons:
+        right = evaluate(frame, target.comparator)
+        part = _compare_once(frame, left, target.operator, right)
+        result = part if result is None else _both(result, part)
+        left = right
+    assert result is not None
+    return result
+
+
+def _both(a: Value, b: Value) -> Value:
+    return derived(ranks.combine(a.rank, b.rank), Kind.NUMBER if a.kind is Kind.NUMBER else b.kind, a, b, dtype="bool")
+
+
+def _compare_once(frame: Frame, left: Value, operator: Any, right: Value) -> Value:
+    if WORLD_KIND in (left.const, right.const):
+        return _kind_of_run(left, operator, right)
+    if isinstance(operator, (cst.Is, cst.IsNot)):
+        return _identity(left, operator, right)
+    if isinstance(operator, (cst.In, cst.NotIn)):
+        return _membership(frame, left, operator, right)
+    const = _decided(left.const, type(operator), right.const)
+    if left.rank == ranks.RANK_LOCAL and left.kind is Kind.NUMBER and right.const in (-1, 0):
+        # A rank of -1 stands for a run without any others.
+        const = _RANKS.get((type(operator), right.const), const)
+    rank = ranks.nonlinear(ranks.combine(left.rank, right.rank))
+    if const is not MISSING:
+        return Value(ranks.SAME, Kind.NUMBER, const=const, scalar=True, dtype="bool")
+    if Kind.STRING in (left.kind, right.kind) and left.rank.state is State.UNKNOWN:
+        rank = ranks.UNKNOWN
+    tensor = {left.kind, right.kind} & {Kind.TENSOR, Kind.BATCH}
+    kind = Kind.TENSOR if tensor else Kind.NUMBER
+    scalar = not tensor or (left.scalar and right.scalar)
+    data = _compared_alone(left, type(operator), right) if rank.differs else None
+    value = derived(rank, kind, left, right, scalar=scalar, dtype="bool", data=data)
+    return tensor_shapes.broadcast(value, left, right)
+
+
+def _compared_alone(left: Value, operator: type, right: Value) -> Alone | None:
+    """What a comparison of the rank with a number says where there is one process only; None when that is open."""
+    if isinstance(right.data, Alone) and not isinstance(left.data, Alone):
+        left, right, operator = right, left, _MIRROR.get(operator, operator)
+    if not isinstance(left.data, Alone) or type(right.const) not in (bool, int) or operator not in _ORDER:
+        return None
+    return ALONE_TRUE if _ORDER[operator](left.data.value, right.const) else ALONE_FALSE
+
+
+def _decided(left: Any, operator: type, right: Any) -> Any:
+    """The constant result of comparing a world size, or what follows from it; MISSING when it is open."""
+    if right in (WORLD_SIZE, WORLD_TRUE, WORLD_FALSE) and not isinstance(left, World):
+        left, right, operator = right, left, _MIRROR.get(operator, operator)
+    if left is WORLD_SIZE and type(right) is int and operator in _ORDER:
+        answers = {_ORDER[operator](size, right) for size in (*_SIZES, max(right, 2), max(right, 2) + 1)}
+        if len(answers) == 1:
+            return WORLD_TRUE if answers.pop() else WORLD_FALSE
+    return MISSING
+
+
+def _kind_of_run(left: Value, operator: Any, right: Value) -> Value:
+    """`accelerator.distributed_type != DistributedType.NO`: with several ranks it is not NO."""
+    other = right if left.const is WORLD_KIND else left
+    options = other.data if isinstance(operator, (cst.In, cst.NotIn)) and other.kind is Kind.TUPLE else (other,)
+    if all(isinstance(each.data, str) and each.data.endswith("DistributedType.NO") for each in options):
+        if isinstance(operator, (cst.NotEqual, cst.IsNot, cst.NotIn)):
+            return Value(ranks.SAME, Kind.NUMBER, const=WORLD_TRUE, scalar=True, dtype="bool")
+        if isinstance(operator, (cst.Equal, cst.Is, cst.In)):
+            return Value(ranks.SAME, Kind.NUMBER, const=WORLD_FALSE, scalar=True, dtype="bool")
+    return Value(ranks.SAME, Kind.NUMBER, scalar=True, dtype="bool")
+
+
+def _identity(left: Value, operator: Any, right: Value) -> Value:
+    """`x is None`: whether a hook was given something is the same on all ranks."""
+    negated = isinstance(operator, cst.IsNot)
+    if right.kind is Kind.NONE and right.const is None:
+        if left.const is None:
+            return Value(ranks.SAME, Kind.NUMBER, const=not negated, scalar=True, dtype="bool")
+        if left.rank.differs and left.rank.origins == Origin.RANK and left.kind is Kind.STRING:
+            return Value(ranks.SAME, Kind.NUMBER, scalar=True, dtype="bool")  # a variable that the launcher sets
+        if left.rank.differs and left.rank.origins == Origin.RANK and left.const is MISSING:
+            # What only some ranks have made: a tracker, a writer.
+            return derived(ranks.nonlinear(left.rank), Kind.NUMBER, left, scalar=True, dtype="bool")
+        certain = left.kind not in (Kind.UNKNOWN, Kind.NONE) and left.const is MISSING
+        certain = certain and not (left.kind is Kind.INSTANCE and left.rank.state is State.UNKNOWN)
+        if certain and left.kind in (Kind.MODEL, Kind.TENSOR, Kind.NUMBER, Kind.INSTANCE):
+            return Value(ranks.SAME, Kind.NUMBER, scalar=True, dtype="bool")
+        by_rank = left.kind is Kind.NONE and left.rank.origins == Origin.RANK
+        rank = left.rank if left.rank.state is State.UNKNOWN or by_rank else ranks.SAME
+        return derived(rank, Kind.NUMBER, left, scalar=True, dtype="bool")
+    rank = ranks.nonlinear(ranks.combine(left.rank, right.rank))
+    return derived(rank, Kind.NUMBER, left, right, scalar=True, dtype="bool")
+
+
+def _membership(frame: Frame, left: Value, operator: Any, right: Value) -> Value:
+    """`key in batch` is decided by the data set's schema; `x in data` is not."""
+    if right.kind in (Kind.BATCH, Kind.CELLS, Kind.TUPLE) and left.kind is Kind.STRING and not left.rank.differs:
+        return Value(ranks.SAME, Kind.NUMBER, scalar=True, dtype="bool")
+    if right.kind is Kind.BATCH and left.kind is Kind.UNKNOWN and not left.rank.differs:
+        return Value(ranks.UNKNOWN, Kind.NUMBER, scalar=True, dtype="bool")  # it may be a key
+    if right.kind is Kind.UNKNOWN and left.rank.state is State.SAME and right.rank.origins == Origin.DATA:
+        return Value(ranks.UNKNOWN, Kind.NUMBER, scalar=True, dtype="bool")  # a batch, or what it holds
+    elements = _elements(frame, right)
+    rank = tensors.collapsed(ranks.combine(left.rank, elements.rank))
+    data = _among_alone(frame, left, operator, right) if rank.differs else None
+    return derived(rank, Kind.NUMBER, left, elements, scalar=True, dtype="bool", data=data)
+
+
+def _among_alone(frame: Frame, left: Value, operator: Any, right: Value) -> Alone | None:
+    """`rank in (-1, 0)`, where there is one process only."""
+    cells = frame.memory.cells(right) if right.kind is Kind.CELLS else []
+    items = right.data if right.kind is Kind.TUPLE else [item for cell in cells for item in cell.values()]
+    consts = [item.const for item in items]
+    if not isinstance(left.data, Alone) or len(cells) > 1 or any(type(const) is not int for const in consts):
+        return None
+    return ALONE_TRUE if (left.data.value in consts) is isinstance(operator, cst.In) else ALONE_FALSE
+
+
+def _elements(frame: Frame, value: Value) -> Value:
+    """What `in` compares with: the items of a container in sight, the keys of a dict."""
+    if value.kind is Kind.TUPLE:
+        return join_all(value.data) if value.data else SAME
+    if value.kind is not Kind.CELLS:
+        return value
+    frame.consume(value)
+    items = join_all(cell.element() for cell in frame.memory.cells(value) if cell.shape != "dict")
+    return SAME if items.rank.state is State.BOTTOM else items
+
+
+# --- narrowing ------------------------------------------------------------------------------------------
+
+
+def engine_arm(frame: Frame, test: Any) -> bool | None:
+    """Which outcome of a test means that such an engine wraps the model; None when it does not ask for one."""
+    known = frame.engine.engine_arms
+    if id(test) not in known:
+        known[id(test)] = _engine_arm(test)
+    arm = known[id(test)]
+    frame.asks_for_engine |= arm is not None
+    return arm
+
+
+def _engine_arm(test: Any) -> bool | None:
+    if isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
+        inner = _engine_arm(test.expression)
+        return None if inner is None else not inner
+    if not any(map(library.names_engine, identifiers(test))):
+        return None
+    return not (isinstance(test, cst.Comparison) and isinstance(test.comparisons[0].operator, (cst.NotEqual, cst.Is)))
+
+
+def narrow(frame: Frame, test: Any, taken: bool) -> None:
+    """Refine what is known of names where `test` has come out as `taken`."""
+    if engine_arm(frame, test) is taken:
+        _under_engine(frame)
+    _narrow(frame, test, taken)
+
+
+def narrow_further(frame: Frame, part: Any, taken: bool, asks: bool | None) -> bool:
+    """Refine it where one more part of a chain of `and` or `or` has come out as `taken`.
+
+    asks: whether a part before asks for an engine; None for the first part. Returns whether one does by now.
+    """
+    arm = engine_arm(frame, part)
+    mentioned = bool(asks) or arm is not None
+    if arm is taken if asks is None else mentioned and taken:
+        _under_engine(frame)
+    _narrow(frame, part, taken)
+    return mentioned
+
+
+def _under_engine(frame: Frame) -> None:
+    """Under DeepSpeed or FSDP the wrapper has attributes that DDP does not have."""
+    for name, value in frame.memory.names.items():
+        if value.kind is Kind.MODEL and value.wrapping is Wrapping.WRAPPED:
+            frame.memory.names[name] = value.but(wrapping=Wrapping.UNKNOWN)
+
+
+def _narrow(frame: Frame, test: Any, taken: bool) -> None:
+    kind = type(test)
+    if kind is cst.Comparison:
+        _narrow_none(frame, test, taken)
+    elif kind is cst.Call:
+        _narrow_call(frame, test, taken)
+    elif kind is cst.BooleanOperation:
+        if isinstance(test.operator, cst.And) is taken:
+            _narrow(frame, test.left, taken)
+            _narrow(frame, test.right, taken)
+    elif kind is cst.UnaryOperation and isinstance(test.operator, cst.Not):
+        _narrow(frame, test.expression, not taken)
+
+
+def _narrow_none(frame: Frame, test: cst.Comparison, taken: bool) -> None:
+    if len(test.comparisons) != 1 or not isinstance(test.left, cst.Name):
+        return
+    operator, right = test.comparisons[0].operator, test.comparisons[0].comparator
+    if not (isinstance(right, cst.Name) and right.value == "None" and isinstance(operator, (cst.Is, cst.IsNot))):
+        return
+    value = frame.memory.names.get(test.left.value)
+    if value is not None and isinstance(operator, cst.Is) is taken:
+        frame.memory.names[test.left.value] = Value(ranks.SAME, Kind.NONE, const=None)
+
+
+def _narrow_call(frame: Frame, test: cst.Call, taken: bool) -> None:
+    """`isinstance(model, FSDP)`: whether that wrapper forwards attributes is not known here."""
+    if not (isinstance(test.func, cst.Name) and test.func.value in ("isinstance", "hasattr") and test.args):
+        return
+    subject = test.args[0].value
+    if not (taken and isinstance(subject, cst.Name)):
+        return
+    value = frame.memory.names.get(subject.value)
+    if value is not None and test.func.value == "isinstance" and datasets.is_dataset(value):
+        frame.memory.names[subject.value] = preprocessing.narrowed(value, test.args[1:], identifiers)
+        return
+    if value is None or value.kind is not Kind.MODEL or value.wrapping is not Wrapping.WRAPPED:
+        return
+    if (
+        test.func.value == "isinstance"
+        and len(test.args) > 1
+        and not any("DataParallel" in name or "DDP" in name for name in identifiers(test.args[1].value))
+    ):
+        frame.memory.names[subject.value] = value.but(wrapping=Wrapping.UNKNOWN)

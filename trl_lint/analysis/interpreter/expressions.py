@@ -1,0 +1,487 @@
+"""Expressions: what value each of them has."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import libcst as cst
+
+from trl_lint.analysis.interpreter import assignment, attributes, calls, subscripts
+from trl_lint.analysis.interpreter.conditions import alone, narrow, narrow_further, truth
+from trl_lint.analysis.interpreter.subscripts import subscript_value
+from trl_lint.analysis.observers import rendezvous
+from trl_lint.analysis.state import containers
+from trl_lint.analysis.state.frame import Frame, derived
+from trl_lint.analysis.transfer import tensor_averages, tensor_devices, tensor_shapes, tensors
+from trl_lint.domain import ranks
+from trl_lint.domain.heap import WILDCARD, Cell, join, with_key
+from trl_lint.domain.ranks import Origin, State
+from trl_lint.domain.values import MISSING, NONE, UNKNOWN, WORLD_SIZE, Kind, Value, World
+
+
+def evaluate(frame: Frame, node: Any) -> Value:
+    """The value of an expression at the current program point."""
+    handler = HANDLERS.get(type(node))
+    if handler is None:
+        return UNKNOWN
+    value = frame.seen[id(node)] = handler(frame, node)
+    return value
+
+
+# --- names and literals ---------------------------------------------------------------------------------
+
+
+def lookup(frame: Frame, name: str) -> Value | None:
+    """The value a name has here: local, of an enclosing function, global or builtin.
+
+    A name imported from another file of the project is not looked up before something is done with it.
+    """
+    scope: Frame | None = frame
+    while scope is not None:
+        value = scope.memory.names.get(name)
+        if value is not None:
+            if scope is not frame:
+                _bring_cells(frame, scope, value)
+            return value
+        scope = scope.outer
+    return frame.engine.global_name(frame.module, name, frame)
+
+
+def _bring_cells(frame: Frame, scope: Frame, value: Value) -> None:
+    if scope.memory is not frame.memory and value.kind in (Kind.CELLS, Kind.TUPLE):
+        frame.memory.load(value, scope.memory.heap)
+
+
+def _name(frame: Frame, node: cst.Name) -> Value:
+    value = lookup(frame, node.value)
+    if value is None:
+        return UNKNOWN
+    # A constant is compared as it is: where it says how the job is run, it has to be looked up now.
+    return frame.engine.settle(value) if value.kind is Kind.MODULE and _tells_of_the_job(node.value) else value
+
+
+def _tells_of_the_job(name: str) -> bool:
+    return name.isupper() and any(word in name for word in _OF_THE_JOB)
+
+
+_OF_THE_JOB = ("DDP", "DISTRIBUTED", "MAIN", "MASTER", "RANK", "WORLD_SIZE")
+
+
+_INTEGER = Value(ranks.SAME, Kind.NUMBER, scalar=True, dtype="int")
+
+
+def _integer(frame: Frame, node: cst.Integer) -> Value:
+    const = int(node.value, 0)
+    return Value(ranks.SAME if const else ranks.ZERO, Kind.NUMBER, const=const, scalar=True, dtype="int")
+
+
+def _float(frame: Frame, node: cst.Float) -> Value:
+    const = float(node.value)
+    return Value(ranks.SAME if const else ranks.ZERO, Kind.NUMBER, const=const, scalar=True, dtype="float")
+
+
+def _string(frame: Frame, node: cst.SimpleString) -> Value:
+    return Value(ranks.SAME, Kind.STRING, const=node.raw_value)
+
+
+def _concatenated(frame: Frame, node: Any) -> Value:
+    """Strings side by side, as long prompts are written: each stands inside the one before."""
+    texts: list[Value] = []
+    while isinstance(node, cst.ConcatenatedString):
+        texts.append(evaluate(frame, node.left))
+        node = node.right
+    return _add_texts([*texts, evaluate(frame, node)])
+
+
+def _add_texts(texts: Sequence[Value]) -> Value:
+    rank = ranks.combine_all(text.rank for text in texts)
+    const = "".join(text.const if isinstance(text.const, str) else WILDCARD for text in texts)
+    return derived(rank, Kind.STRING, *texts, const=_known_text(const))
+
+
+# No text that is longer names anything; `text += text` makes it twice as long each time.
+_MAX_TEXT = 10_000
+
+
+def _known_text(text: str) -> Any:
+    return text if len(text) <= _MAX_TEXT else MISSING
+
+
+def _formatted(frame: Frame, node: cst.FormattedString) -> Value:
+    """An f-string; its unknown parts are wildcards, so that it can still serve as a key."""
+    parts: list[str] = []
+    values: list[Value] = []
+    for part in node.parts:
+        if isinstance(part, cst.FormattedStringText):
+            parts.append(part.value)
+            continue
+        value = evaluate(frame, part.expression)
+        values.append(value)
+        known = isinstance(value.const, (str, int)) and part.conversion is None and part.format_spec is None
+        parts.append(str(value.const) if known else WILDCARD)
+    rank = ranks.combine_all(value.rank for value in values)
+    place = tensor_devices.formatted(values)
+    return derived(ranks.nonlinear(rank), Kind.STRING, *values, const=_known_text("".join(parts)), place=place)
+
+
+# --- containers -----------------------------------------------------------------------------------------
+
+
+def _tuple(frame: Frame, node: cst.Tuple) -> Value:
+    items: list[Value] = []
+    for element in node.elements:
+        value = evaluate(frame, element.value)
+        if isinstance(element, cst.StarredElement):
+            if value.kind is not Kind.TUPLE:
+                return _list_of(frame, node, [containers.iterate(frame, value)[0]])
+            items.extend(value.data)
+        else:
+            items.append(value)
+    return containers.tuple_of(frame, items, node)
+
+
+def _list(frame: Frame, node: Any) -> Value:
+    values: list[Value] = []
+    exact = True
+    for element in node.elements:
+        value = evaluate(frame, element.value)
+        if isinstance(element, cst.StarredElement):
+            value, exact = containers.iterate(frame, value)[0], False
+        values.append(value)
+    if exact and isinstance(node, cst.List):
+        return frame.allocate(node, Cell("list", dict(enumerate(values))))
+    return _list_of(frame, node, values, "list" if isinstance(node, cst.List) else "set")
+
+
+def _list_of(frame: Frame, node: Any, values: list[Value], shape: str = "list") -> Value:
+    element: Value | None = None
+    for value in values:
+        element = value if element is None else join(element, value)
+    return frame.allocate(node, Cell(shape, rest=element))
+
+
+def _dict(frame: Frame, node: cst.Dict) -> Value:
+    cell = Cell("dict")
+    for element in node.elements:
+        value = evaluate(frame, element.value)
+        if isinstance(element, cst.StarredDictElement):
+            cell = containers.merged_into(frame, cell, value)
+        else:
+            key = containers.constant_key(evaluate(frame, element.key))
+            what = key.replace(WILDCARD, "…") if isinstance(key, str) else ""
+            cell = with_key(cell, key, frame.written(value, what, element.value))
+    return frame.allocate(node, cell)
+
+
+def _comprehension(frame: Frame, node: Any) -> Value:
+    """A list, set or generator comprehension: one element that stands for all."""
+    saved = dict(frame.memory.names)
+    length, taken = _bind_comprehension(frame, node.for_in)
+    element = evaluate(frame, node.elt)
+    frame.memory.names = saved
+    if isinstance(node, cst.GeneratorExp):
+        made = Value(ranks.SAME, Kind.RANGE, (element, ranks.picked(length, taken)))
+        return tensor_averages.of_comprehension(taken, made)
+    shape = "list" if isinstance(node, cst.ListComp) else "set"
+    made = frame.allocate(node, Cell(shape, rest=element, length=ranks.picked(length, taken)))
+    return tensor_averages.of_comprehension(taken, made)
+
+
+def _dict_comprehension(frame: Frame, node: cst.DictComp) -> Value:
+    saved = dict(frame.memory.names)
+    loop = node.for_in
+    iterable = containers.as_view(frame, evaluate(frame, loop.iter))
+    cell = Cell("dict")
+    outside, unrolled = frame.rounds, frame.unrolled
+    entries = (
+        (containers.items_of(frame, iterable) or containers.constants_of(frame, iterable))
+        if not loop.inner_for_in
+        else None
+    )
+    if entries is not None and frame.may_unroll(len(entries)):
+        frame.unrolled *= len(entries)
+        for index, item in enumerate(entries):
+            frame.rounds = (*outside, index)
+            assignment.bind_target(frame, loop.target, item)
+            if any(truth(frame, evaluate(frame, test.test)) is False for test in loop.ifs):
+                continue
+            key = containers.constant_key(evaluate(frame, node.key))
+            cell = with_key(cell, key, frame.written(evaluate(frame, node.value), containers.key_text(key), node.value))
+    else:
+        _bind_comprehension(frame, loop)
+        key = containers.constant_key(evaluate(frame, node.key))
+        cell = with_key(cell, key, frame.written(evaluate(frame, node.value), containers.key_text(key), node.value))
+    frame.memory.names = saved
+    frame.rounds, frame.unrolled = outside, unrolled
+    return frame.allocate(node, cell)
+
+
+def _bind_comprehension(frame: Frame, loop: cst.CompFor) -> tuple[ranks.Rank, ranks.Rank]:
+    """Bind the loop variables; the facts of the number of rounds and of the filters."""
+    element, length = containers.iterate(frame, evaluate(frame, loop.iter))
+    assignment.bind_target(frame, loop.target, element)
+    taken = ranks.SAME
+    for test in loop.ifs:
+        taken = ranks.combine(taken, evaluate(frame, test.test).rank)
+        narrow(frame, test.test, True)
+    if loop.inner_for_in is not None:
+        inner_length, inner_taken = _bind_comprehension(frame, loop.inner_for_in)
+        return ranks.combine(length, inner_length), ranks.combine(taken, inner_taken)
+    return length, taken
+
+
+# --- attributes and subscripts --------------------------------------------------------------------------
+
+
+def _attribute(frame: Frame, node: cst.Attribute) -> Value:
+    return attributes.read(frame, evaluate(frame, node.value), node.attr.value, node)
+
+
+def _subscript(frame: Frame, node: cst.Subscript) -> Value:
+    container, index = evaluate(frame, node.value), subscript_value(frame, node)
+    value = tensor_averages.of_index(frame, container, node, subscripts.item_of(frame, container, index, node))
+    return tensor_shapes.subscripted(frame, container, value, node)
+
+
+# --- operators ------------------------------------------------------------------------------------------
+
+# By type: `isinstance` takes ten times as long for what LibCST makes.
+_ADD = frozenset({cst.Add, cst.AddAssign})
+_LINEAR = _ADD | {cst.Subtract, cst.SubtractAssign}
+_MULTIPLY = frozenset({cst.Multiply, cst.MultiplyAssign})
+_DIVIDE = frozenset({cst.Divide, cst.DivideAssign})
+_OR = frozenset({cst.BitOr, cst.BitOrAssign})
+_BITS = _OR | {cst.BitAnd, cst.BitAndAssign, cst.BitXor, cst.BitXorAssign}
+
+
+def _binary(frame: Frame, node: cst.BinaryOperation) -> Value:
+    return operate(frame, node.operator, evaluate(frame, node.left), evaluate(frame, node.right), node)
+
+
+def operate(frame: Frame, operator: Any, left: Value, right: Value, node: Any) -> Value:
+    """The value of a binary operation."""
+    kind = type(operator)
+    if kind in _ADD:
+        joined = _concatenation(frame, left, right, node)
+        if joined is not None:
+            return joined
+    if kind in _OR and left.kind is Kind.CELLS:
+        return frame.allocate(
+            node, containers.merged_into(frame, containers.merged_into(frame, Cell("dict"), left), right)
+        )
+    if kind in _MULTIPLY:
+        for value in (left, right):
+            if value.kind is Kind.CELLS:
+                element, length = containers.iterate(frame, value)
+                return frame.allocate(node, Cell("list", rest=element, length=length))
+    divides = kind in _DIVIDE
+    if kind in _LINEAR:
+        rank = ranks.combine_linear(left.rank, right.rank)
+    elif divides or kind in _MULTIPLY:
+        rank = ranks.combine_scaling(left.rank, right.rank)
+        if not _keeps_reduction(left, right, node, divides):
+            rank = tensors.collapsed(rank)
+    else:
+        rank = ranks.nonlinear(ranks.combine(left.rank, right.rank))
+    result = tensors.arithmetic(rank, left, right, divides)
+    if kind in _BITS and left.dtype == right.dtype == "bool":
+        result = result.but(dtype="bool")
+    result = tensor_shapes.broadcast(result, left, right)
+    return tensor_averages.of_operation(frame, operator, left, right, node, result)
+
+
+def _keeps_reduction(left: Value, right: Value, node: Any, divides: bool) -> bool:
+    """Whether a product or quotient is still a piece of what its left side is one of.
+
+    A sum over a count that happens to be the same on all ranks is an average of this rank's own, and what is scaled
+    by the number of ranks has been made fit for another sum.
+    """
+    if WORLD_SIZE in (left.const, right.const):
+        return False
+    if not divides:
+        return True
+    if right.rank.differs:
+        return False
+    divisor = getattr(node, "right", getattr(node, "value", None))
+    return left.rank.how not in ("sum", "count") or isinstance(divisor, cst.BaseNumber)
+
+
+def _concatenation(frame: Frame, left: Value, right: Value, node: Any) -> Value | None:
+    if left.kind is right.kind is Kind.STRING:
+        return _add_texts((left, right))
+    if left.kind is right.kind is Kind.TUPLE:
+        return containers.tuple_of(frame, left.data + right.data, node)
+    if Kind.CELLS in (left.kind, right.kind):
+        (first, one), (second, two) = containers.iterate(frame, left), containers.iterate(frame, right)
+        return frame.allocate(node, Cell("list", rest=join(first, second), length=ranks.combine(one, two)))
+    return None
+
+
+def _unary(frame: Frame, node: cst.UnaryOperation) -> Value:
+    value = evaluate(frame, node.expression)
+    if isinstance(node.operator, cst.Not):
+        known = truth(frame, value)
+        rank = ranks.nonlinear(value.rank)
+        result = derived(rank, Kind.NUMBER, value, scalar=True, dtype="bool", data=alone(value, negated=True))
+        return result if known is None else result.but(const=_negated(value.const, known))
+    if isinstance(node.operator, cst.Minus):
+        const = -value.const if type(value.const) in (int, float) else MISSING
+        linear = value.rank.state is not State.PARTIAL or value.rank.how in ranks.ADDITIVE
+        rank = value.rank if linear else ranks.nonlinear(value.rank)
+        return value.but(rank=rank, const=const)
+    return value.but(rank=ranks.nonlinear(value.rank), const=MISSING)
+
+
+def _negated(const: Any, known: bool) -> Any:
+    from trl_lint.domain.values import WORLD_FALSE, WORLD_TRUE
+
+    if isinstance(const, World):
+        return WORLD_FALSE if known else WORLD_TRUE
+    return not known
+
+
+def _boolean(frame: Frame, node: cst.BooleanOperation) -> Value:
+    """`and`, `or`: the right side counts only where the left one lets it. A chain of them is walked in one go."""
+    is_and = isinstance(node.operator, cst.And)
+    chain = _links(node, is_and)
+    value = evaluate(frame, chain[0].left)
+    saved = frame.memory.names
+    narrowed = saved.copy()
+    asks: bool | None = None
+    for link in chain:
+        known = truth(frame, value)
+        if known is None or known is is_and:
+            frame.memory.names = narrowed
+            asks = narrow_further(frame, link.left if asks is None else link.left.right, is_and, asks)
+            frame.memory.names = narrowed.copy()
+            value = _linked(frame, link, value, known)
+        frame.seen[id(link)] = value
+    frame.memory.names = saved
+    return value
+
+
+def _links(node: cst.BooleanOperation, is_and: bool) -> list[Any]:
+    """The operations that a chain of `and` (or of `or`) consists of, the innermost first."""
+    found: list[Any] = []
+    inner: Any = node
+    while isinstance(inner, cst.BooleanOperation) and isinstance(inner.operator, cst.And) is is_and:
+        found.append(inner)
+        inner = inner.left
+    found.reverse()
+    return found
+
+
+def _linked(frame: Frame, link: cst.BooleanOperation, left: Value, known: bool | None) -> Value:
+    """The value of an operation whose left side does not decide it."""
+    start = len(frame.meetings)
+    right = evaluate(frame, link.right)
+    rendezvous.chosen(frame, link.left, left, (start, len(frame.meetings)))
+    is_and = isinstance(link.operator, cst.And)
+    if known is not None:
+        return _beside_the_world(left, right, is_and)
+    right_known = truth(frame, right)
+    if right_known is not None and right_known is not is_and and isinstance(right.const, World):
+        return right
+    value = join(left, right, left.rank).but(const=MISSING)
+    if value.rank.state is State.UNKNOWN and Origin.RANK in (left.rank.origins, right.rank.origins):
+        return value.but(rank=ranks.GUARDED)
+    kinds = {side.kind for side in (left, right) if side.rank.differs}
+    return value.but(kind=kinds.pop()) if value.kind is Kind.UNKNOWN and kinds in _TESTS else value
+
+
+def _beside_the_world(left: Value, right: Value, is_and: bool) -> Value:
+    """The right side, which decides where there are several ranks; whether it does on one is another question."""
+    answer = alone(right)
+    if answer is None or not isinstance(left.const, World) or answer.value is not is_and:
+        return right
+    return right.but(data=None)
+
+
+# What was computed of the data stays that beside a setting: `args.skip and (mask == 0).all()`.
+_TESTS = ({Kind.NUMBER}, {Kind.TENSOR})
+
+
+def _comparison(frame: Frame, node: cst.Comparison) -> Value:
+    from trl_lint.analysis.interpreter.conditions import compare
+
+    return compare(frame, evaluate(frame, node.left), node, evaluate)
+
+
+def _conditional(frame: Frame, node: cst.IfExp) -> Value:
+    test = evaluate(frame, node.test)
+    known = truth(frame, test)
+    saved = frame.memory.names
+    results: list[Value] = []
+    start = middle = len(frame.meetings)
+    for arm, taken in ((node.body, True), (node.orelse, False)):
+        if known is not None and known is not taken:
+            continue
+        middle = len(frame.meetings)
+        frame.memory.names = saved.copy()
+        narrow(frame, node.test, taken)
+        results.append(evaluate(frame, arm))
+    if known is None:
+        rendezvous.chosen(frame, node.test, test, (start, middle))
+    frame.memory.names = saved
+    return results[0] if len(results) == 1 else join(results[0], results[1], test.rank)
+
+
+def _named(frame: Frame, node: cst.NamedExpr) -> Value:
+    value = evaluate(frame, node.value)
+    assignment.bind_target(frame, node.target, value)
+    return value
+
+
+def _lambda(frame: Frame, node: cst.Lambda) -> Value:
+    return Value(ranks.SAME, Kind.FUNCTION, frame.engine.function(node, frame))
+
+
+def _yield(frame: Frame, node: cst.Yield) -> Value:
+    value: Value = NONE
+    if isinstance(node.value, cst.From):
+        value = containers.iterate(frame, evaluate(frame, node.value.item))[0]
+    elif node.value is not None:
+        value = evaluate(frame, node.value)
+    frame.turn = frame.turn or frame.memory.control.turn
+    frame.yielded = value if frame.yielded is None else join(frame.yielded, value)
+    frame.yields_gradients &= frame.memory.control.grad
+    return UNKNOWN
+
+
+def _await(frame: Frame, node: cst.Await) -> Value:
+    return evaluate(frame, node.expression)
+
+
+def _call(frame: Frame, node: cst.Call) -> Value:
+    return calls.call(frame, node)
+
+
+HANDLERS = {
+    cst.Attribute: _attribute,
+    cst.Await: _await,
+    cst.BinaryOperation: _binary,
+    cst.BooleanOperation: _boolean,
+    cst.Call: _call,
+    cst.Comparison: _comparison,
+    cst.ConcatenatedString: _concatenated,
+    cst.Dict: _dict,
+    cst.DictComp: _dict_comprehension,
+    cst.Float: _float,
+    cst.FormattedString: _formatted,
+    cst.GeneratorExp: _comprehension,
+    cst.IfExp: _conditional,
+    cst.Integer: _integer,
+    cst.Lambda: _lambda,
+    cst.List: _list,
+    cst.ListComp: _comprehension,
+    cst.Name: _name,
+    cst.NamedExpr: _named,
+    cst.Set: _list,
+    cst.SetComp: _comprehension,
+    cst.SimpleString: _string,
+    cst.Subscript: _subscript,
+    cst.Tuple: _tuple,
+    cst.UnaryOperation: _unary,
+    cst.Yield: _yield,
+}

@@ -1,0 +1,142 @@
+"""Containers: their keys, entries and elements, and what reading them gives."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import libcst as cst
+
+from trl_lint.analysis.interpreter import attributes
+from trl_lint.analysis.state.containers import (
+    constant_key,
+    iterate,
+)
+from trl_lint.analysis.state.frame import Frame, derived
+from trl_lint.analysis.transfer import tensors
+from trl_lint.domain import ranks, values
+from trl_lint.domain.heap import Cell, join, read_key, with_key
+from trl_lint.domain.values import BOTTOM, FIELD, MISSING, NO_WRITES, UNKNOWN, Kind, Value
+
+
+def item_of(frame: Frame, container: Value, index: Value, node: Any) -> Value:
+    """The value of `container[index]`."""
+    container = frame.engine.settle(container)
+    kind = container.kind
+    if kind is Kind.CELLS:
+        return _item_of_cells(frame, container, index, node)
+    if kind is Kind.TUPLE:
+        return _item_of_tuple(frame, container, index, node)
+    if kind is Kind.MODEL:
+        return container
+    if kind is Kind.RANGE:
+        return container.data[0]
+    if kind is Kind.NUMBERS:
+        return derived(ranks.nonlinear(ranks.combine(container.rank, index.rank)), Kind.NUMBER, container, index)
+    if kind is Kind.BATCH and container.data == FIELD and isinstance(index.const, int):
+        # One entry of a field: collators also put there what is the same on all ranks (a count, a flag).
+        return derived(ranks.UNKNOWN, Kind.UNKNOWN)
+    if kind is Kind.BATCH and container.data is None and isinstance(index.const, str):
+        return tensors.indexed(container, index).but(data=FIELD)
+    if kind is Kind.BATCH and container.data == values.OUTPUT and index.const == "loss":
+        return attributes.output_attribute(container, "loss")
+    if kind is Kind.INSTANCE and isinstance(container.data, str):
+        return attributes.library_item(frame, container, index)
+    return tensors.indexed(container, index)
+
+
+def _is_slice(node: Any) -> bool:
+    return isinstance(node, cst.Subscript) and any(isinstance(element.slice, cst.Slice) for element in node.slice)
+
+
+def _item_of_cells(frame: Frame, container: Value, index: Value, node: Any) -> Value:
+    if _is_slice(node):
+        return _sliced(frame, container, index, node)
+    key = constant_key(index)
+    result: Value = BOTTOM
+    missing = False
+    for identity in container.data:
+        cell = frame.memory.heap.get(identity)
+        if cell is None:
+            return UNKNOWN
+        found = read_key(cell, key)
+        if found is None and cell.factory is not None:
+            found = _make_missing(frame, identity, key, cell, node)
+        if found is not None:
+            result = join(result, found)
+        elif identity not in frame.class_cells:
+            missing = True
+    if missing and result is BOTTOM:
+        return UNKNOWN
+    if result.kind is not Kind.CELLS:
+        frame.consume(container)
+    if key is not MISSING and result.writes and not frame.is_stored(container):
+        # Taken out of a local dict by name: it is this program point's value, not a logged entry any more.
+        result = result.but(writes=NO_WRITES)
+    if index.rank.differs and not result.rank.differs and result.kind is not Kind.CELLS:
+        rank = ranks.combine(result.rank, ranks.nonlinear(index.rank))
+        result = derived(rank, result.kind, index, data=result.data)
+    return result
+
+
+def _make_missing(frame: Frame, identity: Any, key: Any, cell: Cell, node: Any) -> Value:
+    """`d[key]` of a defaultdict makes the entry."""
+    made = frame.engine.call_factory(frame, cell.factory, (id(node), identity, key if key is not MISSING else None))
+    frame.memory.heap[identity] = with_key(cell, key, made)
+    if identity in frame.class_cells:
+        owner = frame.class_cells[identity]
+        frame.touch(identity)
+        if made.kind is Kind.CELLS:
+            for inner in made.data:
+                frame.class_cells[inner] = owner
+                frame.touch(inner)
+    return made
+
+
+def _sliced(frame: Frame, container: Value, index: Value, node: Any) -> Value:
+    cells = frame.memory.cells(container)
+    element: Value = BOTTOM
+    for cell in cells:
+        element = join(element, cell.element())
+    frame.consume(container)
+    length = ranks.combine_all([index.rank, *(cell.length for cell in cells)])
+    return frame.allocate(node, Cell("list", rest=element, length=length))
+
+
+def _item_of_tuple(frame: Frame, container: Value, index: Value, node: Any) -> Value:
+    items = container.data
+    if _is_slice(node):
+        return _tuple_slice(frame, items, node)
+    if isinstance(index.const, int) and -len(items) <= index.const < len(items):
+        return items[index.const]
+    return iterate(frame, container)[0]
+
+
+def _tuple_slice(frame: Frame, items: tuple, node: cst.Subscript) -> Value:
+    index = node.slice[0].slice
+    bounds: list[Any] = []
+    for part in (index.lower, index.upper, index.step):  # type: ignore[union-attr]
+        const = None if part is None else frame.engine.evaluate(frame, part).const
+        if const is not None and not isinstance(const, int):
+            return Value(ranks.UNKNOWN)
+        bounds.append(const)
+    return Value(ranks.SAME, Kind.TUPLE, items[slice(*bounds)])
+
+
+def subscript_value(frame: Frame, node: cst.Subscript) -> Value:
+    """The value of what stands between the brackets; a slice or several indices join their parts."""
+    elements = node.slice
+    if len(elements) == 1 and isinstance(elements[0].slice, cst.Index):
+        return frame.engine.evaluate(frame, elements[0].slice.value)
+    parts: list[Value] = []
+    for element in elements:
+        index = element.slice
+        if isinstance(index, cst.Index):
+            parts.append(frame.engine.evaluate(frame, index.value))
+        else:
+            parts.extend(
+                frame.engine.evaluate(frame, part)
+                for part in (index.lower, index.upper, index.step)
+                if part is not None
+            )
+    rank = ranks.combine_all(part.rank for part in parts)
+    return derived(ranks.nonlinear(rank), Kind.TUPLE, *parts, data=()) if parts else Value(ranks.SAME, Kind.TUPLE, ())

@@ -1,0 +1,229 @@
+"""In how many ways a function is run: one context per facts of its arguments, and one for all calls beyond a limit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from trl_lint.analysis.observers import preprocessing
+from trl_lint.analysis.program.classes import Function, alike, alike_cells, freeze
+from trl_lint.domain.control import Control
+from trl_lint.domain.heap import REST, Cell, Memory, join, join_cells
+from trl_lint.domain.values import BOTTOM, MISSING, UNKNOWN, Kind, Value, World
+
+# How deep the containers in containers are told apart where calls are joined.
+MAX_DEPTH = 4
+# How many containers the joined arguments may reach: each counts once per way in which it is reached.
+MAX_CONTAINERS = 500
+# How often the joined facts may grow; arguments that go on after that are unknown.
+MAX_GROWTH = 6
+# How many contexts a function has for calls beyond the limit.
+MAX_JOINED = 6
+
+
+@dataclass
+class Context:
+    """How a function is run: its arguments, with the containers that they reach (inputs) as they are in `memory`.
+
+    given: the caller's own arguments and heap. stands_for: of the joined context, whose own containers the inputs are,
+    the caller's by the one that stands for them.
+    """
+
+    key: Any
+    names: dict[str, Value]
+    memory: Memory
+    inputs: list[Any]
+    given: tuple[Mapping[str, Value], Mapping[Any, Cell]]
+    stands_for: Mapping[Any, tuple[Any, ...]] = field(default_factory=dict)
+    joined: bool = False
+
+    def targets(self, inputs: Sequence[Any]) -> dict[Any, tuple[Any, ...]]:
+        """The caller's containers by those (inputs) of the run that is the summary for this context."""
+        if self.joined:
+            return {identity: tuple(dict.fromkeys(theirs)) for identity, theirs in self.stands_for.items()}
+        return {mine: (theirs,) for mine, theirs in zip(inputs, self.inputs, strict=False)}
+
+
+def key_of(memory: Memory, function: Function, names: Mapping[str, Value], cls: Any) -> Any:
+    """What tells one context of a function from another."""
+    heap, control = memory.heap, memory.control
+    frozen: dict[Any, Any] = {}
+    parts = [(name, freeze(value, heap, frozen=frozen)) for name, value in names.items()]
+    if function.pending_used:
+        parts.append(("", tuple(sorted(hash(write) for value in names.values() for write in value.pending))))
+    return (
+        id(function.node),
+        id(cls),
+        control.level,
+        control.engine,
+        *how_models_run(names, control),
+        preprocessing.turn_key(control),
+        tuple(parts),
+    )
+
+
+def how_models_run(names: Mapping[str, Value], control: Control) -> tuple[bool, bool]:
+    """Whether gradients are on and parameters are whole, where a function has to do with a model at all."""
+    if any(value.kind in (Kind.INSTANCE, Kind.MODEL) for value in names.values()):
+        return control.grad, control.whole
+    return True, False
+
+
+# --- without constants ----------------------------------------------------------------------------------
+
+
+def without_constants(names: Mapping[str, Value], inputs: list[Any], memory: Memory) -> tuple[dict[str, Value], Memory]:
+    """A function called in many ways: the constants and types of its arguments no longer make a difference."""
+    heap = dict(memory.heap)
+    for identity in inputs:
+        cell = heap.get(identity)
+        if cell is not None:
+            entries = {key: _without_details(value) for key, value in cell.entries.items()}
+            rest = None if cell.rest is None else _without_details(cell.rest)
+            heap[identity] = Cell(cell.shape, entries, rest, cell.factory, cell.length)
+    plain = {name: _without_details(value) for name, value in names.items()}
+    return plain, Memory(memory.names, heap, memory.attributes, memory.control)
+
+
+def _without_details(value: Value) -> Value:
+    """A value by its rank and kind alone; that it is None, a switch, or follows from the world, still counts."""
+    if value.kind in _WHOLE or isinstance(value.const, (bool, World)):
+        return value
+    if value.const is MISSING and not value.scalar and not value.dtype and value.shape is None and not value.place:
+        return value
+    return value.but(const=MISSING, scalar=False, dtype="", shape=None, place="")
+
+
+_WHOLE = frozenset({Kind.INSTANCE, Kind.MODEL, Kind.NONE})
+
+
+# --- joined ---------------------------------------------------------------------------------------------
+
+
+def joined_for(function: Function, names: Mapping[str, Value], memory: Memory, cls: Any, fresh: Any) -> Joined:
+    """The context that a call beyond the limit shares with those whose arguments are of the same kinds and ranks.
+
+    Switches keep contexts apart: what one of them turns off must not be seen where another call turns it on.
+    """
+    heap = memory.heap
+    switches = tuple((name, value.const) for name, value in names.items() if isinstance(value.const, bool))
+    kinds = tuple((name, value.kind, _states(value, heap, 2)) for name, value in names.items())
+    alike_ones = (id(cls), kinds, switches)
+    if alike_ones not in function.joined and len(function.joined) >= MAX_JOINED:
+        alike_ones = (id(cls), (), switches)
+    return function.joined.setdefault(alike_ones, Joined((id(function.node), *alike_ones), fresh))
+
+
+def _states(value: Value, heap: Mapping[Any, Cell], depth: int) -> frozenset[Any]:
+    """How a value, or what is in the containers that it is, stands to those of the other ranks."""
+    if value.kind is Kind.TUPLE:
+        inside: Iterable[Value] = value.data
+    elif value.kind is Kind.CELLS:
+        inside = (item for identity in value.data if identity in heap for item in heap[identity].values())
+    else:
+        return frozenset((value.rank.state,))
+    return frozenset().union(*(_states(item, heap, depth - 1) for item in inside)) if depth else frozenset()
+
+
+class Joined:
+    """One context for many calls of a function: their facts joined.
+
+    names: the arguments. heap: the containers they reach. A container stands for those of all calls that are reached
+    in the same way (by parameter, position and key), so that the facts settle whoever calls. growth: how often they
+    have grown.
+    """
+
+    def __init__(self, key: tuple[Any, ...], fresh: Callable[[], Any]) -> None:
+        self._key = key
+        self.names: dict[str, Value] = {}
+        self.heap: dict[Any, Cell] = {}
+        self.control: Control | None = None
+        self._fresh = fresh
+        self._identities: dict[Any, Any] = {}
+        self.growth = 0
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """The key of its run, which is another one when the facts have grown."""
+        return (*self._key, self.growth)
+
+    def take(self, names: Mapping[str, Value], memory: Memory) -> dict[Any, tuple[Any, ...]]:
+        """Join a call; the caller's containers by the one that stands for them."""
+        stands_for: dict[Any, tuple[Any, ...]] = {}
+        grown = self._place(memory.control)
+        for name, value in names.items():
+            known = self.names.get(name, BOTTOM)
+            if known is UNKNOWN:
+                continue
+            before = dict(self.heap)
+            joined = join(known, self._moved(value, (name,), memory.heap, stands_for))
+            settled = all(key in before and alike_cells(cell, before[key]) for key, cell in self.heap.items())
+            if settled and alike(joined, known):
+                self.heap = before
+                continue
+            grown = True
+            self.names[name] = UNKNOWN if self.growth > MAX_GROWTH and value.kind is not Kind.INSTANCE else joined
+        self.growth += grown
+        return stands_for
+
+    def _place(self, control: Control) -> bool:
+        """Where the calls stand: the least sure of them, and what any of them says of wrappers and turns."""
+        known = self.control
+        if known is None:
+            self.control = control
+            return False
+        worst = control if control.level > known.level else known
+        turn = known.turn or control.turn
+        merged = worst.where(
+            known.engine or control.engine, known.grad and control.grad, known.whole or control.whole, turn
+        )
+        if _says(merged) == _says(known):
+            return False
+        self.control = merged
+        return True
+
+    def _moved(self, value: Value, path: tuple[Any, ...], heap: Mapping[Any, Cell], stands_for: dict) -> Value:
+        """An argument, with the containers of this context in place of the caller's."""
+        if value.kind is Kind.TUPLE:
+            items = (self._moved(item, (*path, index), heap, stands_for) for index, item in enumerate(value.data))
+            return value.but(data=tuple(items))
+        if value.kind is Kind.RANGE:
+            return value.but(data=(self._moved(value.data[0], (*path, REST), heap, stands_for), value.data[1]))
+        if value.kind is not Kind.CELLS:
+            return value
+        if len(path) > MAX_DEPTH:
+            return UNKNOWN
+        identity = self._identities.get(path)
+        if identity is None:
+            if len(self._identities) >= MAX_CONTAINERS:
+                return UNKNOWN
+            identity = self._identities[path] = self._fresh()
+        stands_for[identity] = (*stands_for.get(identity, ()), *value.data)
+        for each in value.data:
+            cell = heap.get(each)
+            if cell is None:
+                continue
+            entries = {key: self._moved(item, (*path, key), heap, stands_for) for key, item in cell.entries.items()}
+            rest = None if cell.rest is None else self._moved(cell.rest, (*path, REST), heap, stands_for)
+            moved = Cell(cell.shape, entries, rest, cell.factory, cell.length)
+            known = self.heap.get(identity)
+            self.heap[identity] = moved if known is None else _either(known, moved)
+        return value.but(data=frozenset((identity,)))
+
+
+def _either(a: Cell, b: Cell) -> Cell:
+    """The container of one call or of another: what nothing is known of in one takes away what is known in the other.
+
+    In a container that holds both it would not (see `join_elements`).
+    """
+    joined = join_cells(a, b)
+    if a.shape != b.shape or (a.shape == "list" and len(a.entries) != len(b.entries)):
+        rest: Value | None = join(a.element(), b.element())
+    else:
+        rest = joined.rest if a.rest is None or b.rest is None else join(a.rest, b.rest)
+    return Cell(joined.shape, joined.entries, rest, joined.factory, joined.length)
+
+
+def _says(control: Control) -> tuple[Any, ...]:
+    return control.level, control.engine, control.grad, control.whole, control.turn

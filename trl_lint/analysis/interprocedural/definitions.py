@@ -1,0 +1,147 @@
+"""Definitions: functions and classes of the project, and what an annotation says of a parameter."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import libcst as cst
+
+from trl_lint.analysis.interpreter import calls, expressions
+from trl_lint.analysis.interprocedural.modules import Names, dotted_name
+from trl_lint.analysis.observers import preprocessing
+from trl_lint.analysis.program.classes import ClassInfo, Function
+from trl_lint.analysis.program.project import Module, Project
+from trl_lint.analysis.state.frame import Frame
+from trl_lint.domain import ranks
+from trl_lint.domain.values import UNKNOWN, Kind, Value, Wrapping
+from trl_lint.knowledge import library
+from trl_lint.knowledge.python import RANK_DECORATORS
+
+
+class Definitions(Names):
+    """Makes one Function or ClassInfo of each definition."""
+
+    def __init__(self, project: Project, versions: Mapping[str, str] | None = None) -> None:
+        super().__init__(project, versions)
+        self._classes: dict[int, ClassInfo] = {}
+        self._functions: dict[int, Function] = {}
+        self._on_some_ranks: dict[Function, Function] = {}
+
+    def function(self, node: Any, outer: Frame | None, module: Module | None = None) -> Function:
+        known = self._functions.get(id(node))
+        if known is None:
+            module = module or (outer.module if outer is not None else None)
+            known = self._functions[id(node)] = Function(node, module)
+            if outer is None and module is not None:
+                module.functions.append(known)
+        known.closure = outer
+        return known
+
+    def on_some_ranks(self, function: Function) -> Function:
+        """A function as a decorator makes it that lets only some ranks in, where that is called like any other."""
+        known = self._on_some_ranks.get(function)
+        if known is None:
+            known = self._on_some_ranks[function] = Function(function.node, function.module, function.cls)
+            known.decorators = function.decorators | RANK_DECORATORS
+        known.closure, function.reached = function.closure, True
+        return known
+
+    def class_info(self, frame: Frame, node: cst.ClassDef) -> ClassInfo:
+        known = self._classes.get(id(node))
+        if known is not None:
+            return known
+        bases = [self._base(frame, arg) for arg in node.bases if arg.star == ""]
+        own = self.own_name(frame.module.path, node.name.value, is_class=True) if self.own else ""
+        if own:  # the configuration says more of it than is in sight
+            bases.append(own)
+        cls = self._classes[id(node)] = ClassInfo(node, frame.module, bases)
+        for statement in node.body.body:
+            if isinstance(statement, cst.FunctionDef):
+                method = Function(statement, frame.module, cls)
+                cls.methods.setdefault(method.name, method)
+                cls.methods[method.name] = method if not method.decorators & {"setter"} else cls.methods[method.name]
+            elif isinstance(statement, cst.SimpleStatementLine):
+                self._class_statement(frame, cls, statement)
+        frame.module.classes.append(cls)
+        return cls
+
+    def _base(self, frame: Frame, arg: cst.Arg) -> ClassInfo | str | None:
+        node = arg.value
+        if isinstance(node, cst.Subscript):  # Generic[T]
+            node = node.value
+        value = self.settle(expressions.evaluate(frame, node), base=True)
+        if value.kind is Kind.CLASS:
+            return value.data
+        if value.kind is Kind.MODULE and isinstance(value.data, str):
+            return library.canonical(value.data)
+        return None
+
+    def _class_statement(self, frame: Frame, cls: ClassInfo, line: cst.SimpleStatementLine) -> None:
+        for small in line.body:
+            if (
+                isinstance(small, cst.Assign)
+                and len(small.targets) == 1
+                and isinstance(small.targets[0].target, cst.Name)
+            ):
+                cls.variables[small.targets[0].target.value] = expressions.evaluate(frame, small.value)
+            elif isinstance(small, cst.AnnAssign) and isinstance(small.target, cst.Name):
+                cls.variables[small.target.value] = UNKNOWN
+                cls.annotations[small.target.value] = small.annotation.annotation
+
+    def annotated(self, frame: Frame, annotation: Any) -> Value | None:
+        """What a parameter is by its annotation: an instance of a class whose objects the rules ask about."""
+        if isinstance(annotation, cst.SimpleString):
+            try:
+                annotation = cst.parse_expression(annotation.raw_value)
+            except cst.ParserSyntaxError:
+                return None
+        if isinstance(annotation, cst.BinaryOperation):  # X | None
+            options = [self.annotated(frame, annotation.left), self.annotated(frame, annotation.right)]
+            found = [option for option in options if option is not None]
+            if len(found) > 1 or not _is_none(annotation):
+                return preprocessing.annotated(found)
+            return found[0] if found else None
+        if isinstance(annotation, cst.Subscript):
+            if dotted_name(annotation.value).endswith("Optional"):
+                element = annotation.slice[0].slice
+                return self.annotated(frame, element.value) if isinstance(element, cst.Index) else None
+            if dotted_name(annotation.value).endswith("Union"):
+                indices = [each.slice for each in annotation.slice]
+                options = [self.annotated(frame, each.value) for each in indices if isinstance(each, cst.Index)]
+                return preprocessing.annotated(options)
+            return None
+        if not isinstance(annotation, (cst.Name, cst.Attribute)):
+            return None
+        return self._of_class(self.settle(expressions.evaluate(frame, annotation)))
+
+    def _of_class(self, value: Value) -> Value | None:
+        if value.kind is Kind.CLASS and not isinstance(value.data, str):
+            if calls.is_module_class(value.data):
+                return Value(ranks.SAME, Kind.MODEL, value.data, wrapping=Wrapping.UNKNOWN)
+            return Value(ranks.SAME, Kind.INSTANCE, value.data)
+        if value.kind is not Kind.MODULE or not isinstance(value.data, str):
+            return None
+        name = library.canonical(value.data)
+        if name in _ANNOTATED_KINDS:
+            return _ANNOTATED_KINDS[name]
+        if name in ("torch.nn.Module", "transformers.PreTrainedModel") or library.is_model_class(name):
+            return Value(ranks.SAME, Kind.MODEL, wrapping=Wrapping.UNKNOWN)
+        made = library.constructor(name, self.versions)
+        if isinstance(made, Value) and made.kind is not Kind.LOADER:
+            return made
+        return None
+
+
+def _is_none(annotation: cst.BinaryOperation) -> bool:
+    return any(isinstance(side, cst.Name) and side.value == "None" for side in (annotation.left, annotation.right))
+
+
+_ANNOTATED_KINDS = {
+    "torch.Tensor": Value(ranks.UNKNOWN, Kind.TENSOR),
+    "torch.FloatTensor": Value(ranks.UNKNOWN, Kind.TENSOR, dtype="float"),
+    "torch.LongTensor": Value(ranks.UNKNOWN, Kind.TENSOR, dtype="int"),
+    "builtins.int": Value(ranks.UNKNOWN, Kind.NUMBER, scalar=True, dtype="int"),
+    "builtins.float": Value(ranks.UNKNOWN, Kind.NUMBER, scalar=True, dtype="float"),
+    "builtins.str": Value(ranks.UNKNOWN, Kind.STRING),
+}

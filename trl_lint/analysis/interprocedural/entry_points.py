@@ -1,0 +1,349 @@
+"""The interpreter's engine: where the analysis of a module enters its classes and functions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from trl_lint.analysis.events import Event, SideEffect, StepReturned, Trace
+from trl_lint.analysis.interpreter import calls, expressions, library_calls
+from trl_lint.analysis.interprocedural import reachability
+from trl_lint.analysis.interprocedural.contexts import key_of
+from trl_lint.analysis.interprocedural.summaries import MAX_CONTEXTS, Runs, Summary
+from trl_lint.analysis.program.classes import ClassInfo, Function, Parameter
+from trl_lint.analysis.program.project import Module, Project
+from trl_lint.analysis.state.frame import Frame
+from trl_lint.analysis.transfer import tensor_averages
+from trl_lint.domain import ranks
+from trl_lint.domain.control import UNIFORM
+from trl_lint.domain.heap import Cell, join
+from trl_lint.domain.ranks import State
+from trl_lint.domain.values import SAME, UNKNOWN, Kind, Value, Wrapping
+from trl_lint.knowledge import library
+from trl_lint.knowledge.schema import Hook
+from trl_lint.knowledge.transformers import CONSTRUCTOR, EVALUATION_HOOKS, LOSSES
+
+# How often the methods of a class are run again because an attribute they read has changed.
+MAX_ROUNDS = 4
+
+
+class Engine(Runs):
+    """Analyses the modules of one project: the `Interpreter` that frames know."""
+
+    evaluate = staticmethod(expressions.evaluate)
+    lookup = staticmethod(expressions.lookup)
+    call_value = staticmethod(calls.call_value)
+    call_property = staticmethod(calls.call_property)
+    call_factory = staticmethod(calls.call_factory)
+    unresolved = staticmethod(calls.unresolved)
+
+    def __init__(self, project: Project, versions: Mapping[str, str] | None = None) -> None:
+        super().__init__(project, versions)
+        self._entered: list[tuple[Function, Mapping[str, Value]]] = []
+
+    def enter(self, function: Function, parameters: Mapping[str, Value]) -> None:
+        """A function was handed to a library, which will call it with values of these facts."""
+        self._entered.append((function, parameters))
+
+    def analyse(self, module: Module) -> list[Event]:
+        """All events of a module: its body, its classes, and the functions nobody in sight calls.
+
+        Raises:
+            RecursionError: it is nested more deeply than can be followed.
+        """
+        self.depth = 0
+        self._running.clear()  # what an analysis that failed has left
+        self.load(module)
+        if module.gave_up:
+            raise RecursionError
+        roots: list[Trace] = [module.trace]
+        # What libraries call comes first; plain helpers run on their own only if nothing in sight uses them.
+        for cls in sorted(module.classes, key=lambda cls: not self.is_entry_class(cls)):
+            self.analyse_class(cls)
+            roots.extend(cls.traces)
+        roots.extend(self._handed_over())
+        for function in list(module.functions):
+            if not function.reached:
+                roots.append(self._run_unreached(function).trace)
+        roots.extend(self._handed_over())
+        return _events(roots)
+
+    def _handed_over(self) -> list[Trace]:
+        traces = []
+        while self._entered:
+            function, parameters = self._entered.pop()
+            function.reached = True
+            summary = self._enter_with(function, None, parameters)
+            traces.append(summary.trace)
+        return traces
+
+    def _run_unreached(self, function: Function) -> Summary:
+        function.reached = True
+        return self._enter_with(function, None, {})
+
+    def _enter_with(self, function: Function, cls: ClassInfo | None, given: Mapping[str, Value]) -> Summary:
+        """Run a function as a library would call it."""
+        frame = Frame(self, function.module)
+        names = self._entry_names(frame, function, cls, given)
+        return self._enter_names(frame, function, cls, names)
+
+    def _enter_names(self, frame: Frame, function: Function, cls: ClassInfo | None, names: dict[str, Value]) -> Summary:
+        key = key_of(frame.memory, function, names, cls)
+        summary = function.summaries.get(key)
+        if summary is None or not self._usable(summary):
+            inputs = self._inputs(names, frame.memory)
+            summary = self._run(function, key, names, inputs, cls, frame.memory)
+        return summary
+
+    def _entry_names(
+        self, frame: Frame, function: Function, cls: ClassInfo | None, given: Mapping[str, Value]
+    ) -> dict[str, Value]:
+        """The parameters of an entry point: from the tables by name or position, else from annotations."""
+        names: dict[str, Value] = {}
+        ordered = list(given.items())
+        position = 0
+        for index, parameter in enumerate(function.parameters):
+            name = parameter.name
+            if index == 0 and cls is not None and not function.is_static:
+                kind = Kind.CLASS if "classmethod" in function.decorators else Kind.INSTANCE
+                names[name] = Value(ranks.SAME, kind, cls)
+                continue
+            if parameter.star == "**":
+                rest = {key: self._sourced(frame, parameter, value, key) for key, value in ordered if key not in names}
+                rest.pop("*", None)
+                star = rest.pop("**", None)
+                names[name] = frame.allocate(parameter.node, Cell("dict", rest, star))
+                continue
+            if parameter.star == "*":
+                names[name] = given.get("*", UNKNOWN)
+                continue
+            value = given.get(name)
+            if value is None and parameter.positional and position < len(ordered) and not _is_callback(given):
+                key, candidate = ordered[position]
+                if not key.startswith("*") and key not in {each.name for each in function.parameters}:
+                    value = candidate
+            position += 1
+            if value is None:
+                value = self._by_annotation(frame, parameter)
+            names[name] = self._sourced(frame, parameter, value, name)
+        return names
+
+    def _by_annotation(self, frame: Frame, parameter: Parameter) -> Value:
+        if parameter.annotation is None:
+            return UNKNOWN
+        return self.annotated(frame, parameter.annotation) or UNKNOWN
+
+    def _sourced(self, frame: Frame, parameter: Parameter, value: Value, name: str) -> Value:
+        value = library_calls.opened(frame, value, (parameter.node, name))
+        if value.rank.differs or (value.kind is Kind.MODEL and value.wrapping is Wrapping.WRAPPED):
+            text = f"`{name}` is this rank's own data" if value.rank.differs else f"`{name}` is the wrapped model"
+            grad = value.grad and value.kind is not Kind.BATCH  # what libraries hand over is data
+            return value.but(why=frame.step(parameter.node, text), grad=grad)
+        if value.kind is Kind.LOADER and value.data is not None and value.data.why is None:
+            return value.but(
+                data=value.data.but(why=frame.step(parameter.node, f"`{name}` gives each rank its own batches"))
+            )
+        return value
+
+    def analyse_class(self, cls: ClassInfo) -> None:
+        """Run all methods of a class: its hooks as their callers call them, the rest with unknown arguments."""
+        if cls.state != "new":
+            return
+        cls.state = "running"
+        for base in cls.in_sight():
+            if base is not cls:
+                self.load(base.module)
+                self.analyse_class(base)
+        for _ in range(MAX_ROUNDS):
+            self.round += 1
+            summaries = list(self._class_roots(cls))
+            if all(summary.is_current() for summary in summaries):
+                break
+        cls.traces = [summary.trace for summary in summaries]
+        cls.traces.extend(self._drained(cls))
+        cls.traces.extend(self._returned_metrics(cls))
+        cls.state = "done"
+
+    def _class_roots(self, cls: ClassInfo) -> Iterator[Summary]:
+        hooks = self._hooks_of(cls)
+        first = ("__init__",)
+        order = sorted(cls.methods, key=lambda name: (name not in first, name not in hooks, name in ("log",)))
+        late: list[Function] = []
+        for name in order:
+            method = cls.methods[name]
+            if name in hooks:
+                yield self._enter_hook(cls, method, hooks[name])
+                yield from self._called_by_bases(cls, method)
+            elif name == "__init__" and method.reached and not self.is_entry_class(cls):
+                continue
+            elif name == "__init__":
+                summary = self._enter_with(method, cls, self._init_parameters(cls, method))
+                summary.trace.builds = True
+                yield summary
+            else:
+                late.append(method)
+        for method in late:
+            contexts = list(self._called_by_bases(cls, method))
+            yield from contexts
+            if not contexts and not method.reached:
+                yield self._enter_with(method, cls, {})
+            elif not contexts:
+                yield from (summary for summary in method.summaries.values() if not summary.is_current())
+        for name, rows in hooks.items():
+            inherited = None if name in cls.methods else cls.find(name)
+            if inherited is not None and inherited.shows:
+                yield self._enter_hook(cls, inherited, rows)
+
+    def _hooks_of(self, cls: ClassInfo) -> dict[str, tuple[Hook, ...]]:
+        merged: dict[str, tuple[Hook, ...]] = {}
+        for base in cls.library_bases():
+            for name, rows in self.library_hooks(base).items():
+                merged.setdefault(name, rows)
+        return merged
+
+    def _init_parameters(self, cls: ClassInfo, method: Function) -> dict[str, Value]:
+        """What a trainer is built from is the same on all ranks; its model is not wrapped yet."""
+        if not self.is_entry_class(cls):
+            return {}
+        given: dict[str, Value] = {"*": SAME, "**": SAME}
+        for parameter in method.parameters[1:]:
+            if not parameter.star:
+                given[parameter.name] = self._built_from(cls, method, parameter)
+        return given
+
+    def _built_from(self, cls: ClassInfo, method: Function, parameter: Parameter) -> Value:
+        if parameter.name in CONSTRUCTOR and self.is_subclass(cls, "transformers.Trainer"):
+            return CONSTRUCTOR[parameter.name]
+        known = self._by_annotation(Frame(self, method.module), parameter)
+        return known if known is not UNKNOWN else SAME
+
+    def _enter_hook(self, cls: ClassInfo, method: Function, rows: tuple[Hook, ...]) -> Summary:
+        parameters = _parameters_of(rows)
+        given = any(value.kind is Kind.BATCH and value.rank.differs for value in parameters.values())
+        summary = self._enter_with(method, cls, parameters)
+        summary.trace.steps |= given and rows[-1].name.rpartition(".")[2] not in EVALUATION_HOOKS
+        # What saves is asked to on the main process only.
+        summary.trace.launched |= rows[-1].called and method.name not in ("_save", "save_model")
+        summary.trace.trains |= rows[-1].trains
+        if method.name in LOSSES:
+            tensor_averages.trained(summary.result)
+        above = method.cls.find_above(method.name) if method.cls is not None else None
+        if rows[-1].stored is not None and above is None:
+            cls.stored[method] = (rows[-1], summary)
+        if rows[-1].gathered and not any(cls.find(name) for name in ("evaluation_loop", "prediction_loop")):
+            self._tell_what_is_gathered(cls, method, rows[-1], summary)
+        return summary
+
+    def _tell_what_is_gathered(self, cls: ClassInfo, method: Function, row: Hook, summary: Summary) -> None:
+        """A base out of sight hands what a hook returns to collectives, as it is."""
+        if summary.result.kind is not Kind.TUPLE:
+            return
+        frame = Frame(self, method.module, method, cls)
+        frame.memory.names = dict(summary.names)
+        for what, value in zip(row.gathered, summary.result.data, strict=False):
+            for part in value.data if value.kind is Kind.TUPLE else (value,):
+                event = StepReturned(
+                    module=method.module,
+                    node=method.node,
+                    control=UNIFORM,
+                    owner=method,
+                    value=part,
+                    what=what,
+                    accelerator=frame.accelerator(),
+                )
+                summary.trace.events[(id(method.node), StepReturned, (what, id(part)), ())] = event
+
+    def _returned_metrics(self, cls: ClassInfo) -> Iterator[Trace]:
+        """A base out of sight logs a part of what a hook returns, unless a `log` in sight works on its stores."""
+        stores = {name for base in cls.library_bases() for name in library.stores(base, self.versions)}
+        if any(self._drains_itself(cls, name) for name in stores):
+            return
+        for method, (row, summary) in cls.stored.items():
+            result = summary.result
+            if result.kind is Kind.TUPLE and row.stored is not None and row.stored < len(result.data):
+                frame = Frame(self, method.module, method, cls)
+                frame.memory.heap = dict(summary.final)
+                frame.statement = method.node
+                library_calls.report(frame, row.name, result.data[row.stored], method.node, mapping=True)
+                yield frame.trace
+
+    def _called_by_bases(self, cls: ClassInfo, method: Function) -> Iterator[Summary]:
+        """An override runs as the class it comes from calls it on `self`."""
+        for base in cls.in_sight():
+            if base is cls or base.find(method.name) is None:
+                continue
+            contexts = list(base.calls.get(method.name, {}).values())
+            stepping = reachability.stepping(base.traces) if contexts else ()
+            for args, memory, caller, steps in contexts[-MAX_CONTEXTS:]:
+                if any(value.rank.state is State.BOTTOM for value in args.all()):
+                    continue  # from before the facts had settled
+                frame = Frame(self, base.module, None, base)
+                frame.memory = memory.fork()
+                owner = None if method.is_static else Value(ranks.SAME, Kind.INSTANCE, cls)
+                names = self._bind(frame, method, args, method.node, owner)
+                method.reached = True
+                summary = self._enter_names(frame, method, cls, names)
+                summary.trace.steps |= id(caller) in stepping if steps is None else steps
+                summary.trace.trains |= method.name in library.TRAINING_HOOKS
+                yield summary
+
+    def _drained(self, cls: ClassInfo) -> list[Trace]:
+        """What a base out of sight shows of its stores: its `log` averages over steps, not over ranks."""
+        traces = []
+        for base in cls.library_bases():
+            for name in library.stores(base, self.versions):
+                value = cls.attribute(name)
+                if value is None or value.kind is not Kind.CELLS or self._drains_itself(cls, name):
+                    continue
+                frame = Frame(self, cls.module, None, cls)
+                frame.memory.heap = dict(cls.contents())
+                library_calls.report(frame, f"{base}.log", value, cls.node, mapping=True)
+                traces.append(frame.trace)
+        return traces
+
+    def _drains_itself(self, cls: ClassInfo, name: str) -> bool:
+        """Whether a `log` in sight reads the store: then what it shows is in sight too."""
+        log = cls.find("log")
+        if log is None:
+            return False
+        return any(key[1] == name for summary in log.summaries.values() for key in summary.dependencies)
+
+
+def _events(roots: Iterable[Trace]) -> list[Event]:
+    """The events of these runs and of all they called.
+
+    A side effect counts where each process is known to come: in what is launched, and in what that calls.
+    """
+    found: list[Event] = []
+    seen: set[tuple[int, bool]] = set()
+    roots = list(roots)
+    training, stepping, built = reachability.trained(roots), reachability.stepping(roots), reachability.built(roots)
+    todo = [(trace, trace.launched) for trace in roots]
+    while todo:
+        trace, launched = todo.pop()
+        launched = launched or trace.launched
+        if (id(trace), launched) in seen or (id(trace), True) in seen:
+            continue
+        again = (id(trace), False) in seen
+        seen.add((id(trace), launched))
+        for event in reachability.told(trace, id(trace) in training, id(trace) in stepping, id(trace) in built):
+            is_effect = isinstance(event, SideEffect)
+            if launched if is_effect else not again:
+                found.append(event)
+        todo.extend((summary.trace, launched) for summary in trace.calls.values())
+    return found
+
+
+def _parameters_of(rows: tuple[Hook, ...]) -> Mapping[str, Value]:
+    """The facts of a hook's parameters, by position what all releases that may be in use have in common."""
+    newest = rows[-1].parameters
+    if len(rows) == 1:
+        return newest
+    merged = dict(newest)
+    for row in rows[:-1]:
+        for name, value in zip(newest, row.parameters.values(), strict=False):
+            merged[name] = join(merged[name], value)
+    return merged
+
+
+def _is_callback(given: Mapping[str, Value]) -> bool:
+    return "control" in given

@@ -1,0 +1,116 @@
+"""The lowest layer of the interpreter: identities, and the knowledge tables for the releases in use."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from trl_lint.analysis.program.classes import ClassInfo, Function
+from trl_lint.analysis.program.project import Project
+from trl_lint.knowledge import library
+from trl_lint.knowledge.schema import Attribute, Class, Collective, Hook, Row
+
+
+class Tables:
+    """What is known of libraries. `versions` are their releases in use, where known."""
+
+    def __init__(self, project: Project, versions: Mapping[str, str] | None = None) -> None:
+        self.project = project
+        self.versions: Mapping[str, str] = library.NO_VERSIONS if versions is None else versions
+        # What the configuration says of names of the user's own, which may be those of functions in sight.
+        self.own: Mapping[str, tuple[Row, ...]] = getattr(versions, "own", {})
+        # The collectives among them, and what each does: "gather" or the name of a reduction.
+        self.reducers: tuple[tuple[str, str], ...] = tuple(_reducers(self.own))
+        self._own_methods: dict[Any, tuple[Row, ...]] = {}
+        self._any_release = library.of_any_release(self.versions)
+        self._entered_by_libraries: dict[str, bool] = {}
+        self._serial = itertools.count(1)
+        self._stores: dict[Any, int] = {}
+        self._attributes: dict[tuple[str, str], Attribute | None] = {}
+        self._methods: dict[tuple[str, str], Any] = {}
+        self._hooks: dict[str, dict[str, tuple[Hook, ...]]] = {}
+
+    def fresh(self) -> int:
+        return next(self._serial)
+
+    def store_identity(self, owner: Any, name: str) -> int:
+        key = (owner, name)
+        if key not in self._stores:
+            self._stores[key] = self.fresh()
+        return self._stores[key]
+
+    def library_attribute(self, cls: str, name: str) -> Attribute | None:
+        key = (cls, name)
+        if key not in self._attributes:
+            self._attributes[key] = library.attribute(cls, name, self.versions)
+        return self._attributes[key]
+
+    def library_method(self, cls: str, name: str) -> Any:
+        key = (cls, name)
+        if key not in self._methods:
+            self._methods[key] = library.method(cls, name, self.versions)
+        return self._methods[key]
+
+    def library_hooks(self, cls: str) -> dict[str, tuple[Hook, ...]]:
+        if cls not in self._hooks:
+            self._hooks[cls] = library.hooks_of(cls, self.versions)
+        return self._hooks[cls]
+
+    def is_entry_class(self, cls: ClassInfo) -> bool:
+        """Whether a library calls methods of this class by itself, so that it is run on its own."""
+        return any(self._is_entered(base) for base in cls.library_bases())
+
+    def _is_entered(self, base: str) -> bool:
+        if base not in self._entered_by_libraries:
+            self._entered_by_libraries[base] = bool(library.hooks_of(base, self._any_release))
+        return self._entered_by_libraries[base]
+
+    def is_subclass(self, cls: ClassInfo, canonical: str) -> bool:
+        return any(library.is_subclass(base, canonical, self._any_release) for base in cls.library_bases())
+
+    def class_row(self, name: str) -> Class | None:
+        rows = library.holding(library.rows(name, self.versions), self.versions)
+        return next((row for row in rows if isinstance(row, Class)), None)
+
+    # --- names of the user's own, in sight ---
+
+    def own_name(self, path: Path, name: str, *, is_class: bool = False) -> str:
+        """The name by which the configuration speaks of what a file defines (or imports) as `name`, else ""."""
+        for module in self.project.names_of(path):
+            dotted = library.canonical(f"{module}.{name}")
+            if any(isinstance(row, Class) is is_class for row in self.own.get(dotted, ())):
+                return dotted
+        return ""
+
+    def own_rows(self, function: Function) -> tuple[Row, ...]:
+        """What the configuration says of a function in sight, or of one that it overrides."""
+        if function.closure is not None or function.module is None:
+            return ()
+        if function not in self._own_methods:
+            self._own_methods[function] = self._rows_of_own(function)
+        return self._own_methods[function]
+
+    def _rows_of_own(self, function: Function) -> tuple[Row, ...]:
+        if function.cls is None:
+            rows = self.own.get(self.own_name(function.module.path, function.name), ())
+        else:
+            rows = self._own_member(function.cls, function.name)
+        return tuple(row for row in rows if not isinstance(row, Attribute))
+
+    def own_attribute(self, cls: ClassInfo, name: str) -> Attribute | None:
+        """What the configuration says of reading an attribute of a class in sight."""
+        rows = self._own_member(cls, name)
+        return next((row for row in rows if isinstance(row, Attribute)), None)
+
+    def _own_member(self, cls: ClassInfo, name: str) -> tuple[Row, ...]:
+        members = (self.own.get(f"{base}.{name}") for base in cls.library_bases())
+        return next((rows for rows in members if rows), ())
+
+
+def _reducers(own: Mapping[str, tuple[Row, ...]]) -> Iterator[tuple[str, str]]:
+    for name, rows in own.items():
+        for row in rows:
+            if isinstance(row, Collective) and row.result in ("gathered", "reduced"):
+                yield name, row.reduction[2] if row.reduction is not None else "gather"

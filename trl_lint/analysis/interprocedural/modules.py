@@ -1,0 +1,292 @@
+"""Names: of the module, of builtins, and of other files, which are opened when something is done with them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import libcst as cst
+
+from trl_lint.analysis.interpreter import statements
+from trl_lint.analysis.interprocedural.library_lookup import Tables
+from trl_lint.analysis.observers import rendezvous
+from trl_lint.analysis.program.classes import ClassInfo
+from trl_lint.analysis.program.project import Module, Project
+from trl_lint.analysis.state.frame import Frame
+from trl_lint.domain import ranks
+from trl_lint.domain.control import UNIFORM
+from trl_lint.domain.ranks import State
+from trl_lint.domain.values import MISSING, NONE, UNKNOWN, WORLD_TRUE, Kind, Value, World
+from trl_lint.knowledge import library
+from trl_lint.knowledge import torch as torch_table
+from trl_lint.knowledge.schema import RANK_INDEX, WORLD, Attribute
+from trl_lint.knowledge.torch_distributed import RANK_NAMES, RANK_VARIABLES, WORLD_VARIABLES
+
+# What a module keeps of its state in a name: a number, or nothing yet.
+_STATES = frozenset({Kind.NONE, Kind.NUMBER})
+# How many star imports of a file are followed to find a name.
+MAX_STARS = 5
+# A library whose files are never looked at: the tables know it by its functions, and most of those are no Python.
+_NEVER_READ = "torch"
+# Libraries whose own sources say no more than the tables do, at a high price.
+_TABLED = frozenset({"accelerate", "peft", "transformers"})
+
+
+# Constants that bear the name of a variable of the launcher hold its number.
+NAMED_CONSTANTS = dict.fromkeys(RANK_VARIABLES, RANK_INDEX) | dict.fromkeys(WORLD_VARIABLES, WORLD)
+
+
+class Imported:
+    """A name (or, without one, a module) of another file of the project, not looked at yet."""
+
+    __slots__ = ("name", "path")
+
+    def __init__(self, path: Any, name: str | None) -> None:
+        self.path = path
+        self.name = name
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Imported) and (self.path, self.name) == (other.path, other.name)
+
+    def __hash__(self) -> int:
+        return hash((self.path, self.name))
+
+
+class Names(Tables):
+    """Looks names up, and runs the bodies of modules to know them."""
+
+    def __init__(self, project: Project, versions: Mapping[str, str] | None = None) -> None:
+        super().__init__(project, versions)
+        self._settled: dict[tuple[Imported, bool], Value] = {}
+
+    def load(self, module: Module) -> None:
+        """Run a module's body, once."""
+        if module.state != "new":
+            return
+        module.state = "running"
+        frame = Frame(self, module)
+        module.memory = lambda: frame.memory
+        frame.memory.names["__name__"] = Value(ranks.SAME, Kind.STRING, const="__main__")
+        try:
+            statements.run_block(frame, module.tree.body)
+            rendezvous.judge(frame, UNIFORM, UNIFORM)
+        except RecursionError:  # who imports it is not to blame
+            module.gave_up = True
+        module.names, module.heap, module.trace = frame.memory.names, frame.memory.heap, frame.trace
+        module.state = "done"
+
+    def global_name(self, module: Module, name: str, frame: Frame | None = None) -> Value | None:
+        """A global or builtin name, as a function of the module sees it."""
+        self.load(module)
+        if module.state == "running" and module.memory is not None:
+            found = module.memory().names.get(name)
+            if found is not None and frame is not None and found.kind in (Kind.CELLS, Kind.TUPLE):
+                frame.memory.load(found, module.memory().heap)
+        else:
+            found = module.names.get(name)
+            if found is not None and frame is not None and found.kind in (Kind.CELLS, Kind.TUPLE):
+                frame.memory.load(found, module.heap)
+        if found is None:
+            builtin = _BUILTINS.get(name)
+            if builtin is not None:
+                return builtin
+            found = self._starred(module, name)
+            if found is None:
+                return None
+        if module.state == "done" and found.kind in _STATES and _may_change(module, name, found):
+            return UNKNOWN
+        if found.const is not MISSING and module.state == "done":
+            return without_constant(found)
+        return found
+
+    def global_names(self, module: Module) -> dict[str, Value]:
+        """The module's global names, to be assigned to by a function that declares them `global`."""
+        return module.memory().names if module.state == "running" else module.names
+
+    def settle(self, value: Value, *, base: bool = False) -> Value:
+        """Look an imported name of the project up, now that it is used (`base`: as a base class)."""
+        if value.kind is not Kind.MODULE or not isinstance(value.data, Imported) or value.data.name is None:
+            return value
+        reference = value.data
+        key = (reference, base)
+        found = self._settled.get(key)
+        if found is None:
+            self._settled[key] = UNKNOWN  # imports that go round in circles
+            found = self._find_imported(reference, base)
+            if found is UNKNOWN and self.own:
+                found = self._own_class(reference)
+            self._settled[key] = found
+        return found
+
+    def _own_class(self, reference: Imported) -> Value:
+        """A class that the configuration knows though what is in sight does not show it."""
+        own = self.own_name(reference.path, reference.name or "", is_class=True)
+        return Value(ranks.SAME, Kind.MODULE, own) if own else UNKNOWN
+
+    def _find_imported(self, reference: Imported, base: bool) -> Value:
+        known = self._in_tables(reference)
+        if known is not None:
+            return known
+        below = self.project.below(reference.path, reference.name or "")
+        if below is not None:
+            return Value(ranks.SAME, Kind.MODULE, Imported(below, None))
+        if not (base or self.project.may_open(reference.path)):
+            return self._by_its_name(reference)
+        module = self.project.module(reference.path)
+        if module is None:
+            return UNKNOWN
+        self.load(module)
+        names = module.memory().names if module.state == "running" else module.names
+        found = names.get(reference.name) or self._starred(module, reference.name)
+        if found is not None:
+            return self.settle(found, base=base)
+        return UNKNOWN
+
+    def _by_its_name(self, reference: Imported) -> Value:
+        """A name of a file that is not opened: what all training code means by it, if there is such a thing."""
+        name = reference.name or ""
+        if name in RANK_NAMES:
+            return Value(ranks.SAME, Kind.MODULE, f"{self.project.name_of(reference.path)}.{name}")
+        return NAMED_CONSTANTS.get(name, UNKNOWN)
+
+    def _in_tables(self, reference: Imported) -> Value | None:
+        """A name that the configuration or, when accelerate or transformers is linted, the tables know better."""
+        name = reference.name or ""
+        own = self.own_name(reference.path, name) if self.own else ""
+        if own:
+            return self._of_library(own)
+        dotted = f"{self.project.name_of(reference.path)}.{name}"
+        if name.startswith("is_") and name.endswith("_available"):
+            return Value(ranks.SAME, Kind.MODULE, dotted)  # whether a package is installed
+        if dotted.partition(".")[0] not in _TABLED:
+            return None
+        canonical = library.canonical(dotted)
+        if library.rows(canonical) or library.constructor(canonical) is not None:
+            return Value(ranks.SAME, Kind.MODULE, canonical)
+        return None
+
+    def member(self, owner: Value, name: str) -> Value:
+        """`module.name`, of a library or of the project."""
+        if isinstance(owner.data, Imported):
+            return self.settle(Value(ranks.SAME, Kind.MODULE, Imported(owner.data.path, name)))
+        return self._of_library(f"{owner.data}.{name}")
+
+    def _of_library(self, dotted: str) -> Value:
+        """What a dotted name stands for before it is called."""
+        canonical = library.canonical(dotted)
+        if canonical == "os.environ":
+            return Value(ranks.SAME, Kind.INSTANCE, "os.environ")
+        for row in library.rows(canonical, self.versions):
+            if isinstance(row, Attribute):
+                return row.value
+        return NAMED_CONSTANTS.get(dotted.rpartition(".")[2]) or Value(ranks.SAME, Kind.MODULE, dotted)
+
+    def _file(self, dotted: str, importer: Module) -> Path | None:
+        """The file in sight that an import means; None for a library that the tables alone speak of."""
+        return None if dotted.partition(".")[0] == _NEVER_READ else self.project.find(dotted, importer)
+
+    def run_import(self, frame: Frame, node: cst.Import) -> None:
+        for alias in node.names:
+            dotted = dotted_name(alias.name)
+            path = self._file(dotted, frame.module)
+            if alias.asname is not None:
+                target: Any = dotted if path is None else Imported(path, None)
+                frame.memory.names[alias.asname.name.value] = Value(ranks.SAME, Kind.MODULE, target)  # type: ignore[union-attr]
+            else:
+                top = dotted.partition(".")[0]
+                root = self._file(top, frame.module)
+                target = top if root is None else Imported(root, None)
+                frame.memory.names[top] = Value(ranks.SAME, Kind.MODULE, target)
+
+    def run_import_from(self, frame: Frame, node: cst.ImportFrom) -> None:
+        dotted = frame.module.absolute(len(node.relative), dotted_name(node.module) if node.module else "")
+        path = self._file(dotted, frame.module)
+        if isinstance(node.names, cst.ImportStar):
+            if path is not None:
+                frame.module.stars.append(path)
+            return
+        for alias in node.names:
+            name = alias.name.value
+            bound = alias.asname.name.value if alias.asname is not None else name  # type: ignore[union-attr]
+            frame.memory.names[bound] = self._imported(frame.module, dotted, path, str(name))
+
+    def _imported(self, importer: Module, dotted: str, path: Any, name: str) -> Value:
+        if path is None:
+            inner = self._file(f"{dotted}.{name}", importer) if dotted else None
+            if inner is not None:
+                return Value(ranks.SAME, Kind.MODULE, Imported(inner, None))
+            return self.member(Value(ranks.SAME, Kind.MODULE, dotted), name)
+        own = self.own_name(path, name) if self.own else ""
+        return self._of_library(own) if own else Value(ranks.SAME, Kind.MODULE, Imported(path, name))
+
+    def _starred(self, module: Module, name: str) -> Value | None:
+        """A name that `from … import *` may have brought; only a few files are opened to find out."""
+        if not module.stars or name in module.not_starred:
+            return None
+        for path in module.stars[:MAX_STARS]:
+            other = self.project.module(path) if self.project.mentions(path, name) else None
+            if other is not None and other.state != "running":
+                self.load(other)
+                found = other.names.get(name)
+                if found is not None:
+                    return found
+        module.not_starred.add(name)
+        return None
+
+    def class_variable(self, cls: ClassInfo, name: str) -> Value | None:
+        """A name assigned in the body of the class or a base in sight."""
+        for each in cls.in_sight():
+            found = each.variables.get(name)
+            if found is UNKNOWN and name in each.annotations:
+                frame = Frame(self, each.module)
+                found = each.variables[name] = self.annotated(frame, each.annotations.pop(name)) or UNKNOWN
+            if found is not None:
+                return without_constant(found)
+        return None
+
+
+def _may_change(module: Module, name: str, value: Value) -> bool:
+    """Whether some function assigns a global name: what it holds, only the program's course says."""
+    if value.rank.state is not State.SAME:
+        return False
+    return module.mentions(rb"(?m)^\s+global\s[^\n]*\b" + name.encode() + rb"\b")
+
+
+def dotted_name(node: Any) -> str:
+    parts: list[str] = []
+    while isinstance(node, cst.Attribute):
+        parts.append(node.attr.value)
+        node = node.value
+    parts.append(node.value if isinstance(node, cst.Name) else "?")
+    return ".".join(reversed(parts))
+
+
+def without_constant(value: Value) -> Value:
+    if value.const is MISSING or isinstance(value.const, World) or value.kind is Kind.STRING:
+        return value
+    return value.but(const=MISSING)
+
+
+_BUILTINS: dict[str, Value] = {
+    **{
+        name: Value(ranks.SAME, Kind.MODULE, f"builtins.{name}")
+        for name in (
+            *torch_table.PURE_BUILTINS,
+            "callable",
+            "delattr",
+            "hasattr",
+            "id",
+            "isinstance",
+            "issubclass",
+            "open",
+            "print",
+            "setattr",
+            "type",
+        )
+    },
+    "True": Value(ranks.SAME, Kind.NUMBER, const=True, scalar=True, dtype="bool"),
+    "False": Value(ranks.SAME, Kind.NUMBER, const=False, scalar=True, dtype="bool"),
+    "None": NONE,
+    "TYPE_CHECKING": Value(ranks.SAME, Kind.NUMBER, const=WORLD_TRUE, scalar=True, dtype="bool"),
+}

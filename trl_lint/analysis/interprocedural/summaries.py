@@ -1,0 +1,434 @@
+"""Runs of functions: once per facts of their arguments, summarised, and applied at each call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import libcst as cst
+
+from trl_lint.analysis.events import Trace
+from trl_lint.analysis.interpreter import expressions, library_calls, statements
+from trl_lint.analysis.interprocedural.contexts import Context, how_models_run, joined_for, key_of, without_constants
+from trl_lint.analysis.interprocedural.definitions import Definitions
+from trl_lint.analysis.interprocedural.rebasing import Retelling, origins
+from trl_lint.analysis.observers import gradient_sync, preprocessing, rendezvous
+from trl_lint.analysis.program.classes import ClassInfo, Function, Parameter, alike_cells
+from trl_lint.analysis.program.project import Project
+from trl_lint.analysis.state.arguments import Arguments
+from trl_lint.analysis.state.frame import NUMERIC, Frame
+from trl_lint.analysis.transfer import tensor_averages
+from trl_lint.domain import ranks
+from trl_lint.domain.averaging import Mean
+from trl_lint.domain.control import UNIFORM, Control
+from trl_lint.domain.heap import Cell, Memory, join, join_cells, reachable, reachable_from
+from trl_lint.domain.values import BOTTOM, MISSING, NO_WRITES, NONE, UNKNOWN, Kind, Value, is_small
+from trl_lint.knowledge.python import HARMLESS_DECORATORS, RANK_DECORATORS
+
+# How deep calls are followed, and in how many different ways one function is run before they are joined.
+MAX_DEPTH = 14
+MAX_CONTEXTS = 8
+# And in how many more that differ in more than the constants among their arguments.
+MAX_PLAIN = 4
+# How often a function is run for the same facts because attributes that it reads have changed.
+MAX_RUNS = 2
+# How often a function may be inside itself, with different facts each time.
+MAX_RECURSION = 2
+
+
+class Summary:
+    """One run of one function: what it returns and does, for given facts of its arguments."""
+
+    __slots__ = (
+        "attribute_writes",
+        "cell_writes",
+        "dependencies",
+        "final",
+        "inputs",
+        "meetings",
+        "names",
+        "pending_used",
+        "result",
+        "round",
+        "runs",
+        "told",
+        "trace",
+    )
+
+    def __init__(self) -> None:
+        self.result: Value = BOTTOM
+        self.inputs: list[Any] = []
+        self.names: dict[str, Value] = {}
+        self.told: dict[int, str] = {}  # see `stories`
+        self.final: dict[Any, Cell] = {}
+        self.trace = Trace()
+        self.meetings: tuple[list[Any], Control] = ([], UNIFORM)
+        self.dependencies: dict[Any, int] = {}
+        self.attribute_writes: set[Any] = set()
+        self.cell_writes: set[Any] = set()
+        self.pending_used = False
+        self.round = 0
+        self.runs = 0
+
+    def is_current(self) -> bool:
+        return all(cls.version(name) == version for (cls, name), version in self.dependencies.items())
+
+
+class Runs(Definitions):
+    """Calls functions in sight: by their summaries, or by running them."""
+
+    def __init__(self, project: Project, versions: Mapping[str, str] | None = None) -> None:
+        super().__init__(project, versions)
+        self.depth = 0
+        self.round = 0
+        self.engine_arms: dict[int, bool | None] = {}  # by condition; see `conditions.engine_arm`
+        self.means: dict[int, Mean] = {}  # by the expression that computes it; see `averages`
+        self._running: list[Any] = []
+
+    def call(self, frame: Frame, function: Function, args: Arguments, node: Any, owner: Value | None) -> Value:
+        """Call a function in sight: by its summary for these facts, or by running it."""
+        if self.depth > MAX_DEPTH:
+            return UNKNOWN
+        if self.own:
+            rows = self.own_rows(function)
+            if rows:
+                return library_calls.apply(frame, rows, args, node, owner)
+        function.reached = True
+        if function.module is not None:
+            self.load(function.module)
+        names = self._bind(frame, function, args, node, owner)
+        if function.closure is not None or isinstance(function.node, cst.Lambda):
+            value = self._inline(frame, function, names, node)
+        else:
+            value = self._summarised(frame, function, names, node, owner)
+        if function.takes_turns:
+            frame.in_turn[id(node)] = function.takes_turns
+        return value
+
+    def _inline(self, frame: Frame, function: Function, names: dict[str, Value], node: Any) -> Value:
+        """A nested function sees, and may change, what its maker sees: it runs anew at each call."""
+        key = ("inline", id(function.node))
+        if self._running.count(key) > 1:
+            return BOTTOM
+        inner = Frame(self, function.module, function, None, function.closure, frame.memory.control)
+        inner.memory = Memory(names, frame.memory.heap, frame.memory.attributes, frame.memory.control)
+        inner.class_cells, inner.dirty, inner.dirty_cells = frame.class_cells, frame.dirty, frame.dirty_cells
+        inner.dependencies, inner.cell_writes = frame.dependencies, frame.cell_writes
+        inner.attribute_writes, inner.allocations = frame.attribute_writes, {}
+        inner.trace, inner.stepping = frame.trace, frame.stepping
+        self._running.append(key)
+        self.depth += 1
+        value = self._run_body(inner, function)
+        self.depth -= 1
+        self._running.pop()
+        frame.pending_used |= inner.pending_used
+        rendezvous.passed_on(frame, inner.meetings, function, frame.memory.control, node)
+        return self._explained(frame, value, function, node)
+
+    def _run_body(self, frame: Frame, function: Function) -> Value:
+        """Run a function's body in a prepared frame; the value it returns."""
+        node = function.node
+        if isinstance(node, cst.Lambda):
+            frame.statement = node.body
+            return expressions.evaluate(frame, node.body)
+        before = gradient_sync.decorated(frame.memory.control, function.decorators)
+        decorated = self._entered_by(frame, function)
+        entry = frame.memory.control = before.under(decorated)
+        if statements.run_block(frame, node.body.body):
+            frame.returned.append((NONE, frame.memory))
+        rendezvous.judge(frame, before, decorated)
+        result: Value = BOTTOM
+        memory: Memory | None = None
+        divided = self._divided(frame, entry)
+        for value, state in frame.returned:
+            result = join(result, value, divided)
+            memory = state if memory is None else memory.merge(state)
+        if decorated.level == 2:
+            result = self._of_some_ranks(result, decorated)
+        if memory is not None:
+            frame.memory = memory
+        if frame.yielded is not None:
+            preprocessing.note_manager(frame, function, entry)
+            return Value(ranks.SAME, Kind.RANGE, (frame.yielded, ranks.UNKNOWN), grad=frame.yields_gradients)
+        return result
+
+    def _entered_by(self, frame: Frame, function: Function) -> Control:
+        """Which ranks a function's decorators let in: all, only some, or (of a decorator not known) maybe some."""
+        if not function.decorators:
+            return UNIFORM
+        unknown = function.decorators - HARMLESS_DECORATORS
+        if unknown & RANK_DECORATORS:
+            why = frame.step(function.node, "its decorator lets only some ranks in")
+            return Control(2, why, ranks.RANK_LOCAL)
+        if unknown:
+            return Control(1, frame.step(function.node, "which ranks its decorator lets in is not known"))
+        return UNIFORM
+
+    def _of_some_ranks(self, result: Value, decorated: Control) -> Value:
+        """What a function gives that its decorator lets only some ranks into: None on the others."""
+        both = join(result, NONE, decorated.rank)
+        return both.but(why=decorated.why) if both.rank.differs and both.why is None else both
+
+    def _divided(self, frame: Frame, entry: Control) -> ranks.Rank:
+        """Whether ranks leave a function at different places."""
+        for _, state in frame.returned:
+            if state.control.level > entry.level and state.control.rank.differs:
+                return state.control.rank
+        return ranks.SAME
+
+    def _summarised(
+        self, frame: Frame, function: Function, names: dict[str, Value], node: Any, owner: Value | None
+    ) -> Value:
+        cls = owner.data if owner is not None and isinstance(owner.data, ClassInfo) else function.cls
+        context = self._context(function, names, frame.memory, cls)
+        key = context.key
+        if key in self._running or sum(other[0] == key[0] for other in self._running) >= MAX_RECURSION:
+            return BOTTOM
+        self._flush(frame)
+        summary = function.summaries.get(key)
+        if summary is None or not self._usable(summary):
+            summary = self._run(function, key, context.names, context.inputs, cls, context.memory)
+        edge = (id(node), id(function))
+        frame.trace.calls[edge] = summary
+        if frame.stepping is not None:
+            frame.trace.stepping[edge] = frame.stepping
+        return self._instantiate(frame, summary, context, node, function)
+
+    def _context(self, function: Function, names: dict[str, Value], memory: Memory, cls: Any) -> Context:
+        """The context in which a call runs: its own, one with less detail, or the one for all further calls."""
+        inputs = self._inputs(names, memory)
+        given = (names, memory.heap)
+        key = key_of(memory, function, names, cls)
+        if key not in function.summaries and len(function.summaries) >= MAX_CONTEXTS and key not in self._running:
+            names, memory = without_constants(names, inputs, memory)
+            key = key_of(memory, function, names, cls)
+            if key not in function.summaries and len(function.summaries) >= MAX_CONTEXTS + MAX_PLAIN:
+                joined = joined_for(function, names, memory, cls, self.fresh)
+                outgrown = joined.key
+                stands_for = joined.take(names, memory)
+                key = joined.key
+                if key != outgrown:
+                    function.summaries.pop(outgrown, None)
+                memory = Memory(joined.names, dict(joined.heap), memory.attributes, joined.control)
+                return Context(key, dict(joined.names), memory, list(joined.heap), given, stands_for, joined=True)
+        return Context(key, names, memory, inputs, given)
+
+    def _usable(self, summary: Summary) -> bool:
+        """A run of this round is good enough: if what it read has changed since, the next round finds out."""
+        return summary.round == self.round or summary.runs >= MAX_RUNS or summary.is_current()
+
+    def _flush(self, frame: Frame) -> None:
+        """Before a callee looks at shared objects, make known what this run did to them."""
+        if frame.dirty or frame.dirty_cells:
+            frame.flush(frame.memory)
+
+    def _inputs(self, names: dict[str, Value], memory: Memory) -> list[Any]:
+        found: dict[Any, None] = {}
+        for value in names.values():
+            if value.kind in (Kind.CELLS, Kind.TUPLE, Kind.RANGE):
+                for identity in reachable(value, memory.heap):
+                    found[identity] = None
+        return list(found)
+
+    def _run(
+        self,
+        function: Function,
+        key: Any,
+        names: dict[str, Value],
+        inputs: list[Any],
+        cls: Any,
+        caller: Memory,
+    ) -> Summary:
+        level = caller.control.level
+        control = caller.control if level or caller.control.engine or caller.control.turn else UNIFORM
+        grad, whole = how_models_run(names, caller.control)
+        if (grad, whole) != (control.grad, control.whole):
+            control = control.where(control.engine, grad, whole, control.turn)
+        frame = Frame(self, function.module, function, cls, None, control)
+        frame.key = key
+        frame.memory = Memory(dict(names), {i: caller.heap[i] for i in inputs if i in caller.heap}, {}, control)
+        self._claim(frame, cls, inputs)
+        summary = Summary()
+        self._running.append(key)
+        self.depth += 1
+        summary.result = self._run_body(frame, function)
+        self.depth -= 1
+        self._running.pop()
+        frame.flush(frame.memory)
+        summary.inputs = inputs
+        summary.names = names
+        summary.told = origins(names, caller.heap)
+        summary.final = self._final(frame, summary.result, inputs)
+        summary.trace = frame.trace
+        summary.meetings = (frame.meetings, control)
+        summary.dependencies = frame.dependencies
+        summary.attribute_writes, summary.cell_writes = frame.attribute_writes, frame.cell_writes
+        summary.pending_used = frame.pending_used
+        function.pending_used |= frame.pending_used
+        summary.round = self.round
+        previous = function.summaries.get(key)
+        summary.runs = 1 if previous is None else previous.runs + 1
+        function.summaries[key] = summary
+        return summary
+
+    def _claim(self, frame: Frame, cls: Any, inputs: Iterable[Any]) -> None:
+        """Containers handed over may live on an object: writes to them are writes to that object."""
+        if isinstance(cls, ClassInfo):
+            for each in cls.in_sight():
+                for identity in inputs:
+                    if identity in each.heap:
+                        frame.class_cells[identity] = cls
+
+    def _final(self, frame: Frame, result: Value, inputs: list[Any]) -> dict[Any, Cell]:
+        heap = frame.memory.heap
+        kept = {identity: heap[identity] for identity in inputs if identity in heap}
+        for identity in (*reachable(result, heap), *self._inputs_of_cells(kept, heap)):
+            if identity in heap:
+                kept[identity] = heap[identity]
+        return kept
+
+    def _inputs_of_cells(self, cells: dict[Any, Cell], heap: dict[Any, Cell]) -> Iterator[Any]:
+        yield from reachable_from((value for cell in cells.values() for value in cell.values()), heap)
+
+    def _instantiate(self, frame: Frame, summary: Summary, context: Context, node: Any, function: Function) -> Value:
+        """The caller's state and value after a call with this summary."""
+        frame.dependencies.update(
+            {key: version for key, version in summary.dependencies.items() if key not in frame.dependencies}
+        )
+        frame.attribute_writes |= summary.attribute_writes
+        frame.trace.shows |= summary.trace.shows
+        rendezvous.passed_on(frame, summary.meetings[0], function, summary.meetings[1], node)
+        frame.forget(summary.attribute_writes, summary.cell_writes)
+        frame.pending_used |= summary.pending_used and function.pending_used and self._passes_pending(frame)
+        renamed = context.targets(summary.inputs)
+        for identity in summary.final:
+            if identity not in renamed:
+                renamed[identity] = (self._renamed(frame, identity, node),)
+        heap = frame.memory.heap
+        is_first = summary.names is context.names
+        retell = None if is_first else Retelling(summary.told, *context.given)
+        for identity, cell in summary.final.items():
+            content = _rename_cell(cell, renamed, retell)
+            given = context.memory.heap.get(identity) if context.joined else None
+            if given is not None and alike_cells(cell, given):
+                continue  # left as it was, in all of the calls that are joined
+            for target in renamed[identity]:
+                if identity in summary.inputs and target in frame.class_cells:
+                    frame.touch(target)
+                heap[target] = content if given is None or target not in heap else join_cells(heap[target], content)
+        return self._explained(frame, _rename(summary.result, renamed, retell), function, node)
+
+    def _passes_pending(self, frame: Frame) -> bool:
+        return any(value.pending for value in frame.memory.names.values())
+
+    def _renamed(self, frame: Frame, identity: Any, node: Any) -> Any:
+        """The caller's own name for a container that a callee made; those on objects keep theirs."""
+        if identity in frame.class_cells or self._lives_on_object(frame, identity):
+            return identity
+        key = (id(node), identity)
+        if key not in frame.allocations:
+            frame.allocations[key] = self.fresh()
+        return frame.allocations[key]
+
+    def _lives_on_object(self, frame: Frame, identity: Any) -> bool:
+        cls = frame.cls
+        if cls is not None and any(identity in each.heap for each in cls.in_sight()):
+            frame.class_cells[identity] = cls
+            return True
+        return False
+
+    def _explained(self, frame: Frame, value: Value, function: Function, node: Any) -> Value:
+        """A differing result came through this call."""
+        value = tensor_averages.returned(value)
+        if value.rank.differs and value.why is not None and isinstance(node, cst.CSTNode):
+            why = frame.step(node, f"returned by `{function.name}`", value.why)
+            return value.but(why=why, pending=NO_WRITES, const=value.const)
+        return value
+
+    # --- binding parameters ---
+
+    def _bind(
+        self, frame: Frame, function: Function, args: Arguments, node: Any, owner: Value | None
+    ) -> dict[str, Value]:
+        names: dict[str, Value] = {}
+        positional = list(args.positional)
+        if owner is not None:
+            positional.insert(0, owner)
+        index = 0
+        taken: set[str] = set()
+        for parameter in function.parameters:
+            name = parameter.name
+            if parameter.star == "*":
+                rest = positional[index:]
+                index = len(positional)
+                names[name] = self._rest_of(frame, parameter, rest, args.star)
+            elif parameter.star == "**":
+                names[name] = self._keywords_of(frame, parameter, args, taken)
+            elif parameter.positional and index < len(positional):
+                given = index - (owner is not None)
+                stands = args.expression(given) if given >= 0 else None
+                names[name] = self._handed(frame, positional[index], given < 0, stands, (function, name))
+                index += 1
+                taken.add(name)
+            elif name in args.keywords:
+                stands = args.expression(name)
+                names[name] = self._handed(frame, args.keywords[name], False, stands, (function, name))
+                taken.add(name)
+            else:
+                names[name] = self._missing(frame, function, parameter, args)
+        return names
+
+    def _handed(
+        self, frame: Frame, value: Value, is_owner: bool, expression: Any, parameter: tuple[Function, str]
+    ) -> Value:
+        """An argument, marked with the call by which it came: a callee that stores it stores it from here."""
+        if value.own is not None and value.own.means and not is_owner and frame.statement is not None:
+            value = tensor_averages.handed(value, frame.handing_on(value, "", expression, parameter))
+        if is_owner or not value.rank.differs or value.writes or value.kind not in NUMERIC:
+            return value
+        if value.pending or frame.statement is None:
+            return value
+        return value.but(pending=frozenset((frame.handing_on(value, "", expression, parameter),)))
+
+    def _rest_of(self, frame: Frame, parameter: Parameter, rest: list[Value], star: Value | None) -> Value:
+        if star is None and is_small(rest):
+            return Value(ranks.SAME, Kind.TUPLE, tuple(rest))
+        element = BOTTOM if star is None else star
+        for value in rest:
+            element = join(element, value)
+        return frame.allocate(parameter.node, Cell("list", rest=element))
+
+    def _keywords_of(self, frame: Frame, parameter: Parameter, args: Arguments, taken: set[str]) -> Value:
+        entries = {name: value for name, value in args.keywords.items() if name not in taken}
+        return frame.allocate(parameter.node, Cell("dict", dict(entries), args.double))
+
+    def _missing(self, frame: Frame, function: Function, parameter: Parameter, args: Arguments) -> Value:
+        possible = [value for value in (args.star, args.double) if value is not None]
+        if possible:
+            return possible[0].but(const=MISSING)
+        if parameter.default is None:
+            return UNKNOWN
+        return self.default(function, parameter)
+
+    def default(self, function: Function, parameter: Parameter) -> Value:
+        module_frame = Frame(self, function.module)
+        return expressions.evaluate(module_frame, parameter.default)
+
+
+def _rename(value: Value, renamed: Mapping[Any, tuple[Any, ...]], retell: Retelling | None) -> Value:
+    if retell is not None:
+        value = retell(value)
+    if value.kind is Kind.CELLS:
+        return value.but(data=frozenset(new for identity in value.data for new in renamed.get(identity, (identity,))))
+    if value.kind is Kind.TUPLE:
+        items = tuple(_rename(item, renamed, retell) for item in value.data)
+        return value if all(a is b for a, b in zip(items, value.data, strict=True)) else value.but(data=items)
+    if value.kind is Kind.RANGE:
+        return value.but(data=(_rename(value.data[0], renamed, retell), value.data[1]))
+    return value
+
+
+def _rename_cell(cell: Cell, renamed: Mapping[Any, tuple[Any, ...]], retell: Retelling | None) -> Cell:
+    entries = {key: _rename(value, renamed, retell) for key, value in cell.entries.items()}
+    rest = None if cell.rest is None else _rename(cell.rest, renamed, retell)
+    return Cell(cell.shape, entries, rest, cell.factory, cell.length)

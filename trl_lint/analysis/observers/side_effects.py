@@ -1,0 +1,78 @@
+"""Side effects: calls that change what all ranks share, told to the rules where every rank is known to make them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import libcst as cst
+
+from trl_lint.analysis.events import SideEffect
+from trl_lint.analysis.state.arguments import Arguments
+from trl_lint.analysis.state.frame import Frame
+from trl_lint.domain.ranks import State
+from trl_lint.domain.values import Kind, Value
+from trl_lint.knowledge.effects import FUNCTIONS, METHODS, OF_MODELS, PROGRAMS, RUNS, WRITES, Effect
+
+
+def called(frame: Frame, name: str, args: Arguments, node: Any) -> None:
+    """A function of a library is called."""
+    if name in PROGRAMS:
+        frame.trace.launched = True
+    effect = FUNCTIONS.get(name)
+    if effect is not None:
+        _tell(frame, effect, name, args, node)
+
+
+def method(frame: Frame, owner: Value, name: str, args: Arguments, node: Any) -> None:
+    """A method is called: of a model that is not wrapped, or one whose name says what it is of."""
+    is_bare = owner.kind is Kind.MODEL and owner.wrapping is not None and owner.wrapping.is_bare
+    effect = OF_MODELS.get(name) if is_bare else METHODS.get(name)
+    if effect is not None and owner.kind is not Kind.INSTANCE:
+        _tell(frame, effect, name, args, node)
+
+
+def opened(frame: Frame, args: Arguments, node: Any) -> None:
+    """A file is opened."""
+    mode = args.get(1, "mode")
+    if mode is not None and isinstance(mode.const, str) and mode.const.startswith(WRITES):
+        _tell(frame, Effect("writes the same file", (0, "file")), "open", args, node)
+
+
+def _tell(frame: Frame, effect: Effect, name: str, args: Arguments, node: Any) -> None:
+    if not _is_everywhere(frame) or any(keyword in args.keywords for keyword in effect.unless):
+        return
+    if effect.path is not None:
+        path = args.get(*effect.path)
+        if path is None or path.rank.state is not State.SAME or path.kind is Kind.NONE:
+            return
+    if args.double is not None:
+        return
+    own = name.removeprefix("trl.trainer.utils.")
+    frame.emit(SideEffect, node, name=own, effect=effect, accelerator=frame.accelerator())
+
+
+def _is_everywhere(frame: Frame) -> bool:
+    """Whether all ranks get here, but for what asks for a tracker only."""
+    control = frame.memory.control
+    return not control.level or all(
+        each.level == 1 and each.why is not None and _asks_for_run(frame, each.why.node) for each in control.conditions
+    )
+
+
+def _asks_for_run(frame: Frame, test: Any) -> bool:
+    """Whether a condition asks if a tracker has a run, which does not say on which rank one is."""
+    match test:
+        case cst.Comparison(left=left, comparisons=[cst.ComparisonTarget(comparator=cst.Name(value="None"))]):
+            return _asks_for_run(frame, left)
+        case cst.UnaryOperation(operator=cst.Not(), expression=negated):
+            return _asks_for_run(frame, negated)
+        case cst.BooleanOperation(left=left, operator=cst.And(), right=right):
+            # The others may well be the same on all ranks.
+            return all(_is_same(frame, part) or _asks_for_run(frame, part) for part in (left, right))
+    value = frame.seen.get(id(test))
+    return value is not None and value.kind is Kind.INSTANCE and value.data in RUNS
+
+
+def _is_same(frame: Frame, node: Any) -> bool:
+    value = frame.seen.get(id(node))
+    return value is not None and value.rank.state is State.SAME

@@ -1,0 +1,419 @@
+"""Functions and classes of the linted project, as the interpreter knows them."""
+
+from __future__ import annotations
+
+from collections import ChainMap
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import libcst as cst
+
+from trl_lint.domain import ranks
+from trl_lint.domain.heap import Cell, Memory, join, join_cells, reachable
+from trl_lint.domain.values import BOTTOM, MISSING, Kind, Value, World
+from trl_lint.knowledge import library
+
+
+class Function:
+    """A function of the project. `summaries` holds its runs, one per facts of its arguments."""
+
+    __slots__ = (
+        "closure",
+        "cls",
+        "decorators",
+        "joined",
+        "module",
+        "name",
+        "node",
+        "parameters",
+        "pending_used",
+        "reached",
+        "summaries",
+        "takes_turns",
+    )
+
+    def __init__(self, node: Any, module: Any, cls: ClassInfo | None = None, closure: Any = None) -> None:
+        self.node = node  # a FunctionDef or a Lambda
+        self.module = module
+        self.cls = cls
+        self.closure = closure  # the Frame it was defined in, for nested functions
+        self.name = node.name.value if isinstance(node, cst.FunctionDef) else "<lambda>"
+        self.decorators = frozenset(_decorators(node))
+        self.parameters = _parameters(node.params)
+        self.summaries: dict[Any, Any] = {}
+        self.joined: dict[Any, Any] = {}  # what calls beyond the limit have in common: see `contexts`
+        self.pending_used = False
+        self.reached = False
+        # A context manager under which one rank has the first turn: of the "job", of each "node" (see `heap.Turn`).
+        self.takes_turns = ""
+
+    @property
+    def is_static(self) -> bool:
+        return "staticmethod" in self.decorators
+
+    @property
+    def is_property(self) -> bool:
+        return bool(self.decorators & {"property", "cached_property"})
+
+    @property
+    def shows(self) -> bool:
+        """Whether it hands metrics to a sink: what it shows then depends on what a subclass has stored."""
+        return self.name == "log" or any(summary.trace.shows for summary in self.summaries.values())
+
+    def __repr__(self) -> str:
+        return f"{self.cls.name}.{self.name}" if self.cls else self.name
+
+
+class Parameter:
+    """One parameter. star: "" for a plain one, "*" or "**"; positional: whether a position can fill it."""
+
+    __slots__ = ("annotation", "default", "name", "node", "positional", "star")
+
+    def __init__(self, node: cst.Param, star: str, positional: bool) -> None:
+        self.node = node
+        self.name = node.name.value
+        self.annotation = node.annotation.annotation if node.annotation else None
+        self.default = node.default
+        self.star = star
+        self.positional = positional
+
+
+def _parameters(params: cst.Parameters) -> tuple[Parameter, ...]:
+    found = [Parameter(param, "", True) for param in (*params.posonly_params, *params.params)]
+    if isinstance(params.star_arg, cst.Param):
+        found.append(Parameter(params.star_arg, "*", True))
+    found.extend(Parameter(param, "", False) for param in params.kwonly_params)
+    if params.star_kwarg is not None:
+        found.append(Parameter(params.star_kwarg, "**", False))
+    return tuple(found)
+
+
+def _decorators(node: Any) -> Iterator[str]:
+    for decorator in getattr(node, "decorators", ()):
+        target = decorator.decorator
+        if isinstance(target, cst.Call):
+            target = target.func
+        if isinstance(target, cst.Attribute):
+            yield target.attr.value
+        elif isinstance(target, cst.Name):
+            yield target.value
+
+
+class ClassInfo:
+    """A class of the project, with what is known of the attributes of its instances.
+
+    bases: classes in sight as ClassInfo, library classes by canonical name, None for unknown ones.
+    attributes, heap: the join of all that its methods assign, loaded and flushed by the interpreter.
+    """
+
+    def __init__(self, node: cst.ClassDef, module: Any, bases: Sequence[ClassInfo | str | None]) -> None:
+        self.node = node
+        self.module = module
+        self.name = node.name.value
+        self.bases = tuple(bases)
+        self.methods: dict[str, Function] = {}
+        self.attributes: dict[str, Value] = {}
+        self._left: dict[str, dict[Any, Value]] = {}
+        self.heap: dict[Any, Cell] = {}
+        self._versions: dict[Any, int] = {}
+        self._heirs: list[ClassInfo] = []  # those whose own versions count what is noted here
+        self._totals: dict[Any, int] | None = None
+        self.variables: dict[str, Value] = {}  # names assigned in the body of the class
+        self.annotations: dict[str, Any] = {}  # of those, the ones that are only annotated, until one is asked for
+        self.traces: list[Any] = []
+        self.stored: dict[Any, Any] = {}  # hooks of which a base out of sight logs what they return, with their runs
+        self.calls: dict[str, dict[Any, Any]] = {}  # how a class in sight calls methods of its own `self`
+        self.state = "new"
+        self._assigned: frozenset[str] | None = None
+        self._in_sight: tuple[ClassInfo, ...] | None = None
+        self._library_bases: tuple[str, ...] | None = None
+        # The library class that this very class is, when the linted project is transformers itself: its loop is
+        # too dynamic to show what it calls its hooks with.
+        canonical = library.canonical(f"{module.name}.{self.name}")
+        self.canonical = canonical if canonical.startswith("transformers.") and library.rows(canonical) else ""
+
+    def __repr__(self) -> str:
+        return self.name
+
+    def lineage(self) -> Iterator[ClassInfo | str | None]:
+        """This class and its bases, depth first and each once: ClassInfo, canonical names, None where unknown."""
+        seen: set[Any] = set()
+        todo: list[ClassInfo | str | None] = [self]
+        while todo:
+            item = todo.pop()
+            if item in seen:
+                continue
+            seen.add(item)
+            yield item
+            if isinstance(item, ClassInfo):
+                todo.extend(reversed(item.bases))
+                if item.canonical:
+                    todo.append(item.canonical)
+
+    def in_sight(self) -> tuple[ClassInfo, ...]:
+        """The class and its bases that are part of the project."""
+        if self._in_sight is None:
+            self._in_sight = tuple(item for item in self.lineage() if isinstance(item, ClassInfo))
+        return self._in_sight
+
+    def library_bases(self) -> tuple[str, ...]:
+        """The canonical names of its bases (or of itself) that the tables may know."""
+        if self._library_bases is None:
+            self._library_bases = tuple(item for item in self.lineage() if isinstance(item, str))
+        return self._library_bases
+
+    def find(self, name: str) -> Function | None:
+        """The method of this name in the class or its bases in sight."""
+        for cls in self.in_sight():
+            if name in cls.methods:
+                return cls.methods[name]
+        return None
+
+    def find_above(self, name: str) -> Function | None:
+        """The method that `super().name` means, when it is in sight."""
+        for cls in self.in_sight():
+            if cls is not self and name in cls.methods:
+                return cls.methods[name]
+        return None
+
+    # --- the attributes of its instances ---
+
+    def attribute(self, name: str) -> Value | None:
+        """The join of what is assigned to `self.name` here and in the bases in sight; None if nothing is.
+
+        BOTTOM when it is assigned somewhere that has not been run yet.
+        """
+        found = [cls.attributes[name] for cls in self.in_sight() if name in cls.attributes]
+        if found:
+            result = found[0]
+            for value in found[1:]:
+                result = join(result, value)
+            return result
+        return BOTTOM if any(name in cls.assigned() for cls in self.in_sight()) else None
+
+    def contents(self) -> dict[Any, Cell]:
+        """The heap of its instances, joined over the bases in sight."""
+        layers = [cls.heap for cls in self.in_sight() if cls.heap]
+        if len(layers) == 1:
+            return layers[0]
+        merged: dict[Any, Cell] = {}
+        for layer in layers:
+            for identity, cell in layer.items():
+                merged[identity] = join_cells(merged[identity], cell) if identity in merged else cell
+        return merged
+
+    def flush(self, name: str, value: Value, writer: Any, heap: dict[Any, Cell]) -> None:
+        """Note what a method left in `self.name`; what it left there before, on its way, no longer counts.
+
+        One more container is no news to who has read the others, if one of those has the same contents.
+        """
+        left = self._left.setdefault(name, {})
+        left[writer] = _without_plain_constant(value)
+        merged: Value = BOTTOM
+        for each in left.values():
+            merged = join(merged, each)
+        if merged.rank.differs and any(each.rank == ranks.REDUCED for each in left.values()):
+            merged = merged.but(rank=ranks.UNKNOWN)  # ranks agree on it, and at which calls is not known
+        known = self.attributes.get(name)
+        if known is None or not alike(known, merged):
+            is_news = known is None or _contents(known, self.heap) != _contents(merged, ChainMap(heap, self.heap))
+            self.attributes[name] = merged
+            if is_news:
+                self._count(name)
+
+    def flush_cell(self, identity: Any, cell: Cell) -> None:
+        known = self.heap.get(identity)
+        merged = cell if known is None else join_cells(known, cell)
+        if known is None or not alike_cells(known, merged):
+            self.heap[identity] = merged
+            self._count(identity)
+
+    def _count(self, name: Any) -> None:
+        self._versions[name] = self._versions.get(name, 0) + 1
+        for heir in self._heirs:
+            if heir._totals is not None:
+                heir._totals[name] = heir._totals.get(name, 0) + 1
+
+    def version(self, name: Any) -> int:
+        """How often what is known of an attribute or a container has changed, here and in the bases in sight."""
+        if self._totals is None:
+            self._totals = {}
+            for cls in self.in_sight():
+                cls._heirs.append(self)
+                for each, count in cls._versions.items():
+                    self._totals[each] = self._totals.get(each, 0) + count
+        return self._totals.get(name, 0)
+
+    def assigned(self) -> frozenset[str]:
+        """The names of all `self.x` that a method of this class assigns (a walk over statements only)."""
+        if self._assigned is None:
+            found: set[str] = set()
+            for method in self.methods.values():
+                _collect_assigned(method.node.body, found)
+            self._assigned = frozenset(found)
+        return self._assigned
+
+
+def _collect_assigned(body: Any, found: set[str]) -> None:
+    for statement in body.body:
+        if isinstance(statement, cst.SimpleStatementLine):
+            for small in statement.body:
+                for target in _targets(small):
+                    _collect_target(target, found)
+            continue
+        if isinstance(statement, cst.For):
+            _collect_target(statement.target, found)
+        for child in _blocks(statement):
+            _collect_assigned(child, found)
+
+
+def _targets(small: Any) -> list[Any]:
+    if isinstance(small, cst.Assign):
+        return [target.target for target in small.targets]
+    if isinstance(small, (cst.AnnAssign, cst.AugAssign)):
+        return [small.target]
+    return []
+
+
+def _collect_target(target: Any, found: set[str]) -> None:
+    if isinstance(target, (cst.Tuple, cst.List)):
+        for element in target.elements:
+            _collect_target(element.value, found)
+    elif isinstance(target, cst.Attribute) and isinstance(target.value, cst.Name) and target.value.value == "self":
+        found.add(target.attr.value)
+
+
+def _blocks(statement: Any) -> Iterator[Any]:
+    """The suites directly below a compound statement."""
+    body = getattr(statement, "body", None)
+    if isinstance(body, cst.BaseSuite) and not isinstance(statement, cst.FunctionDef):
+        yield body
+    for name in ("orelse", "finalbody"):
+        child = getattr(statement, name, None)
+        if isinstance(child, cst.If):
+            yield from _blocks(child)
+        elif child is not None:
+            yield child.body
+    for handler in getattr(statement, "handlers", ()):
+        yield handler.body
+    for case in getattr(statement, "cases", ()):
+        yield case.body
+
+
+def _without_plain_constant(value: Value) -> Value:
+    """A constant in an attribute may be changed by code out of sight; only what follows from the world holds."""
+    if value.const is MISSING or isinstance(value.const, World):
+        return value
+    return value.but(const=MISSING)
+
+
+def alike(a: Value, b: Value) -> bool:
+    """Whether two values carry the same facts (the chains that explain them apart)."""
+    return a is b or (
+        a.rank == b.rank
+        and a.kind is b.kind
+        and a.wrapping is b.wrapping
+        and a.writes == b.writes
+        and a.scalar == b.scalar
+        and a.shape == b.shape
+        and a.own == b.own
+        and a.place == b.place
+        and (a.const is b.const or a.const == b.const)
+        and _alike_data(a, b)
+    )
+
+
+# Their data only explain the value.
+_EXPLAINED = frozenset({Kind.NUMBER, Kind.NUMBERS})
+
+
+def _alike_data(a: Value, b: Value) -> bool:
+    if a.kind in _EXPLAINED:
+        return True
+    return _alike_items(a.data, b.data) if a.kind is Kind.TUPLE else a.data == b.data
+
+
+def _alike_items(a: tuple, b: tuple) -> bool:
+    return len(a) == len(b) and all(alike(x, y) for x, y in zip(a, b, strict=True))
+
+
+def alike_cells(a: Cell, b: Cell) -> bool:
+    if a is b:
+        return True
+    if a.shape != b.shape or a.length != b.length or a.entries.keys() != b.entries.keys():
+        return False
+    if (a.rest is None) != (b.rest is None) or (a.rest is not None and not alike(a.rest, b.rest)):  # type: ignore[arg-type]
+        return False
+    return all(alike(value, b.entries[key]) for key, value in a.entries.items())
+
+
+def freeze(value: Value, heap: Mapping[Any, Cell], depth: int = 3, frozen: dict[Any, Any] | None = None) -> Any:
+    """A hashable key of a value's facts, with those of the tuples and containers it reaches, to a depth.
+
+    frozen: the containers whose keys are known already, by their identity and depth.
+    """
+    data = value.data
+    frozen = {} if frozen is None else frozen
+    if value.kind in _EXPLAINED:
+        data = None
+    elif value.kind is Kind.TUPLE:
+        data = tuple(freeze(item, heap, depth - 1, frozen) for item in data) if depth > 0 else None
+    elif value.kind is Kind.RANGE:
+        data = (freeze(data[0], heap, depth - 1, frozen), data[1]) if depth > 0 else None
+    elif value.kind is Kind.CELLS:
+        data = tuple(_freeze_cell(each, heap, depth - 1, frozen) for each in sorted(data)) if depth > 0 else None
+    elif value.kind is Kind.BOUND:
+        data = (id(data[0]), data[1])
+    elif value.kind is Kind.MODEL:
+        data = (data, value.grad)
+    elif value.kind in (Kind.LOADER, Kind.BATCH):
+        data = data if isinstance(data, (str, type(None))) else id(data)
+    const = value.const if isinstance(value.const, (str, int, float, type(None))) else id(value.const)
+    return (
+        value.rank,
+        value.kind,
+        data,
+        value.wrapping,
+        type(const),
+        const,
+        value.scalar,
+        value.dtype,
+        value.place,
+        value.writes,
+        value.shape,
+        value.own and value.own.key(),
+    )
+
+
+def _contents(value: Value, heap: Mapping[Any, Cell]) -> Any:
+    """What a value says, whichever containers it is in."""
+    if value.kind is not Kind.CELLS:
+        return value
+    frozen: dict[Any, Any] = {}
+    cells = frozenset(_freeze_cell(identity, heap, 2, frozen) for identity in value.data)
+    return cells, freeze(value.but(data=frozenset()), heap)
+
+
+def _freeze_cell(identity: Any, heap: Mapping[Any, Cell], depth: int, frozen: dict[Any, Any]) -> Any:
+    cell = heap.get(identity)
+    if cell is None or depth < 0:
+        return None
+    key = frozen.get((identity, depth))
+    if key is None:
+        named = [(str(name), freeze(value, heap, depth, frozen)) for name, value in cell.entries.items()]
+        rest = None if cell.rest is None else freeze(cell.rest, heap, depth, frozen)
+        key = (cell.shape, tuple(sorted(named, key=_text)), rest, cell.length, cell.factory is not None)
+        frozen[identity, depth] = key
+    return key
+
+
+def _text(item: tuple[str, Any]) -> str:
+    return item[0]
+
+
+def load_attribute(memory: Memory, cls: ClassInfo, value: Value) -> None:
+    """Bring the containers an attribute's value reaches onto the heap of a running function."""
+    contents = cls.contents()
+    for identity in reachable(value, {**contents, **memory.heap}):
+        if identity not in memory.heap and identity in contents:
+            memory.heap[identity] = contents[identity]

@@ -1,0 +1,264 @@
+"""The linted project: which file an import means, each file parsed at most once, and only when needed."""
+
+from __future__ import annotations
+
+import codecs
+import os
+import re
+import tokenize
+from collections.abc import Sequence
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import libcst as cst
+
+from trl_lint import files
+from trl_lint.analysis.program.depth import TooDeep, measure
+from trl_lint.analysis.program.process_groups import Backends
+
+if TYPE_CHECKING:
+    from trl_lint.domain.values import Value
+
+
+class Module:
+    """One parsed file. `names` are its global names once the interpreter has run its body."""
+
+    def __init__(self, path: Path, name: str, tree: cst.Module, top: Path) -> None:
+        self.path = path
+        self.name = name
+        self.tree = tree
+        self.top = top  # the directory that holds the top-level package
+        self.is_package = path.name == "__init__.py"
+        self.names: dict[str, Value] = {}
+        self.stars: list[Path] = []  # the files whose names `from … import *` brings
+        self.not_starred: set[str] = set()
+        self.heap: dict[Any, Any] = {}
+        self.trace: Any = None
+        self.memory: Any = None
+        self.state = "new"  # new, running, done
+        self.gave_up = False  # its body is nested more deeply than could be followed
+        self.source: bytes | None = None
+        self.positions: Any = None
+        self.starts = False  # whether it makes a trainer, an Accelerator or a process group
+        self.one_process = False  # whether it trains a model that is spread over all GPUs
+        self.backends = Backends()
+        self.functions: list[Any] = []
+        self.classes: list[Any] = []
+        self._code: bytes | None = None
+        self._mentions: dict[bytes, bool] = {}
+
+    @property
+    def text(self) -> str:
+        """What was parsed."""
+        return self.tree.code if self.source is None else decode(self.source)[0]
+
+    def mentions(self, pattern: bytes) -> bool:
+        """Whether a regular expression matches anywhere in the code of the file, comments and prose left out."""
+        from trl_lint.analysis.program.source_text import code_of
+
+        known = self._mentions.get(pattern)
+        if known is None:
+            if self._code is None:
+                self._code = code_of(self.tree.bytes if self.source is None else self.source)
+            known = self._mentions[pattern] = re.search(pattern, self._code) is not None
+        return known
+
+    def absolute(self, relative_level: int, dotted: str) -> str:
+        """The absolute name that `from ...dotted import` means in this file."""
+        if not relative_level:
+            return dotted
+        package = self.name.split(".") if self.is_package else self.name.split(".")[:-1]
+        package = package[: len(package) - relative_level + 1]
+        return ".".join([*package, dotted] if dotted else package)
+
+
+class DecodeError(Exception):
+    """A file whose bytes are not text in the encoding it declares."""
+
+
+def decode(source: bytes) -> tuple[str, str]:
+    """The text of a Python file, line ends as they are, and its encoding (with `-sig` for a BOM).
+
+    Raises:
+        DecodeError: the encoding is not known or the bytes are not valid in it.
+    """
+    try:
+        encoding, _ = tokenize.detect_encoding(BytesIO(source).readline)
+        return source.decode(encoding), encoding
+    except (SyntaxError, UnicodeDecodeError, LookupError) as error:
+        raise DecodeError(str(error)) from None
+
+
+def encode(text: str, encoding: str) -> bytes:
+    """The bytes of a text, with the BOM when the file had one."""
+    if encoding == "utf-8-sig":
+        return codecs.BOM_UTF8 + text.encode("utf-8")
+    return text.encode(encoding)
+
+
+# Files larger than this that nobody asked to lint are opened for a base class only, not for what they hold else.
+MAX_OPENED = 100_000
+# Folders that hold what is installed. A package there has all others beside it, as it has nowhere else.
+INSTALLED = frozenset({"site-packages", "dist-packages"})
+
+
+class Project:
+    """All files an analysis may look at. `overlay` holds unsaved contents, consulted before the disk.
+
+    linted: the files that are being linted, as opposed to those that are only imported.
+    """
+
+    def __init__(self, roots: Sequence[Path] = ()) -> None:
+        self.roots = tuple(root if os.path.isdir(root) else root.parent for root in roots)
+        self.overlay: dict[Path, bytes] = {}
+        self.linted: set[Path] = set()
+        # By file: the content that was analysed, and what came of it.
+        self.analysed: dict[Path, Any] = {}
+        # Trees by file, with the content each was parsed from: projects may share them, as nothing changes a tree.
+        self.trees: dict[Path, tuple[bytes, cst.Module]] = {}
+        self._modules: dict[Path, Module | None] = {}
+        # What was found on the disk: the content of every file that was opened (None: it can't be read), whether there
+        # is a file at a path, and how large it is.
+        self.opened: dict[Path, bytes | None] = {}
+        self.exists: dict[Path, bool] = {}
+        self.sizes: dict[Path, int] = {}
+        self._names: dict[Path, str] = {}
+        self._spellings: dict[Path, tuple[str, ...]] = {}
+        self._found: dict[tuple[str, Path], Path | None] = {}
+
+    def loaded(self, path: Path, source: bytes) -> Module | None:
+        """The parsed file, if it was parsed from this very content."""
+        module = self._modules.get(path)
+        return module if module is not None and module.source == source else None
+
+    def add(self, path: Path, text: str, source: bytes | None = None) -> Module:
+        """Parse a text as the content of a file.
+
+        Raises:
+            libcst.ParserSyntaxError: it is not valid Python.
+            TooDeep: it is nested more deeply than can be parsed.
+        """
+        known = self.trees.get(path)
+        if known is not None and known[0] == source:
+            tree = known[1]
+        else:
+            measure(text)
+            tree = cst.parse_module(text)
+            if source is not None:
+                self.trees[path] = (source, tree)
+        top, name = self._place(path)
+        module = self._modules[path] = Module(path, name, tree, top)
+        module.source = source
+        return module
+
+    def module(self, path: Path) -> Module | None:
+        """The parsed file; None when it can't be read or parsed (its imports are then unknown)."""
+        if path not in self._modules:
+            self._modules[path] = None
+            try:
+                source = self._read(path)
+                self.add(path, decode(source)[0], source)
+            except (OSError, DecodeError, TooDeep, cst.ParserSyntaxError, cst.CSTValidationError):
+                return None
+        return self._modules[path]
+
+    def mentions(self, path: Path, name: str) -> bool:
+        """Whether a name stands in the text of a file: else the file can't define it, and need not be parsed."""
+        module = self._modules.get(path)
+        text = module.source if module is not None else None
+        return name.encode() in (self._text(path) if text is None else text)
+
+    def _text(self, path: Path) -> bytes:
+        try:
+            return self._read(path)
+        except OSError:
+            return b""
+
+    def _read(self, path: Path) -> bytes:
+        """The content of a file, which is read once."""
+        known = self.overlay.get(path)
+        if known is not None:
+            return known
+        if path not in self.opened:
+            self.opened[path] = None
+            self.opened[path] = files.read(path)
+        content = self.opened[path]
+        if content is None:
+            raise OSError(f"{path} could not be read before")
+        return content
+
+    def may_open(self, path: Path) -> bool:
+        """Whether what a file holds is worth its parsing."""
+        if path in self.linted or path in self.overlay:
+            return True
+        if path not in self.sizes:
+            self.sizes[path] = files.size(path)
+        return self.sizes[path] <= MAX_OPENED
+
+    def find(self, dotted: str, importer: Module) -> Path | None:
+        """The file of the project that `import dotted` means in `importer`; None when it lies outside.
+
+        Of what is installed only the importer's own package is in the project, and packages that are being linted.
+        """
+        key = (dotted, importer.path.parent)
+        if key not in self._found:
+            self._found[key] = self._search(dotted, importer)
+        return self._found[key]
+
+    def name_of(self, path: Path) -> str:
+        """The dotted name of a file of the project, without opening it."""
+        if path not in self._names:
+            self._names[path] = self._place(path)[1]
+        return self._names[path]
+
+    def names_of(self, path: Path) -> tuple[str, ...]:
+        """The dotted names that a file may be imported by: as its packages say, and from the roots down."""
+        if path not in self._spellings:
+            names = [self.name_of(path)]
+            for root in self.roots:
+                if path.is_relative_to(root):
+                    parts = path.relative_to(root).with_suffix("").parts
+                    names.append(".".join(parts[:-1] if parts[-1] == "__init__" else parts))
+            self._spellings[path] = tuple(dict.fromkeys(name for name in names if name))
+        return self._spellings[path]
+
+    def below(self, package: Path, name: str) -> Path | None:
+        """The submodule of a package (given by its `__init__.py`), if there is one of that name."""
+        if package.name != "__init__.py" or not name:
+            return None
+        for candidate in (package.parent / f"{name}.py", package.parent / name / "__init__.py"):
+            if self._is_file(candidate):
+                return candidate
+        return None
+
+    def _search(self, dotted: str, importer: Module) -> Path | None:
+        if not dotted:
+            return None
+        relative = Path(*dotted.split("."))
+        for base in dict.fromkeys((importer.top, importer.path.parent, *self.roots)):
+            if base.name in INSTALLED and not self._is_in_project(base / relative.parts[0], importer):
+                continue
+            for candidate in (base / relative / "__init__.py", (base / relative).with_suffix(".py")):
+                if candidate != importer.path and self._is_file(candidate):
+                    return candidate
+        return None
+
+    def _is_in_project(self, package: Path, importer: Module) -> bool:
+        """Whether an installed package, or a module that is one file, has the importer or a linted file in it."""
+        ours = (importer.path, *self.linted)
+        return any(path.is_relative_to(package) or path == package.with_suffix(".py") for path in ours)
+
+    def _is_file(self, path: Path) -> bool:
+        if path not in self.exists:
+            self.exists[path] = path in self.overlay or os.path.isfile(path)
+        return self.exists[path]
+
+    def _place(self, path: Path) -> tuple[Path, str]:
+        """The directory above the top-level package, and the dotted name of the module."""
+        parts = [] if path.name == "__init__.py" else [path.stem]
+        directory = path.parent
+        while self._is_file(directory / "__init__.py") and directory.parent != directory:
+            parts.append(directory.name)
+            directory = directory.parent
+        return directory, ".".join(reversed(parts)) or path.stem

@@ -1,0 +1,77 @@
+"""Where strings in three quotes end, found without going through them character by character."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, AnyStr
+
+if TYPE_CHECKING:
+    pass
+
+
+def end_of_long(text: AnyStr, start: int, quotes: AnyStr) -> int:
+    """The place behind the three quotes that close a string, searched from `start` on; -1 if nothing closes it."""
+    backslash = b"\\" if isinstance(text, bytes) else "\\"
+    found = text.find(quotes, start)
+    while found >= 0:
+        first = found
+        while first > start and text[first - 1 : first] == backslash:
+            first -= 1
+        if (found - first) % 2 == 0:
+            return found + 3
+        start = found + 1
+        found = text.find(quotes, start)
+    return -1
+
+
+# Comments and strings, of those in three quotes the start, and quotes that nothing closes: each place of a text is gone
+# through once. Of these only f-strings hold code, and only a string of one word can name something.
+_TEXT = re.compile(
+    rb"""(?P<long>\"{3}|'{3})"""
+    rb"""|(?P<short>"[^"\\\n]*(?:\\.[^"\\\n]*)*"|'[^'\\\n]*(?:\\.[^'\\\n]*)*')|\#[^\r\n]*"""
+    rb"""|(?P<open>"[^"\\\n]*(?:\\.[^"\\\n]*)*|'[^'\\\n]*(?:\\.[^'\\\n]*)*)""",
+    re.DOTALL,
+)
+
+
+_SEVERAL_WORDS = re.compile(rb"\w\s+\w")
+
+
+# Names that contain a needle and have nothing to do with ranks.
+_HARMLESS = re.compile(
+    rb"ctrl|is_accelerate_\w+|force_accelerate_hooks|_preprocess_accelerate|integrations\.accelerate|accelerate\.hooks"
+)
+
+
+def code_of(source: bytes) -> bytes:
+    """The source less comments, prose in strings and harmless names: what is left tells whether a file matters."""
+    return _HARMLESS.sub(b" ", b"".join(_code_in(source)))
+
+
+def _code_in(source: bytes) -> Iterator[bytes]:
+    place = 0
+    match = _TEXT.search(source)
+    while match is not None:
+        start, end = match.span()
+        if match["long"]:
+            end = end_of_long(source, end, match["long"])
+            if end < 0:  # what nobody can read is taken for code
+                break
+        yield source[place:start]
+        place = end
+        yield source[start:end] if _may_be_code(source, match, start) else b" "
+        match = _TEXT.search(source, place)
+    yield source[place:]
+
+
+def _may_be_code(source: bytes, match: re.Match[bytes], start: int) -> bool:
+    if match["open"]:
+        return True
+    if match["short"] and not _SEVERAL_WORDS.search(match["short"]):
+        return True
+    is_string = match["short"] or match["long"]
+    return bool(is_string and _HOLDS_CODE.search(source[max(start - 3, 0) : start]))
+
+
+_HOLDS_CODE = re.compile(rb"(?<!\w)(?:[fFtT][rR]?|[rR][fFtT])$")

@@ -1,0 +1,152 @@
+"""What is below and around a node of a LibCST tree, but for white space and punctuation.
+
+`node.children` finds it by having a visitor rewrite the node, and most of what it finds are blanks: going through a
+tree with it takes as long as parsing the text did.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import fields
+from functools import lru_cache
+from itertools import takewhile
+from typing import Any
+
+import libcst as cst
+
+# How the names of fields begin that hold no code.
+PUNCTUATION = (
+    *("asynchronous", "colon", "comma", "dot", "equal", "first_colon", "first_line", "footer", "header"),
+    *("lbrace", "lbracket", "leading", "lines_after", "lpar", "newline", "posonly_ind", "rbrace", "rbracket"),
+    *("relative", "rpar", "second_colon", "semicolon", "trailing", "whitespace"),
+)
+
+_parts: dict[type[Any], tuple[str, ...]] = {}
+
+
+def children(node: Any) -> list[Any]:
+    """The nodes directly below a node, in the order of the text."""
+    kind = type(node)
+    names = _parts.get(kind)
+    if names is None:
+        names = _parts[kind] = _in_text_order(node)
+    found = []
+    for name in names:
+        value = getattr(node, name)
+        if value.__class__ in _SEQUENCES:
+            found += value
+        elif value.__class__ not in _NO_NODES:
+            found.append(value)
+    return found
+
+
+def below(root: Any) -> Iterator[Any]:
+    """A node and all below it, in the order of the text."""
+    todo = [root]
+    while todo:
+        node = todo.pop()
+        yield node
+        found = children(node)
+        found.reverse()
+        todo += found
+
+
+def ancestors(root: cst.CSTNode, node: cst.CSTNode) -> tuple[cst.CSTNode, ...]:
+    """The nodes around `node`, from `root` inwards; empty when it is not below the root."""
+    parents = _parents(root)
+    around: list[cst.CSTNode] = []
+    while node is not root:
+        parent = parents.get(node)
+        if parent is None:
+            return ()
+        around.append(parent)
+        node = parent
+    return tuple(reversed(around))
+
+
+# Asked for finding by finding, of trees that are never changed.
+@lru_cache(maxsize=16)
+def _parents(root: cst.CSTNode) -> dict[cst.CSTNode, cst.CSTNode]:
+    found: dict[cst.CSTNode, cst.CSTNode] = {}
+    for node in below(root):
+        for child in children(node):
+            found.setdefault(child, node)
+    return found
+
+
+def heading(node: Any) -> Any:
+    """What a finding at a statement points at: of one with a block the last part before it, as the test of an `if`.
+
+    The statement itself where it has no block, and None where nothing but a word stands before it (`try:`).
+    """
+    if not isinstance(node, (*_WITH_BLOCKS, cst.Match)):
+        return node
+    if isinstance(node, (cst.ClassDef, cst.FunctionDef)):
+        return node.name
+    parts = takewhile(lambda part: not isinstance(part, (cst.BaseSuite, cst.MatchCase)), children(node))
+    return next(reversed(list(parts)), None)
+
+
+_WITH_BLOCKS = (cst.BaseCompoundStatement, cst.Else, cst.ExceptHandler, cst.ExceptStarHandler, cst.Finally)
+
+
+# By class and not by `isinstance`, which takes ten times as long for what LibCST makes.
+_SEQUENCES = frozenset({list, tuple})
+_NO_NODES = frozenset({bool, int, str, cst.MaybeSentinel, type(None)})
+
+
+def _in_text_order(node: Any) -> tuple[str, ...]:
+    """The fields of a kind of node that may hold code, as LibCST itself goes through them."""
+    recorder = _Recorder()
+    node._visit_and_replace_children(recorder)
+    # Some fields are gone through only where they hold something.
+    names = (*recorder.names, *(field.name for field in fields(node)))
+    return tuple(dict.fromkeys(name for name in names if not name.startswith(PUNCTUATION)))
+
+
+class _Recorder(cst.CSTVisitor):
+    """Notes the fields of the node that it is given, and looks at nothing below."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.names: list[str] = []
+
+    def on_visit(self, node: cst.CSTNode) -> bool:
+        return False
+
+    def on_visit_attribute(self, node: cst.CSTNode, attribute: str) -> None:
+        self.names.append(attribute)
+
+
+def only_element(node: Any) -> Any:
+    """The element of a list or tuple that is written out with one; None for all else."""
+    elements = node.elements if isinstance(node, (cst.List, cst.Tuple)) else ()
+    return elements[0].value if len(elements) == 1 and isinstance(elements[0], cst.Element) else None
+
+
+def identifiers(node: Any) -> Iterator[str]:
+    """The names and attributes in a condition."""
+    todo = [node]
+    while todo:
+        current = todo.pop()
+        if isinstance(current, cst.Name):
+            yield current.value
+        elif isinstance(current, cst.Attribute):
+            yield current.attr.value
+            todo.append(current.value)
+        else:
+            todo.extend(_operands(current))
+
+
+def _operands(node: Any) -> list[Any]:
+    if isinstance(node, cst.Call):
+        return [node.func, *(arg.value for arg in node.args)]
+    if isinstance(node, cst.Comparison):
+        return [node.left, *(target.comparator for target in node.comparisons)]
+    if isinstance(node, cst.BooleanOperation):
+        return [node.left, node.right]
+    if isinstance(node, cst.UnaryOperation):
+        return [node.expression]
+    if isinstance(node, (cst.Tuple, cst.List)):
+        return [element.value for element in node.elements]
+    return [node.value] if isinstance(node, (cst.Subscript, cst.NamedExpr)) else []

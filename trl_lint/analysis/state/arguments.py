@@ -1,0 +1,57 @@
+"""The evaluated arguments of one call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import libcst as cst
+
+from trl_lint.domain import ranks
+from trl_lint.domain.values import Kind, Value
+
+
+class Arguments:
+    """positional and keywords by value; star and double are what `*x` and `**x` add to them, if any.
+
+    nodes: the Arg node of each positional (by index) and keyword (by name) argument.
+    """
+
+    __slots__ = ("double", "keywords", "nodes", "positional", "star")
+
+    def __init__(self, positional: Iterable[Value] = (), keywords: dict[str, Value] | None = None) -> None:
+        self.positional: list[Value] = list(positional)
+        self.keywords: dict[str, Value] = dict(keywords or {})
+        self.star: Value | None = None
+        self.double: Value | None = None
+        self.nodes: dict[Any, cst.Arg] = {}
+
+    def get(self, position: int, name: str) -> Value | None:
+        """The argument of a parameter; None when it was not given (or came with a star)."""
+        if name in self.keywords:
+            return self.keywords[name]
+        if 0 <= position < len(self.positional):
+            return self.positional[position]
+        return None
+
+    def node(self, position: int, name: str) -> cst.Arg | None:
+        return self.nodes.get(name) or self.nodes.get(position)
+
+    def expression(self, key: int | str) -> Any:
+        """The expression of a positional (by index, also from the end) or keyword argument; None when starred."""
+        if isinstance(key, int) and key < 0:
+            key += len(self.positional)
+        arg = self.nodes.get(key)
+        return None if arg is None else arg.value
+
+    def all(self) -> list[Value]:
+        values = [*self.positional, *self.keywords.values()]
+        values.extend(value for value in (self.star, self.double) if value is not None)
+        return values
+
+    def differing(self) -> Value | None:
+        """The first argument that differs between ranks."""
+        return next((value for value in self.all() if value.rank.differs), None)
+
+    def rank(self) -> ranks.Rank:
+        return ranks.combine_all(value.rank for value in self.all() if value.kind is not Kind.CELLS)

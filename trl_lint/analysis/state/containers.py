@@ -1,0 +1,208 @@
+"""Containers on the heap: their items, keys and lengths, as loops and transfers ask for them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from trl_lint.analysis.state.frame import Frame, derived
+from trl_lint.domain import ranks, values
+from trl_lint.domain.heap import REST, WILDCARD, Cell, join, join_all, join_elements, with_key
+from trl_lint.domain.ranks import Origin, Rank, State
+from trl_lint.domain.values import BOTTOM, MISSING, UNKNOWN, Kind, Value, is_small
+from trl_lint.knowledge import datasets
+from trl_lint.knowledge.schema import PREPARED_BATCH
+
+
+def merged_into(frame: Frame, cell: Cell, other: Value) -> Cell:
+    """The cell after `update(other)`: key by key where the other's keys are known."""
+    if other.kind is Kind.CELLS:
+        for theirs in frame.memory.cells(other):
+            for key, value in theirs.entries.items():
+                cell = with_key(cell, key, value)
+            if theirs.rest is not None:
+                cell = with_key(cell, MISSING, theirs.rest)
+        return cell
+    if other.kind is Kind.NONE:
+        return cell
+    value = UNKNOWN
+    if other.rank.differs or other.kind is Kind.BATCH:
+        value = other.but(kind=Kind.BATCH, data=None)
+    return with_key(cell, MISSING, frame.written(value, ""))
+
+
+def tuple_of(frame: Frame, items: Sequence[Value], node: Any) -> Value:
+    """A tuple of these items; a list of what they may be where they are too many."""
+    if is_small(items):
+        return Value(ranks.SAME, Kind.TUPLE, tuple(items))
+    return frame.allocate(node, Cell("list", rest=join_all(items)))
+
+
+def each(
+    frame: Frame,
+    value: Value,
+    node: Any,
+    change: Callable[[Value, Any], Value],
+    renewed: Callable[[Cell, dict[Any, Value], Value | None], Cell],
+) -> Value:
+    """A copy of a value, with `change(item, place)` of what the tuples and containers in sight that it is hold.
+
+    renewed: the copy of a container, of its entries and rest. A container that is reached twice is copied once: it may
+    hold itself.
+    """
+    copies: dict[frozenset[Any], Value] = {}
+
+    def copy(value: Value, place: Any) -> Value:
+        if value.kind is Kind.TUPLE:
+            return Value(ranks.SAME, Kind.TUPLE, tuple(copy(item, place) for item in value.data))
+        cells = frame.memory.cells(value) if value.kind is Kind.CELLS else []
+        if len(cells) != 1:
+            return change(value, place)
+        if value.data not in copies:
+            cell = cells[0]
+            copies[value.data] = frame.allocate(place, renewed(cell, {}, None))
+            entries = {key: copy(item, (place, key)) for key, item in cell.entries.items()}
+            rest = None if cell.rest is None else copy(cell.rest, (place, None))
+            frame.allocate(place, renewed(cell, entries, rest))
+        return copies[value.data]
+
+    return copy(value, node)
+
+
+def constant_key(value: Value) -> Any:
+    """What a subscript's value is as a key of a cell: a constant, or MISSING."""
+    const = value.const
+    if const is REST or (const is not MISSING and isinstance(const, (str, int, float, bool, type(None)))):
+        return MISSING if const == WILDCARD else const
+    return MISSING
+
+
+def key_text(key: Any) -> str:
+    return key.replace(WILDCARD, "…") if isinstance(key, str) else ""
+
+
+def iterate(frame: Frame, value: Value) -> tuple[Value, ranks.Rank]:
+    """An element of an iterable, and whether there are equally many on all ranks."""
+    value = frame.engine.settle(value)
+    kind = value.kind
+    if kind is Kind.RANGE:
+        return value.data[0], value.data[1]
+    if kind is Kind.LOADER:
+        return value.data or UNKNOWN, ranks.SAME
+    if kind is Kind.TUPLE:
+        result: Value = BOTTOM
+        for item in value.data:
+            result = join(result, item)
+        return result, ranks.SAME
+    if kind is Kind.CELLS:
+        frame.consume(value)
+        result, length = BOTTOM, ranks.SAME
+        cells = frame.memory.cells(value)
+        if gathered_on_one_way(cells):
+            return UNKNOWN, ranks.UNKNOWN
+        for cell in cells:
+            if cell.shape == "dict":
+                result = join(result, Value(ranks.SAME, Kind.STRING))
+            else:
+                result = join_elements(result, cell.element())
+            length = ranks.join(length, cell.length)
+        return result, length
+    if kind is Kind.INSTANCE and value.data == values.PREPARED:
+        return PREPARED_BATCH.but(why=value.why), ranks.SAME
+    if kind is Kind.MODEL:
+        return value, ranks.SAME
+    if value.rank.differs:
+        kept = Kind.NUMBER if kind is Kind.NUMBERS else kind if kind in _KEPT_BY_ELEMENTS else Kind.UNKNOWN
+        element = derived(value.rank, kept, value)
+        # Of what is drawn, each rank draws as much.
+        return element, ranks.SAME if value.rank.origins == Origin.RNG else Rank(State.LOCAL, value.rank.origins)
+    if value.rank.state is State.SAME and (kind is not Kind.INSTANCE or datasets.is_dataset(value)):
+        return Value(value.rank), ranks.SAME
+    return UNKNOWN, ranks.UNKNOWN
+
+
+def gathered_on_one_way(cells: list[Cell]) -> bool:
+    """Whether objects of all ranks stand here, or such as need no gathering on another way (`if not is_global:`)."""
+    if len(cells) < 2:
+        return False
+    found = [cell.element().rank for cell in cells if cell.shape != "dict"]
+    return ranks.REDUCED in found and any(rank.differs for rank in found)
+
+
+# An element of one of these is of the same kind.
+_KEPT_BY_ELEMENTS = frozenset({Kind.TENSOR, Kind.BATCH, Kind.STRING})
+
+
+class ViewKey(str):
+    """A key met in a loop over `d.items()`: an assignment `d[key] = …` in that loop is about that one entry."""
+
+    __slots__ = ("cells",)
+    cells: frozenset[Any]
+
+
+# More entries than this are not walked one by one.
+_MAX_ENTRIES = 60
+
+
+def as_view(frame: Frame, iterable: Value) -> Value:
+    """`for key in d` walks the keys as `for key in d.keys()` does."""
+    if iterable.kind is Kind.CELLS and all(cell.shape == "dict" for cell in frame.memory.cells(iterable)):
+        return Value(ranks.SAME, Kind.RANGE, (Value(ranks.SAME, Kind.STRING), ranks.SAME, (iterable, "keys")))
+    return iterable
+
+
+def items_of(frame: Frame, iterable: Value) -> list[Value] | None:
+    """The (key, value) pairs of `d.items()` one by one, when `d` is a dict in sight; None otherwise."""
+    if iterable.kind is not Kind.RANGE or len(iterable.data) < 3:
+        return None
+    source, form = iterable.data[2]
+    entries: dict[Any, Value] = {}
+    rest: Value | None = None
+    for cell in frame.memory.cells(source):
+        for key, value in cell.entries.items():
+            entries[key] = join(entries[key], value) if key in entries else value
+        if cell.rest is not None:
+            rest = cell.rest if rest is None else join(rest, cell.rest)
+    if len(entries) > _MAX_ENTRIES:
+        return None
+    frame.consume(source)
+    pairs = [_pair(_key_value(key, source), value, form) for key, value in entries.items()]
+    if rest is not None:
+        pairs.append(_pair(Value(ranks.SAME, Kind.STRING, const=REST), rest, form))
+    return pairs
+
+
+# Loops over this many constants at most are run once per constant.
+_MAX_CONSTANTS = 8
+
+
+def constants_of(frame: Frame, iterable: Value) -> list[Value] | None:
+    """The items of a list or tuple of constant strings, as in `for split in ("chosen", "rejected")`."""
+    items = positions_of(frame, iterable)
+    if not items or len(items) > _MAX_CONSTANTS:
+        return None
+    return list(items) if all(isinstance(item.const, str) for item in items) else None
+
+
+def _key_value(key: Any, source: Value) -> Value:
+    if isinstance(key, str):
+        key = ViewKey(key)
+        key.cells = source.data
+    return Value(ranks.SAME, Kind.STRING, const=key)
+
+
+def _pair(key: Value, value: Value, form: str) -> Value:
+    if form == "items":
+        return Value(ranks.SAME, Kind.TUPLE, (key, value))
+    return value if form == "values" else key
+
+
+def positions_of(frame: Frame, value: Value) -> tuple[Value, ...] | None:
+    """The items of a tuple, or of a list whose items are all known; None otherwise."""
+    if value.kind is Kind.TUPLE:
+        return value.data
+    if value.kind is Kind.CELLS and len(value.data) == 1:
+        cells = frame.memory.cells(value)
+        if cells and cells[0].shape == "list" and cells[0].rest is None:
+            return tuple(cells[0].entries.values())
+    return None

@@ -1,0 +1,342 @@
+"""One run of one function: its names and heap, what it emits, and the helpers all parts of the walk share."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from trl_lint.analysis.events import Event, Trace
+from trl_lint.analysis.program.classes import ClassInfo, Function, load_attribute
+from trl_lint.domain import devices, ranks
+from trl_lint.domain.averaging import joined, only_terms
+from trl_lint.domain.control import UNIFORM, Control, Turn
+from trl_lint.domain.heap import Cell, Memory, reachable
+from trl_lint.domain.provenance import Step
+from trl_lint.domain.ranks import Rank, State
+from trl_lint.domain.values import NO_WRITES, Kind, Payload, Value, Write
+
+if TYPE_CHECKING:
+    from trl_lint.analysis.program.project import Module
+    from trl_lint.analysis.state.interpreter import Interpreter
+
+# Kinds of values that are metrics when they are logged.
+NUMERIC = frozenset({Kind.TENSOR, Kind.NUMBER, Kind.NUMBERS, Kind.BATCH})
+ACCELERATOR = "accelerate.Accelerator"
+# How often one place of a function may be run because loops around it are run once per item.
+MAX_UNROLLED = 4000
+
+
+class Frame:
+    """The walk's state inside one function (or module body).
+
+    memory is the state at the current program point; forks swap it. exits counts the non-raising ways out
+    (return, break, continue) seen so far, by which an `if` knows that one of its arms left.
+    """
+
+    def __init__(
+        self,
+        engine: Interpreter,
+        module: Module,
+        function: Function | None = None,
+        cls: ClassInfo | None = None,
+        outer: Frame | None = None,
+        control: Control = UNIFORM,
+    ) -> None:
+        self.engine = engine
+        self.module = module
+        self.function = function
+        self.cls = cls  # the class of `self`, which may be below the one that defines the method
+        self.outer = outer
+        self.memory = Memory({}, {}, {}, control)
+        self.trace = Trace()
+        self.returned: list[tuple[Value, Memory]] = []
+        self.yielded: Value | None = None
+        self.yields_gradients = True  # whether gradients are on where it yields
+        self.exits = 0
+        self.rounds: tuple[int, ...] = ()  # in which rounds of the loops that are run once per item
+        self.unrolled = 1  # how often what stands here is run because of these loops
+        self.elsewhere: set[str] = set()  # names that `nonlocal` and `global` say live outside
+        self.loops: list[Loop] = []
+        # Whether the batch of a prepared loader is being trained on; None where that is the caller's to say.
+        self.stepping: bool | None = None
+        self.statement: Any = None
+        self.seen: dict[int, Value] = {}  # the value of each expression when it was last evaluated, by its node
+        self.entered: dict[int, Value] = {}  # what a `with` statement binds, by its call
+        self.in_turn: dict[int, str] = {}  # the calls whose `with` block one rank after the other runs: of what
+        self.frozen: set[int] = set()  # the calls in whose `with` block nothing is trained
+        self.meets = False  # whether there is a barrier in it
+        self.computed_apart: set[str] = set()  # the calls by which some ranks alone have computed a data set
+        self.turn: Turn | None = None  # of a context manager: who has the first turn where it yields
+        self.discarded: Any = None  # the call whose result the current statement throws away
+        self.meetings: list[Any] = []  # the calls at which all ranks meet, in program order (see `meetings`)
+        self.branches: dict[Any, Any] = {}  # where the ranks go different ways
+        self.asks_for_engine = False  # whether it asks, or says, what wraps or shards the model
+        self.forgiving = 0  # inside how many `try` blocks that catch AttributeError
+        self.dependencies: dict[tuple[ClassInfo, Any], int] = {}
+        self.attribute_writes: set[tuple[ClassInfo, str]] = set()
+        self.cell_writes: set[Any] = set()
+        self.class_cells: dict[Any, ClassInfo] = {}
+        self.dirty: set[tuple[ClassInfo, str]] = set()
+        self.dirty_cells: set[Any] = set()
+        self.key: Any = function
+        self.allocations: dict[Any, int] = {}
+        self.pending_used = False
+        self._accelerator = ""
+
+    # --- containers ---
+
+    def allocate(self, node: Any, cell: Cell) -> Value:
+        """A new container made at `node`; a loop that comes here again makes the same one anew."""
+        key = (node if isinstance(node, tuple) else id(node), self.rounds)
+        identity = self.allocations.get(key)
+        if identity is None:
+            identity = self.allocations[key] = self.engine.fresh()
+        self.memory.heap[identity] = cell
+        return Value(ranks.SAME, Kind.CELLS, frozenset((identity,)))
+
+    def may_unroll(self, rounds: int) -> bool:
+        """Whether a loop may be run once per item: loops in loops are only as long as that does not get out of hand."""
+        return self.unrolled * rounds <= MAX_UNROLLED
+
+    def update(self, value: Value, change: Any) -> None:
+        """Put `change(cell)` in place of each container a value may be; a weak update when it may be several."""
+        heap = self.memory.heap
+        for identity in value.data:
+            cell = heap.get(identity)
+            if cell is not None:
+                heap[identity] = change(cell)
+                if identity in self.class_cells:
+                    self.touch(identity)
+
+    def touch(self, identity: Any) -> None:
+        """Note that a container on an object was changed."""
+        self.cell_writes.add(identity)
+        self.dirty_cells.add(identity)
+
+    def is_stored(self, value: Value) -> bool:
+        """Whether a container lives on `self` (or on another object of the project)."""
+        return any(identity in self.class_cells for identity in value.data)
+
+    # --- attributes of objects in sight ---
+
+    def read_attribute(self, cls: ClassInfo, name: str) -> Value | None:
+        key = (cls, name)
+        value = self.memory.attributes.get(key)
+        if value is not None:
+            return value
+        value = cls.attribute(name)
+        self.dependencies[key] = cls.version(name)
+        if value is not None and value.rank.state is not State.BOTTOM:
+            load_attribute(self.memory, cls, value)
+            for identity in reachable(value, self.memory.heap):
+                self.class_cells.setdefault(identity, cls)
+            self.memory.attributes[key] = value
+        return value
+
+    def consume(self, value: Value) -> None:
+        """Note that the contents of a container were read, so that a change of them asks for another run."""
+        for identity in value.data:
+            owner = self.class_cells.get(identity)
+            if owner is not None:
+                self.dependencies[(owner, identity)] = owner.version(identity)
+
+    def write_attribute(self, cls: ClassInfo, name: str, value: Value) -> None:
+        self.memory.attributes[(cls, name)] = value
+        self.dirty.add((cls, name))
+        self.attribute_writes.add((cls, name))
+        for identity in reachable(value, self.memory.heap):
+            if identity not in self.class_cells:
+                self.class_cells[identity] = cls
+                self.touch(identity)
+
+    def flush(self, memory: Memory) -> None:
+        """Make what this run has done to objects since the last flush known to other methods."""
+        for key in self.dirty:
+            value = memory.attributes.get(key)
+            if value is not None:
+                key[0].flush(key[1], value, self.key, memory.heap)
+        self.dirty.clear()
+        todo = list(self.dirty_cells)
+        self.dirty_cells.clear()
+        seen = set(todo)
+        while todo:
+            identity = todo.pop()
+            cell = memory.heap.get(identity)
+            if cell is None:
+                continue
+            owner = self.class_cells[identity]
+            owner.flush_cell(identity, cell)
+            for item in cell.values():
+                if item.kind in (Kind.CELLS, Kind.TUPLE):
+                    # What is put into a container on an object lives there too.
+                    for inner in reachable(item, memory.heap):
+                        self.class_cells.setdefault(inner, owner)
+                        if inner not in seen:
+                            seen.add(inner)
+                            todo.append(inner)
+
+    def forget(self, attributes: set[tuple[ClassInfo, str]], cells: set[Any]) -> None:
+        """A callee changed these: what was known of them here is no longer all."""
+        from trl_lint.domain.heap import join_cells
+
+        for key in attributes:
+            self.memory.attributes.pop(key, None)
+            self.dirty.discard(key)
+        for identity in cells:
+            owner = self.class_cells.get(identity)
+            mine = self.memory.heap.get(identity)
+            if owner is not None and mine is not None:
+                theirs = owner.contents().get(identity)
+                if theirs is not None:
+                    self.memory.heap[identity] = join_cells(mine, theirs)
+
+    # --- what a fix may use here ---
+
+    def accelerator(self) -> str:
+        """The expression by which code at this point reaches the Accelerator; "" when nothing in reach is one."""
+        if not self._accelerator:
+            self._accelerator = self._find_accelerator()
+        return self._accelerator
+
+    def _find_accelerator(self) -> str:
+        scope: Frame | None = self
+        while scope is not None:
+            for name, value in scope.memory.names.items():
+                if value.kind is Kind.INSTANCE:
+                    if value.data == ACCELERATOR:
+                        return name
+                    if self.has_accelerator(value):
+                        return f"{name}.accelerator"
+            scope = scope.outer
+        names = self.engine.global_names(self.module).items()
+        return next((name for name, value in names if value.kind is Kind.INSTANCE and value.data == ACCELERATOR), "")
+
+    def has_accelerator(self, value: Value) -> bool:
+        """Whether a value is an object in sight that has an Accelerator as its `accelerator`."""
+        cls = value.data
+        if value.kind is not Kind.INSTANCE or not isinstance(cls, ClassInfo):
+            return False
+        own = cls.attribute("accelerator")
+        if own is not None and own.rank.state is not State.BOTTOM:
+            return own.kind is Kind.INSTANCE and own.data == ACCELERATOR
+        rows = (self.engine.library_attribute(base, "accelerator") for base in cls.library_bases())
+        return any(row is not None and row.value.data == ACCELERATOR for row in rows)
+
+    def own_reducers(self) -> tuple[tuple[str, str, str], ...]:
+        """The user's own reducers that can be called here: the text of the callee, its dotted name, its reduction.
+
+        A function of another module is called by its own name, for which an import has to be added.
+        """
+        found = []
+        for name, reduction in self.engine.reducers:
+            module, _, own = name.rpartition(".")
+            if self.engine.class_row(module) is not None:
+                text = self._method_in_reach(module, own)
+            else:
+                text = own if self._may_call(module, own) else ""
+            if text:
+                found.append((text, name, reduction))
+        return tuple(found)
+
+    def _method_in_reach(self, cls: str, name: str) -> str:
+        for owner, value in self.memory.names.items():
+            if value.kind is Kind.INSTANCE and isinstance(value.data, ClassInfo) and cls in value.data.library_bases():
+                return f"{owner}.{name}"
+        return ""
+
+    def _may_call(self, module: str, name: str) -> bool:
+        """Whether the name means that function in this file, or is free to."""
+        if module == self.module.name:
+            return name in self.module.names
+        known = self.engine.global_name(self.module, name, self)
+        if known is None:
+            return name not in self.memory.names
+        if known.kind is Kind.FUNCTION:
+            return known.data.module is not None and known.data.module.name == module
+        return known.kind is Kind.MODULE and getattr(known.data, "name", known.data) in (name, f"{module}.{name}")
+
+    # --- explanations and events ---
+
+    def step(self, node: Any, text: str, before: Step | None = None) -> Step:
+        return Step(self.module, node, text, before)
+
+    def emit(self, kind: type[Event], node: Any, tag: Any = None, **fields: Any) -> None:
+        """Tell the rules; `tag` tells several events of one kind at one node apart."""
+        self.trace.events[(id(node), kind, tag, self.rounds)] = kind(
+            module=self.module, node=node, control=self.memory.control, owner=self.function, **fields
+        )
+
+    def written(self, value: Value, what: str, expression: Any = None) -> Value:
+        """A value as it is once the current statement put it into a container of metrics.
+
+        expression is where the value stands in the statement, if it does. A value that came here unchanged as a
+        parameter was put there by the caller's statement.
+        """
+        if value.writes or value.kind not in NUMERIC | {Kind.UNKNOWN}:
+            return value
+        if not value.rank.differs:
+            return self._kept_from_others(value, what)
+        if value.pending:
+            self.pending_used = True
+            return value.but(writes=value.pending, pending=NO_WRITES)
+        return value.but(writes=frozenset((self.handing_on(value, what, expression),)))
+
+    def _kept_from_others(self, value: Value, what: str) -> Value:
+        """A value that is the same on all ranks; where only some of them put it anywhere, what is there differs."""
+        control = self.memory.control
+        if value.rank.state is not State.SAME or control.level < 2 or not control.rank.differs:
+            return value
+        write = Write(self.module, self.statement, what, Rank(State.LOCAL, control.rank.origins), control.why)
+        return value.but(writes=frozenset((write,)))
+
+    def handing_on(self, value: Value, what: str, expression: Any, handed: tuple[Any, str] | None = None) -> Write:
+        """The current statement as the one that hands this value on (to a function, as the parameter of a name)."""
+        payload = None
+        if expression is not None:
+            control = self.memory.control
+            reducers = self.own_reducers() if self.engine.own else ()
+            reach = (self.accelerator(), reducers, handed)
+            payload = Payload(expression, value, self.seen, control, self.function, *reach)
+        return Write(self.module, self.statement, what, value.rank, value.why, payload)
+
+
+class Loop:
+    """A loop being run: the states at its `break` and `continue` statements."""
+
+    __slots__ = ("breaks", "continues")
+
+    def __init__(self) -> None:
+        self.breaks: list[Memory] = []
+        self.continues: list[Memory] = []
+
+
+# Kinds whose values are what their data say.
+_SAYS_NOTHING_ALONE = frozenset(
+    {Kind.BOUND, Kind.CELLS, Kind.CLASS, Kind.FUNCTION, Kind.INSTANCE, Kind.MODULE, Kind.RANGE, Kind.TUPLE}
+)
+
+
+# What is computed from these alone has no gradient.
+_WITHOUT_GRADIENT = frozenset({Kind.NONE, Kind.NUMBER, Kind.NUMBERS, Kind.STRING})
+_DTYPES_WITHOUT_GRADIENT = frozenset({"bool", "int"})
+
+
+def derived(rank: Rank, kind: Kind, *sources: Value, **fields: Any) -> Value:
+    """A value computed from others: it differs because the first of them that does, does."""
+    if kind in _SAYS_NOTHING_ALONE and "data" not in fields:
+        kind = Kind.UNKNOWN
+    if "place" not in fields:
+        fields["place"] = devices.together(sources)
+    if not rank.differs:
+        return Value(rank, kind, **fields)
+    why, writes, grad, own = None, NO_WRITES, False, None
+    for source in sources:
+        if source.own is not None and source.own.terms:
+            own = joined(own, only_terms(source.own))
+        grad = grad or (source.grad and source.kind not in _WITHOUT_GRADIENT)
+        if source.rank.differs:
+            why = why or source.why
+            if source.writes:
+                writes |= source.writes
+    fields.setdefault("own", own)
+    fields.setdefault("grad", grad and fields.get("dtype") not in _DTYPES_WITHOUT_GRADIENT)
+    return Value(rank, kind, why=why, writes=writes, **fields)

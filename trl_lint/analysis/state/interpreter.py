@@ -1,0 +1,111 @@
+"""What a frame, and whoever works on one, may ask of the interpreter, which stands above them.
+
+The walk over expressions needs the transfers and the observers, and these evaluate parts of expressions in turn. All
+of them know this protocol; `interprocedural.entry_points.Engine` is what stands behind it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    import libcst as cst
+
+    from trl_lint.analysis.program.classes import ClassInfo, Function
+    from trl_lint.analysis.program.project import Module
+    from trl_lint.analysis.state.arguments import Arguments
+    from trl_lint.analysis.state.frame import Frame
+    from trl_lint.domain.averaging import Mean
+    from trl_lint.domain.values import Value
+    from trl_lint.knowledge.schema import Attribute, Class, Row
+
+
+class Interpreter(Protocol):
+    """engine_arms: by condition, which of its arms is for an engine that shards (None: neither). means: by the
+    expression that computes it, each mean over a count of this rank's own. reducers: the user's own collectives.
+    """
+
+    engine_arms: dict[int, bool | None]
+    means: dict[int, Mean]
+    own: Mapping[str, tuple[Row, ...]]
+    reducers: tuple[tuple[str, str], ...]
+    versions: Mapping[str, str]
+
+    # --- expressions and calls ---
+
+    def evaluate(self, frame: Frame, node: Any) -> Value:
+        """The value of an expression."""
+        ...
+
+    def lookup(self, frame: Frame, name: str) -> Value | None:
+        """What a name means at this point."""
+        ...
+
+    def call_value(self, frame: Frame, callee: Value, args: Arguments, node: Any) -> Value:
+        """What a call of a value returns."""
+        ...
+
+    def call_property(self, frame: Frame, owner: Value, method: Function, node: Any) -> Value:
+        """What reading a property returns."""
+        ...
+
+    def call_factory(self, frame: Frame, factory: Value, key: Any) -> Value:
+        """What a defaultdict's factory makes for a missing key."""
+        ...
+
+    def unresolved(self, frame: Frame, args: Arguments, node: Any) -> Value:
+        """What a call of nobody knows what returns."""
+        ...
+
+    # --- functions and classes in sight ---
+
+    def call(self, frame: Frame, function: Function, args: Arguments, node: Any, owner: Value | None) -> Value: ...
+
+    def enter(self, function: Function, parameters: Mapping[str, Value]) -> None: ...
+
+    def function(self, node: Any, outer: Frame | None, module: Module | None = None) -> Function: ...
+
+    def on_some_ranks(self, function: Function) -> Function: ...
+
+    def class_info(self, frame: Frame, node: cst.ClassDef) -> ClassInfo: ...
+
+    def class_variable(self, cls: ClassInfo, name: str) -> Value | None: ...
+
+    def is_entry_class(self, cls: ClassInfo) -> bool: ...
+
+    def is_subclass(self, cls: ClassInfo, canonical: str) -> bool: ...
+
+    def annotated(self, frame: Frame, annotation: Any) -> Value | None: ...
+
+    # --- names and modules ---
+
+    def global_name(self, module: Module, name: str, frame: Frame | None = None) -> Value | None: ...
+
+    def global_names(self, module: Module) -> dict[str, Value]: ...
+
+    def settle(self, value: Value, *, base: bool = False) -> Value: ...
+
+    def member(self, owner: Value, name: str) -> Value: ...
+
+    def run_import(self, frame: Frame, node: cst.Import) -> None: ...
+
+    def run_import_from(self, frame: Frame, node: cst.ImportFrom) -> None: ...
+
+    # --- what is known of libraries ---
+
+    def class_row(self, name: str) -> Class | None: ...
+
+    def library_attribute(self, cls: str, name: str) -> Attribute | None: ...
+
+    def library_method(self, cls: str, name: str) -> Any: ...
+
+    def own_attribute(self, cls: ClassInfo, name: str) -> Attribute | None: ...
+
+    # --- the heap ---
+
+    def fresh(self) -> int:
+        """A number that no container on the heap has yet."""
+        ...
+
+    def store_identity(self, owner: Any, name: str) -> int: ...

@@ -1,0 +1,354 @@
+"""Follows means over a count of this rank's own from where they are divided to where the ranks' are averaged.
+
+Each function here is asked once an operation's value is known, and adds to it what `means.Own` says. What is not
+known keeps nothing: a mean that is multiplied by something unknown may have been weighted by its count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import libcst as cst
+
+from trl_lint.analysis.events import Averaged
+from trl_lint.analysis.state import containers
+from trl_lint.analysis.state.arguments import Arguments
+from trl_lint.analysis.state.frame import Frame
+from trl_lint.domain import averaging, ranks
+from trl_lint.domain.averaging import NOTHING, RANKS, SELECTED, TOTAL, Form, Mean, Own, Stage
+from trl_lint.domain.ranks import Origin, State
+from trl_lint.domain.values import NO_WRITES, WORLD_SIZE, Kind, Payload, Value
+from trl_lint.knowledge import torch as table
+
+_WHY = {
+    Form.RATIO: "`{}` is a mean over this rank's own count",
+    Form.SELECTED: "`{}` is a mean over as many elements as this rank's data select",
+    Form.NAN: "`{}` is a mean over as many elements as are not NaN on this rank",
+    Form.LOSS: "`{}` is a mean over as many labels as are not ignored on this rank",
+}
+_DIVIDE = (cst.Divide, cst.DivideAssign)
+_MULTIPLY = (cst.Multiply, cst.MultiplyAssign)
+_ADD = (cst.Add, cst.AddAssign, cst.Subtract, cst.SubtractAssign)
+# The methods and functions of torch that do what these operators do.
+_OPERATIONS: Mapping[str, type] = {
+    "add": cst.Add, "div": cst.Divide, "divide": cst.Divide, "mul": cst.Multiply, "multiply": cst.Multiply,
+    "sub": cst.Subtract, "subtract": cst.Subtract, "true_divide": cst.Divide,
+}  # fmt: skip
+# What holds of a value holds of it within bounds, too.
+_BOUNDED = frozenset({"clamp", "clamp_max", "clamp_min", "clip", "maximum", "minimum", "nan_to_num"})
+# Their result has as many elements as the data say.
+_SELECTING = frozenset({"argwhere", "compress", "flatnonzero", "masked_select", "nonzero"})
+_AVERAGES = frozenset({"average", "fmean", "mean", "nanmean"})
+_SUMS = frozenset({"count_nonzero", "fsum", "nansum", "sum"})
+_COUNTS = frozenset({"__len__", "nelement", "numel"})
+# Methods that are looked at whatever they are called on.
+_TOLD_BY_NAME = _SELECTING | _SUMS | {"backward", "nanmean"} | _OPERATIONS.keys()
+_HOST = frozenset({"float", "int", "list", "reversed", "round", "sorted", "tuple"})
+# A loss of torch.nn.functional takes the labels that don't count from here.
+_IGNORING = "ignore_index"
+
+
+# --- the operations -------------------------------------------------------------------------------------
+
+
+def of_method(frame: Frame, owner: Value, name: str, args: Arguments, node: Any, result: Value) -> Value:
+    """What `owner.name(…)` is a mean or a count of."""
+    given = args.all()
+    if owner.own is None and name not in _TOLD_BY_NAME and not any(value.own is not None for value in given):
+        return result
+    if name == "backward":
+        trained(owner, *given)
+        return result
+    if owner.kind not in _DATA:
+        return result
+    return _with(result, _called(frame, _Call(name, owner, args.positional, args.keywords, node, result)))
+
+
+_DATA_ORIGINS = Origin.DATA | Origin.RANK
+_OTHER_ORIGINS = Origin.CLOCK | Origin.MEMORY
+_DATA = frozenset({Kind.BATCH, Kind.NUMBER, Kind.NUMBERS, Kind.TENSOR, Kind.UNKNOWN})
+
+
+def of_function(frame: Frame, dotted: str, args: Arguments, node: Any, result: Value) -> Value:
+    """What a function of torch, numpy, … makes of its arguments (containers count as their elements)."""
+    name = dotted.rpartition(".")[2]
+    if not args.positional:
+        return result
+    subject, *others = args.positional
+    if name in table.JOINING:
+        return _with(result, _joined(args.all()))
+    if dotted in table.TENSOR_MAKERS:
+        return _with(result, subject.own)
+    if _IGNORING in args.keywords and result.rank.differs and result.rank.how == "mean":
+        return _with(result, _made(frame, node, Form.LOSS, result))
+    return _with(result, _called(frame, _Call(name, subject, others, args.keywords, node, result)))
+
+
+def of_builtin(frame: Frame, name: str, args: Arguments, node: Any, result: Value) -> Value:
+    """What Python's own functions make of counts, and of lists of means."""
+    if not args.positional or (name not in _HOST and name not in ("len", "max", "min", "sum")):
+        return result
+    subject, *others = args.positional
+    own = subject.own or NOTHING
+    if name in _HOST:
+        return _with(result, subject.own)
+    if name in ("max", "min"):
+        return _with(result, _bounded(own, others))
+    element = containers.iterate(frame, subject)[0] if subject.kind in (Kind.CELLS, Kind.RANGE) else subject
+    if element.own is not None and element.own.stage is Stage.GATHERED:
+        return _with(result, RANKS if name == "len" else element.own._replace(stage=Stage.SUMMED))
+    if name == "len":
+        return _with(result, TOTAL if own.selected and result.rank.differs else None)
+    return _with(result, TOTAL if _is_of_data(result) and (result.scalar or result.kind is Kind.NUMBER) else None)
+
+
+def of_operation(frame: Frame, operator: Any, left: Value, right: Value, node: Any, result: Value) -> Value:
+    """What a binary operator makes of means and totals."""
+    if left.own is None and right.own is None:
+        return result
+    return _with(result, _operated(frame, operator, left, right, node, result))
+
+
+def of_index(frame: Frame, container: Value, node: Any, result: Value) -> Value:
+    """`x[mask]` has as many elements as the mask says; one of several means is a mean."""
+    if container.kind not in (Kind.TENSOR, Kind.BATCH):
+        return result
+    own = container.own or NOTHING
+    indices = list(_indices(node))
+    if any(_selects(frame, index) for index in indices):
+        own = own._replace(selected=True)
+    elif own.selected and len(indices) == 1 and isinstance(indices[0], cst.Integer):
+        own = own._replace(selected=False)
+    return _with(result, own._replace(total=False))
+
+
+def of_comprehension(taken: ranks.Rank, result: Value) -> Value:
+    """`[x for x in data if test]`: the data decide how many there are."""
+    return _with(result, SELECTED) if taken.differs and Origin.DATA in taken.origins else result
+
+
+# --- collectives ----------------------------------------------------------------------------------------
+
+
+def collected(frame: Frame, value: Value, node: Any, how: str) -> Own | None:
+    """What is left of a mean after a collective that gathers it ("gathered"), or reduces it ("sum", "mean", …)."""
+    own = value.own
+    if own is None or not own.means:
+        return None
+    if how == "mean" or (how == "sum" and own.stage is Stage.SHARED):
+        _tell(frame, own, node)
+        return None
+    stage = {"gathered": Stage.GATHERED, "sum": Stage.SUMMED}.get(how)
+    return (
+        None if stage is None or own.stage is not Stage.LOCAL else own._replace(stage=stage, terms=averaging.NO_MEANS)
+    )
+
+
+def handed(value: Value, write: Any) -> Value:
+    """A mean that is handed to a function in sight: what that does with it is done by the statement of the call."""
+    own = value.own
+    if own is None or not own.means or own.handed:
+        return value
+    return value.but(own=own._replace(handed=frozenset((write,))))
+
+
+def returned(value: Value) -> Value:
+    """What a function returns belongs to its caller again."""
+    own = value.own
+    return value if own is None or not own.handed else value.but(own=own._replace(handed=averaging.NO_CALLS))
+
+
+def trained(*values: Value) -> None:
+    """A backward pass starts from these: that the ranks' own means are averaged is what training does."""
+    for value in values:
+        if value.kind is Kind.TUPLE and value.data:
+            trained(value.data[0])
+        for mean in value.own.terms if value.own is not None else ():
+            mean.trained = True
+
+
+# --- rules ----------------------------------------------------------------------------------------------
+
+
+class _Call(NamedTuple):
+    """A method of `subject`, or a function of it and `args`, by its own name, at `node`."""
+
+    name: str
+    subject: Value
+    args: Sequence[Value]
+    keywords: Mapping[str, Value]
+    node: Any
+    result: Value
+
+
+def _called(frame: Frame, call: _Call) -> Own | None:
+    name, args = call.name, call.args
+    own = call.subject.own or NOTHING
+    others = [*args, *call.keywords.values()]
+    if name in table.REDUCTIONS:
+        return _reduced(frame, call)
+    if name in _OPERATIONS and args:
+        return _operated(frame, _OPERATIONS[name](), call.subject, args[0], call.node, call.result)
+    if name in _COUNTS or (name == "size" and args and args[0].const == 0):
+        return RANKS if own.stage is Stage.GATHERED else TOTAL if own.selected else None
+    if name in _SELECTING:
+        return own._replace(selected=True, total=False) if _is_of_data(call.result) else own
+    if name in table.PASSTHROUGH or name in table.HOST:
+        return call.subject.own
+    if name in _BOUNDED:
+        return _bounded(own, others)
+    selected = own.selected or any(value.own is not None and value.own.selected for value in others)
+    return SELECTED if selected and not call.result.scalar else None
+
+
+def _reduced(frame: Frame, call: _Call) -> Own | None:
+    name, subject, args, keywords, node, _ = call
+    own = subject.own or NOTHING
+    over = keywords.get("dim", keywords.get("axis", args[0] if args else None))
+    if over is not None and over.kind is not Kind.NONE and not (type(over.const) is int and over.const == 0):
+        return SELECTED if own.selected else None
+    if own.means and own.stage is Stage.GATHERED:
+        if name in _AVERAGES and "weights" not in keywords:
+            _tell(frame, own, node)
+        return own._replace(stage=Stage.SUMMED) if name in _SUMS else None
+    if own.means:
+        return own if subject.scalar or name in _AVERAGES or name in _SUMS else None
+    if not _is_of_data(subject):
+        return None
+    if name in _SUMS:
+        return TOTAL if over is None else None
+    if name in _AVERAGES and (own.selected or (name == "nanmean" and not subject.scalar)):
+        return _made(frame, node, Form.SELECTED if own.selected else Form.NAN, subject)
+    return None
+
+
+def _operated(frame: Frame, operator: Any, left: Value, right: Value, node: Any, result: Value) -> Own | None:
+    one, two = left.own or NOTHING, right.own or NOTHING
+    selected = (one.selected or two.selected) and not result.scalar
+    if isinstance(operator, _DIVIDE):
+        found = _divided(frame, left, right, node)
+    elif isinstance(operator, _MULTIPLY):
+        found = _scaled(left, right) or _scaled(right, left)
+    elif isinstance(operator, _ADD):
+        found = _added(left, right)
+    else:
+        found = None
+    if not selected:
+        return found
+    return SELECTED if found is None else found._replace(selected=True, total=False)
+
+
+def _divided(frame: Frame, left: Value, right: Value, node: Any) -> Own | None:
+    own, below = left.own or NOTHING, right.own or NOTHING
+    if own.means and own.stage is Stage.SUMMED:
+        if right.const is WORLD_SIZE or below.stage is Stage.RANKS:
+            _tell(frame, own, node)
+        return None
+    if own.means and own.stage is Stage.LOCAL and right.const is WORLD_SIZE:
+        return own._replace(stage=Stage.SHARED)
+    one_each = (left.scalar or own.total) and _is_sum(left)
+    if below.total and one_each and _is_of_data(left) and _is_of_data(right):
+        return _made(frame, node, Form.RATIO, right)
+    return _scaled(left, right)
+
+
+def _scaled(value: Value, factor: Value) -> Own | None:
+    """A mean (or a total) times what is the same on all ranks; those of all ranks times one number for all."""
+    own = value.own
+    if own is None or factor.rank.state is not State.SAME or factor.const is WORLD_SIZE:
+        return None
+    if own.stage is Stage.LOCAL:
+        return own
+    is_one = factor.kind is Kind.NUMBER and factor.rank != ranks.REDUCED
+    return own if own.stage is Stage.GATHERED and is_one else None
+
+
+def _added(left: Value, right: Value) -> Own | None:
+    one, two = left.own or NOTHING, right.own or NOTHING
+    if one.means and two.means:
+        return averaging.joined(one, two)
+    for value, other in ((left, right), (right, left)):
+        own = value.own
+        if own is None:
+            continue
+        if other.rank.state is State.SAME and own.stage in (Stage.LOCAL, Stage.GATHERED):
+            return own
+        if own.means and own.stage is Stage.LOCAL and other.rank.how in ranks.AVERAGES:
+            return own
+    return TOTAL if one.total and two.total else None
+
+
+def _bounded(own: Own, others: Iterable[Value]) -> Own | None:
+    return own if all(other.rank.state is State.SAME for other in others) else None
+
+
+def _joined(values: Iterable[Value]) -> Own | None:
+    own: Own | None = None
+    for value in values:
+        own = averaging.joined(own, value.own)
+    return None if own is None else own._replace(total=False)
+
+
+def _is_sum(value: Value) -> bool:
+    return value.rank.how in ("sum", "count") or (value.own is not None and value.own.total)
+
+
+def _is_of_data(value: Value) -> bool:
+    """Whether the data decide on it: those a loader gave this rank, or its own slice of what all of them have."""
+    origins = value.rank.origins
+    return value.rank.differs and bool(origins & _DATA_ORIGINS) and not origins & _OTHER_ORIGINS
+
+
+def _indices(node: Any) -> Iterable[Any]:
+    for element in node.slice if isinstance(node, cst.Subscript) else ():
+        if isinstance(element.slice, cst.Index):
+            inner = element.slice.value
+            yield from (each.value for each in inner.elements) if isinstance(inner, cst.Tuple) else (inner,)
+
+
+def _selects(frame: Frame, index: Any) -> bool:
+    """Whether an index is a mask of this rank's data, or a list of positions that they select."""
+    value = frame.seen.get(id(index))
+    if value is None:
+        return False
+    if value.own is not None and value.own.selected:
+        return True
+    inverted = isinstance(index, cst.UnaryOperation) and isinstance(index.operator, cst.BitInvert)
+    is_mask = value.dtype == "bool" or (inverted and value.dtype == "")
+    return is_mask and value.kind in (Kind.TENSOR, Kind.BATCH) and not value.scalar and _is_of_data(value)
+
+
+def _with(result: Value, own: Own | None) -> Value:
+    """The value with what its operation says of it; what went into it is kept."""
+    if result.own is not None and result.own.terms:
+        own = averaging.joined(averaging.only_terms(result.own), own)
+    return result if own is result.own or (own == NOTHING and result.own is None) else result.but(own=own)
+
+
+def _made(frame: Frame, node: Any, form: Form, over: Value) -> Own:
+    known = frame.engine.means
+    mean = known.get(id(node))
+    if mean is None:
+        why = frame.step(node, _WHY[form], over.why)
+        mean = known[id(node)] = Mean(frame.module, node, form, why, _payload(frame, node, over), len(known))
+    return averaging.made(mean)
+
+
+def _payload(frame: Frame, node: Any, value: Value) -> Payload:
+    """What a fix has to know of an expression and of the place it stands at."""
+    reducers = frame.own_reducers() if frame.engine.own else ()
+    return Payload(node, value, frame.seen, frame.memory.control, frame.function, frame.accelerator(), reducers)
+
+
+def _tell(frame: Frame, own: Own, node: Any) -> None:
+    """The ranks' means are averaged here, or by the statement that handed them over."""
+    frame.emit(
+        Averaged,
+        node,
+        tag=(own.means, own.handed),
+        means=own.means,
+        handed=own.handed or NO_WRITES,
+        statement=frame.statement,
+        payload=_payload(frame, node, Value(ranks.REDUCED)),
+    )

@@ -1,0 +1,113 @@
+"""Control: which ranks reach a point of the program together, and under which conditions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from trl_lint.domain import ranks
+from trl_lint.domain.ranks import Rank
+
+
+class Turn:
+    """Who runs a block before the others do: one rank of the "job", of each "node", or maybe somebody ("unknown").
+
+    node: the item of the `with` statement in `module` that says so; None where ranks wait in a barrier under a
+    condition (scope "barrier"), until those that did not wait come to one of their own.
+    """
+
+    __slots__ = ("module", "node", "scope")
+
+    def __init__(self, scope: str, node: Any, module: Any) -> None:
+        self.scope = scope
+        self.node = node
+        self.module = module
+
+
+class Control:
+    """How sure it is that all ranks reach this point together. level: 0 all do, 1 not known, 2 they may not.
+
+    `why` names the condition (a Step); `rank` is the condition's fact. `engine` says that code here runs
+    under DeepSpeed, FSDP or the like only, whose wrapper has attributes that DDP does not have. `turn`: who has the
+    first turn where one rank after the other runs this. `conditions` are
+    all conditions that are not known to come out the same on all ranks, the outermost first. `grad` is False where
+    nothing that is computed gets a gradient; `whole` is True where sharded parameters have been gathered.
+    """
+
+    __slots__ = ("_conditions", "engine", "grad", "level", "rank", "turn", "whole", "why")
+
+    def __init__(
+        self,
+        level: int,
+        why: Any = None,
+        rank: Rank = ranks.SAME,
+        engine: bool = False,
+        conditions: tuple[Control, ...] = (),
+        turn: Turn | None = None,
+        grad: bool = True,
+        whole: bool = False,
+    ) -> None:
+        self.turn = turn
+        self.level = level
+        self.why = why
+        self.rank = rank
+        self.engine = engine
+        self._conditions = conditions
+        self.grad = grad
+        self.whole = whole
+
+    @property
+    def conditions(self) -> tuple[Control, ...]:
+        return self._conditions or ((self,) if self.level else ())
+
+    def under_engine(self) -> Control:
+        return self if self.engine else self.where(True, self.grad, self.whole, self.turn)
+
+    def without_gradients(self, off: bool = True) -> Control:
+        """This point, where gradients are off (or on again)."""
+        return self if self.grad is not off else self.where(self.engine, not off, self.whole, self.turn)
+
+    def with_parameters(self) -> Control:
+        """This point, where sharded parameters have been gathered."""
+        return self if self.whole else self.where(self.engine, self.grad, True, self.turn)
+
+    def where(self, engine: bool, grad: bool, whole: bool, turn: Turn | None) -> Control:
+        """This point, with all that does not say which ranks get here."""
+        return Control(self.level, self.why, self.rank, engine, self._conditions, turn, grad, whole)
+
+    def under(self, inner: Control) -> Control:
+        """This point, and then further conditions."""
+        if not inner.level or inner is self:
+            return self
+        if not self.level:
+            entered = inner.under_engine() if self.engine else inner
+            if (self.grad, self.whole) != (entered.grad, entered.whole):
+                entered = entered.where(entered.engine, self.grad, self.whole, entered.turn)
+            return entered if self.turn is None else entered.taking(self.turn)
+        known = {id(each.why) for each in self.conditions}
+        added = tuple(each for each in inner.conditions if id(each.why) not in known)
+        if not added:
+            return self
+        worst = inner if inner.level > self.level else self
+        engine = self.engine or worst.engine
+        turn = _first_turn(self.turn, inner.turn)
+        known = self.conditions + added
+        return Control(worst.level, worst.why, worst.rank, engine, known, turn, self.grad, self.whole)
+
+    def in_turn(self, turn: Turn | None) -> Control:
+        """This point, with another first turn, or with none."""
+        return self if turn is self.turn else self.where(self.engine, self.grad, self.whole, turn)
+
+    def taking(self, turn: Turn) -> Control:
+        """This point, where ranks take turns."""
+        first = _first_turn(self.turn, turn)
+        return self if first is self.turn else self.where(self.engine, self.grad, self.whole, first)
+
+
+UNIFORM = Control(0)
+
+
+def _first_turn(a: Turn | None, b: Turn | None) -> Turn | None:
+    """Whose turn comes first in both: that of one rank of the job, if there is such a one."""
+    if a is None or b is None or a is b:
+        return a or b
+    return min((a, b), key=lambda turn: ("job", "barrier", "unknown", "node").index(turn.scope))

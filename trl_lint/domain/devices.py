@@ -1,0 +1,74 @@
+"""Devices: where a tensor is, or which device a value names, and what that is in operations and joins."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from trl_lint.domain.provenance import Step
+from trl_lint.domain.values import Kind, Value
+
+
+class Place(str):
+    """Where a tensor is, or the device that a value names; `why` is the step that put it there.
+
+    A fixed device goes by its name (`cuda:0`).
+    """
+
+    __slots__ = ("why",)
+    why: Step | None
+
+    def __new__(cls, name: str, why: Step | None = None) -> Place:
+        place = super().__new__(cls, name)
+        place.why = why
+        return place
+
+
+# Places that are no devices: something else than a tensor of torch; on the CPU on some ways to this point and not
+# on others; the number of this process in the whole job, which on a second node is no device of the machine.
+HOST = "host"
+
+
+MAYBE_CPU = "cpu?"
+
+
+GLOBAL_RANK = "global rank"
+
+
+def together(sources: Sequence[Value]) -> str:
+    """Where the result of an operation on these is: where its tensors are, if that is the same for all of them."""
+    found: str | None = None
+    for source in sources:
+        if source.place and source.place != GLOBAL_RANK:
+            break
+    else:
+        return ""
+    host = ""
+    for source in sources:
+        if source.kind in _NEUTRAL:
+            host = host or (source.place if source.place != GLOBAL_RANK else "")
+            continue
+        found = source.place if found is None else _either(found, source.place)
+    return host if found is None else found
+
+
+_NEUTRAL = frozenset({Kind.NUMBER, Kind.NUMBERS, Kind.STRING, Kind.NONE, Kind.MODULE, Kind.TUPLE})
+
+
+def joined(a: Value, b: Value) -> str:
+    """Where a value is that is one of these."""
+    if a.place == b.place or b.kind is Kind.NONE:
+        return a.place
+    if a.kind is Kind.NONE:
+        return b.place
+    for one, other in ((a, b), (b, a)):
+        if one.place == GLOBAL_RANK and not other.place:
+            return one.place
+    return _either(a.place, b.place)
+
+
+def _either(a: str, b: str) -> str:
+    if a == b:
+        return a
+    if HOST in (a, b):
+        return HOST
+    return MAYBE_CPU if a.startswith("cpu") or b.startswith("cpu") else ""

@@ -1,0 +1,366 @@
+"""Mutable state: local names, containers on an abstract heap, and attributes of `self`, with their joins."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator
+from typing import Any
+
+from trl_lint.domain import averaging, devices, ranks, shapes, values
+from trl_lint.domain.control import Control
+from trl_lint.domain.ranks import Rank, State
+from trl_lint.domain.values import BOTTOM, MISSING, NO_WRITES, UNKNOWN, Kind, Value, Wrapping, is_small
+
+# In a key: stands for the unknown parts of an f-string.
+WILDCARD = "\0"
+
+
+class _Rest:
+    """The key of "every entry that is not named": a loop over such entries rewrites them all."""
+
+    def __repr__(self) -> str:
+        return "REST"
+
+
+REST: Any = _Rest()
+
+
+class Cell:
+    """The contents of one container. Never changed: a mutation puts a new Cell on the heap.
+
+    shape: "dict", "list" or "set". entries: values by constant key, or by position for a list whose items
+    are all known. rest: the join of all other values, None when there are none. factory: for a defaultdict,
+    the function that makes a missing entry. length: whether the number of entries is the same on all ranks.
+    """
+
+    __slots__ = ("entries", "factory", "length", "rest", "shape")
+
+    def __init__(
+        self,
+        shape: str,
+        entries: dict[Hashable, Value] | None = None,
+        rest: Value | None = None,
+        factory: Value | None = None,
+        length: Rank = ranks.SAME,
+    ) -> None:
+        self.shape = shape
+        self.entries = entries or {}
+        self.rest = rest
+        self.factory = factory
+        self.length = length
+
+    def values(self) -> Iterator[Value]:
+        yield from self.entries.values()
+        if self.rest is not None:
+            yield self.rest
+
+    def element(self) -> Value:
+        """What an element of it may be."""
+        result: Value = BOTTOM
+        for value in self.values():
+            result = join_elements(result, value)
+        return result
+
+
+def join_all(values: Iterable[Value]) -> Value:
+    result: Value = BOTTOM
+    for value in values:
+        result = join(result, value)
+    return result
+
+
+def join(a: Value, b: Value, divided: Rank = ranks.SAME) -> Value:
+    """The value where control flow merges. `divided` is the fact of the condition that chose between them.
+
+    Two values that are each the same on all ranks make a local one if the ranks chose differently.
+    """
+    if a is b or b.rank.state is State.BOTTOM:
+        return a
+    if a.rank.state is State.BOTTOM:
+        return b
+    if a.rank is b.rank and not divided.differs and _is_same_but_for_its_story(a, b):
+        return a if a.why is not None or b.why is None else b
+    kind, data = _join_kind(a, b)
+    rank = ranks.SAME if kind is Kind.CELLS else ranks.join(a.rank, b.rank)
+    const = a.const if _same_constant(a.const, b.const) else MISSING
+    if divided.differs and rank.state is State.SAME and const is MISSING and not _same_object(a, b):
+        rank = Rank(State.LOCAL, divided.origins)
+    main, other = (a, b) if a.rank.differs or a.why is not None else (b, a)
+    return Value(
+        rank,
+        kind,
+        data,
+        const,
+        _join_wrapping(a, b, kind),
+        (a.scalar or a.kind is Kind.NONE) and (b.scalar or b.kind is Kind.NONE),
+        a.dtype if a.dtype == b.dtype else "",
+        (main.why or other.why) if rank.differs else None,
+        a.writes | b.writes if rank.differs else NO_WRITES,
+        a.pending | b.pending if rank.differs else NO_WRITES,
+        a.place if a.place == b.place else devices.joined(a, b),
+        a.grad or b.grad,
+        None if a.shape is b.shape is None else shapes.join(*_shapes(a, b)),
+        averaging.joined(a.own, b.own)
+        if rank.state is not State.UNKNOWN
+        else averaging.only_terms(averaging.joined(a.own, b.own)),
+    )
+
+
+def _is_same_but_for_its_story(a: Value, b: Value) -> bool:
+    """Whether two values differ in nothing but in what explains them (asked all the time, so by identity)."""
+    return (
+        a.kind is b.kind
+        and a.data is b.data
+        and a.const is b.const
+        and a.dtype is b.dtype
+        and a.scalar is b.scalar
+        and a.writes is b.writes
+        and a.pending is b.pending
+        and a.wrapping is b.wrapping
+        and a.place == b.place
+        and a.grad is b.grad
+        and a.shape is b.shape
+        and a.own is b.own
+    )
+
+
+def _shapes(a: Value, b: Value) -> tuple[Any, Any]:
+    """The shapes of two values that meet: for a None, which has none, the other's counts."""
+    if Kind.NONE in (a.kind, b.kind):
+        known = a.shape or b.shape
+        return known, known
+    return values.shape_of(a), values.shape_of(b)
+
+
+def join_elements(a: Value, b: Value, divided: Rank = ranks.SAME) -> Value:
+    """What is known of the elements of a container that holds both.
+
+    An element of which nothing is known does not take away that another one is known to differ.
+    """
+    merged = join(a, b, divided)
+    if merged.rank.state is State.UNKNOWN:
+        for value in (a, b):
+            if value.rank.differs:
+                kind, data = (value.kind, value.data) if merged.kind is Kind.UNKNOWN else (merged.kind, merged.data)
+                kept = {"why": value.why, "writes": value.writes, "own": value.own}
+                return merged.but(rank=value.rank, kind=kind, data=data, **kept)
+    return merged
+
+
+def _same_constant(a: Any, b: Any) -> bool:
+    return a is b or (type(a) is type(b) and a is not MISSING and a == b)
+
+
+def _same_object(a: Value, b: Value) -> bool:
+    """Whether both are one and the same thing, so that it does not matter which arm was taken."""
+    if a.kind is not b.kind:
+        return False
+    if a.kind in (Kind.MODEL, Kind.INSTANCE, Kind.FUNCTION, Kind.CLASS, Kind.MODULE, Kind.CELLS, Kind.LOADER):
+        return True
+    return a.kind is not Kind.UNKNOWN and a.data is not None and a.data == b.data
+
+
+def _join_kind(a: Value, b: Value) -> tuple[Kind, Any]:
+    if a.kind is b.kind:
+        if a.data == b.data:
+            return a.kind, a.data
+        if a.kind is Kind.CELLS:
+            return a.kind, a.data | b.data
+        if a.kind is Kind.TUPLE:
+            return _join_tuples(a.data, b.data)
+        if a.kind is Kind.RANGE:
+            return a.kind, (join(a.data[0], b.data[0]), ranks.join(a.data[1], b.data[1]))
+        return (a.kind, None) if a.kind not in _DATA_MATTERS else (Kind.UNKNOWN, None)
+    for value, other in ((a, b), (b, a)):
+        if value.kind is Kind.NONE or (value.kind is Kind.BATCH and other.kind is Kind.CELLS):
+            # A batch that became a dict in sight on one way: that dict holds the batch as well.
+            return other.kind, other.data
+    if a.kind in _DATA and b.kind in _DATA:
+        return Kind.BATCH, None
+    return Kind.UNKNOWN, None
+
+
+# One or the other of these is still something to compute with and to log.
+_DATA = frozenset({Kind.BATCH, Kind.NUMBER, Kind.NUMBERS, Kind.TENSOR})
+# Without their data these kinds say nothing.
+_DATA_MATTERS = {Kind.FUNCTION, Kind.BOUND, Kind.CLASS, Kind.INSTANCE, Kind.MODULE}
+
+
+def _join_tuples(a: tuple, b: tuple) -> tuple[Kind, Any]:
+    """The common prefix; what a longer one has more is kept, as only the longer one's user asks for it."""
+    longer, shorter = (a, b) if len(a) >= len(b) else (b, a)
+    head = tuple(join(x, y) for x, y in zip(longer, shorter, strict=False))
+    joined = head + longer[len(shorter) :]
+    return (Kind.TUPLE, joined) if is_small(joined) else (Kind.UNKNOWN, None)
+
+
+def _join_wrapping(a: Value, b: Value, kind: Kind) -> Wrapping | None:
+    if kind is not Kind.MODEL:
+        return None
+    known = {value.wrapping for value in (a, b) if value.kind is Kind.MODEL}
+    if known == {Wrapping.BARE, Wrapping.INSIDE}:
+        return Wrapping.BARE
+    return known.pop() if len(known) == 1 else Wrapping.UNKNOWN
+
+
+def join_cells(a: Cell, b: Cell, divided: Rank = ranks.SAME) -> Cell:
+    if a is b:
+        return a
+    if a.shape != b.shape:
+        return Cell(a.shape, rest=join(a.element(), b.element(), divided), length=ranks.UNKNOWN)
+    entries: dict[Hashable, Value] = {}
+    rest = _join_optional(a.rest, b.rest, divided, join_elements if a.shape == "list" else join)
+    length = ranks.join(a.length, b.length)
+    if a.shape == "list" and len(a.entries) != len(b.entries):
+        # The positions no longer mean the same thing.
+        return Cell("list", rest=join_elements(a.element(), b.element(), divided), length=length)
+    for key in (*a.entries, *(key for key in b.entries if key not in a.entries)):  # no set: the order has to be fixed
+        left, right = a.entries.get(key), b.entries.get(key)
+        if left is None or right is None:
+            entries[key] = left or right  # type: ignore[assignment]
+        else:
+            entries[key] = join(left, right, divided)
+    return Cell(a.shape, entries, rest, a.factory or b.factory, length)
+
+
+def _join_optional(a: Value | None, b: Value | None, divided: Rank, how: Any) -> Value | None:
+    if a is None or b is None:
+        return a or b
+    return how(a, b, divided)
+
+
+class Memory:
+    """The mutable state at one program point."""
+
+    __slots__ = ("attributes", "control", "heap", "names")
+
+    def __init__(self, names: dict, heap: dict, attributes: dict, control: Control) -> None:
+        self.names: dict[str, Value] = names
+        self.heap: dict[Any, Cell] = heap
+        self.attributes: dict[tuple[Any, str], Value] = attributes
+        self.control = control
+
+    def fork(self) -> Memory:
+        return Memory(self.names.copy(), self.heap.copy(), self.attributes.copy(), self.control)
+
+    def merge(self, other: Memory | None, divided: Rank = ranks.SAME) -> Memory:
+        """Join the other point into this one, in place."""
+        if other is None:
+            return self
+        _merge_values(self.names, other.names, divided)
+        _merge_values(self.attributes, other.attributes, divided)
+        heap = self.heap
+        for identity, cell in other.heap.items():
+            mine = heap.get(identity)
+            if mine is not cell:
+                heap[identity] = cell if mine is None else join_cells(mine, cell, divided)
+        self.control = self.control.under(other.control)
+        return self
+
+    def cells(self, value: Value) -> list[Cell]:
+        return [self.heap[identity] for identity in value.data if identity in self.heap]
+
+    def load(self, value: Value, source: dict[Any, Cell]) -> None:
+        """Bring the cells a value reaches onto this heap."""
+        for identity in reachable(value, source):
+            if identity not in self.heap and identity in source:
+                self.heap[identity] = source[identity]
+
+
+def _merge_values(mine: dict, others: dict, divided: Rank) -> None:
+    for name, value in others.items():
+        own = mine.get(name)
+        if own is not value:
+            mine[name] = value if own is None else join(own, value, divided)
+
+
+def reachable(value: Value, heap: dict[Any, Cell]) -> list[Any]:
+    """The identities of all cells that can be reached from a value, in a stable order."""
+    return reachable_from((value,), heap)
+
+
+def reachable_from(values: Iterable[Value], heap: dict[Any, Cell]) -> list[Any]:
+    """The identities of all cells that can be reached from some values, in a stable order."""
+    found: dict[Any, None] = {}
+    tuples: set[int] = set()
+    todo = [*values]
+    todo.reverse()
+    while todo:
+        item = todo.pop()
+        if item.kind is Kind.TUPLE:
+            if id(item.data) not in tuples:
+                tuples.add(id(item.data))
+                todo.extend(reversed(item.data))
+        elif item.kind is Kind.RANGE:
+            todo.append(item.data[0])
+        elif item.kind is Kind.CELLS:
+            for identity in sorted(item.data):
+                if identity not in found:
+                    found[identity] = None
+                    cell = heap.get(identity)
+                    if cell is not None:
+                        todo.extend(_in_order(cell))
+    return list(found)
+
+
+def _in_order(cell: Cell) -> Iterator[Value]:
+    """The values of a cell through which others are reached, in an order that does not depend on its history."""
+    through = [(str(key), value) for key, value in cell.entries.items() if value.kind in _LEADS_ON]
+    if len(through) > 1:
+        through.sort(key=_key)
+    for _, value in through:
+        yield value
+    if cell.rest is not None:
+        yield cell.rest
+
+
+_LEADS_ON = frozenset({Kind.CELLS, Kind.RANGE, Kind.TUPLE})
+
+
+def _key(entry: tuple[str, Value]) -> str:
+    return entry[0]
+
+
+def read_key(cell: Cell, key: Hashable) -> Value | None:
+    """The value at a constant key; MISSING stands for an unknown key. None when nothing is there."""
+    if key is MISSING:
+        return cell.element() if cell.entries or cell.rest is not None else None
+    if key is REST:
+        return cell.rest
+    if isinstance(key, int) and key < 0 and cell.shape == "list" and cell.entries and cell.rest is None:
+        key = len(cell.entries) + key
+    found = cell.entries.get(key)
+    if found is not None:
+        return found
+    matching = [value for pattern, value in cell.entries.items() if _may_match(pattern, key)]
+    if cell.rest is not None:
+        matching.append(cell.rest)
+    return join_all(matching) if matching else None
+
+
+def _may_match(pattern: Hashable, key: Hashable) -> bool:
+    """Whether two keys, one or both with unknown parts, can be the same text."""
+    if not (isinstance(pattern, str) and isinstance(key, str)):
+        return False
+    if WILDCARD in key:
+        pattern, key = key, pattern
+    head, unknown, _ = pattern.partition(WILDCARD)
+    tail = pattern.rpartition(WILDCARD)[2]
+    return bool(unknown) and WILDCARD not in key and key.startswith(head) and key.endswith(tail)
+
+
+def with_key(cell: Cell, key: Hashable, value: Value) -> Cell:
+    """The cell after `cell[key] = value`."""
+    if key is REST:
+        return Cell(cell.shape, cell.entries, value, cell.factory, cell.length)
+    if key is MISSING:
+        rest = value if cell.rest is None else join(cell.rest, value)
+        if cell.shape == "list" and cell.entries:
+            return Cell("list", rest=join(cell.element(), value), length=cell.length)
+        return Cell(cell.shape, cell.entries, rest, cell.factory, cell.length)
+    return Cell(cell.shape, {**cell.entries, key: value}, cell.rest, cell.factory, cell.length)
+
+
+def unknown_cell(cell: Cell) -> Cell:
+    """The cell after code that is not in sight had its hands on it."""
+    entries = {key: UNKNOWN for key in cell.entries}
+    return Cell(cell.shape, entries, UNKNOWN, cell.factory, ranks.UNKNOWN)

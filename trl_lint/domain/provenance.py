@@ -1,0 +1,23 @@
+"""Provenance: the places that explain a fact, newest first."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from libcst import CSTNode
+
+
+class Step:
+    """One place of the chain that explains a fact: newest first, linked to what came before.
+
+    `{}` in the text stands for the source of the node, which is only looked up when the step is shown.
+    """
+
+    __slots__ = ("before", "module", "node", "text")
+
+    def __init__(self, module: Any, node: CSTNode, text: str, before: Step | None = None) -> None:
+        self.module = module
+        self.node = node
+        self.text = text
+        self.before = before

@@ -1,0 +1,330 @@
+"""The plan for a collective that got a Python number: which tensor goes in, and how the result is reduced."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import libcst as cst
+
+from trl_lint.analysis.events import CollectiveCalled
+from trl_lint.analysis.program.syntax import ancestors
+from trl_lint.analysis.transfer.tensor_devices import may_be_cpu
+from trl_lint.domain.ranks import State
+from trl_lint.domain.values import Kind, Value
+from trl_lint.fixes.support.blocks import torch_in_reach
+from trl_lint.fixes.support.edits import Edit, NoRewrite, Replace, Rewrite
+from trl_lint.fixes.support.reductions import (
+    HOST_METHODS,
+    REPEATED,
+    TRANSPARENT,
+    is_mean,
+    needs_cast,
+    written_reduction,
+)
+from trl_lint.fixes.support.tree import TIGHT, call_of, goes_to_cpu, has_comment, method_call, tensor_of, uses_of
+
+_AS_LIST = "the result is used as a list of one value per rank"
+# Functions that take a tensor to the host.
+_HOST_FUNCTIONS = frozenset({"float", "int"})
+# Methods of the result that say that it is one value, or make it one.
+_FOLLOWING = (TRANSPARENT | REPEATED.keys()) - {"count"}
+# Around the call: uses of the result as one value per rank.
+_TAKES_LISTS = frozenset(
+    {"len", "list", "sum", "sorted", "max", "min", "enumerate", "zip", "tuple", "set", "any", "all"}
+)
+_TAKES_TENSORS = frozenset({"extend", "stack", "cat", "mean", "sum", "array"})
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """What to write.
+
+    tensor: what goes into the collective. factory: whether it is a number that becomes a tensor first. device: the
+    text of the device that it is made on, or moved to from the CPU. cast: whether it is made a float. reduction:
+    repeated outside, or "" where nothing is. host: whether `.item()` ends the new expression (or `convert`, `int` or
+    `float`, is around it).
+    """
+
+    tensor: cst.BaseExpression
+    factory: bool = False
+    device: str = ""
+    cast: bool = False
+    reduction: str = ""
+    host: bool = True
+    convert: str = ""
+
+
+def plan_for(event: CollectiveCalled) -> Rewrite | NoRewrite:
+    """How to mend a collective that is given a Python number, or why that is left to the author."""
+    plan = _plan(event)
+    if isinstance(plan, NoRewrite):
+        return plan
+    call: Any = event.node
+    edits: list[Edit] = [Replace(call, _rewritten(call, event.argument, plan))]
+    if plan.factory:
+        torch = torch_in_reach(event.module, _root(event), call)
+        if isinstance(torch, NoRewrite):
+            return torch
+        edits += torch
+    rounds = plan.factory and event.operand.dtype != "int"
+    return Rewrite(tuple(edits), caution="a Python float becomes a tensor in between" if rounds else "")
+
+
+def _plan(event: CollectiveCalled) -> _Plan | NoRewrite:
+    problem = _unsuitable(event)
+    if problem:
+        return NoRewrite(problem, as_list=problem == _AS_LIST)
+    tensor, value = peel(event.argument.value, event.operand)  # type: ignore[attr-defined]
+    use = _use_of_result(event)
+    if use is None:
+        return NoRewrite("the result is used as a tensor or list of one value per rank", as_list=True)
+    factory = value.kind is Kind.NUMBER or value.place == "host"
+    device = ""
+    if factory or may_be_cpu(value):
+        device = _device(event)
+        if not device:
+            return NoRewrite("no accelerator is in reach whose device the new tensor could be made on")
+    own_name = event.row.name.rpartition(".")[2]
+    if own_name == "reduce":
+        return _Plan(
+            tensor, factory, device, needs_cast(value, _mode(event), written_reduction(tensor)), "", not use.tail
+        )
+    reduction = _reduction(tensor, event.operand, value)
+    if not reduction:
+        return NoRewrite("how the ranks' values belong together can't be told from the code")
+    cast = not use.floats and needs_cast(value, use.reduction or reduction, written_reduction(tensor))
+    convert = "" if factory else _converted_by(event.argument.value)  # type: ignore[attr-defined]
+    convert = "" if convert == value.dtype else convert
+    return _Plan(tensor, factory, device, cast, "" if use.reduction else reduction, not use.tail, convert)
+
+
+def _unsuitable(event: CollectiveCalled) -> str:
+    call, row = event.node, event.row
+    if event.numbers or event.operand.kind is not Kind.NUMBER:
+        return "a container of numbers: which of them belong together is the author's to say"
+    if row.into is not None:
+        return "this collective works in place on its tensor"
+    if row.result not in ("gathered", "reduced"):
+        return "this collective does not put the ranks' values together"
+    if any(arg.star for arg in call.args):  # type: ignore[attr-defined]
+        return "the arguments are starred"
+    if not isinstance(event.argument, cst.Arg):
+        return "the argument is out of sight"
+    tensor, _ = peel(event.argument.value, event.operand)
+    if has_comment(event.module.tree, event.argument.value) and not has_comment(event.module.tree, tensor):
+        return "a comment stands in what the fix would remove"
+    if _used_as_list(event):
+        return _AS_LIST
+    return ""
+
+
+def peel(node: Any, value: Value) -> tuple[Any, Value]:
+    """Take the host tail (`.item()`, `.cpu()`, `float(…)`, …) off: the tensor under it and its facts."""
+    while True:
+        method = method_call(node)
+        if method is not None and method[1] in HOST_METHODS and not node.args:
+            node, value = method[0], _source(value, method[1])
+        elif method is not None and method[1] == "to" and goes_to_cpu(node):
+            node, value = method[0], _source(value, "cpu")
+        elif isinstance(node, cst.Call) and isinstance(node.func, cst.Name) and len(node.args) == 1:
+            if node.func.value not in _HOST_FUNCTIONS or not _from_tensor(value):
+                return node, value
+            node, value = node.args[0].value, _source(value, "float")
+        else:
+            return node, value
+
+
+def _converted_by(node: Any) -> str:
+    """The function around an argument that decides on the type of the number: `int` or `float`."""
+    match node:
+        case cst.Call(func=cst.Name(value=name)) if name in _HOST_FUNCTIONS:
+            return name
+    return ""
+
+
+def _source(value: Value, step: str) -> Value:
+    if step in ("cpu", "numpy"):
+        return value.but(place="")  # it was somewhere else before
+    return value.data if isinstance(value.data, Value) else value
+
+
+def _from_tensor(value: Value) -> bool:
+    while isinstance(value.data, Value) and value.kind is Kind.NUMBER:
+        value = value.data
+    return value.kind in (Kind.TENSOR, Kind.BATCH)
+
+
+def _reduction(tensor: Any, operand: Value, source: Value) -> str:
+    """The reduction to repeat: the one in the text, else the one the facts know."""
+    written = written_reduction(tensor)
+    if written is not None:
+        return REPEATED.get(written, "")
+    rank = operand.rank
+    if rank.state is State.PARTIAL:
+        return REPEATED.get(rank.how, "")
+    return "mean" if operand.dtype == "float" and not _is_product(tensor) else ""
+
+
+def _is_product(node: Any) -> bool:
+    """Whether a number may be weighted, as a loss is by the length of its batch: a mean would be wrong."""
+    if not isinstance(node, cst.BinaryOperation) or not isinstance(node.operator, cst.Multiply):
+        return False
+    return not any(isinstance(side, cst.BaseNumber) for side in (node.left, node.right))
+
+
+def _mode(event: CollectiveCalled) -> str:
+    _, _, default = event.row.reduction or (0, "", "")
+    for index, arg in enumerate(event.node.args):  # type: ignore[attr-defined]
+        named = arg.keyword is not None and arg.keyword.value == "reduction"
+        if (named or (arg.keyword is None and index == 1)) and isinstance(arg.value, cst.SimpleString):
+            return str(arg.value.evaluated_value)
+    return default
+
+
+def _device(event: CollectiveCalled) -> str:
+    """The text of the device that belongs to the collective's owner."""
+    func = event.node.func  # type: ignore[attr-defined]
+    if not isinstance(func, cst.Attribute):
+        return ""
+    owner = event.module.tree.code_for_node(func.value).strip()
+    cls = event.row.name.rpartition(".")[0]
+    if cls == "accelerate.Accelerator":
+        return f"{owner}.device"
+    return f"{owner}.args.device" if cls == "transformers.Trainer" else ""
+
+
+# --- how the result is used -----------------------------------------------------------------------------
+
+
+def _root(event: CollectiveCalled) -> Any:
+    return event.owner.node if event.owner is not None else event.module.tree
+
+
+@dataclass(frozen=True, slots=True)
+class _Use:
+    """How a result is used: methods of a tensor follow (`tail`), and one of them reduces it by `reduction`.
+
+    floats: it is made a float before that.
+    """
+
+    tail: bool = False
+    reduction: str = ""
+    floats: bool = False
+
+
+def _use_of_result(event: CollectiveCalled) -> _Use | None:
+    """How the result is used where it stands, or else through the name it is bound to; None: per rank."""
+    around = ancestors(_root(event), event.node)
+    here = _use_of((*around, event.node))
+    if here != _Use():
+        return here
+    uses = [_use_of(chain) for chain in _later_uses(event, around) if not isinstance(chain[-2], cst.AssignTarget)]
+    if all(use == _Use() for use in uses):
+        return _Use()
+    reducing = [use for use in uses if use is not None and use.reduction]
+    if len(reducing) < len(uses):
+        return None
+    # The name stays the tensor that all of its uses reduce.
+    means = [use for use in reducing if is_mean(use.reduction) and not use.floats]
+    return (means or reducing)[0]
+
+
+def _use_of(chain: tuple[Any, ...]) -> _Use | None:
+    """What the methods called on the innermost node of a chain make of it."""
+    tail = floats = False
+    while len(chain) >= 3:
+        node, attribute, outer = chain[-1], chain[-2], chain[-3]
+        if not isinstance(attribute, cst.Attribute) or attribute.value is not node:
+            break
+        name = attribute.attr.value
+        if not (isinstance(outer, cst.Call) and outer.func is attribute and name in _FOLLOWING):
+            return None
+        if name in REPEATED:
+            return _Use(True, name, floats)
+        chain, tail, floats = chain[:-2], True, floats or name in ("float", "double", "half", "bfloat16")
+    return _Use(tail)
+
+
+def _bound_names(around: tuple[Any, ...]) -> list[str]:
+    """The names that a call is assigned to, as it is."""
+    match around[-1] if around else None:
+        case cst.Assign(targets=targets):
+            bound = [each.target for each in targets]
+        case cst.AnnAssign(target=target) | cst.NamedExpr(target=target):
+            bound = [target]
+        case _:
+            bound = []
+    return [each.value for each in bound if isinstance(each, cst.Name)]
+
+
+def _later_uses(event: CollectiveCalled, around: tuple[Any, ...]) -> list[tuple[Any, ...]]:
+    """The uses of these names in the text after the call, with the nodes around them."""
+    names = _bound_names(around)
+    return [chain for name in names for chain in uses_of(_root(event), name, after=event.node)]
+
+
+def _used_as_list(event: CollectiveCalled) -> bool:
+    around = ancestors(_root(event), event.node)
+    if not around:
+        return False
+    if _takes_list((*around[-3:], event.node)):
+        return True
+    parent = around[-1]
+    if isinstance(parent, cst.Assign) and isinstance(parent.targets[0].target, (cst.Tuple, cst.List)):
+        return True
+    return any(_takes_list(use) for use in _later_uses(event, around))
+
+
+def _takes_list(chain: tuple[Any, ...]) -> bool:
+    """Whether the innermost node of a chain is used as a sequence by what is around it."""
+    node, parents = chain[-1], chain[:-1][::-1]
+    if not parents:
+        return False
+    parent = parents[0]
+    if isinstance(parent, cst.Subscript):
+        return parent.value is node
+    if isinstance(parent, (cst.For, cst.CompFor)):
+        return parent.iter is node
+    if isinstance(parent, cst.StarredElement):
+        return True
+    if isinstance(parent, cst.Arg) and len(parents) > 1 and isinstance(parents[1], cst.Call):
+        if parent.star:
+            return True
+        func = parents[1].func
+        if isinstance(func, cst.Name):
+            return func.value in _TAKES_LISTS
+        return isinstance(func, cst.Attribute) and func.attr.value in _TAKES_TENSORS
+    return False
+
+
+# --- the new expression ---------------------------------------------------------------------------------
+
+
+def _rewritten(call: cst.Call, argument: Any, plan: _Plan) -> cst.Call:
+    """The collective with a tensor inside, reduced again outside, on the host last."""
+    tensor = plan.tensor
+    if plan.factory:
+        tensor = tensor_of(tensor, cst.parse_expression(plan.device))
+    elif plan.device:
+        tensor = call_of(tensor, "to", cst.Arg(cst.parse_expression(plan.device)))
+    if plan.cast:
+        tensor = call_of(tensor, "float")
+    args = [arg.with_changes(value=tensor) if arg is argument else arg for arg in call.args]
+    inner: Any = call.with_changes(args=_named_mode(call, args), lpar=[], rpar=[])
+    if plan.reduction:
+        inner = call_of(inner, plan.reduction)
+    if plan.host and plan.convert:
+        inner = cst.Call(cst.Name(plan.convert), [cst.Arg(inner)])
+    elif plan.host:
+        inner = call_of(inner, "item")
+    return inner.with_changes(lpar=call.lpar, rpar=call.rpar)
+
+
+def _named_mode(call: cst.Call, args: list[cst.Arg]) -> list[cst.Arg]:
+    """`reduce(x, "mean")` says which reduction by name: next to a tensor, a bare string reads badly."""
+    func = call.func
+    name = func.attr.value if isinstance(func, cst.Attribute) else getattr(func, "value", "")
+    if name != "reduce" or len(args) < 2 or args[1].keyword is not None:
+        return args
+    return [args[0], args[1].with_changes(keyword=cst.Name("reduction"), equal=TIGHT), *args[2:]]

@@ -1,0 +1,359 @@
+"""An attribute that a Trainer's `__init__` takes from the config of the bare model: where one is, or can be put."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import libcst as cst
+
+from trl_lint.analysis.program.classes import ClassInfo, Function
+from trl_lint.domain.values import Kind, Value
+from trl_lint.fixes.support.scope import binds, bound, bound_names, dotted, last_name, leaves, nodes
+from trl_lint.knowledge import library, models
+from trl_lint.knowledge.schema import Attribute, Class
+from trl_lint.knowledge.transformers import TRAINER_NAMES
+from trl_lint.knowledge.trl import CONFIG_NAMES_IN_TRAINERS
+
+TRAINER = "transformers.Trainer"
+# Bases that add nothing to an instance.
+_PLAIN_BASES = frozenset({"abc.ABC", "typing.Generic"})
+_WITHOUT_SELF = frozenset({"classmethod", "staticmethod"})
+
+
+@dataclass(frozen=True, slots=True)
+class Cached:
+    """The attribute of `self` that holds a config's attribute.
+
+    anchor, code: the statement of `__init__` that the assignment goes behind, and its text; None and "" where the
+    attribute is there already.
+    """
+
+    name: str
+    anchor: Any = None
+    code: str = ""
+
+
+def cached(owner: Function, cls: ClassInfo, attribute: str) -> Cached | None:
+    """The attribute by which a method reads `config.<attribute>` of the bare model.
+
+    None where `self.model` is not known to be the bare model, the config may change later, or there is no
+    `__init__` of the class itself that certainly ends up in Trainer's.
+    """
+    home = owner.cls
+    if home is None or not owner.parameters or owner.name == "__init__" or owner.decorators & _WITHOUT_SELF:
+        return None
+    family = _family(home, cls)
+    if not all(_has_bare_model(each) for each in family) or _may_change(family, attribute):
+        return None
+    if not all(_passes_through(each, owner.name) for each in family):
+        return None
+    for constructor, anchor in _constructors(home):
+        for name, statement in _assigned(constructor, anchor, attribute):
+            early = (_called_early(constructor, statement, each) for each in family)
+            if _is_assigned_once(name, family) and not any(owner.name in names for names in early):
+                return Cached(name)
+    own = home.methods.get("__init__")
+    anchor = None if own is None else constructor_call(own)
+    if own is None or anchor is None:
+        return None
+    name = _free_name(attribute, family)
+    this = own.parameters[0].name
+    if _hands_on(own, f"{this}.model"):
+        return None
+    return Cached(name, anchor, f"{this}.{name} = {this}.model.config.{attribute}")
+
+
+# Functions that change nothing about a model they are given.
+_LOOKS_ONLY = frozenset({"getattr", "hasattr", "id", "isinstance", "is_peft_model", "len", "print", "repr", "type"})
+
+
+def _hands_on(constructor: Function, model: str) -> bool:
+    """Whether a constructor gives the model to code that may change its config (`setup_chat_format(self.model)`)."""
+    calls = (node for node in nodes(constructor.node.body) if isinstance(node, cst.Call))
+    handed = (call for call in calls if any(dotted(arg.value) == model for arg in call.args))
+    return any(last_name(call.func) not in _LOOKS_ONLY for call in handed)
+
+
+def _constructors(cls: ClassInfo) -> Iterator[tuple[Function, Any]]:
+    """The `__init__` of a class and of its bases in sight, with the statement that runs the next one."""
+    for each in cls.in_sight():
+        constructor = each.methods.get("__init__")
+        anchor = None if constructor is None else constructor_call(constructor)
+        if anchor is not None:
+            yield constructor, anchor
+
+
+def _family(home: ClassInfo, cls: ClassInfo) -> tuple[ClassInfo, ...]:
+    """The class a method stands in, the one it was run for, and the other classes of the file that inherit it."""
+    below = (each for each in home.module.classes if home in each.in_sight())
+    return tuple(dict.fromkeys((home, cls, *below)))
+
+
+def _lineages(family: Iterable[ClassInfo]) -> tuple[ClassInfo, ...]:
+    return tuple(dict.fromkeys(base for cls in family for base in cls.in_sight()))
+
+
+# --- the model ------------------------------------------------------------------------------------------
+
+
+def _has_bare_model(cls: ClassInfo) -> bool:
+    """Whether `self.model` is the bare model, by what is in sight and in every release that the tables know."""
+    if not is_trainer(cls) or not all(_is_known(base) for base in cls.lineage()):
+        return False
+    own = cls.attribute("model")
+    if own is not None:
+        return own.kind is Kind.MODEL and _is_bare(own)
+    if cls.find("model") is not None:
+        return False
+    rows = [row for base in cls.library_bases() for row in _model_rows(base)]
+    return bool(rows) and all(_is_bare(row.value) for row in rows)
+
+
+def _is_bare(model: Value) -> bool:
+    return model.wrapping is not None and model.wrapping.is_bare
+
+
+def is_trainer(cls: ClassInfo) -> bool:
+    """Whether it is a Trainer by the tables (what the settings say of a base leaves open who its model is)."""
+    return any(library.is_subclass(base, TRAINER) for base in cls.library_bases())
+
+
+def _is_known(base: ClassInfo | str | None) -> bool:
+    """Whether a base is in sight, or a class of a library that the tables have."""
+    if base is None or isinstance(base, ClassInfo):
+        return base is not None
+    return base in _PLAIN_BASES or any(isinstance(row, Class) for row in library.rows(base))
+
+
+def _model_rows(base: str) -> list[Attribute]:
+    for current in library.mro(base):
+        rows = [row for row in library.rows(f"{current}.model") if isinstance(row, Attribute)]
+        if rows:
+            return rows
+    return []
+
+
+# --- the config -----------------------------------------------------------------------------------------
+
+
+def _may_change(family: Iterable[ClassInfo], attribute: str) -> bool:
+    """Whether the attribute of a config may be another one by the time it is read."""
+    if attribute in models.CHANGED_CONFIG:
+        return True
+    trees = dict.fromkeys(each.module.tree for each in _lineages(family))
+    return any(not changed.isdisjoint({attribute, "*"}) for changed in map(changed_config, trees))
+
+
+@lru_cache(maxsize=32)
+def changed_config(tree: cst.Module) -> frozenset[str]:
+    """The attributes of configs that a file writes; "*" where it may be any of them."""
+    found = set()
+    aliases = _aliases_of_configs(tree)
+    for target in bound(tree):
+        if isinstance(target, cst.Attribute):
+            receiver = last_name(target.value)
+            if receiver.endswith("config") or receiver in aliases:
+                found.add(target.attr.value)
+            elif target.attr.value == "config" and "model" in receiver:
+                found.add("*")
+            elif target.attr.value == "model" and dotted(target.value) != "self":
+                found.add("*")  # somebody gives an object another model
+    for node in nodes(tree):
+        if isinstance(node, cst.Call):
+            found.update(_changed_by(node))
+        elif isinstance(node, cst.Attribute) and node.attr.value == "__dict__":
+            found.add("*")
+    return frozenset(found)
+
+
+def _aliases_of_configs(tree: cst.Module) -> set[str]:
+    """The names that a file gives to what ends in `.config`."""
+    assigned = [node for node in nodes(tree) if isinstance(node, cst.Assign)]
+    configs = (node for node in assigned if isinstance(node.value, cst.Attribute) and last_name(node.value) == "config")
+    return {name for node in configs for target in node.targets for name in binds(target)}
+
+
+def _changed_by(call: cst.Call) -> Iterator[str]:
+    name = last_name(call.func)
+    if name == "vars":
+        yield "*"
+    if name in models.CONFIG_WRITERS:
+        yield models.CONFIG_WRITERS[name]
+    if name == "update" and isinstance(call.func, cst.Attribute) and last_name(call.func.value).endswith("config"):
+        yield "*"
+    if name in ("setattr", "delattr") and len(call.args) > 1 and last_name(call.args[0].value).endswith("config"):
+        key = call.args[1].value
+        yield str(key.evaluated_value) if isinstance(key, cst.SimpleString) else "*"
+
+
+# --- the constructor ------------------------------------------------------------------------------------
+
+
+def constructor_call(function: Function) -> Any:
+    """The one statement `super().__init__(…)` directly in the body of an `__init__` that always gets to it."""
+    own_class = function.cls.name if function.cls is not None else ""
+    calls = [node for node in nodes(function.node.body) if _is_constructor_call(node, own_class)]
+    for statement in _plain_statements(function) if len(calls) == 1 else ():
+        small = statement.body[0] if isinstance(statement, cst.SimpleStatementLine) else None
+        if isinstance(small, cst.Expr) and small.value is calls[0]:
+            return statement if len(statement.body) == 1 else None
+    return None
+
+
+def _plain_statements(function: Function) -> Iterator[Any]:
+    """The statements directly in a function's body, up to the first one that may leave it."""
+    if not isinstance(function.node.body, cst.IndentedBlock):
+        return
+    for statement in function.node.body.body:
+        if leaves(statement):
+            return
+        yield statement
+
+
+def _is_constructor_call(node: Any, own_class: str) -> bool:
+    """`super().__init__(…)`; `super(Other, self)` would jump over a class."""
+    match node:
+        case cst.Call(func=cst.Attribute(value=cst.Call(func=cst.Name("super"), args=args), attr=cst.Name("__init__"))):
+            return not args or dotted(args[0].value) == own_class
+    return False
+
+
+def _passes_through(cls: ClassInfo, method: str) -> bool:
+    """Whether whoever builds the class runs each `__init__` in sight, and the method only once Trainer's is done."""
+    for each in cls.in_sight():
+        constructor = each.methods.get("__init__")
+        if constructor is None:
+            continue
+        anchor = constructor_call(constructor)
+        if anchor is None and not each.canonical:
+            return False
+        if method in _called_early(constructor, anchor, cls):
+            return False
+    return True
+
+
+def _called_early(constructor: Function, last: Any, cls: ClassInfo) -> set[str]:
+    """What an `__init__` asks of `self`, itself or through methods, up to a statement (None: to its end)."""
+    early = []
+    for statement in constructor.node.body.body:
+        early.append(statement)
+        if statement is last:
+            break
+    found: set[str] = set()
+    todo = _own_attributes(early, constructor)
+    while todo:
+        name = todo.pop()
+        if name not in found:
+            found.add(name)
+            method = cls.find(name)
+            if method is not None:
+                todo |= _own_attributes([method.node.body], method)
+    return found
+
+
+def _own_attributes(roots: Iterable[Any], method: Function) -> set[str]:
+    """The names of all `self.x` below some nodes of a method."""
+    this = method.parameters[0].name if method.parameters else ""
+    return {
+        node.attr.value
+        for root in roots
+        for node in nodes(root)
+        if isinstance(node, cst.Attribute) and isinstance(node.value, cst.Name) and node.value.value == this
+    }
+
+
+# --- an attribute that is there already ------------------------------------------------------------------
+
+
+def _assigned(constructor: Function, anchor: Any, attribute: str) -> Iterator[tuple[str, Any]]:
+    """The attributes that an `__init__` takes from the config of the bare model, with the statements."""
+    this = constructor.parameters[0].name
+    handed_on = {f"{name}.config.{attribute}" for name in _handed_on(constructor, anchor)}
+    own = {f"{this}.model.config.{attribute}"}
+    passed = False
+    for statement in _plain_statements(constructor):
+        name = _taken_from(statement, this, handed_on | own if passed else handed_on)
+        if name:
+            yield name, statement
+        passed = passed or statement is anchor
+
+
+def _handed_on(constructor: Function, anchor: Any) -> Iterator[str]:
+    """The parameter of an `__init__` that is handed on as the model, if it stays what it is."""
+    call = anchor.body[0].value
+    named = [arg.value for arg in call.args if arg.keyword is not None and arg.keyword.value == "model"]
+    first = [arg.value for arg in call.args[:1] if arg.keyword is None and not arg.star]
+    own = {parameter.name for parameter in constructor.parameters} - bound_names(constructor.node.body)
+    for value in (named or (first if _takes_model_first(constructor) else []))[:1]:
+        if isinstance(value, cst.Name) and value.value in own:
+            yield value.value
+
+
+def _takes_model_first(constructor: Function) -> bool:
+    """Whether the next `__init__` has the model as its first parameter, as Trainer's and those of TRL have."""
+    above = constructor.cls.find_above("__init__")
+    return above is None or [parameter.name for parameter in above.parameters[1:2]] == ["model"]
+
+
+def _taken_from(statement: Any, this: str, sources: set[str]) -> str:
+    """The `x` of `self.x = <one of the sources>`."""
+    match statement:
+        case cst.SimpleStatementLine(
+            body=[
+                cst.Assign(
+                    targets=[cst.AssignTarget(target=cst.Attribute(value=cst.Name(owner), attr=cst.Name(name)))],
+                    value=cst.Attribute() as value,
+                )
+            ]
+        ) if owner == this and dotted(value) in sources:
+            return name
+    return ""
+
+
+def _is_assigned_once(name: str, family: Iterable[ClassInfo]) -> bool:
+    lineages = _lineages(family)
+    if any(name in cls.methods or name in cls.variables for cls in lineages):
+        return False
+    trees = dict.fromkeys(cls.module.tree for cls in lineages)
+    stores = [each for tree in trees for each in bound(tree) if isinstance(each, cst.Attribute)]
+    return sum(each.attr.value == name for each in stores) == 1
+
+
+# --- a name for a new attribute -------------------------------------------------------------------------
+
+
+def _free_name(attribute: str, family: Iterable[ClassInfo]) -> str:
+    taken = _taken(family)
+    plain = attribute.lstrip("_")
+    other = plain if plain.startswith("model_") else f"model_{plain}"
+    numbered = (f"_{other}_{number}" for number in range(2, 1000))
+    return next(name for name in (attribute, other, f"_{other}", *numbered) if name not in taken)
+
+
+def _spelled(tree: cst.Module) -> set[str]:
+    """The words in a file by which an attribute may be asked for: `getattr(trainer, "name")`."""
+    texts = (node.raw_value for node in nodes(tree) if isinstance(node, cst.SimpleString))
+    stored = (target.attr.value for target in bound(tree) if isinstance(target, cst.Attribute))
+    return {text for text in texts if isinstance(text, str) and text.isidentifier()} | set(stored)
+
+
+def _taken(family: Iterable[ClassInfo]) -> set[str]:
+    """All names that mean something on `self`, in the classes in sight and in the tables of their bases."""
+    taken = set(TRAINER_NAMES)
+    for tree in dict.fromkeys(cls.module.tree for cls in _lineages(family)):
+        taken |= _spelled(tree)
+    for cls in _lineages(family):
+        taken |= {*cls.methods, *cls.assigned()}
+        for statement in cls.node.body.body:
+            if not isinstance(statement, cst.FunctionDef):
+                taken |= bound_names(statement)
+        for method in cls.methods.values():
+            taken |= _own_attributes([method.node.body], method)
+        for base in cls.library_bases():
+            taken |= library.members(base)
+            if not base.startswith("transformers."):
+                taken |= CONFIG_NAMES_IN_TRAINERS
+    return taken

@@ -1,0 +1,212 @@
+"""What a fix does to a tree: few primitive edits, which every codemod applies in the same way.
+
+A planner (one module of this package per rule) builds them from the nodes a rule found; the codemods know
+nothing else.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, replace
+from itertools import count
+from typing import Any
+
+import libcst as cst
+
+from trl_lint.fixes.support.scope import nodes, used_names
+from trl_lint.fixes.support.tree import with_replaced
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Replace:
+    """An expression takes the place of another one."""
+
+    node: cst.BaseExpression
+    by: cst.BaseExpression
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Insert:
+    """A statement is put before a statement of the tree, or behind it. The same text is put there only once.
+
+    root: if the statement binds new names, the function (or module) in which they are free.
+    """
+
+    anchor: cst.BaseStatement
+    code: str
+    behind: bool = False
+    root: cst.CSTNode | None = None
+
+    @property
+    def new_names(self) -> tuple[str, ...]:
+        targets = self.code.partition(" = ")[0].split(", ") if self.root is not None else []
+        return tuple(name for name in targets if name.isidentifier())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Enclose:
+    """A line of its own is put into a block that begins so: `with lock()`, `if first`."""
+
+    statement: cst.SimpleStatementLine
+    head: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Move:
+    """A line is taken out of its place and put before an `if`, or behind it, as it is.
+
+    An `if` whose last line is taken goes with it.
+    """
+
+    statement: cst.SimpleStatementLine
+    anchor: cst.If
+    behind: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Part:
+    """An `if` without other arms becomes two: `inner` around what is left in it, `outer` around that and new lines."""
+
+    statement: cst.If
+    outer: cst.BaseExpression
+    inner: cst.BaseExpression
+
+
+@dataclass(frozen=True, slots=True)
+class Import:
+    """A module, or one of its names, that the new code needs."""
+
+    module: str
+    name: str | None = None
+
+
+Edit = Replace | Insert | Enclose | Move | Part | Import
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reduced:
+    """A value that a rewrite reduces in place, so that another one of the same value can use the result.
+
+    root: the function (or module) it is in. replace: the edit. tensor: what `replace` puts there, as a tensor.
+    name: what the result may be called.
+    """
+
+    root: cst.CSTNode
+    replace: Replace
+    tensor: cst.BaseExpression
+    name: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rewrite:
+    """How to mend one finding.
+
+    reduced: what of it may be shared with other findings' rewrites. caution: why it is not safe in itself, if so.
+    """
+
+    edits: tuple[Edit, ...]
+    reduced: tuple[Reduced, ...] = ()
+    caution: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class NoRewrite:
+    """Why there is only a hint. `text` is code the author may write instead, where it is known.
+
+    as_list: the result of a collective is used as one value per rank.
+    """
+
+    reason: str
+    text: str = ""
+    as_list: bool = False
+
+
+def apart(rewrites: Iterable[Rewrite]) -> list[Rewrite]:
+    """The rewrites with new names that do not collide: each was made as if there were no other."""
+    taken: dict[tuple[int, str], tuple[int, str]] = {}
+    found = []
+    for rewrite in rewrites:
+        inserts = [edit for edit in rewrite.edits if isinstance(edit, Insert)]
+        renamed: dict[str, str] = {}
+        for edit in inserts:
+            for name in edit.new_names:
+                if taken.get((id(edit.root), name), _bound_by(edit)) != _bound_by(edit):
+                    renamed[name] = _another_name(edit.root, name, taken)
+        rewrite = _renamed(rewrite, renamed) if renamed else rewrite
+        for edit in rewrite.edits:
+            if isinstance(edit, Insert):
+                taken.update({(id(edit.root), name): _bound_by(edit) for name in edit.new_names})
+        found.append(rewrite)
+    return found
+
+
+def _bound_by(edit: Insert) -> tuple[int, str]:
+    return id(edit.anchor), edit.code
+
+
+def _another_name(root: Any, name: str, taken: Collection[tuple[int, str]]) -> str:
+    used = used_names(root)
+    numbered = (f"{name}_{number}" for number in count(2))
+    return next(each for each in numbered if each not in used and (id(root), each) not in taken)
+
+
+def _renamed(rewrite: Rewrite, names: dict[str, str]) -> Rewrite:
+    def of_code(code: str) -> str:
+        return re.sub(r"(?<![\w.])(\w+)\b", lambda match: names.get(match[1], match[1]), code)
+
+    def of_edit(edit: Edit) -> Edit:
+        if isinstance(edit, Insert):
+            return replace(edit, code=of_code(edit.code))
+        if isinstance(edit, Replace):
+            uses = [(node, node.with_changes(value=names[node.value])) for node in _uses(edit.by, names)]
+            return replace(edit, by=with_replaced(edit.by, uses))
+        return edit
+
+    return replace(rewrite, edits=tuple(map(of_edit, rewrite.edits)))
+
+
+def _uses(root: cst.BaseExpression, names: Collection[str]) -> list[cst.Name]:
+    aside = {id(node.attr) for node in nodes(root) if isinstance(node, cst.Attribute)}
+    return [
+        each for each in nodes(root) if isinstance(each, cst.Name) and each.value in names and id(each) not in aside
+    ]
+
+
+def merged(rewrites: Iterable[Rewrite]) -> Rewrite | None:
+    """One rewrite that does all of these; None when two of them put different things in one place."""
+    edits: list[Edit] = []
+    reduced: list[Reduced] = []
+    replaced: dict[int, cst.BaseExpression] = {}
+    for rewrite in apart(dict.fromkeys(rewrites)):
+        for edit in rewrite.edits:
+            if isinstance(edit, Replace):
+                other = replaced.setdefault(id(edit.node), edit.by)
+                if not _is_same(other, edit.by):
+                    return None
+                if other is not edit.by:
+                    continue
+            edits.append(edit)
+        reduced += [each for each in rewrite.reduced if each.replace in edits]
+    return Rewrite(tuple(edits), tuple(reduced))
+
+
+def independent(rewrites: Iterable[Rewrite]) -> list[bool]:
+    """For each rewrite, in order, whether it can be made together with those before it that can."""
+    taken: dict[int, cst.BaseExpression] = {}
+    around: set[int] = set()
+    verdicts = []
+    for rewrite in rewrites:
+        edits = [edit for edit in rewrite.edits if isinstance(edit, Replace)]
+        new = [edit for edit in edits if not _is_same(taken.get(id(edit.node)), edit.by)]
+        inside = {id(each) for edit in new for each in nodes(edit.node)}
+        clear = inside.isdisjoint(taken) and not any(id(edit.node) in around for edit in new)
+        if clear:
+            taken.update({id(edit.node): edit.by for edit in new})
+            around |= inside
+        verdicts.append(clear)
+    return verdicts
+
+
+def _is_same(known: cst.BaseExpression | None, by: cst.BaseExpression) -> bool:
+    return known is not None and (known is by or known.deep_equals(by))

@@ -1,0 +1,74 @@
+"""Gradients: a gathered tensor has none, so it may not take the place of one that a loss is computed from."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import libcst as cst
+
+from trl_lint.analysis.program.syntax import ancestors
+from trl_lint.domain.values import Kind
+from trl_lint.fixes.support.logged import Place
+from trl_lint.fixes.support.scope import dotted, last_name, nodes
+from trl_lint.fixes.support.uses import container_of, stays_shown
+from trl_lint.knowledge import library
+from trl_lint.knowledge.loggers import SHOWING
+from trl_lint.knowledge.torch import WITHOUT_GRADIENTS
+
+
+def may_have_gradient(place: Place) -> bool:
+    """Whether a loss may be computed from what is logged."""
+    value = place.payload.value
+    if value.kind is Kind.NUMBER or not value.grad or value.dtype in ("bool", "int"):
+        return False
+    owner = place.payload.owner
+    if owner is not None and owner.decorators & WITHOUT_GRADIENTS:
+        return False
+    return isinstance(place.payload.expression, cst.Name) or not _is_inside_no_grad(place)
+
+
+def _is_inside_no_grad(place: Place) -> bool:
+    around = ancestors(place.root, place.payload.expression)
+    items = [item.item for node in around if isinstance(node, cst.With) for item in node.items]
+    return any(isinstance(item, cst.Call) and last_name(item.func) in WITHOUT_GRADIENTS for item in items)
+
+
+def may_be_gone_back_from(place: Place) -> bool:
+    """Whether what is logged has a gradient, and is put where a loss may be computed from it."""
+    if not may_have_gradient(place) or place.payload.handed is not None or _is_log(place.statement):
+        return False
+    base = container_of(place.statement)
+    if base is None:
+        return True
+    if isinstance(base, cst.Attribute):
+        return not _is_store(place, base)
+    return not (_becomes_numbers(place.root, base.value) or stays_shown(place.root, base.value))
+
+
+def _is_log(statement: Any) -> bool:
+    call = statement.value if isinstance(statement, cst.Expr) else None
+    return isinstance(call, cst.Call) and last_name(call.func) in SHOWING
+
+
+def _is_store(place: Place, base: cst.Attribute) -> bool:
+    """Whether it is a store of metrics that a library's trainer keeps and shows."""
+    cls = place.payload.owner.cls if place.payload.owner is not None else None
+    if cls is None or not isinstance(base.value, cst.Name):
+        return False
+    bases = (name for each in cls.in_sight() for name in each.library_bases())
+    return any(base.attr.value in library.stores(name, library.NO_VERSIONS) for name in bases)
+
+
+def _becomes_numbers(root: Any, name: str) -> bool:
+    """Whether a function makes numbers of all entries of a dict: `for k, v in d.items(): d[k] = v.item()`."""
+    for node in nodes(root):
+        match node:
+            case cst.For(
+                iter=cst.Call(func=cst.Attribute(value=cst.Name(value=source), attr=cst.Name("items"))),
+                target=cst.Tuple(elements=[_, cst.Element(value=cst.Name(value=value))]),
+                body=cst.IndentedBlock(body=[cst.SimpleStatementLine(body=[cst.Assign() as assign])]),
+            ) if source == name and dotted(getattr(assign.targets[0].target, "value", None)) == name:
+                made = assign.value
+                if isinstance(made, cst.Call) and dotted(made.func) in (f"{value}.item", "float"):
+                    return True
+    return False

@@ -1,0 +1,281 @@
+"""Where an import goes that new code needs: into the imports that it belongs to, in isort's order.
+
+What a script sets up before it imports a library (`os.environ[…] = …`, `sys.path.insert(…)`) stays before it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Iterable, Sequence
+from enum import IntEnum
+from typing import Any
+
+import libcst as cst
+
+from trl_lint.analysis.program.syntax import ancestors
+from trl_lint.fixes.support.edits import Edit, Import, Insert, Replace
+from trl_lint.fixes.support.scope import dotted, last_name, nodes
+
+
+class _Section(IntEnum):
+    """isort's sections, in their order."""
+
+    FUTURE = 0
+    STANDARD = 1
+    LIBRARY = 2
+    LOCAL = 3
+
+
+# Libraries that import another one themselves: behind them it is there, whatever a script sets up later.
+_BRINGS = {
+    "accelerate": frozenset({"accelerate", "transformers", "trl"}),
+    "torch": frozenset({"accelerate", "peft", "torch", "transformers", "trl"}),
+}
+# Libraries that change others when they are imported, and have to come before them.
+_FIRST = frozenset({"unsloth"})
+# What sets up the environment of later imports: calls by their last name, and methods of these objects.
+_SETS_UP = frozenset({"addsitedir", "load_dotenv", "putenv"})
+_SET_UP = frozenset({"environ", "os.environ", "sys.path"})
+_CHANGES = frozenset({"append", "extend", "insert", "setdefault", "update"})
+_LATE = re.compile(r"#\s*noqa:\s*E402\s*")
+_LONGEST = 119
+
+
+def has_place(module: Any, needed: Import, node: Any) -> bool:
+    """Whether there is a place for an import, for code at this node."""
+    return _edits(module, (needed,), (node,)) is not None
+
+
+def edits_for(module: Any, needed: Iterable[Import], used: Iterable[Any]) -> list[Edit]:
+    """The edits that import these for code at these nodes; each of them has a place for its own."""
+    grouped: dict[str, dict[Import, None]] = {}
+    for each in needed:
+        grouped.setdefault(each.module if each.name else f"{each.module} itself", {})[each] = None
+    places = tuple(used)
+    return [edit for group in grouped.values() for edit in _edits(module, tuple(group), places) or ()]
+
+
+def bound_at_top(module: Any, wanted: Import, *used: Any) -> str:
+    """The name that a module's own imports, before the code at these nodes, give what is wanted; "" for none."""
+    lines = _before(module.tree, used)
+    found = (_name_of(small, alias, wanted) for line in lines for small in _imports(line) for alias in _aliases(small))
+    return min(filter(None, found), key=lambda name: name != _own(wanted), default="")
+
+
+def _edits(module: Any, needed: Sequence[Import], used: Sequence[Any]) -> list[Edit] | None:
+    """The edits for imports from one module; None when there is no place for them."""
+    missing = [each for each in needed if bound_at_top(module, each, *used) != _own(each)]
+    if not missing:
+        return []
+    statements = _before(module.tree, used)
+    merged = _merged(statements, missing)
+    if merged is not None:
+        return [merged]
+    first = missing[0]
+    names = ", ".join(sorted(each.name for each in missing if each.name))
+    line = f"from {first.module} import {names}" if names else f"import {first.module}"
+    return _placed(module, statements, first, line)
+
+
+def _own(needed: Import) -> str:
+    return needed.name or needed.module.partition(".")[0]
+
+
+def _name_of(small: Any, alias: Any, wanted: Import) -> str:
+    """By which name an import makes what is wanted known, if it does."""
+    if isinstance(small, cst.ImportFrom):
+        if wanted.name is None or _module_of(small) != wanted.module or alias.evaluated_name != wanted.name:
+            return ""
+        return alias.evaluated_alias or wanted.name
+    if wanted.name is not None:
+        return ""
+    if alias.asname is None:
+        return wanted.module if f"{alias.evaluated_name}.".startswith(f"{wanted.module}.") else ""
+    return alias.evaluated_alias or "" if alias.evaluated_name == wanted.module else ""
+
+
+def _aliases(small: Any) -> Sequence[cst.ImportAlias]:
+    return () if isinstance(small.names, cst.ImportStar) else small.names
+
+
+# --- lines and blocks -----------------------------------------------------------------------------------
+
+
+def _before(tree: cst.Module, used: Sequence[Any]) -> Sequence[Any]:
+    """The statements of a module that come before all code at these nodes."""
+    inside = {id((*ancestors(tree, node), node)[1]) if node is not tree else 0 for node in used}
+    for index, statement in enumerate(tree.body):
+        if id(statement) in inside:
+            return tree.body[:index]
+    return tree.body
+
+
+def _imports(statement: Any) -> Sequence[Any]:
+    """The imports of a line that holds nothing else."""
+    if not isinstance(statement, cst.SimpleStatementLine):
+        return ()
+    small = statement.body
+    return small if all(isinstance(each, (cst.Import, cst.ImportFrom)) for each in small) else ()
+
+
+def _blocks(statements: Sequence[Any]) -> list[list[Any]]:
+    """The runs of lines that import."""
+    blocks: list[list[Any]] = [[]]
+    for statement in statements:
+        if _imports(statement):
+            blocks[-1].append(statement)
+        elif blocks[-1]:
+            blocks.append([])
+    return [block for block in blocks if block]
+
+
+def _module_of(small: Any) -> str:
+    """The module that an import names first, with the dots of a relative one."""
+    if isinstance(small, cst.Import):
+        return small.names[0].evaluated_name
+    return "." * len(small.relative) + (dotted(small.module) if small.module is not None else "")
+
+
+def _root(line: Any) -> str:
+    return _module_of(_imports(line)[0]).partition(".")[0]
+
+
+def _section(module: Any, root: str) -> _Section:
+    if root == "__future__":
+        return _Section.FUTURE
+    if root in sys.stdlib_module_names:
+        return _Section.STANDARD
+    return _Section.LOCAL if not root or _is_near(module, root) else _Section.LIBRARY
+
+
+def _is_near(module: Any, root: str) -> bool:
+    """Whether a module of that name lies beside the file, or beside the package that it is in."""
+    folders = (module.path.parent, module.top)
+    return any(os.path.isdir(folder / root) or os.path.isfile(folder / f"{root}.py") for folder in folders)
+
+
+# --- the place ------------------------------------------------------------------------------------------
+
+
+def _placed(module: Any, statements: Sequence[Any], needed: Import, line: str) -> list[Edit] | None:
+    """The edit that puts a line into the block that it belongs to."""
+    root = needed.module.partition(".")[0]
+    section = _section(module, root)
+    blocks = _blocks(statements)
+    own = [block for block in blocks if any(_root(each) == root for each in block)]
+    bringing = [block for block in blocks if any(_root(each) in _BRINGS.get(root, ()) for each in block)]
+    block = next((found[-1] for found in (own, bringing) if found), None)
+    if block is None:
+        if _sets_up(module.tree):
+            return None
+        alike = [each for each in blocks if any(_section(module, _root(one)) is section for one in each)]
+        block = next((found[-1] for found in (alike, blocks) if found), None)
+    if block is None:
+        return _at_the_top(module.tree, line)
+    return [_in_block(module, block, section, line)]
+
+
+def _sets_up(tree: cst.Module) -> bool:
+    """Whether code changes what later imports go by."""
+    for node in nodes(tree):
+        match node:
+            case cst.Call(func=func) if last_name(func) in _SETS_UP:
+                return True
+            case cst.Call(func=cst.Attribute(value=owner, attr=cst.Name(name))) if name in _CHANGES:
+                if dotted(owner) in _SET_UP:
+                    return True
+            case cst.AssignTarget(target=target) | cst.AugAssign(target=target):
+                if dotted(target.value if isinstance(target, cst.Subscript) else target) in _SET_UP:
+                    return True
+    return False
+
+
+def _at_the_top(tree: cst.Module, line: str) -> list[Edit] | None:
+    """Before the first statement of a file without imports, behind its docstring."""
+    start = 1 if tree.get_docstring() is not None else 0
+    if len(tree.body) > start:
+        return [Insert(tree.body[start], line)]  # type: ignore[arg-type]
+    return None
+
+
+def _in_block(module: Any, block: list[Any], section: _Section, line: str) -> Insert:
+    """The line among those of its section; else between the sections before and behind it."""
+    alike = [each for each in block if _section(module, _root(each)) is section]
+    if alike:
+        order = None if "isort:" in module.text else _order_of(alike)
+        key = order(cst.parse_statement(line)) if order is not None else None
+        earlier = [each for each in alike if order is None or order(each) <= key]
+        anchor, behind = (earlier[-1], True) if earlier else (alike[0], False)
+        return Insert(anchor, f"{line}{_late(anchor)}", behind)
+    earlier = [each for each in block if _section(module, _root(each)) < section]
+    if earlier:
+        return Insert(earlier[-1], f"\n{line}{_late(earlier[-1])}", behind=True)
+    return Insert(block[0], f"{line}{_late(block[0])}")
+
+
+def _order_of(lines: Sequence[Any]) -> Any:
+    """The key by which lines of one section are sorted; None when they are not, or may not be."""
+    if any(_root(line) in _FIRST for line in lines):
+        return None
+    for order in (_straight_first, _by_module):
+        keys = [order(line) for line in lines]
+        if keys == sorted(keys):
+            return order
+    return None
+
+
+def _straight_first(line: Any) -> tuple[bool, str]:
+    small = _imports(line)[0]
+    return isinstance(small, cst.ImportFrom), _module_of(small).lower()
+
+
+def _by_module(line: Any) -> tuple[str, bool]:
+    return _straight_first(line)[::-1]
+
+
+def _late(line: Any) -> str:
+    """The comment that a neighbour has where linters would have all imports at the top."""
+    comment = line.trailing_whitespace.comment
+    return f"  {comment.value}" if comment is not None and _LATE.fullmatch(comment.value) else ""
+
+
+# --- into an import that is there -----------------------------------------------------------------------
+
+
+def _merged(statements: Sequence[Any], needed: Sequence[Import]) -> Replace | None:
+    """The last import from the same module, with the names that are missing."""
+    for statement in reversed(statements):
+        for small in _imports(statement):
+            if isinstance(small, cst.ImportFrom) and needed[0].name and _module_of(small) == needed[0].module:
+                return _extended(statement, small, [each.name for each in needed if each.name])
+    return None
+
+
+def _extended(line: Any, small: cst.ImportFrom, names: Iterable[str]) -> Replace | None:
+    code = cst.Module([]).code_for_node
+    aliases = list(_aliases(small))
+    if not aliases or "#" in code(small) or "\\" in code(small):
+        return None
+    in_order = [_rank(each.evaluated_name) for each in aliases]
+    is_sorted = in_order == sorted(in_order)
+    commas = [each.comma for each in aliases]
+    between = next((each for each in commas[:-1]), cst.Comma(whitespace_after=cst.SimpleWhitespace(" ")))
+    if len(aliases) == 1 and isinstance(small.lpar, cst.LeftParen):
+        return None
+    for name in names:
+        later = [at for at, each in enumerate(aliases) if is_sorted and _rank(each.evaluated_name) > _rank(name)]
+        aliases.insert(later[0] if later else len(aliases), cst.ImportAlias(cst.Name(name)))
+    last = commas[-1]
+    aliases = [each.with_changes(comma=between) for each in aliases[:-1]] + [aliases[-1].with_changes(comma=last)]
+    new = small.with_changes(names=aliases)
+    if max(map(len, code(line.with_deep_changes(small, names=aliases)).splitlines())) > _LONGEST:
+        return None
+    return Replace(small, new)  # type: ignore[arg-type]
+
+
+def _rank(name: str) -> tuple[int, str]:
+    """isort's order of names: constants, classes, then the rest."""
+    kind = 0 if name.isupper() and len(name) > 1 else 1 if name[:1].isupper() else 2
+    return kind, name.lower()

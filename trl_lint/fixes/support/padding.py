@@ -1,0 +1,183 @@
+"""How a function uses what a collective gives it: whether padding in it would be counted, and what to pad with.
+
+Padding is only written where each use in sight is shown to leave it out: sums, to which zeros add nothing, and
+selections of what differs from one value, which then is the padding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import libcst as cst
+
+from trl_lint.analysis.program.syntax import ancestors
+from trl_lint.fixes.support.scope import binders, nodes
+
+# Methods that hand the same elements on.
+_HANDS_ON = frozenset({
+    "bfloat16", "clone", "contiguous", "cpu", "cuda", "detach", "double", "float", "half", "int", "long", "numpy", "to",
+})  # fmt: skip
+# What zeros change nothing of. Another method, or another function, may count them.
+_SUMS = frozenset({"nansum", "sum"})
+_TORCH = frozenset({"np", "numpy", "torch"})
+_DIVISIONS = (cst.Divide, cst.FloorDivide, cst.Modulo)
+
+COUNTED = "the padding would be counted in what follows"
+UNKNOWN_USE = "whether what follows leaves the padding out can't be told from the code"
+
+
+def padding_for(root: Any, node: Any, dim: int) -> int | str:
+    """What a value may be padded with along a dimension, as a function (or module) uses it, or why it may not be."""
+    uses = _uses(root, node)
+    if uses is None:
+        return UNKNOWN_USE
+    values = set()
+    for chain in uses:
+        value = _padding_of(root, chain, dim)
+        if isinstance(value, str):
+            return value
+        values.add(value)
+    if len(values) > 1:
+        return UNKNOWN_USE
+    return values.pop() if values else 0
+
+
+def reduction_of_all(root: Any, node: Any, reduction_of: Any) -> str:
+    """The reduction that is made at once of the name a call is bound to, wherever that is used; "" for none."""
+    if _bound_name(root, node) is None:
+        return ""
+    found = {reduction_of(chain) for chain in _uses(root, node) or ()}
+    return found.pop() if len(found) == 1 else ""
+
+
+def _uses(root: Any, node: Any) -> list[tuple[Any, ...]] | None:
+    """Each use of a value: the nodes around it and itself last. None where it goes out of sight."""
+    around = ancestors(root, node)
+    parent = around[-1] if around else None
+    if isinstance(parent, cst.Expr):
+        return []
+    name = _bound_name(root, node)
+    if name is None:
+        return [(*around, node)] if not isinstance(parent, (cst.AssignTarget, cst.Assign, cst.Return)) else None
+    if len(binders(root, [name])) != 1:
+        return None
+    found: list[tuple[Any, ...]] = []
+    for each in nodes(root):
+        if not isinstance(each, cst.Name) or each.value != name:
+            continue
+        chain = ancestors(root, each)
+        if not _only_names(chain[-1], each):
+            found.append((*chain, each))
+    return found
+
+
+def _only_names(parent: Any, name: Any) -> bool:
+    """Whether a name is that of a target, a keyword or an attribute, and no use of a value."""
+    match parent:
+        case cst.AssignTarget():
+            return True
+        case cst.Arg(keyword=own) | cst.Attribute(attr=own):
+            return own is name
+    return False
+
+
+def _bound_name(root: Any, node: Any) -> str | None:
+    """The name that a value is assigned to, as it is."""
+    around = ancestors(root, node)
+    match around[-1] if around else None:
+        case cst.Assign(targets=[cst.AssignTarget(target=cst.Name(name))]):
+            return name
+    return None
+
+
+def _padding_of(root: Any, chain: tuple[Any, ...], dim: int) -> int | str:
+    """What one use lets a value be padded with, or why it lets it not."""
+    while True:
+        node, parent = chain[-1], chain[-2]
+        outer = chain[-3] if len(chain) > 2 else None
+        match parent:
+            case cst.Attribute(attr=cst.Name(name)) if isinstance(outer, cst.Call) and outer.func is parent:
+                if name in _SUMS:
+                    return _summed(root, chain[:-2], dim, outer.args)
+                if name not in _HANDS_ON:
+                    return COUNTED
+                chain = chain[:-2]
+            case cst.Arg() if isinstance(outer, cst.Call) and _is_sum(outer):
+                return _summed(root, chain[:-2], dim, outer.args[1:])
+            case cst.Assign():
+                return padding_for(root, node, dim)
+            case cst.Subscript() if parent.value is node:
+                return _selected(root, node, parent)
+            case cst.Comparison() if parent.left is node:
+                selection = next((each for each in reversed(chain) if isinstance(each, cst.Subscript)), None)
+                return UNKNOWN_USE if selection is None else _selected(root, node, selection)
+            case cst.Attribute():
+                return COUNTED
+            case _:
+                return COUNTED if _is_call_of_torch(outer) else UNKNOWN_USE
+
+
+def _is_sum(call: cst.Call) -> bool:
+    func = call.func
+    return isinstance(func, cst.Attribute) and func.attr.value in _SUMS and _is_call_of_torch(call)
+
+
+def _is_call_of_torch(node: Any) -> bool:
+    match node:
+        case cst.Call(func=cst.Attribute(value=cst.Name(library))):
+            return library in _TORCH
+        case cst.Call(func=cst.Name(name)):
+            return name in ("len", "max", "min", "sorted")
+    return False
+
+
+def _summed(root: Any, chain: tuple[Any, ...], dim: int, args: Sequence[cst.Arg]) -> int | str:
+    """A sum over what is padded is right with zeros, unless it is divided: whether by what counts them is open."""
+    over = next((arg.value for arg in args if arg.keyword is None or arg.keyword.value in ("axis", "dim")), None)
+    if over is not None and _integer(over) != dim:
+        return UNKNOWN_USE
+    if any(isinstance(each, cst.BinaryOperation) and isinstance(each.operator, _DIVISIONS) for each in chain):
+        return COUNTED
+    statement = next((each for each in reversed(chain) if isinstance(each, (cst.Assign, cst.AugAssign))), None)
+    if isinstance(statement, cst.AugAssign):
+        return 0
+    if statement is None:
+        return 0
+    names = [target.target.value for target in statement.targets if isinstance(target.target, cst.Name)]
+    return COUNTED if any(_is_divided(root, name) for name in names) else 0
+
+
+def _is_divided(root: Any, name: str) -> bool:
+    """Whether a function divides what it calls by this name, or by it."""
+    for node in nodes(root):
+        match node:
+            case cst.BinaryOperation(operator=operator) if isinstance(operator, _DIVISIONS):
+                parts: Any = node
+            case cst.AugAssign(operator=cst.DivideAssign() | cst.FloorDivideAssign()):
+                parts = node
+            case _:
+                continue
+        if any(isinstance(each, cst.Name) and each.value == name for each in nodes(parts)):
+            return True
+    return False
+
+
+def _selected(root: Any, value: Any, selection: cst.Subscript) -> int | str:
+    """`x[x != 3]` leaves out what is padded with 3."""
+    match selection.slice:
+        case [cst.SubscriptElement(slice=cst.Index(value=cst.Comparison(left=left, comparisons=[target])))]:
+            if isinstance(target.operator, cst.NotEqual) and left.deep_equals(selection.value):
+                constant = _integer(target.comparator)
+                if constant is not None and isinstance(value, cst.Name):
+                    return constant
+    return UNKNOWN_USE
+
+
+def _integer(node: Any) -> int | None:
+    match node:
+        case cst.Integer():
+            return node.evaluated_value
+        case cst.UnaryOperation(operator=cst.Minus(), expression=cst.Integer() as inner):
+            return -inner.evaluated_value
+    return None

@@ -1,0 +1,242 @@
+"""What code binds and reads: names, attributes, and where a place is only reached under a condition."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from typing import Any
+
+import libcst as cst
+
+from trl_lint.analysis.program.syntax import below, children
+from trl_lint.knowledge import torch
+
+# What is inside runs at other times, or in a scope of its own.
+_SCOPES = (cst.FunctionDef, cst.Lambda, cst.BaseComp)
+
+
+# What plans ask for again and again, finding by finding.
+_LARGE = (cst.Module, cst.ClassDef, cst.FunctionDef)
+
+
+def nodes(root: Any) -> Iterable[Any]:
+    """A node and all below it but blanks and punctuation, in the order of the text."""
+    return _kept_nodes(root) if isinstance(root, _LARGE) else below(root)
+
+
+# Trees are never changed, and their nodes are told apart by what they are, not by what they say.
+@lru_cache(maxsize=16)
+def _kept_nodes(root: Any) -> tuple[Any, ...]:
+    return tuple(below(root))
+
+
+def is_before(root: cst.CSTNode, node: cst.CSTNode, other: cst.CSTNode) -> bool:
+    """Whether a node starts before another one in the text."""
+    order = _order(root) if isinstance(root, _LARGE) else {each: index for index, each in enumerate(nodes(root))}
+    return order[node] < order[other]
+
+
+def bound(root: cst.CSTNode) -> Iterator[Any]:
+    """All that is assigned to, deleted or otherwise bound below a node: names, attributes and items."""
+    for node in nodes(root):
+        for target in _targets(node):
+            yield from _parts(target)
+
+
+def _targets(node: Any) -> list[Any]:
+    match node:
+        case (
+            cst.AssignTarget(target=target)
+            | cst.AnnAssign(target=target)
+            | cst.AugAssign(target=target)
+            | cst.For(target=target)
+            | cst.CompFor(target=target)
+            | cst.NamedExpr(target=target)
+            | cst.Del(target=target)
+            | cst.AsName(name=target)
+            | cst.FunctionDef(name=target)
+            | cst.ClassDef(name=target)
+            | cst.Param(name=target)
+            | cst.NameItem(name=target)
+            | cst.MatchAs(name=target)
+            | cst.MatchStar(name=target)
+            | cst.MatchMapping(rest=target)
+        ):
+            return [] if target is None else [target]
+        case cst.ImportAlias(name=name, asname=None):
+            while isinstance(name, cst.Attribute):
+                name = name.value
+            return [name]
+    return []
+
+
+def _parts(target: Any) -> Iterator[Any]:
+    if isinstance(target, (cst.Tuple, cst.List)):
+        for element in target.elements:
+            yield from _parts(element.value)
+    else:
+        yield target
+
+
+def is_pure(node: cst.CSTNode) -> bool:
+    """Whether an expression gives the same whenever it is evaluated with the same values, and does nothing else."""
+    return not any(_has_effects(each) for each in nodes(node))
+
+
+def _has_effects(node: Any) -> bool:
+    match node:
+        case cst.NamedExpr() | cst.Await() | cst.Yield():
+            return True
+        case cst.Call(func=cst.Name(value=name)):
+            return name not in _PURE_BUILTINS
+        case cst.Call(func=cst.Attribute(attr=cst.Name(value=name))):
+            return name not in _PURE_CALLS
+        case cst.Call():
+            return True
+    return False
+
+
+_PURE_BUILTINS = frozenset({"abs", "float", "int", "len", "max", "min", "round"})
+_PURE_CALLS = (torch.REDUCTIONS.keys() | torch.PASSTHROUGH | torch.ELEMENTWISE | torch.HOST) - {"requires_grad_"}
+
+
+def may_change_objects(root: cst.CSTNode) -> bool:
+    """Whether code below a node changes an object in place: by an item, an attribute, or a method that says so."""
+    for node in nodes(root):
+        if any(isinstance(part, (cst.Attribute, cst.Subscript)) for each in _targets(node) for part in _parts(each)):
+            return True
+        if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and node.func.attr.value.endswith("_"):
+            return True
+    return False
+
+
+def binds(node: cst.CSTNode) -> set[str]:
+    """The names that a node itself binds, whatever is below it."""
+    return {each.value for target in _targets(node) for each in _parts(target) if isinstance(each, cst.Name)}
+
+
+def binders(root: cst.CSTNode, names: Iterable[str]) -> list[Any]:
+    """The nodes below a function or module that bind one of these names; its parameters are not among them."""
+    wanted = set(names)
+    if isinstance(root, _LARGE):
+        found = {id(node): node for name in wanted for node in _kept_binders(root).get(name, ())}
+        return sorted(found.values(), key=_order(root).__getitem__) if len(wanted) > 1 else list(found.values())
+    return [node for node in nodes(root) if not isinstance(node, cst.Param) and not wanted.isdisjoint(binds(node))]
+
+
+@lru_cache(maxsize=16)
+def _kept_binders(root: Any) -> dict[str, list[Any]]:
+    found: dict[str, list[Any]] = {}
+    for node in nodes(root):
+        for name in () if isinstance(node, cst.Param) else binds(node):
+            found.setdefault(name, []).append(node)
+    return found
+
+
+@lru_cache(maxsize=16)
+def _order(root: Any) -> dict[Any, int]:
+    return {node: index for index, node in enumerate(nodes(root))}
+
+
+def bound_names(root: cst.CSTNode) -> set[str]:
+    """The names that code below a node binds (those that it declares `global` or `nonlocal` as well)."""
+    return {each.value for each in bound(root) if isinstance(each, cst.Name)}
+
+
+def declared_names(root: cst.CSTNode) -> set[str]:
+    """The names that code below a node declares `global` or `nonlocal`."""
+    return {node.name.value for node in nodes(root) if isinstance(node, cst.NameItem)}
+
+
+def used_names(root: cst.CSTNode) -> set[str]:
+    """The names that code below a node reads or binds: not those of attributes and keywords."""
+    aside = {id(node.attr) for node in nodes(root) if isinstance(node, cst.Attribute)}
+    aside |= {id(node.keyword) for node in nodes(root) if isinstance(node, cst.Arg)}
+    return {node.value for node in nodes(root) if isinstance(node, cst.Name) and id(node) not in aside}
+
+
+def free_name(root: cst.CSTNode, wished: str, also_taken: Iterable[str] = ()) -> str:
+    """A name that nothing in a function or module uses: the wished one, or it with a number."""
+    taken = {node.value for node in nodes(root) if isinstance(node, cst.Name)} | set(also_taken)
+    name, number = wished, 2
+    while name in taken:
+        name, number = f"{wished}_{number}", number + 1
+    return name
+
+
+def dotted(node: Any) -> str:
+    """`a.b.c` of a chain of attributes that starts with a name; "" for any other expression."""
+    parts = []
+    while isinstance(node, cst.Attribute):
+        parts.append(node.attr.value)
+        node = node.value
+    return ".".join([node.value, *reversed(parts)]) if isinstance(node, cst.Name) else ""
+
+
+def root_name(node: Any) -> str:
+    """The name that `name`, `name.x`, `name.x.y` starts with; "" for any other expression."""
+    while isinstance(node, cst.Attribute):
+        node = node.value
+    return node.value if isinstance(node, cst.Name) else ""
+
+
+def last_name(node: Any) -> str:
+    """The last part of a dotted expression: its attribute, or the name itself."""
+    if isinstance(node, cst.Attribute):
+        return node.attr.value
+    return node.value if isinstance(node, cst.Name) else ""
+
+
+def always_reached(path: tuple[Any, ...], node: cst.CSTNode, *, through_loops: bool = False) -> bool:
+    """Whether whoever enters the outermost node of a path gets to the node at its end, unless it raises.
+
+    through_loops: whether a loop counts as entered. The outermost node may be a function, a loop or a module.
+    """
+    steps = (*path[1:], node)
+    return not any(_is_optional(outer, inner, through_loops) for outer, inner in zip(path, steps, strict=True))
+
+
+def _is_optional(outer: Any, inner: Any, through_loops: bool) -> bool:
+    match outer:
+        case cst.If() | cst.IfExp():
+            return inner is not outer.test
+        case cst.BooleanOperation():
+            return inner is not outer.left
+        case cst.For():
+            return inner is not outer.iter and not (through_loops and inner is outer.body)
+        case cst.While():
+            return inner is not outer.test and not (through_loops and inner is outer.body)
+        case cst.BaseComp() | cst.Lambda() | cst.Match() | cst.Try() | cst.TryStar() | cst.Assert():
+            return True
+        case cst.IndentedBlock() | cst.Module():
+            return _may_be_left(outer.body, inner)
+    return False
+
+
+def _may_be_left(statements: Any, inner: Any) -> bool:
+    """Whether a statement before this one may leave the block."""
+    for statement in statements:
+        if statement is inner:
+            return False
+        if leaves(statement):
+            return True
+    return False
+
+
+def leaves(node: Any, in_loop: bool = False) -> bool:
+    """Whether a `return` stands below a node, or a `break` or `continue` of a loop around it."""
+    match node:
+        case cst.Return():
+            return True
+        case cst.Break() | cst.Continue():
+            return not in_loop
+        case cst.FunctionDef() | cst.Lambda():
+            return False
+        case cst.For() | cst.While():
+            in_loop = True
+    return any(leaves(child, in_loop) for child in children(node))
+
+
+def is_nested(path: tuple[Any, ...]) -> bool:
+    """Whether a comprehension, a lambda or a function stands on a path."""
+    return any(isinstance(each, _SCOPES) for each in path)

@@ -1,0 +1,80 @@
+"""The plan for a data set that ranks compute at the same time: one rank of the whole job goes first."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import libcst as cst
+
+from trl_lint.analysis.events import DatasetPrepared
+from trl_lint.analysis.observers.process_groups import uses_accelerate
+from trl_lint.domain.control import Turn
+from trl_lint.fixes.support.blocks import NO_PLACE, enclosing_statement
+from trl_lint.fixes.support.edits import Edit, Enclose, Import, NoRewrite, Replace, Rewrite
+from trl_lint.fixes.support.importing import bound_at_top, has_place
+from trl_lint.fixes.support.scope import binders, nodes, used_names
+
+_STATE = "PartialState"
+_WAITS = "the other processes wait in a barrier, which fails if the work takes longer than the collective time-out"
+_SMALL = (cst.Assign, cst.AnnAssign, cst.Expr, cst.Return)
+
+
+def plan_for_everybody(event: DatasetPrepared) -> Rewrite | NoRewrite:
+    """How to let the main process run a statement first."""
+    root = event.owner.node if event.owner is not None else event.module.tree
+    found = enclosing_statement(root, event.node)
+    if found is None or not isinstance(found[0], cst.SimpleStatementLine) or len(found[0].body) > 1:
+        return NoRewrite("the data set is computed in a statement that is more than one line of its own")
+    statement, around = found
+    if not isinstance(statement.body[0], _SMALL):
+        return NoRewrite("the data set is computed in a statement that is no plain call")
+    if any(isinstance(each, (cst.For, cst.While)) for each in around):
+        return NoRewrite("the data set is computed in a loop: the author may let one rank go through all of it first")
+    accelerator = _accelerator(event, statement)
+    if accelerator:
+        return Rewrite((Enclose(statement, f"with {accelerator}.main_process_first()"),), caution=_WAITS)
+    found_state = _state_in_reach(event.module, root, statement)
+    if isinstance(found_state, NoRewrite):
+        return found_state
+    state, imports = found_state
+    return Rewrite((Enclose(statement, f"with {state}().main_process_first()"), *imports), caution=_WAITS)
+
+
+def _accelerator(event: DatasetPrepared, statement: Any) -> str:
+    """The accelerator there, unless it is only made by the time `__init__` is done."""
+    if event.in_trainer and event.owner is not None and event.owner.name == "__init__":
+        return ""
+    return event.accelerator
+
+
+def _state_in_reach(module: Any, root: Any, statement: Any) -> tuple[str, tuple[Edit, ...]] | NoRewrite:
+    """How `PartialState` is called at a statement, and what has to be imported for that."""
+    needed = Import("accelerate", _STATE)
+    name = bound_at_top(module, needed, statement)
+    if name and _is_only_imported(module.tree, name):
+        return name, ()
+    package = bound_at_top(module, Import("accelerate"), statement)
+    if package and _is_only_imported(module.tree, package):
+        return f"{package}.{_STATE}", ()
+    if not uses_accelerate(module):
+        return NoRewrite("the file uses no Accelerate")
+    if _STATE in used_names(module.tree):
+        return NoRewrite(f"`{_STATE}` may mean something else here")
+    return (_STATE, (needed,)) if has_place(module, needed, statement) else NO_PLACE
+
+
+def _is_only_imported(tree: cst.Module, name: str) -> bool:
+    """Whether a name means what the imports of a module say wherever it is used."""
+    parameters = {node.name.value for node in nodes(tree) if isinstance(node, cst.Param)}
+    bound = binders(tree, [name])
+    return name not in parameters and all(isinstance(each, (cst.ImportAlias, cst.AsName)) for each in bound)
+
+
+def plan_for_each_node(turn: Turn) -> Rewrite | NoRewrite:
+    """How to have one rank of the job go first instead of one of each node."""
+    call = turn.node.item
+    if isinstance(call, cst.Call) and isinstance(call.func, cst.Attribute):
+        name = call.func.attr
+        if name.value == "local_main_process_first":
+            return Rewrite((Replace(name, name.with_changes(value="main_process_first")),))
+    return NoRewrite("another function says who goes first")

@@ -1,0 +1,153 @@
+"""The plan for a metric that one rank computed: gather it where it is logged, and repeat its reduction.
+
+`x.mean().cpu()` becomes `accelerator.gather(x.mean()).mean().cpu()`: what is gathered has one element, so its
+shape is the same on all ranks, and the tail of the expression stays what it was.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import libcst as cst
+
+from trl_lint.analysis.program.syntax import ancestors
+from trl_lint.analysis.transfer.tensor_devices import may_be_cpu
+from trl_lint.domain.ranks import Origin, State
+from trl_lint.domain.values import Kind, Write
+from trl_lint.findings import Applicability
+from trl_lint.fixes.support.blocks import torch_in_reach
+from trl_lint.fixes.support.collecting import collected, on_device
+from trl_lint.fixes.support.edits import NoRewrite, Rewrite
+from trl_lint.fixes.support.gradients import may_be_gone_back_from, may_have_gradient
+from trl_lint.fixes.support.logged import Gathered, Place, binding_of, core_of, is_number, with_payload
+from trl_lint.fixes.support.placing import Mending, hint, placed
+from trl_lint.fixes.support.ratios import ratio_of
+from trl_lint.fixes.support.reductions import REPEATED, needs_cast, written_reduction
+from trl_lint.fixes.support.tree import call_of, with_replaced
+from trl_lint.fixes.support.uses import only_shown, read_again
+from trl_lint.knowledge.python import COMPILED_DECORATORS
+
+_UNKNOWN_REASON = "how the ranks' values belong together can't be told from the code"
+# Why a reduction can't be repeated over the ranks' own results.
+_NOT_REPEATED = {
+    "std": "the deviation over all ranks is not a mean of the ranks' deviations",
+    "var": "the variance over all ranks is not a mean of the ranks' variances",
+    "median": "the median over all ranks can't be computed from the ranks' medians",
+    "quantile": "a quantile over all ranks can't be computed from the ranks' quantiles",
+}
+# Around the expression: it is not evaluated exactly once there.
+_CONDITIONAL = (cst.Lambda, cst.CompFor, cst.IfExp, cst.BooleanOperation, cst.DictComp, cst.ListComp, cst.SetComp,
+                cst.GeneratorExp)  # fmt: skip
+
+
+def plan_for(write: Write) -> Mending:
+    """How to mend a metric where a statement puts it into the log, or why that is left to the author."""
+    payload = write.payload
+    if payload is None:
+        return hint("what is logged does not stand there as one expression")
+    root = payload.owner.node if payload.owner is not None else write.module.tree
+    place = Place(write.module, root, write.node, payload, write.what)
+    problem = _unsuitable(place)
+    if problem:
+        return hint(problem, _text(place))
+    found = _gathered(place)
+    if isinstance(found, Gathered) and (reason := _needed_for_more(place)):
+        found = NoRewrite(reason)
+    if isinstance(found, NoRewrite) or found.is_number or found.moves or found.lines:
+        binding = binding_of(place)
+        better = None if binding is None else _gathered(binding)
+        mending = placed(binding, better) if binding is not None and isinstance(better, Gathered) else None
+        if mending is not None and isinstance(mending.rewrite, Rewrite):
+            return mending
+    if isinstance(found, NoRewrite):
+        return Mending(found, reason=found.reason)
+    mending = placed(place, found)
+    if mending.applicability is Applicability.SAFE and may_be_gone_back_from(place):
+        reason = "if a loss is computed from it elsewhere, that loss has no gradient any more"
+        return Mending(mending.rewrite, Applicability.UNSAFE, reason)
+    return mending
+
+
+def _needed_for_more(place: Place) -> str:
+    """Why what is handed on here may not be a gathered value, if it may not."""
+    if place.payload.value.kind is Kind.NUMBER:
+        return ""
+    if place.payload.handed is not None:
+        function, name = place.payload.handed
+        if not only_shown(function.node, name, numeric=not may_have_gradient(place)):
+            return f"`{function.name}` needs it for more than a log"
+    return "what is put there is read again" if read_again(place.root, place.statement) else ""
+
+
+def _unsuitable(place: Place) -> str:
+    owner, payload = place.payload.owner, place.payload
+    if isinstance(place.root, cst.Lambda):
+        return "it stands in a lambda"
+    if any(isinstance(node, _CONDITIONAL) for node in ancestors(place.statement, payload.expression)):
+        return "the expression is not evaluated exactly once where it is logged"
+    if owner is not None and (owner.decorators & COMPILED_DECORATORS):
+        return "a collective does not belong into a function that is compiled or run again"
+    if owner is not None and owner.cls is not None and _is_module(owner.cls):
+        return "a collective does not belong into the forward of a module"
+    return "" if payload.accelerator or payload.reducers else "no accelerator is in reach"
+
+
+def _is_module(cls: Any) -> bool:
+    from trl_lint.analysis.interpreter.calls import is_module_class
+
+    return is_module_class(cls)
+
+
+def _text(place: Place) -> str:
+    """What the author may write where the tool can't: the expression, gathered by some accelerator."""
+    found = _gathered(with_payload(place, accelerator="accelerator"))
+    if isinstance(found, NoRewrite) or found.lines or len(found.replaced) != 1:
+        return ""
+    return cst.Module([]).code_for_node(with_replaced(place.payload.expression, found.replaced))
+
+
+def _gathered(place: Place) -> Gathered | NoRewrite:
+    payload = place.payload
+    if Origin.RANK in payload.value.rank.origins:
+        return NoRewrite("it depends on the number of the rank")
+    core, value, proven = core_of(place, payload.expression, payload.value)
+    ratio = ratio_of(place, core)
+    if ratio is not None:
+        return ratio
+    how = value.rank.how if value.rank.state in (State.PARTIAL, State.LOCAL) else ""
+    if how not in REPEATED:
+        return NoRewrite(_NOT_REPEATED.get(how, _UNKNOWN_REASON))
+    if not (value.scalar or proven or value.kind is Kind.NUMBER):
+        return NoRewrite("it may have more than one element")
+    numeric = is_number(value)
+    if value.kind not in (Kind.TENSOR, Kind.BATCH, Kind.NUMBER):
+        return NoRewrite("whether it is a tensor is not known")
+    if not place.payload.accelerator and (numeric or may_be_cpu(value)):
+        return NoRewrite("no accelerator is in reach whose device the tensor could be made on")
+    tensor = on_device(place, core, value)
+    written = written_reduction(core)
+    reduction = written if written is not None and _spells(written, how) else REPEATED[how]
+    if needs_cast(value, reduction, written):
+        tensor = call_of(tensor, "float")
+    reduced = collected(place, tensor, reduction)
+    if reduced is None:
+        return NoRewrite("none of the reducers in reach reduces like that")
+    gathered, imports = reduced
+    # An array's own `.item()` or `float(…)` takes the tensor to the host as well.
+    ends_here = value.kind is Kind.NUMBER or (numeric and not proven)
+    if ends_here:
+        gathered = call_of(gathered, "item")
+    if may_be_cpu(value) and not numeric and not proven:
+        gathered = call_of(gathered, "cpu")  # what was on the CPU stays there
+    if numeric:
+        torch = torch_in_reach(place.module, place.root, place.statement)
+        if isinstance(torch, NoRewrite):
+            return torch
+        imports += torch
+    return Gathered(((core, gathered),), numeric, ends_here, may_be_cpu(value), imports, (), reduction)
+
+
+def _spells(written: str, how: str) -> bool:
+    from trl_lint.knowledge.torch import REDUCTIONS
+
+    return REDUCTIONS.get(written) == how or (written == "nanmean" and how == "mean")

@@ -1,0 +1,298 @@
+"""The plan for an attribute that is read from a wrapped model: cached in `__init__`, or read from the bare model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import libcst as cst
+
+from trl_lint.analysis.events import AttributeRead
+from trl_lint.analysis.program.classes import ClassInfo
+from trl_lint.analysis.program.syntax import ancestors
+from trl_lint.domain.values import TRAINED
+from trl_lint.fixes.support.caching import Cached, cached, constructor_call, is_trainer
+from trl_lint.fixes.support.edits import Edit, Insert, NoRewrite, Replace, Rewrite
+from trl_lint.fixes.support.scope import (
+    always_reached,
+    bound,
+    bound_names,
+    declared_names,
+    dotted,
+    is_nested,
+    last_name,
+    nodes,
+    root_name,
+    used_names,
+)
+from trl_lint.fixes.support.tree import has_comment
+from trl_lint.knowledge import models
+
+# The hooks that every run of a trainer gets to: what they read in any case can be read before.
+_EVERY_RUN = frozenset({"compute_loss", "training_step"})
+_WRITES = frozenset({"setattr", "delattr", "update"})
+
+_OUT_OF_SIGHT = "how it is read can't be told from the code"
+_CALLED = "it is called: on the bare model a forward would not synchronise the gradients"
+_MODULE = "it is a module: a forward through it would not synchronise the gradients"
+_PARAMETER = "it is a parameter: an engine may have sharded it"
+_CUSTOM = "what it is can't be told from the code: it may be a module, a parameter or a property"
+_WRITTEN = "it is written to, not only read"
+_WRITTEN_NEAR = "the same function writes it through the wrapper: read and write belong to one object"
+_NO_ACCELERATOR = "no accelerator is in reach that could unwrap the model"
+_TOO_EARLY = "the accelerator is not there yet: `super().__init__` comes later"
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """A read and what is around it.
+
+    model: the expression of the wrapped model. whole: what a fix replaces, the read with the next attribute of its
+    chain (`model.config.vocab_size`), which is `further`, "" without one. path: the nodes around `whole`, from the
+    function (or module) inwards. accelerator: the text by which the Accelerator is reached.
+    """
+
+    event: AttributeRead
+    model: Any
+    whole: Any
+    further: str
+    path: tuple[Any, ...]
+    accelerator: str
+
+    @property
+    def root(self) -> Any:
+        return self.path[0]
+
+
+def plan_for(event: AttributeRead) -> Rewrite | NoRewrite:
+    """How to read the attribute from the bare model, or why that is left to the author."""
+    read = _read(event)
+    reason = _unsuitable(read)
+    if reason:
+        return NoRewrite(reason)
+    found = _cached(read)
+    if found is not None:
+        return _from_cache(read, found)
+    if not read.accelerator:
+        return NoRewrite(_NO_ACCELERATOR, _kept_before(read))
+    if _too_early(read):
+        return NoRewrite(_TOO_EARLY)
+    return _before_loop(read) or _in_place(read)
+
+
+def _read(event: AttributeRead) -> _Read:
+    node: Any = event.node
+    root = event.owner.node if event.owner is not None else event.module.tree
+    path = ancestors(root, node) or ancestors(event.module.tree, node)
+    whole, further = node, ""
+    if path and isinstance(path[-1], cst.Attribute) and path[-1].value is node:
+        whole, further, path = path[-1], path[-1].attr.value, path[:-1]
+    model = _receiver(node)
+    return _Read(event, model, whole, further, path, event.accelerator or _own_accelerator(event, model))
+
+
+def _receiver(node: Any) -> Any:
+    """The model in `model.x` and `getattr(model, "x")`; None where it is read in another way."""
+    match node:
+        case cst.Attribute(value=model):
+            return model
+        case cst.Call(func=cst.Name("getattr"), args=[cst.Arg(value=model, keyword=None, star=""), *_]):
+            return model
+    return None
+
+
+def _own_accelerator(event: AttributeRead, model: Any) -> str:
+    """The accelerator of a trainer whose `model_wrapped` is read from somewhere else, as `self.trainer.accelerator`."""
+    if event.model.data != TRAINED or last_name(model) != "model_wrapped" or not isinstance(model, cst.Attribute):
+        return ""
+    owner = dotted(model.value)
+    return f"{owner}.accelerator" if owner else ""
+
+
+# --- what is never mended -------------------------------------------------------------------------------
+
+
+def _unsuitable(read: _Read) -> str:
+    name = read.event.attribute
+    if read.event.called:
+        return _CALLED
+    if name in models.PARAMETERS:
+        return _PARAMETER
+    if name in models.MODULES:
+        return _MODULE
+    if name not in models.DATA:
+        return _CUSTOM
+    if not read.path or read.model is None:
+        return _OUT_OF_SIGHT
+    if _is_written(read):
+        return _WRITTEN
+    return _WRITTEN_NEAR if _is_written_near(read) else ""
+
+
+def _is_written(read: _Read) -> bool:
+    """Whether the chain that starts with the read ends in an assignment, a deletion or an update."""
+    top, path = read.whole, read.path
+    while path and isinstance(path[-1], (cst.Attribute, cst.Subscript)) and path[-1].value is top:
+        top, path = path[-1], path[:-1]
+    if any(target is top for target in bound(read.root)):
+        return True
+    call = path[-1] if path and isinstance(path[-1], cst.Call) else path[-2] if len(path) > 1 else None
+    if not isinstance(call, cst.Call) or last_name(call.func) not in _WRITES:
+        return False
+    return call.func is top or bool(call.args and call.args[0].value is top and isinstance(call.func, cst.Name))
+
+
+def _is_written_near(read: _Read) -> bool:
+    """Whether the function writes what it reads here, by the same expression."""
+    chain = dotted(read.whole)
+    return bool(chain) and any(dotted(target) == chain for target in bound(read.root))
+
+
+def _kept_before(read: _Read) -> str:
+    name = read.event.attribute
+    return f"keep it before the model is wrapped (`{name} = model.{name}`), and read it from there"
+
+
+def _too_early(read: _Read) -> bool:
+    """Whether the read stands in an `__init__`, before what gives `self` its accelerator."""
+    owner = read.event.owner
+    if owner is None or owner.name != "__init__" or owner.cls is None or not owner.parameters:
+        return False
+    if root_of(read.accelerator) != owner.parameters[0].name:
+        return False
+    anchor = constructor_call(owner)
+    for statement in owner.node.body.body:
+        if any(node is read.whole for node in nodes(statement)):
+            return True
+        if statement is anchor or any(dotted(target) == read.accelerator for target in bound(statement)):
+            return False
+    return True
+
+
+def root_of(text: str) -> str:
+    """The name that the text of a chain of attributes starts with."""
+    return text.partition(".")[0]
+
+
+# --- cached in `__init__` -------------------------------------------------------------------------------
+
+
+def _cached(read: _Read) -> Cached | None:
+    """The attribute of `self` that can stand for a plain `config.<attribute>` of the model that is trained."""
+    event = read.event
+    if event.attribute != "config" or not read.further or not isinstance(event.cls, ClassInfo):
+        return None
+    if event.owner is None or event.owner.cls is None or has_comment(event.module.tree, read.whole):
+        return None
+    if not _is_plain(read) or not _is_trained(read):
+        return None
+    found = cached(event.owner, event.cls, read.further)
+    if found is None or (found.anchor is not None and not _is_always_read(read)):
+        return None
+    return found
+
+
+def _is_plain(read: _Read) -> bool:
+    """Whether nothing but the value itself is asked for: no attribute of it, no method."""
+    outer = read.path[-1] if read.path else None
+    if isinstance(outer, cst.Attribute):
+        return False
+    return not (isinstance(outer, cst.Call) and outer.func is read.whole) and isinstance(read.event.node, cst.Attribute)
+
+
+def _is_trained(read: _Read) -> bool:
+    """Whether it is the trained model's config that is read, however the method is called in sight."""
+    if read.event.model.data != TRAINED:
+        return False
+    owner = read.event.owner
+    if isinstance(read.model, cst.Attribute):
+        this = owner.parameters[0].name if owner.parameters else ""
+        return dotted(read.model) == f"{this}.model_wrapped" and is_trainer(read.event.cls)
+    name = root_name(read.model)
+    if name in bound_names(owner.node.body) or name not in {parameter.name for parameter in owner.parameters}:
+        return False
+    return all(summary.names[name].data == TRAINED for summary in owner.summaries.values() if name in summary.names)
+
+
+def _is_always_read(read: _Read) -> bool:
+    """Whether a config without the attribute would fail as it is: then `__init__` may ask for it, too."""
+    if read.further in models.EVERY_CONFIG_HAS:
+        return True
+    return read.event.owner.name in _EVERY_RUN and always_reached(read.path, read.whole)
+
+
+def _from_cache(read: _Read, found: Cached) -> Rewrite:
+    this = read.event.owner.parameters[0].name
+    new = cst.Attribute(cst.Name(this), cst.Name(found.name))
+    edits: list[Edit] = [Replace(read.whole, _in_parentheses_of(read.whole, new))]
+    if found.anchor is not None:
+        edits.append(Insert(found.anchor, found.code, behind=True))
+    return Rewrite(tuple(edits))
+
+
+# --- read from the bare model ---------------------------------------------------------------------------
+
+
+def _in_place(read: _Read) -> Rewrite:
+    model = read.model
+    call = cst.parse_expression(f"{read.accelerator}.unwrap_model")
+    bare = cst.Call(call, [cst.Arg(model)])
+    node: Any = read.event.node
+    if isinstance(node, cst.Attribute):
+        new: Any = node.with_changes(value=bare)
+    else:
+        new = node.with_changes(args=[node.args[0].with_changes(value=bare), *node.args[1:]])
+    if read.whole is not node:
+        new = read.whole.with_changes(value=new)
+    return Rewrite((Replace(read.whole, new),))
+
+
+def _before_loop(read: _Read) -> Rewrite | None:
+    """The attribute is bound once, before the outermost loop that it stays the same in."""
+    attribute = read.event.attribute
+    if attribute not in models.LASTING or not isinstance(read.event.node, cst.Attribute):
+        return None
+    if not isinstance(read.model, cst.Name) or has_comment(read.event.module.tree, read.whole):
+        return None
+    loop = next((each for index, each in enumerate(read.path) if _is_around(read, index)), None)
+    if loop is None:
+        return None
+    name = _free_name(read)
+    new: Any = cst.Name(name)
+    if read.further:
+        new = cst.Attribute(new, cst.Name(read.further))
+    code = f"{name} = {read.accelerator}.unwrap_model({read.model.value}).{attribute}"
+    return Rewrite((Replace(read.whole, _in_parentheses_of(read.whole, new)), Insert(loop, code)))
+
+
+def _is_around(read: _Read, index: int) -> bool:
+    """Whether a node of the path is a loop that gets to the read in every round, and changes none of its parts."""
+    loop, inside = read.path[index], read.path[index + 1 :]
+    if not isinstance(loop, (cst.For, cst.While)) or is_nested(inside):
+        return False
+    if any(isinstance(each, cst.ClassDef) for each in read.path[1:]):
+        return False
+    first = (*inside, read.whole)[0]
+    if first is not loop.body and first is not getattr(loop, "test", None):
+        return False
+    parts = {read.model.value, root_of(read.accelerator)}
+    if parts & (bound_names(loop) | declared_names(read.root)):
+        return False
+    changed = {last_name(each) for each in bound(loop)}
+    if not changed.isdisjoint({read.event.attribute, "accelerator"}):
+        return False
+    return always_reached(read.path[index:], read.whole, through_loops=True)
+
+
+def _free_name(read: _Read) -> str:
+    """A name for the bare model's attribute that the function (or module) does not use for anything else."""
+    model, attribute = read.model.value, read.event.attribute
+    taken = used_names(read.root)
+    first = (attribute,) if model == "model" else ()
+    numbered = (f"bare_{model}_{attribute}_{number}" for number in range(2, 1000))
+    candidates = (*first, f"{model}_{attribute}", f"bare_{model}_{attribute}", *numbered)
+    return next(name for name in candidates if name not in taken)
+
+
+def _in_parentheses_of(old: Any, new: Any) -> Any:
+    return new.with_changes(lpar=old.lpar, rpar=old.rpar)

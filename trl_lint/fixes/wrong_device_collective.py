@@ -1,0 +1,126 @@
+"""The plan for a tensor that is not where a collective needs it: it is made, or moved to, the accelerator's device."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import libcst as cst
+
+from trl_lint.analysis.events import CollectiveCalled, StepReturned
+from trl_lint.analysis.program.syntax import ancestors
+from trl_lint.domain.provenance import Step
+from trl_lint.fixes.support.edits import NoRewrite, Replace, Rewrite
+from trl_lint.fixes.support.tree import TIGHT, call_of, goes_to_cpu, has_comment, method_call, uses_of
+
+
+def plan_for_collective(event: CollectiveCalled, made_by: Step | None) -> Rewrite | NoRewrite:
+    """How to hand a collective a tensor on the accelerator's device."""
+    call: Any = event.node
+    argument = event.argument
+    if event.parts != (event.operand,) or not isinstance(argument, cst.Arg) or argument.star:
+        return NoRewrite("which of several tensors has to be moved is the author's to say")
+    if event.row.into is not None:
+        return NoRewrite("this collective works in place on its tensor")
+    device = device_text(event)
+    if not device:
+        return NoRewrite("no accelerator is in reach whose device the tensor could be moved to")
+    tensor = argument.value
+    method = method_call(tensor)
+    if method is not None and (method[1] == "cpu" or (method[1] == "to" and goes_to_cpu(tensor))):
+        if has_comment(event.module.tree, tensor) and not has_comment(event.module.tree, method[0]):
+            return NoRewrite("a comment stands in what the fix would remove")
+        inner = call.with_changes(args=_with_argument(call, argument, method[0]), lpar=[], rpar=[])
+        return Rewrite((Replace(call, call_of(inner, "cpu").with_changes(lpar=call.lpar, rpar=call.rpar)),))
+    if _becomes_an_array(event):
+        return NoRewrite("the result becomes an array at once, which a tensor on a GPU can't")
+    if made_by is not None and made_by.node is tensor and _is_factory(tensor):
+        return Rewrite((Replace(tensor, on_device(tensor, device)),))
+    return Rewrite((Replace(tensor, call_of(tensor, "to", cst.Arg(cst.parse_expression(device)))),))
+
+
+def plan_for_step(event: StepReturned, made_by: Step) -> Rewrite | NoRewrite:
+    """How to make what a hook returns on the accelerator's device."""
+    if not event.accelerator:
+        return NoRewrite("no accelerator is in reach whose device the tensor could be made on")
+    root = event.owner.node
+    around = ancestors(root, made_by.node)
+    if not around or not _is_factory(made_by.node):
+        return NoRewrite("the tensor is not made in this method")
+    caution = "" if _only_returned(root, around, made_by.node) else "the tensor is used in other ways as well"
+    by = on_device(made_by.node, f"{event.accelerator}.device")
+    return Rewrite((Replace(made_by.node, by),), caution=caution)  # type: ignore[arg-type]
+
+
+def device_text(event: CollectiveCalled) -> str:
+    """The text of the device that belongs to the collective's owner, or else to the accelerator in reach."""
+    func = event.node.func  # type: ignore[attr-defined]
+    cls = event.row.name.rpartition(".")[0]
+    if isinstance(func, cst.Attribute):
+        owner = event.module.tree.code_for_node(func.value).strip()
+        if cls == "accelerate.Accelerator":
+            return f"{owner}.device"
+        if cls == "transformers.Trainer":
+            return f"{owner}.args.device"
+    return f"{event.accelerator}.device" if event.accelerator else ""
+
+
+def on_device(factory: Any, device: str) -> cst.Call:
+    """The call of a factory, with `device=`."""
+    value = cst.parse_expression(device)
+    args = list(factory.args)
+    for index, arg in enumerate(args):
+        if arg.keyword is not None and arg.keyword.value == "device":
+            args[index] = arg.with_changes(value=value)
+            return factory.with_changes(args=args)
+    new = cst.Arg(value, keyword=cst.Name("device"), equal=TIGHT)
+    last = args[-1]
+    if isinstance(last.comma, cst.Comma):
+        # As the others are laid out, with the comma that ends them.
+        before = args[-2].comma if len(args) > 1 else cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))
+        return factory.with_changes(
+            args=[*args[:-1], last.with_changes(comma=before), new.with_changes(comma=last.comma)]
+        )
+    comma = cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))
+    moved = new.with_changes(whitespace_after_arg=last.whitespace_after_arg)
+    first = last.with_changes(comma=comma, whitespace_after_arg=cst.SimpleWhitespace(""))
+    return factory.with_changes(args=[*args[:-1], first, moved])
+
+
+def _is_factory(node: Any) -> bool:
+    """Whether it is a call of a function that makes a tensor where it is told to (a method moves one)."""
+    if not isinstance(node, cst.Call) or not node.args or any(arg.star for arg in node.args):
+        return False
+    name = node.func.attr.value if isinstance(node.func, cst.Attribute) else getattr(node.func, "value", "")
+    return name not in ("cpu", "to", "cuda", "type_as", "from_numpy") and not str(name)[:1].isupper()
+
+
+def _with_argument(call: cst.Call, argument: cst.Arg, value: cst.BaseExpression) -> list[cst.Arg]:
+    return [arg.with_changes(value=value) if arg is argument else arg for arg in call.args]
+
+
+def _becomes_an_array(event: CollectiveCalled) -> bool:
+    root = event.owner.node if event.owner is not None else event.module.tree
+    around = ancestors(root, event.node)
+    node: Any = event.node
+    for parent in reversed(around):
+        if isinstance(parent, cst.Attribute) and parent.value is node:
+            if parent.attr.value in ("numpy", "__array__"):
+                return True
+            if parent.attr.value in ("cpu", "item", "tolist"):
+                return False
+        elif not (isinstance(parent, cst.Call) and parent.func is node):
+            return False
+        node = parent
+    return False
+
+
+def _only_returned(root: Any, around: tuple[Any, ...], node: Any) -> bool:
+    """Whether the name a tensor is bound to is used in nothing but `return`."""
+    parent = around[-1]
+    if not isinstance(parent, cst.Assign) or len(parent.targets) != 1:
+        return any(isinstance(each, cst.Return) for each in around)
+    target = parent.targets[0].target
+    if not isinstance(target, cst.Name):
+        return False
+    uses = [chain for chain in uses_of(root, target.value, after=node) if not isinstance(chain[-2], cst.AssignTarget)]
+    return all(any(isinstance(each, cst.Return) for each in chain) for chain in uses)

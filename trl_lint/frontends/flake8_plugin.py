@@ -1,0 +1,282 @@
+"""The flake8 plugin: what `trl-lint` finds in the same files, under the codes TRL001 and on.
+
+flake8 loads it for every run, so nothing heavy is imported that files without training code would have to pay for.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from argparse import Namespace
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from trl_lint import __version__, files, plain
+
+if TYPE_CHECKING:
+    from trl_lint.linter.linter import Linter
+    from trl_lint.linter.runner import FileResult
+    from trl_lint.rules.base import Rule
+    from trl_lint.settings import Settings
+
+STDIN = "-"
+
+
+class Plugin:
+    """What flake8 makes for each file. All files of one run of flake8 share a session."""
+
+    name = "trl-lint"
+    version = __version__
+    session: ClassVar[Session]
+
+    def __init__(self, tree: Any, lines: Sequence[str], filename: str) -> None:
+        # flake8 takes a plugin that asks for the tree as one that looks at a whole file.
+        self.lines = lines
+        self.filename = filename
+
+    @classmethod
+    def parse_options(cls, manager: Any, options: Namespace, filenames: Any = None) -> None:
+        """Called once, before flake8 starts its processes: what is worked out here, they all know."""
+        cls.session = Session(options)
+        if _starts_processes(options):
+            cls.session.lint_all()
+
+    def run(self) -> Iterator[tuple[int, int, str, type]]:
+        for line, column, text in self.session.lint(self.filename, "".join(self.lines)):
+            yield line, column, text, type(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of a text: the findings as flake8 wants them (line, column counted from 0, code and message)."""
+
+    text: str
+    findings: tuple[tuple[int, int, str], ...]
+    problem: str | None
+
+
+class Session:
+    """One run of flake8.
+
+    What a file means for another does not depend on which process checks which, as all files that flake8 was
+    asked to check are analysed together. An unsaved buffer is analysed by itself, with imports from the disk.
+    """
+
+    def __init__(self, options: Namespace) -> None:
+        self.options = options
+        self._asked: tuple[Any, ...] | None = None
+        self._begin()
+
+    def _begin(self) -> None:
+        """Start afresh unless flake8 asks for what it asked before: its Python interface may change the options."""
+        options = self.options
+        chosen = (options.select, options.extend_select, options.ignore, options.extend_ignore)
+        asked = (tuple(options.filenames), *chosen, options.disable_noqa)
+        if asked != self._asked:
+            self._asked = asked
+            self._rules = _reported_rules(options)
+            self._folders: dict[Path, Settings] = {}
+            self._linters: dict[Path | None, Linter] = {}
+            self._outcomes: dict[Path, Outcome] | None = None
+
+    def lint(self, filename: str, text: str) -> Sequence[tuple[int, int, str]]:
+        """The findings in the text that flake8 has of a file.
+
+        Raises:
+            flake8.exceptions.ExecutionError: the settings can't be acted on.
+        """
+        self._begin()
+        if not self._rules:
+            return ()
+        if self._outcomes is None:
+            self.lint_all()
+        path = Path(os.path.abspath(filename))
+        source = encoded(text)
+        if not self._linter(path).matters(path, source):
+            return ()
+        # Whoever asks for a file again has a reason to: it may have changed.
+        outcome = self._outcomes.pop(path, None)
+        if outcome is None or outcome.text != text:
+            outcome = self._lint_alone(path, source)
+        if outcome.problem:
+            print(plain.line(f"trl-lint: {outcome.problem}"), file=sys.stderr)
+        return outcome.findings
+
+    def lint_all(self) -> None:
+        """Lint all files that flake8 was asked to check."""
+        self._outcomes = {}
+        for root, paths in self._relevant_files().items():
+            with suppress(Exception):  # each file is then linted alone, and said to fail if it does
+                # The linter is done with: what it has parsed is not needed any more.
+                self._outcomes.update(self._lint_project(self._linters.pop(root), sorted(paths)))
+
+    def _lint_project(self, linter: Linter, paths: Sequence[Path]) -> Iterator[tuple[Path, Outcome]]:
+        from trl_lint.linter.runner import run
+
+        for result in run(paths, linter, self._check):
+            yield result.path, _outcome(result)
+
+    def _lint_alone(self, path: Path, source: bytes) -> Outcome:
+        from trl_lint.linter.runner import FileResult, run_one
+
+        if self._excluded(path):
+            return _outcome(FileResult(path, source))
+        return _outcome(run_one(path, source, self._new_linter(path), self._check))
+
+    def _check(self, linter: Linter, path: Path, source: bytes) -> FileResult:
+        from trl_lint.linter.linter import SourceError
+        from trl_lint.linter.runner import FileResult
+        from trl_lint.linter.suppressions import split
+
+        try:
+            found = linter.check(path, source)
+        except SourceError:  # flake8 says so itself
+            return FileResult(path, source)
+        return FileResult(path, source, tuple(found if self.options.disable_noqa else split(found, source)[0]))
+
+    # --- which files, which rules, which settings ---
+
+    def _relevant_files(self) -> dict[Path | None, list[Path]]:
+        """By project, the files that matter; a project none of whose files does is among them, too."""
+        projects: dict[Path | None, list[Path]] = {}
+        for name in _files(self.options) if self._rules else ():
+            path = Path(os.path.abspath(name))
+            try:
+                source = files.read(path)
+            except OSError:  # flake8 says so itself
+                continue
+            linter = self._linter(path)
+            paths = projects.setdefault(linter.settings.root, [])
+            if linter.matters(path, source) and not self._excluded(path):
+                paths.append(path)
+        return projects
+
+    def _excluded(self, path: Path) -> bool:
+        """Whether the settings leave a file out; flake8 itself knows nothing of them."""
+        from trl_lint.linter.discovery import matches
+
+        settings = self._settings(path)
+        return bool(settings.exclude) and matches(path, root=settings.root, exclude=settings.exclude)
+
+    def _settings(self, path: Path) -> Settings:
+        return self._settings_in(path.parent)
+
+    def _settings_in(self, folder: Path) -> Settings:
+        """The settings of the files in a folder; without a project file of its own it has those of its parent."""
+        if folder not in self._folders:
+            inherits = folder != folder.parent and not os.path.isfile(folder / "pyproject.toml")
+            self._folders[folder] = self._settings_in(folder.parent) if inherits else _read_settings(folder)
+        return self._folders[folder]
+
+    def _linter(self, path: Path) -> Linter:
+        """The linter of the project that a file belongs to, which knows what earlier runs have found."""
+        root = self._settings(path).root
+        if root not in self._linters:
+            self._linters[root] = self._cached_linter(path)
+        return self._linters[root]
+
+    def _cached_linter(self, path: Path) -> Linter:
+        from trl_lint.linter import cache
+
+        off = cache.is_off() or STDIN in self.options.filenames
+        kept = None if off else cache.of(self._settings(path))
+        if kept is None:
+            return self._new_linter(path)
+        from trl_lint.linter.cached_linter import CachedLinter
+
+        return CachedLinter(*self._asked_of(path), kept)
+
+    def _new_linter(self, path: Path) -> Linter:
+        from trl_lint.linter.linter import Linter
+
+        return Linter(*self._asked_of(path))
+
+    def _asked_of(self, path: Path) -> tuple[Settings, Sequence[Path], Sequence[Rule]]:
+        """The settings, the places to look imports up, and the rules for a file."""
+        from trl_lint.config import selected_rules
+        from trl_lint.linter.discovery import import_roots
+
+        settings = self._settings(path)
+        named = [Path(name) for name in self.options.filenames or ["."] if name != STDIN]
+        rules = [rule for rule in selected_rules(settings) if rule in self._rules]
+        return settings, import_roots(settings.root, named or [path]), rules
+
+
+def _read_settings(folder: Path) -> Settings:
+    from trl_lint.config import load_settings, selected_rules
+    from trl_lint.settings import ConfigError
+
+    try:
+        settings = load_settings(folder)
+        selected_rules(settings)
+    except ConfigError as error:
+        raise _stop(f"trl-lint: {error}") from None
+    return settings
+
+
+def _reported_rules(options: Namespace) -> tuple[Rule, ...]:
+    """The rules whose findings flake8 would show."""
+    from flake8.style_guide import Decision, DecisionEngine
+
+    from trl_lint.rules import all_rules
+
+    decide = DecisionEngine(options).decision_for
+    return tuple(rule for rule in all_rules() if decide(rule.code) is Decision.Selected)
+
+
+def encoded(text: str) -> bytes:
+    """The bytes of a text, in the encoding that it declares."""
+    source = text.encode("utf-8", "replace")
+    if "coding" not in text[:1000]:
+        return source
+    import io
+    import tokenize
+
+    try:
+        encoding, _ = tokenize.detect_encoding(io.BytesIO(source).readline)
+        return text.encode(encoding, "replace")
+    except (SyntaxError, LookupError):
+        return source
+
+
+def _outcome(result: FileResult) -> Outcome:
+    from trl_lint.linter.suppressions import source_lines
+
+    findings = (
+        (finding.start.line, finding.start.column - 1, plain.line(f"{finding.code} {finding.name}: {finding.message}"))
+        for finding in result.findings
+    )
+    return Outcome("".join(source_lines(result.source)), tuple(findings), result.problem)
+
+
+def _starts_processes(options: Namespace) -> bool:
+    """Whether flake8 goes on in several processes, which would each have to analyse all files."""
+    import multiprocessing
+
+    several = options.jobs.is_auto or options.jobs.n_jobs > 1
+    # Where processes are not forked, each of them parses the options again.
+    is_first = multiprocessing.parent_process() is None
+    return several and is_first and STDIN not in options.filenames and not getattr(options, "bug_report", False)
+
+
+def _files(options: Namespace) -> Iterable[str]:
+    """The files that flake8 checks, unsaved buffers apart."""
+    from flake8.discover_files import expand_paths
+
+    names = expand_paths(
+        paths=options.filenames,
+        stdin_display_name=options.stdin_display_name,
+        filename_patterns=options.filename,
+        exclude=(*options.exclude, *options.extend_exclude),
+    )
+    return (name for name in names if name != STDIN)
+
+
+def _stop(said: str) -> Exception:
+    """What ends flake8 with a message and a non-zero exit code."""
+    from flake8.exceptions import ExecutionError
+
+    return ExecutionError(said)

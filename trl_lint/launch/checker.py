@@ -1,0 +1,252 @@
+"""The findings of TRL004 in one file of any kind, and their fixes."""
+
+from __future__ import annotations
+
+import ast
+import json
+import posixpath
+import re
+import warnings
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from trl_lint.findings import Applicability, Because, Finding, Fix, Position
+from trl_lint.findings import Edit as PlacedEdit
+from trl_lint.launch.judge.arguments import may_train
+from trl_lint.launch.judge.gpus import Gpus, Verdict, gpus
+from trl_lint.launch.judge.launchers import LOOP_SCRIPTS, training_script
+from trl_lint.launch.judge.python_invocation import Start, bare_start, own_launcher
+from trl_lint.launch.parsers import readers
+from trl_lint.launch.rewrite import Edit, applied, rewrite
+from trl_lint.launch.training.launch_project import Project, changed_folder
+from trl_lint.launch.training.trainers import Training
+from trl_lint.rules.bare_python_launch import BarePythonLaunch
+
+if TYPE_CHECKING:
+    pass
+
+# Fixes that do not pass together are tried one by one, and for each the file is read again.
+MOST_TRIED = 50
+# The folders of torch's own index, by what a build is for.
+_CPU_WHEELS = re.compile(r"download\.pytorch\.org/whl/cpu\b")
+_CUDA_WHEELS = re.compile(r"download\.pytorch\.org/whl/(?:cu\d|rocm)")
+_TOLD = 200
+_LINE_END = re.compile(r"\r\n|\r|\n")
+_HELP = "start it with `accelerate launch` (or `torchrun`), which makes one process per GPU"
+_WRAPPED = "Trainer wraps the model in DataParallel, which by release raises, trains on a part of each batch or is slow"
+_IDLE = "all but one of them stay idle"
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """A launch that is wrong: the finding, and the edits that mend it (None: there is only a hint).
+
+    start, script: what is started, and the file that it is; None for one that lies outside of the project.
+    """
+
+    finding: Finding
+    edits: tuple[Edit, ...] | None
+    start: Start
+    script: Path | None
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What was found in a file. remark: why it, or a part of it, was not looked at; "" if all was."""
+
+    text: str
+    launches: tuple[Launch, ...]
+    remark: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Fault:
+    """A start of a training that is wrong. training: None for a script that is known by its path only."""
+
+    start: Start
+    verdict: Verdict
+    script: Path | None
+    training: Training | None
+
+
+def checked(path: Path, source: bytes, project: Project) -> Checked:
+    """The findings in one file with their edits, and what could not be looked at."""
+    reading = readers.read(path, source)
+    untold = not _for_cpu(reading.text)
+    groups: dict[tuple[int, int], list[_Fault | None]] = {}
+    for command in reading.commands:
+        start = None if own_launcher(command) else bare_start(command)
+        if start is not None:
+            word = start.interpreter or start.script or command.words[0]
+            fault = _fault(start, path, project, untold)
+            groups.setdefault((word.start, word.end), []).append(fault)
+    places = _Places(reading.text)
+    found = [_launch(path, reading.text, places, group) for group in groups.values() if any(group)]
+    remark = _remark(reading.problem) if readers.is_launch_file(path, source) else ""
+    return Checked(reading.text, tuple(sorted(found, key=lambda each: each.finding.sort_key)), remark)
+
+
+def _remark(problem: str) -> str:
+    whole = not problem or problem.startswith("not looked at")
+    return problem if whole else f"launch commands not all read: {problem}"
+
+
+def _for_cpu(text: str) -> bool:
+    """Whether a file installs torch without CUDA, and no other: what it starts sees no GPU."""
+    return _CPU_WHEELS.search(text) is not None and not _CUDA_WHEELS.search(text)
+
+
+def _fault(start: Start, path: Path, project: Project, untold: bool) -> _Fault | None:
+    """What is wrong with a launch. untold: it counts where nothing is said of GPUs, unless the settings forbid it."""
+    verdict = gpus(start)
+    certain = verdict.gpus is Gpus.SEVERAL
+    unsure = verdict.gpus is Gpus.UNKNOWN and not verdict.telling and untold and project.unknown
+    if not (certain or unsure) or not may_train(start):
+        return None
+    script = project.started(start, path)
+    if script is None:
+        path_known = posixpath.join(changed_folder(start), start.path)
+        return _Fault(start, verdict, None, None) if training_script(path_known) else None
+    training = project.trainers.training(script)
+    return _Fault(start, verdict, script, training) if training else None
+
+
+# --- findings -------------------------------------------------------------------------------------------
+
+
+class _Places:
+    """Lines and columns of a text, both counted from 1; a mark of the byte order has no column."""
+
+    def __init__(self, text: str) -> None:
+        self._starts = [0, *(match.end() for match in _LINE_END.finditer(text))]
+        self._mark = text.startswith("\ufeff")
+
+    def __call__(self, offset: int) -> Position:
+        line = bisect_right(self._starts, offset)
+        return Position(line, offset - self._starts[line - 1] + 1 - (self._mark and line == 1))
+
+
+def _launch(path: Path, text: str, places: _Places, group: Sequence[_Fault | None]) -> Launch:
+    """One finding for all starts of one place, such as a line of a function that is called several times."""
+    faults = [each for each in group if each is not None]
+    # What may go wrong is said, what goes wrong for certain first.
+    fault = min(faults, key=lambda each: each.verdict.gpus is not Gpus.SEVERAL)
+    edits, reason = _edits(text, group)
+    command, training = fault.start.command, fault.training
+    because = (
+        (Because(f"it trains with `{training.trainer}`", str(training.path), Position(training.line, training.column)),)
+        if training
+        else ()
+    )
+    finding = Finding(
+        code=BarePythonLaunch.code,
+        name=BarePythonLaunch.name,
+        message=_message(fault),
+        path=str(path),
+        start=places(command.start),
+        end=places(command.end),
+        because=because,
+        help=_HELP,
+        fix=_fix(places, edits, reason, faults),
+    )
+    return Launch(finding, edits, fault.start, fault.script)
+
+
+def _message(fault: _Fault) -> str:
+    start, training = fault.start, fault.training
+    word = start.module or start.script
+    name = (start.path or (word.value or word.raw).removeprefix("-m")) if word else ""
+    wraps = training.wraps if training else not LOOP_SCRIPTS.search(start.path)
+    harm = _WRAPPED if wraps else _IDLE
+    if fault.verdict.gpus is Gpus.SEVERAL:
+        telling = _shortened(" ".join(fault.verdict.telling.split()))
+        return f"bare python starts the training `{name}` as one process for several GPUs (`{telling}`): {harm}"
+    return f"bare python starts the training `{name}` as one process: if more than one GPU is visible, {harm}"
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _TOLD else f"{text[:_TOLD]}…"
+
+
+def _edits(text: str, group: Sequence[_Fault | None]) -> tuple[tuple[Edit, ...] | None, str]:
+    """The edits of a place, and why there are none."""
+    if None in group:
+        return None, "the same line is used for other launches as well"
+    plans = {rewrite(each.start, text) for each in group if each is not None}
+    if len(plans) != 1 or None in plans:
+        return None, "no rewrite is known that leaves all else as it is"
+    return plans.pop(), ""
+
+
+def _fix(places: _Places, edits: tuple[Edit, ...] | None, reason: str, faults: Sequence[_Fault]) -> Fix:
+    applicability = Applicability.DISPLAY
+    if edits is not None:
+        certain = all(each.verdict.gpus is Gpus.SEVERAL for each in faults)
+        applicability = Applicability.SAFE if certain else Applicability.UNSAFE
+        reason = "" if certain else "nothing says how many GPUs there are"
+    return Fix(applicability, "Start it with `accelerate launch`", partial(_placed, places, edits or ()), reason)
+
+
+def _placed(places: _Places, edits: Iterable[Edit]) -> tuple[PlacedEdit, ...]:
+    return tuple(PlacedEdit(places(each.start), places(each.end), each.text) for each in edits)
+
+
+# --- fixes ----------------------------------------------------------------------------------------------
+
+
+def mended(
+    path: Path, source: bytes, project: Project, wanted: Sequence[Launch]
+) -> tuple[bytes, list[tuple[Launch, str]]]:
+    """The content with the wanted fixes, all together or else one by one, and those that were withheld and why."""
+    before = checked(path, source, project)
+    new, reason = _passed(path, before, project, wanted)
+    if not reason or len(wanted) == 1:
+        return (new, []) if not reason else (source, [(wanted[0], reason)])
+    passing: list[Launch] = []
+    withheld: list[tuple[Launch, str]] = []
+    current = source
+    for each in wanted:
+        if len(passing) + len(withheld) >= MOST_TRIED:
+            withheld.append((each, f"the fixes of a file are tried one by one up to {MOST_TRIED} only"))
+            continue
+        new, reason = _passed(path, before, project, [*passing, each])
+        if reason:
+            withheld.append((each, reason))
+        else:
+            passing.append(each)
+            current = new
+    return current, withheld
+
+
+def _passed(path: Path, before: Checked, project: Project, wanted: Sequence[Launch]) -> tuple[bytes, str]:
+    """The new content, and why it does not pass the gate ("" when it does)."""
+    edits = sorted({edit for each in wanted for edit in each.edits or ()}, key=lambda each: each.start)
+    if any(one.end > other.start for one, other in pairwise(edits)):
+        return b"", "it overlaps another fix"
+    text = applied(before.text, edits)
+    new = text.encode("utf-8")
+    if not _parses(path, text):
+        return b"", "the result would not parse"
+    after = checked(path, new, project)
+    if after.remark and not before.remark:
+        return b"", "the result would not parse"
+    left = len(before.launches) - len(wanted)
+    return new, "" if len(after.launches) <= left else f"the result would still have {BarePythonLaunch.code}"
+
+
+def _parses(path: Path, text: str) -> bool:
+    try:
+        if path.suffix == ".py":
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # of the user's code, and not asked for
+                ast.parse(text.removeprefix("\ufeff"))
+        elif path.suffix == ".ipynb":
+            json.loads(text.removeprefix("\ufeff"))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return True

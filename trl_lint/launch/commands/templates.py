@@ -1,0 +1,28 @@
+"""Placeholders of template languages and of documentation, made harmless before a shell grammar sees them."""
+
+from __future__ import annotations
+
+import re
+
+from trl_lint.launch.commands.source_map import Passage, opaque
+
+# `${{ matrix.gpus }}` of GitHub, `{{ .Values.x }}` of Jinja, Helm and just.
+_TEMPLATE = re.compile(r"\$?\{\{[^{}\n]*\}\}")
+# `<your-model>`: to a shell that would be a redirection.
+_BRACES = re.compile(r"(?<!\$)\{[^{}\n]*\}")
+_PLACEHOLDER = re.compile(r"<[A-Za-z][\w ./-]*>")
+
+
+def without_templates(passage: Passage) -> Passage:
+    return passage.replaced(_TEMPLATE, opaque) if "{{" in passage.text else passage
+
+
+def without_placeholders(passage: Passage) -> Passage:
+    """Also what documentation leaves to the reader to fill in."""
+    passage = without_templates(passage)
+    return passage.replaced(_PLACEHOLDER, opaque) if "<" in passage.text else passage
+
+
+def without_braces(passage: Passage) -> Passage:
+    """`{posargs}` of tox, `{name}` of an f-string."""
+    return without_templates(passage).replaced(_BRACES, opaque)

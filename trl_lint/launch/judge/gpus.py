@@ -1,0 +1,278 @@
+"""What a launch says of the number of GPUs that its process sees."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from functools import lru_cache
+
+from trl_lint.launch.commands.command_wrappers import ASSIGNMENT, Wrapper, unwrap
+from trl_lint.launch.commands.commands import Command, Hint, Word
+from trl_lint.launch.judge.python_invocation import Start
+
+
+class Gpus(str, Enum):
+    """ONE, CPU and OWN_LAUNCHER are right code. SEVERAL is certain. UNKNOWN: nothing that can be read says it."""
+
+    ONE = "one"
+    SEVERAL = "several"
+    UNKNOWN = "unknown"
+    OWN_LAUNCHER = "own launcher"
+    CPU = "cpu"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """telling: the text that says so; with UNKNOWN it speaks of GPUs without a number that can be read."""
+
+    gpus: Gpus
+    telling: str = ""
+
+
+# The kinds of hints that front ends give, and what their value is.
+HINTS = {
+    "slurm": "one option of an `#SBATCH` line, `--gres=gpu:4`",
+    "gpus": "a number of GPUs, `all`, or unknown: compose, Kubernetes, SkyPilot, Docker",
+    "host": "the machine that a CI job runs on",
+    "note": "a comment, heading or paragraph: what a writer says of it",
+    "choice": "the condition that it depends on",
+    "folder": "where it is run, by the `cd` in front of it (for `checking.py`)",
+}
+
+# Variables that only a launcher, or someone who plays one, sets (accelerate/state.py, torch env:// rendezvous).
+RANK_VARIABLES = ("LOCAL_RANK", "RANK", "WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID")
+VISIBLE = ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES",
+           "ASCEND_RT_VISIBLE_DEVICES", "ZE_AFFINITY_MASK")  # fmt: skip
+# Arguments of a script that is itself a launcher, has its rank from one, or spreads itself over GPUs.
+_LAUNCHER_ARGUMENT = re.compile(
+    r"--?(?:nproc[_-]per[_-]node|num[_-]processes|local[_-]rank|node[_-]rank|world[_-]size|(?:num|n)[_-]?gpus?"
+    r"|gpus?|gpu[_-](?:ids?|index|num|number|device|devices|list)|devices|(?:cuda|visible)[_-]devices?"
+    r"|cuda[_-]visible[_-]devices?)(?![\w-])"
+)
+_CPU_ARGUMENT = re.compile(r"--(?:use[_-]cpu|no[_-]cuda|cpu|use_mps_device)(?:=(?:true|1|yes))?\Z", re.IGNORECASE)
+_FALSE = frozenset({"false", "0", "no"})
+# Hosted runners that have no GPU (GitHub's and GitLab's lists of runner images).
+_HOSTED = re.compile(r"(?:ubuntu|windows|macos)-(?:latest|slim|\d[\w.-]*)\Z")
+_ONE_NOTE = re.compile(
+    r"\b(?:single|one|1)[ -]?(?:x[ -]?)?(?:\w+ )?gpus?\b(?!s)|\b(?:single|one)[ -]?device|\bnon[- ]distributed"
+    r"|\b(?:single|one) (?:\w+ ){0,2}(?:rtx|gtx|titan|[ahvptkl]\d{1,3}|[2345]0[6789]0)\b|\bcolab\b"
+    r"|\b(?:on|with|using) (?:a|the) (?:\w+ )?cpu\b|\bsingle cpu\b|\bcpu[- ]only\b|\bwithout (?:a )?gpu",
+    re.IGNORECASE,
+)
+# A condition that asks for the GPUs: then who wrote it thought of several.
+_CHOICE = re.compile(r"gpu|cuda|device|nproc|num_?proc|world_?size", re.IGNORECASE)
+_SEVERAL_NOTE = re.compile(
+    r"\bmulti(?:ple\b|[- ]?(?:gpu|node|device|process|card|worker))|\bor multi\b|\bdistributed|\bgpus\b", re.IGNORECASE
+)
+
+
+# A paragraph or a condition is one of many commands, and is looked through once.
+_REMEMBERED = 64
+
+
+def gpus(start: Start) -> Verdict:
+    """What the launch itself says; what stands closest to the process counts first."""
+    words = start.arguments
+    wrappers = (*_outer(start.command), *start.wrappers)
+    for question in _QUESTIONS:
+        if verdict := question(start, words, wrappers):
+            return verdict
+    return Verdict(Gpus.UNKNOWN)
+
+
+def _outer(command: Command) -> tuple[Wrapper, ...]:
+    return tuple(wrapper for words in command.surroundings.around for wrapper in unwrap(words).wrappers)
+
+
+def _ranks(start: Start, words: Sequence[Word], wrappers: Sequence[Wrapper]) -> Verdict | None:
+    """Ranks that are set by hand, arguments that only a launcher takes, and models that place themselves."""
+    for name in RANK_VARIABLES:
+        if name in start.environment:
+            return Verdict(Gpus.OWN_LAUNCHER, f"{name}={start.environment[name] or '…'}")
+    for place, word in enumerate(words):
+        if word.value is not None and _LAUNCHER_ARGUMENT.match(word.value):
+            return Verdict(Gpus.OWN_LAUNCHER, word.raw)
+        if re.match(r"--(?:device[_-]map|load[_-]in[_-]8bit)\b", word.value or ""):
+            return Verdict(Gpus.OWN_LAUNCHER, " ".join(each.raw for each in words[place : place + 2]))
+    return None
+
+
+def _cpu(start: Start, words: Sequence[Word], wrappers: Sequence[Wrapper]) -> Verdict | None:
+    for place, word in enumerate(words):
+        behind = words[place + 1].value if place + 1 < len(words) else None
+        value = word.value or ""
+        if _CPU_ARGUMENT.match(value) and (behind or "").lower() not in _FALSE:
+            return Verdict(Gpus.CPU, word.raw)
+        if value in ("--device=cpu", "--device=mps") or (value == "--device" and behind in ("cpu", "mps")):
+            return Verdict(Gpus.CPU, "--device cpu")
+    if (start.environment.get("ACCELERATE_USE_CPU") or "").lower() in ("1", "true", "yes"):
+        return Verdict(Gpus.CPU, "ACCELERATE_USE_CPU")
+    return None
+
+
+def _chosen(start: Start, words: Sequence[Word], wrappers: Sequence[Wrapper]) -> Verdict | None:
+    """In a branch for a number of GPUs, only what stands in front of the command itself is certain."""
+    if any(each.name in VISIBLE for each in start.command.assignments):
+        return None
+    choices = (each for each in start.command.surroundings.hints if each.kind == "choice")
+    return next((Verdict(Gpus.UNKNOWN, each.text) for each in choices if _speaks_of_gpus(each)), None)
+
+
+@lru_cache(_REMEMBERED)
+def _speaks_of_gpus(hint: Hint) -> bool:
+    return _CHOICE.search(hint.value) is not None
+
+
+def _visible(start: Start, words: Sequence[Word], wrappers: Sequence[Wrapper]) -> Verdict | None:
+    """`CUDA_VISIBLE_DEVICES` and its like, whoever sets it: the closest counts."""
+    given = {name: value for wrapper in wrappers for name, value in _handed_over(wrapper).items()}
+    for name in VISIBLE:
+        if name in start.environment or name in given:
+            value = start.environment[name] if name in start.environment else given[name]
+            return Verdict(_devices(value), f"{name}={'…' if value is None else value}")
+    return None
+
+
+def _devices(value: str | None) -> Gpus:
+    if value is None:
+        return Gpus.UNKNOWN
+    devices = [each for each in value.replace(" ", "").split(",") if each]
+    if value in ("all", "void"):
+        return Gpus.UNKNOWN
+    if not devices or devices[0] in ("-1", "none", "NoDevFiles"):
+        return Gpus.CPU
+    # From -1 on nothing is visible; what is no number may be a variable of someone else's template.
+    devices = devices[: devices.index("-1")] if "-1" in devices else devices
+    if not all(re.fullmatch(r"\d+|(?:GPU|MIG)-[\w/-]+", each) for each in devices):
+        return Gpus.UNKNOWN
+    return Gpus.ONE if len(set(devices)) == 1 else Gpus.SEVERAL
+
+
+def _handed_over(wrapper: Wrapper) -> dict[str, str | None]:
+    """`docker run -e NAME=value`, `sbatch --export=ALL,NAME=value`."""
+    found: dict[str, str | None] = {}
+    for name, value, _ in options(wrapper.words):
+        if name in ("-e", "--env") and (match := ASSIGNMENT.match(value)):
+            found[match[1]] = match[2].strip("\"'")
+        elif name == "--export":
+            pairs = (ASSIGNMENT.match(each) for each in value.split(","))
+            found |= {match[1]: match[2] for match in pairs if match}
+    return found
+
+
+def options(words: Sequence[Word]) -> list[tuple[str, str, str]]:
+    """The options among these words with their values ("" where there is none or it is unknown), and their text."""
+    found: list[tuple[str, str, str]] = []
+    for place, word in enumerate(words):
+        if not (word.value or word.raw).startswith("-"):
+            continue
+        name, equals, value = (word.value or word.raw).partition("=")
+        behind = words[place + 1] if place + 1 < len(words) else None
+        text = word.raw
+        if re.fullmatch(r"-[A-Za-z][0-9]+", name):
+            name, value, equals = name[:2], name[2:], "="
+        if not equals and behind is not None and not (behind.value or behind.raw).startswith("-"):
+            value, text = behind.value or "", f"{word.raw} {behind.raw}"
+        found.append((name, value, text))
+    return found
+
+
+def _slurm(start: Start, words: Sequence[Word], wrappers: Sequence[Wrapper]) -> Verdict | None:
+    """srun starts as many processes as there are tasks; a batch script itself runs once, with all GPUs of the node."""
+    batch = [(*_option(each.value), each.text) for each in start.command.surroundings.hints if each.kind == "slurm"]
+    given = [option for each in wrappers if each.name in ("sbatch", "salloc") for option in options(each.words)]
+    step = [option for each in wrappers if each.name == "srun" for option in options(each.words)]
+    job = [*batch, *given]
+    if any(each.name == "srun" for each in wrappers):
+        several = _tasks(step) or _tasks(job)
+        if several and several[0] != 1:
+            return Verdict(Gpus.OWN_LAUNCHER, f"srun, {several[1]}")
+    return _slurm_gpus(step) or _slurm_gpus(job)
+
+
+def _option(text: str) -> tuple[str, str]:
+    name, _, value = text.partition("=")
+    short = re.fullmatch(r"(-[A-Za-z])([0-9]+)", name)
+    return (short[1], short[2]) if short else (name, value)
+
+
+# What makes more than one task, and what says how many GPUs a task or a node has.
+_TASKS = ("-n", "--ntasks", "--ntasks-per-node", "--ntasks-per-gpu", "--ntasks-per-socket", "-N", "--nodes")
+_NODE_GPUS = ("--gpus-per-task", "--gres", "--gpus-per-node", "-G", "--gpus", "--gpus-per-socket")
+
+
+def _tasks(options: Sequence[tuple[str, str, str]]) -> tuple[int | None, str] | None:
+    """The number of tasks, None where it can't be read, and the text; None where nothing says it."""
+    found = [(_whole(value), text) for name, value, text in options if name in _TASKS]
+    return next((each for each in found if each[0] != 1), found[0] if found else None)
+
+
+def _whole(text: str) -> int | None:
+    return int(text) if text.isdecimal() and len(text) < 6 else None
+
+
+def _slurm_gpus(options: Sequence[tuple[str, str, str]]) -> Verdict | None:
+    for wanted in _NODE_GPUS:
+        for name, value, text in options:
+            if name == wanted and (name != "--gres" or "gpu" in value or not value):
+                return Verdict(_amount(value.rpartition("gpu")[2].lstrip(":") if name == "--gres" else value), text)
+    return None
+
+
+def _amount(value: str) -> Gpus:
+    """What `4`, `a100:4`, `all` or "" (one) of something says; `gres=gpu` alone is one."""
+    number = value.rpartition(":")[2].partition("(")[0].partition(",")[0]
+    if value == "all":
+        return Gpus.UNKNOWN
+    if number.isdecimal():
+        return {0: Gpus.CPU, 1: Gpus.ONE}.get(int(number[:6]), Gpus.SEVERAL)
+    return Gpus.ONE if not value else Gpus.UNKNOWN
+
+
+def _container(start: Start, words: Sequence[Word], wrappers: Sequence[Wrapper]) -> Verdict | None:
+    """`docker run --gpus all`: the writer asks for all GPUs of a machine of several."""
+    for wrapper in reversed(wrappers):
+        for name, value, text in options(wrapper.words):
+            if name == "--gpus" and wrapper.name in ("docker", "podman", "nvidia-docker"):
+                return Verdict(_asked(value), text)
+    return None
+
+
+def _asked(value: str) -> Gpus:
+    """Docker's language: `all`, `2`, `device=0,1`, `"device=0"`."""
+    value = value.strip("\"'")
+    if value == "all":
+        return Gpus.SEVERAL
+    if value.startswith("device="):
+        return _devices(value.removeprefix("device="))
+    return _amount(value) if value else Gpus.UNKNOWN
+
+
+def _hinted(start: Start, words: Sequence[Word], wrappers: Sequence[Wrapper]) -> Verdict | None:
+    hints = start.command.surroundings.hints
+    for kind, read in _HINT_READERS.items():
+        for hint in reversed(hints):
+            if hint.kind == kind and (verdict := read(hint)):
+                return verdict
+    return None
+
+
+def _hosted(hint: Hint) -> Verdict | None:
+    return Verdict(Gpus.CPU, hint.text) if _HOSTED.match(hint.value) else None
+
+
+@lru_cache(_REMEMBERED)
+def _noted(hint: Hint) -> Verdict | None:
+    if _ONE_NOTE.search(hint.value) and not _SEVERAL_NOTE.search(hint.value):
+        return Verdict(Gpus.ONE, hint.text)
+    return None
+
+
+_HINT_READERS: dict[str, Callable[[Hint], Verdict | None]] = {
+    "gpus": lambda hint: Verdict(_asked(hint.value), hint.text),
+    "host": _hosted,
+    "note": _noted,
+}
+_QUESTIONS = (_ranks, _cpu, _chosen, _visible, _slurm, _container, _hinted)

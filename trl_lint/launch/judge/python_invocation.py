@@ -1,0 +1,164 @@
+"""Which commands start a script or a module with a bare interpreter."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from trl_lint.launch.commands.command_wrappers import Unwrapped, Wrapper, unwrap
+from trl_lint.launch.commands.commands import Command, Word, laid_over
+from trl_lint.launch.judge.launchers import (
+    INTERPRETER,
+    INTERPRETER_VARIABLE,
+    LAUNCHER_MODULES,
+    LAUNCHER_SCRIPTS,
+    NO_SCRIPT,
+    PLAIN_FLAGS,
+    TOOL_SCRIPTS,
+    TOOLS,
+    VALUE_FLAGS,
+    launcher,
+)
+
+# Runners that take a script itself, `uv run train.py`, and the option with which they take a module.
+_SCRIPT_RUNNERS = frozenset({("uv", "run")})
+_SCRIPT = re.compile(r"[^-].*\.py\Z", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """One process of Python, started with nothing that starts more.
+
+    interpreter: None where the runner takes the script itself (`uv run train.py`). flags: its own, `-m` and the
+    module left out. script or module: what is started; the script's path may be known by its `tail` only, a
+    module by its value. arguments: what stands behind. wrappers: the prefixes in front, outermost first.
+    """
+
+    command: Command
+    interpreter: Word | None
+    flags: tuple[Word, ...]
+    script: Word | None
+    module: Word | None
+    arguments: tuple[Word, ...]
+    wrappers: tuple[Wrapper, ...]
+    environment: Mapping[str, str | None]
+
+    @property
+    def path(self) -> str:
+        """The script's path, or the end of it that is known; "" for a module."""
+        return self.script.tail if self.script else ""
+
+
+def bare_start(command: Command) -> Start | None:
+    """The start of a script or module with plain Python that this command is, or None."""
+    found = unwrap(command.words)
+    if not found.rest or own_launcher(command):
+        return None
+    if not is_interpreter(found.rest[0]):
+        return _by_runner(command, found)
+    return _by_interpreter(command, found)
+
+
+def own_launcher(command: Command) -> str | None:
+    """The launcher of several processes that this command calls, in words, or None."""
+    rest = unwrap(command.words).rest
+    values = [each.value for each in rest]
+    if found := launcher(values):
+        return " ".join(found.words)
+    if not rest or not is_interpreter(rest[0]):
+        return None
+    flags, behind = _flags(rest[1:])
+    values = [each.value for each in rest[1 + len(flags) :]]
+    if behind == "module":
+        return next((f"python -m {each}" for each in values[:2] if each in LAUNCHER_MODULES), None)
+    path = rest[1 + len(flags)].tail if behind == "script" else ""
+    return next((name for name in LAUNCHER_SCRIPTS if path == name or path.endswith("/" + name)), None)
+
+
+def is_interpreter(word: Word) -> bool:
+    """Whether this word runs Python: by its name, by its path, or a variable that is called so."""
+    if word.value is not None:
+        return INTERPRETER.match(word.value) is not None
+    if word.raw.endswith(("/python", "/python3", '/python"', '/python3"')):
+        return INTERPRETER.match(word.tail) is not None
+    return INTERPRETER_VARIABLE.match(word.raw) is not None
+
+
+def _by_runner(command: Command, found: Unwrapped) -> Start | None:
+    runner = found.wrappers[-1].prefix.words if found.wrappers else ()
+    script = found.rest[0]
+    if runner not in _SCRIPT_RUNNERS or not _SCRIPT.match(script.value or ""):
+        return None
+    if any(each.value in ("-m", "--module") for each in found.wrappers[-1].words):
+        return None
+    return Start(command, None, (), script, None, found.rest[1:], found.wrappers, _environment(command, found))
+
+
+def _by_interpreter(command: Command, found: Unwrapped) -> Start | None:
+    interpreter, *rest = found.rest
+    flags, behind = _flags(rest)
+    words = rest[len(flags) :]
+    if not words or behind == "nothing":
+        return None
+    environment = _environment(command, found)
+    if behind == "module":
+        # `-m mod`, or `-mmod` as one word; `-um mod` counts as a flag and the module.
+        module = words[0] if len(words[0].raw) > 2 and words[0].raw.startswith("-m") else words[1:2] and words[1]
+        if not module or not module.value or _is_tool(module.value):
+            return None
+        behind_module = tuple(words[words.index(module) + 1 :])
+        return Start(command, interpreter, tuple(flags), None, module, behind_module, found.wrappers, environment)
+    script = words[0]
+    if not _starts_script(script):
+        return None
+    return Start(command, interpreter, tuple(flags), script, None, tuple(words[1:]), found.wrappers, environment)
+
+
+def _environment(command: Command, found: Unwrapped) -> Mapping[str, str | None]:
+    handed_on = command.environment if all(each.prefix.environment for each in found.wrappers) else {}
+    return laid_over(handed_on, found.environment)
+
+
+def _is_tool(module: str) -> bool:
+    name = module.removeprefix("-m")
+    return name in TOOLS or name.partition(".")[0] in TOOLS or not re.fullmatch(r"[A-Za-z_][\w.]*", name)
+
+
+def _starts_script(word: Word) -> bool:
+    """Whether a word is a path to a Python file that may train; of an unknown one the end must say so."""
+    path = word.tail if word.value is None else word.value
+    name = path.rsplit("/", 1)[-1]
+    return name.endswith(".py") and name != ".py" and name not in TOOL_SCRIPTS and not re.search(r"[*?\n]", path)
+
+
+def _flags(words: Sequence[Word]) -> tuple[list[Word], str]:
+    """The interpreter's flags at the front, and what comes behind: "script", "module" or "nothing"."""
+    flags: list[Word] = []
+    for place, word in enumerate(words):
+        if place < len(flags):
+            continue
+        value = word.value
+        if value is None or len(value) < 2 or value[0] != "-":
+            return flags, "script"
+        kind = _flag(value)
+        if kind in ("nothing", "module"):
+            return flags, kind
+        flags.append(word)
+        if kind == "value":
+            flags += words[place + 1 : place + 2]
+    return flags, "nothing"
+
+
+def _flag(value: str) -> str:
+    """What a word of flags does: "plain", "value" (the next word belongs to it), "module" or "nothing"."""
+    for place, letter in enumerate(value[1:], 1):
+        if letter == "m":
+            return "module"
+        if letter in NO_SCRIPT or letter == "-":
+            return "nothing"
+        if letter in VALUE_FLAGS:
+            return "value" if place == len(value) - 1 else "plain"
+        if letter not in PLAIN_FLAGS:
+            return "nothing"
+    return "plain"

@@ -1,0 +1,109 @@
+"""Markdown: fenced and indented blocks of shell, console sessions, and whatever else in a fence has a front end."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+from trl_lint.launch.commands.commands import Commands, Hint, Surroundings, TooMuch, Unreadable
+from trl_lint.launch.commands.source_map import Passage, joined
+from trl_lint.launch.parsers import console_sessions, dockerfile, makefile, yaml_files
+
+LARGEST = 2_000_000
+_LANGUAGE = re.compile(r"\{?\.?([\w+-]*)")
+OTHERS: dict[str, Callable[[Passage, Surroundings], Commands]] = {
+    "dockerfile": dockerfile.read,
+    "docker": dockerfile.read,
+    "make": makefile.read,
+    "makefile": makefile.read,
+    "yaml": yaml_files.read,
+    "yml": yaml_files.read,
+}
+
+
+def commands(text: str) -> Commands:
+    """The commands in the code blocks of a Markdown file."""
+    yield from read(Passage.whole(text), Surroundings("markdown"))
+
+
+def read(passage: Passage, surroundings: Surroundings) -> Commands:
+    if len(passage.text) > LARGEST:
+        raise Unreadable(f"a Markdown file of {len(passage.text)} characters is not looked at")
+    starts = _line_starts(passage.text)
+    headings: list[tuple[int, str]] = []
+    paragraphs: dict[int, str] = {}
+    environment = surroundings.environment
+    tokens = _parser().parse(passage.text)
+    for place, token in enumerate(tokens):
+        # Of the paragraphs, those count that stand above a block: in front of it, and in front of the list it is in.
+        paragraphs = {level: text for level, text in paragraphs.items() if level <= token.level}
+        if token.type == "heading_open":
+            level = int(token.tag[1:])
+            headings = [each for each in headings if each[0] < level] + [(level, tokens[place + 1].content)]
+            environment, paragraphs = surroundings.environment, {}
+        elif token.type == "paragraph_open":
+            paragraphs[token.level] = tokens[place + 1].content
+        elif token.type in ("fence", "code_block"):
+            block = _block(passage, starts, token)
+            if block is None:
+                continue
+            texts = [*(text for _, text in headings), *(text for _, text in sorted(paragraphs.items()))]
+            notes = tuple(Hint("note", text, text) for text in texts)
+            here = replace(surroundings, environment=environment, hints=surroundings.hints + notes)
+            language = _language(token.info)
+            yield from read_block(block, language, here)
+            if language in console_sessions.SHELLS | console_sessions.SESSIONS:
+                environment = console_sessions.exported(block, here)
+
+
+def read_block(block: Passage, language: str, surroundings: Surroundings) -> Commands:
+    """The commands of one block of code. What its own front end can't read is documentation, and no error."""
+    try:
+        if language in OTHERS:
+            yield from OTHERS[language](block, surroundings)
+        else:
+            yield from console_sessions.read(block, language, surroundings)
+    except TooMuch:
+        raise
+    except Unreadable:
+        return
+
+
+@cache
+def _parser() -> Any:
+    from markdown_it import MarkdownIt
+
+    # Only blocks matter: what stands in a line is never parsed.
+    return MarkdownIt("commonmark").disable(["inline"])
+
+
+def _line_starts(text: str) -> list[int]:
+    # The parser counts `\r\n`, `\r` and `\n` alike, and nothing else.
+    return [0, *(match.end() for match in re.finditer(r"\r\n|\r|\n", text)), len(text)]
+
+
+def _language(info: str) -> str:
+    match = _LANGUAGE.match(info.strip())
+    return match[1].lower() if match else ""
+
+
+def _block(passage: Passage, starts: list[int], token: Any) -> Passage | None:
+    """The block's contents. Its lines may be indented, in a list, or quoted with `>`."""
+    if "python" not in token.content and "uv run" not in token.content and "export" not in token.content:
+        return None
+    first = token.map[0] + (token.type == "fence")
+    lines: list[Passage] = []
+    for number, line in enumerate(token.content.splitlines(keepends=True), first):
+        if number + 1 >= len(starts):
+            return None
+        start, end = starts[number], starts[number + 1]
+        text = line.rstrip("\n")
+        # Of an empty line, which may be indented or quoted, its end is kept: it parts commands.
+        place = passage.text.rfind(text, start, end) if text else max(start, end - 1)
+        if place < 0:
+            return None
+        lines.append(passage.part(place, end))
+    return joined(lines) if lines else None

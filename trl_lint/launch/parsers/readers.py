@@ -1,0 +1,178 @@
+"""Which front end reads a file. What can't start Python is never parsed, and no parser is imported for it."""
+
+from __future__ import annotations
+
+import importlib
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path, PurePath
+
+from trl_lint import files
+from trl_lint.launch.commands.commands import Command, Commands, Unreadable
+
+# A file with none of these starts no Python: the last two are the ways that do not name it.
+NEEDLES = (b"python", b"PYTHON", b"uv run", b"sys.executable")
+# Nor does Python code without one of these: a start written out, or Python as a word of its own.
+PYTHON_STARTS = (
+    r"python[\d.]*[ \t]+(?:-[uOB]+[ \t]+)*(?:-[umOB]*m[ \t]*\w|[^\s\"']*\.py\b|[{$\"'\\])"
+    r"|[\"'][^\s\"']*python[\d.]*[\"']|sys\.executable|uv run"
+)
+_PYTHON_STARTS = re.compile(PYTHON_STARTS.encode())
+# What Python code starts programs with. Without these only its docstring can hold commands, and ends before its code.
+_CALLS = tuple(b"subprocess Popen os.system os.popen os.exec os.spawn check_call".split())
+_CODE = (b"\nimport ", b"\nclass ", b"\ndef ")
+# What a shebang line names, for files without a suffix.
+_SHEBANG = re.compile(rb"#!.*?\b(?:ba|z|k|da)?sh\b")
+# Larger files are data: a launch script has no 5 megabytes. Notebooks carry their pictures.
+LARGEST = 2_000_000
+LARGEST_NOTEBOOK = 30_000_000
+# Of what is too large to be read, files of up to so many bytes are searched for a word that starts Python.
+MOST_SEARCHED = 200_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What was found in a file. problem: why it could not be read, in one line; "" if it could."""
+
+    text: str
+    commands: tuple[Command, ...]
+    problem: str = ""
+
+
+# Front ends, as module and function: imported when the first such file is there.
+SHELL = "shell:commands"
+MAKEFILE = "makefile:commands"
+DOCKERFILE = "dockerfile:commands"
+YAML = "yaml_files:commands"
+MARKDOWN = "markdown:commands"
+RESTRUCTURED = "restructured:commands"
+NOTEBOOK = "notebooks:commands"
+PYTHON = "python_calls:commands"
+JUSTFILE = "tasks:justfile"
+TOX = "tasks:tox"
+PYPROJECT = "tasks:pyproject"
+
+# fmt: off
+BY_NAME = {
+    "makefile": MAKEFILE, "gnumakefile": MAKEFILE,
+    "dockerfile": DOCKERFILE, "containerfile": DOCKERFILE,
+    "justfile": JUSTFILE, ".justfile": JUSTFILE,
+    "tox.ini": TOX,
+    "pyproject.toml": PYPROJECT, "pixi.toml": PYPROJECT,
+}
+BY_SUFFIX = {
+    ".sh": SHELL, ".bash": SHELL, ".zsh": SHELL, ".ksh": SHELL, ".slurm": SHELL,
+    ".sbatch": SHELL, ".sub": SHELL, ".job": SHELL,
+    ".mk": MAKEFILE, ".mak": MAKEFILE,
+    ".dockerfile": DOCKERFILE, ".containerfile": DOCKERFILE,
+    ".yml": YAML, ".yaml": YAML,
+    ".md": MARKDOWN, ".mdx": MARKDOWN, ".markdown": MARKDOWN, ".mkd": MARKDOWN, ".qmd": MARKDOWN,
+    ".rst": RESTRUCTURED, ".rest": RESTRUCTURED,
+    ".ipynb": NOTEBOOK,
+    ".py": PYTHON,
+    ".just": JUSTFILE,
+}
+# fmt: on
+
+
+def front_end(path: PurePath, head: bytes = b"") -> str | None:
+    """The front end for a file, by its name or, where that says nothing, its first bytes; None if there is none."""
+    name = path.name.lower()
+    if found := BY_NAME.get(name) or BY_SUFFIX.get(PurePath(name).suffix):
+        return found
+    if name.startswith(("dockerfile.", "dockerfile-", "containerfile.")):
+        return DOCKERFILE
+    if name.startswith("makefile.") and not name.endswith((".pyc", ".pyo")):
+        return MAKEFILE
+    return SHELL if _SHEBANG.match(head[:200]) else None
+
+
+def matters(data: bytes) -> bool:
+    """Whether a file with these contents can start Python at all."""
+    return any(needle in data for needle in NEEDLES)
+
+
+def is_launch_file(path: PurePath, head: bytes = b"") -> bool:
+    """Whether launch commands are all that there is to find in a file: one of a known kind that is no Python."""
+    return front_end(path, head) not in (None, PYTHON)
+
+
+def may_start(path: PurePath, data: bytes) -> bool:
+    """Whether this file may hold a command that starts Python (a search of bytes)."""
+    front = front_end(path, data)
+    if front is None or not matters(data):
+        return False
+    return front != PYTHON or _PYTHON_STARTS.search(data if _calls(data) else _head(data)) is not None
+
+
+def _calls(data: bytes) -> bool:
+    return any(needle in data for needle in _CALLS)
+
+
+def _head(data: bytes) -> bytes:
+    ends = [end for each in _CODE if (end := data.find(each)) >= 0]
+    return data[: min(ends, default=len(data))]
+
+
+def limit_of(front: str) -> int:
+    """How many bytes a file may have that is looked at for launch commands."""
+    return LARGEST_NOTEBOOK if front == NOTEBOOK else LARGEST
+
+
+def too_large(front: str) -> str:
+    """What is said of a file that has more."""
+    return f"not looked at for launch commands: larger than {limit_of(front):,} bytes"
+
+
+def unread(path: Path, most: int = MOST_SEARCHED) -> str | None:
+    """What there is to say of a launch file that is too large to be read, "" for one that can't start Python at all.
+
+    None for a file that is to be read. Its text is searched piece by piece, and only up to `most` bytes.
+    """
+    size = files.size(path)
+    front = front_end(path) if size > LARGEST else PYTHON
+    if size > LARGEST and front is None:
+        front = front_end(path, files.head(path, 200))
+    if front in (None, PYTHON) or size <= limit_of(front):
+        return None
+    if size > most:
+        return too_large(front)
+    before = b""
+    for piece in files.pieces(path, most):
+        if matters(before + piece):
+            return too_large(front)
+        before = piece[-20:]
+    return ""
+
+
+def read(path: PurePath, data: bytes) -> Reading:
+    """The commands of a file. Never raises: what can't be read gives no commands, and says so."""
+    front = front_end(path, data)
+    if front is None or not matters(data):
+        return Reading("", ())
+    if len(data) > limit_of(front):
+        return Reading("", (), too_large(front))
+    if b"\0" in data:
+        return Reading("", (), "not looked at for launch commands: a binary file")
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError:
+        return Reading("", (), "not looked at for launch commands: its text is not UTF-8")
+    return _read(front, text)
+
+
+def _read(front: str, text: str) -> Reading:
+    found: list[Command] = []
+    try:
+        found.extend(_load(front)(text))
+    except Unreadable as error:
+        return Reading(text, tuple(found), str(error))
+    except RecursionError:
+        return Reading(text, tuple(found), "not looked at for launch commands: nested too deeply")
+    return Reading(text, tuple(found))
+
+
+def _load(front: str) -> Callable[[str], Commands]:
+    module, _, function = front.partition(":")
+    return getattr(importlib.import_module(f"trl_lint.launch.parsers.{module}"), function)

@@ -1,0 +1,461 @@
+"""Shell scripts, and shell text inside other files: commands in the order in which they run."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+from trl_lint.launch.commands.command_wrappers import unwrap
+from trl_lint.launch.commands.commands import (
+    CHARACTERS,
+    COPIES,
+    STEPS_OF_COMMAND,
+    Assignment,
+    Command,
+    Commands,
+    Form,
+    Hint,
+    Surroundings,
+    Unreadable,
+    Word,
+)
+from trl_lint.launch.commands.nested_scripts import script_of
+from trl_lint.launch.commands.source_map import Passage
+from trl_lint.launch.parsers.shell_comments import batch_hints, notes, split_words
+from trl_lint.launch.parsers.shell_words import LONGEST, MOST_WORDS, Reader, Token, Tree, Value, Variables, assigned
+
+# What takes the parser long without being a script that anyone wrote.
+LARGEST = 300_000
+MOST_HEREDOCS = 300
+# How deep commands inside strings and calls of functions are followed, and how many calls.
+DEEPEST = 5
+MOST_CALLS = 200
+_DECLARES = frozenset({"export", "declare", "typeset", "local", "readonly"})
+_SCRIPT_FILE = re.compile(r"\.(?:sh|bash|slurm|sbatch)\Z")
+_READS_SCRIPT = frozenset({"bash", "sh", "zsh", "dash", "ksh", "/bin/bash", "/bin/sh", "sbatch"})
+_ARGUMENTS_NOT = frozenset(
+    {"variable_assignment", "file_redirect", "herestring_redirect", "heredoc_redirect", "comment"}
+)
+
+
+def commands(text: str) -> Commands:
+    """The commands of a shell script."""
+    yield from read(Passage.whole(text), Surroundings("shell"))
+
+
+def read(passage: Passage, surroundings: Surroundings, variables: Mapping[str, str | None] | None = None) -> Commands:
+    """The commands of shell text. variables: what is set there and not exported, of a Makefile for instance."""
+    set_before = assigned(surroundings.environment)
+    set_before.values.update(variables or {})
+    script = Script(passage, surroundings, set_before)
+    yield from script.run()
+
+
+def read_line(passage: Passage, surroundings: Surroundings) -> Commands:
+    """The command of a line that is split into words like a shell's, and handed to no shell."""
+    for each in read(passage, surroundings):
+        inside = len(each.surroundings.around) > len(surroundings.around)
+        yield each if inside else replace(each, form=Form.LINE)
+
+
+class Script:
+    """One run of a script. `variables` is what it has set, to be looked at after `run`."""
+
+    def __init__(self, passage: Passage, surroundings: Surroundings, variables: Variables, depth: int = 0) -> None:
+        self._work = surroundings.work
+        self._work.spend(1 + len(passage.text) // CHARACTERS, "commands")
+        self._work.spend(len(variables.values) // COPIES, "variables")
+        self._tree = _parse(passage)
+        self._surroundings = replace(surroundings, hints=surroundings.hints + tuple(batch_hints(passage.text)))
+        # What the last command was given: the next one shares it where nothing has changed.
+        self._environment: Mapping[str, str | None] = surroundings.environment
+        self._depth = depth
+        self._calls = 0
+        self._running: list[str] = []
+        self._functions: dict[str, Any] = {}
+        self._called: set[str] = set()
+        self._aliases: dict[str, tuple[str, ...]] = {}
+        self._choices: list[str] = []
+        self._found: dict[tuple[int, int], Command | None] = {}
+        self.variables = variables
+
+    def run(self) -> list[Command]:
+        self._walk(self._tree.root)
+        for name in [each for each in self._functions if each not in self._called]:
+            self._call(name, None)
+        return [each for each in self._found.values() if each is not None]
+
+    # Statements
+
+    def _walk(self, node: Any) -> None:
+        handler = _HANDLERS.get(node.type)
+        if handler is not None:
+            handler(self, node)
+            return
+        if node.type == "ERROR":
+            return
+        for child in node.named_children:
+            self._walk(child)
+
+    def _apart(self, node: Any) -> None:
+        """A subshell keeps its variables for itself."""
+        before = self._copied()
+        for child in node.named_children:
+            self._walk(child)
+        self.variables = before
+
+    def _copied(self) -> Variables:
+        """The variables as they are now."""
+        self._work.spend(1 + len(self.variables.values) // COPIES, "variables")
+        return self.variables.copy()
+
+    def _joined(self, other: Variables) -> None:
+        """What holds where either what was run last, or the other has run."""
+        self._work.spend(1 + len(other.values) // COPIES, "variables")
+        self.variables.join(other)
+
+    def _perhaps(self, node: Any) -> None:
+        """A loop or a `case`: it may run or not."""
+        before, choices = self._copied(), len(self._choices)
+        if node.type == "for_statement":
+            self._bind_loop(node)
+        elif node.type == "case_statement":
+            self._choose(node, " in")
+        for child in node.named_children:
+            self._walk(child)
+        del self._choices[choices:]
+        self._joined(before)
+
+    def _choose(self, node: Any, until: str) -> None:
+        """What follows is run depending on a condition, which stands at the start of the node."""
+        self._choices.append(" ".join(self._tree.text(node).partition(until)[0].split()))
+
+    def _bind_loop(self, node: Any) -> None:
+        name, *items = [each for each in node.named_children if each.type != "do_group"]
+        values = [token.word.value for token in self._tokens(items)]
+        self.variables.values[self._tree.text(name)] = values[0] if len(values) == 1 else None
+
+    def _branches(self, node: Any) -> None:
+        """`if`: each arm starts from what held before it, and what holds afterwards is what all ends agree on."""
+        arms = [each for each in node.named_children if each.type in ("elif_clause", "else_clause")]
+        before, choices = self._copied(), len(self._choices)
+        self._choose(node, "then")
+        for child in node.named_children:
+            if child not in arms:
+                self._walk(child)
+        ends = [self.variables]
+        for arm in arms:
+            self.variables = before
+            self.variables = self._copied()
+            if arm.type == "elif_clause":
+                self._choose(arm, "then")
+            for child in arm.named_children:
+                self._walk(child)
+            ends.append(self.variables)
+        del self._choices[choices:]
+        if not any(each.type == "else_clause" for each in arms):
+            ends.append(before)
+        self.variables = ends[0]
+        for each in ends[1:]:
+            self._joined(each)
+
+    def _list(self, node: Any) -> None:
+        left, *right = node.named_children
+        self._walk(left)
+        before = self._copied()
+        for child in right:
+            self._walk(child)
+        if any(each.type == "||" for each in node.children):
+            self._joined(before)
+
+    def _define(self, node: Any) -> None:
+        name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
+        if name is not None and body is not None:
+            self._functions[self._tree.text(name)] = body
+
+    def _call(self, name: str, arguments: tuple[Word, ...] | None) -> None:
+        self._called.add(name)
+        self._calls += 1
+        if name in self._running or len(self._running) >= DEEPEST or self._calls > MOST_CALLS:
+            return
+        self._running.append(name)
+        outer, self.variables.arguments = self.variables.arguments, arguments
+        self._walk(self._functions[name])
+        self.variables.arguments = outer
+        self._running.pop()
+
+    # Variables
+
+    def _assign(self, node: Any) -> Assignment | None:
+        """Set a variable; the assignment, where it is one of a plain name."""
+        name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
+        for child in [value] if value is not None else []:
+            self._substitutions(child)
+        if name is None or name.type != "variable_name":
+            return None
+        start, end, _ = self._tree.passage.span(self._tree.start(node), self._tree.end(node))
+        found: Value = "" if value is None else self._reader().value(value)
+        text = self._tree.text(name)
+        if any(self._tree.text(each) == "+=" for each in node.children):
+            found = _added(self.variables.values.get(text), found)
+        self._work.spend(len(found) // CHARACTERS if isinstance(found, str) else 1, "variables")
+        self._values = found
+        return Assignment(text, found if isinstance(found, str) else None, start, end)
+
+    def _set(self, node: Any) -> None:
+        if assignment := self._assign(node):
+            self.variables.values[assignment.name] = self._values
+
+    def _declare(self, node: Any) -> None:
+        keyword = self._tree.text(node.children[0])
+        flags = [self._tree.text(each) for each in node.named_children if each.type == "word"]
+        exports = keyword == "export" or any(re.fullmatch(r"-\w*x\w*", each) for each in flags)
+        if "-n" in flags:
+            return
+        for child in node.named_children:
+            if child.type == "variable_assignment":
+                self._set(child)
+                child = child.child_by_field_name("name")
+            if exports and child is not None and child.type == "variable_name":
+                self.variables.exported.add(self._tree.text(child))
+
+    def _unset(self, node: Any) -> None:
+        for child in node.named_children:
+            self.variables.values.pop(self._tree.text(child), None)
+            self.variables.exported.discard(self._tree.text(child))
+
+    # Commands
+
+    def _reader(self) -> Reader:
+        return Reader(self._tree, self.variables)
+
+    def _substitutions(self, node: Any) -> None:
+        """Commands in `$(…)` and `<(…)` inside a word run, too."""
+        if node.type in ("command_substitution", "process_substitution"):
+            self._apart(node)
+            return
+        for child in node.named_children:
+            self._substitutions(child)
+
+    def _command(self, node: Any) -> None:
+        arguments = [each for each in node.named_children if each.type not in _ARGUMENTS_NOT]
+        for child in node.named_children:
+            self._substitutions(child)
+        if node.has_error or not arguments:
+            return
+        assignments = [self._assign(each) for each in node.named_children if each.type == "variable_assignment"]
+        tokens = self._unaliased(self._tokens(arguments))
+        if tokens:
+            self._emit(node, tokens, tuple(each for each in assignments if each is not None))
+
+    def _tokens(self, nodes: Iterable[Any]) -> list[Token]:
+        """The words that these arguments become."""
+        found: list[Token] = []
+        for each in nodes:
+            words = self._reader().tokens(each)
+            self._work.spend(len(words), "words")
+            found += words
+        return found
+
+    def _unaliased(self, tokens: list[Token]) -> list[Token]:
+        first = tokens[0] if tokens else None
+        if first is None or first.word.value not in self._aliases:
+            return tokens
+        self._work.spend(len(self._aliases[first.word.value]), "words")
+        words = [replace(first.word, value=each, exact=False, tail=each) for each in self._aliases[first.word.value]]
+        return [*(Token(each, first.start, first.end) for each in words), *tokens[1:]]
+
+    def _emit(self, node: Any, tokens: list[Token], assignments: tuple[Assignment, ...]) -> None:
+        words = tuple(each.word for each in tokens)
+        name = words[0].value
+        if name == "alias":
+            self._alias(words[1:])
+        elif name in self._functions:
+            self._call_with(name, words[1:], assignments)
+        elif name != "eval":
+            self._work.spend(STEPS_OF_COMMAND, "commands")
+            start, end, exact = self._tree.passage.span(self._tree.start(node), self._tree.end(node))
+            here = self._here(self._tree.start(node), self._tree.end(node))
+            command = Command(words, here, start, end, assignments, exact)
+            self._keep(command)
+            self._nested(command, tokens)
+            if name in ("cd", "pushd", "popd"):
+                self._change(words)
+
+    def _change(self, words: tuple[Word, ...]) -> None:
+        """Change the folder; unless it is plainly written, nobody knows where that leads."""
+        before = self.variables.values.get("PWD", "")
+        target = words[1].value if len(words) == 2 else None
+        if isinstance(before, str) and target and target[0] not in "-~":
+            folder = posixpath.normpath(posixpath.join(before, target))
+            self._work.spend(len(folder) // CHARACTERS, "folders")
+            self.variables.values["PWD"] = folder if len(folder) <= LONGEST else None
+        else:
+            self.variables.values["PWD"] = None
+
+    def _call_with(self, name: str, arguments: tuple[Word, ...], assignments: tuple[Assignment, ...]) -> None:
+        """Call a function; what is assigned in front of the call holds inside it."""
+        before = self._copied()
+        for each in assignments:
+            self.variables.values[each.name] = each.value
+            self.variables.exported.add(each.name)
+        self._call(name, arguments)
+        for each in assignments:
+            self.variables.exported -= {each.name} - before.exported
+            self.variables.values[each.name] = before.values.get(each.name)
+
+    def _here(self, start: int, end: int) -> Surroundings:
+        folder = self.variables.values.get("PWD")
+        found = [Hint("folder", folder, f"cd {folder}")] if isinstance(folder, str) else []
+        found += [Hint("choice", each, each) for each in self._choices] + notes(self._tree.passage.text, start, end)
+        self._work.spend(len(self._surroundings.hints) + len(found), "comments and options")
+        hints = (*self._surroundings.hints, *found)
+        return replace(self._surroundings, environment=self._given(), hints=hints)
+
+    def _given(self) -> Mapping[str, str | None]:
+        """The environment of a command that stands here."""
+        self._work.spend(len(self.variables.exported) // COPIES, "variables")
+        environment = self.variables.environment()
+        if environment != self._environment:
+            self._work.spend(len(environment), "variables")
+            self._environment = environment
+        return self._environment
+
+    def _keep(self, command: Command) -> None:
+        """A function's command is found once per call: what the calls do not agree on is unknown."""
+        key = (command.start, command.end)
+        if key not in self._found:
+            self._found[key] = command
+        elif (known := self._found[key]) is not None:
+            self._work.spend(len(known.words) + len(known.surroundings.environment), "calls of functions")
+            self._found[key] = _merged(known, command)
+
+    def _alias(self, words: tuple[Word, ...]) -> None:
+        for each in words:
+            name, equals, value = (each.value or "").partition("=")
+            if equals and not re.search(r"[$`;|&<>(){}]", value):
+                self._aliases[name] = tuple(split_words(value))
+
+    def _nested(self, command: Command, tokens: list[Token]) -> None:
+        """The script in a string: `bash -c '…'`."""
+        found = unwrap(command.words)
+        if found.script is None or self._depth >= DEEPEST:
+            return
+        token = tokens[found.script]
+        inner = script_of(token.word, self._tree.passage.part(token.start, token.end))
+        if inner is None:
+            return
+        around = command.words[: found.script]
+        variables = self._copied()
+        if not all(each.prefix.environment for each in found.wrappers):
+            variables.exported.clear()
+        for name, value in {**{each.name: each.value for each in command.assignments}, **found.environment}.items():
+            variables.values[name] = value
+            variables.exported.add(name)
+        self._inside(inner, _submitted(command.surroundings, around), variables)
+
+    def _inside(self, passage: Passage, surroundings: Surroundings, variables: Variables) -> None:
+        script = Script(passage, surroundings, variables, self._depth + 1)
+        for each in script.run():
+            self._keep(each)
+
+    def _redirected(self, node: Any) -> None:
+        body = node.child_by_field_name("body")
+        for child in node.named_children:
+            if child.type != "heredoc_redirect":
+                self._walk(child)
+                continue
+            for inner in child.named_children:
+                if inner.type not in ("heredoc_body", "heredoc_start", "heredoc_end", "file_redirect"):
+                    self._walk(inner)
+            self._heredoc(node, body, child)
+
+    def _heredoc(self, node: Any, body: Any, redirect: Any) -> None:
+        """A script that is handed to a shell or a scheduler, or written to a file of such."""
+        texts = [each for each in redirect.named_children if each.type == "heredoc_body"]
+        if body is None or body.type != "command" or not texts or self._depth >= DEEPEST:
+            return
+        arguments = [each for each in body.named_children if each.type not in _ARGUMENTS_NOT]
+        words = [token.word for token in self._tokens(arguments)]
+        found = unwrap(words)
+        runs = not found.rest and found.wrappers and found.wrappers[-1].name in _READS_SCRIPT
+        if not runs and not (words and words[0].value in ("cat", "tee") and self._writes_script(node, redirect, words)):
+            return
+        passage = self._tree.passage.part(self._tree.start(texts[0]), self._tree.end(texts[-1]))
+        variables = self._copied() if runs else Variables()
+        here = self._surroundings if runs else replace(self._surroundings, around=(), hints=())
+        self._inside(passage, _submitted(here, tuple(words) if runs else ()), variables)
+
+    def _writes_script(self, node: Any, redirect: Any, words: list[Word]) -> bool:
+        targets = [each for each in (*node.named_children, *redirect.named_children) if each.type == "file_redirect"]
+        names = [self._tree.text(each).strip("\"'") for each in targets] + [each.tail for each in words[1:]]
+        return any(_SCRIPT_FILE.search(each) for each in names)
+
+
+_HANDLERS = {
+    "subshell": Script._apart,
+    "pipeline": Script._apart,
+    "command_substitution": Script._apart,
+    "if_statement": Script._branches,
+    "for_statement": Script._perhaps,
+    "c_style_for_statement": Script._perhaps,
+    "while_statement": Script._perhaps,
+    "case_statement": Script._perhaps,
+    "list": Script._list,
+    "function_definition": Script._define,
+    "variable_assignment": Script._set,
+    "declaration_command": Script._declare,
+    "unset_command": Script._unset,
+    "command": Script._command,
+    "redirected_statement": Script._redirected,
+}
+
+
+@cache
+def _parser() -> Any:
+    import tree_sitter
+    import tree_sitter_bash
+
+    return tree_sitter.Parser(tree_sitter.Language(tree_sitter_bash.language()))
+
+
+def _parse(passage: Passage) -> Tree:
+    if len(passage.text) > LARGEST:
+        raise Unreadable(f"a shell script of {len(passage.text)} characters is not looked at")
+    if passage.text.count("<<") > MOST_HEREDOCS:
+        raise Unreadable(f"a shell script with more than {MOST_HEREDOCS} here-documents is not looked at")
+    data = passage.text.encode("utf-8", "replace")
+    return Tree(passage, _parser().parse(data).root_node, data)
+
+
+def _submitted(surroundings: Surroundings, words: tuple[Word, ...]) -> Surroundings:
+    """What holds for a script that is handed to `words`: a job of its own has its own options."""
+    hints = surroundings.hints
+    if any(each.value == "sbatch" for each in words):
+        hints = tuple(each for each in hints if each.kind != "slurm")
+    return replace(surroundings, around=(*surroundings.around, words), hints=hints)
+
+
+def _added(before: Value, more: Value) -> Value:
+    if isinstance(before, str) and isinstance(more, str):
+        return (before + more)[:LONGEST]
+    if isinstance(before, tuple) and isinstance(more, tuple):
+        return (before + more)[:MOST_WORDS]
+    return None
+
+
+def _merged(one: Command, other: Command) -> Command | None:
+    if [each.raw for each in one.words] != [each.raw for each in other.words]:
+        return None
+    words = tuple(
+        mine if mine.value == yours.value else replace(mine, value=None, tail="")
+        for mine, yours in zip(one.words, other.words, strict=True)
+    )
+    mine, yours = one.surroundings.environment, other.surroundings.environment
+    names = mine.keys() | yours.keys()
+    environment = {each: mine.get(each) if mine.get(each, ...) == yours.get(each, ...) else None for each in names}
+    return replace(one, words=words, surroundings=replace(one.surroundings, environment=environment))

@@ -1,0 +1,225 @@
+"""The words of a shell command: quotes taken off, variables of the same script put in."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from array import array
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from trl_lint.launch.commands.commands import Word
+from trl_lint.launch.commands.source_map import Passage
+
+# A variable's value: a string, the words of an array, or None where it is set to something unknown.
+Value = str | tuple[str | None, ...] | None
+# Longer values are taken for unknown, so that `A=$A$A` can't grow without end.
+LONGEST = 4_000
+MOST_WORDS = 1_000
+_ESCAPED = re.compile(r"\\(\n|.)", re.DOTALL)
+_ESCAPED_IN_STRING = re.compile(r"\\([\n$`\"\\])")
+_EXPANSIONS = frozenset({"simple_expansion", "expansion"})
+_PARAMETERS = frozenset({"@", "*"})
+_GLOB = re.compile(r"[*?\[]")
+
+
+class Tree:
+    """A syntax tree over a passage: nodes count bytes, we count characters."""
+
+    def __init__(self, passage: Passage, root: Any, data: bytes) -> None:
+        self.passage = passage
+        self.root = root
+        self._index: Sequence[int] = range(len(data) + 1) if data.isascii() else character_index(data)
+
+    def start(self, node: Any) -> int:
+        return self._index[node.start_byte]
+
+    def end(self, node: Any) -> int:
+        return self._index[node.end_byte]
+
+    def text(self, node: Any) -> str:
+        return self.passage.text[self.start(node) : self.end(node)]
+
+
+def character_index(data: bytes) -> Sequence[int]:
+    """Which character of a text each byte of its UTF-8 belongs to, and how many characters it has."""
+    index = array("q")
+    count = -1
+    for byte in data:
+        count += byte & 0xC0 != 0x80
+        index.append(count)
+    index.append(count + 1)
+    return index
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A word, and the text of the passage that it was read from."""
+
+    word: Word
+    start: int
+    end: int
+
+
+@dataclass(slots=True)
+class Variables:
+    """What the script has set so far. arguments: those of the function that runs, None outside of one."""
+
+    values: dict[str, Value] = field(default_factory=dict)
+    exported: set[str] = field(default_factory=set)
+    arguments: tuple[Word, ...] | None = None
+
+    def copy(self) -> Variables:
+        return Variables(dict(self.values), set(self.exported), self.arguments)
+
+    def environment(self) -> dict[str, str | None]:
+        """What a command gets: the first word of an array counts for it."""
+        found = {name: self.values.get(name) for name in self.exported}
+        return {name: value if isinstance(value, str) else None for name, value in found.items()}
+
+    def join(self, other: Variables) -> None:
+        """What holds where either this or the other has run."""
+        for name in self.values.keys() | other.values.keys():
+            if self.values.get(name, ...) != other.values.get(name, ...):
+                self.values[name] = None
+        self.exported |= other.exported
+
+
+@dataclass(frozen=True, slots=True)
+class _Text:
+    """A part of a word. value: None where unknown. loose: from an expansion without quotes, to be split."""
+
+    value: str | None
+    loose: bool = False
+
+
+class Reader:
+    """Turns nodes into words."""
+
+    def __init__(self, tree: Tree, variables: Variables) -> None:
+        self._tree = tree
+        self.variables = variables
+
+    def tokens(self, node: Any) -> list[Token]:
+        """The words that one argument becomes: several for `$ARGS` or `"${ARGS[@]}"`."""
+        start, end = self._tree.start(node), self._tree.end(node)
+        node = node.named_children[0] if node.type == "command_name" and len(node.named_children) == 1 else node
+        several = self._several(node)
+        if several is None:
+            texts = self._texts(node)
+            several = self._split(node, texts)
+            if several is None:
+                return [Token(self._word(start, end, texts), start, end)]
+        first, last, exact = self._tree.passage.span(start, end)
+        exact = exact and len(several) == 1
+        raw = self._tree.passage.text[start:end]
+        return [Token(Word(each, first, last, raw, exact, each or ""), start, end) for each in several]
+
+    def value(self, node: Any) -> Value:
+        """What a variable gets."""
+        if node.type == "array":
+            tokens = (each for child in node.named_children for each in self.tokens(child))
+            words = tuple(each.word.value for each in itertools.islice(tokens, MOST_WORDS + 1))
+            return words if len(words) <= MOST_WORDS else None
+        return _joined(self._texts(node))
+
+    def _word(self, start: int, end: int, texts: list[_Text]) -> Word:
+        first, last, exact = self._tree.passage.span(start, end)
+        value = _joined(texts)
+        return Word(value, first, last, self._tree.passage.text[start:end], exact, _tail(texts))
+
+    def _several(self, node: Any) -> list[str | None] | None:
+        """`"$@"` in a function whose arguments are known, and whole arrays."""
+        inner = node.named_children[0] if node.type == "string" and len(node.named_children) == 1 else node
+        if inner.type not in _EXPANSIONS or len(inner.text) + 2 * (inner is not node) != len(node.text):
+            return None
+        name = self._tree.text(inner).strip("${}")
+        if name in _PARAMETERS:
+            return None if self.variables.arguments is None else [each.value for each in self.variables.arguments]
+        value = self.variables.values.get(re.sub(r"\[[@*]\]\Z", "", name))
+        return list(value) if isinstance(value, tuple) and name.endswith("]") else None
+
+    def _split(self, node: Any, texts: list[_Text]) -> list[str | None] | None:
+        """The fields of a variable without quotes."""
+        if node.type not in _EXPANSIONS or len(texts) != 1 or texts[0].value is None:
+            return None
+        return list(texts[0].value.split())
+
+    def _texts(self, node: Any) -> list[_Text]:
+        kind = node.type
+        if kind == "command_name":
+            return [text for child in node.children for text in self._texts(child)]
+        if kind in ("word", "number") and not node.children:
+            raw = self._tree.text(node)
+            return [_Text(_ESCAPED.sub(lambda match: "" if match[1] == "\n" else match[1], raw))]
+        if kind == "raw_string":
+            return [_Text(self._tree.text(node)[1:-1])]
+        if kind in ("string", "translated_string"):
+            return self._in_string(node)
+        if kind == "concatenation":
+            return [self._loosely(text) for child in node.children for text in self._texts(child)]
+        if kind in _EXPANSIONS:
+            return [_Text(self._expanded(node), loose=True)]
+        return [_Text(None)]
+
+    def _loosely(self, text: _Text) -> _Text:
+        spaced = text.loose and text.value is not None and len(text.value.split()) != 1
+        return _Text(None) if spaced else text
+
+    def _in_string(self, node: Any) -> list[_Text]:
+        """The parts of a string in double quotes; the grammar leaves some blanks out of its nodes."""
+        found: list[_Text] = []
+        place = self._tree.start(node) + 1
+        end = self._tree.end(node) - 1
+        for child in [each for each in node.named_children if each.type != "string_content"]:
+            found.append(self._plain(place, self._tree.start(child)))
+            found += [_Text(text.value) for text in self._texts(child)]
+            place = self._tree.end(child)
+        return [*found, self._plain(place, end)]
+
+    def _plain(self, start: int, end: int) -> _Text:
+        text = self._tree.passage.text[start:end]
+        return _Text(_ESCAPED_IN_STRING.sub(lambda match: "" if match[1] == "\n" else match[1], text))
+
+    def _expanded(self, node: Any) -> str | None:
+        raw = self._tree.text(node)
+        match = re.fullmatch(r"\$\{?(\w+)(?:(:?[-=])(.*))?\}?", raw, re.DOTALL)
+        if match is None:
+            return None
+        value = self._variable(match[1])
+        if value is not None or match[2] is None:
+            return value
+        default = match[3].removesuffix("}")
+        return None if re.search(r"[$`\\{}]", default) else default.strip("\"'")
+
+    def _variable(self, name: str) -> str | None:
+        if name.isdigit():
+            arguments = self.variables.arguments or ()
+            return arguments[int(name) - 1].value if 0 < int(name) <= len(arguments) else None
+        value = self.variables.values.get(name)
+        if isinstance(value, tuple):
+            return value[0] if value else ""
+        return value
+
+
+def _joined(texts: Sequence[_Text]) -> str | None:
+    if any(each.value is None for each in texts) or sum(len(each.value or "") for each in texts) > LONGEST:
+        return None
+    return "".join(each.value or "" for each in texts)
+
+
+def _tail(texts: Sequence[_Text]) -> str:
+    known: list[str] = []
+    length = 0
+    for each in reversed(texts):
+        if each.value is None or length > LONGEST:
+            break
+        known.append(each.value)
+        length += len(each.value)
+    return "".join(reversed(known))[-LONGEST:]
+
+
+def assigned(environment: Mapping[str, str | None]) -> Variables:
+    """Variables of a script that starts with this environment."""
+    return Variables(dict(environment), set(environment))

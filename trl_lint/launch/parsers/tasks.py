@@ -1,0 +1,142 @@
+"""Task tables: `pyproject.toml`, `tox.ini` and justfiles."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+from trl_lint.launch.commands.commands import Commands, Surroundings, Unreadable
+from trl_lint.launch.commands.source_map import Passage, joined
+from trl_lint.launch.commands.templates import without_braces
+from trl_lint.launch.parsers import shell
+
+LARGEST = 500_000
+# How many characters to search count for a step.
+SEARCHED = 2_000
+# Where task runners keep their tasks: taskipy, poethepoet, PDM, Pixi, Hatch, Rye.
+TABLES = (
+    ("tool", "taskipy", "tasks"),
+    ("tool", "poe", "tasks"),
+    ("tool", "pdm", "scripts"),
+    ("tool", "pixi", "tasks"),
+    ("tool", "rye", "scripts"),
+    ("tool", "hatch", "envs", "*", "scripts"),
+    ("tool", "pixi", "feature", "*", "tasks"),
+    ("tasks",),
+)
+_TASK_KEYS = frozenset({"cmd", "shell", "composite", "command", "sequence"})
+_JUST_RECIPE = re.compile(r"[@\w][\w-]*(?:[ \t][^:=\n]+)?:(?!=)[^\n]*\Z")
+_JUST_EXPORT = re.compile(r"^export[ \t]+([\w-]+)[ \t]*:=[ \t]*['\"]([^'\"\n]*)['\"][ \t]*$", re.MULTILINE)
+_TOX_COMMANDS = re.compile(r"commands(?:_pre|_post)?[ \t]*=")
+
+
+def pyproject(text: str) -> Commands:
+    """The tasks of a `pyproject.toml` or `pixi.toml` whose text stands in the file once."""
+    if len(text) > LARGEST:
+        raise Unreadable(f"a TOML file of {len(text)} characters is not looked at")
+    here = Surroundings("tasks")
+    for task in _tasks(_toml(text)):
+        here.work.spend(1 + len(text) // SEARCHED, "tasks")
+        place = text.find(task)
+        if place >= 0 and text.find(task, place + 1) < 0:
+            passage = without_braces(Passage.between(text, place, place + len(task)))
+            yield from shell.read_line(passage, here)
+
+
+def _toml(text: str) -> Any:
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        import tomli as tomllib
+    try:
+        return tomllib.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise Unreadable(f"no TOML: {str(error).splitlines()[0] if str(error) else type(error).__name__}") from None
+
+
+def _tasks(data: Any) -> Iterator[str]:
+    for table in TABLES:
+        for tasks in _below(data, table):
+            for value in tasks.values() if isinstance(tasks, dict) else ():
+                yield from (each for each in _strings(value) if "python" in each or "uv run" in each)
+
+
+def _below(data: Any, path: tuple[str, ...]) -> Iterator[Any]:
+    if not path:
+        yield data
+    elif isinstance(data, dict):
+        keys = data if path[0] == "*" else [path[0]] if path[0] in data else []
+        for key in keys:
+            yield from _below(data[key], path[1:])
+
+
+def _strings(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list):
+        for each in value:
+            yield from _strings(each)
+    elif isinstance(value, dict):
+        for key in (each for each in value if each in _TASK_KEYS):
+            yield from _strings(value[key])
+
+
+def tox(text: str) -> Commands:
+    """The `commands` of a `tox.ini`."""
+    inside, here = False, Surroundings("tasks")
+    for start, end in _lines(text):
+        line = text[start:end]
+        match = _TOX_COMMANDS.match(line)
+        inside = bool(match) or (inside and (line[:1] in " \t" or not line.strip()))
+        if inside and line.strip() and not line.lstrip().startswith("#"):
+            passage = Passage.between(text, start + (match.end() if match else 0), end)
+            blanks = len(passage.text) - len(passage.text.lstrip("- \t"))
+            yield from shell.read_line(without_braces(passage.part(blanks, len(passage.text))), here)
+
+
+def justfile(text: str) -> Commands:
+    """The recipes of a justfile: each line is a shell of its own, a recipe with a shebang one script."""
+    if len(text) > LARGEST:
+        raise Unreadable(f"a justfile of {len(text)} characters is not looked at")
+    here = Surroundings("tasks", {match[1]: match[2] for match in _JUST_EXPORT.finditer(text)})
+    for lines in _recipes(text):
+        pieces = [Passage.between(text, start, end) for start, end in lines]
+        pieces = [each.part(len(each.text) - len(each.text.lstrip("@- \t")), len(each.text)) for each in pieces]
+        first = pieces[0].text
+        if first.startswith("#!") and not re.search(r"\b(?:ba|z|k)?sh\b", first):
+            continue
+        for script in [joined(pieces)] if first.startswith("#!") else _logical(pieces):
+            yield from shell.read(without_braces(script), here)
+
+
+def _recipes(text: str) -> Iterator[list[tuple[int, int]]]:
+    recipe: list[tuple[int, int]] | None = None
+    for start, end in [*_lines(text), (len(text), len(text))]:
+        line = text[start:end]
+        if recipe is not None and line.strip() and line[0] in " \t":
+            recipe.append((start, end))
+        elif line.strip() or start == len(text):
+            if recipe:
+                yield recipe
+            recipe = [] if _JUST_RECIPE.match(line.rstrip("\r\n")) else None
+
+
+def _logical(pieces: list[Passage]) -> Iterator[Passage]:
+    """Lines with those that a backslash joins to them."""
+    parts: list[Passage] = []
+    for each in pieces:
+        parts.append(each)
+        if not each.text.rstrip("\r\n").endswith("\\"):
+            yield joined(parts)
+            parts = []
+    if parts:
+        yield joined(parts)
+
+
+def _lines(text: str) -> Iterator[tuple[int, int]]:
+    start = 0
+    for line in text.splitlines(keepends=True):
+        yield start, start + len(line)
+        start += len(line)

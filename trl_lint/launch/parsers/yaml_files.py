@@ -1,0 +1,268 @@
+"""YAML: CI workflows, compose, Kubernetes, SkyPilot. What a key means is looked up by its name, not by the file's."""
+
+from __future__ import annotations
+
+import re
+from array import array
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from trl_lint.launch.commands.commands import (
+    CHARACTERS,
+    COPIES,
+    Commands,
+    Form,
+    Hint,
+    Surroundings,
+    Unreadable,
+    Word,
+    Work,
+)
+from trl_lint.launch.commands.source_map import Passage, align
+from trl_lint.launch.commands.templates import without_templates
+from trl_lint.launch.parsers import argv, shell
+
+LARGEST = 300_000
+# Deeper documents are no launch descriptions.
+DEEPEST = 60
+
+# Keys whose value is shell text, or a list of lines for one shell.
+SHELL_KEYS = frozenset(
+    {"run", "script", "before_script", "after_script", "bash", "cmds", "cmd", "commands", "setup", "inlineScript", "sh"}
+)
+# Keys whose value is a command line or the list of its words.
+COMMAND_KEYS = ("entrypoint", "command", "entry", "args")
+# Keys that set environment variables for what stands beside and below them.
+ENVIRONMENT_KEYS = frozenset({"env", "environment", "variables", "envs", "environment_variables"})
+# Where Kubernetes, compose and SkyPilot say how many GPUs there are.
+_GPU_KEYS = frozenset({"nvidia.com/gpu", "amd.com/gpu", "gpus", "gpu_count"})
+
+
+def commands(text: str) -> Commands:
+    """The commands of a YAML file."""
+    yield from read(Passage.whole(text), Surroundings("yaml"))
+
+
+def read(passage: Passage, surroundings: Surroundings) -> Commands:
+    if len(passage.text) > LARGEST:
+        raise Unreadable(f"a YAML file of {len(passage.text)} characters is not looked at")
+    # A template's braces are no YAML where they open a value, and half the templates in use are none at all.
+    readable = without_templates(passage)
+    for root in _documents(readable.text):
+        yield from _Document(passage, readable).walk(root, surroundings)
+
+
+def _documents(text: str) -> Iterator[Any]:
+    from ruamel.yaml import YAML
+    from ruamel.yaml.error import YAMLError
+
+    try:
+        yield from YAML(typ="rt", pure=True).compose_all(text)
+    except YAMLError as error:
+        problem = getattr(error, "problem", None) or str(error).partition("\n")[0]
+        mark = getattr(error, "problem_mark", None)
+        raise Unreadable(f"no YAML: {problem}{f' in line {mark.line + 1}' if mark else ''}") from None
+    except (RecursionError, ValueError, AssertionError, AttributeError, TypeError, IndexError) as error:
+        raise Unreadable(f"no YAML that can be read ({type(error).__name__})") from None
+
+
+@dataclass(slots=True)
+class _Document:
+    passage: Passage
+    readable: Passage
+    seen: set[int] = field(default_factory=set)
+    # By scalar: its text, and where each character of it stands.
+    passages: dict[int, Passage | None] = field(default_factory=dict)
+    # The scripts that were read, each with all that it was read in, and the environment that it left behind.
+    scripts: dict[tuple[Any, ...], dict[str, str | None]] = field(default_factory=dict)
+
+    def walk(self, node: Any, here: Surroundings, depth: int = 0) -> Commands:
+        """The commands at and below a node. An anchor's node is walked once."""
+        if id(node) in self.seen or depth > DEEPEST:
+            return
+        self.seen.add(id(node))
+        if node.id == "sequence":
+            for child in node.value:
+                yield from self.walk(child, here, depth + 1)
+        elif node.id == "mapping":
+            here = self._with_environment(node, here)
+            yield from self._launches(_entries(node), here)
+            for key, value in node.value:
+                # A key may be a list or a mapping, too.
+                if key.id != "scalar" or key.value not in ENVIRONMENT_KEYS:
+                    yield from self.walk(value, here, depth + 1)
+
+    def _with_environment(self, node: Any, here: Surroundings) -> Surroundings:
+        entries = _entries(node)
+        environment = here.environment
+        for key in (each for each in entries if each in ENVIRONMENT_KEYS):
+            here.work.spend(1 + len(environment) + len(entries[key].value), "variables")
+            environment = {**environment, **_variables(entries[key])}
+        hints = tuple(_hints(node, here.work))
+        if hints:
+            here.work.spend(len(here.hints) + len(hints), "amounts of resources")
+        return replace(here, environment=environment, hints=here.hints + hints)
+
+    def _launches(self, entries: dict[str, Any], here: Surroundings) -> Commands:
+        if _scalar(entries.get("shell")) in ("python", "python3", "pwsh", "powershell", "cmd"):
+            return
+        for key in (each for each in entries if each in SHELL_KEYS):
+            yield from self._shell(entries[key], here)
+        if "before_script" not in entries or "script" not in entries:
+            yield from self._words([entries[key] for key in COMMAND_KEYS if key in entries], here)
+
+    def _shell(self, node: Any, here: Surroundings) -> Commands:
+        """One script, or the lines of one."""
+        parts = node.value if node.id == "sequence" else [node]
+        environment = dict(here.environment)
+        for part in parts:
+            # What an alias repeats in the same surroundings says nothing new.
+            here.work.spend(1 + len(environment) // COPIES + len(here.hints) // COPIES, "aliases")
+            key = (id(part), here.hints, frozenset(environment.items()))
+            if key in self.scripts:
+                environment = self.scripts[key]
+                continue
+            passage = self._scalar_passage(part, here)
+            if passage is None:
+                continue
+            script = shell.Script(passage, replace(here, environment=environment), shell.assigned(environment))
+            yield from script.run()
+            environment = self.scripts[key] = script.variables.environment()
+
+    def _words(self, nodes: list[Any], here: Surroundings) -> Commands:
+        """`entrypoint`/`command` and `command`/`args` are one command, if both are lists of words."""
+        if all(each.id == "sequence" for each in nodes):
+            parts = [child for each in nodes for child in each.value]
+            if parts and all(each.id == "scalar" for each in parts):
+                yield from argv.read([self._item(each, here) for each in parts], here, _form(nodes))
+            return
+        for each in nodes:
+            passage = self._scalar_passage(each, here) if each.id == "scalar" else None
+            if passage is not None:
+                yield from shell.read_line(passage, here)
+
+    def _scalar_passage(self, node: Any, here: Surroundings) -> Passage | None:
+        if node.id != "scalar":
+            return None
+        if id(node) not in self.passages:
+            here.work.spend(1 + len(node.value) // CHARACTERS, "texts")
+            self.passages[id(node)] = self._aligned(node)
+        return self.passages[id(node)]
+
+    def _aligned(self, node: Any) -> Passage | None:
+        start, end = self._contents(node)
+        # The round-trip loader marks with \a where it folded a line.
+        found = align(self.readable.text, start, end, node.value.replace("\a", ""))
+        at = self.passage.at
+        return found and Passage(self.passage.file, found.text, array("q", (at[each] for each in found.at)))
+
+    def _contents(self, node: Any) -> tuple[int, int]:
+        """The scalar without its quotes or its block header, as indices of the passage."""
+        start, end = node.start_mark.index, node.end_mark.index
+        text = self.passage.text
+        if node.style in ("|", ">"):
+            start = text.find("\n", start, end) + 1 or end
+        elif node.style in ("'", '"'):
+            start, end = start + 1, end - 1
+        return start, end
+
+    def _item(self, node: Any, here: Surroundings) -> argv.Item:
+        start, end, exact = self.passage.span(node.start_mark.index, node.end_mark.index)
+        raw = self.passage.text[node.start_mark.index : node.end_mark.index]
+        unknown = "$" in node.value or "${_" in self.readable.text[node.start_mark.index : node.end_mark.index]
+        plain = node.style in (None, "'", '"') and "\n" not in raw
+        word = Word(None if unknown else node.value, start, end, raw, exact and plain, "" if unknown else node.value)
+        return argv.Item(word, self._scalar_passage(node, here))
+
+
+def _form(nodes: list[Any]) -> Form:
+    return Form.YAML_FLOW if nodes[0].flow_style else Form.YAML_BLOCK
+
+
+def _entries(node: Any) -> dict[str, Any]:
+    return {key.value: value for key, value in node.value if isinstance(key.value, str)}
+
+
+def _scalar(node: Any) -> str:
+    return node.value if node is not None and node.id == "scalar" else ""
+
+
+def _variables(node: Any) -> dict[str, str | None]:
+    """`NAME: value`, `- NAME=value`, and the `- name: NAME` and `value: …` of Kubernetes."""
+    found: dict[str, str | None] = {}
+    if node.id == "mapping":
+        return {name: _known(value) for name, value in _entries(node).items()}
+    for each in node.value if node.id == "sequence" else ():
+        if each.id == "mapping":
+            entries = _entries(each)
+            if "name" in entries:
+                found[_scalar(entries["name"])] = _known(entries.get("value"))
+        elif each.id == "scalar" and "=" in each.value:
+            name, _, value = each.value.partition("=")
+            found[name] = None if "$" in value else value
+    return found
+
+
+def _known(node: Any) -> str | None:
+    if node is None or node.id != "scalar":
+        return None
+    return None if "$" in node.value or "{{" in node.value else node.value
+
+
+def _hints(node: Any, work: Work) -> Iterator[Hint]:
+    """What a mapping says of GPUs and of the machine, for what stands beside and below it."""
+    entries = _entries(node)
+    host = entries.get("runs-on") or entries.get("vmImage")
+    if _scalar(host):
+        yield Hint("host", _scalar(host), f"runs-on: {_scalar(host)}")
+    for key in ("resources", "deploy", "gpus", "gpu_count"):
+        if key in entries:
+            yield from _amounts(key, entries[key], work, set())
+
+
+def _amounts(key: str, node: Any, work: Work, seen: set[tuple[str, int]], depth: int = 0) -> Iterator[Hint]:
+    """GPU counts below `resources` and `deploy`. What aliases repeat under the same key counts once."""
+    if depth > 6 or (key, id(node)) in seen:
+        return
+    seen.add((key, id(node)))
+    work.spend(1, "amounts of resources")
+    if node.id == "scalar":
+        if key in _GPU_KEYS:
+            yield Hint("gpus", node.value, f"{key}: {node.value}")
+        elif key == "accelerators":
+            yield _accelerators(node.value)
+    elif node.id == "sequence":
+        for each in node.value:
+            yield from _amounts("", each, work, seen, depth + 1)
+    else:
+        entries = _entries(node)
+        if _is_gpu_device(entries):
+            yield _device(entries)
+        for name, value in entries.items():
+            if name == "accelerators" and value.id == "mapping":
+                yield from (_accelerators(f"{kind}:{_scalar(count)}") for kind, count in _entries(value).items())
+            else:
+                yield from _amounts(name, value, work, seen, depth + 1)
+
+
+def _accelerators(value: str) -> Hint:
+    """SkyPilot's `A100:8`; `A100` alone is one."""
+    name, _, count = value.partition(":")
+    return Hint("gpus", count or "1", f"accelerators: {value}") if name else Hint("gpus", "?", "accelerators")
+
+
+def _is_gpu_device(entries: dict[str, Any]) -> bool:
+    """One of compose's `devices`: `driver: nvidia` or `capabilities: [gpu]`."""
+    capabilities = entries.get("capabilities")
+    listed = capabilities.value if capabilities is not None and capabilities.id == "sequence" else ()
+    return _scalar(entries.get("driver")) == "nvidia" or "gpu" in [_scalar(each) for each in listed]
+
+
+def _device(entries: dict[str, Any]) -> Hint:
+    """compose's reservation of devices: `count: 1`, `count: all` or `device_ids`; without either all."""
+    if "device_ids" in entries and entries["device_ids"].id == "sequence":
+        ids = ",".join(_scalar(each) for each in entries["device_ids"].value)
+        return Hint("gpus", f"device={ids}", f"device_ids: [{ids}]")
+    count = _scalar(entries.get("count")) or "all"
+    return Hint("gpus", count if re.fullmatch(r"\d+|all", count) else "?", f"count: {count}")

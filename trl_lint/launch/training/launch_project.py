@@ -1,0 +1,93 @@
+"""The project that launch files belong to, and which of its files a launch starts."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from trl_lint.launch.judge.python_invocation import Start
+from trl_lint.launch.training.trainers import Trainers
+
+if TYPE_CHECKING:
+    from trl_lint.settings import Settings
+
+
+# Of a path that is known by its end, so many parts are looked for.
+DEEPEST = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """Where started files are looked up.
+
+    top: the project's folder. unknown: report launches that say nothing of GPUs.
+    """
+
+    top: Path
+    trainers: Trainers
+    unknown: bool = True
+    # What was found for each way to name a script or a module.
+    known: dict[tuple[Path, bool, str | None, str, str], Path | None] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, settings: Settings, roots: Sequence[Path], overlay: Mapping[Path, bytes] | None = None) -> Project:
+        """roots: as `discovery.import_roots` gives them, the project's folder first."""
+        top = Path(os.path.abspath(next(iter(roots), settings.root or Path.cwd())))
+        own = [name for name, _ in settings.trainer_bases]
+        return cls(top, Trainers(roots, own, overlay), settings.launch_unknown_gpus)
+
+    def started(self, start: Start, path: Path) -> Path | None:
+        """The file that a launch starts, where it lies in the project."""
+        known = start.module.value if start.module else start.script and start.script.value
+        key = (path.parent, start.module is not None, known, start.path, changed_folder(start))
+        if key not in self.known:
+            found = self._started(start, path)
+            self.known[key] = found if found and self._is_own(found, path) else None
+        return self.known[key]
+
+    def _is_own(self, found: Path, path: Path) -> bool:
+        """Whether a file lies in the project that a launch file belongs to: what lies elsewhere is never read."""
+        return any(found.is_relative_to(each) for each in (self.top, path.parent, *self.trainers.roots))
+
+    def _started(self, start: Start, path: Path) -> Path | None:
+        folders = tuple(dict.fromkeys(self._folders(path)))
+        changed = changed_folder(start)
+        # `/app` is a folder of another machine.
+        if changed and not changed.startswith("/"):
+            # One that is not there is that of the project, as it is called where it was cloned to.
+            inside = (Path(os.path.normpath(each / changed)) for each in folders)
+            folders = tuple(each for each in inside if self._is_own(each, path) and os.path.isdir(each)) or folders
+        if start.module is not None:
+            return self.trainers.module((start.module.value or "").removeprefix("-m"), folders)
+        candidates = (each for each in _candidates(start, folders) if self._is_own(each, path))
+        return next((each for each in candidates if os.path.isfile(each)), None)
+
+    def _folders(self, path: Path) -> Iterator[Path]:
+        """Where people stand when they type a command: in its file's folder, or in one above it."""
+        inside = self.top in path.parents
+        yield path.parent
+        yield from (each for each in path.parents if inside and (each == self.top or self.top in each.parents))
+        yield self.top
+        yield from self.trainers.roots
+
+
+def changed_folder(start: Start) -> str:
+    """The folder that the commands in front of a launch have changed to, "" where none is known."""
+    return next((each.value for each in reversed(start.command.surroundings.hints) if each.kind == "folder"), "")
+
+
+def _candidates(start: Start, folders: Sequence[Path]) -> Iterator[Path]:
+    """Of a path of which only the end is known here (`$ROOT/a/train.py`, `/app/a/train.py`), the longest end counts."""
+    known = start.script.value if start.script else None
+    parts = [each for each in start.path.split("/") if each not in ("", ".")]
+    if known is not None and not known.startswith("/"):
+        yield from (Path(os.path.normpath(folder / known)) for folder in folders)
+        return
+    if known is not None:
+        yield Path(os.path.normpath(known))
+    if "/" in start.path:
+        for first in range(max(0, len(parts) - DEEPEST), len(parts)):
+            yield from (Path(os.path.normpath(folder.joinpath(*parts[first:]))) for folder in folders)

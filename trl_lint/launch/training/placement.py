@@ -1,0 +1,149 @@
+"""Does a piece of code choose the processes, or the devices of its models, itself?
+
+What a `device_map` is can't always be read. One that can't silences the rule: a model that is spread over the GPUs
+is not wrapped (transformers/trainer.py, `is_model_parallel`).
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from enum import IntEnum
+
+from trl_lint.knowledge.backends import SPREADING
+from trl_lint.launch.judge.gpus import VISIBLE
+
+# What starts the processes itself, or waits for those who do, by the end of its dotted name.
+_OWN_LAUNCHERS = frozenset({
+    "notebook_launcher", "debug_launcher", "init_process_group", "elastic_launch", "TorchTrainer", "mp.spawn",
+    "xmp.spawn", "multiprocessing.spawn", "start_processes",
+})  # fmt: skip
+# What spreads a model over the GPUs, by the end of its dotted name (accelerate/big_modeling.py, utils/modeling.py).
+_SPREADERS = frozenset({"infer_auto_device_map", "dispatch_model", "load_checkpoint_and_dispatch"})
+# A device map of the process's own GPU and no other (trl/trainer/utils.py).
+_OWN_DEVICE = frozenset({"get_kbit_device_map"})
+_CPU = frozenset({"use_cpu", "no_cuda", "cpu"})
+# What tells Trainer that it must not wrap the model: attributes of the model and of TrainingArguments.
+_UNWRAPPED = frozenset({"is_parallelizable", "model_parallel", "_n_gpu"})
+_MAP = "device_map"
+_DEEPEST = 4
+
+
+class _Kind(IntEnum):
+    """What a device map does, the worse of two being the larger."""
+
+    ONE_DEVICE = 0
+    UNKNOWN = 1
+    SPREAD = 2
+
+
+class Placement:
+    """What the nodes that it has seen say of processes and devices."""
+
+    def __init__(self) -> None:
+        self._certain = False
+        self._bound: dict[str, list[ast.expr | None]] = {}
+        self._defaults: list[ast.expr] = []
+        self._given: list[ast.expr] = []
+
+    def see(self, node: ast.AST) -> None:
+        """Note what one node says, its children apart."""
+        if isinstance(node, ast.Call):
+            self._see_call(node)
+        elif isinstance(node, ast.Dict):
+            self._given += (value for key, value in zip(node.keys, node.values, strict=True) if _text(key) == _MAP)
+        elif isinstance(node, ast.arguments):
+            for name, value in _parameters(node):
+                self._bind(name, value)
+        elif isinstance(node, ast.Assign):
+            for target in node.targets:
+                self._see_target(target, node.value)
+        elif isinstance(node, ast.AnnAssign) and node.value is not None:
+            self._see_target(node.target, node.value)
+
+    def chosen(self) -> bool:
+        """Whether processes or devices are chosen by what was seen, as far as it can be read."""
+        if self._certain or any(self._kind(each) is not _Kind.ONE_DEVICE for each in self._given):
+            return True
+        return any(self._kind(each) is _Kind.SPREAD for each in self._defaults)
+
+    def _see_call(self, node: ast.Call) -> None:
+        name = dotted(node.func) or ""
+        last = name.rpartition(".")[2]
+        first, second = [_text(each) for each in [*node.args, None, None][:2]]
+        self._certain |= any(name == each or name.endswith(f".{each}") for each in _OWN_LAUNCHERS)
+        self._certain |= last in _SPREADERS
+        self._certain |= name.endswith("environ.setdefault") and first in VISIBLE
+        self._certain |= name == "setattr" and second in _UNWRAPPED
+        for keyword in node.keywords:
+            constant = keyword.value.value if isinstance(keyword.value, ast.Constant) else None
+            self._certain |= keyword.arg in _CPU and constant is True
+            # Weights of 8 bits are not wrapped either (transformers/trainer.py, is_loaded_in_8bit).
+            self._certain |= keyword.arg == "load_in_8bit" and constant is True and last == "from_pretrained"
+            if keyword.arg == _MAP:
+                self._given.append(keyword.value)
+            elif keyword.arg == "default" and last == "add_argument" and (first or "").lstrip("-") == _MAP:
+                self._defaults.append(keyword.value)
+
+    def _see_target(self, target: ast.expr, value: ast.expr) -> None:
+        if isinstance(target, ast.Subscript):
+            key = _text(target.slice)
+            self._certain |= (dotted(target.value) or "").endswith("environ") and key in VISIBLE
+            if key == _MAP:
+                self._given.append(value)
+        elif isinstance(target, ast.Attribute):
+            self._certain |= target.attr in _UNWRAPPED
+        elif isinstance(target, ast.Name):
+            self._bind(target.id, value)
+
+    def _bind(self, name: str, value: ast.expr | None) -> None:
+        self._bound.setdefault(name, []).append(value)
+        if name == _MAP and value is not None:
+            self._defaults.append(value)
+
+    def _kind(self, node: ast.expr | None, depth: int = 0) -> _Kind:
+        """What a device map does; None stands for a value that only a caller knows."""
+        if node is None or depth > _DEEPEST:
+            return _Kind.UNKNOWN
+        if isinstance(node, ast.Constant):
+            return _Kind.SPREAD if node.value in SPREADING else _Kind.ONE_DEVICE
+        if isinstance(node, ast.Dict):
+            return _Kind.ONE_DEVICE if [_text(key) for key in node.keys] == [""] else _Kind.UNKNOWN
+        if isinstance(node, ast.Call):
+            return self._kind_of_call(node, depth)
+        if isinstance(node, ast.Name):
+            return max(self._kind(each, depth + 1) for each in self._bound.get(node.id, [None]))
+        if isinstance(node, (ast.IfExp, ast.BoolOp)):
+            parts = [node.body, node.orelse] if isinstance(node, ast.IfExp) else node.values
+            return max(self._kind(each, depth + 1) for each in parts)
+        return _Kind.UNKNOWN
+
+    def _kind_of_call(self, node: ast.Call, depth: int) -> _Kind:
+        name = (dotted(node.func) or "").rpartition(".")[2]
+        default = next((each.value for each in node.keywords if each.arg == "default"), None)
+        if name == "field" and default is not None:
+            return self._kind(default, depth + 1)
+        return _Kind.ONE_DEVICE if name in _OWN_DEVICE else _Kind.UNKNOWN
+
+
+def _parameters(node: ast.arguments) -> Iterator[tuple[str, ast.expr | None]]:
+    """The parameters with their defaults, None for those without one."""
+    names = [*node.posonlyargs, *node.args]
+    defaults = [None] * (len(names) - len(node.defaults)) + list(node.defaults)
+    for argument, default in zip([*names, *node.kwonlyargs], [*defaults, *node.kw_defaults], strict=True):
+        yield argument.arg, default
+
+
+def _text(node: ast.AST | None) -> str | None:
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
+
+
+def dotted(node: ast.AST) -> str | None:
+    """`a.b.c` of a chain of names."""
+    parts: list[str] = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    if not isinstance(node, ast.Name):
+        return None
+    return ".".join([node.id, *reversed(parts)])

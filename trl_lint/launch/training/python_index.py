@@ -1,0 +1,193 @@
+"""What one Python file says, as far as a started program is concerned: its functions, classes and imports.
+
+It is read with `ast`, as whole trainings are looked through for the sake of one line in a script.
+"""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TypeGuard
+
+from trl_lint.launch.training.placement import Placement, dotted
+
+LARGEST = 1_000_000
+BODY = ""
+# It patches trainers so that they see one GPU.
+_PATCHING = frozenset({"unsloth"})
+
+
+@dataclass(slots=True)
+class Unit:
+    """A function, a method, a class with what is run to make it and its objects, or the body of a module.
+
+    names: the dotted names that it reads, with where. called: methods, as (receiver, method, the names in the
+    arguments); a receiver that is made on the spot ends in `()`. made: by variable, the dotted names called to make
+    its value. attributes: the names behind dots. bases, methods: of a class, the methods apart that have units of
+    their own. places_itself: it chooses the processes or the devices that it runs on.
+    """
+
+    names: dict[str, tuple[int, int]] = field(default_factory=dict)
+    called: list[tuple[str, str, str]] = field(default_factory=list)
+    made: dict[str, set[str]] = field(default_factory=dict)
+    attributes: set[str] = field(default_factory=set)
+    bases: tuple[str, ...] = ()
+    methods: tuple[str, ...] = ()
+    places_itself: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """`from <dots><module> import <name>`, or `import module` where there is no name."""
+
+    module: str
+    name: str = ""
+    level: int = 0
+
+
+@dataclass(slots=True)
+class File:
+    """The units of a file by name, and what its imports bind. stars: modules all of whose names are imported."""
+
+    units: dict[str, Unit] = field(default_factory=dict)
+    imports: dict[str, Imported] = field(default_factory=dict)
+    stars: list[Imported] = field(default_factory=list)
+
+
+def parsed(source: bytes) -> File | None:
+    """What a file says; None where it is no Python."""
+    if len(source) > LARGEST:
+        return None
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = ast.parse(source)
+        return _file(tree)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+def _file(tree: ast.Module) -> File:
+    file = File()
+    body: list[ast.stmt] = []
+    for node in _statements(tree.body):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            file.units[node.name] = _unit([node])
+            body += (ast.Expr(each) for each in node.decorator_list)
+        elif isinstance(node, ast.ClassDef):
+            _add_class(file, node)
+        else:
+            body.append(node)
+    file.units[BODY] = _unit(body)
+    for node in ast.walk(tree):
+        _add_imports(file, node)
+    file.units[BODY].places_itself |= any(each.module.split(".")[0] in _PATCHING for each in file.imports.values())
+    return file
+
+
+def _add_class(file: File, node: ast.ClassDef) -> None:
+    """The units of a class: what is run when it or an object is made, and each method that has to be called."""
+    methods = {each.name: each for each in node.body if _is_called_by_name(each)}
+    units = {name: _unit([method]) for name, method in methods.items()}
+    own = _unit(each for each in node.body if not _is_called_by_name(each))
+    own.bases = tuple(name for base in node.bases if (name := dotted(base)))
+    own.methods = tuple(methods)
+    of_objects: dict[str, set[str]] = {}
+    for unit in (own, *units.values()):
+        for name, makers in unit.made.items():
+            if name.startswith("self."):
+                of_objects.setdefault(name, set()).update(makers)
+    for unit in (own, *units.values()):
+        unit.made |= of_objects
+    file.units[node.name] = own
+    file.units |= {f"{node.name}.{name}": unit for name, unit in units.items()}
+
+
+def _is_called_by_name(node: ast.stmt) -> TypeGuard[ast.FunctionDef | ast.AsyncFunctionDef]:
+    return isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and not node.name.startswith("__")
+
+
+def _statements(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
+    """The statements of a module, those under its conditions among them."""
+    for node in body:
+        if isinstance(node, (ast.If, ast.Try, ast.With)):
+            if isinstance(node, ast.If):
+                yield ast.Expr(node.test)
+            elif isinstance(node, ast.With):
+                yield from (ast.Expr(each.context_expr) for each in node.items)
+            for part in ("body", "orelse", "finalbody"):
+                yield from _statements(getattr(node, part, []))
+            for handler in getattr(node, "handlers", []):
+                yield from _statements(handler.body)
+        else:
+            yield node
+
+
+def _add_imports(file: File, node: ast.AST) -> None:
+    if isinstance(node, ast.Import):
+        for alias in node.names:
+            name = alias.asname or alias.name.partition(".")[0]
+            file.imports.setdefault(name, Imported(alias.name if alias.asname else name))
+    elif isinstance(node, ast.ImportFrom):
+        for alias in node.names:
+            imported = Imported(node.module or "", alias.name, node.level)
+            if alias.name == "*":
+                file.stars.append(imported)
+            else:
+                file.imports.setdefault(alias.asname or alias.name, imported)
+
+
+def _unit(body: Iterable[ast.AST]) -> Unit:
+    unit, placement = Unit(), Placement()
+    waiting = list(body)
+    while waiting:
+        node = waiting.pop()
+        placement.see(node)
+        if isinstance(node, ast.Attribute):
+            _add_attributes(unit, node)
+        if isinstance(node, ast.Call):
+            _add_call(unit, node)
+        elif isinstance(node, ast.Assign):
+            _add_assignment(unit, node)
+        elif isinstance(node, (ast.Name, ast.Attribute)) and (name := dotted(node)):
+            unit.names.setdefault(name, (node.lineno, node.col_offset + 1))
+            continue
+        waiting += _parts(node)
+    unit.places_itself = placement.chosen()
+    return unit
+
+
+def _add_attributes(unit: Unit, node: ast.expr) -> None:
+    while isinstance(node, ast.Attribute):
+        unit.attributes.add(node.attr)
+        node = node.value
+
+
+def _parts(node: ast.AST) -> Iterator[ast.AST]:
+    """What is run of a node: annotations and the question for a class are not."""
+    skipped = {"annotation", "returns", "bases"}
+    if isinstance(node, ast.Call) and dotted(node.func) in ("isinstance", "issubclass"):
+        return
+    for name, value in ast.iter_fields(node):
+        if name in skipped:
+            continue
+        for each in value if isinstance(value, list) else [value]:
+            if isinstance(each, ast.AST):
+                yield each
+
+
+def _add_call(unit: Unit, node: ast.Call) -> None:
+    if isinstance(node.func, ast.Attribute):
+        value = node.func.value
+        made = dotted(value.func) if isinstance(value, ast.Call) else None
+        arguments = " ".join(dotted(each) or "" for each in node.args)
+        unit.called.append((f"{made}()" if made else dotted(value) or "", node.func.attr, arguments))
+
+
+def _add_assignment(unit: Unit, node: ast.Assign) -> None:
+    for target in node.targets:
+        name = dotted(target)
+        if name and isinstance(node.value, ast.Call) and (made := dotted(node.value.func)):
+            unit.made.setdefault(name, set()).add(made)

@@ -1,0 +1,264 @@
+"""Does a Python program train? Followed from its body through the functions and classes that it names."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from trl_lint import files
+from trl_lint.launch.training.python_index import BODY, LARGEST, File, Imported, Unit, parsed
+
+# Libraries whose `…Trainer` classes are a transformers.Trainer, or wrap the model as it does.
+LIBRARIES = frozenset({"transformers", "trl", "sentence_transformers", "adapters"})
+ACCELERATOR = "Accelerator"
+# Libraries that are known by their names, wherever their files are.
+_KNOWN = frozenset({"accelerate", "torch", "transformers"})
+# Spreads the batches over all GPUs itself (transformers 2 and 3, trainer_tf.py: MirroredStrategy).
+_SPREADING = frozenset({"TFTrainer"})
+# Trainers with a loop of their own around an Accelerator: they wrap nothing in DataParallel.
+_LOOPS = frozenset({ACCELERATOR, "AlignPropTrainer", "DDPOTrainer", "PPOTrainer", "PPOv2Trainer"})
+# How much of a program is looked at.
+_MOST_UNITS = 800
+_MOST_FILES = 60
+_DEEPEST = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Training:
+    """What a program trains with: the name of the class, and where it is used."""
+
+    trainer: str
+    path: Path
+    line: int
+    column: int
+
+    @property
+    def wraps(self) -> bool:
+        """Whether it wraps the model in DataParallel where it sees several GPUs."""
+        return self.trainer not in _LOOPS
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A unit of a file of the project."""
+
+    path: Path
+    name: str
+
+
+class Trainers:
+    """Answers for the programs of one project; each file is read once.
+
+    roots: where imports are looked up besides the script's own folder. own: dotted names of the user's own that
+    behave like trainers. overlay: contents that stand in for what is on the disk.
+    """
+
+    def __init__(
+        self, roots: Sequence[Path], own: Iterable[str] = (), overlay: Mapping[Path, bytes] | None = None
+    ) -> None:
+        self.roots = tuple(roots)
+        self._own = frozenset(own)
+        self._overlay = overlay or {}
+        self._files: dict[Path, File | None] = {}
+        self._answers: dict[Path, Training | None] = {}
+
+    def training(self, script: Path) -> Training | None:
+        """What the program trains with; None where it does not, or chooses its processes and devices itself."""
+        if script not in self._answers:
+            self._answers[script] = _Program(self, script).training()
+        return self._answers[script]
+
+    def module(self, name: str, folders: Iterable[Path]) -> Path | None:
+        """The file that `python -m name` runs."""
+        parts = name.split(".")
+        if not all(each.isidentifier() for each in parts):
+            return None
+        for folder in folders:
+            below = folder.joinpath(*parts)
+            for path in (below / "__main__.py", below.with_name(f"{below.name}.py")):
+                if os.path.isfile(path):
+                    return path
+        return None
+
+    def file(self, path: Path) -> File | None:
+        if path not in self._files:
+            self._files[path] = self._read(path)
+        return self._files[path]
+
+    def _read(self, path: Path) -> File | None:
+        with suppress(OSError):
+            source = self._overlay.get(path)
+            return parsed(files.read(path, LARGEST) if source is None else source)
+        return None
+
+    def is_trainer(self, name: str) -> bool:
+        """Whether a dotted name, as it is imported, is a trainer of a library."""
+        if name in self._own:
+            return True
+        first, own = name.split(".")[0], name.rpartition(".")[2]
+        return first in LIBRARIES and own.endswith("Trainer") and own not in _SPREADING
+
+
+class _Reached:
+    """What of a program is run, as far as names say: a method is where its class is and its name is behind a dot."""
+
+    def __init__(self, start: _Place) -> None:
+        self.waiting = [start]
+        self.seen = {start}
+        self._files = {start.path}
+        self._attributes: set[str] = set()
+        self._uncalled: dict[str, list[_Place]] = {}
+
+    def add(self, place: _Place) -> None:
+        if place not in self.seen and (place.path in self._files or len(self._files) < _MOST_FILES):
+            self._files.add(place.path)
+            self.seen.add(place)
+            self.waiting.append(place)
+
+    def add_methods(self, place: _Place, unit: Unit) -> None:
+        """Add the methods that a unit calls, and those of a class that is reached now and were called before."""
+        for name in unit.methods:
+            self._uncalled.setdefault(name, []).append(_Place(place.path, f"{place.name}.{name}"))
+        named = unit.attributes | (self._attributes & set(unit.methods))
+        self._attributes |= unit.attributes
+        for name in sorted(named & self._uncalled.keys()):
+            for method in self._uncalled.pop(name):
+                self.add(method)
+
+
+class _Program:
+    """One started file, and what is reached from it."""
+
+    def __init__(self, trainers: Trainers, script: Path) -> None:
+        self.trainers = trainers
+        self.script = script
+        self._roots = tuple(dict.fromkeys((script.parent, *trainers.roots)))
+        self._used: dict[str, Training] = {}
+        self._trains = False
+        self._goes_back = False
+        # What each name in a file was found to stand for, by how many imports were followed to get there.
+        self._names: dict[tuple[Path, str, int], _Place | str] = {}
+
+    def training(self) -> Training | None:
+        for place, unit in self._units():
+            if unit.places_itself:
+                return None
+            self._look(place, unit)
+        found = next((each for name, each in self._used.items() if name != ACCELERATOR), None)
+        if found and self._trains:
+            return found
+        return self._used.get(ACCELERATOR) if self._goes_back else None
+
+    def _units(self) -> Iterator[tuple[_Place, Unit]]:
+        """The units that are reached, trainers themselves apart: their methods are hooks."""
+        reached = _Reached(_Place(self.script, BODY))
+        while reached.waiting and len(reached.seen) < _MOST_UNITS:
+            place = reached.waiting.pop(0)
+            file = self.trainers.file(place.path)
+            unit = file.units.get(place.name) if file else None
+            if unit is None:
+                continue
+            yield place, unit
+            for name in (*unit.names, *unit.bases):
+                found = self._found(place.path, name)
+                if isinstance(found, _Place) and not self._is_trainer(found):
+                    reached.add(found)
+            reached.add_methods(place, unit)
+
+    def _look(self, place: _Place, unit: Unit) -> None:
+        """Note the trainers that a unit uses, and whether it trains with one."""
+        for name, (line, column) in unit.names.items():
+            if kind := self._kind(place.path, name):
+                self._used.setdefault(kind, Training(kind, place.path, line, column))
+        for receiver, method, arguments in unit.called:
+            if method == "train":
+                self._trains |= self._is_made(place, unit, receiver, "trainer")
+            elif method == "backward" or (method == "prepare" and "optim" in arguments):
+                self._goes_back |= self._is_made(place, unit, receiver, "accelerator")
+
+    def _is_made(self, place: _Place, unit: Unit, receiver: str, word: str) -> bool:
+        if word in receiver.rpartition(".")[2].lower() and not receiver.endswith("()"):
+            return True
+        makers = {receiver[:-2]} if receiver.endswith("()") else unit.made.get(receiver, set())
+        return any(self._kind(place.path, each) or self._makes(place.path, each) for each in makers)
+
+    def _makes(self, path: Path, name: str) -> bool:
+        """Whether a name is a function of the project that uses a trainer: most likely it returns one."""
+        found = self._found(path, name)
+        file = self.trainers.file(found.path) if isinstance(found, _Place) else None
+        unit = file.units.get(found.name) if file and isinstance(found, _Place) else None
+        return unit is not None and any(self._kind(found.path, each) for each in unit.names)
+
+    def _kind(self, path: Path, name: str) -> str:
+        """The own name of a trainer class or `Accelerator`; "" for all else."""
+        found = self._found(path, name)
+        if isinstance(found, _Place):
+            return found.name if self._is_trainer(found) else ""
+        own = found.rpartition(".")[2]
+        if found.split(".")[0] == "accelerate":
+            return own if own == ACCELERATOR else ""
+        return own if self.trainers.is_trainer(found) else ""
+
+    def _is_trainer(self, place: _Place, depth: int = 0) -> bool:
+        """Whether a class of the project derives from a trainer."""
+        file = self.trainers.file(place.path)
+        unit = file.units.get(place.name) if file else None
+        for base in unit.bases if unit and depth < _DEEPEST else ():
+            found = self._found(place.path, base)
+            if self._is_trainer(found, depth + 1) if isinstance(found, _Place) else self.trainers.is_trainer(found):
+                return True
+        return False
+
+    # --- names ---
+
+    def _found(self, path: Path, name: str, depth: int = 0) -> _Place | str:
+        """What a name in a file stands for: a unit of the project, or a dotted name of something else."""
+        key = (path, name, depth)
+        if key not in self._names:
+            self._names[key] = self._looked_up(path, name, depth)
+        return self._names[key]
+
+    def _looked_up(self, path: Path, name: str, depth: int) -> _Place | str:
+        file = self.trainers.file(path)
+        first, _, rest = name.partition(".")
+        if file is None or depth > _DEEPEST:
+            return ""
+        if first in file.units:
+            return _Place(path, first)
+        imported = file.imports.get(first)
+        if imported is not None:
+            return self._target(path, imported, rest, depth)
+        for star in file.stars:
+            if found := self._target(path, Imported(star.module, first, star.level), rest, depth):
+                return found
+        return ""
+
+    def _target(self, path: Path, imported: Imported, rest: str, depth: int) -> _Place | str:
+        names = [each for each in (imported.module, imported.name, rest) if each]
+        spelled = ".".join(names)
+        if not imported.level and (self.trainers.is_trainer(spelled) or spelled.partition(".")[0] in _KNOWN):
+            return spelled
+        tops = self._tops(path, imported.level) if imported.level else self._roots
+        parts = spelled.split(".")
+        for length in range(len(parts), -1 if imported.level else 0, -1):
+            if module := _module(parts[:length], tops):
+                left = ".".join(parts[length:])
+                return self._found(module, left, depth + 1) if left and module != path else ""
+        return spelled if not imported.level else ""
+
+    def _tops(self, path: Path, level: int) -> tuple[Path, ...]:
+        """The folder that the dots of a relative import lead to, where it lies in the project."""
+        tops = path.parents[level - 1 : level]
+        return tuple(each for each in tops if any(each.is_relative_to(root) for root in self._roots))
+
+
+def _module(parts: Sequence[str], tops: Iterable[Path]) -> Path | None:
+    for top in tops:
+        below = top.joinpath(*parts)
+        for path in (below.with_name(f"{below.name}.py") if parts else below / "__init__.py", below / "__init__.py"):
+            if os.path.isfile(path):
+                return path
+    return None

@@ -1,0 +1,254 @@
+"""A linter that looks its findings up before it analyses anything, and keeps what it had to find out.
+
+Two things are kept. Whether a content may matter to any rule depends on the content alone, and is kept by content.
+Findings are kept for a whole run, as the analysis of one file may find something in another: they hold for the same
+files with the same contents, less those that do not matter, and only as long as all that the analysis found on the
+machine besides is as it was. What is wrong about launch commands is found out each time.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, fields, replace
+from functools import cache, partial
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from trl_lint import __version__
+from trl_lint.findings import Applicability, Because, Edit, Finding, Fix, Position
+from trl_lint.linter.cache import Cache, digest
+from trl_lint.linter.dependencies import Dependencies
+from trl_lint.linter.linter import Linter, SourceError
+from trl_lint.rules.base import Rule
+from trl_lint.settings import Settings
+
+# Settings that say how findings are shown and where they are kept, not which there are.
+_PRESENTATION = frozenset({"unsafe_fixes", "output_format", "cache_dir"})
+# How many contents are remembered to matter or not.
+_MAX_VERDICTS = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class _Outcome:
+    """What a check of one content comes to: findings, or why it can't be parsed."""
+
+    findings: tuple[Finding, ...] = ()
+    error: SourceError | None = None
+
+
+class CachedLinter(Linter):
+    """Lints the files of one run: `prepare` gets all of them, and once each has been checked the run is kept.
+
+    edits: whether the edits of fixes are wanted; they are then kept, too. Without, nobody may ask for them.
+    """
+
+    def __init__(
+        self, settings: Settings, roots: Sequence[Path], rules: Sequence[Rule], kept: Cache, *, edits: bool = False
+    ) -> None:
+        super().__init__(settings, roots, rules)
+        self._kept = kept
+        self._with_edits = edits
+        self._verdicts: _Verdicts | None = None
+        self._entry = ""
+        # The contents of the run that matter, and what came of each, as far as that is known.
+        self._contents: dict[Path, bytes] = {}
+        self._outcomes: dict[Path, _Outcome] = {}
+
+    def may_matter(self, source: bytes) -> bool:
+        if self._verdicts is None:
+            self._verdicts = _Verdicts(self._kept, f"gate-{_key(tool(), self._codes(), self.settings.own_names())}")
+        known = self._verdicts.of(source)
+        if known is None:
+            known = super().may_matter(source)
+            self._verdicts.add(source, known)
+        return known
+
+    def prepare(self, files: Iterable[tuple[Path, bytes]]) -> None:
+        self._contents = {path: source for path, source in files if self.analyses(path, source)}
+        if self._verdicts is not None:
+            self._verdicts.save()
+        self._entry = self._name()
+        self._outcomes = self._load()
+        if not self._outcomes:
+            super().prepare(self._contents.items())
+
+    def check_code(self, path: Path, source: bytes) -> list[Finding]:
+        if self._contents.get(path) != source:
+            return super().check_code(path, source)
+        outcome = self._outcomes.get(path)
+        if outcome is None:
+            outcome = self._check(path, source)
+            if len(self._outcomes) == len(self._contents):
+                self._save()
+        if outcome.error is not None:
+            raise outcome.error
+        return list(outcome.findings)
+
+    def _check(self, path: Path, source: bytes) -> _Outcome:
+        """The outcome of an analysis, which is not noted down where the tool itself fails."""
+        try:
+            found = super().check_code(path, source)
+        except SourceError as error:
+            outcome = self._outcomes[path] = _Outcome(error=error)
+            return outcome
+        try:
+            found = [_with_edits(finding) for finding in found] if self._with_edits else found
+        except Exception:  # it will be said when a report asks for the edits
+            return _Outcome(tuple(found))
+        outcome = self._outcomes[path] = _Outcome(tuple(found))
+        return outcome
+
+    def _name(self) -> str:
+        """The name of the entry of this run: all that is known to matter before anything is analysed."""
+        chosen = {each.name: getattr(self.settings, each.name) for each in fields(Settings)}
+        contents = sorted((str(path), digest(source)) for path, source in self._contents.items())
+        return "run-" + _key(
+            tool(),
+            {name: value for name, value in chosen.items() if name not in _PRESENTATION},
+            os.getcwd() if self.settings.root is None else None,
+            self._codes(),
+            [(str(root), os.path.isdir(root)) for root in self.roots],
+            self._with_edits,
+            contents,
+        )
+
+    def _codes(self) -> list[str]:
+        return [rule.code for rule in self.rules]
+
+    def _load(self) -> dict[Path, _Outcome]:
+        """What is kept of this run; empty when there is nothing, or when it does not hold any more."""
+        entry = self._kept.load(self._entry) if self._contents else None
+        if entry is None:
+            return {}
+        try:
+            outcomes = {Path(path): _outcome(path, row) for path, row in entry["files"].items()}
+            holds = outcomes.keys() == self._contents.keys() and Dependencies(**entry["dependencies"]).hold()
+        except (AttributeError, KeyError, TypeError, ValueError):  # not of our making
+            return {}
+        return outcomes if holds else {}
+
+    def _save(self) -> None:
+        # The releases of LibCST differ in what they can parse.
+        self._releases["libcst"]
+        found = self.dependencies()
+        if found is not None:
+            files = {str(path): _row(outcome, self._with_edits) for path, outcome in self._outcomes.items()}
+            self._kept.save(self._entry, {"files": files, "dependencies": asdict(found)})
+
+
+class _Verdicts:
+    """Which contents matter. Those that were asked for last are kept."""
+
+    def __init__(self, kept: Cache, name: str) -> None:
+        self._kept = kept
+        self._name = name
+        loaded = kept.load(name)
+        self._known: dict[str, bool] = loaded if isinstance(loaded, dict) else {}
+        self._asked: dict[str, bool] = {}
+        self._changed = False
+
+    def of(self, source: bytes) -> bool | None:
+        name = _short(source)
+        known = self._asked.get(name, self._known.get(name))
+        if known is not None:
+            self._asked[name] = known
+        return known
+
+    def add(self, source: bytes, matters: bool) -> None:
+        self._asked[_short(source)] = matters
+        self._changed = True
+
+    def save(self) -> None:
+        if self._changed:
+            unused = {name: known for name, known in self._known.items() if name not in self._asked}
+            self._kept.save(self._name, dict([*unused.items(), *self._asked.items()][-_MAX_VERDICTS:]))
+            self._changed = False
+
+
+def _short(source: bytes) -> str:
+    return digest(source)[:32]
+
+
+def _key(*parts: Any) -> str:
+    return digest(json.dumps(parts, sort_keys=True, default=str).encode())[:32]
+
+
+@cache
+def tool() -> str:
+    """What stands for the tool itself and the Python it runs on: it changes with every edit of its code."""
+    spec = find_spec("trl_lint.codemods")
+    packages = [str(Path(__file__).parents[1]), *(spec.submodule_search_locations or () if spec else ())]
+    files = sorted(
+        (os.path.relpath(entry.path, package), entry.stat().st_mtime_ns, entry.stat().st_size)
+        for package in packages
+        for entry in _code(package)
+    )
+    return _key(__version__, sys.version, files)
+
+
+def _code(folder: str) -> Iterator[os.DirEntry[str]]:
+    """The files of a package; in an archive they can't be listed, nor edited."""
+    with suppress(NotADirectoryError), os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.is_dir():
+                yield from _code(entry.path)
+            elif entry.name.endswith(".py"):
+                yield entry
+
+
+# --- findings as JSON -------------------------------------------------------------------------------------
+
+
+def _with_edits(finding: Finding) -> Finding:
+    """The finding with its edits built."""
+    if finding.fix is None:
+        return finding
+    edits = finding.fix.edits()
+    return replace(finding, fix=replace(finding.fix, edits=lambda: edits))
+
+
+def _row(outcome: _Outcome, with_edits: bool) -> dict[str, Any]:
+    error = outcome.error
+    return {
+        "findings": [_finding_row(finding, with_edits) for finding in outcome.findings],
+        "error": [error.line, error.column, error.message, error.verdict] if error else None,
+    }
+
+
+def _finding_row(finding: Finding, with_edits: bool) -> dict[str, Any]:
+    row = asdict(replace(finding, fix=None))
+    fix = finding.fix
+    if fix is not None:
+        edits = [asdict(edit) for edit in fix.edits()] if with_edits else None
+        row["fix"] = [fix.applicability.value, fix.title, fix.reason, edits]
+    return row
+
+
+def _outcome(path: str, row: dict[str, Any]) -> _Outcome:
+    error = SourceError(path, *row["error"]) if row["error"] else None
+    return _Outcome(tuple(_finding(each) for each in row["findings"]), error)
+
+
+def _finding(row: dict[str, Any]) -> Finding:
+    because = tuple(Because(**{**each, "start": Position(**each["start"])}) for each in row["because"])
+    places = {"start": Position(**row["start"]), "end": Position(**row["end"])}
+    return Finding(**{**row, **places, "because": because, "fix": _fix(row["fix"]) if row["fix"] else None})
+
+
+def _fix(row: list[Any]) -> Fix:
+    applicability, title, reason, edits = row
+    build = _not_kept if edits is None else partial(tuple, [_edit(each) for each in edits])
+    return Fix(Applicability(applicability), title, build, reason)
+
+
+def _edit(row: dict[str, Any]) -> Edit:
+    return Edit(Position(**row["start"]), Position(**row["end"]), row["content"])
+
+
+def _not_kept() -> tuple[Edit, ...]:
+    raise LookupError("this run was not asked to keep the edits of its fixes")

@@ -1,0 +1,246 @@
+"""Rewriting: apply what codemods make of findings, and keep it only where it is proven to help.
+
+The gate analyses the new text with all rules. A fix that leaves its finding, adds another one to the function it
+edits, or makes a text that does not parse is withheld, and said.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from importlib import import_module
+from itertools import compress
+from pathlib import Path
+from typing import Any
+
+from trl_lint.analysis.program.depth import deeply
+from trl_lint.findings import Applicability, Edit, Finding, Position
+from trl_lint.linter import suppressions
+from trl_lint.linter.accounting import Counted, account, standing
+from trl_lint.linter.hunks import common, hunks
+from trl_lint.linter.linter import FixResult, Linter, Reported, SourceError
+from trl_lint.rules import all_rules
+from trl_lint.rules.base import Problem, Rule
+
+# How often one rule's fixes are applied to a file: one that lies inside another has to wait for the next round.
+_ROUNDS = 10
+# How often all rules are gone through: what one of them uncovers may be for another one to mend.
+_PASSES = 5
+# Findings that were there before a fix of the first code, on the same value, and only became visible by it.
+UNCOVERED = {
+    "TRL001": frozenset({"TRL014"}),
+    "TRL003": frozenset({"TRL007"}),
+    "TRL005": frozenset({"TRL007", "TRL014"}),
+}
+
+
+@deeply
+def fix(linter: Linter, path: Path, source: bytes, *, unsafe: bool) -> FixResult:
+    """Apply the fixes of one file that pass the gate, rule by rule, until no rule has another one.
+
+    Raises:
+        SourceError: the file can't be decoded or parsed.
+    """
+    from trl_lint.fixes.support.edits import independent
+
+    withheld: list[tuple[Finding, str]] = []
+    current, scout = source, linter
+    for _ in range(_PASSES):
+        begun, withheld = current, []
+        for rule in linter.rules:
+            for _ in range(_ROUNDS if rule.codemod is not None else 0):
+                wanted = _wanted(scout.report(path, current), rule, current, unsafe)
+                chosen = list(compress(wanted, independent(each.problem.plan for each in wanted)))
+                if not chosen:
+                    break
+                current, mended, left = _apply(linter, path, current, chosen)
+                withheld.extend(left)
+                if mended:
+                    scout = _fresh(linter, path)
+                if not mended or len(chosen) == len(wanted):
+                    break  # else a fix that lay inside another one is tried again
+        if current == begun:
+            break  # else a fix may have uncovered what a rule before it can mend
+    after = (linter if current == source else _fresh(linter, path)).report(path, current)
+    return _accounted(current, withheld, _counted(linter.report(path, source)), _counted(after), source)
+
+
+def fix_launches(linter: Linter, path: Path, source: bytes, *, unsafe: bool) -> FixResult:
+    """Apply the fixes of one file that holds launch commands, those of its code included where it is Python.
+
+    Raises:
+        SourceError: the file can't be decoded or parsed.
+    """
+    from trl_lint.launch import checker
+
+    code = linter.analyses(path, source)
+    first = fix(linter, path, source, unsafe=unsafe) if code else FixResult(source, (), (), ())
+    scout = linter if first.source == source else _fresh(linter, path)
+    found = scout.check_launches(path, first.source).launches
+    trusted = set(_trusted([each.finding for each in found], path, first.source, unsafe))
+    wanted = [each for each in found if each.edits and each.finding in trusted]
+    if not wanted:
+        return replace(first, remaining=tuple(scout.check(path, first.source)))
+    current, withheld = checker.mended(path, first.source, scout.launches, wanted)
+    last = _fresh(linter, path)
+    before, after = (
+        [Counted(each.finding, frozenset({(each.finding.message,)})) for each in checked.launches]
+        for checked in (linter.check_launches(path, source), last.check_launches(path, current))
+    )
+    done = _accounted(current, [(each.finding, reason) for each, reason in withheld], before, after, source)
+    remaining = last.check(path, current)
+    return replace(
+        done,
+        applied=tuple(sorted((*first.applied, *done.applied), key=lambda each: each.sort_key)),
+        withheld=standing((*first.withheld, *done.withheld), remaining),
+        remaining=tuple(remaining),
+        partly=first.partly,
+        uncovered=first.uncovered + done.uncovered,
+    )
+
+
+def _accounted(
+    current: bytes,
+    withheld: Sequence[tuple[Finding, str]],
+    before: Sequence[Counted],
+    after: Sequence[Counted],
+    source: bytes,
+) -> FixResult:
+    """What has become of the findings of `source`, now that it is `current`."""
+    remaining = [each.finding for each in after]
+    told = account(before, after, source, current)
+    left = standing(withheld, remaining)
+    return FixResult(current, told.fixed, left, tuple(remaining), told.partly, told.uncovered)
+
+
+def _counted(found: Sequence[Reported]) -> list[Counted]:
+    return [Counted(each.finding, frozenset(_places(each))) for each in found]
+
+
+def _trusted(found: Sequence[Finding], path: Path, source: bytes, unsafe: bool) -> list[Finding]:
+    """The findings whose fix is trusted far enough, and that no comment silences."""
+    levels = {Applicability.SAFE, Applicability.UNSAFE} if unsafe else {Applicability.SAFE}
+    kept = suppressions.split(found, source, path)[0]
+    return [each for each in kept if each.fix is not None and each.fix.applicability in levels]
+
+
+def _apply(
+    linter: Linter, path: Path, source: bytes, wanted: Sequence[Reported]
+) -> tuple[bytes, list[Finding], list[tuple[Finding, str]]]:
+    """The content with as many of these fixes as pass the gate: all together, else one by one."""
+    before = _fresh(linter, path, all_rules()).report(path, source)
+    new, reason = _passed(linter, path, source, wanted, before)
+    if not reason:
+        return new, [each.finding for each in wanted], []
+    if len(wanted) == 1:
+        return source, [], [(wanted[0].finding, reason)]
+    passing: list[Reported] = []
+    withheld: list[tuple[Finding, str]] = []
+    current = source
+    for each in wanted:
+        new, reason = _passed(linter, path, source, [*passing, each], before)
+        if reason:
+            withheld.append((each.finding, reason))
+        else:
+            passing.append(each)
+            current = new
+    return current, [each.finding for each in passing], withheld
+
+
+def _wanted(found: Sequence[Reported], rule: Rule, source: bytes, unsafe: bool) -> list[Reported]:
+    """The findings to mend: those with a plan that is trusted far enough, and that no comment silences."""
+    levels = {Applicability.SAFE, Applicability.UNSAFE} if unsafe else {Applicability.SAFE}
+    silenced = set(suppressions.split([each.finding for each in found], source)[1])
+    return [
+        each
+        for each in found
+        if each.rule is rule
+        and each.problem.plan is not None
+        and each.problem.applicability in levels
+        and each.finding not in silenced
+    ]
+
+
+def _fresh(linter: Linter, path: Path, rules: Sequence[Rule] | None = None) -> Linter:
+    """A linter that knows nothing of the old text, and as much as the first of the other files."""
+    fresh = Linter(linter.settings, linter.roots, linter.rules if rules is None else rules)
+    fresh.overlay = {key: value for key, value in linter.overlay.items() if key != path}
+    fresh.trees, fresh.linted, fresh.found_from = linter.trees, linter.linted, linter.found_from
+    return fresh
+
+
+def _passed(
+    linter: Linter, path: Path, source: bytes, chosen: Sequence[Reported], before: Sequence[Reported]
+) -> tuple[bytes, str]:
+    """The new content with these fixes, and why it does not pass the gate ("" when it does)."""
+    from trl_lint.analysis.program.project import decode, encode
+
+    text, encoding = decode(source)
+    if chosen[0].problem.module.tree.code != text:
+        return source, "the parser does not give this file back byte for byte"
+    new = encode(transformed(chosen[0].rule, [each.problem for each in chosen]), encoding)
+    try:
+        after = _fresh(linter, path, all_rules()).report(path, new)
+    except SourceError:
+        return source, "the result would not parse"
+    return new, _left_over(before, after, chosen)
+
+
+def _left_over(before: Sequence[Reported], after: Sequence[Reported], chosen: Sequence[Reported]) -> str:
+    """What the new text has that it should not: function by function, the old findings without the mended ones."""
+    allowed = Counter(place for each in before for place in _places(each))
+    allowed.subtract(place for each in chosen for place in _places(each, mended=True))
+    uncovered = {code for each in chosen for code in UNCOVERED.get(each.rule.code, ())}
+    now = Counter(place for each in after if each.rule.code not in uncovered for place in _places(each))
+    mended = {each.rule.code for each in chosen}
+    for code in sorted({place[0] for place, count in now.items() if count > allowed[place]}):
+        return f"the result would still have {code}" if code in mended else f"the result would have a new {code}"
+    return ""
+
+
+def _places(reported: Reported, *, mended: bool = False) -> set[tuple[str, str, str]]:
+    """In which function a finding stands, once per metric it names; `mended`: those that its fix is for."""
+    parts = reported.parts
+    if mended:
+        beyond_help = {part.subject for part in parts if part.plan is None}
+        parts = tuple(part for part in parts if part.subject not in beyond_help)
+    return {(reported.rule.code, repr(part.owner), part.subject) for part in parts}
+
+
+# --- text -----------------------------------------------------------------------------------------------
+
+
+def transformed(rule: Rule, problems: Sequence[Problem]) -> str:
+    """The text after the rule's codemod has mended these problems of one file."""
+    from libcst.codemod import CodemodContext
+
+    return _command(rule)(CodemodContext(), problems).transform_module(problems[0].module.tree).code
+
+
+def _command(rule: Rule) -> Any:
+    module, _, name = (rule.codemod or "").partition(":")
+    return getattr(import_module(module), name)
+
+
+def edits_between(before: str, after: str) -> tuple[Edit, ...]:
+    """The smallest edits, in whole lines trimmed to what differs, that turn one text into the other."""
+    old, new = before.splitlines(keepends=True), after.splitlines(keepends=True)
+    return tuple(_edit(old, each.first, each.last, "".join(new[each.start : each.end])) for each in hunks(old, new))
+
+
+def _edit(old: list[str], first: int, last: int, content: str) -> Edit:
+    replaced = "".join(old[first:last])
+    head = common(replaced, content)
+    tail = common(replaced[head:][::-1], content[head:][::-1])
+    start = _position(old, first, head)
+    end = _position(old, first, len(replaced) - tail)
+    return Edit(start, end, content[head : len(content) - tail])
+
+
+def _position(lines: list[str], line: int, offset: int) -> Position:
+    """The place `offset` characters after the start of a line (counted from 0)."""
+    while line < len(lines) and offset >= len(lines[line]):
+        offset -= len(lines[line])
+        line += 1
+    return Position(line + 1, offset + 1)

@@ -1,0 +1,141 @@
+"""Where the nodes of a LibCST tree stand in the text, as `libcst.metadata.PositionProvider` has it, in less time.
+
+The provider writes the whole tree out and makes three objects for each node, though next to none of them is ever asked
+for. Here only the function (or the statement) around a node is written, and looked up in the text; four numbers are
+kept for each node in it, and become a range where one is asked for.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from types import TracebackType
+from typing import Any
+
+import libcst as cst
+from libcst._nodes.internal import CodegenState
+from libcst.metadata import CodePosition, CodeRange
+
+from trl_lint.analysis.program.syntax import ancestors
+
+_LINE_END = re.compile(r"\r\n|\r|\n")
+_Numbers = tuple[int, int, int, int]
+
+
+class Positions(Mapping[cst.CSTNode, CodeRange]):
+    """The range of each node of a tree: lines counted from 1, columns from 0.
+
+    text: what the tree was parsed from. Without it the whole tree is written out.
+    """
+
+    def __init__(self, tree: cst.Module, text: str = "") -> None:
+        self._tree = tree
+        self._text = text
+        self._numbers: dict[cst.CSTNode, _Numbers] = {}
+        self._is_whole = False
+
+    def __getitem__(self, node: cst.CSTNode) -> CodeRange:
+        if node not in self._numbers and not self._is_whole:
+            self._find(node)
+        line, column, last, end = self._numbers[node]
+        return CodeRange(CodePosition(line, column), CodePosition(last, end))
+
+    def __iter__(self) -> Iterator[cst.CSTNode]:
+        self._find_all()
+        return iter(self._numbers)
+
+    def __len__(self) -> int:
+        self._find_all()
+        return len(self._numbers)
+
+    def _find_all(self) -> None:
+        if not self._is_whole:
+            state = self._state()
+            self._tree._codegen(state)
+            self._numbers, self._is_whole = state.numbers, True
+
+    def _find(self, node: cst.CSTNode) -> None:
+        """Find a node with all that stands in the same statement outside of functions: alone, if that can be."""
+        state = self._state()
+        statement = self._statement_around(node, state)
+        start = -1
+        if statement is not None:
+            statement._codegen(state)
+            code = "".join(state.tokens)
+            start = self._text.find(code)
+        if start < 0 or self._text.find(code, start + 1) >= 0:
+            self._find_all()
+            return
+        above = sum(1 for _ in _LINE_END.finditer(self._text, 0, start))
+        for each, (line, column, last, end) in state.numbers.items():
+            self._numbers[each] = (line + above, column, last + above, end)
+
+    def _statement_around(self, node: cst.CSTNode, state: CodegenState) -> Any:
+        """The outermost statement around a node that is not a class; `state` is indented as far as it is."""
+        if not self._text:
+            return None
+        for each in (*ancestors(self._tree, node), node):
+            if isinstance(each, cst.IndentedBlock):
+                state.increase_indent(state.default_indent if each.indent is None else each.indent)
+            elif isinstance(each, cst.BaseStatement) and not isinstance(each, cst.ClassDef):
+                return each
+        return None
+
+    def _state(self) -> _State:
+        return _State(self._tree.default_indent, self._tree.default_newline)
+
+
+class _State(CodegenState):
+    """Follows the text as it is written."""
+
+    def __init__(self, default_indent: str, default_newline: str) -> None:
+        super().__init__(default_indent, default_newline)
+        self.numbers: dict[cst.CSTNode, _Numbers] = {}
+        self.line, self.column = 1, 0
+        self._starts: list[tuple[int, int]] = []
+
+    def add_indent_tokens(self) -> None:
+        for token in self.indent_tokens:
+            self.tokens.append(token)
+            self.column += len(token)
+
+    def add_token(self, value: str) -> None:
+        self.tokens.append(value)
+        if "\n" in value or "\r" in value:
+            *ends, last = _LINE_END.split(value)
+            self.line += len(ends)
+            self.column = len(last)
+        else:
+            self.column += len(value)
+
+    def before_codegen(self, node: cst.CSTNode) -> None:
+        self._starts.append((self.line, self.column))
+
+    def after_codegen(self, node: cst.CSTNode) -> None:
+        start = self._starts.pop()
+        if node not in self.numbers:  # else without the blanks around it
+            self.numbers[node] = (*start, self.line, self.column)
+
+    def record_syntactic_position(self, node: Any, *, start_node: Any = None, end_node: Any = None) -> Any:
+        return _Recorded(self, node, start_node, end_node)
+
+
+class _Recorded:
+    """A node's own text, without the blanks that belong to it; it may start or end where a node in it does."""
+
+    __slots__ = ("end_node", "node", "start", "start_node", "state")
+
+    def __init__(self, state: _State, node: Any, start_node: Any, end_node: Any) -> None:
+        self.state, self.node, self.start_node, self.end_node = state, node, start_node, end_node
+        self.start = (state.line, state.column)
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        state = self.state
+        start = self.start if self.start_node is None else state.numbers[self.start_node][:2]
+        end = (state.line, state.column) if self.end_node is None else state.numbers[self.end_node][2:]
+        state.numbers[self.node] = (*start, *end)

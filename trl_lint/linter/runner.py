@@ -1,0 +1,184 @@
+"""Many files: read each, lint or mend it, drop what its comments silence, and let no file stop the others."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Container, Iterable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from trl_lint import files
+from trl_lint.findings import Finding
+from trl_lint.launch.parsers.readers import unread
+from trl_lint.linter import suppressions
+from trl_lint.linter.discovery import Problem, display_path
+from trl_lint.linter.linter import Linter, SourceError
+
+
+@dataclass(frozen=True, slots=True)
+class FileResult:
+    """What came of one file.
+
+    `findings` are what is left, at places in `source`. `before` is the content that was read where it is not
+    `source`; `applied` and `partly` are findings at places in it that are gone, or mended in part, and `uncovered` is
+    how many of those that are left could not be seen there. `problem` is one line for the user when the tool could not
+    do its work, `note` one on what was not looked at, which is no failure. relevant: whether any rule has to do with
+    it; the others are not looked into. understood: whether all of it could be read and parsed. passed_over: there was
+    nothing that was linted, only a note.
+    """
+
+    path: Path
+    source: bytes = b""
+    findings: tuple[Finding, ...] = ()
+    applied: tuple[Finding, ...] = ()
+    withheld: tuple[tuple[Finding, str], ...] = ()
+    before: bytes | None = None
+    problem: str | None = None
+    note: str | None = None
+    partly: tuple[Finding, ...] = ()
+    uncovered: int = 0
+    relevant: bool = True
+    understood: bool = True
+    passed_over: bool = False
+
+
+Action = Callable[[Linter, Path, bytes], FileResult]
+
+
+def run(
+    items: Iterable[Path | Problem], linter: Linter, action: Action, named: Container[Path] = ()
+) -> Iterator[FileResult]:
+    """The result of `action` for every file, in order.
+
+    named: absolute paths that the user has asked for one by one; see `run_one`.
+
+    All files are analysed before the first is reported: what one of them means for another must not depend on
+    their order.
+    """
+    read = [_read(item, linter, named) for item in items]
+    linter.prepare((result.path, result.source) for result in read if result.relevant and result.source)
+    for result in read:
+        if result.source:
+            yield run_one(result.path, result.source, linter, action, named=result.path in named)
+        else:
+            yield result
+
+
+def _read(item: Path | Problem, linter: Linter, named: Container[Path]) -> FileResult:
+    """A file with its content, which is not kept where it does not matter, or what there is to say instead."""
+    if isinstance(item, Problem):
+        said = f"{display_path(item.path)}: {_one_line(item.message)}"
+        if item.passed_over:
+            return FileResult(item.path, note=said, passed_over=True)
+        return FileResult(item.path, problem=said, understood=False)
+    # The analysis looks for packages around the file, so it must see where the file really lies.
+    path = Path(os.path.abspath(item))
+    is_named = path in named
+    try:
+        remark = unread(path)
+        if remark is not None:
+            return _unread(path, remark, linter, is_named=is_named)
+        source = files.read(path)
+    except OSError as error:
+        return FileResult(path, problem=f"{display_path(path)}: cannot read: {error.strerror}", understood=False)
+    relevant = linter.matters(path, source)
+    return FileResult(path, source if relevant or is_named else b"", relevant=relevant)
+
+
+def _unread(path: Path, remark: str, linter: Linter, *, is_named: bool) -> FileResult:
+    """A file that is not read as it is too large, as `remark` says; "" where it has nothing to do with any rule."""
+    if not remark or not linter.looks_for_launches:
+        return FileResult(path, relevant=False)
+    said = f"{display_path(path)}: {_one_line(remark)}"
+    return FileResult(path, understood=False, **{"problem" if is_named else "note": said})
+
+
+def run_one(path: Path, source: bytes, linter: Linter, action: Action, *, named: bool = False) -> FileResult:
+    """The result of `action` for one content; whatever goes wrong is in the result.
+
+    named: the user has asked for this very file, so that one that can't be understood is a problem even if nothing
+    in it could matter.
+    """
+    path = Path(os.path.abspath(path))
+    if not linter.matters(path, source):
+        problem = _trouble(path, source) if named else None
+        return FileResult(path, source, problem=problem, relevant=False, understood=problem is None)
+    result = _acted(path, source, linter, action)
+    if result.note is None:
+        return result
+    said = {"problem": result.problem or result.note, "note": None} if named else {}
+    return replace(result, understood=False, **said)
+
+
+def _trouble(path: Path, source: bytes) -> str | None:
+    """The line that says why a file that was named can't be looked at, if it can't."""
+    from trl_lint.linter.sources import is_known_kind, unreadable
+
+    if not is_known_kind(path, source):
+        return f"{display_path(path)}: not looked at: neither Python nor a file that launch commands are read from"
+    problem = unreadable(path, source)
+    return f"{display_path(path)}{_one_line(problem)}" if problem else None
+
+
+def _acted(path: Path, source: bytes, linter: Linter, action: Action) -> FileResult:
+    try:
+        return action(linter, path, source)
+    except SourceError as error:
+        said = display_path(path) + _one_line(str(error).removeprefix(str(path)))
+        return FileResult(path, source, problem=said, understood=False)
+    except Exception as error:
+        return FileResult(path, source, problem=internal_error(path, error), understood=False)
+
+
+def internal_error(path: Path, error: Exception) -> str:
+    """The line that says that the tool itself failed on a file."""
+    said = _one_line(f"{type(error).__name__}: {error}")
+    return f"{display_path(path)}: internal error: {said} (please report it)"
+
+
+def check(linter: Linter, path: Path, source: bytes) -> FileResult:
+    """Lint a file."""
+    found = linter.check(path, source)
+    return FileResult(path, source, tuple(suppressions.split(found, source, path)[0]), note=_note(linter, path, source))
+
+
+def propose(linter: Linter, path: Path, source: bytes, *, unsafe: bool) -> FileResult:
+    """Mend a file's content, and leave the file as it is."""
+    fixed = linter.fix(path, source, unsafe=unsafe)
+    if suppressions.NEEDLE.search(source):
+        _, silenced = suppressions.split(linter.check(path, source), source, path)
+        if not set(silenced).isdisjoint(fixed.applied):
+            raise AssertionError("a fix mends what a comment silences")
+    left = suppressions.split(fixed.remaining, fixed.source, path)[0]
+    note = _note(linter, path, source)
+    return FileResult(
+        path,
+        fixed.source,
+        tuple(left),
+        fixed.applied,
+        fixed.withheld,
+        before=source,
+        note=note,
+        partly=fixed.partly,
+        uncovered=fixed.uncovered,
+    )
+
+
+def mend(linter: Linter, path: Path, source: bytes, *, unsafe: bool) -> FileResult:
+    """Mend a file, in place."""
+    result = propose(linter, path, source, unsafe=unsafe)
+    if result.source == source:
+        return result
+    from trl_lint.linter.writing import write_back
+
+    problem = write_back(path, source, result.source, linter.roots)
+    return replace(result, problem=problem) if not problem else FileResult(path, source, problem=problem)
+
+
+def _note(linter: Linter, path: Path, source: bytes) -> str | None:
+    remark = linter.remark(path, source)
+    return f"{display_path(path)}: {_one_line(remark)}" if remark else None
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())

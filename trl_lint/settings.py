@@ -1,0 +1,94 @@
+"""What one run was asked to do: the keys of `[tool.trl-lint]`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    pass
+
+
+EVERY_RULE = "ALL"
+
+
+OUTPUT_FORMATS = ("text", "concise", "json")
+
+
+_T = TypeVar("_T")
+
+
+# A table of a settings file, which must be hashable here.
+Pairs = tuple[tuple[str, _T], ...]
+
+
+class ConfigError(Exception):
+    """A setting nobody can act on. Its text is one line for the user."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What one run was asked to do: the keys of `[tool.trl-lint]`, with `_` for `-` and pairs for a table.
+
+    The text below each of them is its description in the documentation. `root` is the project's folder; None when there
+    is no project file.
+    """
+
+    select: tuple[str, ...] = (EVERY_RULE,)
+    """The rules to run: codes, prefixes (`TRL0`) or names."""
+    ignore: tuple[str, ...] = ()
+    """Rules to leave out. Where a rule is selected and ignored, the longer selector counts; in a draw, this one."""
+    extend_select: tuple[str, ...] = ()
+    """Rules to add to those of `select`."""
+    preview: bool = False
+    """Run the preview rules as well. One of them alone runs where it is selected by its own code or name."""
+    exclude: tuple[str, ...] = ()
+    """Files and folders to leave out, in the language of `.gitignore`, below the folder of `pyproject.toml`."""
+    target_trl: str | None = None
+    """The release of trl that the code is for, such as `"0.17.0"`. Default: the installed one, if there is one."""
+    target_transformers: str | None = None
+    """The same for transformers. Default: the installed one, if there is one."""
+    unsafe_fixes: bool = False
+    """Let `--fix` and `--diff` take the unsafe fixes as well."""
+    output_format: str | None = None
+    """How findings are shown, as `--output-format` says it. Default: `"text"`."""
+    cache_dir: str | None = None
+    """Where results are kept, below the folder of `pyproject.toml`. Default: `".trl_lint_cache"`."""
+    per_file_ignores: Pairs[tuple[str, ...]] = ()
+    """By glob pattern, the rules to leave out in the files that it fits."""
+    reducers: Pairs[str] = ()
+    """Functions of your own that give all processes the same, each with what it does."""
+    guards: tuple[str, ...] = ()
+    """Functions and properties of your own that are true on some processes only."""
+    sinks: tuple[str, ...] = ()
+    """Functions of your own that log the metrics they are given."""
+    unwrappers: tuple[str, ...] = ()
+    """Functions of your own that return the bare model of a wrapped one."""
+    trainer_bases: Pairs[str] = ()
+    """Base classes out of sight, each with the trainer that it behaves like; in a list, like `transformers.Trainer`."""
+    launch_unknown_gpus: bool = True
+    """Report launch commands that say nothing of GPUs (TRL004)."""
+    root: Path | None = None
+
+    def own_names(self) -> tuple[str, ...]:
+        """All dotted names of the user's own that the settings speak of."""
+        return tuple(name for key in OWN_NAMES for name in names_in(getattr(self, key)))
+
+    def reducers_for(self, reduction: str) -> tuple[tuple[str, str], ...]:
+        """The user's own reducers by which a value can be reduced over the ranks, as (dotted name, word).
+
+        reduction: "mean", "sum", "max" or "min". Those that reduce so themselves come first, in the order of the
+        settings; then those that only gather (word "gather"), whose result is still to be reduced.
+        """
+        return tuple(pair for word in (reduction, "gather") for pair in self.reducers if pair[1] == word)
+
+
+# Of the settings, those that teach the analysis dotted names.
+OWN_NAMES = ("reducers", "guards", "sinks", "unwrappers", "trainer_bases")
+
+
+def names_in(setting: Pairs[Any] | tuple[str, ...]) -> Iterator[str]:
+    """The names that a setting lists, or that its table gives a meaning to."""
+    return (each if isinstance(each, str) else each[0] for each in setting)
