@@ -47,10 +47,7 @@ def symbols(source: str | bytes) -> dict[str, list[tuple[int, int]]]:
 def symbol_at(source: str | bytes, line: int) -> str:
     """The innermost function or class that holds a line; `<module>` outside of all."""
     holding = [
-        (end - start, name)
-        for name, spans in symbols(source).items()
-        for start, end in spans
-        if start <= line <= end
+        (end - start, name) for name, spans in symbols(source).items() for start, end in spans if start <= line <= end
     ]
     return min(holding)[1] if holding else "<module>"
 

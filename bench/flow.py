@@ -337,9 +337,7 @@ def _uses(source: Source) -> list[_Use]:
     if not hasattr(source, "uses"):
         scopes = [None, *source.all(cst.FunctionDef)]
         source.uses = [
-            _use_of(scope, statement)
-            for scope in scopes
-            for statement in simple_statements(scope or source.module)
+            _use_of(scope, statement) for scope in scopes for statement in simple_statements(scope or source.module)
         ]
     return source.uses
 

@@ -131,9 +131,7 @@ def _judge_sites(case: dict, group: str, causes: dict[str, str]) -> Iterator[Ver
         yield _site_verdict(case, group, site["file"], site["line"], found, causes)
 
 
-def _site_verdict(
-    case: dict, group: str, file: str, line: int, found: bool, causes: dict[str, str]
-) -> Verdict:
+def _site_verdict(case: dict, group: str, file: str, line: int, found: bool, causes: dict[str, str]) -> Verdict:
     note = "" if found else causes.get(f"{case['id']}:{line}", "no cause noted")
     place = f"{case['id']} {case['buggy_release'] or case['fixed_release']} {file}:{line}"
     return Verdict(group, case["rule"], place, found, found, note)

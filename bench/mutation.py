@@ -154,9 +154,7 @@ def _due_lines(source: Source, statement: cst.CSTNode, edits: list[Edit], text: 
 
 def logged_dict(statement: cst.CSTNode) -> str | None:
     """The name in `….log(info)`."""
-    call = (
-        getattr(statement.body[0], "value", None) if isinstance(statement, cst.SimpleStatementLine) else None
-    )
+    call = getattr(statement.body[0], "value", None) if isinstance(statement, cst.SimpleStatementLine) else None
     if isinstance(call, cst.Call) and (dotted(call.func) or "").endswith(".log") and call.args:
         value = call.args[0].value
         return value.value if isinstance(value, cst.Name) else None
@@ -225,9 +223,7 @@ def judge(mutant: Mutant, before: Sequence[Finding], after: Sequence[tuple[Path,
     `shift` maps a line of the old text to the new one.
     """
     spoken = [(path, f.start.line) for path, f in after if f.code == mutant.rule]
-    missing = [
-        ranges[0][1] for ranges in mutant.due if not any(holds(ranges, path, line) for path, line in spoken)
-    ]
+    missing = [ranges[0][1] for ranges in mutant.due if not any(holds(ranges, path, line) for path, line in spoken)]
     expected = [*(lines for ranges in mutant.due for lines in ranges), *mutant.fair]
 
     def other(code: str, path: Path, line: int) -> bool:
@@ -264,9 +260,7 @@ def run_corpus(corpus: Corpus, plan: Plan, tally: Tally) -> None:
     bench = Bench(corpus)
     for path in corpus.files:
         text = path.read_text(encoding="utf-8")
-        wanted = [
-            op for op in OPERATORS if plan.only in f"{op.name} {path}" and any(n in text for n in op.needles)
-        ]
+        wanted = [op for op in OPERATORS if plan.only in f"{op.name} {path}" and any(n in text for n in op.needles)]
         if wanted:
             source = Source(path, text)
             before = [finding for _, finding in bench.lint({path: text})]
@@ -283,9 +277,7 @@ def run_operator(
     right = [site for site in sites if not already_found(source, operator, site, before)]
     tally.excluded[operator.name] += excluded
     tally.sites[operator.name] += len(right)
-    tally.flagged += [
-        f"{operator.rule} {name}:{source.line(s.place.target)}" for s in sites if s not in right
-    ]
+    tally.flagged += [f"{operator.rule} {name}:{source.line(s.place.target)}" for s in sites if s not in right]
     original = Original(bench.linter, source.path, source.text, before) if plan.fix else None
     for site in every(right, plan.cap and max(plan.cap, operator.per_file)):
         tally.tried[operator.name] += 1
@@ -414,13 +406,9 @@ def passed(results: Sequence[Result]) -> bool:
 
 def parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument(
-        "--per-file", type=int, default=PER_FILE, metavar="N", help="sites per file and operator"
-    )
+    parser.add_argument("--per-file", type=int, default=PER_FILE, metavar="N", help="sites per file and operator")
     parser.add_argument("--all", action="store_true", help="all sites, without a cap")
-    parser.add_argument(
-        "--only", default="", metavar="TEXT", help="only operators and files that contain TEXT"
-    )
+    parser.add_argument("--only", default="", metavar="TEXT", help="only operators and files that contain TEXT")
     parser.add_argument("--fix", action="store_true", help="mend what is found, and compare with the original")
     parser.add_argument(
         "--steps",

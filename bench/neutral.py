@@ -54,9 +54,7 @@ def plain(source: Source, place: Place) -> Rewrite:
 def alias(source: Source, place: Place) -> Rewrite:
     """The receiver or value is bound to another name first."""
     broken = place.template.replace("{}", ALIAS)
-    return Rewrite(
-        [_before(source, place, f"{ALIAS} = {place.subject}"), Edit(*source.span(place.target), broken)]
-    )
+    return Rewrite([_before(source, place, f"{ALIAS} = {place.subject}"), Edit(*source.span(place.target), broken)])
 
 
 def extra_local(source: Source, place: Place) -> Rewrite:
@@ -135,9 +133,7 @@ def _names(code: str) -> list[str]:
     tree = ast.parse(f"({code})", mode="eval")
     nodes = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
     own = {node.id for node in nodes if isinstance(node.ctx, ast.Store)}
-    own |= {
-        argument.arg for node in ast.walk(tree) if isinstance(node, ast.arguments) for argument in node.args
-    }
+    own |= {argument.arg for node in ast.walk(tree) if isinstance(node, ast.arguments) for argument in node.args}
     if any(isinstance(node, (ast.Await, ast.Yield, ast.YieldFrom, ast.NamedExpr)) for node in ast.walk(tree)):
         raise NotPossible("the expression can't leave its function")
     return list(dict.fromkeys(node.id for node in nodes if node.id not in own))
@@ -184,11 +180,7 @@ def _others(code: str, parameters: list[str]) -> list[str]:
 
 
 def _imports(source: Source) -> list[cst.CSTNode]:
-    return [
-        node
-        for node in source.all(cst.Import, cst.ImportFrom)
-        if source.enclosing(node, cst.FunctionDef) is None
-    ]
+    return [node for node in source.all(cst.Import, cst.ImportFrom) if source.enclosing(node, cst.FunctionDef) is None]
 
 
 def _imported_names(statement: cst.CSTNode) -> Iterator[str]:

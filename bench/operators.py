@@ -185,7 +185,7 @@ def average_means(source: Source) -> Iterator[Site]:
         if parts is None:
             continue
         total, count = map(source.code, parts)
-        average = f"{source.code(call.func)}({{}} / ({count}), reduction=\"mean\")"
+        average = f'{source.code(call.func)}({{}} / ({count}), reduction="mean")'
         subject = total if isinstance(parts[0], (cst.Name, cst.Call)) else f"({total})"
         yield Site(Place(call, f"torch.stack([{average}, torch.ones_like({{}})])", subject, call))
 
@@ -224,9 +224,7 @@ def wrapped(inner: Place, value: cst.CSTNode) -> str:
 
 def reduction(node: cst.CSTNode) -> bool:
     """Whether the expression is `….sum()` or another reduction over all elements."""
-    return m.matches(
-        node, m.Call(func=m.Attribute(attr=m.MatchIfTrue(lambda a: a.value in REDUCTIONS)), args=[])
-    )
+    return m.matches(node, m.Call(func=m.Attribute(attr=m.MatchIfTrue(lambda a: a.value in REDUCTIONS)), args=[]))
 
 
 def reduced_outside(source: Source, call: cst.Call) -> str | None:
@@ -372,9 +370,7 @@ def _unwrapped_names(scope: cst.CSTNode, model: str) -> Iterator[tuple[str, int]
     bound += [
         (node.asname.name, node.item)
         for node in _own(scope)
-        if isinstance(node, cst.WithItem)
-        and node.asname is not None
-        and isinstance(node.asname.name, cst.Name)
+        if isinstance(node, cst.WithItem) and node.asname is not None and isinstance(node.asname.name, cst.Name)
     ]
     for target, value in bound:
         if _unwraps(value, model):
@@ -521,6 +517,8 @@ def _is_guarded_again(source: Source, branch: cst.If) -> bool:
     around = [node for node in source.ancestors(branch) if isinstance(node, cst.If)]
     inner = m.findall(branch.body, m.Attribute(attr=m.Name("is_main_process")))
     return bool(inner) or any("process" in source.code(node.test) for node in around)
+
+
 def reduced_late(source: Source) -> Iterator[Site]:
     """`gather(mask.sum())` becomes `gather(mask)`."""
     yield from (Site(place) for place in operators_shapes.reduced_late(source))

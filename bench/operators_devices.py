@@ -54,9 +54,7 @@ def _bound_to(source: Source, call: cst.Call, value: cst.BaseExpression) -> cst.
     if scope is None or not isinstance(value, cst.Name):
         return None
     bound = [
-        node.value
-        for node in m.findall(scope, m.Assign())
-        if m.matches(node.targets[0].target, m.Name(value.value))
+        node.value for node in m.findall(scope, m.Assign()) if m.matches(node.targets[0].target, m.Name(value.value))
     ]
     return bound[0] if len(bound) == 1 else None
 

@@ -125,14 +125,10 @@ def _is_bound_otherwise(source: Source, name: cst.Name) -> bool:
 
 
 def _is_reduction(node: cst.CSTNode) -> bool:
-    return m.matches(
-        node, m.Call(func=m.Attribute(attr=m.MatchIfTrue(lambda name: name.value in REDUCING)), args=[])
-    )
+    return m.matches(node, m.Call(func=m.Attribute(attr=m.MatchIfTrue(lambda name: name.value in REDUCING)), args=[]))
 
 
-def _gathering(
-    source: Source, call: cst.Call, statement: cst.CSTNode
-) -> tuple[cst.CSTNode, ...] | None:
+def _gathering(source: Source, call: cst.Call, statement: cst.CSTNode) -> tuple[cst.CSTNode, ...] | None:
     """The statements that gather the padded value: this one, or those that name what it is bound to."""
     if any(other is not call and call in _arguments(other) for other in collectives(source)):
         return (statement,)

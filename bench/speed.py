@@ -104,18 +104,13 @@ def measure(corpus: Corpus) -> tuple[list[Timing], float]:
     linter = new_linter(corpus.root)
     sources = {path: path.read_bytes() for path in corpus.files}
     candidates = {path: source for path, source in sources.items() if linter.may_matter(source)}
-    parse = {
-        path: _cpu(lambda source=source: libcst.parse_module(source)) for path, source in candidates.items()
-    }
+    parse = {path: _cpu(lambda source=source: libcst.parse_module(source)) for path, source in candidates.items()}
     ledger = Ledger()
     with ledger.installed():
         linter.prepare(candidates.items())
         for path, source in candidates.items():
             linter.check(path, source)
-    rows = [
-        Timing(str(corpus), _relative(path, corpus.root), parse[path], ledger.spent[path])
-        for path in candidates
-    ]
+    rows = [Timing(str(corpus), _relative(path, corpus.root), parse[path], ledger.spent[path]) for path in candidates]
     return rows, sum(ledger.spent.values())
 
 
@@ -137,9 +132,7 @@ def warm_up() -> None:
 
 def report(timings: Sequence[Timing], spent: Mapping[str, float]) -> str:
     """The ratio of every corpus and of the whole, and the worst files."""
-    rows: list[tuple[object, ...]] = [
-        ("corpus", "files", "parse s", "lint s", "ratio", "worst file", "ratio")
-    ]
+    rows: list[tuple[object, ...]] = [("corpus", "files", "parse s", "lint s", "ratio", "worst file", "ratio")]
     for name in (*spent, "total"):
         chosen = [timing for timing in timings if name in (timing.corpus, "total")]
         worst = max(chosen, key=lambda timing: timing.ratio)

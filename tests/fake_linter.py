@@ -75,7 +75,5 @@ def finding(word: str, path: str, row: int, column: int, *, end: Position | None
         end=end,
         because=(Because("it was written", path, Position(1, 1)),),
         help="write good",
-        fix=Fix(
-            applicability, "Write good", lambda: (Edit(start, end, "good"),), reason=f"it is {word.lower()}"
-        ),
+        fix=Fix(applicability, "Write good", lambda: (Edit(start, end, "good"),), reason=f"it is {word.lower()}"),
     )

@@ -148,7 +148,8 @@ import sys
 from {module} import main
 try: main()
 finally:
-    loaded = [name for name in ("libcst", "trl_lint.analysis.interprocedural.entry_points", "rich", "torch") if name in sys.modules]
+    heavy = ("libcst", "trl_lint.analysis.interprocedural.entry_points", "rich", "torch")
+    loaded = [name for name in heavy if name in sys.modules]
     print(loaded, file=sys.stderr)
 """
 

@@ -183,9 +183,7 @@ def test_what_can_not_be_acted_on_is_one_line(args, said):
     assert lint(*args) == (2, "", f"trl-lint: {said}\n")
 
 
-@pytest.mark.parametrize(
-    "text", ["[tool.trl-lint]\nselect = 3\n", "[tool.trl-lint]\nselct = []\n", "[tool\n"]
-)
+@pytest.mark.parametrize("text", ["[tool.trl-lint]\nselect = 3\n", "[tool.trl-lint]\nselct = []\n", "[tool\n"])
 def test_bad_settings(folder, text):
     (folder / "x.py").write_text("BUG\n")
     (folder / "pyproject.toml").write_text(text)
@@ -373,9 +371,7 @@ def test_diff(folder):
 
 def test_diff_exit_codes(folder):
     (folder / "y.py").write_text("RISKY\n")
-    codes = [
-        lint(*args)[0] for args in (["--diff"], ["--diff", "--unsafe-fixes"], ["--diff", "--fix", "gone"])
-    ]
+    codes = [lint(*args)[0] for args in (["--diff"], ["--diff", "--unsafe-fixes"], ["--diff", "--fix", "gone"])]
     assert codes == [0, 1, 2]
     assert lint("--diff", "--unsafe-fixes", "--exit-zero")[0] == 0
 

@@ -18,8 +18,7 @@ ODD = (
 )
 # The same statement several times, and within another one.
 TWICE = (
-    "def f():\n    g()\n\nclass C:\n    def f():\n        g()\n\ndef f():\n    g()\n"
-    "g()\nif x:\n  g()\nelse:\n  g()\n"
+    "def f():\n    g()\n\nclass C:\n    def f():\n        g()\n\ndef f():\n    g()\ng()\nif x:\n  g()\nelse:\n  g()\n"
 )
 
 

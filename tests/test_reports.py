@@ -96,9 +96,7 @@ def test_summary(name):
 
 
 def test_summary_after_fixing():
-    mended = result(
-        "RISKY", applied=result("BUG").findings, withheld=((result("HINT").findings[0], "no way"),)
-    )
+    mended = result("RISKY", applied=result("BUG").findings, withheld=((result("HINT").findings[0], "no way"),))
     assert shown("concise", mended, fixing=True) == (
         "train.py:3:5: TRL003 unreduced-metric: RISKY is here\n"
         "Fixed 1 finding in 1 file:\n"

@@ -52,9 +52,7 @@ def test_inline(comment, silent):
     assert standing(f"x = 1  {comment}\n") == ([] if silent else [1])
 
 
-@pytest.mark.parametrize(
-    "comment", ["# noqa: because I say so", "# noqa:  TRL002", "# noqa: TRL", "# noqa - later"]
-)
+@pytest.mark.parametrize("comment", ["# noqa: because I say so", "# noqa:  TRL002", "# noqa: TRL", "# noqa - later"])
 def test_what_is_not_a_code_leaves_a_bare_noqa(comment):
     assert standing(f"x = 1  {comment}\n") == []
 

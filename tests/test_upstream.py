@@ -12,7 +12,7 @@ from trl_lint.linter.linter import Linter
 from trl_lint.rules import all_rules
 from trl_lint.settings import Settings
 
-TRAINER = '''\
+TRAINER = """\
 from transformers import Trainer
 
 
@@ -27,7 +27,7 @@ class MyTrainer(Trainer):
     def training_step(self, model, inputs):
         self.log({"rows": inputs["input_ids"].sum().item()})
         return super().training_step(model, inputs)
-'''
+"""
 METHOD = TRAINER.splitlines()[4:10]
 
 

@@ -15,17 +15,6 @@ if TYPE_CHECKING:
     from trl_lint.rules.base import Rule
 
 
-
-
-
-
-
-
-
-
-
-
-
 KEYS = tuple(field.name.replace("_", "-") for field in fields(Settings) if field.name != "root")
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import Any
 
-from trl_lint.analysis.observers.process_groups import uses_accelerate
+from trl_lint.analysis.observers.backends import uses_accelerate
 from trl_lint.domain.values import Kind
 from trl_lint.knowledge import library
 

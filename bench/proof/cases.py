@@ -173,6 +173,7 @@ _ROWS_NOTE = (
     "none of them is there twice. No rule says so, and `--fix` leaves it."
 )
 
+
 def _left_early(name: str, line: int, gather: int, **options: float) -> Case:
     """A rank without a token that counts returns before a gather that the others wait in."""
     file = f"trl/experimental/{name.lower()}/{name.lower()}_trainer.py"
@@ -229,9 +230,7 @@ def _table(name: str, line: int) -> Case:
 _A2PO = ("reward", "v_star", "implicit_reward", "advantage")
 # Of these nothing is known but that a function which the user hands over has made the numbers.
 _LEFT = ("reward", "v_star")
-_IW_OPD = tuple(
-    f"iw_opd/{name}" for name in ("mean_advantage", "mean_abs_advantage", "mean_weight", "min_weight")
-)
+_IW_OPD = tuple(f"iw_opd/{name}" for name in ("mean_advantage", "mean_abs_advantage", "mean_weight", "min_weight"))
 _SERVER = {"steps": 2, "server": 1}
 
 CASES = (
@@ -433,10 +432,7 @@ CASES = (
         "compared in the end: its loss is twice as large. This trainer divides by the tokens of all ranks, of which "
         "DDP then takes the mean once more. No rule says so.",
     ),
-    *(
-        _token_means(name, _own(name), options={"steps": 2}, by_hand=f"{name}-same-return")
-        for name in ("SDFT", "SDPO")
-    ),
+    *(_token_means(name, _own(name), options={"steps": 2}, by_hand=f"{name}-same-return") for name in ("SDFT", "SDPO")),
     *(
         _token_means(
             name,

@@ -11,7 +11,6 @@ from trl.experimental.iw_opd import IWOPDConfig, IWOPDTrainer
 TEMPLATE = "{% for message in messages %}{{ message['content'] + ' ' }}{% endfor %}"
 
 
-
 def conversation(prompt: str) -> list[dict[str, str]]:
     """The loss is divided by the tokens of this answer, though the policy's own one takes its place."""
     return [{"role": "user", "content": prompt}, {"role": "assistant", "content": tiny.sentence(0, 4)}]

@@ -222,9 +222,7 @@ def through_a_local(program: str) -> tuple[str, str]:
 
 
 def through_two_locals(program: str) -> tuple[str, str]:
-    return _each(
-        program, lambda name, expression, names: ([f"{name}_ = {expression}", f"{name} = {name}_"], "", name)
-    )
+    return _each(program, lambda name, expression, names: ([f"{name}_ = {expression}", f"{name} = {name}_"], "", name))
 
 
 def through_a_tuple(program: str) -> tuple[str, str]:
@@ -330,9 +328,7 @@ def in_another_file_by_its_name(program: str) -> tuple[str, str]:
 # --- neutral steps on imports and whole functions -------------------------------------------------------
 
 
-def _renamed(
-    program: str, imported: Callable[[str, str], str], used: Callable[[str, str], str]
-) -> tuple[str, str]:
+def _renamed(program: str, imported: Callable[[str, str], str], used: Callable[[str, str], str]) -> tuple[str, str]:
     """Import every `from module import name` in another way, and change its uses."""
     lines, names = [], {}
     for line in unchanged(program)[0].splitlines():
@@ -381,16 +377,12 @@ def modules_renamed(program: str) -> tuple[str, str]:
 def imports_that_may_fail(program: str) -> tuple[str, str]:
     text = unchanged(program)[0]
     caught = "try:\n    {}\nexcept ImportError:\n    raise"
-    lines = [
-        caught.format(line) if line.startswith(("import ", "from ")) else line for line in text.splitlines()
-    ]
+    lines = [caught.format(line) if line.startswith(("import ", "from ")) else line for line in text.splitlines()]
     return "\n".join(lines) + "\n", ""
 
 
 class _Nest(cst.CSTTransformer):
-    def leave_FunctionDef(
-        self, original_node: cst.FunctionDef, updated_node: cst.FunctionDef
-    ) -> cst.FunctionDef:
+    def leave_FunctionDef(self, original_node: cst.FunctionDef, updated_node: cst.FunctionDef) -> cst.FunctionDef:
         inner = updated_node.with_changes(
             name=cst.Name("inner"), params=cst.Parameters(), decorators=(), leading_lines=()
         )

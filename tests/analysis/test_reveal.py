@@ -21,9 +21,7 @@ VERSIONS = {"trl": "0.17.0", "transformers": "4.51.3"}
 
 def check(paths: list[Path]) -> None:
     found = revealed(paths, VERSIONS)
-    wrong = [
-        line for path in paths for line in differences(path, marks(path.read_text("utf-8")), found[path])
-    ]
+    wrong = [line for path in paths for line in differences(path, marks(path.read_text("utf-8")), found[path])]
     assert not wrong, "\n" + "\n".join(wrong)
 
 

@@ -252,9 +252,7 @@ COLLECTIVES = sorted(
 
 def row_of(name: str, since: str) -> schema.Collective:
     return next(
-        row
-        for row in library.ROWS
-        if isinstance(row, schema.Collective) and (row.name, row.since) == (name, since)
+        row for row in library.ROWS if isinstance(row, schema.Collective) and (row.name, row.since) == (name, since)
     )
 
 

@@ -133,9 +133,7 @@ class TestItemInsideTheGather:
     def test_sites(self, call, target, broken):
         assert sites(ITEM, method(f"y = self.accelerator.{call}")) == [(target, broken, [])]
 
-    @pytest.mark.parametrize(
-        "call", ["gather((a, b))", "gather(x)", "gather(x).view(-1, 2).sum(dim=0).tolist()"]
-    )
+    @pytest.mark.parametrize("call", ["gather((a, b))", "gather(x)", "gather(x).view(-1, 2).sum(dim=0).tolist()"])
     def test_not_without_a_known_reduction(self, call):
         assert sites(ITEM, method(f"y = self.accelerator.{call}")) == []
 
@@ -309,9 +307,7 @@ class TestNeutralSteps:
     def test_a_read_is_due_where_it_goes(self, step):
         _, mutant = self.mutate(step, WRAPPED, "x = self.is_encoder_decoder")
         held = [
-            text
-            for path, first, last in mutant.due[0]
-            for text in mutant.texts[path].splitlines()[first - 1 : last]
+            text for path, first, last in mutant.due[0] for text in mutant.texts[path].splitlines()[first - 1 : last]
         ]
         assert any(".config.is_encoder_decoder" in text for text in held)
 
@@ -384,9 +380,7 @@ class TestJudge:
         ]
 
 
-@pytest.mark.parametrize(
-    ("cap", "expected"), [(None, [0, 1, 2, 3, 4]), (1, [2]), (2, [1, 3]), (9, [0, 1, 2, 3, 4])]
-)
+@pytest.mark.parametrize(("cap", "expected"), [(None, [0, 1, 2, 3, 4]), (1, [2]), (2, [1, 3]), (9, [0, 1, 2, 3, 4])])
 def test_sites_are_capped_evenly(cap, expected):
     assert every(range(5), cap) == expected
 
@@ -398,9 +392,7 @@ def test_recall_has_limits_over_all_and_per_operator():
     good = [result for operator in OPERATORS for result in results(9, 10, operator.name)]
     assert mutation.passed(good)
     assert not mutation.passed([*good, *results(0, 20, HELPER.name)])
-    assert not mutation.passed(
-        [*good, mutation.Result(DROP.name, "none", "c", "f", 1, "s", "x", True, [], ["new"])]
-    )
+    assert not mutation.passed([*good, mutation.Result(DROP.name, "none", "c", "f", 1, "s", "x", True, [], ["new"])])
 
 
 class TestModelsAndTheirWrappers:

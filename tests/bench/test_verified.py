@@ -159,9 +159,7 @@ def test_a_count_is_that_of_one_process_and_of_upstream(upstream, holds):
     assert true_count(trial).holds is holds
 
 
-@pytest.mark.parametrize(
-    ("released", "fixed", "holds"), [(3.0, 4.0, True), (4.0, 4.0, False), (3.0, 4.1, False)]
-)
+@pytest.mark.parametrize(("released", "fixed", "holds"), [(3.0, 4.0, True), (4.0, 4.0, False), (3.0, 4.1, False)])
 def test_one_process_says_what_is_right(released, fixed, holds):
     true = run_of([4.0])
     before, after = run_of([released], [released]), run_of([fixed], [fixed])

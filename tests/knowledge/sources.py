@@ -93,8 +93,7 @@ def _written_bases(node: ast.ClassDef) -> tuple[str, ...]:
 def _class(node: ast.ClassDef) -> ClassSource:
     # `_GRPOTrainer` is how a module imports the class that it derives one of the same name from.
     bases = tuple(
-        base[1:] if base.startswith("_") and not base.startswith("_Base") else base
-        for base in _written_bases(node)
+        base[1:] if base.startswith("_") and not base.startswith("_Base") else base for base in _written_bases(node)
     )
     source = ClassSource(node.name, bases)
     assigned: dict[str, set[str]] = {}
@@ -122,11 +121,7 @@ def _assign(item: ast.Assign | ast.AnnAssign, assigned: dict[str, set[str]], *, 
         for each in target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target]:
             if of_class and isinstance(each, ast.Name):
                 assigned.setdefault(each.id, set()).add(value)
-            elif (
-                isinstance(each, ast.Attribute)
-                and isinstance(each.value, ast.Name)
-                and each.value.id == "self"
-            ):
+            elif isinstance(each, ast.Attribute) and isinstance(each.value, ast.Name) and each.value.id == "self":
                 assigned.setdefault(each.attr, set()).add(value)
 
 

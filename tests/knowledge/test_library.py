@@ -344,9 +344,7 @@ def test_a_wrapper_does_not_have(name):
 def test_wrapper_attributes_are_those_of_torch():
     nn = pytest.importorskip("torch").nn
     own = set(dir(nn.Module)) | set(dir(nn.parallel.DistributedDataParallel)) | set(dir(nn.DataParallel))
-    own |= set(vars(nn.DataParallel(nn.Linear(1, 1)))) | set(
-        vars(nn.DataParallel(nn.Linear(1, 1)))["_modules"]
-    )
+    own |= set(vars(nn.DataParallel(nn.Linear(1, 1)))) | set(vars(nn.DataParallel(nn.Linear(1, 1)))["_modules"])
     public = {name for name in own if not name.startswith("_")}
     assert public - library.WRAPPER_ATTRIBUTES == set()
 

@@ -21,8 +21,7 @@ from trl_lint.knowledge.schema import Attribute, Class, Collective, Function, Ho
 
 RELEASES = {
     "accelerate": (
-        "0.34.2 1.0.1 1.1.1 1.2.1 1.3.0 1.4.0 1.5.2 1.6.0 1.7.0 1.8.1 1.9.0 1.10.1 1.11.0 1.12.0 1.13.0 "
-        "1.14.0 1.15.0"
+        "0.34.2 1.0.1 1.1.1 1.2.1 1.3.0 1.4.0 1.5.2 1.6.0 1.7.0 1.8.1 1.9.0 1.10.1 1.11.0 1.12.0 1.13.0 1.14.0 1.15.0"
     ),
     "transformers": (
         "4.36.2 4.37.2 4.38.2 4.39.3 4.40.2 4.41.2 4.42.4 4.43.4 4.44.2 4.45.2 4.46.1 4.46.2 4.46.3 "
@@ -42,8 +41,7 @@ CHOSEN = {
     "accelerate": "0.34.2 1.15.0",
     "transformers": "4.36.2 4.46.1 4.47.1 4.51.3 5.23.0",
     "trl": (
-        "0.2.1 0.5.0 0.8.0 0.10.1 0.12.0 0.13.0 0.14.0 0.15.0 0.16.1 0.17.0 0.21.0 0.24.0 1.5.0 1.7.0 "
-        "1.14.0 1.16.0"
+        "0.2.1 0.5.0 0.8.0 0.10.1 0.12.0 0.13.0 0.14.0 0.15.0 0.16.1 0.17.0 0.21.0 0.24.0 1.5.0 1.7.0 1.14.0 1.16.0"
     ),
 }
 EVERY = bool(os.environ.get("TRL_LINT_EVERY_RELEASE"))
@@ -160,11 +158,7 @@ def fault(source: Library, row: Row) -> str:
             return "no such class"
         above = {base for each in source.family(name) for base in each.bases}
         bases = {base.rpartition(".")[2] for base in row.bases}
-        return (
-            ""
-            if bases <= above or row.name in BASES_AT_RUN_TIME
-            else f"its bases are {sorted(above - {name})}"
-        )
+        return "" if bases <= above or row.name in BASES_AT_RUN_TIME else f"its bases are {sorted(above - {name})}"
     if isinstance(row, (Attribute, Store)):
         return "" if assigned(source, row) is not None else f"no such attribute of {cls}"
     found = list(definitions(source, row))
@@ -224,9 +218,7 @@ SPANLESS = tuple(row for row in ROWS if package_of(row) == "trl" and not row.sin
 @pytest.mark.index
 @pytest.mark.parametrize(("package", "version"), PAIRS, ids=lambda value: value)
 def test_rows_fit_the_releases_inside_their_spans(package, version):
-    checked = [
-        row for row in ROWS if package_of(row) == package and version in inside(row) and row not in SPANLESS
-    ]
+    checked = [row for row in ROWS if package_of(row) == package and version in inside(row) and row not in SPANLESS]
     source = sources_of(package, version) if checked else Library()
     assert {row.name: problem for row in checked if (problem := fault(source, row))} == {}
 

@@ -91,7 +91,9 @@ LOADED = {
 @pytest.mark.parametrize(("name", "text"), LOADED)
 def test_parsers_are_imported_when_needed(name: str, text: str) -> None:
     program = (
-        "import sys; from pathlib import PurePath; from trl_lint.launch import rewrite; from trl_lint.launch.judge import gpus; from trl_lint.launch.parsers import readers\n"
+        "import sys; from pathlib import PurePath\n"
+        "from trl_lint.launch import rewrite; from trl_lint.launch.judge import gpus\n"
+        "from trl_lint.launch.parsers import readers\n"
         f"before = set(sys.modules); readers.read(PurePath({name!r}), {text.encode()!r})\n"
         f"print(*sorted({set(PARSERS) - {'ast'}!r} & (set(sys.modules) - before)))"
     )

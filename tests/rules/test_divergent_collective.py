@@ -630,24 +630,30 @@ def serve(work):
 
 @pytest.mark.parametrize("others", ["elif dist.get_rank() > 0:", "elif dist.get_rank() != 0:", "else:"])
 def test_the_other_ranks_meet_the_first_one(others):
-    assert places(f"""
+    assert (
+        places(f"""
         import torch.distributed as dist
         if dist.get_rank() == 0:
             rows = [None] * 2
             dist.gather_object(step, rows, dst=0)
         {others}
             dist.gather_object(step, None, dst=0)
-    """) == []
+    """)
+        == []
+    )
 
 
 def test_some_of_the_other_ranks_do_not():
-    assert places("""
+    assert (
+        places("""
         import torch.distributed as dist
         if dist.get_rank() == 0:
             dist.gather_object(step, [None] * 2, dst=0)
         elif dist.get_rank() > 1:
             dist.gather_object(step, None, dst=0)
-    """) != []
+    """)
+        != []
+    )
 
 
 def flagged(test: str) -> list[str]:
@@ -671,14 +677,17 @@ def test_what_is_computed_of_the_batch_differs_beside_a_setting():
 
 
 def test_a_test_for_none_makes_no_name_differ():
-    assert places("""
+    assert (
+        places("""
         import torch.distributed as dist
         kind = accelerator.state.kind
         if accelerator.is_main_process and kind is None:
             print(step)
         if kind is not None:
             dist.barrier()
-    """) == []
+    """)
+        == []
+    )
 
 
 def test_an_attribute_that_ranks_agree_on_is_not_known_to_differ():
@@ -723,8 +732,11 @@ def test_a_group_that_another_function_has_made_is_some_group():
 
 
 def test_each_rank_draws_as_much_as_the_others():
-    assert places("""
+    assert (
+        places("""
         import random
         for row in random.sample(range(len(loader.dataset)), 3):
             accelerator.gather(mask[row])
-    """) == []
+    """)
+        == []
+    )

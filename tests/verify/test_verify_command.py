@@ -147,7 +147,8 @@ def test_nothing_that_runs_programs_is_imported_to_lint(folder):
     """The harness costs a lint nothing."""
     (folder / "train.py").write_text(RIGHT)
     program = (
-        "import sys\nfrom trl_lint.frontends.cli import main\ntry:\n    main(['train.py'])\nexcept SystemExit:\n    pass\n"
+        "import sys\nfrom trl_lint.frontends.cli import main\n"
+        "try:\n    main(['train.py'])\nexcept SystemExit:\n    pass\n"
         "print([name for name in sys.modules if name.startswith('trl_lint.verify')])"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

@@ -1,0 +1,1 @@
+"""A rank-aware abstract interpreter: what programs do on each process, told to the rules as events."""

@@ -1,0 +1,1 @@
+"""The facts themselves and how they join; nothing here knows of any program."""

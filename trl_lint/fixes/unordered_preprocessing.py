@@ -7,7 +7,7 @@ from typing import Any
 import libcst as cst
 
 from trl_lint.analysis.events import DatasetPrepared
-from trl_lint.analysis.observers.process_groups import uses_accelerate
+from trl_lint.analysis.observers.backends import uses_accelerate
 from trl_lint.domain.control import Turn
 from trl_lint.fixes.support.blocks import NO_PLACE, enclosing_statement
 from trl_lint.fixes.support.edits import Edit, Enclose, Import, NoRewrite, Replace, Rewrite

@@ -1,0 +1,1 @@
+"""How the linter is called: the command line and the flake8 plugin."""

@@ -55,7 +55,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from trl_lint.analysis.events import CollectiveCalled, DeviceChosen, Event, StepReturned
-from trl_lint.analysis.observers.process_groups import is_one_process, takes_gpu_only
+from trl_lint.analysis.observers.backends import is_one_process, takes_gpu_only
 from trl_lint.analysis.transfer.tensor_devices import is_known
 from trl_lint.domain.provenance import Step
 from trl_lint.domain.values import Kind, Value

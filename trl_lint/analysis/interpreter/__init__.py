@@ -1,0 +1,1 @@
+"""The walk over statements, expressions and calls."""

@@ -16,14 +16,7 @@ from trl_lint.analysis.interpreter import (
     library_calls,
 )
 from trl_lint.analysis.interpreter.library_calls import pure_result
-from trl_lint.analysis.observers import (
-    device_choice,
-    gradient_sync,
-    preprocessing,
-    process_groups,
-    rendezvous,
-    side_effects,
-)
+from trl_lint.analysis.observers import backends, device_choice, gradient_sync, preprocessing, rendezvous, side_effects
 from trl_lint.analysis.program.classes import ClassInfo
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.arguments import Arguments
@@ -432,7 +425,7 @@ def _instantiate(frame: Frame, cls: ClassInfo, args: Arguments, node: Any) -> Va
         return made
     for base in cls.library_bases():
         preprocessing.note_start(frame, base, args)
-        process_groups.called(frame, base, args)
+        backends.called(frame, base, args)
     library_calls.hand_over(frame, cls, args, node)
     if frame.engine.is_subclass(cls, "transformers.Trainer"):
         frame.trace.launched = True

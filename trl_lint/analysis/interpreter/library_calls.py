@@ -13,14 +13,7 @@ from trl_lint.analysis.interpreter import (
     assignment,
     attributes,
 )
-from trl_lint.analysis.observers import (
-    device_choice,
-    gradient_sync,
-    preprocessing,
-    process_groups,
-    rendezvous,
-    side_effects,
-)
+from trl_lint.analysis.observers import backends, device_choice, gradient_sync, preprocessing, rendezvous, side_effects
 from trl_lint.analysis.program.classes import ClassInfo, alike
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.arguments import Arguments
@@ -71,7 +64,7 @@ def call_function(frame: Frame, dotted: str, args: Arguments, node: Any) -> Valu
     """A call of a library's function or class by its dotted name."""
     name = library.canonical(dotted)
     preprocessing.note_start(frame, name, args)
-    process_groups.called(frame, name, args)
+    backends.called(frame, name, args)
     device_choice.indices_chosen(frame, name, args, node)
     side_effects.called(frame, name, args, node)
     special = _SPECIAL.get(name)
@@ -103,7 +96,7 @@ def call_function(frame: Frame, dotted: str, args: Arguments, node: Any) -> Valu
 
 def _own_group(frame: Frame, args: Arguments, node: Any) -> Value:
     rendezvous.called(frame, "torch.distributed.new_group", node)
-    return process_groups.own_group(SAME, args)
+    return backends.own_group(SAME, args)
 
 
 def _explained(frame: Frame, value: Value, node: Any, name: str) -> Value:

@@ -10,7 +10,7 @@ from trl_lint.analysis.interpreter import expressions, library_calls, subscripts
 from trl_lint.analysis.interpreter.assignment import bind_target
 from trl_lint.analysis.interpreter.conditions import divides, engine_arm, narrow, other_ranks, truth
 from trl_lint.analysis.interpreter.expressions import evaluate
-from trl_lint.analysis.observers import gradient_sync, preprocessing, process_groups, rendezvous
+from trl_lint.analysis.observers import backends, gradient_sync, preprocessing, rendezvous
 from trl_lint.analysis.program import syntax
 from trl_lint.analysis.program.classes import alike, alike_cells
 from trl_lint.analysis.program.syntax import below, identifiers
@@ -501,7 +501,7 @@ def _with(frame: Frame, node: cst.With) -> bool:
         value = evaluate(frame, item.item)
         values.append(value)
         bound = frame.entered.pop(id(item.item), None)
-        process_groups.entered(frame, value)
+        backends.entered(frame, value)
         if bound is None:
             bound = library_calls.entered(frame, item.item, value)
             preprocessing.note_unknown(frame, item.item, value)

@@ -1,0 +1,1 @@
+"""Calls between functions and files: summaries, contexts, names, entry points."""

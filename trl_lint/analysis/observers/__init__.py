@@ -1,0 +1,1 @@
+"""What is watched while the interpreter walks: who waits for whom, what is written, trained, prepared, moved."""

@@ -1,0 +1,1 @@
+"""The linted program before anything is run: files, syntax, classes and functions."""

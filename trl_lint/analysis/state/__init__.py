@@ -1,0 +1,1 @@
+"""What holds at one point of a run: names, the heap, containers, the arguments of a call."""

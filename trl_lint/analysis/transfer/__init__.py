@@ -1,0 +1,1 @@
+"""What operations on tensors make of each fact: of rank, shape, average and device."""

@@ -1,0 +1,1 @@
+"""What a command starts, by which launcher, and on how many GPUs."""

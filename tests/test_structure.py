@@ -1,0 +1,82 @@
+"""What keeps the package easy to live in: modules and functions stay small, and names of modules are told apart.
+
+Who may import whom is in pyproject.toml (`lint-imports`). What is larger than it should be is listed with its size, and
+may only shrink.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+MODULES = sorted([*(ROOT / "trl_lint").rglob("*.py"), *(ROOT / "codemods").glob("*.py")])
+LINES_OF_A_MODULE = 450
+LINES_OF_A_FUNCTION = 40
+
+# Still to be cut in parts.
+LARGE_MODULES = {
+    "trl_lint/analysis/interpreter/calls.py": 480,
+    "trl_lint/analysis/interpreter/expressions.py": 490,
+    "trl_lint/analysis/interpreter/library_calls.py": 820,
+    "trl_lint/analysis/interpreter/statements.py": 615,
+    "trl_lint/analysis/transfer/tensor_shapes.py": 675,
+    "trl_lint/fixes/divergent_collective.py": 575,
+    "trl_lint/launch/parsers/shell.py": 465,
+    "trl_lint/linter/linter.py": 515,
+}
+LARGE_FUNCTIONS = {
+    "trl_lint/analysis/interpreter/statements.py:_if": 45,
+    "trl_lint/analysis/interpreter/statements.py:_loop": 55,
+    "trl_lint/analysis/interpreter/statements.py:_try": 45,
+    "trl_lint/analysis/program/depth.py:_code": 85,
+    "trl_lint/analysis/state/frame.py:__init__": 50,
+}
+
+
+def name_of(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def is_table(path: Path) -> bool:
+    """Whether a module holds rows, of which there are as many as the libraries ask for."""
+    return path.parent.name == "knowledge"
+
+
+@pytest.mark.parametrize("path", [each for each in MODULES if not is_table(each)], ids=name_of)
+def test_modules_are_small(path):
+    lines = len(path.read_text(encoding="utf-8").splitlines())
+    assert lines <= LARGE_MODULES.get(name_of(path), LINES_OF_A_MODULE)
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_functions_are_small(path):
+    found = {}
+    for node in ast.walk(ast.parse(path.read_bytes())):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            found[f"{name_of(path)}:{node.name}"] = (node.end_lineno or 0) - node.lineno + 1
+    assert {
+        name: lines for name, lines in found.items() if lines > LARGE_FUNCTIONS.get(name, LINES_OF_A_FUNCTION)
+    } == {}
+
+
+def test_what_is_listed_as_large_is_there_and_large():
+    for name, most in LARGE_MODULES.items():
+        assert LINES_OF_A_MODULE < len((ROOT / name).read_text(encoding="utf-8").splitlines()) > most - 20
+    for name in LARGE_FUNCTIONS:
+        path, _, function = name.partition(":")
+        assert f"def {function}(" in (ROOT / path).read_text(encoding="utf-8")
+
+
+def test_every_package_says_what_it_is_about():
+    packages = [path for path in MODULES if path.name == "__init__.py"]
+    assert [name_of(path) for path in packages if not ast.get_docstring(ast.parse(path.read_bytes()))] == []
+
+
+def test_modules_of_the_analysis_have_names_of_their_own():
+    inside = [path for path in MODULES if "analysis" in path.parts or "domain" in path.parts]
+    names = Counter(path.stem for path in inside if path.name != "__init__.py")
+    assert [name for name, count in names.items() if count > 1] == []

@@ -1,1 +1,0 @@
-"""What rewrites share: plans that rules make of facts, and functions on nodes. No codemod is imported."""
