@@ -1,6 +1,6 @@
 """What does the recorder cost? A run that is watched, over the same run that is not.
 
-    python bench/recorder.py [--runs N] [--steps N] [--release X]
+    python -m bench.recorder [--runs N] [--steps N] [--release X]
 
 A DPO run on two processes of the CPU, under torchrun, with and without the recorder in turn. Compared are the seconds
 of training, as Trainer itself counts them, and those of the whole command, by the clock and of the processors. Exit
@@ -21,10 +21,9 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-import environments
-from common import FAILED, PASSED, run
-from subjects import path_of
-
+from evaluation import environments
+from evaluation.common import FAILED, PASSED, run
+from evaluation.subjects import path_of
 from trl_lint.verify import launcher
 from trl_lint.verify.launcher import Launch
 from trl_lint.verify.rank.job import Job

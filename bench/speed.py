@@ -1,6 +1,6 @@
 """Speed benchmark: the CPU time of a whole lint over the CPU time of `libcst.parse_module` alone.
 
-    python bench/speed.py [--json]
+    python -m bench.speed [--json]
 
 Both are measured in one process on the same candidate files (those in which a rule can find anything). The total
 holds all that a lint does, the files that are opened besides included. Of a single file, time is charged to the
@@ -20,9 +20,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import libcst
-from common import FAILED, PASSED, new_linter, run, table
-from corpora import SPEED, Corpus
 
+from evaluation.common import FAILED, PASSED, new_linter, run, table
+from evaluation.corpora import SPEED, Corpus
 from trl_lint.analysis.interprocedural.entry_points import Engine
 from trl_lint.analysis.program.project import Project
 from trl_lint.linter.linter import Linter

@@ -1,6 +1,6 @@
 """What the plugin costs: flake8 with it over flake8 without it, on the same files.
 
-    python bench/with_flake8.py [--runs N] [--jobs N] [--only PACKAGE]
+    python -m bench.with_flake8 [--runs N] [--jobs N] [--only PACKAGE]
 
 Whole processes are measured, in turns, and the median of each side is taken: CPU time (of flake8 and the processes
 it starts) and wall time. The plugin is measured twice: cold, with an empty cache that it fills, and warm, with what
@@ -21,8 +21,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
-from common import FAILED, PASSED, run, table
-from corpora import TRANSFORMERS, TRL, Corpus
+from evaluation.common import FAILED, PASSED, run, table
+from evaluation.corpora import TRANSFORMERS, TRL, Corpus
 
 # flake8 as it is started from a terminal; without the plugin it does not get to see our distribution at all.
 FLAKE8 = "import sys; from flake8.main.cli import main; sys.exit(main())"

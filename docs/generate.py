@@ -143,7 +143,7 @@ def readme(*heading: str) -> str:
 
 
 def benchmarks_table() -> str:
-    lines = (ROOT / "bench" / "README.md").read_text(encoding="utf-8").splitlines()
+    lines = (ROOT / "evaluation" / "README.md").read_text(encoding="utf-8").splitlines()
     return "\n".join(line for line in lines if line.startswith("|"))
 
 

@@ -101,7 +101,10 @@ def test_a_broken_link_is_seen(pages, link):
     assert len(list(broken_links({**pages, "index.md": f"[x]({link})"}))) == 1
 
 
-@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", "bench/README.md"])
+IN_THE_REPOSITORY = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", "evaluation/README.md")
+
+
+@pytest.mark.parametrize("name", IN_THE_REPOSITORY)
 def test_links_from_the_repository_lead_somewhere(name):
     path = ROOT / name
     targets = [link.partition("#")[0] for link in links(path.read_text(encoding="utf-8"))]
@@ -250,10 +253,11 @@ def test_the_signature_of_check_is_shown_whole(pages):
     assert "def check(paths: " in text and "Raises:" in text and "LintError: some files" in text
 
 
-@pytest.mark.parametrize("name", ["history", "mutation", "speed", "with_flake8", "crash", "verified", "recorder"])
-def test_every_benchmark_is_there(name, pages):
-    assert f"| `python bench/{name}.py`" in section(pages["measurements.md"], "## Benchmarks")
-    assert (ROOT / "bench" / f"{name}.py").is_file()
+@pytest.mark.parametrize("package", ["evaluation", "bench"])
+def test_every_benchmark_is_there(package, pages):
+    shown = section(pages["measurements.md"], "## Benchmarks")
+    named = re.findall(rf"^\| `python -m {package}\.(\w+)", shown, re.MULTILINE)
+    assert named and all((ROOT / package / f"{name}.py").is_file() for name in named)
 
 
 def test_every_hook_is_named():

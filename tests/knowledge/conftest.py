@@ -1,8 +1,8 @@
-"""The benchmarks' cache of releases is used here too: put its folder on the path."""
+"""The evaluation's cache of releases is used here too: put its package on the path."""
 
 import sys
 from pathlib import Path
 
-BENCH = Path(__file__).parents[2] / "bench"
-if str(BENCH) not in sys.path:
-    sys.path.insert(0, str(BENCH))
+ROOT = str(Path(__file__).parents[2])
+if ROOT not in sys.path:
+    sys.path.insert(0, ROOT)

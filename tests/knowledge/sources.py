@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
-import releases
+from evaluation import releases
 
 # Where a library's rows are from; all of the package where it is not said.
 FILES = {

@@ -7,10 +7,10 @@ import re
 from pathlib import Path
 
 import pytest
-import releases
 import sources
 from test_rows import CHOSEN, EVERY, RELEASES
 
+from evaluation import releases
 from trl_lint.knowledge import models
 from trl_lint.knowledge.transformers import TRAINER_NAMES
 from trl_lint.knowledge.trl import CONFIG_NAMES_IN_TRAINERS

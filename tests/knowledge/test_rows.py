@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
-import releases
 import sources
 from sources import ClassSource, Library, Signature
 
+from evaluation import releases
 from trl_lint.knowledge import library
 from trl_lint.knowledge.schema import Attribute, Class, Collective, Function, Hook, Row, Sink, Store
 

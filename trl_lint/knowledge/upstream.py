@@ -1,6 +1,6 @@
 """Bugs of released trainers that a later release mended, by the function that had them.
 
-`bench/upstream.py` makes the table from TRL's history and the releases themselves, and says where it is out of date.
+`evaluation/upstream.py` makes the table from TRL's history and the releases, and says where it is out of date.
 """
 
 from __future__ import annotations

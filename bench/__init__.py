@@ -1,0 +1,1 @@
+"""How fast it is: `python -m bench.<name>`. What it finds is measured in `evaluation/`."""

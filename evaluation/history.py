@@ -1,0 +1,271 @@
+"""History benchmark: are the real bugs of TRL's releases found, and is right code left alone?
+
+    python -m evaluation.history [--rules TRL001,TRL003] [--cases other_cases.json] [--json] [--verbose]
+
+`--cases other_cases.json` asks the same of bugs in other code bases.
+The cases (`evaluation/cases`) name a release, a file and a line. A whole release is the project that is linted.
+Exit code 1 when a scored site is missed, a look-alike or a mended function gets a finding, or a fix is not
+the author's own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+
+from evaluation.common import ALL_RULES, FAILED, PASSED, covers, new_linter, run, symbols, table
+from evaluation.releases import Release, fetch
+from evaluation.variations import turn_back
+from trl_lint.findings import Finding
+from trl_lint.linter.linter import Linter
+
+CASES = Path(__file__).parent / "cases"
+PACKAGE = "trl"
+OWN_CASES = "trl_cases.json"
+# What is looked at, in the order it is printed; `scored` groups decide the exit code.
+GROUPS = {
+    "site": "scored sites",
+    "partial": "sites that are only partly visible to a linter",
+    "look-alike": "look-alikes (right code)",
+    "mended": "mended functions",
+    "mended-kept": "mended functions that keep the same line (not scored)",
+    "fix": "fixes compared with the author's own",
+    "left-out": "cases without a release to lint",
+}
+SCORED = ("site", "look-alike", "mended", "fix")
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What came out at one place: whether the linter spoke, and whether that is as it should be."""
+
+    group: str
+    rule: str
+    place: str
+    found: bool
+    right: bool
+    note: str = ""
+
+
+@dataclass
+class Project:
+    """A release that is linted, file by file; what a file gave is kept."""
+
+    root: Path
+    linter: Linter
+    results: dict[Path, list[Finding]] = field(default_factory=dict)
+
+    def findings(self, file: str, rule: str) -> list[Finding]:
+        """The findings of one rule in one file of the release."""
+        path = self.root / file
+        return [finding for finding in self._check(path) if finding.code == rule]
+
+    def text(self, file: str) -> bytes:
+        return (self.root / file).read_bytes()
+
+    def has(self, file: str) -> bool:
+        return (self.root / file).is_file()
+
+    def _check(self, path: Path) -> list[Finding]:
+        if path not in self.results:
+            self.results[path] = self.linter.check(path, path.read_bytes())
+        return self.results[path]
+
+
+@cache
+def project(version: str, package: str = PACKAGE) -> Project:
+    """The release of this version, ready to be linted."""
+    root = fetch(Release(package, version))
+    return Project(root, new_linter(root))
+
+
+def load(name: str) -> list[dict]:
+    return json.loads((CASES / name).read_text(encoding="utf-8"))
+
+
+def found_at(findings: Iterable[Finding], line: int) -> bool:
+    """Whether one of the findings starts on the line or covers it."""
+    return any(covers(finding, line) for finding in findings)
+
+
+def alarms_at(findings: Iterable[Finding], line: int) -> bool:
+    """Whether one of the findings starts on the line."""
+    return any(finding.start.line == line for finding in findings)
+
+
+def alarms_in(findings: Iterable[Finding], spans: Sequence[tuple[int, int]]) -> list[Finding]:
+    """The findings that start in one of the line ranges."""
+    return [f for f in findings if any(start <= f.start.line <= end for start, end in spans)]
+
+
+def group_of(case: dict) -> str | None:
+    """Where the sites of a case are counted; None when no linter could see them."""
+    return {"yes": "site", "partial": "partial"}.get(case["static"])
+
+
+def judge_case(case: dict, rebuilds: dict[str, dict], causes: dict[str, str]) -> Iterator[Verdict]:
+    """The verdicts on one case: its sites, and what mended them."""
+    group = group_of(case)
+    if group is None:
+        return
+    if case["buggy_release"]:
+        yield from _judge_sites(case, group, causes)
+    elif case["id"] in rebuilds:
+        yield from _judge_rebuild(case, group, rebuilds[case["id"]], causes)
+    else:
+        yield Verdict("left-out", case["rule"], case["id"], False, True, "never released")
+    if group == "site" and case["fixed_release"]:
+        yield from _judge_mended(case, causes)
+
+
+def _judge_sites(case: dict, group: str, causes: dict[str, str]) -> Iterator[Verdict]:
+    release = project(case["buggy_release"], case.get("package", PACKAGE))
+    for site in case["sites"]:
+        found = found_at(release.findings(site["file"], case["rule"]), site["line"])
+        yield _site_verdict(case, group, site["file"], site["line"], found, causes)
+
+
+def _site_verdict(case: dict, group: str, file: str, line: int, found: bool, causes: dict[str, str]) -> Verdict:
+    note = "" if found else causes.get(f"{case['id']}:{line}", "no cause noted")
+    place = f"{case['id']} {case['buggy_release'] or case['fixed_release']} {file}:{line}"
+    return Verdict(group, case["rule"], place, found, found, note)
+
+
+def _judge_rebuild(case: dict, group: str, rebuild: dict, causes: dict[str, str]) -> Iterator[Verdict]:
+    release = project(rebuild["release"])
+    path = release.root / rebuild["file"]
+    mended = release.text(rebuild["file"])
+    broken, line = turn_back(mended, rebuild["right"], rebuild["broken"])
+    linter = new_linter(release.root)
+    findings = [f for f in linter.check(path, broken) if f.code == case["rule"]]
+    yield _site_verdict(case, group, rebuild["file"], line, found_at(findings, line), causes)
+    if rebuild.get("by_hand"):
+        return  # there is only a hint
+    fixed = new_linter(release.root, [case["rule"]]).fix(path, broken).source == mended
+    place = f"{case['id']} {rebuild['release']} {rebuild['file']}:{line}"
+    note = "" if fixed else "--fix does not restore the release byte for byte"
+    yield Verdict("fix", case["rule"], place, fixed, fixed, note)
+
+
+def _judge_mended(case: dict, causes: dict[str, str]) -> Iterator[Verdict]:
+    version, rule = case["fixed_release"].split()[0], case["rule"]  # what follows is a remark
+    release = project(version, case.get("package", PACKAGE))
+    kept = (case.get("fixed_side") or {}).get("same_line_text_still_present_for_sites")
+    group = "mended-kept" if kept else "mended"
+    for file, symbol in sorted({(site["file"], site["symbol"]) for site in case["sites"]}):
+        place = f"{case['id']} {version} {file} {symbol}"
+        spans = symbols(release.text(file)).get(symbol) if release.has(file) else None
+        if spans is None:
+            yield Verdict("left-out", rule, place, False, True, "the mended release has no such function")
+            continue
+        alarms = alarms_in(release.findings(file, rule), spans)
+        if alarms and is_another_bug(case, version, file, symbol):
+            yield Verdict("left-out", rule, place, True, True, "the mended release has another bug of the list there")
+            continue
+        lines = ", ".join(str(alarm.start.line) for alarm in alarms)
+        note = f"lines {lines}: {causes.get(f'{version}:{file}:{lines}', 'no cause noted')}" if alarms else ""
+        yield Verdict(group, rule, place, bool(alarms), not alarms, note)
+
+
+def is_another_bug(case: dict, version: str, file: str, symbol: str) -> bool:
+    """Whether the function has, in that release, a bug that another case of the same rule is about."""
+    return any(
+        other["rule"] == case["rule"] and other["id"] != case["id"] and _had(other, version, file, symbol)
+        for other in load(OWN_CASES)
+    )
+
+
+def _had(case: dict, version: str, file: str, symbol: str) -> bool:
+    first, _, last = (case["buggy_release_range"] or "").partition("-")
+    if not last or not _release(first) <= _release(version) <= _release(last):
+        return False
+    # The method may have got its code from another one of the class since.
+    owner = symbol.partition(".")[0]
+    return any((site["file"], site["symbol"].partition(".")[0]) == (file, owner) for site in case["sites"])
+
+
+def _release(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in version.split("."))
+
+
+def judge_look_alike(case: dict, causes: dict[str, str]) -> Verdict:
+    """The verdict on one piece of right code."""
+    findings = project(case["release"]).findings(case["file"], case["rule"])
+    alarm = alarms_at(findings, case["line"])
+    place = f"{case['release']} {case['file']}:{case['line']}"
+    note = causes.get(place.replace(" ", ":"), f"right because: {case['why_ok']}") if alarm else ""
+    return Verdict("look-alike", case["rule"], place, alarm, not alarm, note)
+
+
+def judge_all(rules: Sequence[str], cases: str = OWN_CASES) -> list[Verdict]:
+    """Every verdict on the cases of these rules, and on the look-alikes in TRL."""
+    causes = json.loads((CASES / "causes.json").read_text(encoding="utf-8"))
+    rebuilds = {row["id"]: row for row in load("rebuilds.json")}
+    verdicts: list[Verdict] = []
+    for case in load(cases):
+        if case["rule"] in rules:
+            verdicts.extend(judge_case(case, rebuilds, causes))
+    if cases == OWN_CASES:
+        negatives = load("trl_negatives.json")
+        verdicts += [judge_look_alike(case, causes) for case in negatives if case["rule"] in rules]
+    return verdicts
+
+
+def summary(verdicts: Sequence[Verdict], rules: Sequence[str]) -> str:
+    """One line per rule: recall, and alarms on right code."""
+    rows = [("rule", "recall", "partial", "alarms on look-alikes", "alarms on mended", "fixes")]
+    for rule in rules:
+        counts = {
+            group: (
+                sum(v.found for v in verdicts if (v.group, v.rule) == (group, rule)),
+                sum((v.group, v.rule) == (group, rule) for v in verdicts),
+            )
+            for group in GROUPS
+        }
+        shown = ("site", "partial", "look-alike", "mended", "fix")
+        rows.append((rule, *(f"{counts[group][0]}/{counts[group][1]}" for group in shown)))
+    return table(rows)
+
+
+def details(verdicts: Sequence[Verdict], verbose: bool) -> Iterator[str]:
+    """The places that are not as they should be (all places when verbose), by group."""
+    for group, title in GROUPS.items():
+        chosen = [v for v in verdicts if v.group == group and (verbose or not v.right or group == "left-out")]
+        if chosen:
+            yield f"\n{title}:"
+        for verdict in chosen:
+            said = "found" if verdict.found else "silent"
+            mark = " " if verdict.right else "!"
+            note = f"  ({verdict.note})" if verdict.note else ""
+            yield f" {mark} {verdict.rule} {said:6} {verdict.place}{note}"
+
+
+def parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--rules", default=",".join(ALL_RULES), help="codes, with commas between them")
+    parser.add_argument("--cases", default=OWN_CASES, metavar="FILE", help="a table of evaluation/cases (%(default)s)")
+    parser.add_argument("--json", action="store_true", help="print the verdicts as JSON")
+    parser.add_argument("--verbose", action="store_true", help="print every place, not only the wrong ones")
+    return parser.parse_args(arguments)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    options = parse_arguments(arguments)
+    rules = options.rules.split(",")
+    verdicts = judge_all(rules, options.cases)
+    if options.json:
+        json.dump([vars(verdict) for verdict in verdicts], sys.stdout, indent=1)
+        print()
+    else:
+        print(summary(verdicts, rules))
+        print("\n".join(details(verdicts, options.verbose)))
+    return PASSED if all(verdict.right for verdict in verdicts if verdict.group in SCORED) else FAILED
+
+
+if __name__ == "__main__":
+    run(main)

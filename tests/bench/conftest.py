@@ -1,8 +1,0 @@
-"""The benchmarks are scripts beside each other, not a package: put their folder on the path."""
-
-import sys
-from pathlib import Path
-
-BENCH = Path(__file__).parents[2] / "bench"
-if str(BENCH) not in sys.path:
-    sys.path.insert(0, str(BENCH))

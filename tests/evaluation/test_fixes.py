@@ -1,0 +1,227 @@
+"""The checks of the fix benchmark on small files, each of which must be able to fail."""
+
+import codecs
+from pathlib import Path
+
+import pytest
+
+from evaluation import fixes
+from evaluation.fixes import Mender, Outcome, Pair, check, site_lines
+from trl_lint.findings import Finding, Position
+
+TEXT = """import os  # for later
+
+
+class Mine:
+    def __init__(self):
+        self.x = 1
+
+    def step(self, batch):
+        loss = f(batch)
+        mean = loss.mean()
+        if self.x:
+            log(mean.item())  # shown
+        return loss
+"""
+
+
+def finding(line: int, code: str = "TRL003") -> Finding:
+    return Finding(code, "name", "message", "x.py", Position(line, 1), Position(line, 9))
+
+
+def pair(old: str, new: str, text: str = TEXT, line: int = 12) -> Pair:
+    assert old in text
+    return Pair(text.encode(), text.replace(old, new, 1).encode(), (finding(line),))
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("log(mean.item())", "log(gather(mean).mean().item())"),
+        # Where what is logged is bound, before the condition, beside the statement, in __init__, an import.
+        ("loss.mean()", "gather(loss.mean()).mean()"),
+        ("        if self.x", "        all_of = gather(mean)\n        if self.x"),
+        ("            log(mean", "            all_of = gather(mean)\n            log(mean"),
+        ("# shown\n", "# shown\n            again()\n"),
+        ("self.x = 1\n", "self.x = 1\n        self.y = 2\n"),
+        ("import os", "import torch\nimport os"),
+    ],
+)
+def test_what_a_fix_may_change(old, new):
+    assert check(pair(old, new)) == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "failed"),
+    [
+        ("log(mean.item())", "log(mean.item()", "parses"),
+        ("log(mean.item())", "return = 1", "parses"),
+        ("  # shown", "", "comments"),
+        ("# shown", "# seen", "comments"),
+        ("log(mean.item())", "log(\n                # new\n                mean.item())", "comments"),
+        ("loss = f(batch)", "loss = g(batch)", "elsewhere"),
+        ("return loss", "return mean", "elsewhere"),
+        ("        return loss\n", "", "elsewhere"),
+        ("        loss = f", "        warm_up()\n        loss = f", "elsewhere"),
+        ("class Mine:", "RATE = 1\n\n\nclass Mine:", "elsewhere"),
+        ("return loss\n", "return loss", "form"),
+        ("log(mean.item())  # shown\n", "log(gather(mean))  # shown\r\n", "form"),
+    ],
+)
+def test_what_a_fix_may_not_change(old, new, failed):
+    assert failed in [said.partition(":")[0] for said in check(pair(old, new))]
+
+
+def test_encoding_and_byte_order_mark_stay():
+    marked = Pair(codecs.BOM_UTF8 + TEXT.encode(), TEXT.encode(), ())
+    assert check(marked) == ["form: the byte order mark came or went"]
+    text = "# coding: latin-1\n# caf\xe9\nlog(x)\n"
+    assert check(Pair(text.encode("latin-1"), text.encode("latin-1"), ())) == []
+    assert check(Pair(text.encode("latin-1"), text.encode("utf-8"), ())) != []
+
+
+def test_the_head_of_a_compound_statement_is_not_its_body():
+    text = "def step(batch):\n    if f(batch):\n        log(1)\n        g()\n"
+    assert check(pair("f(batch)", "h(batch)", text, line=2)) == []
+    assert check(pair("g()", "h()", text, line=2)) != []
+
+
+# --- a release ------------------------------------------------------------------------------------------
+
+TRAINER = """from transformers import Trainer
+
+
+class Mine(Trainer):
+    def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):
+        loss = model(**inputs).loss
+        self.log({"kl": loss.detach().mean()})
+        if model.config.x:
+            pass
+        return loss
+"""
+
+
+@pytest.fixture
+def release(tmp_path) -> Path:
+    (tmp_path / "package").mkdir()
+    (tmp_path / "package" / "mine.py").write_text(TRAINER)
+    (tmp_path / "package" / "broken.py").write_text("import trl\nTrainer.log(gather metrics prepare\n")
+    return tmp_path
+
+
+def mender(release: Path) -> Mender:
+    return Mender("mine 1.0", release, sorted(release.glob("*/*.py")))
+
+
+def test_a_release_is_mended_and_its_files_stay_as_they_are(release):
+    outcome = mender(release).outcome(False)
+    assert outcome.failures == []
+    assert ("package/mine.py", "TRL003") in [(name, each.code) for name, each in outcome.applied]
+    assert b"self.accelerator.gather(loss.detach().mean()).mean()" in outcome.pairs["package/mine.py"].after
+    assert (release / "package" / "mine.py").read_text() == TRAINER
+
+
+def test_the_summary_counts_by_level(release):
+    outcome = mender(release).outcome(False)
+    heading, row = fixes.summary([outcome]).splitlines()
+    assert heading.split()[:3] == ["release", "fixes", "files"]
+    assert row.split()[:5] == ["mine", "1.0", "safe", "1", str(outcome.levels()["safe"])]
+
+
+def test_a_diff_is_shown_once(release):
+    mine = mender(release)
+    first, second = mine.outcome(False), mine.outcome(True)
+    shown = set()
+    text = "\n".join(fixes.diffs(first, shown))
+    assert '+        self.log({"kl": self.accelerator.gather(loss.detach().mean()).mean()})' in text
+    assert (list(fixes.diffs(second, shown)) == []) == (second.pairs == first.pairs)
+
+
+class FakeLinter:
+    """A linter that finds `BUG` and whose fixes are given as a table of words."""
+
+    def __init__(self, settings=None, roots=(), rules=()):
+        self.settings, self.roots, self.rules = settings, roots, rules
+        self.trees, self.overlay = {}, {}
+
+    def may_matter(self, source):
+        return True
+
+    def prepare(self, files):
+        list(files)
+
+    def check(self, path, source):
+        lines = source.decode().splitlines()
+        return [finding(number) for number, line in enumerate(lines, 1) if "BUG" in line]
+
+    def fix(self, path, source, *, unsafe=False):
+        fixed = source.decode()
+        for old, new in self.words.items():
+            fixed = fixed.replace(old, new)
+        applied = tuple(self.check(path, source)) if fixed != source.decode() else ()
+        return fixes_result(fixed.encode(), applied)
+
+
+def fixes_result(source, applied):
+    from trl_lint.linter.linter import FixResult
+
+    return FixResult(source, applied, (), ())
+
+
+@pytest.mark.parametrize(
+    ("words", "failed"),
+    [
+        ({"BUG": "good"}, []),
+        ({"BUG": "BUG + 1"}, ["again"]),
+        ({"log(BUG)": "log(x)\n    BUG\n    BUG"}, ["new"]),
+        ({"def f()": "def g()", "BUG": "good"}, ["elsewhere"]),
+    ],
+)
+def test_what_is_wrong_with_the_mended_release(tmp_path, monkeypatch, words, failed):
+    monkeypatch.setattr(FakeLinter, "words", words, raising=False)
+    monkeypatch.setattr(fixes, "Linter", FakeLinter)
+    monkeypatch.setattr(fixes, "new_linter", lambda root, codes=(): FakeLinter())
+    (tmp_path / "a.py").write_text("def f():\n    log(BUG)\n")
+    outcome = Mender("fake 1", tmp_path, [tmp_path / "a.py"]).outcome(False)
+    assert [said.split(": ")[1] for said in outcome.failures] == failed
+
+
+# --- the sites of TRL's own bug -------------------------------------------------------------------------
+
+SITES = "def f(self):\n    a = x.mean()\n    b = y.mean()\n    return a\n"
+
+
+def sites(after: str) -> tuple[list[str], list[str]]:
+    outcome = Outcome("trl", False, pairs={"a.py": Pair(SITES.encode(), after.encode(), ())})
+    case = {"rule": "TRL003", "sites": [{"file": "a.py", "line": line, "symbol": "f"} for line in (2, 3)]}
+    return site_lines(outcome, [case])
+
+
+def gathered(text: str, *names: str) -> str:
+    for name in names:
+        text = text.replace(f"{name}.mean()", f"acc.gather({name}.mean()).mean()")
+    return text
+
+
+def test_every_site_is_listed_with_its_new_line():
+    said, wrong = sites(gathered(SITES, "x", "y"))
+    assert wrong == []
+    assert said[:3] == ["  a.py:2 f", "    - a = x.mean()", "    + a = acc.gather(x.mean()).mean()"]
+    assert said[5] == "    + b = acc.gather(y.mean()).mean()"
+
+
+@pytest.mark.parametrize(
+    ("after", "wrong"),
+    [
+        (gathered(SITES, "x"), "a.py:3: is not gathered: b = y.mean()"),
+        (gathered(SITES, "x", "y").replace("return a", "return b"), "a.py: lines that are no sites have changed: [4]"),
+        (gathered(SITES, "x", "y") + "g()\n", "a.py: lines that are no sites have changed: [5]"),
+    ],
+)
+def test_what_is_wrong_with_the_sites_is_said(after, wrong):
+    assert sites(after)[1] == [wrong]
+
+
+def test_a_file_that_is_not_mended_at_all_is_wrong():
+    case = {"rule": "TRL003", "sites": [{"file": "b.py", "line": 1, "symbol": "f"}]}
+    assert site_lines(Outcome("trl", False), [case]) == ([], ["b.py: nothing is mended"])

@@ -1,0 +1,124 @@
+"""How the history benchmark matches findings with places."""
+
+import pytest
+
+from evaluation import history
+from evaluation.common import symbol_at, symbols
+from evaluation.history import Verdict, alarms_at, alarms_in, found_at, summary
+from trl_lint.findings import Finding, Position
+
+
+def finding(line: int, end: int | None = None, code: str = "TRL003") -> Finding:
+    return Finding(code, "name", "message", "file.py", Position(line, 5), Position(end or line, 9))
+
+
+SOURCE = """
+class Trainer:
+    @property
+    def first(self):
+        return 1
+
+    def second(self):
+        def nested():
+            return 2
+        return nested
+"""
+
+
+@pytest.mark.parametrize(("line", "expected"), [(9, False), (10, True), (11, True), (12, True), (13, False)])
+def test_a_site_is_found_where_a_finding_starts_or_covers_it(line, expected):
+    assert found_at([finding(10, 12)], line) is expected
+
+
+def test_an_alarm_is_a_finding_that_starts_on_the_line():
+    assert alarms_at([finding(10, 12)], 10)
+    assert not alarms_at([finding(10, 12)], 11)
+
+
+def test_alarms_in_a_function_count_from_its_first_line_to_its_last():
+    inside, outside = finding(8), finding(5)
+    assert alarms_in([inside, outside], symbols(SOURCE)["Trainer.second"]) == [inside]
+
+
+@pytest.mark.parametrize(
+    ("line", "symbol"),
+    [
+        (1, "<module>"),
+        (2, "Trainer"),
+        (3, "Trainer.first"),
+        (9, "Trainer.second.nested"),
+        (10, "Trainer.second"),
+    ],
+)
+def test_symbol_at(line, symbol):
+    assert symbol_at(SOURCE, line) == symbol
+
+
+def test_the_summary_counts_by_rule_and_group():
+    verdicts = [
+        Verdict("site", "TRL003", "a", True, True),
+        Verdict("site", "TRL003", "b", False, False),
+        Verdict("look-alike", "TRL003", "c", True, False),
+    ]
+    heading, row = summary(verdicts, ["TRL003"]).splitlines()
+    assert heading.split("  ")[0] == "rule"
+    assert row.split() == ["TRL003", "1/2", "0/0", "1/1", "0/0", "0/0"]
+
+
+class FakeProject:
+    """A release in which every line of `lines` has a finding."""
+
+    def __init__(self, lines: list[int]) -> None:
+        self.lines = lines
+
+    def findings(self, file: str, rule: str) -> list[Finding]:
+        return [finding(line) for line in self.lines]
+
+    def text(self, file: str) -> bytes:
+        return SOURCE.encode()
+
+    def has(self, file: str) -> bool:
+        return True
+
+
+def case(kept: list[int]) -> dict:
+    return {
+        "id": "X",
+        "rule": "TRL003",
+        "static": "yes",
+        "buggy_release": "1",
+        "fixed_release": "2",
+        "fixed_side": {"same_line_text_still_present_for_sites": kept},
+        "sites": [{"file": "a.py", "line": 8, "symbol": "Trainer.second", "expr": ""}],
+    }
+
+
+@pytest.mark.parametrize(("kept", "group"), [([], "mended"), ([8], "mended-kept")])
+def test_a_case_gives_its_sites_and_its_mended_functions(monkeypatch, kept, group):
+    projects = {"1": FakeProject([8]), "2": FakeProject([9])}
+    monkeypatch.setattr(history, "project", lambda version, package: projects[version])
+    site, mended = history.judge_case(case(kept), {}, {})
+    assert (site.group, site.found, site.right) == ("site", True, True)
+    assert (mended.group, mended.found, mended.right) == (group, True, False)
+
+
+def test_a_miss_carries_its_noted_cause(monkeypatch):
+    monkeypatch.setattr(history, "project", lambda version, package="trl": FakeProject([]))
+    site, _ = history.judge_case(case([]), {}, {"X:8": "the base is out of sight"})
+    assert (site.right, site.note) == (False, "the base is out of sight")
+
+
+def test_the_data_is_whole():
+    for entry in history.load("trl_cases.json"):
+        assert entry["sites"] or not entry["scored"], entry["id"]
+        assert entry["static"] in {"yes", "partial", "no"}
+    ids = {entry["id"] for entry in history.load("trl_cases.json")}
+    assert {row["id"] for row in history.load("rebuilds.json")} <= ids
+
+
+def test_the_cases_of_other_code_bases_name_their_package_and_report():
+    for entry in history.load("other_cases.json"):
+        assert entry["package"] != "trl"
+        assert entry["url"].startswith("https://")
+        assert entry["sites"]
+        assert entry["static"] in {"yes", "partial"}
