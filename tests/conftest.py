@@ -1,5 +1,20 @@
-"""No test leaves results behind, or is handed those of another: those of the cache say so themselves."""
+"""What holds for all tests: which of them are fast, and that none is handed results of another one's cache."""
 
 import os
+from pathlib import Path
 
+import pytest
+
+# Tests of caches say so themselves.
 os.environ["TRL_LINT_NO_CACHE"] = "1"
+
+HERE = Path(__file__).parent
+# What is worth running after each edit: every rule on its programs and fixtures, every fact, the structure.
+FAST = ("rules", "analysis/test_reveal.py", "test_fixtures.py", "test_structure.py")
+
+
+def pytest_collection_modifyitems(items):
+    fast = [HERE / each for each in FAST]
+    for item in items:
+        if any(item.path == each or each in item.path.parents for each in fast):
+            item.add_marker(pytest.mark.fast)
