@@ -29,13 +29,33 @@ def test_a_finding_names_the_condition_and_the_collective():
     finding = SNIPPETS.finding(text)
     assert shown(text, finding) == "mask.sum() == 0"
     assert finding.message == (
-        "ranks that leave here never come to `wait_for_everyone`: the others wait for ever with several processes"
+        "ranks that leave here do not reach `wait_for_everyone`: "
+        "with several processes the others wait in it until the time-out"
     )
+    assert finding.help.startswith("call it before ranks leave, or let the ranks agree on the condition first")
     assert [step.text for step in finding.because][-2:] == [
         "`mask.sum() == 0` differs between ranks",
         "the other ranks call it here",
     ]
     assert finding.fix is not None and finding.fix.applicability is Applicability.DISPLAY
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        ("accelerator.wait_for_everyone()", "call it on every rank, outside the condition, or"),
+        ("accelerator.gather(loss)", "call it on every rank and use its result under the condition, or"),
+        ("model(**batch).loss.backward()", "run it on every rank, or"),
+    ],
+)
+def test_the_help_fits_what_is_called(call, says):
+    finding = SNIPPETS.finding(
+        loop(f"""
+        if accelerator.is_main_process:
+            {call}
+    """)
+    )
+    assert finding.help.startswith(says)
 
 
 def test_a_guarded_collective_is_reported_where_it_is_called():
@@ -125,7 +145,7 @@ def test_a_data_set_that_only_some_ranks_prepare(body, speaks):
     found = SNIPPETS.findings(text)
     assert len(found) == speaks
     for finding in found:
-        assert "is_" in shown(text, finding) and "only some ranks get another `train_dataset`" in finding.message
+        assert "is_" in shown(text, finding) and "only some ranks prepare `train_dataset`" in finding.message
         assert finding.because[-1].text == "every rank goes through its own `train_dataset` here"
     assert not SNIPPETS.findings(text.replace("train_dataset", "other"))
 
@@ -401,8 +421,8 @@ def test_a_helper_that_does_more_is_left_to_the_author(line, condition):
     ("body", "reason"),
     [
         # The ranks differ by more than their number.
-        ("if mask.any():\n    print(accelerator.gather(loss))", "fit for all ranks"),
-        (f"{MAIN}    if mask.any():\n        print(accelerator.gather(loss))", "fit for all ranks"),
+        ("if mask.any():\n    print(accelerator.gather(loss))", "may not work on every rank"),
+        (f"{MAIN}    if mask.any():\n        print(accelerator.gather(loss))", "may not work on every rank"),
         (f"if mask.any():\n    {MAIN}        print(accelerator.gather(loss))", "more than this condition"),
         (f"{MAIN}    for each in range(3):\n        print(accelerator.gather(loss))", "more than this condition"),
         # It is not certain that the argument is there, or the same, before the condition.
@@ -416,7 +436,7 @@ def test_a_helper_that_does_more_is_left_to_the_author(line, condition):
         # Its place among what else the main process does matters.
         (f"{MAIN}    torch.save(loss, 'x')\n    accelerator.wait_for_everyone()\n    print(1)", "stands between"),
         (f"{MAIN}    torch.save(loss, 'x')\n    if step:\n        break\n    accelerator.wait_for_everyone()",
-         "not every rank"),
+         "may not work on every rank"),
         (f"{MAIN}    print(made(), accelerator.gather(loss))", "come first"),
         (f"{MAIN}    print(step and accelerator.gather(loss))", "more than this condition"),
         (f"{MAIN}    accelerator.wait_for_everyone()\nelse:\n    print(1)", "nothing but the call"),
@@ -424,9 +444,9 @@ def test_a_helper_that_does_more_is_left_to_the_author(line, condition):
         (f"for each in range(2):\n    {MAIN}        print(accelerator.gather(loss))\n        break\n"
          "    accelerator.wait_for_everyone()", "more calls than those"),
         # Not every rank may make the call.
-        (f"{MAIN}    accelerator.backward(loss)", "not every rank"),
-        (f"{MAIN}    torch.distributed.all_reduce(loss)", "not every rank"),
-        (f"{MAIN}    model(**batch)", "not every rank"),
+        (f"{MAIN}    accelerator.backward(loss)", "may not work on every rank"),
+        (f"{MAIN}    torch.distributed.all_reduce(loss)", "may not work on every rank"),
+        (f"{MAIN}    model(**batch)", "may not work on every rank"),
     ],
 )  # fmt: skip
 def test_what_is_not_proven_is_a_hint(body, reason):

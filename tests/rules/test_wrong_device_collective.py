@@ -178,7 +178,7 @@ def test_what_a_step_returns_is_found_where_it_is_made():
 def test_the_rank_in_the_job_is_no_index_of_a_device(code: str):
     finding = SNIPPETS.finding(plain(code))
     assert finding.message == (
-        "the rank in the whole job is taken for the index of a device: on a second node there is no such device"
+        "the global rank is used as the index of a device: on a second node there is no such device"
     )
 
 

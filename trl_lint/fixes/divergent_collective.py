@@ -44,7 +44,7 @@ from trl_lint.knowledge.loggers import SHOWING
 _BEFORE = "it is called before the condition, whenever the condition is asked, so that all ranks take part"
 _BEHIND = "it is called behind the condition, whenever the condition is asked, so that all ranks take part"
 _PARTED = "it is called wherever the rest of the condition holds, so that all ranks take part"
-_UNFIT = NoRewrite("what leads to the call may not be fit for all ranks")
+_UNFIT = NoRewrite("the code before the call may not work on every rank")
 # Calls that set up a model for all ranks alike.
 _MODES = frozenset({"eval", "train"})
 # Modules whose functions only compute.
@@ -87,11 +87,11 @@ def plan_for(event: Parted) -> Rewrite | NoRewrite:
     if event.origins != Origin.RANK or event.turns or not event.lacked:
         return _UNFIT
     if not all(meeting.alike and meeting.certain for meeting in event.lacked):
-        return NoRewrite("not every rank may make this call as it is")
+        return NoRewrite("as it is, this call may not work on every rank")
     if not all(_is_parted_by(meeting, event.condition.node) for meeting in event.lacked):
-        return NoRewrite("more than this condition stands between all ranks and the call")
+        return NoRewrite("the call depends on more than this condition")
     if not all(_leaves_no_trace(step) for meeting in event.lacked for step in _helpers(meeting)):
-        return NoRewrite("the function that makes the call does more, which not all ranks may have to do")
+        return NoRewrite("the function that makes the call does more, which may not be for all ranks")
     try:
         return _rewrite(_region(event))
     except _Left as left:
@@ -311,7 +311,7 @@ def _rewrite(region: _Region) -> Rewrite:
         if not calls:
             continue
         if not isinstance(line, cst.SimpleStatementLine) or len(line.body) > 1:
-            raise _Left("more than this condition stands between all ranks and the call")
+            raise _Left("the call depends on more than this condition")
         _take(region, index, line, calls)
     below = {id(node) for line in region.lines for node in nodes(line)}
     if not below.issuperset(region.called):
@@ -435,7 +435,7 @@ def _check_order(region: _Region, line: Any, call: Any) -> None:
         parents = [getattr(node, "test", None) or getattr(node, "left", None) for node in path]
         path = path[next(index for index, each in enumerate(parents) if each is region.test) + 1 :]
     if path and not always_reached(path, call):
-        raise _Left("more than this condition stands between all ranks and the call")
+        raise _Left("the call depends on more than this condition")
     around = {id(each) for each in _between(line, call)}
     for node in nodes(line):
         if node is call:

@@ -67,12 +67,19 @@ from trl_lint.findings import Applicability
 from trl_lint.rules.base import LIBRARIES, Problem, Rule, offered
 from trl_lint.wording import said
 
-_HELP = (
-    "call it on every rank and use its result under the condition, or let the ranks agree on the condition first ({})"
-)
+_AGREE = "let the ranks agree on the condition first ({})"
+_HELP = f"call it on every rank and use its result under the condition, or {_AGREE}"
+# How to mend it where there is no result to use.
+_HELPS = {
+    "leaves": f"call it before ranks leave, or {_AGREE}, so that all of them leave or none",
+    "forward": f"run it on every rank, or {_AGREE}",
+    "nothing": f"call it on every rank, outside the condition, or {_AGREE}",
+}
+# What gives nothing back.
+_WITHOUT_RESULT = frozenset({"barrier", "wait_for_everyone", "save_state", "save_model", "save_checkpoint"})
 _OUTCOMES = {
-    "": "the others wait for ever with several processes",
-    "sharded": "the others wait for ever where FSDP or DeepSpeed ZeRO-3 shards the model",
+    "": "with several processes the others wait in it until the time-out",
+    "sharded": "where FSDP or DeepSpeed ZeRO-3 shards the model, the others wait in it until the time-out",
 }
 _NAMES = {"forward": "the forward pass of a wrapped model"}
 
@@ -101,7 +108,7 @@ class DivergentCollective(Rule):
             node=event.node,
             message=_message(event),
             why=_chain(event),
-            help=_HELP.format(said("agree", event)),
+            help=_help(event).format(said("agree", event)),
             title=f"Have every rank call `{event.meeting.name}`",
             owner=event.owner,
             **offered(plan_for(event)),
@@ -113,8 +120,8 @@ def _of_dataset(event: DatasetParted) -> Problem:
         module=event.module,
         node=event.node,
         message=(
-            f"only some ranks get another `{event.name}` here: where it has more batches than that of the others, they "
-            "wait for ever"
+            f"only some ranks prepare `{event.name}` here: the others go on with the raw one, and where it has more or "
+            "fewer batches some wait until the time-out"
         ),
         why=Step(event.handed.module, event.handed.node, event.handed.text, event.condition),
         help=f"prepare it on every rank, the main process first: {said('first', event)}",
@@ -130,10 +137,18 @@ def _message(event: Parted) -> str:
     call = _NAMES.get(name, f"`{name}`")
     outcome = _OUTCOMES[event.meeting.needs]
     if event.turns:
-        return f"{call} is called by one rank after the other, and waits for the next ones: they never come"
+        return f"{call} is called by one rank after the other, but waits for all of them: a deadlock"
     if event.after:
-        return f"ranks that leave here never come to {call}: {outcome}"
-    return f"some ranks may not come to {call}: {outcome}"
+        return f"ranks that leave here do not reach {call}: {outcome}"
+    return f"{call} may not be reached by all ranks: {outcome}"
+
+
+def _help(event: Parted) -> str:
+    if event.after:
+        return _HELPS["leaves"]
+    if event.meeting.kind == "forward":
+        return _HELPS["forward"]
+    return _HELPS["nothing"] if event.meeting.name in _WITHOUT_RESULT else _HELP
 
 
 def _chain(event: Parted) -> Step | None:

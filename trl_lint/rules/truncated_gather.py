@@ -71,7 +71,7 @@ class TruncatedGather(Rule):
             node=event.node,
             message=(
                 "`gather_for_metrics` gets one value per rank and keeps as many as the last batch has samples: on "
-                "several processes it drops ranks where the data do not come out even"
+                "several processes the values of some ranks are dropped at an uneven end of the data"
             ),
             why=event.parts[0].why or Step(event.module, event.argument, "this rank's own value"),
             help="gather values that are not one per sample with `gather`",

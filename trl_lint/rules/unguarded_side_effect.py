@@ -45,7 +45,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from trl_lint.analysis.events import Event, SideEffect
-from trl_lint.domain.provenance import Step
 from trl_lint.rules.base import LIBRARIES, Problem, Rule, offered
 from trl_lint.wording import said
 
@@ -72,7 +71,6 @@ class UnguardedSideEffect(Rule):
             module=event.module,
             node=event.node,
             message=f"`{event.name}` runs on all processes: each of them {event.effect.does}{outcome}",
-            why=Step(event.module, event.node, "no condition keeps any process from coming here"),
             help=event.effect.instead or f"do it on the main process only: {said('main', event)}",
             title="Do it on the main process only",
             owner=event.owner,

@@ -83,8 +83,8 @@ def _everybody(event: DatasetPrepared) -> Problem:
         module=event.module,
         node=event.node,
         message=(
-            f"every rank runs this `{event.method}` at the same time: on several GPUs all of them compute the whole "
-            "data set and write the same cache file"
+            f"every rank runs this `{event.method}` at the same time: on several GPUs each of them computes the "
+            "whole data set and writes the same cache file"
         ),
         help=f"let one rank go first, so that the others read its file: {said('first', event)}",
         title="Let the main process go first",

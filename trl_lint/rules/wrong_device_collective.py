@@ -168,9 +168,7 @@ def _chosen(event: DeviceChosen) -> Iterator[Problem]:
     yield Problem(
         module=module,
         node=node,
-        message=(
-            "the rank in the whole job is taken for the index of a device: on a second node there is no such device"
-        ),
+        message=("the global rank is used as the index of a device: on a second node there is no such device"),
         why=Step(event.module, event.node, "the device is chosen here") if node is not event.node else why,
         help=f"use the index on this node: {said('local rank', event)}",
         owner=event.owner,
