@@ -24,8 +24,8 @@ from pathlib import Path
 from evaluation import environments
 from evaluation.common import FAILED, PASSED, run
 from evaluation.subjects import path_of
-from trl_lint.verify import launcher
-from trl_lint.verify.launcher import Launch
+from trl_lint.verify.processes import launcher
+from trl_lint.verify.processes.launcher import Launch
 from trl_lint.verify.rank.job import Job
 
 LIMIT = 1.05

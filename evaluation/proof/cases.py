@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from trl_lint.verify.oracles import ends, metrics, sequence, true_value
+from trl_lint.verify.oracles import metrics, sequence, termination, true_value
 
 # What a subject is started with, unless its case says otherwise.
 STEPS, BATCH = 4, 2
@@ -117,7 +117,7 @@ def _first_mend(trainer: str, subject: str, line: int) -> Case:
         f"upstream's first mend, {trainer}",
         subject,
         "0.14.0",
-        (Failure(ends.ORACLE, "abort", place=place), Failure(sequence.ORACLE, "sequence", place=place)),
+        (Failure(termination.ORACLE, "abort", place=place), Failure(sequence.ORACLE, "sequence", place=place)),
         upstream="0.17.0",
         note="0.14.0 gathers whole logits, of another length on each rank. "
         "Issue 3068 of huggingface/trl reports the hang for ORPO. "
@@ -181,7 +181,7 @@ def _left_early(name: str, line: int, gather: int, **options: float) -> Case:
         f"return before a gather, {name}",
         name.lower(),
         "1.16.0",
-        (Failure(ends.ORACLE, "hang", place=f"{file}:{gather}"), Failure(sequence.ORACLE, "sequence")),
+        (Failure(termination.ORACLE, "hang", place=f"{file}:{gather}"), Failure(sequence.ORACLE, "sequence")),
         files=(file,),
         rules=("TRL006", "TRL007"),
         options={"steps": 1, **options},
@@ -217,7 +217,7 @@ def _table(name: str, line: int) -> Case:
         f"table of every rank, {name}",
         f"{name.lower()}_table",
         "1.16.0",
-        (Failure(ends.ORACLE, "exception", said=said, place=f"{file}:{line}"),),
+        (Failure(termination.ORACLE, "exception", said=said, place=f"{file}:{line}"),),
         files=(file,),
         rules=("TRL008",),
         options={"steps": 1},
@@ -262,7 +262,7 @@ CASES = (
         "0.16.1",
         (
             Failure(
-                ends.ORACLE,
+                termination.ORACLE,
                 "exception",
                 said="AttributeError: 'DistributedDataParallel' object has no attribute 'config'",
                 place="trl/trainer/online_dpo_trainer.py:473",
@@ -278,7 +278,7 @@ CASES = (
         "0.16.0",
         (
             Failure(
-                ends.ORACLE,
+                termination.ORACLE,
                 "exception",
                 said="TypeError: 'int' object is not iterable",
                 place="trl/trainer/sft_trainer.py:502",
@@ -296,7 +296,7 @@ CASES = (
         "sft",
         "0.16.0",
         (
-            Failure(ends.ORACLE, "abort", place="trl/trainer/sft_trainer.py:502"),
+            Failure(termination.ORACLE, "abort", place="trl/trainer/sft_trainer.py:502"),
             Failure(sequence.ORACLE, "sequence", place="trl/trainer/sft_trainer.py:502"),
         ),
         upstream="0.16.0",
@@ -308,13 +308,16 @@ CASES = (
         "SFT",
         "sft",
         "0.16.1",
-        Failure(ends.ORACLE, "exception", said=_PART, place="trl/trainer/sft_trainer.py:587"),
+        Failure(termination.ORACLE, "exception", said=_PART, place="trl/trainer/sft_trainer.py:587"),
         "Issue 3392 of huggingface/trl, in its words.",
     ),
     _bare(
-        "SFT", "sft", "0.17.0", Failure(ends.ORACLE, "exception", said=_PART, place="trl/trainer/sft_trainer.py:682")
+        "SFT",
+        "sft",
+        "0.17.0",
+        Failure(termination.ORACLE, "exception", said=_PART, place="trl/trainer/sft_trainer.py:682"),
     ),
-    _bare("SFT", "sft", "1.16.0", Failure(ends.ORACLE, "exception", said="SFTTrainer does not support")),
+    _bare("SFT", "sft", "1.16.0", Failure(termination.ORACLE, "exception", said="SFTTrainer does not support")),
     _bare(
         "plain Trainer",
         "trainer",
@@ -384,7 +387,7 @@ CASES = (
         "1.16.0",
         (
             Failure(
-                ends.ORACLE,
+                termination.ORACLE,
                 "exception",
                 said="AttributeError: 'DistributedDataParallel' object has no attribute 'config'",
                 place="trl/trainer/callbacks.py:481",

@@ -10,7 +10,7 @@ from typing import Any
 from evaluation.proof.cases import CASES
 from evaluation.proof.facts import Fact, rows
 from evaluation.proof.trials import FIXED, RELEASED, Trials
-from trl_lint.verify.traces import Run
+from trl_lint.verify.record.traces import Run
 
 METRIC = "rewards/accuracies"
 STEPS = 200

@@ -11,9 +11,9 @@ from evaluation.proof.places import below
 from evaluation.proof.trials import FIXED, RELEASED, UPSTREAM, Trial
 from trl_lint.findings import Applicability, Finding
 from trl_lint.verify.oracles import training
-from trl_lint.verify.oracles.logged import TRAINER, metrics_of
-from trl_lint.verify.traces import Run
-from trl_lint.verify.verdicts import Outcome
+from trl_lint.verify.oracles.logged_metrics import TRAINER, metrics_of
+from trl_lint.verify.record.traces import Run
+from trl_lint.verify.record.verdicts import Outcome
 
 # Half the distance of two float32 numbers near 1: what one rounding may cost.
 FLOAT32 = 2.0**-24

@@ -9,7 +9,7 @@ from evaluation.environments import ENVIRONMENTS, TORCH
 from evaluation.proof.cases import NOT_RUN, STEPS
 from evaluation.proof.facts import Fact
 from evaluation.proof.trials import FIXED, RELEASED, UPSTREAM, Column, Trial
-from trl_lint.verify.verdicts import Outcome, Verdict
+from trl_lint.verify.record.verdicts import Outcome, Verdict
 
 PLOT = "verified.svg"
 # Ports and folders of the machine that torch was built on tell a reader nothing and change from run to run.

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from trl_lint.verify.traces import Place, Run
+from trl_lint.verify.record.traces import Place, Run
 
 ROOT = Path(__file__).parents[2]
 

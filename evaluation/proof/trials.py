@@ -16,12 +16,12 @@ from trl_lint.findings import Finding
 from trl_lint.launch.checker import Launch as Launched
 from trl_lint.launch.rewrite import applied
 from trl_lint.settings import Settings
-from trl_lint.verify import launches
-from trl_lint.verify.launcher import Launch
-from trl_lint.verify.mending import Mended, mend
-from trl_lint.verify.session import BARE, Judged, Session, Subject
-from trl_lint.verify.traces import Run
-from trl_lint.verify.verdicts import Verdict
+from trl_lint.verify.processes.launcher import Launch
+from trl_lint.verify.proof import launches
+from trl_lint.verify.proof.mending import Mended, mend
+from trl_lint.verify.proof.session import BARE, Judged, Session, Subject
+from trl_lint.verify.record.traces import Run
+from trl_lint.verify.record.verdicts import Verdict
 
 # Nothing but the CPU, and nothing from outside.
 ENVIRONMENT = {

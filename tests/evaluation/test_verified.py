@@ -34,11 +34,11 @@ from evaluation.subjects import NEWEST, SUBJECTS
 from evaluation.variations import VARIATIONS
 from trl_lint.findings import Applicability, Finding, Fix, Position
 from trl_lint.rules import all_rules
-from trl_lint.verify.mending import Mended
-from trl_lint.verify.oracles.logged import TRAINER
-from trl_lint.verify.session import Judged
-from trl_lint.verify.traces import Call, End, Log, Place, Placed, Rank, Run
-from trl_lint.verify.verdicts import failed, passed
+from trl_lint.verify.oracles.logged_metrics import TRAINER
+from trl_lint.verify.proof.mending import Mended
+from trl_lint.verify.proof.session import Judged
+from trl_lint.verify.record.traces import Call, End, Log, Place, Placed, Rank, Run
+from trl_lint.verify.record.verdicts import failed, passed
 
 # The first one in every run of the tests, the others in the slow ones.
 MAIN = (

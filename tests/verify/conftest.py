@@ -9,9 +9,9 @@ import pytest
 from fork_server import LIBRARIES, ForkServer
 from marks import subject
 
-from trl_lint.verify import fixtures
-from trl_lint.verify.launcher import Launch
-from trl_lint.verify.session import Judged, Session
+from trl_lint.verify.processes.launcher import Launch
+from trl_lint.verify.proof import fixtures
+from trl_lint.verify.proof.session import Judged, Session
 
 MISSING = [name for name in LIBRARIES if not find_spec(name)]
 # Seconds after which ranks are given up that do nothing.

@@ -7,12 +7,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from trl_lint.verify.launcher import Launch
-from trl_lint.verify.proofs import Proof
+from trl_lint.verify.processes.launcher import Launch
+from trl_lint.verify.proof.proofs import Proof
+from trl_lint.verify.proof.session import Session
 from trl_lint.verify.rank.job import Job
+from trl_lint.verify.record.traces import Call, End, Place, Rank, Run
 from trl_lint.verify.reports import load
-from trl_lint.verify.session import Session
-from trl_lint.verify.traces import Call, End, Place, Rank, Run
 
 SCRIPT = "/p/train.py"
 

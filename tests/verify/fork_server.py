@@ -2,7 +2,8 @@
 
 torchrun imports them anew in every rank, which takes seconds. As a program (`fork_server.py RANK_FOLDER`) it reads a
 request per line and answers when all ranks of that job have ended; `ForkServer` starts it and stands in for
-`trl_lint.verify.session.start`. What a rank does in its fork is what it does under torchrun (`rank/supervisor.py`).
+`trl_lint.verify.proof.session.start`. What a rank does in its fork is what it does under torchrun
+(`rank/supervisor.py`).
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ class ForkServer:
     """Starts the jobs of launches whose environment is that of `launch`, with what else each sets."""
 
     def __init__(self, launch: Any, folder: Path) -> None:
-        from trl_lint.verify import launcher
+        from trl_lint.verify.processes import launcher
 
         self.environment = launch.environment
         self.process = subprocess.Popen(
@@ -46,8 +47,8 @@ class ForkServer:
 
     def __call__(self, launch: Any, job: Any, plain: bool) -> Any:
         """Run a job as `launcher.run` does."""
-        from trl_lint.verify import launcher
-        from trl_lint.verify.traces import read_run
+        from trl_lint.verify.processes import launcher
+        from trl_lint.verify.record.traces import read_run
 
         known = len(self.environment)
         assert launch.environment[:known] == self.environment
@@ -102,7 +103,7 @@ def _ranks(count: int) -> list[dict[str, str]]:
     """The variables by which each of so many processes knows its group; none for a plain process (`count` is 0)."""
     if not count:
         return [{}]
-    from trl_lint.verify.launcher import free_port
+    from trl_lint.verify.processes.launcher import free_port
 
     group = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port())}
     group |= {"WORLD_SIZE": str(count), "LOCAL_WORLD_SIZE": str(count)}

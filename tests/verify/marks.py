@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from trl_lint.verify.session import Subject
+from trl_lint.verify.proof.session import Subject
 
 PROGRAMS = Path(__file__).with_name("programs")
 _MARK = re.compile(r"# (?P<word>cause|last|waits|logs)(?:: (?P<ranks>[\d ]+))?$")

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from trl_lint.verify.watching import activity
+from trl_lint.verify.processes.watching import activity
 
 # How often what sleeps is looked at: it may have been on its way.
 LOOKS = 10

@@ -11,8 +11,9 @@ from click.testing import CliRunner
 from fake_runs import well
 
 from trl_lint.frontends.cli import main
-from trl_lint.verify import cli, launcher
-from trl_lint.verify.traces import End, Place, Rank, Run
+from trl_lint.verify import cli
+from trl_lint.verify.processes import launcher
+from trl_lint.verify.record.traces import End, Place, Rank, Run
 
 SAFE = """\
 from accelerate import Accelerator

@@ -7,9 +7,9 @@ from types import SimpleNamespace
 
 import pytest
 
+from trl_lint.verify.proof.session import Session, Subject
 from trl_lint.verify.rank import caches
 from trl_lint.verify.rank.job import Job
-from trl_lint.verify.session import Session, Subject
 
 
 @pytest.fixture

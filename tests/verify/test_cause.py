@@ -11,14 +11,14 @@ from fake_runs import SCRIPT, Runs, failed, printed, well
 
 from trl_lint.findings import Finding, Position
 from trl_lint.settings import Settings
-from trl_lint.verify import cause, mending, proofs
 from trl_lint.verify.cli import FORMATS
-from trl_lint.verify.launcher import Launch
-from trl_lint.verify.mending import Mended
-from trl_lint.verify.oracles import ends
-from trl_lint.verify.session import Session, Subject
-from trl_lint.verify.traces import Run
-from trl_lint.verify.verdicts import Outcome
+from trl_lint.verify.oracles import termination
+from trl_lint.verify.processes.launcher import Launch
+from trl_lint.verify.proof import cause, mending, proofs
+from trl_lint.verify.proof.mending import Mended
+from trl_lint.verify.proof.session import Session, Subject
+from trl_lint.verify.record.traces import Run
+from trl_lint.verify.record.verdicts import Outcome
 
 SUBJECT = Subject("train.py", SCRIPT, Path("/p"))
 FINDING = Finding("TRL003", "unreduced-metric", "", SCRIPT, Position(31, 5), Position(31, 9))
@@ -110,9 +110,9 @@ RUNS = {
 @pytest.mark.parametrize(("ranks", "is_behind"), RUNS.values(), ids=RUNS)
 def test_which_ranks_count(ranks, is_behind):
     run = Run(ranks)
-    verdict = ends.judge(run)
+    verdict = termination.judge(run)
     if not verdict.failed:
-        verdict = ends.failed("same metric", "metric", "a: not the same on all ranks")
+        verdict = termination.failed("same metric", "metric", "a: not the same on all ranks")
     assert cause.is_behind(run, verdict) is is_behind
 
 

@@ -1,9 +1,9 @@
 """When one process can be compared with several, and in which order ranks are named."""
 
-from trl_lint.verify.oracles import ends, true_value
-from trl_lint.verify.oracles.logged import TRAINER
-from trl_lint.verify.traces import End, Log, Rank, Run
-from trl_lint.verify.verdicts import Outcome
+from trl_lint.verify.oracles import termination, true_value
+from trl_lint.verify.oracles.logged_metrics import TRAINER
+from trl_lint.verify.record.traces import End, Log, Rank, Run
+from trl_lint.verify.record.verdicts import Outcome
 
 
 def run_of(*losses: float, margin: float) -> Run:
@@ -33,7 +33,7 @@ def test_a_first_loss_near_nothing_is_rounding_alone():
 
 def test_ranks_that_fail_alike_are_named_in_their_order():
     ranks = [Rank(0, end=End(2.0, 1, "ValueError", "no")), Rank(1, end=End(1.0, 1, "ValueError", "no"))]
-    assert ends.judge(Run(ranks)).summary == "ranks 0, 1: ValueError: no"
+    assert termination.judge(Run(ranks)).summary == "ranks 0, 1: ValueError: no"
 
 
 def logged(value: float, *, grad_norm: float = 1.0, name: str = "seen") -> Run:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from trl_lint.verify import fixtures, proofs
-from trl_lint.verify.session import Session
+from trl_lint.verify.proof import fixtures, proofs
+from trl_lint.verify.proof.session import Session
 
 FIXTURES = list(fixtures.fixtures())
 # How many rows are left over in the last batch is counted for two processes.

@@ -9,8 +9,9 @@ import sys
 import pytest
 from processes import Clock, asleep
 
-from trl_lint.verify import fixtures, launcher
-from trl_lint.verify.launcher import Launch, LaunchError
+from trl_lint.verify.processes import launcher
+from trl_lint.verify.processes.launcher import Launch, LaunchError
+from trl_lint.verify.proof import fixtures
 from trl_lint.verify.rank.job import Job
 
 PYTHON = "/venv/bin/python"

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from trl_lint.settings import Settings
-from trl_lint.verify import launcher, mending
-from trl_lint.verify.launcher import Launch
+from trl_lint.verify.processes import launcher
+from trl_lint.verify.processes.launcher import Launch
+from trl_lint.verify.proof import mending
 from trl_lint.verify.rank.job import Job
 
 BROKEN = "accelerator.gather_for_metrics(batch.sum().item())"

@@ -15,13 +15,15 @@ from trl_lint.frontends.cli import main
 from trl_lint.launch.checker import checked
 from trl_lint.launch.training.launch_project import Project
 from trl_lint.settings import Settings
-from trl_lint.verify import cli, launcher, mending, proofs
+from trl_lint.verify import cli
 from trl_lint.verify.cli import FORMATS
-from trl_lint.verify.launcher import Launch
-from trl_lint.verify.mending import Mended
-from trl_lint.verify.oracles import ends
-from trl_lint.verify.session import BARE, Session, Subject
-from trl_lint.verify.traces import Run
+from trl_lint.verify.oracles import termination
+from trl_lint.verify.processes import launcher
+from trl_lint.verify.processes.launcher import Launch
+from trl_lint.verify.proof import mending, proofs
+from trl_lint.verify.proof.mending import Mended
+from trl_lint.verify.proof.session import BARE, Session, Subject
+from trl_lint.verify.record.traces import Run
 
 SUBJECT = Subject("train.py", SCRIPT, Path("/p"))
 FINDING = Finding("TRL003", "unreduced-metric", "", SCRIPT, Position(31, 5), Position(31, 9))
@@ -130,14 +132,14 @@ def test_of_a_launch_file_nothing_more_is_started(tmp_path):
 @pytest.mark.parametrize("way", ["hang", "left early"])
 def test_a_hang_is_no_failure_of_one_process(tmp_path, way):
     started = Runs({"on one process": [[failed(0, 14)]]})
-    assert session(tmp_path, started).alone(SUBJECT, ends.failed("ends", way, "they wait")) is None
+    assert session(tmp_path, started).alone(SUBJECT, termination.failed("ends", way, "they wait")) is None
     assert started.asked == []
 
 
 def test_a_launch_may_set_variables_of_a_group_itself(tmp_path):
     started = Runs({"on one process": [[failed(0, 14)]]})
     subject = replace(SUBJECT, launcher=BARE, environment=(("MASTER_PORT", "1"), ("STEPS", "2")))
-    session(tmp_path, started).alone(subject, ends.judge(Run([failed(0, 14)])))
+    session(tmp_path, started).alone(subject, termination.judge(Run([failed(0, 14)])))
     given = dict(started.launches[0].environment)
     assert given["STEPS"] == "2" and given["MASTER_PORT"] != "1"
 

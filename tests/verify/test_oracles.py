@@ -6,10 +6,10 @@ from math import inf, nan
 
 import pytest
 
-from trl_lint.verify.oracles import ends, logged, metrics, sequence, training, true_value
-from trl_lint.verify.oracles.numbers import BETWEEN_RANKS, BETWEEN_RUNS, is_same
-from trl_lint.verify.traces import Call, End, Log, Place, Rank, Run
-from trl_lint.verify.verdicts import Outcome
+from trl_lint.verify.oracles import logged_metrics, metrics, sequence, termination, training, true_value
+from trl_lint.verify.oracles.tolerance import BETWEEN_RANKS, BETWEEN_RUNS, is_same
+from trl_lint.verify.record.traces import Call, End, Log, Place, Rank, Run
+from trl_lint.verify.record.verdicts import Outcome
 
 LOST = "[pair.cc:537] Read error: Connection reset by peer."
 LATE = "[unbound_buffer.cc:78] Timed out waiting 3000ms for recv operation to complete"
@@ -119,7 +119,7 @@ def test_ddps_own_collectives_are_compared_where_nobody_was_cut_short():
     ],
 )
 def test_the_first_cause(ranks, way, named):
-    verdict = ends.judge(Run(ranks))
+    verdict = termination.judge(Run(ranks))
     assert (verdict.way, verdict.data.get("ranks")) == (way, named)
 
 
@@ -128,7 +128,7 @@ def test_a_rank_outside_of_the_group_that_waits_has_not_left_early():
     for each in waiting:
         each.calls = [call(group=(1, 2))]
         each.done = set()
-    assert ends.judge(Run([rank(0), *waiting])).way == "hang"
+    assert termination.judge(Run([rank(0), *waiting])).way == "hang"
 
 
 def test_a_watchdog_of_nccl_that_aborts_is_a_hang():
@@ -139,7 +139,7 @@ def test_a_watchdog_of_nccl_that_aborts_is_a_hang():
         "Watchdog caught collective operation timeout: WorkNCCL(SeqNum=3, OpType=ALLREDUCE)\n"
     )
     gave_up = Rank(0, output=said, calls=[call()], exit=-6, exit_time=1)
-    assert ends.judge(Run([gave_up, Rank(1, exit=-9, told=True)])).way == "hang"
+    assert termination.judge(Run([gave_up, Rank(1, exit=-9, told=True)])).way == "hang"
 
 
 def test_what_a_script_printed_before_it_aborted_is_no_hang():
@@ -147,7 +147,9 @@ def test_what_a_script_printed_before_it_aborted_is_no_hang():
         "retry: the server timed out after 5 s\nterminate called after throwing an instance of 'c10::Error'\n"
         "  what():  out of range\n"
     )
-    assert ends.judge(Run([Rank(0, output=said, exit=-6, exit_time=1), Rank(1, exit=-9, told=True)])).way == "abort"
+    assert (
+        termination.judge(Run([Rank(0, output=said, exit=-6, exit_time=1), Rank(1, exit=-9, told=True)])).way == "abort"
+    )
 
 
 def test_metrics_are_compared_by_how_many_came_before_them():
@@ -202,7 +204,7 @@ def twice(first, second, losses=((1.0,), (1.0,))):
         Run([logging(number, *({"x": value} for value in values), losses=[*each]) for number, values in enumerate(run)])
         for run, each in zip((first, second), losses, strict=True)
     ]
-    return [name for _, name in logged.unsteady(*runs)]
+    return [name for _, name in logged_metrics.unsteady(*runs)]
 
 
 @pytest.mark.parametrize(
@@ -271,12 +273,12 @@ def test_infinities_have_no_mean():
 def test_a_scripts_own_runtime_error_is_its_own_whatever_it_says():
     said = "reward server: Connection refused, timed out after 5 s"
     run = Run([rank(0, end=End(1, 1, "RuntimeError", said)), rank(1, end=End(2, 1, "ValueError", "x"))])
-    assert ends.judge(run).summary == f"rank 0: RuntimeError: {said}"
+    assert termination.judge(run).summary == f"rank 0: RuntimeError: {said}"
 
 
 def test_an_end_without_words_is_told_in_the_last_that_was_printed():
     run = Run([rank(0, output="usage: …\nerror: --model is required\n", end=End(1, 2)), rank(1)])
-    assert ends.judge(run).summary == "rank 0: exit status 2: error: --model is required"
+    assert termination.judge(run).summary == "rank 0: exit status 2: error: --model is required"
 
 
 def test_beyond_what_the_flight_recorder_keeps_nothing_is_compared():

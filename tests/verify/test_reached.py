@@ -6,11 +6,11 @@ import textwrap
 
 import pytest
 
+from trl_lint.verify.proof.session import Session, Subject
 from trl_lint.verify.rank import reached, trace
 from trl_lint.verify.rank.job import Job
 from trl_lint.verify.rank.trace import trace_path
-from trl_lint.verify.session import Session, Subject
-from trl_lint.verify.traces import read_run
+from trl_lint.verify.record.traces import read_run
 
 
 @pytest.fixture
@@ -144,7 +144,7 @@ def test_modules_and_forks(launch, server, tmp_path, is_module, monkeypatch):
     subject = Subject("main", script, tmp_path, is_module=is_module, watched={file: lines})
     if is_module:
         monkeypatch.chdir(tmp_path)
-        from trl_lint.verify.session import start as by_torchrun
+        from trl_lint.verify.proof.session import start as by_torchrun
 
         start = by_torchrun
     else:

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from fake_runs import Runs, printed, session, well
 
-from trl_lint.verify import verdicts
 from trl_lint.verify.cli import FORMATS
-from trl_lint.verify.proofs import Column, Proof
-from trl_lint.verify.session import BARE, Subject
+from trl_lint.verify.proof.proofs import Column, Proof
+from trl_lint.verify.proof.session import BARE, Subject
+from trl_lint.verify.record import verdicts
 
 SUBJECT = Subject("train.py", "/p/train.py", Path("/p"))
 

@@ -10,10 +10,11 @@ import pytest
 from marks import PROGRAMS, line, subject
 from processes import Clock, asleep, left, of_ranks, with_words
 
-from trl_lint.verify import fixtures, launcher, proofs
+from trl_lint.verify.processes import launcher
+from trl_lint.verify.proof import fixtures, proofs
+from trl_lint.verify.proof.session import Session
 from trl_lint.verify.rank.job import Job
-from trl_lint.verify.session import Session
-from trl_lint.verify.verdicts import Outcome
+from trl_lint.verify.record.verdicts import Outcome
 
 pytestmark = pytest.mark.torch
 needs_proc = pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="needs /proc")

@@ -9,7 +9,7 @@ import pytest
 from trl_lint.verify.rank.job import Job
 from trl_lint.verify.rank.places import Own
 from trl_lint.verify.rank.trace import Trace, output_path, stacks_path, trace_path
-from trl_lint.verify.traces import Place, read_run
+from trl_lint.verify.record.traces import Place, read_run
 
 CALL = {"name": "all_reduce", "group": None, "op": "SUM", "dtype": "float32", "shape": [2], "device": "cpu", "at": []}
 

@@ -7,8 +7,8 @@ import math
 import pytest
 from marks import line, subject
 
-from trl_lint.verify.session import Session
-from trl_lint.verify.verdicts import Outcome
+from trl_lint.verify.proof.session import Session
+from trl_lint.verify.record.verdicts import Outcome
 
 pytestmark = pytest.mark.torch
 

@@ -8,11 +8,11 @@ import json
 import pytest
 
 from trl_lint.findings import Finding, Position
-from trl_lint.verify import verdicts
-from trl_lint.verify.proofs import Column, Proof
+from trl_lint.verify.proof.proofs import Column, Proof
+from trl_lint.verify.proof.session import Judged
+from trl_lint.verify.record import verdicts
+from trl_lint.verify.record.traces import Rank, Run
 from trl_lint.verify.reports import load
-from trl_lint.verify.session import Judged
-from trl_lint.verify.traces import Rank, Run
 
 FINDING = Finding("TRL003", "unreduced-metric", "", "/p/train.py", Position(3, 5), Position(3, 9))
 

@@ -12,11 +12,11 @@ from types import SimpleNamespace
 import pytest
 from marks import line, subject
 
-from trl_lint.verify import watching
-from trl_lint.verify.oracles import ends
+from trl_lint.verify.oracles import termination
+from trl_lint.verify.processes import watching
+from trl_lint.verify.proof.session import Session
 from trl_lint.verify.rank import precision
-from trl_lint.verify.session import Session
-from trl_lint.verify.traces import Call, End, Place, Rank, Run
+from trl_lint.verify.record.traces import Call, End, Place, Rank, Run
 
 needs_proc = pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="needs /proc")
 
@@ -46,13 +46,13 @@ def test_ranks_meet_that_are_all_in_the_same_collective(ranks, meet):
 
 def test_a_run_that_was_stuck_is_a_hang_unless_a_rank_is_through():
     run = Run([waiting(0), Rank(1, synchronises=True, told=True)], stuck=True)
-    verdict = ends.judge(run)
+    verdict = termination.judge(run)
     assert verdict.way == "hang"
     assert not any("--timeout" in each for each in verdict.evidence)
     run.ranks[1].synchronises = False
-    assert "if rank 1 was at work there, --timeout was too short for it" in ends.judge(run).evidence
+    assert "if rank 1 was at work there, --timeout was too short for it" in termination.judge(run).evidence
     run.ranks[1] = Rank(1, end=End(1.0, 0), exit=0)
-    assert ends.judge(run).way == "left early"
+    assert termination.judge(run).way == "left early"
 
 
 @needs_proc

@@ -8,9 +8,9 @@ import sys
 from pathlib import Path
 
 import trl_lint
-from trl_lint.verify.oracles import writers
-from trl_lint.verify.traces import Place, Placed, Rank, Run
-from trl_lint.verify.verdicts import Outcome
+from trl_lint.verify.oracles import single_writer
+from trl_lint.verify.record.traces import Place, Placed, Rank, Run
+from trl_lint.verify.record.verdicts import Outcome
 
 AT = (Place("/project/train.py", 3, "main"),)
 
@@ -20,7 +20,7 @@ def rank(number: int, *files: str) -> Rank:
 
 
 def test_a_file_of_two_ranks_fails_and_says_where():
-    verdict = writers.judge(Run([rank(0, "/c/one.arrow", "/c/two.arrow"), rank(1, "/c/two.arrow"), rank(2)]))
+    verdict = single_writer.judge(Run([rank(0, "/c/one.arrow", "/c/two.arrow"), rank(1, "/c/two.arrow"), rank(2)]))
     assert (verdict.outcome, verdict.way) == (Outcome.FAILED, "double write")
     assert verdict.summary == "2 ranks made the same file, two.arrow"
     assert verdict.evidence == ("rank 0: at train.py:3 (main)", "rank 1: at train.py:3 (main)")
@@ -28,17 +28,17 @@ def test_a_file_of_two_ranks_fails_and_says_where():
 
 def test_further_files_are_counted():
     both = ("/c/one.arrow", "/c/two.arrow")
-    verdict = writers.judge(Run([rank(0, *both), rank(1, *both)]))
+    verdict = single_writer.judge(Run([rank(0, *both), rank(1, *both)]))
     assert verdict.summary.endswith("one.arrow, and 1 more")
 
 
 def test_each_file_of_one_rank_passes():
-    assert writers.judge(Run([rank(0, "/c/one", "/c/one"), rank(1, "/c/two")])).outcome is Outcome.PASSED
+    assert single_writer.judge(Run([rank(0, "/c/one", "/c/one"), rank(1, "/c/two")])).outcome is Outcome.PASSED
 
 
 def test_without_files_or_other_ranks_there_is_nothing_to_judge():
-    assert writers.judge(Run([rank(0), rank(1)])).outcome is Outcome.UNKNOWN
-    assert writers.judge(Run([rank(0, "/c/one")])).outcome is Outcome.UNKNOWN
+    assert single_writer.judge(Run([rank(0), rank(1)])).outcome is Outcome.UNKNOWN
+    assert single_writer.judge(Run([rank(0, "/c/one")])).outcome is Outcome.UNKNOWN
 
 
 def test_a_rank_tells_of_what_it_renames_but_for_compiled_code(tmp_path):

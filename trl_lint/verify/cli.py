@@ -21,8 +21,8 @@ from trl_lint.linter.discovery import display_path
 if TYPE_CHECKING:
     from trl_lint.rules.base import Rule
     from trl_lint.settings import Settings
-    from trl_lint.verify.launcher import Launch
-    from trl_lint.verify.session import Session, Subject
+    from trl_lint.verify.processes.launcher import Launch
+    from trl_lint.verify.proof.session import Session, Subject
 
 CLEAN, FINDINGS, FAILED = 0, 1, 2
 FORMATS = ("text", "json", "markdown")
@@ -75,7 +75,7 @@ class Options:
 
     @property
     def launch(self) -> Launch:
-        from trl_lint.verify.launcher import Launch
+        from trl_lint.verify.processes.launcher import Launch
 
         names = {field.name for field in fields(Launch)} & {field.name for field in fields(self)}
         return Launch(**{name: getattr(self, name) for name in names})
@@ -187,7 +187,7 @@ def verify(**given: Any) -> None:
     everything holds, 1 when something does not, and 2 when the tool could not do its work, or the script fails on one
     process as well.
     """
-    from trl_lint.verify.launcher import LaunchError
+    from trl_lint.verify.processes.launcher import LaunchError
 
     for number in (signal.SIGTERM, signal.SIGHUP):  # as Ctrl+C: nothing that was started is left running
         signal.signal(number, _stopped)
@@ -281,7 +281,7 @@ def _head(path: Path) -> bytes:
 
 def _launch_proofs(options: Options, path: Path) -> Iterator[Any]:
     from trl_lint.config import load_settings
-    from trl_lint.verify import launches, proofs
+    from trl_lint.verify.proof import launches, proofs
 
     if len(options.words) > 1:
         raise Unusable(f"{path}: a launch file has the arguments itself")
@@ -296,7 +296,7 @@ def _launch_proofs(options: Options, path: Path) -> Iterator[Any]:
 
 
 def _script_proof(options: Options) -> Iterator[Any]:
-    from trl_lint.verify import proofs
+    from trl_lint.verify.proof import proofs
 
     subject, settings = _subject(options)
     _require(options, NEEDED)
@@ -321,7 +321,7 @@ def _fix_command(options: Options, files: list[Path]) -> str:
 def _subject(options: Options) -> tuple[Subject, Settings]:
     """What to run, and the settings of its project."""
     from trl_lint.config import load_settings
-    from trl_lint.verify.session import Subject
+    from trl_lint.verify.proof.session import Subject
 
     start = Path.cwd() if options.module else _checked(options.words[0])
     settings = load_settings(start, options.config, isolated=options.isolated)
@@ -360,7 +360,7 @@ def _checked(word: str) -> Path:
 
 
 def _fixture_proofs(options: Options, rules: list[Rule]) -> Iterator[Any]:
-    from trl_lint.verify import fixtures, proofs
+    from trl_lint.verify.proof import fixtures, proofs
 
     found = list(fixtures.fixtures([rule.name.replace("-", "_") for rule in rules]))
     if not found:
@@ -408,8 +408,8 @@ def _said_by(python: str, program: str, *args: str) -> str:
 @contextmanager
 def _session(options: Options, launch: Launch, subjects: int = 1, *, bare: bool = False) -> Iterator[Session]:
     """A session that says on a terminal what is being run. bare: one process with several GPUs is run in it."""
-    from trl_lint.verify.proofs import trace_folder
-    from trl_lint.verify.session import Session
+    from trl_lint.verify.proof.proofs import trace_folder
+    from trl_lint.verify.proof.session import Session
 
     gpus = _gpus(options) if bare else 0
     with trace_folder(options.keep) as folder, _progress(subjects) as tell:

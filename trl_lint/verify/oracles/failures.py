@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from trl_lint.verify.verdicts import Verdict
+from trl_lint.verify.record.verdicts import Verdict
 
 # What differs from run to run: process numbers, ports, addresses, times, folders.
 _VARIES = re.compile(r"\S*\d\S*")

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from trl_lint.reports import many
-from trl_lint.verify.oracles.logged import CONTROL, TRAINER, Metric, is_control, metrics_of
-from trl_lint.verify.oracles.numbers import BETWEEN_RANKS, BETWEEN_RUNS, all_same, apart, is_same, mean, shown
-from trl_lint.verify.traces import Run
-from trl_lint.verify.verdicts import Verdict, failed, passed, unknown
+from trl_lint.verify.oracles.logged_metrics import CONTROL, TRAINER, Metric, is_control, metrics_of
+from trl_lint.verify.oracles.tolerance import BETWEEN_RANKS, BETWEEN_RUNS, all_same, apart, is_same, mean, shown
+from trl_lint.verify.record.traces import Run
+from trl_lint.verify.record.verdicts import Verdict, failed, passed, unknown
 
 ORACLE = "same metric"
 

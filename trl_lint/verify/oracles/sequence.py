@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from trl_lint.verify.oracles.ends import where
-from trl_lint.verify.traces import Call, Rank, Run
-from trl_lint.verify.verdicts import Verdict, failed, passed, unknown
+from trl_lint.verify.oracles.termination import where
+from trl_lint.verify.record.traces import Call, Rank, Run
+from trl_lint.verify.record.verdicts import Verdict, failed, passed, unknown
 
 ORACLE = "same sequence"
 # Of these each rank may hand over another shape: sizes are exchanged, or differ by design.

@@ -9,9 +9,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from trl_lint.verify.oracles.numbers import BETWEEN_RANKS, is_same
-from trl_lint.verify.traces import Run
-from trl_lint.verify.verdicts import Verdict, failed, passed, unknown
+from trl_lint.verify.oracles.tolerance import BETWEEN_RANKS, is_same
+from trl_lint.verify.record.traces import Run
+from trl_lint.verify.record.verdicts import Verdict, failed, passed, unknown
 
 ORACLE = "same training"
 Weights = list[list[float]] | None

@@ -12,10 +12,10 @@ from collections.abc import Callable, Sequence
 
 from trl_lint.reports import many
 from trl_lint.verify.oracles import training
-from trl_lint.verify.oracles.logged import TRAINER, Metric, is_control, metrics_of
-from trl_lint.verify.oracles.numbers import BETWEEN_RANKS, BETWEEN_RUNS, is_same, mean, shown
-from trl_lint.verify.traces import Run
-from trl_lint.verify.verdicts import Verdict, failed, passed, unknown
+from trl_lint.verify.oracles.logged_metrics import TRAINER, Metric, is_control, metrics_of
+from trl_lint.verify.oracles.tolerance import BETWEEN_RANKS, BETWEEN_RUNS, is_same, mean, shown
+from trl_lint.verify.record.traces import Run
+from trl_lint.verify.record.verdicts import Verdict, failed, passed, unknown
 
 ORACLE = "true value"
 # Of one process and many, these differ by what they are.

@@ -8,9 +8,9 @@ from typing import TextIO
 
 from trl_lint.findings import Finding
 from trl_lint.reports import many, place
-from trl_lint.verify.proofs import Column, Proof
-from trl_lint.verify.session import Judged
-from trl_lint.verify.verdicts import Outcome, Verdict
+from trl_lint.verify.proof.proofs import Column, Proof
+from trl_lint.verify.proof.session import Judged
+from trl_lint.verify.record.verdicts import Outcome, Verdict
 
 
 class Report(ABC):

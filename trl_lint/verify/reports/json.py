@@ -8,8 +8,8 @@ from typing import Any
 
 from trl_lint import plain
 from trl_lint.verify import reports
-from trl_lint.verify.proofs import Column, Proof
-from trl_lint.verify.verdicts import Verdict
+from trl_lint.verify.proof.proofs import Column, Proof
+from trl_lint.verify.record.verdicts import Verdict
 
 VERSION = 1
 

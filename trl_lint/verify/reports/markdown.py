@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from trl_lint.verify import reports
-from trl_lint.verify.proofs import Column, Proof
+from trl_lint.verify.proof.proofs import Column, Proof
 
 MARKS = {"passed": "yes", "failed": "**no**", "unknown": "-"}
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from trl_lint.reports import many
 from trl_lint.verify import reports
-from trl_lint.verify.proofs import Column, Proof
-from trl_lint.verify.verdicts import Outcome, Verdict
+from trl_lint.verify.proof.proofs import Column, Proof
+from trl_lint.verify.record.verdicts import Outcome, Verdict
 
 WIDTH = 140  # where the output is no terminal
 MARKS = {

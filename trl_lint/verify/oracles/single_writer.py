@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections import defaultdict
 from pathlib import Path
 
-from trl_lint.verify.traces import Placed, Run
-from trl_lint.verify.verdicts import Verdict, failed, passed, unknown
+from trl_lint.verify.record.traces import Placed, Run
+from trl_lint.verify.record.verdicts import Verdict, failed, passed, unknown
 
 ORACLE = "one writer"
 

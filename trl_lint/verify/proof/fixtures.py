@@ -16,9 +16,9 @@ from pathlib import Path
 
 import trl_lint
 from trl_lint.settings import Settings
-from trl_lint.verify import launches
-from trl_lint.verify.launcher import Launch
-from trl_lint.verify.session import BARE, Judged, Subject
+from trl_lint.verify.processes.launcher import Launch
+from trl_lint.verify.proof import launches
+from trl_lint.verify.proof.session import BARE, Judged, Subject
 
 _MARK = re.compile(r"#\s*expect:\s*[A-Z]{3}\d{3}")
 

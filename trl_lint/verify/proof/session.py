@@ -9,13 +9,13 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 
-from trl_lint.verify import launcher
-from trl_lint.verify.launcher import Launch
-from trl_lint.verify.oracles import ends, failures, metrics, sequence, training, true_value, writers
-from trl_lint.verify.oracles.logged import unsteady
+from trl_lint.verify.oracles import failures, metrics, sequence, single_writer, termination, training, true_value
+from trl_lint.verify.oracles.logged_metrics import unsteady
+from trl_lint.verify.processes import launcher
+from trl_lint.verify.processes.launcher import Launch
 from trl_lint.verify.rank.job import Job
-from trl_lint.verify.traces import Run
-from trl_lint.verify.verdicts import Verdict, unknown
+from trl_lint.verify.record.traces import Run
+from trl_lint.verify.record.verdicts import Verdict, unknown
 
 # Ends after which it is a finding that a rank ran fewer collectives than the others.
 WAITING = ("hang", "left early")
@@ -121,7 +121,7 @@ class Session:
         is_bare = subject.launcher == BARE
         run = self._as_asked(subject, label)
         self._seconds = run.seconds
-        end = ends.judge(run)
+        end = termination.judge(run)
         if moved is None and not end.failed:
             moved = self._moved(subject, label, run)
         one = single() if single and not end.failed else None
@@ -141,7 +141,7 @@ class Session:
                 ],
             ),
             training.judge_ranks(run),
-            writers.judge(run),
+            single_writer.judge(run),
         ]
         return Judged(label, run, verdicts, moved)
 
@@ -190,7 +190,7 @@ class Session:
             return None
         for grouped in (True,) if subject.launcher == BARE else (False, True):
             run = self._run(subject, "on one process", plain=True, grouped=grouped)
-            again = ends.judge(run)
+            again = termination.judge(run)
             if not again.failed:
                 return None
             if failures.is_same(end, again):

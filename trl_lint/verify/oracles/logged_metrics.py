@@ -7,8 +7,8 @@ import statistics
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from trl_lint.verify.oracles.numbers import BETWEEN_RUNS, is_same
-from trl_lint.verify.traces import Place, Run
+from trl_lint.verify.oracles.tolerance import BETWEEN_RUNS, is_same
+from trl_lint.verify.record.traces import Place, Run
 
 # Values of the clock and the machine differ between ranks, and from run to run, in right code.
 CLOCK = re.compile(

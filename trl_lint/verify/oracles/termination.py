@@ -11,8 +11,8 @@ import re
 import signal
 from collections.abc import Iterable, Sequence
 
-from trl_lint.verify.traces import Place, Rank, Run, last_line
-from trl_lint.verify.verdicts import Verdict, failed, passed
+from trl_lint.verify.record.traces import Place, Rank, Run, last_line
+from trl_lint.verify.record.verdicts import Verdict, failed, passed
 
 ORACLE = "ends"
 

@@ -13,13 +13,13 @@ from trl_lint.launch.checker import Launch
 from trl_lint.launch.training.trainers import Trainers
 from trl_lint.linter.discovery import import_roots
 from trl_lint.settings import Settings
-from trl_lint.verify import cause, fixtures, launches, mending, session
-from trl_lint.verify.fixtures import Fixture
-from trl_lint.verify.launcher import LaunchError
-from trl_lint.verify.oracles import ends
-from trl_lint.verify.session import BARE, Judged, Session, Subject
-from trl_lint.verify.traces import Run
-from trl_lint.verify.verdicts import Verdict
+from trl_lint.verify.oracles import termination
+from trl_lint.verify.processes.launcher import LaunchError
+from trl_lint.verify.proof import cause, fixtures, launches, mending, session
+from trl_lint.verify.proof.fixtures import Fixture
+from trl_lint.verify.proof.session import BARE, Judged, Session, Subject
+from trl_lint.verify.record.traces import Run
+from trl_lint.verify.record.verdicts import Verdict
 
 
 @dataclass
@@ -129,7 +129,7 @@ def _alone(runner: Session, subject: Subject, proof: Proof, wanted: bool) -> Ver
     Not where it fails at what is mended: then the fixed copy has more to tell.
     """
     judged = proof.columns[-1].judged
-    (end,) = (verdict for verdict in judged.verdicts if verdict.oracle == ends.ORACLE)
+    (end,) = (verdict for verdict in judged.verdicts if verdict.oracle == termination.ORACLE)
     if not wanted or not end.failed or cause.is_at(judged.run, end, proof.fixes):
         return None
     return runner.alone(subject, end)

@@ -13,8 +13,8 @@ from trl_lint.launch.judge.gpus import VISIBLE
 from trl_lint.launch.training.launch_project import Project
 from trl_lint.linter.discovery import import_roots
 from trl_lint.settings import Settings
-from trl_lint.verify.launcher import LaunchError
-from trl_lint.verify.session import BARE, Subject
+from trl_lint.verify.processes.launcher import LaunchError
+from trl_lint.verify.proof.session import BARE, Subject
 
 
 def launches(path: Path, settings: Settings) -> tuple[Launch, ...]:

@@ -20,7 +20,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from trl_lint.verify.rank.job import Job
-from trl_lint.verify.traces import Rank, Run, read_run
+from trl_lint.verify.record.traces import Rank, Run, read_run
 
 # Seconds between two looks.
 LOOK_SECONDS = 0.5

@@ -11,11 +11,11 @@ import os
 from collections.abc import Callable, Sequence
 
 from trl_lint.findings import Finding
-from trl_lint.verify import mending
-from trl_lint.verify.oracles import ends, failures
-from trl_lint.verify.session import Judged, Session, Subject
-from trl_lint.verify.traces import Place, Rank, Run
-from trl_lint.verify.verdicts import Verdict, passed, unknown
+from trl_lint.verify.oracles import failures, termination
+from trl_lint.verify.proof import mending
+from trl_lint.verify.proof.session import Judged, Session, Subject
+from trl_lint.verify.record.traces import Place, Rank, Run
+from trl_lint.verify.record.verdicts import Verdict, passed, unknown
 
 ORACLE = "the fix"
 # Ways to end of which the verdict names the ranks whose own failure it is.
@@ -55,7 +55,7 @@ def is_behind(run: Run, failure: Verdict) -> bool:
 
     A rank that fails by itself has been there, or another one had been before they met for the last time.
     """
-    if failure.oracle != ends.ORACLE or failure.way not in OF_RANKS:
+    if failure.oracle != termination.ORACLE or failure.way not in OF_RANKS:
         return any(rank.reached for rank in run.ranks)
     failing = [rank for rank in run.ranks if rank.number in failure.data["ranks"]]
     if any(rank.reached or rank.native for rank in failing):  # when DDP has met others is not known

@@ -17,15 +17,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from trl_lint.verify.processes.watching import Watch
 from trl_lint.verify.rank.job import Job
 from trl_lint.verify.rank.places import Own
 from trl_lint.verify.rank.supervisor import die_with_parent
-from trl_lint.verify.traces import Run, last_line, read_run
-from trl_lint.verify.watching import Watch
+from trl_lint.verify.record.traces import Run, last_line, read_run
 
 # Below those that systems hand out: from 32768 on (Linux), or from 49152 on.
 PORTS = (15000, 32000)
-RANK_PROGRAM = Path(__file__).with_name("rank")
+RANK_PROGRAM = Path(__file__).parents[1] / "rank"
 POLL_SECONDS = 0.05
 # Seconds torchrun has to stop its ranks once it is asked to.
 STOP_SECONDS = 30
