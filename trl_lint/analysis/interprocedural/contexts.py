@@ -101,7 +101,9 @@ _WHOLE = frozenset({Kind.INSTANCE, Kind.MODEL, Kind.NONE})
 # --- joined ---------------------------------------------------------------------------------------------
 
 
-def joined_for(function: Function, names: Mapping[str, Value], memory: Memory, cls: Any, fresh: Callable[[], Any]) -> Joined:
+def joined_for(
+    function: Function, names: Mapping[str, Value], memory: Memory, cls: Any, fresh: Callable[[], Any]
+) -> Joined:
     """The context that a call beyond the limit shares with those whose arguments are of the same kinds and ranks.
 
     Switches keep contexts apart: what one of them turns off must not be seen where another call turns it on.

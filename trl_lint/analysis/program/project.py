@@ -6,7 +6,7 @@ import codecs
 import os
 import re
 import tokenize
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -40,7 +40,7 @@ class Module:
         self.state = "new"  # new, running, done
         self.gave_up = False  # its body is nested more deeply than could be followed
         self.source: bytes | None = None
-        self.positions: Any = None
+        self.positions: Mapping[Any, Any] | None = None
         self.starts = False  # whether it makes a trainer, an Accelerator or a process group
         self.one_process = False  # whether it trains a model that is spread over all GPUs
         self.backends = Backends()
