@@ -102,9 +102,8 @@ def _changed(edit: Any) -> Any:
 def _enclosed(line: Any, head: str) -> Any:
     """The line in a block, behind the comments that stand above it."""
     block = cst.IndentedBlock([line.with_changes(leading_lines=[])])
-    return cst.ensure_type(cst.parse_statement(f"{head}:\n    pass\n"), cst.BaseCompoundStatement).with_changes(
-        body=block, leading_lines=line.leading_lines
-    )
+    around = cst.parse_statement(f"{head}:\n    pass\n")
+    return around.with_changes(body=block, leading_lines=line.leading_lines)
 
 
 def _parted(block: Any, part: Part, before: list[Any], behind: list[Any]) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields
 from pathlib import Path
@@ -60,9 +61,9 @@ def _nearest_settings(start: Path) -> Settings:
 
 def _table(path: Path) -> dict[str, Any] | None:
     """The `[tool.trl-lint]` table of a TOML file; None when it has none."""
-    try:
+    if sys.version_info >= (3, 11):
         import tomllib
-    except ModuleNotFoundError:  # Python 3.10
+    else:
         import tomli as tomllib
 
     try:

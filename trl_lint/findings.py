@@ -83,5 +83,5 @@ class Finding:
         return f"{DOCS_URL}rules/{self.name}/" if DOCS_URL else None
 
     @property
-    def sort_key(self) -> tuple:
+    def sort_key(self) -> tuple[str, Position, str]:
         return (self.path, self.start, self.code)

@@ -12,7 +12,7 @@ from trl_lint.domain.ranks import Origin
 from trl_lint.domain.values import Payload, Value, Write
 
 if TYPE_CHECKING:
-    from libcst import CSTNode
+    from libcst import Arg, Call, CSTNode, FunctionDef
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,9 +35,10 @@ class CollectiveCalled(Event):
     process groups that it is given.
     """
 
+    node: Call
     row: Any
     operand: Value
-    argument: CSTNode
+    argument: Arg
     numbers: tuple[str, ...] = ()
     parts: tuple[Value, ...] = ()
     accelerator: str = ""
@@ -87,7 +88,7 @@ class UnwrappedForGeneration(Event):
     """A context manager that prepares a model for generation gets `model`; `argument` is the Arg node."""
 
     model: Value
-    argument: CSTNode
+    argument: Arg
     cls: Any = None
 
 
@@ -106,6 +107,7 @@ class StepReturned(Event):
     accelerator: the text by which the Accelerator is reached in the hook, or "".
     """
 
+    node: FunctionDef
     value: Value
     what: str
     accelerator: str = ""
@@ -178,6 +180,7 @@ class SideEffect(Event):
     accelerator: the text by which the Accelerator is reached there, or "".
     """
 
+    node: Call
     name: str
     effect: Any
     accelerator: str = ""

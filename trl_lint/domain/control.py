@@ -90,8 +90,8 @@ class Control:
         worst = inner if inner.level > self.level else self
         engine = self.engine or worst.engine
         turn = _first_turn(self.turn, inner.turn)
-        known = self.conditions + added
-        return Control(worst.level, worst.why, worst.rank, engine, known, turn, self.grad, self.whole)
+        conditions = self.conditions + added
+        return Control(worst.level, worst.why, worst.rank, engine, conditions, turn, self.grad, self.whole)
 
     def in_turn(self, turn: Turn | None) -> Control:
         """This point, with another first turn, or with none."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator
-from typing import Any
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from typing import Any, TypeVar
 
 from trl_lint.domain import averaging, devices, ranks, shapes, values
 from trl_lint.domain.control import Control
@@ -185,7 +185,7 @@ _DATA = frozenset({Kind.BATCH, Kind.NUMBER, Kind.NUMBERS, Kind.TENSOR})
 _DATA_MATTERS = {Kind.FUNCTION, Kind.BOUND, Kind.CLASS, Kind.INSTANCE, Kind.MODULE}
 
 
-def _join_tuples(a: tuple, b: tuple) -> tuple[Kind, Any]:
+def _join_tuples(a: tuple[Value, ...], b: tuple[Value, ...]) -> tuple[Kind, tuple[Value, ...] | None]:
     """The common prefix; what a longer one has more is kept, as only the longer one's user asks for it."""
     longer, shorter = (a, b) if len(a) >= len(b) else (b, a)
     head = tuple(join(x, y) for x, y in zip(longer, shorter, strict=False))
@@ -222,7 +222,9 @@ def join_cells(a: Cell, b: Cell, divided: Rank = ranks.SAME) -> Cell:
     return Cell(a.shape, entries, rest, a.factory or b.factory, length)
 
 
-def _join_optional(a: Value | None, b: Value | None, divided: Rank, how: Any) -> Value | None:
+def _join_optional(
+    a: Value | None, b: Value | None, divided: Rank, how: Callable[[Value, Value, Rank], Value]
+) -> Value | None:
     if a is None or b is None:
         return a or b
     return how(a, b, divided)
@@ -233,10 +235,16 @@ class Memory:
 
     __slots__ = ("attributes", "control", "heap", "names")
 
-    def __init__(self, names: dict, heap: dict, attributes: dict, control: Control) -> None:
-        self.names: dict[str, Value] = names
-        self.heap: dict[Any, Cell] = heap
-        self.attributes: dict[tuple[Any, str], Value] = attributes
+    def __init__(
+        self,
+        names: dict[str, Value],
+        heap: dict[Any, Cell],
+        attributes: dict[tuple[Any, str], Value],
+        control: Control,
+    ) -> None:
+        self.names = names
+        self.heap = heap
+        self.attributes = attributes
         self.control = control
 
     def fork(self) -> Memory:
@@ -259,26 +267,29 @@ class Memory:
     def cells(self, value: Value) -> list[Cell]:
         return [self.heap[identity] for identity in value.data if identity in self.heap]
 
-    def load(self, value: Value, source: dict[Any, Cell]) -> None:
+    def load(self, value: Value, source: Mapping[Any, Cell]) -> None:
         """Bring the cells a value reaches onto this heap."""
         for identity in reachable(value, source):
             if identity not in self.heap and identity in source:
                 self.heap[identity] = source[identity]
 
 
-def _merge_values(mine: dict, others: dict, divided: Rank) -> None:
+_Key = TypeVar("_Key")
+
+
+def _merge_values(mine: dict[_Key, Value], others: Mapping[_Key, Value], divided: Rank) -> None:
     for name, value in others.items():
         own = mine.get(name)
         if own is not value:
             mine[name] = value if own is None else join(own, value, divided)
 
 
-def reachable(value: Value, heap: dict[Any, Cell]) -> list[Any]:
+def reachable(value: Value, heap: Mapping[Any, Cell]) -> list[Any]:
     """The identities of all cells that can be reached from a value, in a stable order."""
     return reachable_from((value,), heap)
 
 
-def reachable_from(values: Iterable[Value], heap: dict[Any, Cell]) -> list[Any]:
+def reachable_from(values: Iterable[Value], heap: Mapping[Any, Cell]) -> list[Any]:
     """The identities of all cells that can be reached from some values, in a stable order."""
     found: dict[Any, None] = {}
     tuples: set[int] = set()

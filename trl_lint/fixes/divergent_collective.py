@@ -18,7 +18,7 @@ from trl_lint.analysis.events import Parted
 from trl_lint.analysis.interpreter.conditions import alone
 from trl_lint.analysis.program.syntax import ancestors, children
 from trl_lint.domain.ranks import Origin, State
-from trl_lint.domain.values import Kind
+from trl_lint.domain.values import Kind, Value
 from trl_lint.fixes.support.blocks import certainly_bound, enclosing_statement, own_line
 from trl_lint.fixes.support.edits import Edit, Insert, Move, NoRewrite, Part, Replace, Rewrite
 from trl_lint.fixes.support.placing import base_name, may_be_none
@@ -165,13 +165,13 @@ def _region(event: Parted) -> _Region:
         shared = _shared(event, test, holds)
         if shared:
             region.shared = _part(event, guard, shared)
-            own = [part for part in _conjuncts(test) if not any(part is each for each in shared)]
-            region.asked = frozenset(text for part in own for text in _asked(part, event.seen))
+            rest_of_test = [part for part in _conjuncts(test) if not any(part is each for each in shared)]
+            region.asked = frozenset(text for part in rest_of_test for text in _asked(part, event.seen))
         return region
     if guard.orelse is not None or not _returns(guard.body) or _is_in_loop(around):
         raise _Left("what follows may have to be done by all ranks")
     _shared(event, test, False)
-    rest: Sequence[Any] = found[1][-1].body  # type: ignore[attr-defined]
+    rest: Sequence[Any] = found[1][-1].body
     start = next(index for index, each in enumerate(rest) if each is guard)
     return _Region(event.module.tree, root, guard, test, asked, rest[start + 1 :], called, False)
 
@@ -223,7 +223,7 @@ def _answer(seen: Mapping[int, Any], test: Any) -> bool | None:
     return None if answer is None else bool(answer.value)
 
 
-def _asks_rank(seen: Mapping[int, Any], test: Any) -> bool:
+def _asks_rank(seen: Mapping[int, Value], test: Any) -> bool:
     """Whether the rank has a say in a condition at all."""
     if isinstance(test, cst.BooleanOperation):
         return _asks_rank(seen, test.left) or _asks_rank(seen, test.right)
@@ -495,7 +495,7 @@ def _less(node: Any, left_out: Container[int]) -> list[Any]:
 def _made_from(region: _Region, line: Any) -> set[str]:
     """What is read by a line that makes what a call is given, and that can be moved with it."""
     movable = isinstance(line, cst.SimpleStatementLine) and len(line.body) == 1 and _is_private(region, line)
-    if not movable or not _is_plain(region, line.body[0].value):  # type: ignore[union-attr]
+    if not movable or not _is_plain(region, line.body[0].value):
         raise _Left("what it is given is made under the condition")
     return used_names(line)
 

@@ -75,7 +75,7 @@ def _plan(event: CollectiveCalled) -> _Plan | NoRewrite:
     problem = _unsuitable(event)
     if problem:
         return NoRewrite(problem, as_list=problem == _AS_LIST)
-    tensor, value = peel(event.argument.value, event.operand)  # type: ignore[attr-defined]
+    tensor, value = peel(event.argument.value, event.operand)
     use = _use_of_result(event)
     if use is None:
         return NoRewrite("the result is used as a tensor or list of one value per rank", as_list=True)
@@ -94,7 +94,7 @@ def _plan(event: CollectiveCalled) -> _Plan | NoRewrite:
     if not reduction:
         return NoRewrite("how the ranks' values belong together can't be told from the code")
     cast = not use.floats and needs_cast(value, use.reduction or reduction, written_reduction(tensor))
-    convert = "" if factory else _converted_by(event.argument.value)  # type: ignore[attr-defined]
+    convert = "" if factory else _converted_by(event.argument.value)
     convert = "" if convert == value.dtype else convert
     return _Plan(tensor, factory, device, cast, "" if use.reduction else reduction, not use.tail, convert)
 
@@ -107,7 +107,7 @@ def _unsuitable(event: CollectiveCalled) -> str:
         return "this collective works in place on its tensor"
     if row.result not in ("gathered", "reduced"):
         return "this collective does not put the ranks' values together"
-    if any(arg.star for arg in call.args):  # type: ignore[attr-defined]
+    if any(arg.star for arg in call.args):
         return "the arguments are starred"
     if not isinstance(event.argument, cst.Arg):
         return "the argument is out of sight"
@@ -175,7 +175,7 @@ def _is_product(node: Any) -> bool:
 
 def _mode(event: CollectiveCalled) -> str:
     _, _, default = event.row.reduction or (0, "", "")
-    for index, arg in enumerate(event.node.args):  # type: ignore[attr-defined]
+    for index, arg in enumerate(event.node.args):
         named = arg.keyword is not None and arg.keyword.value == "reduction"
         if (named or (arg.keyword is None and index == 1)) and isinstance(arg.value, cst.SimpleString):
             return str(arg.value.evaluated_value)
@@ -184,7 +184,7 @@ def _mode(event: CollectiveCalled) -> str:
 
 def _device(event: CollectiveCalled) -> str:
     """The text of the device that belongs to the collective's owner."""
-    func = event.node.func  # type: ignore[attr-defined]
+    func = event.node.func
     if not isinstance(func, cst.Attribute):
         return ""
     owner = event.module.tree.code_for_node(func.value).strip()
@@ -248,6 +248,7 @@ def _use_of(chain: tuple[Any, ...]) -> _Use | None:
 
 def _bound_names(around: tuple[Any, ...]) -> list[str]:
     """The names that a call is assigned to, as it is."""
+    bound: list[cst.BaseExpression]
     match around[-1] if around else None:
         case cst.Assign(targets=targets):
             bound = [each.target for each in targets]
@@ -318,7 +319,8 @@ def _rewritten(call: cst.Call, argument: Any, plan: _Plan) -> cst.Call:
         inner = cst.Call(cst.Name(plan.convert), [cst.Arg(inner)])
     elif plan.host:
         inner = call_of(inner, "item")
-    return inner.with_changes(lpar=call.lpar, rpar=call.rpar)
+    mended: cst.Call = inner.with_changes(lpar=call.lpar, rpar=call.rpar)
+    return mended
 
 
 def _named_mode(call: cst.Call, args: list[cst.Arg]) -> list[cst.Arg]:

@@ -6,8 +6,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, TypeGuard
 
 import libcst as cst
 
@@ -95,20 +95,21 @@ def _divided_once(place: Place, node: Any, average: _Average, wanted: Any) -> Me
     quotient = with_replaced(ratio, found.replaced).with_changes(lpar=[cst.LeftParen()], rpar=[cst.RightParen()])
     if detached:
         quotient = call_of(quotient, "detach")
-    lines = {"imports": found.imports, "lines": found.lines}
+    gathered = Gathered((), found.is_number, imports=found.imports, lines=found.lines)
+    edits: tuple[tuple[Any, cst.BaseExpression], ...]
     if average.binding is not None:
         if not _is_only_use(place, average.binding):
             return hint("the ranks' means are needed for more than their average")
         edits = ((average.collective, _bare(quotient)), (node, _named_by(average.binding)))
-        return placed(named, Gathered(edits, found.is_number, **lines))
+        return placed(named, replace(gathered, replaced=edits))
     mean = only_binding(place, average.operand)
     if mean is not None and mean.value is wanted and _is_only_use(place, mean):
         # Nothing else needs this rank's mean: the name stands for the one of all ranks.
         named = Place(place.module, place.root, mean, named.payload, named.what)
         edits = ((wanted, _bare(quotient)), (node, _named_by(mean)))
-        return placed(named, Gathered(edits, found.is_number, **lines))
+        return placed(named, replace(gathered, replaced=edits))
     edits = ((node, quotient if _is_inside(place, node) else _bare(quotient)),)
-    return placed(named, Gathered(edits, found.is_number, **lines))
+    return placed(named, replace(gathered, replaced=edits))
 
 
 def _ratio(place: Place, operand: Any, wanted: Any, statement: Any) -> tuple[Any, bool]:
@@ -233,5 +234,5 @@ def _name(place: Place, average: _Average) -> str:
     return texts[-1] if texts and identifier(texts[-1]) else "local"
 
 
-def _is_text(node: Any) -> bool:
+def _is_text(node: Any) -> TypeGuard[cst.SimpleString]:
     return isinstance(node, cst.SimpleString) and isinstance(node.raw_value, str)

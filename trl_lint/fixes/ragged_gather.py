@@ -85,7 +85,7 @@ def _by_function(call: cst.Call) -> str:
 
 def _reduced_first(event: CollectiveCalled, reduction: str, floats: bool) -> Rewrite:
     value = event.operand
-    tensor = event.argument.value  # type: ignore[attr-defined]
+    tensor = event.argument.value
     if is_mean(reduction) and (floats or needs_cast(value, reduction, None)) and value.dtype in ("int", "bool"):
         tensor = call_of(tensor, "float")
     # A mean of what is already gathered has a sum and a count of its own on each rank.
@@ -105,7 +105,7 @@ def _padded(event: CollectiveCalled) -> Rewrite | NoRewrite:
         return NoRewrite(value)
     func = call.func.with_changes(attr=cst.Name("pad_across_processes"))
     comma = cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))
-    tensor = cst.Arg(event.argument.value, comma=comma)  # type: ignore[attr-defined]
+    tensor = cst.Arg(event.argument.value, comma=comma)
     dim = cst.Arg(cst.Integer(str(shape.ragged[0])), keyword=cst.Name("dim"), equal=TIGHT)
     index = cst.Arg(cst.parse_expression(str(value)), keyword=cst.Name("pad_index"), equal=TIGHT)
     args = [tensor, dim.with_changes(comma=comma), index] if value else [tensor, dim]

@@ -22,4 +22,4 @@ def plan_for(event: CollectiveCalled) -> Rewrite | NoRewrite:
     call = event.node
     args = [arg if arg.keyword is None else arg.with_changes(keyword=cst.Name("tensor"))]
     renamed = func.with_changes(attr=cst.Name("gather"))
-    return Rewrite((Replace(call, call.with_changes(func=renamed, args=args)),))  # type: ignore[arg-type]
+    return Rewrite((Replace(call, call.with_changes(func=renamed, args=args)),))

@@ -286,11 +286,12 @@ def _is_around(read: _Read, index: int) -> bool:
 
 def _free_name(read: _Read) -> str:
     """A name for the bare model's attribute that the function (or module) does not use for anything else."""
-    model, attribute = read.model.value, read.event.attribute
+    model: str = read.model.value
+    attribute: str = read.event.attribute
     taken = used_names(read.root)
     first = (attribute,) if model == "model" else ()
     numbered = (f"bare_{model}_{attribute}_{number}" for number in range(2, 1000))
-    candidates = (*first, f"{model}_{attribute}", f"bare_{model}_{attribute}", *numbered)
+    candidates: tuple[str, ...] = (*first, f"{model}_{attribute}", f"bare_{model}_{attribute}", *numbered)
     return next(name for name in candidates if name not in taken)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeGuard
 
 import libcst as cst
 
@@ -26,7 +26,11 @@ def plan_for_collective(event: CollectiveCalled, made_by: Step | None) -> Rewrit
         return NoRewrite("no accelerator is in reach whose device the tensor could be moved to")
     tensor = argument.value
     method = method_call(tensor)
-    if method is not None and (method[1] == "cpu" or (method[1] == "to" and goes_to_cpu(tensor))):
+    if (
+        method is not None
+        and isinstance(tensor, cst.Call)
+        and (method[1] == "cpu" or (method[1] == "to" and goes_to_cpu(tensor)))
+    ):
         if has_comment(event.module.tree, tensor) and not has_comment(event.module.tree, method[0]):
             return NoRewrite("a comment stands in what the fix would remove")
         inner = call.with_changes(args=_with_argument(call, argument, method[0]), lpar=[], rpar=[])
@@ -48,12 +52,12 @@ def plan_for_step(event: StepReturned, made_by: Step) -> Rewrite | NoRewrite:
         return NoRewrite("the tensor is not made in this method")
     caution = "" if _only_returned(root, around, made_by.node) else "the tensor is used in other ways as well"
     by = on_device(made_by.node, f"{event.accelerator}.device")
-    return Rewrite((Replace(made_by.node, by),), caution=caution)  # type: ignore[arg-type]
+    return Rewrite((Replace(made_by.node, by),), caution=caution)
 
 
 def device_text(event: CollectiveCalled) -> str:
     """The text of the device that belongs to the collective's owner, or else to the accelerator in reach."""
-    func = event.node.func  # type: ignore[attr-defined]
+    func = event.node.func
     cls = event.row.name.rpartition(".")[0]
     if isinstance(func, cst.Attribute):
         owner = event.module.tree.code_for_node(func.value).strip()
@@ -64,7 +68,7 @@ def device_text(event: CollectiveCalled) -> str:
     return f"{event.accelerator}.device" if event.accelerator else ""
 
 
-def on_device(factory: Any, device: str) -> cst.Call:
+def on_device(factory: cst.Call, device: str) -> cst.Call:
     """The call of a factory, with `device=`."""
     value = cst.parse_expression(device)
     args = list(factory.args)
@@ -86,7 +90,7 @@ def on_device(factory: Any, device: str) -> cst.Call:
     return factory.with_changes(args=[*args[:-1], first, moved])
 
 
-def _is_factory(node: Any) -> bool:
+def _is_factory(node: Any) -> TypeGuard[cst.Call]:
     """Whether it is a call of a function that makes a tensor where it is told to (a method moves one)."""
     if not isinstance(node, cst.Call) or not node.args or any(arg.star for arg in node.args):
         return False

@@ -8,11 +8,11 @@ from __future__ import annotations
 import errno
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, TextIO
+from typing import TYPE_CHECKING, Any, NoReturn, TextIO, TypeVar
 
 import click
 
@@ -58,7 +58,7 @@ class Commands(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name in ELSEWHERE:
-            command = getattr(import_module(ELSEWHERE[cmd_name]), cmd_name)
+            command: click.Command = getattr(import_module(ELSEWHERE[cmd_name]), cmd_name)
             ending.raise_from_here()  # it starts processes, which it has to end
             return command
         return super().get_command(ctx, cmd_name)
@@ -80,7 +80,8 @@ class Commands(click.Group):
             _say(ending.SAID)
             sys.exit(ending.INTERRUPTED)
         except click.ClickException as error:  # it names what stood on the command line, which a shell may have found
-            error.message = plain.line(error.message)
+            # Final where click is typed, but there is no other way to change what it says.
+            error.message = plain.line(error.message)  # type: ignore[misc]
             raise
         except (click.Abort, click.exceptions.Exit, BrokenPipeError):
             raise
@@ -159,7 +160,10 @@ def _pairs(ctx: click.Context, parameter: click.Parameter, values: tuple[str, ..
     return tuple(found.items())
 
 
-def _rules_option(name: str, text: str) -> Any:
+_Decorated = TypeVar("_Decorated", bound=Callable[..., Any])
+
+
+def _rules_option(name: str, text: str) -> Callable[[_Decorated], _Decorated]:
     return click.option(name, metavar="RULES", multiple=True, callback=_words, help=text)
 
 

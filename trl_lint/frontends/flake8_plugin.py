@@ -98,7 +98,7 @@ class Session:
         if not self._linter(path).matters(path, source):
             return ()
         # Whoever asks for a file again has a reason to: it may have changed.
-        outcome = self._outcomes.pop(path, None)
+        outcome = (self._outcomes or {}).pop(path, None)
         if outcome is None or outcome.text != text:
             outcome = self._lint_alone(path, source)
         if outcome.problem:

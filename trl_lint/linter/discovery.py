@@ -76,7 +76,8 @@ class _Layer:
             relative = path.relative_to(self.base).as_posix()
         except ValueError:
             return None
-        return self.spec.check_file(relative + "/" * is_dir).include
+        included: bool | None = self.spec.check_file(relative + "/" * is_dir).include
+        return included
 
     def hides(self, path: Path) -> bool:
         """Whether a path is ignored itself or lies in a folder that is."""

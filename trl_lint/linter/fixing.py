@@ -215,7 +215,8 @@ def transformed(rule: Rule, problems: Sequence[Problem]) -> str:
     """The text after the rule's codemod has mended these problems of one file."""
     from libcst.codemod import CodemodContext
 
-    return _command(rule)(CodemodContext(), problems).transform_module(problems[0].module.tree).code
+    text: str = _command(rule)(CodemodContext(), problems).transform_module(problems[0].module.tree).code
+    return text
 
 
 def _command(rule: Rule) -> Any:

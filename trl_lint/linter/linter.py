@@ -26,6 +26,7 @@ from trl_lint.settings import Settings
 
 if TYPE_CHECKING:
     from trl_lint.analysis.program.project import Module, Project
+    from trl_lint.domain.provenance import Step
     from trl_lint.launch.checker import Checked
     from trl_lint.launch.training.launch_project import Project as Launches
     from trl_lint.linter.dependencies import Dependencies
@@ -224,7 +225,9 @@ class Linter:
         if kinds is None or self.overlay:
             return None
         return Dependencies(
-            contents={str(path): digest(content) if path in read else None for path, content in project.opened.items()},
+            contents={
+                str(path): None if content is None else digest(content) for path, content in project.opened.items()
+            },
             kinds=kinds,
             small={str(path): size <= MAX_OPENED for path, size in project.sizes.items()},
             limit=MAX_OPENED,
@@ -477,7 +480,7 @@ def _lines(module: Module) -> Sequence[str]:
     return module.text.splitlines()
 
 
-def _said(step: Any) -> str:
+def _said(step: Step) -> str:
     """The text of a step, with the source of its node on one line where the text asks for it."""
     if "{}" not in step.text:
         return step.text

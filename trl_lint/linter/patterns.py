@@ -54,8 +54,9 @@ def of(patterns: Iterable[Any]) -> Any:
     from pathspec import GitIgnoreSpec
 
     # Newer releases have other engines, which know no look-ahead.
-    simple = {"backend": "simple"} if "backend" in signature(GitIgnoreSpec.__init__).parameters else {}
-    return GitIgnoreSpec(list(patterns), **simple)
+    if "backend" in signature(GitIgnoreSpec.__init__).parameters:
+        return GitIgnoreSpec(list(patterns), backend="simple")
+    return GitIgnoreSpec(list(patterns))
 
 
 def _linear(pattern: Any) -> Any:

@@ -90,7 +90,9 @@ def _unread(path: Path, remark: str, linter: Linter, *, is_named: bool) -> FileR
     if not remark or not linter.looks_for_launches:
         return FileResult(path, relevant=False)
     said = f"{display_path(path)}: {_one_line(remark)}"
-    return FileResult(path, understood=False, **{"problem" if is_named else "note": said})
+    if is_named:
+        return FileResult(path, problem=said, understood=False)
+    return FileResult(path, note=said, understood=False)
 
 
 def run_one(path: Path, source: bytes, linter: Linter, action: Action, *, named: bool = False) -> FileResult:
@@ -106,8 +108,9 @@ def run_one(path: Path, source: bytes, linter: Linter, action: Action, *, named:
     result = _acted(path, source, linter, action)
     if result.note is None:
         return result
-    said = {"problem": result.problem or result.note, "note": None} if named else {}
-    return replace(result, understood=False, **said)
+    if named:
+        return replace(result, problem=result.problem or result.note, note=None, understood=False)
+    return replace(result, understood=False)
 
 
 def _trouble(path: Path, source: bytes) -> str | None:

@@ -59,7 +59,6 @@ taken for one among the ranks of that group. An arm that raises ends the job and
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from trl_lint.analysis.events import DatasetParted, Event, Parted
 from trl_lint.domain.provenance import Step
@@ -153,7 +152,7 @@ def _help(event: Parted) -> str:
 
 def _chain(event: Parted) -> Step | None:
     """What parts the ranks, then where they would meet."""
-    chain: Any = event.condition
+    chain: Step | None = event.condition
     if event.after:
         chain = Step(event.module, event.meeting.node, "the other ranks call it here", chain)
     via = event.meeting.via

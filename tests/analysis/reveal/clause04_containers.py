@@ -87,6 +87,7 @@ class Containers(Trainer):
         reveal_rank(longer[1])  # revealed: local(data)
         reveal_rank(longer[4])  # revealed: same
         reveal_rank((same, loss)[1:][0])  # revealed: local(data)
+        reveal_rank((same, loss)[0, 1:])  # revealed: unknown
         joined = (same,) + (loss,)
         reveal_rank(joined[0])  # revealed: same
         reveal_rank(joined[1])  # revealed: local(data)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from typing import Any
 
 from trl_lint.analysis.interpreter import attributes
@@ -15,7 +15,7 @@ from trl_lint.analysis.transfer import tensors
 from trl_lint.domain import ranks, values
 from trl_lint.domain.heap import Cell, join, with_key
 from trl_lint.domain.ranks import Rank, State
-from trl_lint.domain.values import MISSING, NONE, SAME, UNKNOWN, WORLD_FALSE, WORLD_TRUE, Kind, Value, Wrapping
+from trl_lint.domain.values import MISSING, NONE, SAME, UNKNOWN, WORLD_FALSE, WORLD_TRUE, Kind, Value, World, Wrapping
 from trl_lint.knowledge import library, models
 from trl_lint.knowledge import torch as table
 
@@ -183,7 +183,7 @@ def _dict(frame: Frame, args: Arguments, node: Any) -> Value:
     return frame.allocate(node, Cell("dict", {**cell.entries, **_entries(frame, args)}, cell.rest))
 
 
-def _entries(frame: Frame, args: Arguments) -> dict[str, Value]:
+def _entries(frame: Frame, args: Arguments) -> dict[Hashable, Value]:
     """The entries that `dict(key=value)` writes."""
     return {key: frame.written(value, key, args.expression(key)) for key, value in args.keywords.items()}
 
@@ -350,7 +350,7 @@ def _setattr(frame: Frame, args: Arguments, node: Any) -> Value:
 def _isinstance(frame: Frame, args: Arguments, node: Any) -> Value:
     owner = args.positional[0]
     wanted = args.positional[1] if len(args.positional) > 1 else UNKNOWN
-    const = None
+    const: World | bool | None = None
     names = _class_names(wanted)
     if owner.kind is Kind.MODEL and owner.wrapping is Wrapping.WRAPPED and names:
         if any(name in models.WRAPPER_CLASSES for name in names):

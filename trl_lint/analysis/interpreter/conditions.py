@@ -78,14 +78,14 @@ _ORDER: dict[type, Callable[[int, int], bool]] = {
     cst.Equal: lambda a, b: a == b,
     cst.NotEqual: lambda a, b: a != b,
 }
-_MIRROR = {
+_MIRROR: dict[type, type] = {
     cst.GreaterThan: cst.LessThan,
     cst.GreaterThanEqual: cst.LessThanEqual,
     cst.LessThan: cst.GreaterThan,
     cst.LessThanEqual: cst.GreaterThanEqual,
 }
 # What comparing a rank with a number says on every rank of a distributed run.
-_RANKS = {
+_RANKS: dict[tuple[type, int], World] = {
     (cst.Equal, -1): WORLD_FALSE,
     (cst.NotEqual, -1): WORLD_TRUE,
     (cst.GreaterThan, -1): WORLD_TRUE,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import libcst as cst
@@ -113,13 +113,13 @@ def _formatted(frame: Frame, node: cst.FormattedString) -> Value:
     parts: list[str] = []
     values: list[Value] = []
     for part in node.parts:
-        if isinstance(part, cst.FormattedStringText):
+        if type(part) is cst.FormattedStringText:
             parts.append(part.value)
-            continue
-        value = evaluate(frame, part.expression)
-        values.append(value)
-        known = isinstance(value.const, (str, int)) and part.conversion is None and part.format_spec is None
-        parts.append(str(value.const) if known else WILDCARD)
+        elif type(part) is cst.FormattedStringExpression:
+            value = evaluate(frame, part.expression)
+            values.append(value)
+            known = isinstance(value.const, (str, int)) and part.conversion is None and part.format_spec is None
+            parts.append(str(value.const) if known else WILDCARD)
     rank = ranks.combine_all(value.rank for value in values)
     place = tensor_devices.formatted(values)
     return derived(ranks.nonlinear(rank), Kind.STRING, *values, const=_known_text("".join(parts)), place=place)
@@ -165,12 +165,12 @@ def _dict(frame: Frame, node: cst.Dict) -> Value:
     cell = Cell("dict")
     for element in node.elements:
         value = evaluate(frame, element.value)
-        if isinstance(element, cst.StarredDictElement):
-            cell = containers.merged_into(frame, cell, value)
-        else:
+        if type(element) is cst.DictElement:
             key = containers.constant_key(evaluate(frame, element.key))
             what = key.replace(WILDCARD, "…") if isinstance(key, str) else ""
             cell = with_key(cell, key, frame.written(value, what, element.value))
+        else:
+            cell = containers.merged_into(frame, cell, value)
     return frame.allocate(node, cell)
 
 
@@ -457,7 +457,7 @@ def _call(frame: Frame, node: cst.Call) -> Value:
     return calls.call(frame, node)
 
 
-HANDLERS = {
+HANDLERS: dict[type, Callable[[Frame, Any], Value]] = {
     cst.Attribute: _attribute,
     cst.Await: _await,
     cst.BinaryOperation: _binary,

@@ -74,7 +74,7 @@ def call_function(frame: Frame, dotted: str, args: Arguments, node: Any) -> Valu
     if row is not None and not (isinstance(row, Hook)):
         return apply(frame, (row,), args, node, None)
     rendezvous.called(frame, name, node)
-    made = library.maker(name)
+    made: Value | str | None = library.maker(name)
     if made is None:
         made = library.constructor(name, frame.engine.versions)
     if isinstance(made, Value):
@@ -390,7 +390,8 @@ _TRANSFERS = {
 def entered(frame: Frame, call: Any, value: Value) -> Value:
     """What `with call as x` binds to x, given the call's value."""
     if value.kind is Kind.RANGE:
-        return value.data[0]
+        element: Value = value.data[0]
+        return element
     return value
 
 
@@ -465,8 +466,8 @@ def _work_in_place(frame: Frame, row: Collective, args: Arguments, operand: Valu
     """A collective whose result is thrown away changes what it is given: a tensor as it says, others somehow."""
     given = (*enumerate(args.positional), *args.keywords.items())
     argument = next((args.nodes.get(key) for key, value in given if value is operand), None)
-    is_tensor = operand is not None and operand.kind in (Kind.TENSOR, Kind.UNKNOWN)
-    if is_tensor and argument is not None and row.result in ("broadcast", "reduced"):
+    told = row.result in ("broadcast", "reduced")
+    if told and argument is not None and operand is not None and operand.kind in (Kind.TENSOR, Kind.UNKNOWN):
         assignment.rebind(frame, argument.value, _result(frame, row, operand, node))
     else:
         frame.engine.unresolved(frame, args, node)
@@ -631,9 +632,9 @@ def _show_all(frame: Frame, row: Sink, args: Arguments, node: Any) -> None:
     tag = first.replace("\0", "…") if isinstance(first, str) else ""
     for index, value in enumerate(args.positional):
         report(frame, row.name, value, node, mapping=True, named=tag, stands=args.expression(index))
-    for value in (args.star, args.double):
-        if value is not None:
-            report(frame, row.name, value, node, mapping=True, named=tag)
+    for rest in (args.star, args.double):
+        if rest is not None:
+            report(frame, row.name, rest, node, mapping=True, named=tag)
     for name, value in args.keywords.items():
         report(frame, row.name, value, node, mapping=True, named=tag or name, stands=args.expression(name))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import libcst as cst
@@ -26,7 +27,7 @@ from trl_lint.domain.values import BOTTOM, MISSING, NONE, UNKNOWN, Kind, Value, 
 _ROUNDS = 5
 
 
-def run_block(frame: Frame, body: Any) -> bool:
+def run_block(frame: Frame, body: Iterable[cst.CSTNode]) -> bool:
     """Run the statements of a suite in order. Returns whether its end is reached."""
     for statement in body:
         handler = HANDLERS.get(type(statement))
@@ -583,7 +584,7 @@ def _forgives(frame: Frame, handler: Any) -> bool:
     return handler.type is None or any(name in _CATCHES_MISSING for name in identifiers(handler.type))
 
 
-HANDLERS = {
+HANDLERS: dict[type, Callable[[Frame, Any], bool]] = {
     cst.AnnAssign: _annotated,
     cst.Assert: _assert,
     cst.Assign: _assign,

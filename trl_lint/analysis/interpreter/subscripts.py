@@ -29,7 +29,8 @@ def item_of(frame: Frame, container: Value, index: Value, node: Any) -> Value:
     if kind is Kind.MODEL:
         return container
     if kind is Kind.RANGE:
-        return container.data[0]
+        element: Value = container.data[0]
+        return element
     if kind is Kind.NUMBERS:
         return derived(ranks.nonlinear(ranks.combine(container.rank, index.rank)), Kind.NUMBER, container, index)
     if kind is Kind.BATCH and container.data == FIELD and isinstance(index.const, int):
@@ -60,7 +61,7 @@ def _item_of_cells(frame: Frame, container: Value, index: Value, node: Any) -> V
             return UNKNOWN
         found = read_key(cell, key)
         if found is None and cell.factory is not None:
-            found = _make_missing(frame, identity, key, cell, node)
+            found = _make_missing(frame, identity, key, cell, cell.factory, node)
         if found is not None:
             result = join(result, found)
         elif identity not in frame.class_cells:
@@ -78,9 +79,9 @@ def _item_of_cells(frame: Frame, container: Value, index: Value, node: Any) -> V
     return result
 
 
-def _make_missing(frame: Frame, identity: Any, key: Any, cell: Cell, node: Any) -> Value:
+def _make_missing(frame: Frame, identity: Any, key: Any, cell: Cell, factory: Value, node: Any) -> Value:
     """`d[key]` of a defaultdict makes the entry."""
-    made = frame.engine.call_factory(frame, cell.factory, (id(node), identity, key if key is not MISSING else None))
+    made = frame.engine.call_factory(frame, factory, (id(node), identity, key if key is not MISSING else None))
     frame.memory.heap[identity] = with_key(cell, key, made)
     if identity in frame.class_cells:
         owner = frame.class_cells[identity]
@@ -103,7 +104,7 @@ def _sliced(frame: Frame, container: Value, index: Value, node: Any) -> Value:
 
 
 def _item_of_tuple(frame: Frame, container: Value, index: Value, node: Any) -> Value:
-    items = container.data
+    items: tuple[Value, ...] = container.data
     if _is_slice(node):
         return _tuple_slice(frame, items, node)
     if isinstance(index.const, int) and -len(items) <= index.const < len(items):
@@ -111,10 +112,12 @@ def _item_of_tuple(frame: Frame, container: Value, index: Value, node: Any) -> V
     return iterate(frame, container)[0]
 
 
-def _tuple_slice(frame: Frame, items: tuple, node: cst.Subscript) -> Value:
+def _tuple_slice(frame: Frame, items: tuple[Value, ...], node: cst.Subscript) -> Value:
     index = node.slice[0].slice
+    if not isinstance(index, cst.Slice):  # `t[0, 1:]`, which no tuple has
+        return Value(ranks.UNKNOWN)
     bounds: list[Any] = []
-    for part in (index.lower, index.upper, index.step):  # type: ignore[union-attr]
+    for part in (index.lower, index.upper, index.step):
         const = None if part is None else frame.engine.evaluate(frame, part).const
         if const is not None and not isinstance(const, int):
             return Value(ranks.UNKNOWN)
@@ -130,9 +133,9 @@ def subscript_value(frame: Frame, node: cst.Subscript) -> Value:
     parts: list[Value] = []
     for element in elements:
         index = element.slice
-        if isinstance(index, cst.Index):
+        if type(index) is cst.Index:
             parts.append(frame.engine.evaluate(frame, index.value))
-        else:
+        elif type(index) is cst.Slice:
             parts.extend(
                 frame.engine.evaluate(frame, part)
                 for part in (index.lower, index.upper, index.step)

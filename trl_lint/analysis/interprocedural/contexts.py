@@ -101,7 +101,9 @@ _WHOLE = frozenset({Kind.INSTANCE, Kind.MODEL, Kind.NONE})
 # --- joined ---------------------------------------------------------------------------------------------
 
 
-def joined_for(function: Function, names: Mapping[str, Value], memory: Memory, cls: Any, fresh: Any) -> Joined:
+def joined_for(
+    function: Function, names: Mapping[str, Value], memory: Memory, cls: Any, fresh: Callable[[], Any]
+) -> Joined:
     """The context that a call beyond the limit shares with those whose arguments are of the same kinds and ranks.
 
     Switches keep contexts apart: what one of them turns off must not be seen where another call turns it on.
@@ -112,7 +114,8 @@ def joined_for(function: Function, names: Mapping[str, Value], memory: Memory, c
     alike_ones = (id(cls), kinds, switches)
     if alike_ones not in function.joined and len(function.joined) >= MAX_JOINED:
         alike_ones = (id(cls), (), switches)
-    return function.joined.setdefault(alike_ones, Joined((id(function.node), *alike_ones), fresh))
+    shared: Joined = function.joined.setdefault(alike_ones, Joined((id(function.node), *alike_ones), fresh))
+    return shared
 
 
 def _states(value: Value, heap: Mapping[Any, Cell], depth: int) -> frozenset[Any]:
@@ -183,7 +186,9 @@ class Joined:
         self.control = merged
         return True
 
-    def _moved(self, value: Value, path: tuple[Any, ...], heap: Mapping[Any, Cell], stands_for: dict) -> Value:
+    def _moved(
+        self, value: Value, path: tuple[Any, ...], heap: Mapping[Any, Cell], stands_for: dict[Any, tuple[Any, ...]]
+    ) -> Value:
         """An argument, with the containers of this context in place of the caller's."""
         if value.kind is Kind.TUPLE:
             items = (self._moved(item, (*path, index), heap, stands_for) for index, item in enumerate(value.data))

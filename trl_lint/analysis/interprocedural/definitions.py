@@ -72,7 +72,8 @@ class Definitions(Names):
             node = node.value
         value = self.settle(expressions.evaluate(frame, node), base=True)
         if value.kind is Kind.CLASS:
-            return value.data
+            found: ClassInfo | str | None = value.data
+            return found
         if value.kind is Kind.MODULE and isinstance(value.data, str):
             return library.canonical(value.data)
         return None

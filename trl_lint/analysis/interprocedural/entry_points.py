@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 
 from trl_lint.analysis.events import Event, SideEffect, StepReturned, Trace
 from trl_lint.analysis.interpreter import calls, expressions, library_calls
@@ -108,7 +108,9 @@ class Engine(Runs):
                 names[name] = Value(ranks.SAME, kind, cls)
                 continue
             if parameter.star == "**":
-                rest = {key: self._sourced(frame, parameter, value, key) for key, value in ordered if key not in names}
+                rest: dict[Hashable, Value] = {
+                    key: self._sourced(frame, parameter, value, key) for key, value in ordered if key not in names
+                }
                 rest.pop("*", None)
                 star = rest.pop("**", None)
                 names[name] = frame.allocate(parameter.node, Cell("dict", rest, star))

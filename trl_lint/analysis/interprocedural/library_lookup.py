@@ -9,11 +9,12 @@ from typing import Any
 
 from trl_lint.analysis.program.classes import ClassInfo, Function
 from trl_lint.analysis.program.project import Project
+from trl_lint.analysis.state.interpreter import Interpreter
 from trl_lint.knowledge import library
 from trl_lint.knowledge.schema import Attribute, Class, Collective, Hook, Row
 
 
-class Tables:
+class Tables(Interpreter):
     """What is known of libraries. `versions` are their releases in use, where known."""
 
     def __init__(self, project: Project, versions: Mapping[str, str] | None = None) -> None:

@@ -102,7 +102,7 @@ class Names(Tables):
 
     def global_names(self, module: Module) -> dict[str, Value]:
         """The module's global names, to be assigned to by a function that declares them `global`."""
-        return module.memory().names if module.state == "running" else module.names
+        return module.memory().names if module.state == "running" and module.memory is not None else module.names
 
     def settle(self, value: Value, *, base: bool = False) -> Value:
         """Look an imported name of the project up, now that it is used (`base`: as a base class)."""
@@ -137,8 +137,8 @@ class Names(Tables):
         if module is None:
             return UNKNOWN
         self.load(module)
-        names = module.memory().names if module.state == "running" else module.names
-        found = names.get(reference.name) or self._starred(module, reference.name)
+        name = reference.name or ""
+        found = self.global_names(module).get(name) or self._starred(module, name)
         if found is not None:
             return self.settle(found, base=base)
         return UNKNOWN
@@ -190,9 +190,10 @@ class Names(Tables):
         for alias in node.names:
             dotted = dotted_name(alias.name)
             path = self._file(dotted, frame.module)
-            if alias.asname is not None:
+            bound = alias.evaluated_alias
+            if bound is not None:
                 target: Any = dotted if path is None else Imported(path, None)
-                frame.memory.names[alias.asname.name.value] = Value(ranks.SAME, Kind.MODULE, target)  # type: ignore[union-attr]
+                frame.memory.names[bound] = Value(ranks.SAME, Kind.MODULE, target)
             else:
                 top = dotted.partition(".")[0]
                 root = self._file(top, frame.module)
@@ -207,9 +208,8 @@ class Names(Tables):
                 frame.module.stars.append(path)
             return
         for alias in node.names:
-            name = alias.name.value
-            bound = alias.asname.name.value if alias.asname is not None else name  # type: ignore[union-attr]
-            frame.memory.names[bound] = self._imported(frame.module, dotted, path, str(name))
+            name = alias.evaluated_name
+            frame.memory.names[alias.evaluated_alias or name] = self._imported(frame.module, dotted, path, name)
 
     def _imported(self, importer: Module, dotted: str, path: Any, name: str) -> Value:
         if path is None:

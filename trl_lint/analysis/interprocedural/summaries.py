@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from typing import Any
 
 import libcst as cst
@@ -209,6 +209,7 @@ class Runs(Definitions):
                 key = joined.key
                 if key != outgrown:
                     function.summaries.pop(outgrown, None)
+                assert joined.control is not None  # it has taken a call
                 memory = Memory(joined.names, dict(joined.heap), memory.attributes, joined.control)
                 return Context(key, dict(joined.names), memory, list(joined.heap), given, stands_for, joined=True)
         return Context(key, names, memory, inputs, given)
@@ -399,8 +400,8 @@ class Runs(Definitions):
         return frame.allocate(parameter.node, Cell("list", rest=element))
 
     def _keywords_of(self, frame: Frame, parameter: Parameter, args: Arguments, taken: set[str]) -> Value:
-        entries = {name: value for name, value in args.keywords.items() if name not in taken}
-        return frame.allocate(parameter.node, Cell("dict", dict(entries), args.double))
+        entries: dict[Hashable, Value] = {name: value for name, value in args.keywords.items() if name not in taken}
+        return frame.allocate(parameter.node, Cell("dict", entries, args.double))
 
     def _missing(self, frame: Frame, function: Function, parameter: Parameter, args: Arguments) -> Value:
         possible = [value for value in (args.star, args.double) if value is not None]

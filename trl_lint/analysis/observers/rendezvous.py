@@ -298,9 +298,10 @@ def _missed(frame: Frame, parting: Parting) -> tuple[Meeting, ...]:
 def _first_unmatched(one: Sequence[Meeting], other: Sequence[Meeting], branch: Branch) -> Meeting | None:
     """The first meeting that one of two ways has and the other has not, if it is certain that it lacks it."""
     if any(meeting.kind == _HIDDEN for meeting in (*one, *other)):
-        one, other = _without_hidden(one, other), _without_hidden(other, one)
-        if one is None or other is None:
+        seen, opposite = _without_hidden(one, other), _without_hidden(other, one)
+        if seen is None or opposite is None:
             return None
+        one, other = seen, opposite
     if branch.turns:
         return next((each for each in one if each.kind != "barrier" and each.certain), None)
     start = 0

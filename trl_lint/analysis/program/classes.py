@@ -333,7 +333,7 @@ def _alike_data(a: Value, b: Value) -> bool:
     return _alike_items(a.data, b.data) if a.kind is Kind.TUPLE else a.data == b.data
 
 
-def _alike_items(a: tuple, b: tuple) -> bool:
+def _alike_items(a: tuple[Value, ...], b: tuple[Value, ...]) -> bool:
     return len(a) == len(b) and all(alike(x, y) for x, y in zip(a, b, strict=True))
 
 

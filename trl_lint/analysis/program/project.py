@@ -6,7 +6,7 @@ import codecs
 import os
 import re
 import tokenize
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +18,7 @@ from trl_lint.analysis.program.depth import TooDeep, measure
 from trl_lint.analysis.program.process_groups import Backends
 
 if TYPE_CHECKING:
+    from trl_lint.domain.heap import Cell, Memory
     from trl_lint.domain.values import Value
 
 
@@ -33,13 +34,13 @@ class Module:
         self.names: dict[str, Value] = {}
         self.stars: list[Path] = []  # the files whose names `from … import *` brings
         self.not_starred: set[str] = set()
-        self.heap: dict[Any, Any] = {}
+        self.heap: dict[Any, Cell] = {}
         self.trace: Any = None
-        self.memory: Any = None
+        self.memory: Callable[[], Memory] | None = None  # its state while its body is run
         self.state = "new"  # new, running, done
         self.gave_up = False  # its body is nested more deeply than could be followed
         self.source: bytes | None = None
-        self.positions: Any = None
+        self.positions: Mapping[Any, Any] | None = None
         self.starts = False  # whether it makes a trainer, an Accelerator or a process group
         self.one_process = False  # whether it trains a model that is spread over all GPUs
         self.backends = Backends()

@@ -200,7 +200,8 @@ def _pair(key: Value, value: Value, form: str) -> Value:
 def positions_of(frame: Frame, value: Value) -> tuple[Value, ...] | None:
     """The items of a tuple, or of a list whose items are all known; None otherwise."""
     if value.kind is Kind.TUPLE:
-        return value.data
+        items: tuple[Value, ...] = value.data
+        return items
     if value.kind is Kind.CELLS and len(value.data) == 1:
         cells = frame.memory.cells(value)
         if cells and cells[0].shape == "list" and cells[0].rest is None:

@@ -58,7 +58,7 @@ def indexed(container: Value, index: Value) -> Value:
         rank = container.rank
     if index.rank.state is State.UNKNOWN and container.rank.state is State.SAME:
         rank = ranks.UNKNOWN
-    kind = container.kind if container.kind in (Kind.TENSOR, Kind.BATCH) else Kind.UNKNOWN
+    kind: Kind = container.kind if container.kind in (Kind.TENSOR, Kind.BATCH) else Kind.UNKNOWN
     if container.kind is Kind.STRING:
         kind = Kind.STRING
     return derived(rank, kind, container, index, dtype=container.dtype)
@@ -180,7 +180,7 @@ def _passed(receiver: Value, name: str, args: Sequence[Value], keywords: dict[st
         if isinstance(arg.data, str) and arg.kind is Kind.MODULE and arg.data.startswith("torch."):
             dtype = table.DTYPE_NAMES.get(arg.data[6:], dtype)
     data = None if receiver.data == FIELD else receiver.data
-    kind = Kind.TENSOR if receiver.kind is not Kind.BATCH or data is None else receiver.kind
+    kind: Kind = Kind.TENSOR if receiver.kind is not Kind.BATCH or data is None else receiver.kind
     if receiver.kind in (Kind.BATCH, Kind.STRING) and receiver.data != FIELD and name in ("to", "copy", "split"):
         kind = receiver.kind
     scalar = receiver.scalar and name not in ("expand", "repeat", "repeat_interleave")

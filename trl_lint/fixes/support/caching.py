@@ -81,8 +81,7 @@ def _constructors(cls: ClassInfo) -> Iterator[tuple[Function, Any]]:
     """The `__init__` of a class and of its bases in sight, with the statement that runs the next one."""
     for each in cls.in_sight():
         constructor = each.methods.get("__init__")
-        anchor = None if constructor is None else constructor_call(constructor)
-        if anchor is not None:
+        if constructor is not None and (anchor := constructor_call(constructor)) is not None:
             yield constructor, anchor
 
 
@@ -294,6 +293,7 @@ def _handed_on(constructor: Function, anchor: Any) -> Iterator[str]:
 
 def _takes_model_first(constructor: Function) -> bool:
     """Whether the next `__init__` has the model as its first parameter, as Trainer's and those of TRL have."""
+    assert constructor.cls is not None  # it is an `__init__`
     above = constructor.cls.find_above("__init__")
     return above is None or [parameter.name for parameter in above.parameters[1:2]] == ["model"]
 

@@ -47,7 +47,7 @@ def _import_of(place: Place, text: str, name: str) -> tuple[Import, ...] | None:
     return (needed,) if has_place(place.module, needed, place.statement) else None
 
 
-def on_device(place: Place, core: Any, value: Value) -> cst.BaseExpression:
+def on_device(place: Place, core: cst.BaseExpression, value: Value) -> cst.BaseExpression:
     """The tensor to gather, on the accelerator's device."""
     core = core.with_changes(lpar=[], rpar=[]) if hasattr(core, "lpar") and not _breaks_lines(core) else core
     if not is_number(value) and not may_be_cpu(value):

@@ -134,9 +134,9 @@ def apart(rewrites: Iterable[Rewrite]) -> list[Rewrite]:
                 if taken.get((id(edit.root), name), _bound_by(edit)) != _bound_by(edit):
                     renamed[name] = _another_name(edit.root, name, taken)
         rewrite = _renamed(rewrite, renamed) if renamed else rewrite
-        for edit in rewrite.edits:
-            if isinstance(edit, Insert):
-                taken.update({(id(edit.root), name): _bound_by(edit) for name in edit.new_names})
+        for each in rewrite.edits:
+            if isinstance(each, Insert):
+                taken.update({(id(each.root), name): _bound_by(each) for name in each.new_names})
         found.append(rewrite)
     return found
 

@@ -196,7 +196,7 @@ def _at_the_top(tree: cst.Module, line: str) -> list[Edit] | None:
     """Before the first statement of a file without imports, behind its docstring."""
     start = 1 if tree.get_docstring() is not None else 0
     if len(tree.body) > start:
-        return [Insert(tree.body[start], line)]  # type: ignore[arg-type]
+        return [Insert(tree.body[start], line)]
     return None
 
 

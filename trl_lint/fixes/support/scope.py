@@ -64,9 +64,10 @@ def _targets(node: Any) -> list[Any]:
         ):
             return [] if target is None else [target]
         case cst.ImportAlias(name=name, asname=None):
-            while isinstance(name, cst.Attribute):
-                name = name.value
-            return [name]
+            bound: cst.BaseExpression = name
+            while isinstance(bound, cst.Attribute):
+                bound = bound.value
+            return [bound]
     return []
 
 

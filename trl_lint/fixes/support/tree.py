@@ -25,7 +25,7 @@ class _NameUses(cst.CSTVisitor):
         self.stack.append(node)
         return True
 
-    def on_leave(self, original_node: cst.CSTNode) -> None:  # type: ignore[override]
+    def on_leave(self, original_node: cst.CSTNode) -> None:
         self.stack.pop()
         self.passed = self.passed or original_node is self.after
 

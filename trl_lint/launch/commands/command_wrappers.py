@@ -32,7 +32,10 @@ def _options(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-_SHELL = {"strings": frozenset({"-c"}), "valued": _options("-o +o -O +O --rcfile --init-file")}
+def _shell(name: str) -> Prefix:
+    return Prefix((name,), _options("-o +o -O +O --rcfile --init-file"), strings=frozenset({"-c"}))
+
+
 _SBATCH = _options(
     "-A --account -a --array -c --cpus-per-task -C --constraint -D --chdir -d --dependency -e --error -G --gpus -J "
     "--job-name -L --licenses -M --clusters -N --nodes -n --ntasks -o --output -p --partition -q --qos -t --time -w "
@@ -65,8 +68,8 @@ PREFIXES = (
     Prefix(("chrt",), operands=1),
     Prefix(("xvfb-run",), _options("-s --server-args -n --server-num")),
     Prefix(("tini", "--")),
-    *(Prefix((name,), **_SHELL) for name in ("bash", "sh", "zsh", "dash", "ksh")),
-    *(Prefix((f"{folder}/{name}",), **_SHELL) for folder in ("/bin", "/usr/bin") for name in ("bash", "sh")),
+    *(_shell(name) for name in ("bash", "sh", "zsh", "dash", "ksh")),
+    *(_shell(f"{folder}/{name}") for folder in ("/bin", "/usr/bin") for name in ("bash", "sh")),
     Prefix(("sbatch",), _SBATCH - {"-w"}, strings=frozenset({"--wrap"})),
     Prefix(("salloc",), _SBATCH),
     Prefix(("srun",), _SBATCH),

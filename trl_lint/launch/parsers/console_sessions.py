@@ -10,6 +10,7 @@ from trl_lint.launch.commands.commands import Commands, Hint, Surroundings
 from trl_lint.launch.commands.source_map import Passage, joined
 from trl_lint.launch.commands.templates import without_placeholders
 from trl_lint.launch.parsers import shell
+from trl_lint.launch.parsers.shell_words import assigned
 
 SHELLS = frozenset({"bash", "sh", "shell", "zsh", "shell-script", "bash-script"})
 SESSIONS = frozenset(
@@ -82,7 +83,7 @@ def exported(passage: Passage, surroundings: Surroundings) -> Mapping[str, str |
     if "export" not in passage.text:
         return surroundings.environment
     lines = list(_lines_with(passage, _PROMPT, _CONTINUED)) or [passage]
-    script = shell.Script(joined(lines), surroundings, shell.assigned(surroundings.environment))
+    script = shell.Script(joined(lines), surroundings, assigned(surroundings.environment))
     script.run()
     return script.variables.environment()
 

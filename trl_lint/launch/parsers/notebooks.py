@@ -142,7 +142,8 @@ class _Scan:
     def _string(self, place: int) -> tuple[str, int]:
         if self._text[place] != '"':
             raise ValueError(place)
-        return scanstring(self._text, place + 1, False)
+        found: tuple[str, int] = scanstring(self._text, place + 1, False)
+        return found
 
     def _skip(self, place: int) -> int:
         """The end of the value that begins here."""

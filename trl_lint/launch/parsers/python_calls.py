@@ -310,5 +310,9 @@ def _given_environment(node: ast.Call, names: Names) -> dict[str, str | None]:
     known = _resolved(given, names)
     if isinstance(known, ast.Dict):
         pairs = zip(known.keys, known.values, strict=True)
-        return {key.value: _text(value, names) for key, value in pairs if isinstance(key, ast.Constant)}
+        return {
+            key.value: _text(value, names)
+            for key, value in pairs
+            if isinstance(key, ast.Constant) and isinstance(key.value, str)
+        }
     return {"CUDA_VISIBLE_DEVICES": None}

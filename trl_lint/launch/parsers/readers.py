@@ -175,4 +175,5 @@ def _read(front: str, text: str) -> Reading:
 
 def _load(front: str) -> Callable[[str], Commands]:
     module, _, function = front.partition(":")
-    return getattr(importlib.import_module(f"trl_lint.launch.parsers.{module}"), function)
+    read: Callable[[str], Commands] = getattr(importlib.import_module(f"trl_lint.launch.parsers.{module}"), function)
+    return read

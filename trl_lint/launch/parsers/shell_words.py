@@ -7,10 +7,13 @@ import re
 from array import array
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from trl_lint.launch.commands.commands import Word
 from trl_lint.launch.commands.source_map import Passage
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
 
 # A variable's value: a string, the words of an array, or None where it is set to something unknown.
 Value = str | tuple[str | None, ...] | None
@@ -27,18 +30,18 @@ _GLOB = re.compile(r"[*?\[]")
 class Tree:
     """A syntax tree over a passage: nodes count bytes, we count characters."""
 
-    def __init__(self, passage: Passage, root: Any, data: bytes) -> None:
+    def __init__(self, passage: Passage, root: Node, data: bytes) -> None:
         self.passage = passage
         self.root = root
         self._index: Sequence[int] = range(len(data) + 1) if data.isascii() else character_index(data)
 
-    def start(self, node: Any) -> int:
+    def start(self, node: Node) -> int:
         return self._index[node.start_byte]
 
-    def end(self, node: Any) -> int:
+    def end(self, node: Node) -> int:
         return self._index[node.end_byte]
 
-    def text(self, node: Any) -> str:
+    def text(self, node: Node) -> str:
         return self.passage.text[self.start(node) : self.end(node)]
 
 

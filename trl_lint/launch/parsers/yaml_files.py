@@ -22,6 +22,7 @@ from trl_lint.launch.commands.commands import (
 from trl_lint.launch.commands.source_map import Passage, align
 from trl_lint.launch.commands.templates import without_templates
 from trl_lint.launch.parsers import argv, shell
+from trl_lint.launch.parsers.shell_words import assigned
 
 LARGEST = 300_000
 # Deeper documents are no launch descriptions.
@@ -126,7 +127,7 @@ class _Document:
             passage = self._scalar_passage(part, here)
             if passage is None:
                 continue
-            script = shell.Script(passage, replace(here, environment=environment), shell.assigned(environment))
+            script = shell.Script(passage, replace(here, environment=environment), assigned(environment))
             yield from script.run()
             environment = self.scripts[key] = script.variables.environment()
 

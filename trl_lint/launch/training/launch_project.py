@@ -41,7 +41,8 @@ class Project:
 
     def started(self, start: Start, path: Path) -> Path | None:
         """The file that a launch starts, where it lies in the project."""
-        known = start.module.value if start.module else start.script and start.script.value
+        named = start.module or start.script
+        known = None if named is None else named.value
         key = (path.parent, start.module is not None, known, start.path, changed_folder(start))
         if key not in self.known:
             found = self._started(start, path)

@@ -81,9 +81,9 @@ def _file(tree: ast.Module) -> File:
         else:
             body.append(node)
     file.units[BODY] = _unit(body)
-    for node in ast.walk(tree):
-        _add_imports(file, node)
-    file.units[BODY].places_itself |= any(each.module.split(".")[0] in _PATCHING for each in file.imports.values())
+    for each in ast.walk(tree):
+        _add_imports(file, each)
+    file.units[BODY].places_itself |= any(one.module.split(".")[0] in _PATCHING for one in file.imports.values())
     return file
 
 

@@ -188,8 +188,10 @@ class _Program:
     def _makes(self, path: Path, name: str) -> bool:
         """Whether a name is a function of the project that uses a trainer: most likely it returns one."""
         found = self._found(path, name)
-        file = self.trainers.file(found.path) if isinstance(found, _Place) else None
-        unit = file.units.get(found.name) if file and isinstance(found, _Place) else None
+        if not isinstance(found, _Place):
+            return False
+        file = self.trainers.file(found.path)
+        unit = file.units.get(found.name) if file else None
         return unit is not None and any(self._kind(found.path, each) for each in unit.names)
 
     def _kind(self, path: Path, name: str) -> str:

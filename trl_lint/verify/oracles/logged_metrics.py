@@ -82,7 +82,7 @@ def unsteady(run: Run, again: Run) -> frozenset[tuple[str, str]]:
 
 def _pairs(before: Metric, after: Metric) -> list[tuple[float, float]] | None:
     """Rank by rank the values of two runs; None where there are not as many of them."""
-    pairs = []
+    pairs: list[tuple[float, float]] = []
     for rank, values in before.values.items():
         others = after.values.get(rank, {})
         if len(values) != len(others):

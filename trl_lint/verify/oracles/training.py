@@ -49,7 +49,7 @@ def judge_pair(before: Run, after: Run) -> Verdict:
         return failed(ORACLE, "training", f"the fix changes what is trained: {said}")
     exact = all(value == 0 for value in known.values())
     how = "to the bit" if exact else f"within {max(known.values()):.1e}"
-    return passed(ORACLE, f"{', '.join(known)} unchanged, {how}", **known)
+    return passed(ORACLE, f"{', '.join(known)} unchanged, {how}", (), **known)
 
 
 def _series(before: Run, after: Run, name: str) -> float | None:

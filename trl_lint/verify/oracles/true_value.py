@@ -126,12 +126,12 @@ def _not_comparable(run: Run, single: Run) -> str:
         return f"its first loss is {shown(first[1])}, the mean of the {len(run.ranks)} processes' is {shown(first[0])}"
     norms = [rank.grad_norms[0] for rank in (run.ranks[0], single.ranks[0]) if rank.grad_norms and rank.grad_norms[0]]
     # The first loss may not depend on the data at all: that of DPO is log 2, whatever the pairs.
-    if len(norms) == 2 and not is_same(*norms, BETWEEN_RUNS):
+    if len(norms) == 2 and not is_same(norms[0], norms[1], BETWEEN_RUNS):
         return f"its first gradients are of norm {shown(norms[1])}, those of the processes of {shown(norms[0])}"
     ours, theirs = metrics_of(run), metrics_of(single)
     if (TRAINER, "grad_norm") in ours and (TRAINER, "grad_norm") in theirs:  # before they are clipped
-        first = _values(ours[TRAINER, "grad_norm"], theirs[TRAINER, "grad_norm"])[:1]
-        if not all(is_same(here, there, BETWEEN_RUNS) for here, there in first):
+        first_norms = _values(ours[TRAINER, "grad_norm"], theirs[TRAINER, "grad_norm"])[:1]
+        if not all(is_same(here, there, BETWEEN_RUNS) for here, there in first_norms):
             return "its first gradients are others"
     key = (TRAINER, "loss")
     if key in ours and key in theirs:

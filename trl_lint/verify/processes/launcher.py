@@ -67,7 +67,7 @@ class Launch:
     @property
     def world_size(self) -> int:
         """Processes in all, as far as that is fixed beforehand."""
-        return self.nproc * int(self.nnodes if (self.nnodes or "").isdecimal() else 1)
+        return self.nproc * (int(self.nnodes) if self.nnodes and self.nnodes.isdecimal() else 1)
 
     def with_environment(self, **variables: str) -> Launch:
         return replace(self, environment=(*self.environment, *variables.items()))

@@ -3,14 +3,16 @@
 import importlib.util
 import sys
 from pathlib import Path
+from types import ModuleType
 
 PACKAGE = "trl_lint_rank"
 
 
-def load():
+def load() -> ModuleType:
     """This folder as a package of its own, so that nothing beside it is put on the import path."""
     init = Path(__file__).with_name("__init__.py")
     spec = importlib.util.spec_from_file_location(PACKAGE, init, submodule_search_locations=[str(init.parent)])
+    assert spec is not None and spec.loader is not None  # of a file that is there
     package = importlib.util.module_from_spec(spec)
     sys.modules[PACKAGE] = package
     spec.loader.exec_module(package)

@@ -32,7 +32,8 @@ def patches(job: Job) -> Mapping[str, Callable[[Any], None]]:
 class _Scatter:
     @staticmethod
     def apply(devices: Sequence[int], sizes: Sequence[int] | None, dim: int, tensor: Any) -> tuple[Any, ...]:
-        return tensor.chunk(len(devices), dim) if sizes is None else tensor.split(list(sizes), dim)
+        parts: tuple[Any, ...] = tensor.chunk(len(devices), dim) if sizes is None else tensor.split(list(sizes), dim)
+        return parts
 
 
 class _Gather:

@@ -13,6 +13,7 @@ import linecache
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from types import CodeType
 from typing import Any
 
 from . import reached
@@ -44,7 +45,10 @@ class _Replaced(importlib.machinery.SourceFileLoader):
     text = ""
     watched: Sequence[int] = ()
 
-    def source_to_code(self, data: Any, path: Any, *, _optimize: int = -1) -> Any:
+    # As SourceLoader has it; typeshed holds it against InspectLoader, where it is static.
+    def source_to_code(  # type: ignore[override]
+        self, data: Any, path: Any, *, _optimize: int = -1
+    ) -> CodeType:
         return reached.compiled(data, path, self.watched)
 
     def get_data(self, path: str) -> bytes:
@@ -78,13 +82,14 @@ class Finder(importlib.abc.MetaPathFinder):
             self._busy.discard(name)
         if spec is None or spec.loader is None:
             return None
-        file = os.path.realpath(spec.origin) if spec.origin else ""
+        origin = spec.origin or ""
+        file = os.path.realpath(origin) if origin else ""
         text = self.sources.get(file, file if file in self.watched else None)
         if text is not None:
-            loader = _Replaced(name, spec.origin)
+            loader = _Replaced(name, origin)
             loader.text, loader.watched = text, self.watched.get(file, ())
             spec.loader = loader
-            show(spec.origin, text)
+            show(origin, text)
         if name in self.patches:
             spec.loader = _Patched(spec.loader, self.patches[name])
         return spec

@@ -52,7 +52,8 @@ def refuse(tensor: Any, at: list[Any]) -> None:
 def _start_with(overrides: Any) -> None:
     import sys
 
-    class Placement(overrides.TorchFunctionMode):
+    # The class is that of the torch of the environment that is run.
+    class Placement(overrides.TorchFunctionMode):  # type: ignore[misc]
         def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
             kwargs = kwargs or {}
             result = func(*args, **kwargs)

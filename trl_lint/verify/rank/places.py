@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from functools import cache
 from types import FrameType, TracebackType
 
-Place = tuple  # (file, line, function)
+Place = tuple[str, int, str]  # file, line, function
 
 # Packages that carry out what others ask for.
 CARRIERS = ("torch", "accelerate", "trl_lint", "wandb", "mlflow", "trackio", "tensorboardX")

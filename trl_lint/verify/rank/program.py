@@ -115,21 +115,25 @@ def _keep_stacks(job: Job, rank: int) -> None:
 
 def _run_to_end(job: Job) -> int:
     """Run the script and write down how it ended; its exit status."""
+    status = 0
+    how: dict[str, Any] = {}
     try:
         _run_script(job)
-        threading._shutdown()  # as Python does: a script is not over before its threads are
-        end = {"status": 0}
+        # As Python does: a script is not over before its threads are. It is not among the types, as it is private.
+        threading._shutdown()  # type: ignore[attr-defined]
     except SystemExit as error:
-        end = {"status": _status(error.code), **_how(job, error, error.code if isinstance(error.code, str) else "")}
+        status = _status(error.code)
+        how = _how(job, error, error.code if isinstance(error.code, str) else "")
     except BaseException as error:
         with contextlib.suppress(Exception):
             traceback.print_exc()
-        end = {"status": 1, "error": type(error).__name__, **_how(job, error, str(error))}
+        status = 1
+        how = {"error": type(error).__name__, **_how(job, error, str(error))}
     flight.tell()
-    trace.write("end", **end)
-    if end["status"] == 0:
+    trace.write("end", status=status, **how)
+    if status == 0:
         training.tell()
-    return end["status"]
+    return status
 
 
 def _status(code: Any) -> int:

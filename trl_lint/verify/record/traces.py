@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -239,7 +239,7 @@ def _nothing(rank: Rank, record: dict[str, Any]) -> None:
     pass
 
 
-_READERS = {
+_READERS: dict[str, Callable[[Rank, dict[str, Any]], object]] = {
     "call": _call,
     "done": lambda rank, record: rank.done.add(rank.calls[-1].number),
     "end": _end,

@@ -36,7 +36,8 @@ class Report(ABC):
 
 def load(name: str) -> type[Report]:
     """The class of an output format, imported only now."""
-    return import_module(f"{__name__}.{name}").Report
+    report: type[Report] = import_module(f"{__name__}.{name}").Report
+    return report
 
 
 def headline(finding: Finding) -> str:

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from trl_lint.reports import many
 from trl_lint.verify import reports
 from trl_lint.verify.proof.proofs import Column, Proof
 from trl_lint.verify.record.verdicts import Outcome, Verdict
+
+if TYPE_CHECKING:
+    from rich.table import Table
+    from rich.text import Text
 
 WIDTH = 140  # where the output is no terminal
 MARKS = {
@@ -46,7 +52,7 @@ def _evidence(column: Column) -> list[str]:
     return [f"{v.oracle}: {line}" for v in column.judged.verdicts if v.failed for line in (v.summary, *v.evidence)]
 
 
-def _table(proof: Proof, nproc: int) -> object:
+def _table(proof: Proof, nproc: int) -> Table:
     """Oracles down, runs across."""
     from rich import box
     from rich.table import Table
@@ -65,7 +71,7 @@ def _processes(proof: Proof, nproc: int) -> str:
     return many(max((nproc, *(run.world_size for run in proof.runs))), "process", "es")
 
 
-def _cell(verdict: Verdict | None) -> object:
+def _cell(verdict: Verdict | None) -> str | Text:
     from rich.text import Text
 
     if verdict is None:
