@@ -11,6 +11,8 @@ from libcst._nodes.internal import CodegenState
 
 # From where to where in a text, and what comes there.
 _Splice = tuple[int, int, str]
+# What a block may hold.
+_STATEMENTS = frozenset((cst.SimpleStatementLine, *cst.BaseCompoundStatement.__subclasses__()))
 
 
 class Written:
@@ -74,11 +76,11 @@ class _Marking(CodegenState):
         self._starts: list[int] = []
 
     def before_codegen(self, node: cst.CSTNode) -> None:
-        if isinstance(node, cst.BaseStatement):
+        if node.__class__ in _STATEMENTS:
             self._starts.append(len(self.tokens))
 
     def after_codegen(self, node: cst.CSTNode) -> None:
-        if isinstance(node, cst.BaseStatement):
+        if node.__class__ in _STATEMENTS:
             self.marks[node] = (self._starts.pop(), len(self.tokens))
 
 
