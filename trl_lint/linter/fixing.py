@@ -1,4 +1,4 @@
-"""Rewriting: apply what codemods make of findings, and keep it only where it is proven to help.
+"""Rewriting: carry out the plans for findings, and keep what comes of it only where it is proven to help.
 
 The gate analyses the new text with all rules. A fix that leaves its finding, adds another one to the function it
 edits, or makes a text that does not parse is withheld, and said.

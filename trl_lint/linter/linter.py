@@ -63,7 +63,7 @@ class FixResult:
 
 @dataclass(frozen=True, slots=True)
 class Reported:
-    """A finding together with what a codemod needs to mend it.
+    """A finding together with what it takes to mend it.
 
     problem is all that `parts`, the problems at one place, come to. A fix may mend some of the parts only.
     """
