@@ -1,17 +1,26 @@
 """Speed benchmark: the CPU time of a whole lint over the CPU time of `libcst.parse_module` alone.
 
-    python -m bench.speed [--json]
+    python -m bench.speed [--json] [--fixes]
 
 Both are measured in one process on the same candidate files (those in which a rule can find anything). The total
 holds all that a lint does, the files that are opened besides included. Of a single file, time is charged to the
 file whose code is being worked on: what a call costs that leads into another file, or a base class that stands in
 one, is that file's. Exit code 1 when the ratio is above 3 in total or above 6 for any file.
+
+With `--fixes` whole commands are measured instead: what `--output-format json`, `--diff` and `--fix` cost over what
+a plain lint of the same files does, for one file with nothing to fix, for many files with one thing to fix among
+them, and for a release. Exit code 1 when one costs more than 1.5 times as much (of the release: 2.5 times).
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -22,12 +31,22 @@ from pathlib import Path
 import libcst
 
 from evaluation.common import FAILED, PASSED, new_linter, run, table
-from evaluation.corpora import SPEED, Corpus
+from evaluation.corpora import SPEED, TRL, Corpus
 from trl_lint.analysis.interprocedural.entry_points import Engine
 from trl_lint.analysis.program.project import Project
 from trl_lint.linter.linter import Linter
 
 MAX_TOTAL, MAX_FILE = 3.0, 6.0
+FIXTURES = Path(__file__).resolve().parents[1] / "fixtures"
+# What fixes may cost over a plain lint: where next to nothing is to be fixed, and in a release.
+MAX_QUIET, MAX_RELEASE = 1.5, 2.5
+WAYS = {
+    "lint": ("--output-format", "text"),
+    "json": ("--output-format", "json"),
+    "--diff": ("--diff",),
+    "--fix": ("--fix",),
+}
+REPEATS = 3
 
 
 @dataclass(frozen=True)
@@ -151,10 +170,81 @@ def passed(timings: Sequence[Timing], spent: Mapping[str, float]) -> bool:
     return total <= MAX_TOTAL and all(timing.ratio <= MAX_FILE for timing in timings)
 
 
+# --- fixes ------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Cost:
+    """The CPU time of whole commands on one folder, by the way they are asked, and what each may cost over a lint."""
+
+    folder: str
+    limit: float
+    spent: Mapping[str, float]
+
+    def ratio(self, way: str) -> float:
+        return self.spent[way] / self.spent["lint"]
+
+    @property
+    def passed(self) -> bool:
+        return all(self.ratio(way) <= self.limit for way in WAYS)
+
+
+def costs() -> list[Cost]:
+    """What fixes cost in three folders, all measured in turn."""
+    with tempfile.TemporaryDirectory() as temporary:
+        quiet, one = Path(temporary, "quiet"), Path(temporary, "one")
+        for folder in (quiet, one):
+            folder.mkdir()
+        shutil.copy(FIXTURES / "unreduced_metric" / "quiet.py", quiet)
+        for path in FIXTURES.glob("*/quiet*.py"):
+            shutil.copy(path, one / f"{path.parent.name}_{path.name}")
+        shutil.copy(FIXTURES / "item_before_gather" / "broken.py", one)
+        return [
+            _cost("a quiet file", quiet, MAX_QUIET),
+            _cost("one fix among many files", one, MAX_QUIET),
+            _cost(str(TRL), TRL.root, MAX_RELEASE),
+        ]
+
+
+def _cost(name: str, folder: Path, limit: float) -> Cost:
+    rounds = [{way: _of_command(folder, options) for way, options in WAYS.items()} for _ in range(REPEATS)]
+    return Cost(name, limit, {way: min(each[way] for each in rounds) for way in WAYS})
+
+
+def _of_command(folder: Path, options: Sequence[str]) -> float:
+    """The CPU time of a lint of a copy of the folder."""
+    with tempfile.TemporaryDirectory() as temporary:
+        copy = Path(temporary, "copy")
+        shutil.copytree(folder, copy)
+        command = [sys.executable, "-m", "trl_lint", ".", "--isolated", "--no-cache", *options]
+        before = _of_children()
+        done = subprocess.run(command, cwd=copy, capture_output=True, check=False)
+        if done.returncode not in (0, 1):
+            raise RuntimeError(f"{' '.join(command)}: {done.stderr.decode(errors='replace').strip()[-400:]}")
+        return _of_children() - before
+
+
+def _of_children() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def report_costs(found: Sequence[Cost]) -> str:
+    """The ratio of every way to ask, by folder."""
+    heading = ("over a plain lint", *(way for way in WAYS if way != "lint"), "limit")
+    rows = [(each.folder, *(f"{each.ratio(way):.2f}" for way in heading[1:-1]), each.limit) for each in found]
+    return table([heading, *rows])
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--json", action="store_true", help="print the timings as JSON")
+    parser.add_argument("--fixes", action="store_true", help="measure what fixes cost over a plain lint")
     options = parser.parse_args(arguments)
+    if options.fixes:
+        found = costs()
+        print(json.dumps([vars(cost) for cost in found], indent=1) if options.json else report_costs(found))
+        return PASSED if all(cost.passed for cost in found) else FAILED
     warm_up()
     timings: list[Timing] = []
     spent: dict[str, float] = {}

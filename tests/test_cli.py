@@ -520,14 +520,15 @@ def test_start_up_imports_nothing_heavy(folder, args):
     assert (done.returncode, done.stderr) == (0, "[]\n")
 
 
-def test_a_check_never_imports_what_only_fixes_need(folder):
+@pytest.mark.parametrize("how", ["--output-format=text", "--output-format=json", "--diff", "--fix"])
+def test_neither_a_check_nor_a_fix_imports_what_only_codemods_need(folder, how):
     (folder / "x.py").write_text("from trl import SFTTrainer\nclass T(SFTTrainer):\n    pass\n")
     script = (
         "import sys; from trl_lint.frontends.cli import main\n"
         "try: main()\n"
         "finally: print({'libcst.matchers', 'libcst.codemod'} & set(sys.modules), file=sys.stderr)"
     )
-    done = subprocess.run([sys.executable, "-c", script, "x.py"], capture_output=True, text=True, check=False)
+    done = subprocess.run([sys.executable, "-c", script, how, "x.py"], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "set()\n")
 
 

@@ -1,1 +1,1 @@
-"""How each rule's bug is mended, under the name of the rule: plans of edits, which `codemods/` carry out."""
+"""How each rule's bug is mended, under the name of the rule: plans of edits, which `support/editing.py` makes."""

@@ -1,4 +1,4 @@
-"""Rewriting: apply what codemods make of findings, and keep it only where it is proven to help.
+"""Rewriting: carry out the plans for findings, and keep what comes of it only where it is proven to help.
 
 The gate analyses the new text with all rules. A fix that leaves its finding, adds another one to the function it
 edits, or makes a text that does not parse is withheld, and said.
@@ -6,20 +6,21 @@ edits, or makes a text that does not parse is withheld, and said.
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
-from importlib import import_module
+from dataclasses import dataclass, replace
 from itertools import compress
 from pathlib import Path
-from typing import Any
 
 from trl_lint.analysis.program.depth import deeply
+from trl_lint.config import load_settings
 from trl_lint.findings import Applicability, Edit, Finding, Position
 from trl_lint.linter import suppressions
 from trl_lint.linter.accounting import Counted, account, standing
 from trl_lint.linter.hunks import common, hunks
 from trl_lint.linter.linter import FixResult, Linter, Reported, SourceError
+from trl_lint.linter.regenerating import written
 from trl_lint.rules import all_rules
 from trl_lint.rules.base import Problem, Rule
 
@@ -35,6 +36,22 @@ UNCOVERED = {
 }
 
 
+@dataclass(slots=True)
+class _Text:
+    """A content of the file, and what is found in it: by the rules that are asked, and by all, once that is known."""
+
+    source: bytes
+    linter: Linter
+    found: Sequence[Reported]
+    by_all: Sequence[Reported] | None = None
+
+    def by_all_rules(self, path: Path) -> Sequence[Reported]:
+        if self.by_all is None:
+            others = [rule for rule in all_rules() if rule not in self.linter.rules and not rule.launches]
+            self.by_all = [*self.found, *self.linter.report_by(others, path, self.source)] if others else self.found
+        return self.by_all
+
+
 @deeply
 def fix(linter: Linter, path: Path, source: bytes, *, unsafe: bool) -> FixResult:
     """Apply the fixes of one file that pass the gate, rule by rule, until no rule has another one.
@@ -45,25 +62,38 @@ def fix(linter: Linter, path: Path, source: bytes, *, unsafe: bool) -> FixResult
     from trl_lint.fixes.support.edits import independent
 
     withheld: list[tuple[Finding, str]] = []
-    current, scout = source, linter
+    first = now = _Text(source, linter, linter.report(path, source))
     for _ in range(_PASSES):
-        begun, withheld = current, []
+        begun, withheld = now, []
         for rule in linter.rules:
             for _ in range(_ROUNDS if rule.codemod is not None else 0):
-                wanted = _wanted(scout.report(path, current), rule, current, unsafe)
+                wanted = _wanted(now.found, rule, now.source, unsafe)
                 chosen = list(compress(wanted, independent(each.problem.plan for each in wanted)))
                 if not chosen:
                     break
-                current, mended, left = _apply(linter, path, current, chosen)
+                now, mended, left = _apply(linter, path, now, chosen)
                 withheld.extend(left)
-                if mended:
-                    scout = _fresh(linter, path)
                 if not mended or len(chosen) == len(wanted):
                     break  # else a fix that lay inside another one is tried again
-        if current == begun:
+        if now.source == begun.source:
             break  # else a fix may have uncovered what a rule before it can mend
-    after = (linter if current == source else _fresh(linter, path)).report(path, current)
-    return _accounted(current, withheld, _counted(linter.report(path, source)), _counted(after), source)
+    return _accounted(now.source, withheld, _counted(first.found), _counted(now.found), source)
+
+
+def mended(path: Path, source: bytes, code: str) -> bytes:
+    """A file's content after the safe fixes of one rule: a codemod's door to the linter.
+
+    It has the settings of the file's folder, as `trl-lint --fix --select CODE` has.
+
+    Raises:
+        ConfigError: settings nobody can act on.
+        SourceError: the text can't be parsed.
+    """
+    path = Path(os.path.abspath(path))
+    settings = load_settings(path.parent)
+    rules = [rule for rule in all_rules() if rule.code == code]
+    roots = dict.fromkeys((settings.root or path.parent, path.parent))
+    return Linter(settings, tuple(roots), rules).fix(path, source).source
 
 
 def fix_launches(linter: Linter, path: Path, source: bytes, *, unsafe: bool) -> FixResult:
@@ -126,20 +156,20 @@ def _trusted(found: Sequence[Finding], path: Path, source: bytes, unsafe: bool) 
 
 
 def _apply(
-    linter: Linter, path: Path, source: bytes, wanted: Sequence[Reported]
-) -> tuple[bytes, list[Finding], list[tuple[Finding, str]]]:
+    linter: Linter, path: Path, now: _Text, wanted: Sequence[Reported]
+) -> tuple[_Text, list[Finding], list[tuple[Finding, str]]]:
     """The content with as many of these fixes as pass the gate: all together, else one by one."""
-    before = _fresh(linter, path, all_rules()).report(path, source)
-    new, reason = _passed(linter, path, source, wanted, before)
+    before = now.by_all_rules(path)
+    new, reason = _passed(linter, path, now, wanted, before)
     if not reason:
         return new, [each.finding for each in wanted], []
     if len(wanted) == 1:
-        return source, [], [(wanted[0].finding, reason)]
+        return now, [], [(wanted[0].finding, reason)]
     passing: list[Reported] = []
     withheld: list[tuple[Finding, str]] = []
-    current = source
+    current = now
     for each in wanted:
-        new, reason = _passed(linter, path, source, [*passing, each], before)
+        new, reason = _passed(linter, path, now, [*passing, each], before)
         if reason:
             withheld.append((each.finding, reason))
         else:
@@ -151,15 +181,13 @@ def _apply(
 def _wanted(found: Sequence[Reported], rule: Rule, source: bytes, unsafe: bool) -> list[Reported]:
     """The findings to mend: those with a plan that is trusted far enough, and that no comment silences."""
     levels = {Applicability.SAFE, Applicability.UNSAFE} if unsafe else {Applicability.SAFE}
-    silenced = set(suppressions.split([each.finding for each in found], source)[1])
-    return [
+    mendable = [
         each
         for each in found
-        if each.rule is rule
-        and each.problem.plan is not None
-        and each.problem.applicability in levels
-        and each.finding not in silenced
+        if each.rule is rule and each.problem.plan is not None and each.problem.applicability in levels
     ]
+    silenced = set(suppressions.split([each.finding for each in mendable], source)[1])
+    return [each for each in mendable if each.finding not in silenced]
 
 
 def _fresh(linter: Linter, path: Path, rules: Sequence[Rule] | None = None) -> Linter:
@@ -171,20 +199,22 @@ def _fresh(linter: Linter, path: Path, rules: Sequence[Rule] | None = None) -> L
 
 
 def _passed(
-    linter: Linter, path: Path, source: bytes, chosen: Sequence[Reported], before: Sequence[Reported]
-) -> tuple[bytes, str]:
+    linter: Linter, path: Path, now: _Text, chosen: Sequence[Reported], before: Sequence[Reported]
+) -> tuple[_Text, str]:
     """The new content with these fixes, and why it does not pass the gate ("" when it does)."""
     from trl_lint.analysis.program.project import decode, encode
 
-    text, encoding = decode(source)
-    if chosen[0].problem.module.tree.code != text:
-        return source, "the parser does not give this file back byte for byte"
+    text, encoding = decode(now.source)
+    if written(chosen[0].problem.module).code != text:
+        return now, "the parser does not give this file back byte for byte"
     new = encode(transformed(chosen[0].rule, [each.problem for each in chosen]), encoding)
+    fresh = _fresh(linter, path, all_rules())
     try:
-        after = _fresh(linter, path, all_rules()).report(path, new)
+        after = fresh.report(path, new)
     except SourceError:
-        return source, "the result would not parse"
-    return new, _left_over(before, after, chosen)
+        return now, "the result would not parse"
+    asked = set(linter.rules)
+    return _Text(new, fresh, [each for each in after if each.rule in asked], after), _left_over(before, after, chosen)
 
 
 def _left_over(before: Sequence[Reported], after: Sequence[Reported], chosen: Sequence[Reported]) -> str:
@@ -212,16 +242,11 @@ def _places(reported: Reported, *, mended: bool = False) -> set[tuple[str, str, 
 
 
 def transformed(rule: Rule, problems: Sequence[Problem]) -> str:
-    """The text after the rule's codemod has mended these problems of one file."""
-    from libcst.codemod import CodemodContext
+    """The text after the plans for these problems of one file are carried out."""
+    from trl_lint.fixes.support.editing import all_edits, mended_tree
 
-    text: str = _command(rule)(CodemodContext(), problems).transform_module(problems[0].module.tree).code
-    return text
-
-
-def _command(rule: Rule) -> Any:
-    module, _, name = (rule.codemod or "").partition(":")
-    return getattr(import_module(module), name)
+    module = problems[0].module
+    return written(module).after(mended_tree(module.tree, all_edits(module, [each.plan for each in problems])))
 
 
 def edits_between(before: str, after: str) -> tuple[Edit, ...]:

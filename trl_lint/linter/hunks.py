@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from itertools import takewhile
 
 # From here on lines that are all over the text are no anchors: comparing each with each takes n² steps.
 _MANY = 2_000
@@ -32,4 +31,11 @@ def hunks(before: Sequence[str], after: Sequence[str]) -> list[Hunk]:
 
 def common(one: Sequence[str], other: Sequence[str]) -> int:
     """How many items (lines, or characters of a string) two sequences begin with in common."""
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
+    known, open_ = 0, min(len(one), len(other))
+    while known < open_:  # all before `known` is alike, and something before `open_ + 1` is not, or there is no more
+        middle = (known + open_ + 1) // 2
+        if one[known:middle] == other[known:middle]:
+            known = middle
+        else:
+            open_ = middle - 1
+    return known

@@ -6,7 +6,6 @@ LibCST, and all that needs it, is imported only once a file turns out to matter.
 from __future__ import annotations
 
 import gc
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -16,15 +15,15 @@ from typing import TYPE_CHECKING, Any
 
 from trl_lint.analysis.program.depth import TooDeep, deeply
 from trl_lint.analysis.program.source_text import code_of
-from trl_lint.config import ignored_rules, load_settings
+from trl_lint.config import ignored_rules
 from trl_lint.findings import Applicability, Because, Edit, Finding, Fix, Position
 from trl_lint.launch.parsers.readers import is_launch_file, may_start
 from trl_lint.releases import Releases
-from trl_lint.rules import all_rules
 from trl_lint.rules.base import Problem, Rule
 from trl_lint.settings import Settings
 
 if TYPE_CHECKING:
+    from trl_lint.analysis.events import Event
     from trl_lint.analysis.program.project import Module, Project
     from trl_lint.domain.provenance import Step
     from trl_lint.launch.checker import Checked
@@ -65,7 +64,7 @@ class FixResult:
 
 @dataclass(frozen=True, slots=True)
 class Reported:
-    """A finding together with what a codemod needs to mend it.
+    """A finding together with what it takes to mend it.
 
     problem is all that `parts`, the problems at one place, come to. A fix may mend some of the parts only.
     """
@@ -198,10 +197,22 @@ class Linter:
             for other, content in list(self.found_from.get(path, {}).items()):
                 self._analyse(other, content)
             found = [*found, *(each for each in self._elsewhere.get(path, ()) if each[1].module is module)]
-            if found and self.settings.per_file_ignores:
-                ignored = ignored_rules(self.settings, path, self.rules)
-                found = [each for each in found if each[0] not in ignored]
-            return _located(module, found) if found else []
+            return self._reported(module, found)
+
+    @deeply
+    def report_by(self, rules: Sequence[Rule], path: Path, source: bytes) -> list[Reported]:
+        """What other rules than the selected say of a file, without another analysis."""
+        with _given_up(path):
+            module, _ = self._analyse(path, source)
+            analysed = self._tools()[0].analysed
+            events = [event for each in (path, *self.found_from.get(path, ())) for event in analysed[each][3]]
+            return self._reported(module, [each for each in _answers(rules, events) if each[1].module is module])
+
+    def _reported(self, module: Module, found: Sequence[tuple[Rule, Problem]]) -> list[Reported]:
+        if found and self.settings.per_file_ignores:
+            ignored = ignored_rules(self.settings, module.path, {rule for rule, _ in found})
+            found = [each for each in found if each[0] not in ignored]
+        return _located(module, found) if found else []
 
     def fix(self, path: Path, source: bytes, *, unsafe: bool = False) -> FixResult:
         """Apply the fixes that pass the gate; `unsafe` also applies the unsafe ones."""
@@ -250,15 +261,13 @@ class Linter:
             module = self._parse(project, path, source)
             events = engine.analyse(module)
         here: list[tuple[Rule, Problem]] = []
-        for event in events:
-            for rule in self._code_rules:
-                for problem in rule.visit(event):
-                    if problem.module is module:
-                        here.append((rule, problem))
-                    else:
-                        self._elsewhere.setdefault(problem.module.path, []).append((rule, problem))
-                        self.found_from.setdefault(problem.module.path, {})[path] = source
-        project.analysed[path] = (source, module, here)
+        for rule, problem in _answers(self._code_rules, events):
+            if problem.module is module:
+                here.append((rule, problem))
+            else:
+                self._elsewhere.setdefault(problem.module.path, []).append((rule, problem))
+                self.found_from.setdefault(problem.module.path, {})[path] = source
+        project.analysed[path] = (source, module, here, events)
         return module, here
 
     def _tools(self) -> tuple[Project, Any]:
@@ -294,6 +303,11 @@ class Linter:
             raise SourceError(str(path), 1, 1, f"{type(error).__name__}: {error}") from None
 
 
+def _answers(rules: Sequence[Rule], events: Sequence[Event]) -> Iterator[tuple[Rule, Problem]]:
+    """What rules say of events."""
+    return ((rule, problem) for event in events for rule in rules for problem in rule.visit(event))
+
+
 @contextmanager
 def _given_up(path: Path) -> Iterator[None]:
     """Say in the user's words that a file asks for more than there is."""
@@ -326,22 +340,6 @@ def _syntax_error(path: Path, source: bytes, error: Any) -> SourceError:
         return SourceError(str(path), *known)
     message = str(error.message).partition("\n")[0]
     return SourceError(str(path), max(error.raw_line, 1), error.raw_column + 1, message or "syntax error")
-
-
-def mended(path: Path, source: bytes, code: str) -> bytes:
-    """A file's content after the safe fixes of one rule: a codemod's door to the linter.
-
-    It has the settings of the file's folder, as `trl-lint --fix --select CODE` has.
-
-    Raises:
-        ConfigError: settings nobody can act on.
-        SourceError: the text can't be parsed.
-    """
-    path = Path(os.path.abspath(path))
-    settings = load_settings(path.parent)
-    rules = [rule for rule in all_rules() if rule.code == code]
-    roots = dict.fromkeys((settings.root or path.parent, path.parent))
-    return Linter(settings, tuple(roots), rules).fix(path, source).source
 
 
 # --- versions -------------------------------------------------------------------------------------------
@@ -510,6 +508,6 @@ def _fix(rule: Rule, problem: Problem) -> Fix | None:
 @deeply
 def _edits(rule: Rule, problem: Problem) -> tuple[Edit, ...]:
     from trl_lint.linter.fixing import edits_between, transformed
+    from trl_lint.linter.regenerating import written
 
-    before = problem.module.tree.code
-    return edits_between(before, transformed(rule, [problem]))
+    return edits_between(written(problem.module).code, transformed(rule, [problem]))

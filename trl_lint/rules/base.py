@@ -21,7 +21,7 @@ class Problem:
     """What a rule says of an event, before it has a place in a file.
 
     node is where the finding stands, in `module`. why is the chain that explains it. applicability is None
-    when there is nothing to rewrite; reason says why a fix is not safe. plan is what the codemod needs.
+    when there is nothing to rewrite; reason says why a fix is not safe. plan is how it is mended.
     owner is the function that a fix would edit. subject is what the message is about, where one statement may
     concern several.
     """
@@ -48,7 +48,7 @@ class Rule:
 
     code: ClassVar[str]
     name: ClassVar[str]
-    # The codemod that rewrites what the rule found, as `module:Command`; None where the rule only hints.
+    # The codemod that makes the rule's safe fixes, as `module:Command`; None where the rule only hints.
     codemod: ClassVar[str | None] = None
     # A file can only matter to the rule if, for every group, it contains one of the group's byte strings.
     needles: ClassVar[tuple[tuple[bytes, ...], ...]] = ()

@@ -41,6 +41,7 @@ class Module:
         self.gave_up = False  # its body is nested more deeply than could be followed
         self.source: bytes | None = None
         self.positions: Mapping[Any, Any] | None = None
+        self.written: Any = None
         self.starts = False  # whether it makes a trainer, an Accelerator or a process group
         self.one_process = False  # whether it trains a model that is spread over all GPUs
         self.backends = Backends()

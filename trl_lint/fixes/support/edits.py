@@ -1,7 +1,7 @@
-"""What a fix does to a tree: few primitive edits, which every codemod applies in the same way.
+"""What a fix does to a tree: few primitive edits, which are all made in the same way.
 
-A planner (one module of this package per rule) builds them from the nodes a rule found; the codemods know
-nothing else.
+A planner (one module of this package per rule) builds them from the nodes a rule found; `editing` makes them
+and knows nothing else.
 """
 
 from __future__ import annotations

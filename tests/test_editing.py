@@ -1,0 +1,125 @@
+"""What a fix writes out anew is what writing out the whole tree gives, to the byte."""
+
+from __future__ import annotations
+
+import libcst as cst
+import pytest
+from test_fix_properties import BROKEN, FIXTURES, FORMS, RANK_GUARDED, identity, linter, plain
+
+from trl_lint.fixes.support.editing import Editing, all_edits
+from trl_lint.linter.fixing import transformed
+from trl_lint.linter.linter import Reported
+from trl_lint.linter.regenerating import Written, written
+
+# What no fixture has: a condition of which one part stays around all ranks' call.
+PARTED = (
+    RANK_GUARDED.format(line="found = accelerator.gather(loss)")
+    .replace("for batch in loader", "for step, batch in enumerate(loader)")
+    .replace("if accelerator.is_main_process", "if step % 5 == 0 and accelerator.is_main_process")
+)
+TEXTS = {identity(path): (path, plain(path)) for path in BROKEN} | {"parted": (FIXTURES / "snippet.py", PARTED)}
+
+
+class Everywhere(Editing):
+    """Looks into all nodes, so that all are made anew."""
+
+    def on_visit(self, node: cst.CSTNode) -> bool:
+        return True
+
+
+def planned(name: str, form: str | None = None) -> list[Reported]:
+    """The findings of a text that have a plan."""
+    path, text = TEXTS[name]
+    source = text.encode() if form is None else FORMS[form].write(text)
+    return [each for each in linter().report(path, source) if each.problem.plan is not None]
+
+
+@pytest.mark.parametrize("form", [None, *FORMS])
+@pytest.mark.parametrize("name", TEXTS)
+def test_the_text_of_a_fix_is_that_of_the_whole_tree(name: str, form: str | None) -> None:
+    found = planned(name, form)
+    groups = [[each] for each in found]
+    groups += [[each for each in found if each.rule is rule] for rule in {each.rule for each in found}]
+    for group in groups:
+        problems = [each.problem for each in group]
+        module = problems[0].module
+        edits = all_edits(module, [each.plan for each in problems])
+        assert transformed(group[0].rule, problems) == module.tree.visit(Everywhere(module.tree, edits)).code
+        assert written(module).code == module.tree.code
+
+
+def test_the_texts_ask_for_edits_of_all_kinds() -> None:
+    kinds = set()
+    for name in TEXTS:
+        for each in planned(name):
+            kinds.update(type(edit).__name__ for edit in each.problem.plan.edits)
+            assert transformed(each.rule, [each.problem]) != each.problem.module.tree.code
+    assert kinds == {"Replace", "Insert", "Enclose", "Move", "Part", "Import"}
+
+
+TREE = """# header
+
+import a
+
+
+class A(B):  # of a kind
+
+    x = 1
+
+    def f(self):
+        if x:
+            one()
+            two()
+        else:
+            three()
+    # behind
+
+    def g(self): return 1
+
+
+# footer
+"""
+
+
+class _Swap(cst.CSTTransformer):
+    """Puts something in the place of small statements, comments and names, by their code."""
+
+    def __init__(self, tree: cst.Module, swapped: dict[str, str]) -> None:
+        super().__init__()
+        self.tree, self.swapped = tree, swapped
+
+    def on_leave(self, original_node, updated_node):
+        by = self.swapped.get(self.tree.code_for_node(original_node))
+        match original_node:
+            case cst.BaseSmallStatement() if by is not None:
+                return cst.parse_statement(by).body[0] if by else cst.RemoveFromParent()
+            case cst.Comment() | cst.Name() if by is not None:
+                return original_node.with_changes(value=by)
+        return original_node if original_node.deep_equals(updated_node) else updated_node
+
+
+@pytest.mark.parametrize(
+    "swapped",
+    [
+        {},
+        {"one()": "four()"},
+        {"one()": "four()", "three()": "four()"},
+        {"import a": "import b", "x = 1": "x = 2", "two()": "four()"},
+        {"one()": ""},
+        {"one()": "", "two()": ""},
+        {"x = 1": ""},
+        {"import a": ""},
+        {"import a": "", "return 1": "return 2"},
+        {"# header": "# head"},
+        {"# footer": "# foot"},
+        {"# behind": "# after"},
+        {"# of a kind": "# of another"},
+        {"B": "C"},
+    ],
+)
+@pytest.mark.parametrize("text", [TREE, TREE.removesuffix("\n# footer\n"), TREE.removesuffix("\n")], ids=len)
+def test_what_differs_is_written_where_it_stands(text: str, swapped: dict[str, str]) -> None:
+    tree = cst.parse_module(text)
+    new = tree.visit(_Swap(tree, swapped))
+    assert Written(tree).after(new) == new.code
+    assert (new.code != text) == any(old in text for old in swapped)
