@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
-from trl_lint.analysis.events import CollectiveCalled, DatasetPrepared, Event, ModelCalled, ParameterRead, Trace
+from trl_lint.analysis.events import (
+    CollectiveCalled,
+    DatasetDrawn,
+    DatasetPrepared,
+    Event,
+    ModelCalled,
+    ParameterRead,
+    Trace,
+)
 
 
 def trained(roots: Iterable[Trace]) -> set[int]:
@@ -57,6 +65,23 @@ def told(trace: Trace, trains: bool, steps: bool, builds: bool) -> Iterator[Even
             yield replace(event, stepping=True)
         else:
             yield event
+
+
+def unseeded(events: list[Event], program: Trace) -> list[Event]:
+    """These events without the draws of programs that may have seeded the generator, and of code no program is known of.
+
+    program: the run of the module's body, as a script.
+    """
+    if not any(isinstance(event, DatasetDrawn) for event in events):
+        return events
+    starts = [program, *(summary.trace for run in program.runs for summary in run.summaries.values())]
+    known: set[int] = set()
+    for start in starts:
+        for trace in _all_of([start]):
+            for event in trace.events.values():
+                if isinstance(event, DatasetDrawn) and event.how.generator not in program.seeds | start.seeds:
+                    known.add(id(event))
+    return [event for event in events if not isinstance(event, DatasetDrawn) or id(event) in known]
 
 
 def _callees(trace: Trace) -> list[Trace]:

@@ -297,6 +297,7 @@ class Runs(Definitions):
         )
         frame.attribute_writes |= summary.attribute_writes
         frame.trace.shows |= summary.trace.shows
+        frame.trace.seeds |= summary.trace.seeds
         rendezvous.passed_on(frame, summary.meetings[0], function, summary.meetings[1], node)
         frame.forget(summary.attribute_writes, summary.cell_writes)
         frame.pending_used |= summary.pending_used and function.pending_used and self._passes_pending(frame)

@@ -133,7 +133,7 @@ def drawn(row: FunctionRow, args: Arguments, owner: Value | None, value: Value) 
     """
     if not is_dataset(value):
         return value
-    apart = owner is not None and is_dataset(owner) and owner.rank.state is State.UNKNOWN
+    apart = owner is not None and (owner.rank.state is State.UNKNOWN or not is_dataset(owner))
     seeds = [args.get(*seed) for seed in row.seeds]
     unseeded = bool(row.seeds) and all(seed is None or seed.kind is Kind.NONE for seed in seeds)
     in_order = (ordered := args.keywords.get("shuffle")) is not None and ordered.const is False

@@ -1,0 +1,122 @@
+"""A data set is shuffled, split or sampled by each rank for itself, and then shared out over the ranks.
+
+## What it does
+Reports `shuffle` and `train_test_split` of the `datasets` library, `train_test_split` of scikit-learn,
+`torch.utils.data.random_split`, `torch.randperm`, `random.shuffle`, `random.sample` and `numpy.random.permutation` and
+`shuffle` without a seed, in a script that has seeded nothing before, where the ranks then take their shares of the
+result: a Trainer trains or evaluates on it, a loader of it goes through `Accelerator.prepare`, a `DistributedSampler`
+samples it.
+
+## Why is this bad?
+Each process has random generators of its own, and without a seed each starts somewhere else. Rank 0 trains on the even
+places of one order and rank 1 on the odd places of another: some rows are seen twice, others never. After a split, what
+one rank evaluates on is what the other one has trained on, and the evaluation looks better than it is. Nothing fails,
+and on one process all is well.
+
+## Example
+```python
+split = dataset.train_test_split(test_size=0.1)
+trainer = SFTTrainer(model, args=training_args, train_dataset=split["train"], eval_dataset=split["test"])
+```
+
+## Use instead
+```python
+split = dataset.train_test_split(test_size=0.1, seed=training_args.seed)
+trainer = SFTTrainer(model, args=training_args, train_dataset=split["train"], eval_dataset=split["test"])
+```
+
+## Fix safety
+The call is given a seed: that of the arguments the trainer is made with, a variable called `seed`, or the constant that
+another call of the same function is given. It is unsafe, as it decides which rows come when on one process, too. Where
+no such seed is in reach, or the draw is in another file, there is a hint.
+
+## Limits
+A Trainer seeds all generators when it is made, so what is drawn behind that is right; a split is before it. Silent, too:
+scripts that call `set_seed`, or whatever may seed the generator in question, anywhere; that ask for the seed in a
+condition around the draw; models loaded with `device_map="auto"`, which one process trains; draws of only some
+ranks; results whose cache files are named; data sets that stream. Code of which no script is in sight that runs it, such
+as the methods of a Trainer, is silent: its caller may have seeded. `main_process_first()` does not help: without a seed
+the result has another fingerprint on each rank, and nobody reads what another rank has cached. Of a data set whose
+rows were drawn by other means, such as `numpy.random.default_rng().choice`, nothing is said.
+
+## References
+- https://huggingface.co/docs/datasets/process#shuffle: "shuffle with a seed"; `Dataset.train_test_split` and `shuffle`
+  (arrow_dataset.py) take the state of numpy's global generator where they are given no seed
+- https://pytorch.org/docs/stable/notes/randomness.html
+- `Trainer.__init__` (transformers/trainer.py) calls `set_seed(self.args.seed)`, after the data sets have been made
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import libcst as cst
+
+from trl_lint.analysis.events import DatasetDrawn, Event
+from trl_lint.analysis.program.syntax import ancestors
+from trl_lint.rules.base import Problem, Rule, offered
+
+_TRAINERS = (b"Trainer", b"accelerate", b"Accelerator", b"DistributedSampler")
+_DRAWS = (
+    b".shuffle", b"train_test_split", b"random_split", b"randperm", b"shuffle(", b"sample(", b"permutation(",
+)  # fmt: skip
+_ASKS_FOR_SEED = re.compile(r"seed|generator|rng|random_state", re.IGNORECASE)
+
+
+class UnseededSplit(Rule):
+    code = "TRL015"
+    name = "unseeded-split"
+    codemod = "trl_lint.codemods.unseeded_split:UnseededSplitCommand"
+    needles = (_TRAINERS, _DRAWS)
+
+    def visit(self, event: Event) -> Iterator[Problem]:
+        if not isinstance(event, DatasetDrawn) or event.module.one_process or _depends_on_seed(event):
+            return
+        from trl_lint.fixes.unseeded_split import plan
+
+        yield Problem(
+            module=event.module,
+            node=event.node,
+            message=_message(event),
+            why=event.handed,
+            help=f"draw alike on all ranks: {_advice(event)}, or call `set_seed` before it",
+            title="Draw with the same seed on all ranks",
+            owner=event.drawer,
+            **offered(plan(event)),
+        )
+
+
+def _message(event: DatasetDrawn) -> str:
+    if not event.is_here:
+        return (
+            f"the ranks share out what each of them has drawn by its own `{event.name}`: on several GPUs some rows are "
+            "seen twice, others never"
+        )
+    return (
+        f"each rank draws its own `{event.name}`, without a seed, and the ranks then share out the result: on several "
+        "GPUs some rows are seen twice, others never, and rows of one rank's evaluation are trained on by another"
+    )
+
+
+def _advice(event: DatasetDrawn) -> str:
+    how = event.how
+    if how.keyword:
+        return f"`{how.keyword.format(seed='seed', torch='torch')}`"
+    return f"`{how.receiver.format(module=_module_of(event), seed='seed')}.{event.name}(…)`"
+
+
+def _module_of(event: DatasetDrawn) -> str:
+    func = getattr(event.node, "func", None)
+    is_dotted = event.is_here and isinstance(func, cst.Attribute)
+    return event.module.tree.code_for_node(func.value) if is_dotted else event.how.generator
+
+
+def _depends_on_seed(event: DatasetDrawn) -> bool:
+    """Whether a condition around the draw asks for a seed: then there is none because the user wants none."""
+    tree = event.module.tree
+    tests = (each.test for each in ancestors(tree, event.node) if isinstance(each, (cst.If, cst.IfExp)))
+    return any(_ASKS_FOR_SEED.search(tree.code_for_node(test)) for test in tests)
+
+
+RULES = (UnseededSplit(),)
