@@ -93,7 +93,7 @@ CACHED_BY_NAME = frozenset({
 # What hands a share of a data set to each rank, with the parameter that is the data set.
 SHARDS = {"torch.utils.data.DistributedSampler": (0, "dataset")}
 TRAINER = "transformers.Trainer"
-TRAINED_ON = ("train_dataset", "eval_dataset")
+TRAINED_ON = ("eval_dataset", "train_dataset")
 # Functions of the command line and of launchers that call the function they are given.
 RUNNERS = {
     "accelerate.notebook_launcher": 0, "fire.Fire": 0, "jsonargparse.CLI": 0, "jsonargparse.auto_cli": 0,

@@ -32,7 +32,7 @@ no such seed is in reach, or the draw is in another file, there is a hint.
 
 ## Limits
 A Trainer seeds all generators when it is made, so what is drawn behind that is right; a split is before it. Silent, too:
-scripts that call `set_seed`, or whatever may seed the generator in question, anywhere; that ask for the seed in a
+scripts that call `set_seed`, or whatever may seed the generator in question, before the draw; that ask for the seed in a
 condition around the draw; models loaded with `device_map="auto"`, which one process trains; draws of only some
 ranks; results whose cache files are named; data sets that stream. Code of which no script is in sight that runs it, such
 as the methods of a Trainer, is silent: its caller may have seeded. `main_process_first()` does not help: without a seed
@@ -88,22 +88,17 @@ class UnseededSplit(Rule):
 
 
 def _message(event: DatasetDrawn) -> str:
-    if not event.is_here:
-        return (
-            f"the ranks share out what each of them has drawn by its own `{event.name}`: on several GPUs some rows are "
-            "seen twice, others never"
-        )
-    return (
-        f"each rank draws its own `{event.name}`, without a seed, and the ranks then share out the result: on several "
-        "GPUs some rows are seen twice, others never, and rows of one rank's evaluation are trained on by another"
-    )
+    own = f"without a seed each rank has another `{event.name}`, of which the ranks then take their shares"
+    is_split = event.name in ("random_split", "train_test_split")
+    lost = "rows are trained on twice, never, or evaluated on as well" if is_split else "rows are seen twice or never"
+    return f"{own}: on several GPUs {lost}"
 
 
 def _advice(event: DatasetDrawn) -> str:
     how = event.how
     if how.keyword:
-        return f"`{how.keyword.format(seed='seed', torch='torch')}`"
-    return f"`{how.receiver.format(module=_module_of(event), seed='seed')}.{event.name}(…)`"
+        return f"`{how.keyword.format(seed=42, torch='torch')}`"
+    return f"`{how.receiver.format(module=_module_of(event), seed=42)}.{event.name}(…)`"
 
 
 def _module_of(event: DatasetDrawn) -> str:

@@ -9,10 +9,7 @@ from typing import Any
 import libcst as cst
 
 from trl_lint.analysis.events import CollectiveCalled, Logged, UnwrappedForGeneration
-from trl_lint.analysis.interpreter import (
-    assignment,
-    attributes,
-)
+from trl_lint.analysis.interpreter import assignment, attributes
 from trl_lint.analysis.observers import (
     backends,
     device_choice,
@@ -85,9 +82,7 @@ def call_function(frame: Frame, dotted: str, args: Arguments, node: Any) -> Valu
     if row is not None and not (isinstance(row, Hook)):
         return apply(frame, (row,), args, node, None)
     rendezvous.called(frame, name, node)
-    made = library.maker(name)
-    if made is None:
-        made = library.constructor(name, frame.engine.versions)
+    made = library.maker(name) or library.constructor(name, frame.engine.versions)
     if isinstance(made, Value):
         return made
     if name.startswith("torch.nn.") and name.rpartition(".")[2][:1].isupper():
@@ -224,9 +219,7 @@ def apply(frame: Frame, rows: Sequence[Row], args: Arguments, node: Any, owner: 
     if isinstance(row, (Function, Hook)):
         spans = [each for each in rows if isinstance(each, (Function, Hook))]
         value = _returned(frame, spans, args, node)
-        if isinstance(row, Function):
-            return random_draws.of_dataset(frame, row, args, node, owner, preprocessing.drawn(row, args, owner, value))
-        return value
+        return random_draws.of_dataset(frame, row, args, node, owner, value) if isinstance(row, Function) else value
     return UNKNOWN
 
 

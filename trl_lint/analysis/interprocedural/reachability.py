@@ -72,16 +72,21 @@ def unseeded(events: list[Event], program: Trace) -> list[Event]:
 
     program: the run of the module's body, as a script.
     """
-    if not any(isinstance(event, DatasetDrawn) for event in events):
+    drawn = [event for event in events if isinstance(event, DatasetDrawn)]
+    if not drawn:
         return events
-    starts = [program, *(summary.trace for run in program.runs for summary in run.summaries.values())]
     known: set[int] = set()
-    for start in starts:
-        for trace in _all_of([start]):
-            for event in trace.events.values():
-                if isinstance(event, DatasetDrawn) and event.how.generator not in program.seeds | start.seeds:
-                    known.add(id(event))
-    return [event for event in events if not isinstance(event, DatasetDrawn) or id(event) in known]
+    seen: set[tuple[int, frozenset[str]]] = set()
+    todo = [(program, frozenset[str]())]
+    todo += [(summary.trace, program.seeds) for run in program.runs for summary in run.summaries.values()]
+    while todo:
+        trace, seeds = todo.pop()
+        if (id(trace), seeds) in seen:
+            continue
+        seen.add((id(trace), seeds))
+        known.update(id(draw) for draw in trace.draws if draw.how.generator not in seeds | draw.seeded)
+        todo.extend((summary.trace, seeds | trace.seeded[edge]) for edge, summary in trace.calls.items())
+    return [event for event in events if not isinstance(event, DatasetDrawn) or id(event.draw) in known]
 
 
 def _callees(trace: Trace) -> list[Trace]:

@@ -190,6 +190,7 @@ class Runs(Definitions):
             summary = self._run(function, key, context.names, context.inputs, cls, context.memory)
         edge = (id(node), id(function))
         frame.trace.calls[edge] = summary
+        frame.trace.seeded.setdefault(edge, frame.trace.seeds)
         if frame.stepping is not None:
             frame.trace.stepping[edge] = frame.stepping
         return self._instantiate(frame, summary, context, node, function)

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any
 import libcst as cst
 
 from trl_lint.analysis.events import DatasetDrawn
+from trl_lint.analysis.observers import preprocessing
 from trl_lint.domain import ranks
 from trl_lint.domain.heap import Cell
 from trl_lint.domain.provenance import Step
 from trl_lint.domain.ranks import Origin, State
-from trl_lint.domain.values import UNKNOWN, Kind, Value
+from trl_lint.domain.values import SAME, UNKNOWN, Kind, Value
 from trl_lint.knowledge import library
 from trl_lint.knowledge import random_draws as table
 from trl_lint.knowledge.datasets import DATASET, is_dataset
@@ -31,17 +32,21 @@ _SEED_NAMES = frozenset({"random_seed", "seed"})
 
 
 class Draw(Step):
-    """The place of a draw. how: its row. owner: the function it is in. seeds, names: see `DatasetDrawn`."""
+    """The place of a draw. how: its row. owner: the function it is in, and seeded: the generators that it may have
+    seeded before. seeds, names: see `DatasetDrawn`.
+    """
 
-    __slots__ = ("how", "name", "names", "owner", "seeds")
+    __slots__ = ("how", "name", "names", "owner", "seeded", "seeds")
 
     def __init__(self, frame: Frame, node: Any, name: str, how: table.Draw) -> None:
         super().__init__(frame.module, node, _TEXT)
         self.how = how
         self.name = name
         self.owner = frame.function
+        self.seeded = frame.trace.seeds
         self.seeds = tuple(_seeds(frame))
         self.names = frozenset(name for name, value in frame.memory.names.items() if not value.rank.differs)
+        frame.trace.draws.append(self)
 
 
 def _seeds(frame: Frame) -> Iterator[str]:
@@ -128,6 +133,7 @@ def _is_false(value: Value | None) -> bool:
 
 def of_dataset(frame: Frame, row: FunctionRow, args: Arguments, node: Any, owner: Value | None, value: Value) -> Value:
     """What a function or method of the `datasets` library returns, with the draw that it comes from."""
+    value = preprocessing.drawn(row, args, owner, value)
     if not row.name.startswith("datasets."):
         return value
     own = row.name.rpartition(".")[2]
@@ -137,11 +143,14 @@ def of_dataset(frame: Frame, row: FunctionRow, args: Arguments, node: Any, owner
         return DATASET.but(rank=ranks.DRAWN, why=before) if is_result and own not in table.ORDERS else value
     if not row.seeds or not is_dataset(value) or owner is None or owner.rank.differs or _is_apart(owner):
         return value
+    if not is_dataset(owner):
+        # Made in memory, or of nobody knows what: `map` has no file to share.
+        value = SAME if ranks.combine(owner.rank, args.rank()).state is State.SAME else UNKNOWN
     is_named = not table.CACHED_BY_NAME.isdisjoint(args.keywords)
     is_seeded = not all(_is_absent(args.get(*seed)) for seed in row.seeds)
     if is_seeded or is_named or not _is_drawn(frame, table.DATASET_DRAW, args):
         return value
-    return value.but(rank=ranks.DRAWN, why=Draw(frame, node, own, table.DATASET_DRAW))
+    return DATASET.but(rank=ranks.DRAWN, why=Draw(frame, node, own, table.DATASET_DRAW))
 
 
 def _is_apart(owner: Value) -> bool:
@@ -203,11 +212,10 @@ def handed_over(frame: Frame, cls: str, args: Arguments, node: Any) -> None:
     if shared is not None:
         _tell(frame, args.get(*shared), node, "each rank takes its share of it here")
     elif library.is_subclass(cls, table.TRAINER, frame.engine.versions):
-        if not frame.module.trainers - {id(node)}:
-            for name in table.TRAINED_ON:
-                for value in _alternatives(frame, args, name):
-                    _tell(frame, value, node, f"each rank takes its share of `{name}` here", args.expression("args"))
-        frame.module.trainers.add(id(node))
+        for name in table.TRAINED_ON:
+            for value in _alternatives(frame, args, name):
+                _tell(frame, value, node, f"each rank takes its share of `{name}` here", args.expression("args"))
+        frame.trace.seeds |= table.ALL
 
 
 def _alternatives(frame: Frame, args: Arguments, name: str) -> Iterator[Value]:
@@ -236,6 +244,7 @@ def _tell(frame: Frame, value: Value | None, node: Any, text: str, arguments: An
         DatasetDrawn,
         draw.node if is_here else node,
         tag=id(draw.node),
+        draw=draw,
         how=draw.how,
         name=draw.name.rpartition(".")[2],
         handed=frame.step(node, text) if is_here else draw,

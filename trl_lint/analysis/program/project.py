@@ -41,7 +41,6 @@ class Module:
         self.source: bytes | None = None
         self.positions: Any = None
         self.starts = False  # whether it makes a trainer, an Accelerator or a process group
-        self.trainers: set[int] = set()  # the calls that make a trainer, which seeds all generators
         self.one_process = False  # whether it trains a model that is spread over all GPUs
         self.backends = Backends()
         self.functions: list[Any] = []
