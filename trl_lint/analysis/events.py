@@ -175,10 +175,10 @@ class DatasetParted(Event):
 class DatasetDrawn(Event):
     """Each rank goes through a share of a data set that it has put in an order, or in parts, of its own.
 
-    draw: the place of the draw. how: its row, and name: what it is called. handed: where the data set is shared out. drawer: the function
-    that draws. is_here: whether the event stands at the draw; one in another file is told where it is shared out, and
-    `handed` is the draw. arguments: the expression of the trainer's arguments there, if it is one. seeds: texts that are
-    the same seed on all ranks at the draw. names: those bound there.
+    draw: the place of the draw. how: its row, and name: what it is called. drawer: the function that draws. handed:
+    where the data set is shared out. is_here: whether the event stands at the draw; one in another file is told where
+    its result is shared out, and `handed` is the draw. arguments: the expression of the trainer's arguments there, if
+    it is one. seeds: texts that are the same seed on all ranks at the draw. names: those bound there.
     """
 
     draw: Step

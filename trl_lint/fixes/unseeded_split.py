@@ -8,13 +8,22 @@ from typing import Any
 import libcst as cst
 
 from trl_lint.analysis.events import DatasetDrawn
+from trl_lint.analysis.program.syntax import ancestors
 from trl_lint.fixes.support.blocks import certainly_bound, enclosing_statement, torch_in_reach
 from trl_lint.fixes.support.edits import Edit, NoRewrite, Replace, Rewrite
 from trl_lint.fixes.support.scope import nodes
 from trl_lint.knowledge.random_draws import SEED_ARGUMENTS
 
 _CHANGES = "it decides which rows come when, on one process as well"
+_NONE = cst.SimpleWhitespace("")
 _SEEDS = SEED_ARGUMENTS | {"seeds"}
+
+
+def conditions(event: DatasetDrawn) -> list[str]:
+    """The texts of the conditions around a draw."""
+    tree = event.module.tree
+    around = ancestors(tree, event.node)
+    return [tree.code_for_node(each.test) for each in around if isinstance(each, (cst.If, cst.IfExp))]
 
 
 def plan(event: DatasetDrawn) -> Rewrite | NoRewrite:
@@ -36,9 +45,9 @@ def _seeds(event: DatasetDrawn, root: Any, statement: Any) -> Iterator[str]:
     for text in event.seeds:
         yield from _there(root, statement, text)
     for node in nodes(root):
-        if isinstance(node, cst.Arg) and node.keyword is not None and node.keyword.value in _SEEDS:
-            if isinstance(node.value, cst.Integer):
-                yield node.value.value
+        match node:
+            case cst.Arg(keyword=cst.Name(value=name), value=cst.Integer(value=text)) if name in _SEEDS:
+                yield text
 
 
 def _there(root: Any, statement: Any, text: str) -> Iterator[str]:
@@ -58,23 +67,30 @@ def _with_keyword(event: DatasetDrawn, root: Any, seed: str) -> Rewrite | NoRewr
     call: Any = event.node
     if any(arg.keyword is None and isinstance(arg.value, cst.Name) and arg.value.value == "None" for arg in call.args):
         return NoRewrite("its seed is given by its position, as `None`")
-    kept = [arg for arg in call.args if arg.keyword is None or arg.keyword.value != keyword]
-    added = cst.Arg(cst.parse_expression(value), cst.Name(keyword), equal=cst.AssignEqual(*[cst.SimpleWhitespace("")] * 2))
-    return Rewrite((Replace(call, call.with_changes(args=_with_last(kept, added))), *edits), caution=_CHANGES)
+    expression = cst.parse_expression(value)
+    given = next((arg for arg in call.args if arg.keyword is not None and arg.keyword.value == keyword), None)
+    if given is not None:
+        return Rewrite((Replace(given.value, expression), *edits), caution=_CHANGES)
+    added = cst.Arg(expression, cst.Name(keyword), equal=cst.AssignEqual(_NONE, _NONE))
+    return Rewrite((Replace(call, call.with_changes(args=_with_last(call, added))), *edits), caution=_CHANGES)
 
 
-def _with_last(args: list[cst.Arg], added: cst.Arg) -> list[cst.Arg]:
+def _with_last(call: cst.Call, added: cst.Arg) -> list[cst.Arg]:
     """The arguments and one more, laid out as they are: on a line of its own where they have theirs."""
-    if not args:
+    if not call.args:
         return [added]
-    last = args[-1]
+    *others, last = call.args
+    between = others[-1].comma if others else _comma_of_one(call)
     if isinstance(last.comma, cst.Comma):  # a comma at the end stays at the end
-        between = args[-2].comma if len(args) > 1 else last.comma
-        return [*args[:-1], last.with_changes(comma=between), added.with_changes(comma=last.comma)]
-    comma = args[-2].comma if len(args) > 1 else cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))
-    end = last.whitespace_after_arg
-    plain = last.with_changes(comma=comma, whitespace_after_arg=cst.SimpleWhitespace(""))
-    return [*args[:-1], plain, added.with_changes(whitespace_after_arg=end)]
+        return [*others, last.with_changes(comma=between), added.with_changes(comma=last.comma)]
+    plain = last.with_changes(comma=between, whitespace_after_arg=_NONE)
+    return [*others, plain, added.with_changes(whitespace_after_arg=last.whitespace_after_arg)]
+
+
+def _comma_of_one(call: cst.Call) -> cst.Comma:
+    """The comma behind a single argument: with a new line, if the argument is on one."""
+    is_folded = isinstance(call.whitespace_before_args, cst.ParenthesizedWhitespace)
+    return cst.Comma(whitespace_after=call.whitespace_before_args if is_folded else cst.SimpleWhitespace(" "))
 
 
 def _with_receiver(event: DatasetDrawn, seed: str) -> Rewrite | NoRewrite:

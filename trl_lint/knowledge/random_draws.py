@@ -18,12 +18,13 @@ class Draw:
     """A call that puts things in a random order, or chooses some of them at random.
 
     generator: whose state decides where none of `seeds` is given. gives: "indices" (or items), "parts" of its argument,
-    or its argument "in place". keyword: how it is given a seed, with the seed as `{}`. receiver: the object to call it
-    on instead of its module. needs: the module that these names.
+    or its argument "in place". module: what its functions are reached by. keyword: how it is given a seed, which stands
+    there as `{seed}`. receiver: the object to call it on instead of its module. needs: the module that these name.
     """
 
     generator: str
     gives: str
+    module: str = ""
     seeds: tuple[Parameter, ...] = ()
     keyword: str = ""
     receiver: str = ""
@@ -36,10 +37,10 @@ _PYTHON = "{module}.Random({seed})"
 
 DATASET_DRAW = Draw(generator="numpy", gives="parts", keyword="seed={seed}")
 DRAWS = {
-    "numpy.random.permutation": Draw(generator="numpy", gives="indices", receiver=_NUMPY),
-    "numpy.random.shuffle": Draw(generator="numpy", gives="in place", receiver=_NUMPY),
-    "random.sample": Draw(generator="python", gives="indices", receiver=_PYTHON),
-    "random.shuffle": Draw(generator="python", gives="in place", receiver=_PYTHON),
+    "numpy.random.permutation": Draw(generator="numpy", gives="indices", module="np.random", receiver=_NUMPY),
+    "numpy.random.shuffle": Draw(generator="numpy", gives="in place", module="np.random", receiver=_NUMPY),
+    "random.sample": Draw(generator="python", gives="indices", module="random", receiver=_PYTHON),
+    "random.shuffle": Draw(generator="python", gives="in place", module="random", receiver=_PYTHON),
     "sklearn.model_selection.train_test_split": Draw(
         generator="numpy", gives="parts", seeds=((-1, "random_state"),), keyword="random_state={seed}"
     ),
@@ -87,7 +88,8 @@ DATASET_BASES = ("datasets.", "torch.utils.data.")
 ORDERS = frozenset({"sort"})
 # Files that a caller names are there for all ranks.
 CACHED_BY_NAME = frozenset({
-    "indices_cache_file_name", "indices_cache_file_names", "test_indices_cache_file_name", "train_indices_cache_file_name",
+    "indices_cache_file_name", "indices_cache_file_names", "test_indices_cache_file_name",
+    "train_indices_cache_file_name",
 })  # fmt: skip
 
 # What hands a share of a data set to each rank, with the parameter that is the data set.

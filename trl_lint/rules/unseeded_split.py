@@ -31,15 +31,17 @@ another call of the same function is given. It is unsafe, as it decides which ro
 no such seed is in reach, or the draw is in another file, there is a hint.
 
 ## Limits
-A Trainer seeds all generators when it is made, so what is drawn behind that is right; a split is before it. Silent, too:
-scripts that call `set_seed`, or whatever may seed the generator in question, before the draw; that ask for the seed in a
-condition around the draw; models loaded with `device_map="auto"`, which one process trains; draws of only some
-ranks; results whose cache files are named; data sets that stream. Code of which no script is in sight that runs it, such
-as the methods of a Trainer, is silent: its caller may have seeded. `main_process_first()` does not help: without a seed
-the result has another fingerprint on each rank, and nobody reads what another rank has cached. Of a data set whose
-rows were drawn by other means, such as `numpy.random.default_rng().choice`, nothing is said.
+A Trainer seeds all generators when it is made, so what is drawn behind that is right; a split is before it. Silent,
+too: scripts that call `set_seed`, or whatever may seed the generator in question, before the draw; that ask for the
+seed in a condition around the draw; models loaded with `device_map="auto"`, which one process trains; draws of only
+some ranks; results whose cache files are named; data sets that stream. Code of which no script is in sight that runs
+it, such as the methods of a Trainer, is silent: its caller may have seeded. `main_process_first()` does not help:
+without a seed the result has another fingerprint on each rank, and nobody reads what another one has cached. Of rows
+that were drawn by other means, such as `numpy.random.default_rng().choice`, nothing is said.
 
 ## References
+- https://github.com/huggingface/accelerate/issues/2393, https://github.com/QwenLM/Qwen3-VL/pull/1971 and
+  https://github.com/TensorAuto/OpenTau/pull/498
 - https://huggingface.co/docs/datasets/process#shuffle: "shuffle with a seed"; `Dataset.train_test_split` and `shuffle`
   (arrow_dataset.py) take the state of numpy's global generator where they are given no seed
 - https://pytorch.org/docs/stable/notes/randomness.html
@@ -51,10 +53,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-import libcst as cst
-
 from trl_lint.analysis.events import DatasetDrawn, Event
-from trl_lint.analysis.program.syntax import ancestors
 from trl_lint.rules.base import Problem, Rule, offered
 
 _TRAINERS = (b"Trainer", b"accelerate", b"Accelerator", b"DistributedSampler")
@@ -71,10 +70,12 @@ class UnseededSplit(Rule):
     needles = (_TRAINERS, _DRAWS)
 
     def visit(self, event: Event) -> Iterator[Problem]:
-        if not isinstance(event, DatasetDrawn) or event.module.one_process or _depends_on_seed(event):
+        if not isinstance(event, DatasetDrawn) or event.module.one_process:
             return
-        from trl_lint.fixes.unseeded_split import plan
+        from trl_lint.fixes.unseeded_split import conditions, plan
 
+        if any(map(_ASKS_FOR_SEED.search, conditions(event))):
+            return  # the user has none, and wants none
         yield Problem(
             module=event.module,
             node=event.node,
@@ -102,16 +103,9 @@ def _advice(event: DatasetDrawn) -> str:
 
 
 def _module_of(event: DatasetDrawn) -> str:
-    func = getattr(event.node, "func", None)
-    is_dotted = event.is_here and isinstance(func, cst.Attribute)
-    return event.module.tree.code_for_node(func.value) if is_dotted else event.how.generator
-
-
-def _depends_on_seed(event: DatasetDrawn) -> bool:
-    """Whether a condition around the draw asks for a seed: then there is none because the user wants none."""
-    tree = event.module.tree
-    tests = (each.test for each in ancestors(tree, event.node) if isinstance(each, (cst.If, cst.IfExp)))
-    return any(_ASKS_FOR_SEED.search(tree.code_for_node(test)) for test in tests)
+    own = getattr(getattr(event.node, "func", None), "value", None)
+    is_dotted = event.is_here and own is not None and not isinstance(own, str)
+    return event.module.tree.code_for_node(own) if is_dotted else event.how.module
 
 
 RULES = (UnseededSplit(),)

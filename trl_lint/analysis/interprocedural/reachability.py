@@ -68,7 +68,7 @@ def told(trace: Trace, trains: bool, steps: bool, builds: bool) -> Iterator[Even
 
 
 def unseeded(events: list[Event], program: Trace) -> list[Event]:
-    """These events without the draws of programs that may have seeded the generator, and of code no program is known of.
+    """These events, less the draws before which a program may have seeded, and those that no program is known to make.
 
     program: the run of the module's body, as a script.
     """

@@ -1,7 +1,8 @@
 """Random draws: what each rank has shuffled, split or sampled by a generator of its own, and who goes through it.
 
-A draw marks what it gives: its rank is `DRAWN` (indices, which differ as numbers do, keep their own), and the chain that
-explains it begins with a `Draw`. The mark goes along with what is made of it, to where each rank takes its share.
+A draw marks what it gives: its rank is `DRAWN` (indices, which differ as numbers do, keep their own), and the chain
+that explains it begins with a `Draw`. The mark goes along with what is made of it, to where each rank takes its share.
+Which generators have been seeded by then, a walk over the calls of the whole program says (`reachability.unseeded`).
 """
 
 from __future__ import annotations
@@ -115,11 +116,16 @@ def explained(frame: Frame, name: str, args: Arguments, node: Any, value: Value)
 
 def _is_drawn(frame: Frame, how: table.Draw, args: Arguments) -> bool:
     """Whether all ranks get here, with the same, and each has a generator of its own."""
-    if frame.memory.control.level or args.star is not None or args.double is not None or args.rank().differs:
+    if not _gets_here(frame) or args.star is not None or args.double is not None or args.rank().differs:
         return False
     if _is_false(args.keywords.get("shuffle")):
         return False
     return all(_is_absent(args.get(*seed)) for seed in how.seeds)
+
+
+def _gets_here(frame: Frame) -> bool:
+    """Whether all ranks get here, at once or one after the other: none reads what another one has drawn."""
+    return all(each.why.text == preprocessing.IN_TURN for each in frame.memory.control.conditions)
 
 
 def _is_absent(value: Value | None) -> bool:
