@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from textwrap import dedent, indent
 
 import pytest
@@ -201,6 +202,37 @@ def test_a_data_set_of_the_users_own_hands_the_draw_on():
     assert shown(text, SNIPPETS.finding(text)) == "random.shuffle(texts)"
     assert not is_found(script(own, "random.seed(1)\n", draw, 'Trainer(model="m", train_dataset=train)\n'))
     assert not is_found(script(own, "texts = read()\nrandom.shuffle(texts)\nshow(Rows(texts))\n"))
+
+
+@pytest.mark.parametrize(("base", "is_reported"), [("Dataset", True), ("IterableDataset", False)])
+def test_what_streams_is_read_by_one_process_for_all(base: str, is_reported: bool):
+    own = f"class Rows(torch.utils.data.{base}):\n    def __init__(self, rows):\n        self.rows = rows\n\n"
+    draw = "texts = read()\nrandom.shuffle(texts)\ntrain = Rows(texts)\n"
+    assert is_found(script(own, draw, LOOP)) is is_reported
+    assert not is_found(script(LOAD, "train = rows.shuffle().to_iterable_dataset()\n", LOOP))
+
+
+def test_a_file_that_seeds_when_it_is_imported_makes_it_right(tmp_path: Path):
+    (tmp_path / "common.py").write_text("import numpy\nnumpy.random.seed(0)\nSHARE = 0.1\n", encoding="utf-8")
+    main = tmp_path / "main.py"
+    linter = Linter(SETTINGS, (tmp_path,), (find_rule("TRL015"),))
+    body = script(LOAD, "from common import SHARE\nsplit = rows.train_test_split(SHARE)\n", TRAIN)
+    assert not linter.check(main, body.encode())
+    (tmp_path / "common.py").write_text("SHARE = 0.1\n", encoding="utf-8")
+    linter = Linter(SETTINGS, (tmp_path,), (find_rule("TRL015"),))
+    assert linter.check(main, body.encode())
+
+
+def test_a_draw_in_another_file_is_told_where_its_result_is_shared_out(tmp_path: Path):
+    data = "from datasets import load_dataset\n\ndef read():\n"
+    data += "    return load_dataset('json', split='train').train_test_split(0.1)\n"
+    (tmp_path / "data.py").write_text(data, encoding="utf-8")
+    body = script("from data import read\nsplit = read()\n", TRAIN)
+    linter = Linter(SETTINGS, (tmp_path,), (find_rule("TRL015"),))
+    (finding,) = linter.check(tmp_path / "main.py", body.encode())
+    assert shown(body, finding).startswith("SFTTrainer(")
+    assert [Path(step.path).name for step in finding.because] == ["data.py"]
+    assert finding.fix.reason == "it is drawn in another file"
 
 
 def test_code_that_no_script_in_sight_runs_is_silent():

@@ -84,6 +84,8 @@ APART = "device_specific"
 # A data set made of others, or of indices of one.
 MADE_OF = frozenset({"torch.utils.data.ConcatDataset", "torch.utils.data.Subset", "torch.utils.data.TensorDataset"})
 DATASET_BASES = ("datasets.", "torch.utils.data.")
+# What streams is read by the main process, which hands each rank its share (`dispatch_batches` of Accelerate).
+STREAMS = frozenset({"datasets.IterableDataset", "torch.utils.data.IterableDataset"})
 # Methods after which the order of a data set says nothing of how it was drawn.
 ORDERS = frozenset({"sort"})
 # Files that a caller names are there for all ranks.

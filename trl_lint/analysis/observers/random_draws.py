@@ -144,6 +144,8 @@ def of_dataset(frame: Frame, row: FunctionRow, args: Arguments, node: Any, owner
         return value
     own = row.name.rpartition(".")[2]
     before = next(_draws(frame, [*([owner] if owner is not None else []), *args.all()]), None)
+    if value.kind is Kind.INSTANCE and value.data in table.STREAMS:
+        return value
     if before is not None:
         is_result = is_dataset(value) or value.rank.state is State.SAME
         return DATASET.but(rank=ranks.DRAWN, why=before) if is_result and own not in table.ORDERS else value
@@ -169,7 +171,8 @@ def _is_apart(owner: Value) -> bool:
 
 def made_of(frame: Frame, bases: Iterable[str], args: Arguments, made: Value) -> Value:
     """A data set of a class with these bases, made of these arguments."""
-    if not any(base.startswith(table.DATASET_BASES) for base in bases):
+    names = tuple(bases)
+    if not any(base.startswith(table.DATASET_BASES) for base in names) or not table.STREAMS.isdisjoint(names):
         return made
     draw = next(_draws(frame, args.all()), None)
     if draw is None:
