@@ -144,6 +144,7 @@ def test_what_may_have_seeded_before_the_draw_makes_it_right(seed: str):
         "set_seed(0, device_specific=True)",
         "set_seed(PartialState().process_index)",
         "model = AutoModelForCausalLM.from_pretrained('m')",
+        "class Own(Base):\n    def __init__(self):\n        super().__init__()\nOwn()",
     ],
 )
 def test_what_seeds_another_generator_or_each_rank_apart_does_not(seed: str):
