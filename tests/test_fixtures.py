@@ -44,6 +44,8 @@ UNSAFE = {
     "unordered_preprocessing/broken_loop",
     "unreduced_metric/broken_callback",
     "unreduced_metric/broken_loop",
+    "unseeded_split/broken",
+    "unseeded_split/broken_loop",
 }
 
 

@@ -174,6 +174,27 @@ class DatasetParted(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class DatasetDrawn(Event):
+    """Each rank goes through a share of a data set that it has put in an order, or in parts, of its own.
+
+    draw: the place of the draw. how: its row, and name: what it is called. drawer: the function that draws. handed:
+    where the data set is shared out. is_here: whether the event stands at the draw; one in another file is told where
+    its result is shared out, and `handed` is the draw. arguments: the expression of the trainer's arguments there, if
+    it is one. seeds: texts that are the same seed on all ranks at the draw. names: those bound there.
+    """
+
+    draw: Step
+    how: Any
+    name: str
+    handed: Step
+    drawer: Any = None
+    is_here: bool = True
+    arguments: Any = None
+    seeds: tuple[str, ...] = ()
+    names: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SideEffect(Event):
     """Every rank changes what all of them share by calling `name` (`effect` is its row).
 
@@ -219,6 +240,11 @@ class Trace:
     backward: bool = False  # whether it starts a backward pass itself
     trains: bool = False  # whether it is a hook that a library runs for its training step
     builds: bool = False  # whether it is the `__init__` of a class that a library runs
+    # The generators that it may have seeded alike so far, itself or in what it calls; and those at each of its calls.
+    seeds: frozenset[str] = frozenset()
+    seeded: dict[Any, frozenset[str]] = field(default_factory=dict)
+    draws: list[Any] = field(default_factory=list)  # what it draws at random (see `random_draws.Draw`)
+    runs: list[Any] = field(default_factory=list)  # functions that it has a launcher or a command line run
     steps: bool = False  # whether a library hands it the batches of a prepared loader, to train on
     # Of the calls in a loop over a prepared loader, whether it trains on what it is handed.
     stepping: dict[Any, bool] = field(default_factory=dict)

@@ -93,7 +93,7 @@ def join(a: Value, b: Value, divided: Rank = ranks.SAME) -> Value:
         _join_wrapping(a, b, kind),
         (a.scalar or a.kind is Kind.NONE) and (b.scalar or b.kind is Kind.NONE),
         a.dtype if a.dtype == b.dtype else "",
-        (main.why or other.why) if rank.differs else None,
+        (main.why or other.why) if rank.differs or rank is ranks.DRAWN else None,
         a.writes | b.writes if rank.differs else NO_WRITES,
         a.pending | b.pending if rank.differs else NO_WRITES,
         a.place if a.place == b.place else devices.joined(a, b),

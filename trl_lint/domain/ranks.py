@@ -70,6 +70,8 @@ ZERO = Rank(State.SAME, how="zero")
 UNKNOWN = Rank(State.UNKNOWN)
 # What is not known, and a question for the rank: `unknown and is_main_process`. Some ranks at most say yes to that.
 GUARDED = Rank(State.UNKNOWN, Origin.RANK)
+# What is not known, and was drawn at random by each rank for itself: as large as on the others, of other things.
+DRAWN = Rank(State.UNKNOWN, Origin.RNG)
 SHARD = Rank(State.SHARD, Origin.DATA)
 LOCAL = Rank(State.LOCAL, Origin.DATA)
 LOCAL_MEAN = Rank(State.LOCAL, Origin.DATA, "mean")  # over a count of this rank's own, as a loss is
@@ -97,7 +99,7 @@ def _join(a: Rank, b: Rank) -> Rank:
     if a.state is State.BOTTOM:
         return b
     if State.UNKNOWN in (a.state, b.state):
-        return UNKNOWN
+        return DRAWN if DRAWN in (a, b) and not (a.differs or b.differs) else UNKNOWN
     if a.state is State.SAME and b.state is State.SAME:
         return SAME
     origins = a.origins | b.origins

@@ -92,5 +92,9 @@ _FUNCTIONS: tuple[Row, ...] = (
 ROWS: tuple[Row, ...] = (*_CLASSES, *_FUNCTIONS)
 
 
+# A method that only data sets have, among the classes a training script deals with.
+UNIQUE: dict[str, str] = {"train_test_split": "datasets.Dataset"}
+
+
 def is_dataset(value: Value) -> bool:
     return value.kind is Kind.INSTANCE and isinstance(value.data, str) and value.data.startswith("datasets.")

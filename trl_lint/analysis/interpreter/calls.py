@@ -16,7 +16,15 @@ from trl_lint.analysis.interpreter import (
     library_calls,
 )
 from trl_lint.analysis.interpreter.library_calls import pure_result
-from trl_lint.analysis.observers import backends, device_choice, gradient_sync, preprocessing, rendezvous, side_effects
+from trl_lint.analysis.observers import (
+    backends,
+    device_choice,
+    gradient_sync,
+    preprocessing,
+    random_draws,
+    rendezvous,
+    side_effects,
+)
 from trl_lint.analysis.program.classes import ClassInfo
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.arguments import Arguments
@@ -196,6 +204,7 @@ def unresolved(frame: Frame, args: Arguments, node: Any) -> Value:
     """A call of code that is not in sight: its result is unknown, and so is what it may have changed in place."""
     device_choice.indices_chosen(frame, "", args, node)
     rendezvous.hidden(frame, node)
+    random_draws.hidden(frame, args, node)
     for value in args.all():
         if value.kind is Kind.CELLS and not frame.is_stored(value):
             frame.update(value, unknown_cell)
@@ -434,7 +443,7 @@ def _instantiate(frame: Frame, cls: ClassInfo, args: Arguments, node: Any) -> Va
         frame.engine.call(frame, init, args, node, made)
     elif init is None:
         _fill_record(frame, cls, args)
-    return made
+    return random_draws.made_of(frame, cls.library_bases(), args, made)
 
 
 def _fill_record(frame: Frame, cls: ClassInfo, args: Arguments) -> None:

@@ -9,11 +9,16 @@ from typing import Any
 import libcst as cst
 
 from trl_lint.analysis.events import CollectiveCalled, Logged, UnwrappedForGeneration
-from trl_lint.analysis.interpreter import (
-    assignment,
-    attributes,
+from trl_lint.analysis.interpreter import assignment, attributes
+from trl_lint.analysis.observers import (
+    backends,
+    device_choice,
+    gradient_sync,
+    preprocessing,
+    random_draws,
+    rendezvous,
+    side_effects,
 )
-from trl_lint.analysis.observers import backends, device_choice, gradient_sync, preprocessing, rendezvous, side_effects
 from trl_lint.analysis.program.classes import ClassInfo, alike
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.arguments import Arguments
@@ -67,6 +72,9 @@ def call_function(frame: Frame, dotted: str, args: Arguments, node: Any) -> Valu
     backends.called(frame, name, args)
     device_choice.indices_chosen(frame, name, args, node)
     side_effects.called(frame, name, args, node)
+    drawn = random_draws.called(frame, name, args, node)
+    if drawn is not None:
+        return drawn
     special = _SPECIAL.get(name)
     if special is not None:
         return special(frame, args, node)
@@ -91,7 +99,7 @@ def call_function(frame: Frame, dotted: str, args: Arguments, node: Any) -> Valu
     found = device_choice.located(frame, tensor_devices.made(name, args, found), node)
     found = tensor_shapes.shaped(found, tensor_shapes.of_function(frame, name, args))
     value = tensor_averages.of_function(frame, name, flat, node, _functional_loss(name, found, args))
-    return _explained(frame, value, node, name)
+    return random_draws.explained(frame, name, args, node, _explained(frame, value, node, name))
 
 
 def _own_group(frame: Frame, args: Arguments, node: Any) -> Value:
@@ -213,7 +221,7 @@ def apply(frame: Frame, rows: Sequence[Row], args: Arguments, node: Any, owner: 
     if isinstance(row, (Function, Hook)):
         spans = [each for each in rows if isinstance(each, (Function, Hook))]
         value = _returned(frame, spans, args, node)
-        return preprocessing.drawn(row, args, owner, value) if isinstance(row, Function) else value
+        return random_draws.of_dataset(frame, row, args, node, owner, value) if isinstance(row, Function) else value
     return UNKNOWN
 
 
@@ -301,6 +309,7 @@ def _prepared(frame: Frame, args: Arguments, node: Any) -> Value:
     if args.star is not None:
         return UNKNOWN
     gradient_sync.wrapped_here(frame, args, node)
+    random_draws.prepared(frame, args, node)
     results = tuple(prepared(frame, value, node) for value in args.positional)
     if len(results) == 1:
         return results[0]
@@ -411,7 +420,7 @@ def _constructed(frame: Frame, row: Class, args: Arguments, node: Any) -> Value:
             return made.but(why=why)
         return made.but(data=inner.data, why=why, grad=inner.grad, place=inner.place)
     if made.kind is Kind.LOADER:
-        return _loader(frame, args, node)
+        return random_draws.loaded(frame, args, _loader(frame, args, node))
     return made
 
 
@@ -698,6 +707,7 @@ def hand_over(frame: Frame, cls: ClassInfo, args: Arguments, node: Any) -> None:
 
 def hand_over_to(frame: Frame, row: Class, args: Arguments, node: Any) -> None:
     preprocessing.handed_over(frame, args, node)
+    random_draws.handed_over(frame, row.name, args, node)
     for parameter, facts_of in _callbacks(frame, row).items():
         value = args.keywords.get(parameter)
         if value is not None:

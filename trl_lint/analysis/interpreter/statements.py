@@ -239,7 +239,8 @@ def _if(frame: Frame, node: cst.If) -> bool:
         rendezvous.branched(frame, node.test, division.why, marks, ways, leaves, division.rank.origins)
     left = frame.exits > exits
     after = before.control.under(division if left else UNIFORM)
-    parted = preprocessing.parted(((taken, sets), (skipped, sets_else)), division) if through and through_else else {}
+    arms = ((taken, sets), (skipped, sets_else))
+    parted = preprocessing.parted(before, arms, division) if through and through_else else {}
     goes_on = _meet(frame, ((through, taken), (through_else, skipped)), inside, after, test.rank)
     frame.memory.names.update(parted)
     if goes_on:

@@ -65,7 +65,7 @@ class Engine(Runs):
             if not function.reached:
                 roots.append(self._run_unreached(function).trace)
         roots.extend(self._handed_over())
-        return _events(roots)
+        return reachability.unseeded(_events(roots), module.trace, self.imported(module))
 
     def _handed_over(self) -> list[Trace]:
         traces = []

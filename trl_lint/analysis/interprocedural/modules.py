@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +59,15 @@ class Names(Tables):
     def __init__(self, project: Project, versions: Mapping[str, str] | None = None) -> None:
         super().__init__(project, versions)
         self._settled: dict[tuple[Imported, bool], Value] = {}
+
+    def imported(self, module: Module) -> Iterator[Module]:
+        """The files of the project that a module imports, once their bodies have been run."""
+        values = [*module.names.values(), *(Value(data=Imported(path, None)) for path in module.stars[:MAX_STARS])]
+        for path in dict.fromkeys(value.data.path for value in values if isinstance(value.data, Imported)):
+            other = self.project.module(path)
+            if other is not None and other is not module:
+                self.load(other)
+                yield other
 
     def load(self, module: Module) -> None:
         """Run a module's body, once."""

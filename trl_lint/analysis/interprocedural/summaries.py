@@ -190,6 +190,7 @@ class Runs(Definitions):
             summary = self._run(function, key, context.names, context.inputs, cls, context.memory)
         edge = (id(node), id(function))
         frame.trace.calls[edge] = summary
+        frame.trace.seeded.setdefault(edge, frame.trace.seeds)
         if frame.stepping is not None:
             frame.trace.stepping[edge] = frame.stepping
         return self._instantiate(frame, summary, context, node, function)
@@ -298,6 +299,7 @@ class Runs(Definitions):
         )
         frame.attribute_writes |= summary.attribute_writes
         frame.trace.shows |= summary.trace.shows
+        frame.trace.seeds |= summary.trace.seeds
         rendezvous.passed_on(frame, summary.meetings[0], function, summary.meetings[1], node)
         frame.forget(summary.attribute_writes, summary.cell_writes)
         frame.pending_used |= summary.pending_used and function.pending_used and self._passes_pending(frame)

@@ -60,17 +60,20 @@ def marked(memory: Memory, narrowed: Container[str]) -> dict[str, Value]:
 
 
 def parted(
-    arms: tuple[tuple[Memory, dict[str, Value]], tuple[Memory, dict[str, Value]]], division: Control
+    before: Memory, arms: tuple[tuple[Memory, dict[str, Value]], tuple[Memory, dict[str, Value]]], division: Control
 ) -> dict[str, Value]:
-    """The data sets that only one arm of a condition on the rank has made anew, as they are behind it.
+    """The data sets as they are behind a condition on the rank: those that only one of its arms has made anew.
 
-    They are others on some ranks, unless those that have had no turn at it have it at a second such condition.
+    They are others on some ranks, unless those that have had no turn at it have it at a second such condition. What
+    both arms have kept is what it was before, so that a condition in an arm of another one (`elif`) makes nothing new.
     """
     (taken, known), (skipped, known_else) = arms
     found = {}
     for name in known.keys() & known_else.keys():
         kept, kept_else = taken.names.get(name) is known[name], skipped.names.get(name) is known_else[name]
         if kept is kept_else:
+            if kept:
+                found[name] = before.names[name]
             continue
         new = (skipped if kept else taken).names.get(name)
         if new is not None and new.kind is not Kind.NONE:

@@ -48,6 +48,7 @@ WAYS = {
     "ragged_gather": Way("same sequence", "sequence", names_line=False),
     "truncated_gather": Way("true value", "value", names_line=False),
     "unreduced_metric": Way("same metric", "metric", names_line=False),
+    "unseeded_split": Way("ends", "exception", names_line=False),
     "wrapped_generate": Way("ends", "exception"),
 }
 

@@ -1,0 +1,374 @@
+"""TRL015: where it speaks, what it says, what its fix writes, and the right code that looks like it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from textwrap import dedent, indent
+
+import pytest
+from snippets import SETTINGS, Snippets, shown
+
+from trl_lint.linter.linter import Linter
+from trl_lint.rules import find_rule
+
+SNIPPETS = Snippets("TRL015")
+HEAD = """\
+import os
+import random
+import numpy as np
+import torch
+import accelerate
+import transformers
+from accelerate import Accelerator, PartialState
+from accelerate.utils import broadcast_object_list, set_seed
+from datasets import Dataset, load_dataset
+from sklearn.model_selection import train_test_split
+from torch.utils.data import DataLoader, DistributedSampler, Subset, random_split
+from transformers import AutoModelForCausalLM, Trainer, TrainingArguments
+from trl import SFTConfig, SFTTrainer
+
+"""
+LOAD = 'rows = load_dataset("json", split="train")\n'
+DRAW = "split = rows.train_test_split(test_size=0.1)\n"
+TRAIN = 'trainer = SFTTrainer("m", train_dataset=split["train"], eval_dataset=split["test"])\ntrainer.train()\n'
+LOOP = "loader = Accelerator().prepare(DataLoader(train, batch_size=2))\n"
+
+
+def script(*body: str) -> str:
+    return HEAD + "".join(dedent(part) if part.startswith("\n") else part for part in body)
+
+
+def program(body: str, parameters: str = "", call: str = "main()") -> str:
+    """The same in a function, which the script calls."""
+    return f'{HEAD}def main({parameters}):\n{indent(body, "    ")}\nif __name__ == "__main__":\n    {call}\n'
+
+
+def is_found(text: str) -> bool:
+    return bool(SNIPPETS.findings(text))
+
+
+def test_a_finding_says_what_where_why_and_how():
+    text = script(LOAD, DRAW, TRAIN)
+    finding = SNIPPETS.finding(text)
+    assert shown(text, finding) == "rows.train_test_split(test_size=0.1)"
+    assert (finding.code, finding.name) == ("TRL015", "unseeded-split")
+    assert finding.message.startswith("without a seed each rank has another `train_test_split`")
+    assert "on several GPUs" in finding.message
+    assert [step.text for step in finding.because] == ["each rank takes its share of `train_dataset` here"]
+    assert finding.help == "draw alike on all ranks: `seed=42`, or call `set_seed` before it"
+
+
+@pytest.mark.parametrize(
+    ("draw", "help_"),
+    [
+        ("train = rows.shuffle()", "`seed=42`"),
+        ("train = rows.train_test_split(0.1)['train'].select(range(9)).map(str)", "`seed=42`"),
+        ("train, _ = random_split(rows, [9, 1])", "`generator=torch.Generator().manual_seed(42)`"),
+        ("train = Subset(rows, torch.randperm(9)[:5].tolist())", "`generator=torch.Generator().manual_seed(42)`"),
+        ("train = rows.select(torch.randperm(9)[:5])", "`generator=torch.Generator().manual_seed(42)`"),
+        ("train = rows.select(np.random.permutation(9))", "`np.random.default_rng(42).permutation(…)`"),
+        ("train = rows.select(random.sample(range(9), 5))", "`random.Random(42).sample(…)`"),
+        ("train, _ = train_test_split(list(rows))", "`random_state=42`"),
+        ("train = list(rows)\nrandom.shuffle(train)", "`random.Random(42).shuffle(…)`"),
+        ("train = json_rows()\nnp.random.shuffle(train)\ntrain = train[:5]", "`np.random.default_rng(42).shuffle(…)`"),
+        (
+            "order = list(range(9))\nrandom.shuffle(order)\ntrain = rows.select(order[:5])",
+            "`random.Random(42).shuffle(…)`",
+        ),
+        ("train = Dataset.from_list(random.sample(list(rows), 5))", "`random.Random(42).sample(…)`"),
+    ],
+)
+@pytest.mark.parametrize("use", [LOOP, 'Trainer(model="m", train_dataset=train)\n', "DistributedSampler(train)\n"])
+def test_every_draw_is_reported_wherever_the_ranks_share_it_out(draw: str, help_: str, use: str):
+    assert help_ in SNIPPETS.finding(script(LOAD, draw + "\n", use)).help
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        "train = rows.shuffle(seed=42)",
+        "train = rows.shuffle(seed=read_seed())",
+        "train = rows.shuffle(generator=np.random.default_rng(0))",
+        "train = rows.train_test_split(0.1, seed=os.environ.get('S'))['train']",
+        "train = rows.train_test_split(0.1, shuffle=False)['train']",
+        "train = rows.train_test_split(0.1, shuffle=mixed)['train']",
+        "train = rows.train_test_split(0.1, train_indices_cache_file_name='a')['train']",
+        "train = rows.train_test_split(**options)['train']",
+        "train = rows.shuffle().sort('id')",
+        "train, _ = random_split(rows, [9, 1], generator=torch.Generator().manual_seed(0))",
+        "train, _ = random_split(rows, [9, 1], torch.Generator())",
+        "train = rows.select(torch.randperm(9, generator=generator))",
+        "train, _ = train_test_split(list(rows), random_state=0)",
+        "train, _ = train_test_split(list(rows), shuffle=False)",
+        "train = list(rows)\nrandom.Random(0).shuffle(train)",
+        "train = rows.select(np.random.default_rng(0).permutation(9))",
+        "train = load_dataset('json', split='train', streaming=True).shuffle()",
+        "print(random.sample(range(9), 3))\ntrain = rows",
+        "shown = rows.shuffle().select(range(3))\ntrain = rows",
+        "rows.shuffle()\ntrain = rows",
+        "train = rows.shard(8, PartialState().process_index).shuffle()",
+    ],
+)
+@pytest.mark.parametrize("use", [LOOP, 'Trainer(model="m", train_dataset=train)\n'])
+def test_draws_that_are_alike_or_not_shared_out_are_silent(draw: str, use: str):
+    assert not is_found(script(LOAD, draw + "\n", use))
+
+
+SEEDS = [
+    "set_seed(0)",
+    "accelerate.utils.set_seed(0)",
+    "transformers.set_seed(0)",
+    "transformers.enable_full_determinism(0)",
+    "np.random.seed(0)",
+    "pl.seed_everything(1)",
+    "fix_seeds()",
+    "make_reproducible()",
+    "setup_environment()",
+    "begin(seed=3)",
+    "accelerate.utils.set_seed(0, device_specific=maybe)",
+]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_what_may_have_seeded_before_the_draw_makes_it_right(seed: str):
+    assert not is_found(script(LOAD, seed + "\n", DRAW, TRAIN))
+
+
+@pytest.mark.parametrize(
+    "seed",
+    [
+        "torch.manual_seed(0)",  # of another generator
+        "random.seed(0)",
+        "torch.cuda.manual_seed_all(0)",
+        "torch.Generator().manual_seed(0)",
+        "set_seed(0, device_specific=True)",
+        "set_seed(PartialState().process_index)",
+        "model = AutoModelForCausalLM.from_pretrained('m')",
+        "class Own(Base):\n    def __init__(self):\n        super().__init__()\nOwn()",
+    ],
+)
+def test_what_seeds_another_generator_or_each_rank_apart_does_not(seed: str):
+    assert is_found(script(LOAD, seed + "\n", DRAW, TRAIN))
+
+
+def test_a_seed_behind_the_draw_is_too_late():
+    assert is_found(script(LOAD, DRAW, "set_seed(0)\n", TRAIN))
+    assert is_found(program(LOAD + DRAW + "set_seed(0)\n" + TRAIN))
+
+
+@pytest.mark.parametrize(
+    ("generator", "draw"),
+    [
+        ("random", "train = random.sample(list(rows), 5)\n"),
+        ("np.random", "train, _ = train_test_split(list(rows))\n"),
+        ("np.random", "train = rows.select(np.random.permutation(9))\n"),
+    ],
+)
+def test_each_generator_has_a_seed_of_its_own(generator: str, draw: str):
+    others = {"random", "np.random"} - {generator}
+    assert not is_found(script(LOAD, f"{generator}.seed(0)\n", draw, LOOP))
+    assert all(is_found(script(LOAD, f"{other}.seed(0)\n", draw, LOOP)) for other in others)
+    assert not is_found(script(LOAD, "torch.manual_seed(0)\n", "train, _ = random_split(rows, [9, 1])\n", LOOP))
+
+
+def test_the_order_is_that_of_the_calls():
+    """Helpers that seed, and a program that seeds before it calls the function that draws."""
+    helper = "def helper(value):\n    random.seed(value)\n    np.random.seed(value)\n\n"
+    text = program("helper(0)\n" + LOAD + DRAW + TRAIN).replace(HEAD, HEAD + helper)
+    assert not is_found(text)
+    assert is_found(program(LOAD + DRAW + "helper(0)\n" + TRAIN).replace(HEAD, HEAD + helper))
+    assert not is_found(program(LOAD + DRAW + TRAIN, call="set_seed(0); main()"))
+    assert is_found(program(LOAD + DRAW + TRAIN, call="main(); set_seed(0)"))
+
+
+def test_a_trainer_seeds_what_is_drawn_behind_it():
+    first = 'Trainer(model="m", train_dataset=rows)\n'
+    assert not is_found(script(LOAD, first, DRAW, TRAIN))
+    assert not is_found(program(LOAD + DRAW + TRAIN, call="Trainer(model=model); main()"))
+    assert is_found(script(LOAD, DRAW, TRAIN, first))
+
+
+def test_a_draw_in_a_helper_counts_where_its_result_is_shared_out():
+    helper = HEAD + "def split_rows(rows):\n    return rows.train_test_split(0.1)\n\n"
+    text = helper + LOAD + "split = split_rows(rows)\n" + TRAIN
+    assert shown(text, SNIPPETS.finding(text)) == "rows.train_test_split(0.1)"
+    assert not is_found(helper + LOAD + "set_seed(1)\nsplit = split_rows(rows)\n" + TRAIN)
+    assert is_found(helper + LOAD + "split = split_rows(rows)\nset_seed(1)\n" + TRAIN)
+
+
+def test_a_data_set_of_the_users_own_hands_the_draw_on():
+    own = "class Rows(torch.utils.data.Dataset):\n    def __init__(self, rows):\n        self.rows = rows\n\n"
+    draw = "texts = read()\nrandom.shuffle(texts)\ntrain = Rows(texts[:9])\n"
+    text = script(own, draw, 'Trainer(model="m", train_dataset=train)\n')
+    assert shown(text, SNIPPETS.finding(text)) == "random.shuffle(texts)"
+    assert not is_found(script(own, "random.seed(1)\n", draw, 'Trainer(model="m", train_dataset=train)\n'))
+    assert not is_found(script(own, "texts = read()\nrandom.shuffle(texts)\nshow(Rows(texts))\n"))
+
+
+@pytest.mark.parametrize(("base", "is_reported"), [("Dataset", True), ("IterableDataset", False)])
+def test_what_streams_is_read_by_one_process_for_all(base: str, is_reported: bool):
+    own = f"class Rows(torch.utils.data.{base}):\n    def __init__(self, rows):\n        self.rows = rows\n\n"
+    draw = "texts = read()\nrandom.shuffle(texts)\ntrain = Rows(texts)\n"
+    assert is_found(script(own, draw, LOOP)) is is_reported
+    assert not is_found(script(LOAD, "train = rows.shuffle().to_iterable_dataset()\n", LOOP))
+
+
+def test_a_file_that_seeds_when_it_is_imported_makes_it_right(tmp_path: Path):
+    (tmp_path / "common.py").write_text("import numpy\nnumpy.random.seed(0)\nSHARE = 0.1\n", encoding="utf-8")
+    main = tmp_path / "main.py"
+    linter = Linter(SETTINGS, (tmp_path,), (find_rule("TRL015"),))
+    body = script(LOAD, "from common import SHARE\nsplit = rows.train_test_split(SHARE)\n", TRAIN)
+    assert not linter.check(main, body.encode())
+    (tmp_path / "common.py").write_text("SHARE = 0.1\n", encoding="utf-8")
+    linter = Linter(SETTINGS, (tmp_path,), (find_rule("TRL015"),))
+    assert linter.check(main, body.encode())
+
+
+def test_a_draw_in_another_file_is_told_where_its_result_is_shared_out(tmp_path: Path):
+    data = "from datasets import load_dataset\n\ndef read():\n"
+    data += "    return load_dataset('json', split='train').train_test_split(0.1)\n"
+    (tmp_path / "data.py").write_text(data, encoding="utf-8")
+    body = script("from data import read\nsplit = read()\n", TRAIN)
+    linter = Linter(SETTINGS, (tmp_path,), (find_rule("TRL015"),))
+    (finding,) = linter.check(tmp_path / "main.py", body.encode())
+    assert shown(body, finding).startswith("SFTTrainer(")
+    assert [Path(step.path).name for step in finding.because] == ["data.py"]
+    assert finding.fix.reason == "it is drawn in another file"
+
+
+def test_code_that_no_script_in_sight_runs_is_silent():
+    """Its caller may have seeded: a function of a library, a method of a Trainer."""
+    function = program(LOAD + DRAW + TRAIN).partition("if __name__")[0]
+    assert not is_found(function)
+    assert is_found(function + "main()\n")
+    assert is_found(function.replace("import os\n", "import fire\nimport os\n", 1) + "fire.Fire(main)\n")
+    assert not is_found(
+        function.replace("import os\n", "import fire\nimport os\n", 1) + "set_seed(1)\nfire.Fire(main)\n"
+    )
+    init = "rows = rows.shuffle()\nsuper().__init__(train_dataset=rows)\n"
+    method = f"class Mine(Trainer):\n    def __init__(self, rows: Dataset):\n{indent(init, ' ' * 8)}"
+    assert not is_found(HEAD + method)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "if PartialState().is_main_process:\n    rows = rows.shuffle()\nTrainer(model='m', train_dataset=rows)\n",
+        "if unknown():\n    rows = rows.shuffle()\nTrainer(model='m', train_dataset=rows)\n",
+        "rows = rows.shuffle() if seed is None else rows.shuffle(seed=seed)\nTrainer(model='m', train_dataset=rows)\n",
+        "if seed is None:\n    rows = rows.shuffle()\nTrainer(model='m', train_dataset=rows)\n",
+        "rows = rows.shuffle()\nprint(rows)\n",
+        "rows = rows.shuffle()\nloader = DataLoader(rows)\n",
+        "model = AutoModelForCausalLM.from_pretrained('m', device_map='auto')\nrows = rows.shuffle()\n"
+        "Trainer(model=model, train_dataset=rows)\n",
+    ],
+)
+def test_draws_of_some_ranks_or_of_one_process_are_silent(body: str):
+    assert not is_found(script("seed = None\n", LOAD, body))
+
+
+def test_what_one_rank_has_drawn_for_all_is_right():
+    held = "order = list(range(9))\nrandom.shuffle(order)\nheld = [order]\nbroadcast_object_list(held)\n"
+    assert not is_found(script(LOAD, held, "train = rows.select(held[0])\n", LOOP))
+
+
+@pytest.mark.parametrize("way", ["main_process_first", "local_main_process_first"])
+def test_one_rank_after_the_other_draws_another_split(way: str):
+    """Without a seed the result has another fingerprint on each rank: nobody reads what another one has cached."""
+    body = f"with PartialState().{way}():\n    split = rows.train_test_split(0.1)\n"
+    assert is_found(script(LOAD, body, TRAIN))
+    assert not is_found(script(LOAD, body.replace("0.1", "0.1, seed=1"), TRAIN))
+
+
+def test_one_arm_of_a_condition_that_all_ranks_take_alike_is_enough():
+    body = "train, test = rows, None\nif args.share > 0:\n    split = rows.train_test_split(args.share)\n"
+    body += '    train, test = split["train"], split["test"]\n'
+    use = "Trainer(model='m', args=args, train_dataset=train, eval_dataset=test if args.do_eval else None)\n"
+    text = program(LOAD + body + use, call="main(TrainingArguments('x'))", parameters="args: TrainingArguments")
+    assert shown(text, SNIPPETS.finding(text)) == "rows.train_test_split(args.share)"
+
+
+def test_conditions_on_the_rank_that_leave_the_data_alone_hide_nothing():
+    body = LOAD + DRAW + "state = PartialState()\nif state.is_main_process and hasattr(rows, 'name'):\n    print(1)\n"
+    body += "elif state.is_main_process:\n    print(2)\n"
+    assert is_found(script(body, TRAIN))
+    assert not Linter(SETTINGS, (SNIPPETS.path.parent,), (find_rule("TRL006"),)).check(
+        SNIPPETS.path, script(body.replace(DRAW, "split = rows\n"), TRAIN).encode()
+    )
+
+
+# --- the fix --------------------------------------------------------------------------------------------
+
+ARGUMENTS = 'arguments = SFTConfig("out")\n'
+WITH_ARGUMENTS = TRAIN.replace('"m", ', '"m", args=arguments, ')
+
+
+@pytest.mark.parametrize(
+    ("draw", "mended"),
+    [
+        (DRAW, "split = rows.train_test_split(test_size=0.1, seed=arguments.seed)\n"),
+        (
+            "split = rows.train_test_split(test_size=0.1, seed=None)\n",
+            "split = rows.train_test_split(test_size=0.1, seed=arguments.seed)\n",
+        ),
+        (
+            "split = rows.train_test_split(\n    test_size=0.1,\n)\n",
+            "split = rows.train_test_split(\n    test_size=0.1,\n    seed=arguments.seed,\n)\n",
+        ),
+        (
+            "split = rows.train_test_split(\n    0.1,\n    0.9\n)\n",
+            "split = rows.train_test_split(\n    0.1,\n    0.9,\n    seed=arguments.seed\n)\n",
+        ),
+        ("split = {'train': rows.shuffle()}\n", "split = {'train': rows.shuffle(seed=arguments.seed)}\n"),
+        (
+            "split = {'train': random_split(rows, [9, 1])[0]}\n",
+            "split = {'train': random_split(rows, [9, 1], "
+            "generator=torch.Generator().manual_seed(arguments.seed))[0]}\n",
+        ),
+        (
+            "split = {'train': rows.select(np.random.permutation(9))}\n",
+            "split = {'train': rows.select(np.random.default_rng(arguments.seed).permutation(9))}\n",
+        ),
+    ],
+)
+def test_the_fix_gives_it_the_seed_of_the_trainer(draw: str, mended: str):
+    train = WITH_ARGUMENTS if "test_split" in draw else WITH_ARGUMENTS.replace(', eval_dataset=split["test"]', "")
+    text = program(LOAD + ARGUMENTS + draw + train)
+    finding = SNIPPETS.finding(text)
+    assert finding.fix.applicability.value == "unsafe"
+    assert "on one process as well" in finding.fix.reason
+    assert SNIPPETS.fix(text.encode()).source == text.encode()
+    assert SNIPPETS.mended(text, unsafe=True) == text.replace(indent(draw, "    "), indent(mended, "    "))
+
+
+def test_arguments_whose_class_is_not_known_are_those_the_trainer_is_made_with():
+    text = program(LOAD + "arguments = parse()\n" + DRAW + WITH_ARGUMENTS)
+    assert "seed=arguments.seed)" in SNIPPETS.mended(text, unsafe=True)
+
+
+@pytest.mark.parametrize(
+    ("before", "seed"),
+    [("seed = 3\n", "seed"), ("other = rows.shuffle(seed=7)\n", "7")],
+)
+def test_other_seeds_in_reach(before: str, seed: str):
+    assert f"test_size=0.1, seed={seed})" in SNIPPETS.mended(program(LOAD + before + DRAW + TRAIN), unsafe=True)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        program(LOAD + DRAW + TRAIN),
+        program(LOAD + DRAW + ARGUMENTS + WITH_ARGUMENTS),  # not made yet
+        program(LOAD + "if rows:\n    arguments = parse()\n" + DRAW + WITH_ARGUMENTS),
+        program(LOAD + "seed = PartialState().process_index\n" + DRAW + TRAIN),
+        program(LOAD + "seed = None\n" + DRAW + TRAIN),
+    ],
+)
+def test_without_a_seed_that_is_there_for_sure_there_is_a_hint(text: str):
+    assert SNIPPETS.finding(text).fix.applicability.value == "display"
+    assert SNIPPETS.mended(text, unsafe=True) == text
+
+
+def test_a_function_imported_by_its_own_name_is_left_to_the_author():
+    text = script("from random import shuffle\nseed = 1\ntrain = read()\nshuffle(train)\n", LOOP)
+    assert SNIPPETS.finding(text).fix.applicability.value == "display"

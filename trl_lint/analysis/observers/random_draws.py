@@ -1,0 +1,307 @@
+"""Random draws: what each rank has shuffled, split or sampled by a generator of its own, and who goes through it.
+
+A draw marks what it gives: its rank is `DRAWN` (indices, which differ as numbers do, keep their own), and the chain
+that explains it begins with a `Draw`. The mark goes along with what is made of it, to where each rank takes its share.
+Which generators have been seeded by then, a walk over the calls of the whole program says (`reachability.unseeded`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import libcst as cst
+
+from trl_lint.analysis.events import DatasetDrawn
+from trl_lint.analysis.observers import preprocessing
+from trl_lint.domain import ranks
+from trl_lint.domain.heap import Cell
+from trl_lint.domain.provenance import Step
+from trl_lint.domain.ranks import Origin, State
+from trl_lint.domain.values import SAME, UNKNOWN, Kind, Value
+from trl_lint.knowledge import library
+from trl_lint.knowledge import random_draws as table
+from trl_lint.knowledge.datasets import DATASET, is_dataset
+
+if TYPE_CHECKING:
+    from trl_lint.analysis.state.arguments import Arguments
+    from trl_lint.analysis.state.frame import Frame
+    from trl_lint.knowledge.schema import Function as FunctionRow
+
+_TEXT = "each rank draws with a generator of its own here"
+_SEED_NAMES = frozenset({"random_seed", "seed"})
+
+
+class Draw(Step):
+    """The place of a draw. how: its row. owner: the function it is in, and seeded: the generators that it may have
+    seeded before. seeds, names: see `DatasetDrawn`.
+    """
+
+    __slots__ = ("how", "name", "names", "owner", "seeded", "seeds")
+
+    def __init__(self, frame: Frame, node: Any, name: str, how: table.Draw) -> None:
+        super().__init__(frame.module, node, _TEXT)
+        self.how = how
+        self.name = name
+        self.owner = frame.function
+        self.seeded = frame.trace.seeds
+        self.seeds = tuple(_seeds(frame))
+        self.names = frozenset(name for name, value in frame.memory.names.items() if not value.rank.differs)
+        frame.trace.draws.append(self)
+
+
+def _seeds(frame: Frame) -> Iterator[str]:
+    """What is the same seed on all ranks here: that of the trainer's arguments, or a variable that is called so."""
+    named = [*frame.memory.names.items()]
+    if frame.function is not None:
+        named += frame.engine.global_names(frame.module).items()
+    for name, value in named:
+        if value.kind is Kind.INSTANCE and _is_arguments(frame, value.data):
+            yield f"{name}.seed"
+        elif name.lower() in _SEED_NAMES and value.rank.state is State.SAME and value.kind is not Kind.NONE:
+            yield name
+
+
+def _is_arguments(frame: Frame, cls: Any) -> bool:
+    if isinstance(cls, str):
+        return library.is_subclass(cls, "transformers.TrainingArguments", frame.engine.versions)
+    return frame.engine.is_subclass(cls, "transformers.TrainingArguments")
+
+
+# --- what draws -----------------------------------------------------------------------------------------
+
+
+def called(frame: Frame, name: str, args: Arguments, node: Any) -> Value | None:
+    """A function of a library is called: what it returns, if it draws parts or puts its argument in an order."""
+    _note_seeding(frame, name, args)
+    _note_run(frame, name, args)
+    if name in table.MADE_OF:
+        made = made_of(frame, (name,), args, UNKNOWN)
+        return None if made is UNKNOWN else made
+    how = table.DRAWS.get(name)
+    if how is None or how.gives == "indices" or not _is_drawn(frame, how, args):
+        return None
+    draw = Draw(frame, node, name, how)
+    if how.gives == "parts":
+        return frame.allocate(node, Cell("list", rest=_part(name, draw)))
+    _put_in_order(frame, args, node, draw)
+    return None
+
+
+def _part(name: str, draw: Draw) -> Value:
+    if name.startswith(table.DATASET_BASES):
+        return Value(ranks.DRAWN, Kind.INSTANCE, "torch.utils.data.Subset", why=draw)
+    return Value(ranks.DRAWN, why=draw)
+
+
+def _put_in_order(frame: Frame, args: Arguments, node: Any, draw: Draw) -> None:
+    """`random.shuffle(rows)`: the list is in an order of this rank's own from here on."""
+    target, value = args.expression(0), args.get(0, "x")
+    if value is None or value.rank.differs:
+        return
+    element = Value(ranks.DRAWN, why=draw)
+    if value.kind is Kind.CELLS:
+        frame.update(value, lambda cell: Cell("list", rest=element, length=cell.length))
+    elif isinstance(target, cst.Name) and target.value in frame.memory.names:
+        frame.memory.names[target.value] = frame.allocate(node, Cell("list", rest=element, length=value.rank))
+
+
+def explained(frame: Frame, name: str, args: Arguments, node: Any, value: Value) -> Value:
+    """What a function returned, with the draw that it comes from, if it draws indices or items."""
+    how = table.DRAWS.get(name)
+    if how is None or how.gives != "indices" or not value.rank.differs or not _is_drawn(frame, how, args):
+        return value
+    return value.but(why=Draw(frame, node, name, how))
+
+
+def _is_drawn(frame: Frame, how: table.Draw, args: Arguments) -> bool:
+    """Whether all ranks get here, with the same, and each has a generator of its own."""
+    if not _gets_here(frame) or args.star is not None or args.double is not None or args.rank().differs:
+        return False
+    if _is_false(args.keywords.get("shuffle")):
+        return False
+    return all(_is_absent(args.get(*seed)) for seed in how.seeds)
+
+
+def _gets_here(frame: Frame) -> bool:
+    """Whether all ranks get here, at once or one after the other: none reads what another one has drawn."""
+    return all(each.why.text == preprocessing.IN_TURN for each in frame.memory.control.conditions)
+
+
+def _is_absent(value: Value | None) -> bool:
+    return value is None or value.kind is Kind.NONE
+
+
+def _is_false(value: Value | None) -> bool:
+    """Whether an argument is given, and not known to be true."""
+    return value is not None and value.const is not True
+
+
+def of_dataset(frame: Frame, row: FunctionRow, args: Arguments, node: Any, owner: Value | None, value: Value) -> Value:
+    """What a function or method of the `datasets` library returns, with the draw that it comes from."""
+    value = preprocessing.drawn(row, args, owner, value)
+    if not row.name.startswith("datasets."):
+        return value
+    own = row.name.rpartition(".")[2]
+    before = next(_draws(frame, [*([owner] if owner is not None else []), *args.all()]), None)
+    if value.kind is Kind.INSTANCE and value.data in table.STREAMS:
+        return value
+    if before is not None:
+        is_result = is_dataset(value) or value.rank.state is State.SAME
+        return DATASET.but(rank=ranks.DRAWN, why=before) if is_result and own not in table.ORDERS else value
+    if not row.seeds or not is_dataset(value) or owner is None or owner.rank.differs or _is_apart(owner):
+        return value
+    if not is_dataset(owner):
+        # Made in memory, or of nobody knows what: `map` has no file to share.
+        value = SAME if ranks.combine(owner.rank, args.rank()).state is State.SAME else UNKNOWN
+    is_named = not table.CACHED_BY_NAME.isdisjoint(args.keywords)
+    is_seeded = not all(_is_absent(args.get(*seed)) for seed in row.seeds)
+    if is_seeded or is_named or not _is_drawn(frame, table.DATASET_DRAW, args):
+        return value
+    return DATASET.but(rank=ranks.DRAWN, why=Draw(frame, node, own, table.DATASET_DRAW))
+
+
+def _is_apart(owner: Value) -> bool:
+    """Whether the ranks may have other data before the draw."""
+    return is_dataset(owner) and owner.rank.state is not State.SAME
+
+
+# --- what is made of it ---------------------------------------------------------------------------------
+
+
+def made_of(frame: Frame, bases: Iterable[str], args: Arguments, made: Value) -> Value:
+    """A data set of a class with these bases, made of these arguments."""
+    names = tuple(bases)
+    if not any(base.startswith(table.DATASET_BASES) for base in names) or not table.STREAMS.isdisjoint(names):
+        return made
+    draw = next(_draws(frame, args.all()), None)
+    if draw is None:
+        return made
+    if made.kind is Kind.INSTANCE:
+        return made.but(rank=ranks.DRAWN, why=draw)
+    return Value(ranks.DRAWN, Kind.INSTANCE, "torch.utils.data.Subset", why=draw)
+
+
+def loaded(frame: Frame, args: Arguments, loader: Value) -> Value:
+    """A loader of a data set, with the draw that it comes from."""
+    data = args.get(0, "dataset")
+    draw = None if data is None else next(_draws(frame, [data]), None)
+    return loader if draw is None else loader.but(why=draw)
+
+
+def _draws(frame: Frame, values: Iterable[Value], depth: int = 1) -> Iterator[Step]:
+    """The chains of these values, and of what containers among them hold, that begin with a draw."""
+    for value in values:
+        if value.why is not None and _is_marked(value) and _first(value.why) is not None:
+            yield value.why
+        elif depth and value.kind is Kind.TUPLE:
+            yield from _draws(frame, value.data, depth - 1)
+        elif depth and value.kind is Kind.CELLS:
+            for cell in frame.memory.cells(value):
+                yield from _draws(frame, cell.values(), depth - 1)
+
+
+def _is_marked(value: Value) -> bool:
+    """Whether nothing but a draw tells a value from that of the other ranks."""
+    return value.rank == ranks.DRAWN or value.kind is Kind.LOADER or value.rank.origins == Origin.RNG
+
+
+def _first(step: Step | None) -> Draw | None:
+    while step is not None and step.before is not None:
+        step = step.before
+    return step if isinstance(step, Draw) else None
+
+
+# --- who goes through it --------------------------------------------------------------------------------
+
+
+def handed_over(frame: Frame, cls: str, args: Arguments, node: Any) -> None:
+    """An object of a library is made: tell the rules if it takes this rank's share of a data set that was drawn."""
+    shared = table.SHARDS.get(cls)
+    if shared is not None:
+        _tell(frame, args.get(*shared), node, "each rank takes its share of it here")
+    elif library.is_subclass(cls, table.TRAINER, frame.engine.versions):
+        for name in table.TRAINED_ON:
+            for value in _alternatives(frame, args, name):
+                _tell(frame, value, node, f"each rank takes its share of `{name}` here", args.expression("args"))
+        frame.trace.seeds |= table.ALL
+
+
+def _alternatives(frame: Frame, args: Arguments, name: str) -> Iterator[Value]:
+    """What an argument may be: `drawn if evaluate else None` is drawn, if anything."""
+    stands = args.expression(name)
+    if isinstance(stands, cst.IfExp):
+        yield from (frame.seen[id(arm)] for arm in (stands.body, stands.orelse) if id(arm) in frame.seen)
+    elif name in args.keywords:
+        yield args.keywords[name]
+
+
+def prepared(frame: Frame, args: Arguments, node: Any) -> None:
+    """Loaders are prepared: each rank gets its own share of their batches."""
+    for value in args.positional:
+        if value.kind is Kind.LOADER:
+            _tell(frame, value, node, "each rank takes its share of it here")
+
+
+def _tell(frame: Frame, value: Value | None, node: Any, text: str, arguments: Any = None) -> None:
+    why = None if value is None else next(_draws(frame, [value]), None)
+    draw = _first(why)
+    if draw is None or frame.memory.control.level == 2:
+        return
+    is_here = draw.module is frame.module
+    frame.emit(
+        DatasetDrawn,
+        draw.node if is_here else node,
+        tag=id(draw.node),
+        draw=draw,
+        how=draw.how,
+        name=draw.name.rpartition(".")[2],
+        handed=frame.step(node, text) if is_here else draw,
+        drawer=draw.owner if is_here else None,
+        is_here=is_here,
+        arguments=arguments if draw.owner is frame.function else None,
+        seeds=draw.seeds,
+        names=draw.names,
+    )
+
+
+# --- what seeds -----------------------------------------------------------------------------------------
+
+
+def _note_seeding(frame: Frame, name: str, args: Arguments) -> None:
+    own = name.rpartition(".")[2]
+    generators = table.SEEDERS.get(name)
+    if generators is None and table.SEEDS_ALL.search(own):
+        generators = table.ALL
+    apart = args.keywords.get(table.APART)
+    if generators and not args.rank().differs and (apart is None or apart.const is not True):
+        frame.trace.seeds |= generators
+
+
+def hidden(frame: Frame, args: Arguments, node: Any) -> None:
+    """Code that is not in sight is called, which may seed what it likes."""
+    func = getattr(node, "func", None)
+    name = getattr(getattr(func, "attr", func), "value", "")
+    if not isinstance(name, str) or (isinstance(func, cst.Attribute) and name in table.OF_ITS_OWN):
+        return
+    by_name = table.SEEDS_ALL.search(name) or (table.SETS_UP.search(name) and not _is_known(frame, func))
+    by_argument = not table.SEED_ARGUMENTS.isdisjoint(args.keywords) and not _is_known(frame, func)
+    if by_name or by_argument:
+        frame.trace.seeds |= table.ALL
+
+
+def _is_known(frame: Frame, func: Any) -> bool:
+    """Whether a function comes from a library that seeds nothing in passing."""
+    while isinstance(func, cst.Attribute):
+        func = func.value
+    value = frame.engine.lookup(frame, func.value) if isinstance(func, cst.Name) else None
+    return value is not None and isinstance(value.data, str) and value.data.partition(".")[0] in table.DO_NOT_SEED
+
+
+def _note_run(frame: Frame, name: str, args: Arguments) -> None:
+    """A launcher, or the command line, is handed the function that is the program."""
+    position = table.RUNNERS.get(name)
+    if position is not None and len(args.positional) > position:
+        value = args.positional[position]
+        if value.kind is Kind.FUNCTION:
+            frame.trace.runs.append(value.data)

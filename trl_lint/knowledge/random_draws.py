@@ -1,0 +1,105 @@
+"""What draws from a generator that each process seeds anew, what seeds it, and what hands on what was drawn.
+
+Read from Python 3.12, numpy 2.2, torch 2.6, scikit-learn 1.6, transformers 4.51, accelerate 1.6 and datasets 3.5.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from trl_lint.knowledge.schema import Parameter
+
+ALL = frozenset({"numpy", "python", "torch"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draw:
+    """A call that puts things in a random order, or chooses some of them at random.
+
+    generator: whose state decides where none of `seeds` is given. gives: "indices" (or items), "parts" of its argument,
+    or its argument "in place". module: what its functions are reached by. keyword: how it is given a seed, which stands
+    there as `{seed}`. receiver: the object to call it on instead of its module. needs: the module that these name.
+    """
+
+    generator: str
+    gives: str
+    module: str = ""
+    seeds: tuple[Parameter, ...] = ()
+    keyword: str = ""
+    receiver: str = ""
+    needs: str = ""
+
+
+_TORCH = "generator={torch}.Generator().manual_seed({seed})"
+_NUMPY = "{module}.default_rng({seed})"
+_PYTHON = "{module}.Random({seed})"
+
+DATASET_DRAW = Draw(generator="numpy", gives="parts", keyword="seed={seed}")
+DRAWS = {
+    "numpy.random.permutation": Draw(generator="numpy", gives="indices", module="np.random", receiver=_NUMPY),
+    "numpy.random.shuffle": Draw(generator="numpy", gives="in place", module="np.random", receiver=_NUMPY),
+    "random.sample": Draw(generator="python", gives="indices", module="random", receiver=_PYTHON),
+    "random.shuffle": Draw(generator="python", gives="in place", module="random", receiver=_PYTHON),
+    "sklearn.model_selection.train_test_split": Draw(
+        generator="numpy", gives="parts", seeds=((-1, "random_state"),), keyword="random_state={seed}"
+    ),
+    "torch.randperm": Draw(
+        generator="torch", gives="indices", seeds=((-1, "generator"),), keyword=_TORCH, needs="torch"
+    ),
+    "torch.utils.data.random_split": Draw(
+        generator="torch", gives="parts", seeds=((2, "generator"),), keyword=_TORCH, needs="torch"
+    ),
+}
+
+# What seeds which generators. torch.cuda.manual_seed leaves the CPU's alone, which draws the indices.
+SEEDERS = {
+    "numpy.random.seed": frozenset({"numpy"}),
+    "numpy.random.set_state": frozenset({"numpy"}),
+    "random.seed": frozenset({"python"}),
+    "random.setstate": frozenset({"python"}),
+    "torch.cuda.manual_seed": frozenset[str](),
+    "torch.cuda.manual_seed_all": frozenset[str](),
+    "torch.manual_seed": frozenset({"torch"}),
+    "torch.random.manual_seed": frozenset({"torch"}),
+    "torch.seed": frozenset[str](),
+    "torch.set_rng_state": frozenset({"torch"}),
+    "torch.use_deterministic_algorithms": frozenset[str](),
+}
+# A function that seeds, or may seed, all of them by its name, and one that is not in sight and may do so in passing.
+SEEDS_ALL = re.compile(r"seed|determin|reproduc|rng_state", re.IGNORECASE)
+SETS_UP = re.compile(r"^_?(init|initialize|setup|set_?up)(_|$)", re.IGNORECASE)
+# An argument of a function that is not in sight, which may seed them with it.
+SEED_ARGUMENTS = frozenset({"random_seed", "random_state", "seed"})
+# … and libraries of which it is known that they don't.
+DO_NOT_SEED = frozenset({
+    "accelerate", "argparse", "bitsandbytes", "datasets", "deepspeed", "logging", "os", "pandas", "peft", "sklearn",
+    "torch", "transformers", "wandb",
+})  # fmt: skip
+# Methods of an object that seed a generator of its own.
+OF_ITS_OWN = frozenset({"manual_seed", "seed"})
+# With this argument each rank has a seed of its own.
+APART = "device_specific"
+
+# A data set made of others, or of indices of one.
+MADE_OF = frozenset({"torch.utils.data.ConcatDataset", "torch.utils.data.Subset", "torch.utils.data.TensorDataset"})
+DATASET_BASES = ("datasets.", "torch.utils.data.")
+# What streams is read by the main process, which hands each rank its share (`dispatch_batches` of Accelerate).
+STREAMS = frozenset({"datasets.IterableDataset", "torch.utils.data.IterableDataset"})
+# Methods after which the order of a data set says nothing of how it was drawn.
+ORDERS = frozenset({"sort"})
+# Files that a caller names are there for all ranks.
+CACHED_BY_NAME = frozenset({
+    "indices_cache_file_name", "indices_cache_file_names", "test_indices_cache_file_name",
+    "train_indices_cache_file_name",
+})  # fmt: skip
+
+# What hands a share of a data set to each rank, with the parameter that is the data set.
+SHARDS = {"torch.utils.data.DistributedSampler": (0, "dataset")}
+TRAINER = "transformers.Trainer"
+TRAINED_ON = ("eval_dataset", "train_dataset")
+# Functions of the command line and of launchers that call the function they are given.
+RUNNERS = {
+    "accelerate.notebook_launcher": 0, "fire.Fire": 0, "jsonargparse.CLI": 0, "jsonargparse.auto_cli": 0,
+    "torch.multiprocessing.spawn": 0, "typer.run": 0, "tyro.cli": 0,
+}  # fmt: skip
