@@ -49,7 +49,7 @@ class Meeting:
     def __init__(
         self,
         frame: Frame,
-        node: Any,
+        node: cst.CSTNode,
         name: str,
         kind: str,
         needs: str = "",
@@ -104,7 +104,7 @@ class Branch:
 # --- what a run notes -----------------------------------------------------------------------------------
 
 
-def called(frame: Frame, name: str, node: Any) -> None:
+def called(frame: Frame, name: str, node: cst.CSTNode) -> None:
     """A function of a library is called: does it contain a meeting?"""
     meets = MEETS.get(name)
     if meets is not None:
@@ -112,7 +112,7 @@ def called(frame: Frame, name: str, node: Any) -> None:
         frame.meetings.append(Meeting(frame, node, own, meets.kind, meets.needs, alike=meets.alike))
 
 
-def communicated(frame: Frame, row: Collective, args: Arguments, node: Any) -> None:
+def communicated(frame: Frame, row: Collective, args: Arguments, node: cst.CSTNode) -> None:
     """A collective is called."""
     own = row.name.rpartition(".")[2]
     subgroup = any(group.kind is not Kind.NONE for group in groups_of(row, args))
@@ -130,13 +130,13 @@ def groups_of(row: Collective, args: Arguments) -> list[Value]:
     return groups
 
 
-def forwarded(frame: Frame, model: Any, node: Any) -> None:
+def forwarded(frame: Frame, model: Any, node: cst.CSTNode) -> None:
     """A wrapped model is called: DDP broadcasts its buffers and gets ready to reduce its gradients."""
     if model.kind is not Kind.MODEL or model.wrapping is Wrapping.WRAPPED:
         frame.meetings.append(Meeting(frame, node, "forward", "forward"))
 
 
-def hidden(frame: Frame, node: Any) -> None:
+def hidden(frame: Frame, node: cst.CSTNode) -> None:
     """Code out of sight is called."""
     func = getattr(node, "func", None)
     name = func.attr if isinstance(func, cst.Attribute) else func
@@ -144,7 +144,7 @@ def hidden(frame: Frame, node: Any) -> None:
         frame.meetings.append(Meeting(frame, node, name.value, _HIDDEN))
 
 
-def passed_on(frame: Frame, meetings: Sequence[Meeting], function: Any, entry: Control, node: Any) -> None:
+def passed_on(frame: Frame, meetings: Sequence[Meeting], function: Any, entry: Control, node: cst.CSTNode) -> None:
     """A function in sight was called, in which ranks meet."""
     copies = []
     for meeting in meetings[:_MAX_PASSED]:

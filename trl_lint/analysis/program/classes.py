@@ -88,7 +88,7 @@ def _parameters(params: cst.Parameters) -> tuple[Parameter, ...]:
     return tuple(found)
 
 
-def _decorators(node: Any) -> Iterator[str]:
+def _decorators(node: cst.CSTNode) -> Iterator[str]:
     for decorator in getattr(node, "decorators", ()):
         target = decorator.decorator
         if isinstance(target, cst.Call):
