@@ -259,7 +259,7 @@ def _binary(frame: Frame, node: cst.BinaryOperation) -> Value:
     return operate(frame, node.operator, evaluate(frame, node.left), evaluate(frame, node.right), node)
 
 
-def operate(frame: Frame, operator: Any, left: Value, right: Value, node: cst.CSTNode) -> Value:
+def operate(frame: Frame, operator: cst.CSTNode, left: Value, right: Value, node: cst.CSTNode) -> Value:
     """The value of a binary operation."""
     kind = type(operator)
     if kind in _ADD:

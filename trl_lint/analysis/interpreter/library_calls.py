@@ -591,7 +591,7 @@ def _agreed(frame: Frame, element: Value, node: cst.CSTNode) -> Value:
     return Value(ranks.REDUCED, kind, dtype=element.dtype, scalar=element.kind is Kind.NUMBER, own=own)
 
 
-def _receive(frame: Frame, target: Any, receiver: Value, result: Value) -> None:
+def _receive(frame: Frame, target: cst.CSTNode, receiver: Value, result: Value) -> None:
     """A collective that fills its argument in place: useless on a temporary."""
     if receiver.kind is Kind.CELLS:
         element = result

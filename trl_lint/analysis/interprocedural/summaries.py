@@ -382,7 +382,12 @@ class Runs(Definitions):
         return names
 
     def _handed(
-        self, frame: Frame, value: Value, is_owner: bool, expression: Any, parameter: tuple[Function, str]
+        self,
+        frame: Frame,
+        value: Value,
+        is_owner: bool,
+        expression: cst.CSTNode | None,
+        parameter: tuple[Function, str],
     ) -> Value:
         """An argument, marked with the call by which it came: a callee that stores it stores it from here."""
         if value.own is not None and value.own.means and not is_owner and frame.statement is not None:

@@ -80,7 +80,7 @@ class Branch:
 
     def __init__(
         self,
-        test: Any,
+        test: cst.CSTNode,
         why: Step,
         arms: tuple[Sequence[Meeting], Sequence[Meeting]],
         through: tuple[bool, bool],
@@ -159,7 +159,7 @@ def passed_on(frame: Frame, meetings: Sequence[Meeting], function: Any, entry: C
 
 def branched(
     frame: Frame,
-    test: Any,
+    test: cst.CSTNode,
     why: Any,
     marks: tuple[int, int, int],
     through: tuple[bool, bool],
@@ -177,7 +177,7 @@ def branched(
     frame.branches[(id(test), frame.rounds)] = branch
 
 
-def chosen(frame: Frame, test: Any, value: Value, marks: tuple[int, int]) -> None:
+def chosen(frame: Frame, test: cst.CSTNode, value: Value, marks: tuple[int, int]) -> None:
     """A part of an expression is evaluated only if `test` says so: the meetings from a mark on, or from the next."""
     end = len(frame.meetings)
     if value.rank.differs and end > marks[0]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import libcst as cst
 
 from trl_lint.analysis.events import SideEffect
@@ -59,7 +57,7 @@ def _is_everywhere(frame: Frame) -> bool:
     )
 
 
-def _asks_for_run(frame: Frame, test: Any) -> bool:
+def _asks_for_run(frame: Frame, test: cst.CSTNode) -> bool:
     """Whether a condition asks if a tracker has a run, which does not say on which rank one is."""
     match test:
         case cst.Comparison(left=left, comparisons=[cst.ComparisonTarget(comparator=cst.Name(value="None"))]):

@@ -290,7 +290,9 @@ class Frame:
         write = Write(self.module, self.statement, what, Rank(State.LOCAL, control.rank.origins), control.why)
         return value.but(writes=frozenset((write,)))
 
-    def handing_on(self, value: Value, what: str, expression: Any, handed: tuple[Any, str] | None = None) -> Write:
+    def handing_on(
+        self, value: Value, what: str, expression: cst.CSTNode | None, handed: tuple[Any, str] | None = None
+    ) -> Write:
         """The current statement as the one that hands this value on (to a function, as the parameter of a name)."""
         payload = None
         if expression is not None:

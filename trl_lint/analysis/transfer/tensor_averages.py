@@ -103,7 +103,9 @@ def of_builtin(frame: Frame, name: str, args: Arguments, node: cst.CSTNode, resu
     return _with(result, TOTAL if _is_of_data(result) and (result.scalar or result.kind is Kind.NUMBER) else None)
 
 
-def of_operation(frame: Frame, operator: Any, left: Value, right: Value, node: cst.CSTNode, result: Value) -> Value:
+def of_operation(
+    frame: Frame, operator: cst.CSTNode, left: Value, right: Value, node: cst.CSTNode, result: Value
+) -> Value:
     """What a binary operator makes of means and totals."""
     if left.own is None and right.own is None:
         return result
@@ -223,7 +225,9 @@ def _reduced(frame: Frame, call: _Call) -> Own | None:
     return None
 
 
-def _operated(frame: Frame, operator: Any, left: Value, right: Value, node: cst.CSTNode, result: Value) -> Own | None:
+def _operated(
+    frame: Frame, operator: cst.CSTNode, left: Value, right: Value, node: cst.CSTNode, result: Value
+) -> Own | None:
     one, two = left.own or NOTHING, right.own or NOTHING
     selected = (one.selected or two.selected) and not result.scalar
     if isinstance(operator, _DIVIDE):
