@@ -104,7 +104,7 @@ def _assigned(frame: Frame, target: Any) -> Any:
     return None
 
 
-def as_dict(frame: Frame, batch: Value, target: Any, node: Any) -> Value:
+def as_dict(frame: Frame, batch: Value, target: Any, node: cst.CSTNode) -> Value:
     """A batch, or a dict of metrics, is about to get more entries: from here on it is a dict in sight."""
     element = derived(batch.rank, Kind.BATCH, batch, data=FIELD, shape=shapes.FIELD)
     promoted = frame.allocate(node, Cell("dict", rest=element))

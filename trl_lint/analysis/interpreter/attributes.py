@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import libcst as cst
 
 from trl_lint.analysis.events import AttributeRead
@@ -35,7 +33,7 @@ from trl_lint.knowledge.torch_distributed import GLOBAL_RANK_VARIABLES, RANK_NAM
 ENVIRON = "os.environ"
 
 
-def read(frame: Frame, owner: Value, name: str, node: Any, called: bool = False) -> Value:
+def read(frame: Frame, owner: Value, name: str, node: cst.CSTNode, called: bool = False) -> Value:
     """The value of `owner.name`."""
     owner = frame.engine.settle(owner)
     kind = owner.kind
@@ -90,7 +88,7 @@ def output_attribute(owner: Value, name: str) -> Value:
 # --- models ---------------------------------------------------------------------------------------------
 
 
-def of_model(frame: Frame, model: Value, name: str, node: Any, called: bool = False) -> Value:
+def of_model(frame: Frame, model: Value, name: str, node: cst.CSTNode, called: bool = False) -> Value:
     """An attribute of a model; what the wrapper does not forward is told to the rules."""
     if name == "module":
         if model.wrapping is Wrapping.WRAPPED and model.data != DATA_PARALLEL:
@@ -132,7 +130,7 @@ def narrowed_to_model(value: Value) -> Value:
 # --- instances ------------------------------------------------------------------------------------------
 
 
-def _of_instance(frame: Frame, owner: Value, name: str, node: Any, called: bool) -> Value:
+def _of_instance(frame: Frame, owner: Value, name: str, node: cst.CSTNode, called: bool) -> Value:
     data = owner.data
     if isinstance(data, ClassInfo):
         return _of_object(frame, owner, data, name, node)
@@ -146,7 +144,7 @@ def _of_instance(frame: Frame, owner: Value, name: str, node: Any, called: bool)
     return UNKNOWN if found is None else found
 
 
-def _of_object(frame: Frame, owner: Value, cls: ClassInfo, name: str, node: Any) -> Value:
+def _of_object(frame: Frame, owner: Value, cls: ClassInfo, name: str, node: cst.CSTNode) -> Value:
     own = frame.engine.own_attribute(cls, name) if frame.engine.own else None
     if own is not None:
         return own.value
@@ -173,7 +171,7 @@ def _before_assignment(frame: Frame, cls: ClassInfo, name: str) -> Value:
     return next((row.value for row in rows if row is not None and datasets.is_dataset(row.value)), BOTTOM)
 
 
-def _remember(frame: Frame, cls: ClassInfo, name: str, found: Value, node: Any) -> Value:
+def _remember(frame: Frame, cls: ClassInfo, name: str, found: Value, node: cst.CSTNode) -> Value:
     """A metric store of a base out of sight: one container that all methods of the class share."""
     if found.kind is not Kind.CELLS:
         return found

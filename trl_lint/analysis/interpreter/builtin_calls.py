@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from trl_lint.analysis.interpreter import attributes
 from trl_lint.analysis.observers import gradient_sync, side_effects
@@ -19,8 +19,11 @@ from trl_lint.domain.values import MISSING, NONE, SAME, UNKNOWN, WORLD_FALSE, WO
 from trl_lint.knowledge import library, models
 from trl_lint.knowledge import torch as table
 
+if TYPE_CHECKING:
+    import libcst as cst
 
-def call(frame: Frame, name: str, args: Arguments, node: Any) -> Value:
+
+def call(frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> Value:
     """The value of `name(...)`."""
     handler = BUILTINS.get(name)
     if handler is not None and args.positional and args.star is None:
@@ -44,7 +47,7 @@ def call(frame: Frame, name: str, args: Arguments, node: Any) -> Value:
 _SILENT = frozenset({"print", "isinstance", "issubclass", "callable", "type", "id", "hasattr", "setattr", "delattr"})
 
 
-def _len(frame: Frame, args: Arguments, node: Any) -> Value:
+def _len(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     value = args.positional[0]
     if value.kind is Kind.CELLS:
         frame.consume(value)
@@ -62,14 +65,14 @@ def _len(frame: Frame, args: Arguments, node: Any) -> Value:
     return _counted(frame, value.rank, value, node)
 
 
-def _counted(frame: Frame, rank: Rank, value: Value, node: Any) -> Value:
+def _counted(frame: Frame, rank: Rank, value: Value, node: cst.CSTNode) -> Value:
     if rank.differs:
         rank = Rank(State.PARTIAL, rank.origins, "count")
     why = value.why or frame.step(node, "the number of elements is this rank's own")
     return Value(rank, Kind.NUMBER, scalar=True, dtype="int", why=why if rank.differs else None, writes=value.writes)
 
 
-def _sum(frame: Frame, args: Arguments, node: Any) -> Value:
+def _sum(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     value = args.positional[0]
     if value.kind in (Kind.TENSOR, Kind.BATCH) or value.kind is Kind.UNKNOWN:
         return tensors.reduced(value, "sum", (), {}) if value.rank.differs else value.but(data=None)
@@ -83,7 +86,7 @@ def _sum(frame: Frame, args: Arguments, node: Any) -> Value:
 
 
 def _extreme(name: str) -> Callable[[Frame, Arguments, Any], Value]:
-    def handler(frame: Frame, args: Arguments, node: Any) -> Value:
+    def handler(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
         if len(args.positional) > 1:
             return _strongest(args.positional)
         result = _reduced(frame, args, name)
@@ -142,7 +145,7 @@ def _adds_up(rank: Rank, length: Rank, how: str) -> bool:
 
 
 def _quantified(how: str) -> Callable[[Frame, Arguments, Any], Value]:
-    def handler(frame: Frame, args: Arguments, node: Any) -> Value:
+    def handler(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
         return _reduced(frame, args, how)
 
     return handler
@@ -151,7 +154,7 @@ def _quantified(how: str) -> Callable[[Frame, Arguments, Any], Value]:
 def _sequence(shape: str) -> Callable[[Frame, Arguments, Any], Value]:
     """`list(x)`, `sorted(x)`, `set(x)`: a new container of the same elements."""
 
-    def handler(frame: Frame, args: Arguments, node: Any) -> Value:
+    def handler(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
         value = args.positional[0]
         if value.kind is Kind.TUPLE and shape == "list":
             return frame.allocate(node, Cell("list", dict(enumerate(value.data))))
@@ -164,14 +167,14 @@ def _sequence(shape: str) -> Callable[[Frame, Arguments, Any], Value]:
     return handler
 
 
-def _tuple(frame: Frame, args: Arguments, node: Any) -> Value:
+def _tuple(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     value = args.positional[0]
     if value.kind is Kind.TUPLE:
         return value
     return _sequence("list")(frame, args, node)
 
 
-def _dict(frame: Frame, args: Arguments, node: Any) -> Value:
+def _dict(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     cell = Cell("dict")
     if args.positional:
         source = args.positional[0]
@@ -203,7 +206,7 @@ def _of_pairs(frame: Frame, source: Value) -> Cell:
     return Cell("dict", rest=value, length=length)
 
 
-def _from_keys(frame: Frame, args: Arguments, node: Any) -> Value:
+def _from_keys(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     """`dict.fromkeys(keys, value)`."""
     source = args.positional[0]
     value = args.positional[1] if len(args.positional) > 1 else NONE
@@ -219,12 +222,12 @@ def _from_keys(frame: Frame, args: Arguments, node: Any) -> Value:
     return frame.allocate(node, cell)
 
 
-def _range(frame: Frame, args: Arguments, node: Any) -> Value:
+def _range(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     rank = _of_counts(ranks.nonlinear(args.rank()), args.all())
     return Value(ranks.SAME, Kind.RANGE, (Value(ranks.SAME, Kind.NUMBER, scalar=True, dtype="int"), rank))
 
 
-def _enumerate(frame: Frame, args: Arguments, node: Any) -> Value:
+def _enumerate(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     element, length = containers.iterate(frame, args.positional[0])
     index = Value(ranks.SAME, Kind.NUMBER, scalar=True, dtype="int")
     return Value(ranks.SAME, Kind.RANGE, (Value(ranks.SAME, Kind.TUPLE, (index, element)), length))
@@ -256,7 +259,7 @@ def _spread_rank(frame: Frame, args: Arguments) -> Rank:
     return ranks.nonlinear(ranks.combine_all(found))
 
 
-def _map(frame: Frame, args: Arguments, node: Any) -> Value:
+def _map(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     elements, lengths = [], []
     for value in args.positional[1:]:
         element, length = containers.iterate(frame, value)
@@ -266,24 +269,24 @@ def _map(frame: Frame, args: Arguments, node: Any) -> Value:
     return Value(ranks.SAME, Kind.RANGE, (result, ranks.combine_all(lengths)))
 
 
-def _filter(frame: Frame, args: Arguments, node: Any) -> Value:
+def _filter(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     element, length = containers.iterate(frame, args.positional[-1])
     return Value(ranks.SAME, Kind.RANGE, (element, ranks.combine(length, element.rank)))
 
 
-def _iter(frame: Frame, args: Arguments, node: Any) -> Value:
+def _iter(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     value = args.positional[0]
     if value.kind is Kind.LOADER or len(args.positional) > 1:
         return value
     return Value(ranks.SAME, Kind.RANGE, containers.iterate(frame, value))
 
 
-def _next(frame: Frame, args: Arguments, node: Any) -> Value:
+def _next(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     element = containers.iterate(frame, args.positional[0])[0]
     return join(element, args.positional[1]) if len(args.positional) > 1 else element
 
 
-def _hasattr(frame: Frame, args: Arguments, node: Any) -> Value:
+def _hasattr(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     """On a wrapped model only what the wrapper itself has is there."""
     owner = args.positional[0]
     name = args.positional[1].const if len(args.positional) > 1 else None
@@ -304,7 +307,7 @@ def _told_apart(owner: Value) -> Value:
     return derived(owner.rank if stands_in else ranks.SAME, Kind.NUMBER, owner, scalar=True, dtype="bool")
 
 
-def _getattr(frame: Frame, args: Arguments, node: Any) -> Value:
+def _getattr(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     owner = args.positional[0]
     name = args.positional[1].const if len(args.positional) > 1 else None
     default = args.positional[2] if len(args.positional) > 2 else None
@@ -338,7 +341,7 @@ def _names_a_part(name: Value, default: Value | None) -> bool:
     return not isinstance(name.const, str) and default is not None and default.kind is Kind.MODEL
 
 
-def _setattr(frame: Frame, args: Arguments, node: Any) -> Value:
+def _setattr(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     """`setattr(self, "name", value)` with a constant name is an assignment."""
     owner, name, value = [*args.positional, UNKNOWN, UNKNOWN, UNKNOWN][:3]
     in_sight = owner.kind is Kind.INSTANCE and isinstance(owner.data, ClassInfo)
@@ -347,7 +350,7 @@ def _setattr(frame: Frame, args: Arguments, node: Any) -> Value:
     return NONE
 
 
-def _isinstance(frame: Frame, args: Arguments, node: Any) -> Value:
+def _isinstance(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     owner = args.positional[0]
     wanted = args.positional[1] if len(args.positional) > 1 else UNKNOWN
     const: World | bool | None = None
@@ -386,7 +389,7 @@ def _class_names(value: Value) -> list[str]:
     return names
 
 
-def _absolute(frame: Frame, args: Arguments, node: Any) -> Value:
+def _absolute(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     value = args.positional[0]
     return derived(ranks.nonlinear(value.rank), value.kind, value, scalar=value.scalar, dtype=value.dtype)
 

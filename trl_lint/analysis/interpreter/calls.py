@@ -112,7 +112,7 @@ def _add_double(frame: Frame, args: Arguments, value: Value) -> None:
         args.double = UNKNOWN if value.rank.state is not State.SAME else SAME
 
 
-def _is_super(node: Any) -> bool:
+def _is_super(node: cst.CSTNode) -> bool:
     return isinstance(node, cst.Call) and isinstance(node.func, cst.Name) and node.func.value == "super"
 
 
@@ -200,7 +200,7 @@ def _has_cells(args: Arguments) -> bool:
     return any(value.kind is Kind.CELLS for value in args.all())
 
 
-def unresolved(frame: Frame, args: Arguments, node: Any) -> Value:
+def unresolved(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     """A call of code that is not in sight: its result is unknown, and so is what it may have changed in place."""
     device_choice.indices_chosen(frame, "", args, node)
     rendezvous.hidden(frame, node)
@@ -421,14 +421,14 @@ def _call_instance(frame: Frame, callee: Value, args: Arguments, node: Any) -> V
     return unresolved(frame, args, node)
 
 
-def _call_dotted(frame: Frame, dotted: str, args: Arguments, node: Any) -> Value:
+def _call_dotted(frame: Frame, dotted: str, args: Arguments, node: cst.CSTNode) -> Value:
     if dotted.startswith("builtins."):
         name = dotted[9:]
         return tensor_averages.of_builtin(frame, name, args, node, builtin_calls.call(frame, name, args, node))
     return library_calls.call_function(frame, dotted, args, node)
 
 
-def _instantiate(frame: Frame, cls: ClassInfo, args: Arguments, node: Any) -> Value:
+def _instantiate(frame: Frame, cls: ClassInfo, args: Arguments, node: cst.CSTNode) -> Value:
     made = _instance_of(cls)
     if made.kind is Kind.MODEL:
         return made
@@ -453,7 +453,7 @@ def _fill_record(frame: Frame, cls: ClassInfo, args: Arguments) -> None:
             frame.write_attribute(cls, name, value)
 
 
-def call_property(frame: Frame, owner: Value, method: Any, node: Any) -> Value:
+def call_property(frame: Frame, owner: Value, method: Any, node: cst.CSTNode) -> Value:
     return frame.engine.call(frame, method, Arguments(), node, owner)
 
 

@@ -52,7 +52,7 @@ def alone(value: Value, negated: bool = False) -> Any:
     return ALONE_TRUE if bool(value.data.value) is not negated else ALONE_FALSE
 
 
-def divides(frame: Frame, test: Any, value: Value) -> Control:
+def divides(frame: Frame, test: cst.CSTNode, value: Value) -> Control:
     """How a condition with this value divides the ranks.
 
     A thing of no known kind is nothing that was computed or compared: `batch.get("flag")`, else a setting.
@@ -106,7 +106,7 @@ def other_ranks(frame: Frame, test: Any, other: Any) -> bool:
     )
 
 
-def _compares_with_zero(test: Any, *operators: type) -> bool:
+def _compares_with_zero(test: cst.CSTNode, *operators: type) -> bool:
     if not isinstance(test, cst.Comparison) or len(test.comparisons) != 1:
         return False
     target = test.comparisons[0]
@@ -129,7 +129,7 @@ def _both(a: Value, b: Value) -> Value:
     return derived(ranks.combine(a.rank, b.rank), Kind.NUMBER if a.kind is Kind.NUMBER else b.kind, a, b, dtype="bool")
 
 
-def _compare_once(frame: Frame, left: Value, operator: Any, right: Value) -> Value:
+def _compare_once(frame: Frame, left: Value, operator: cst.CSTNode, right: Value) -> Value:
     if WORLD_KIND in (left.const, right.const):
         return _kind_of_run(left, operator, right)
     if isinstance(operator, (cst.Is, cst.IsNot)):
@@ -173,7 +173,7 @@ def _decided(left: Any, operator: type, right: Any) -> Any:
     return MISSING
 
 
-def _kind_of_run(left: Value, operator: Any, right: Value) -> Value:
+def _kind_of_run(left: Value, operator: cst.CSTNode, right: Value) -> Value:
     """`accelerator.distributed_type != DistributedType.NO`: with several ranks it is not NO."""
     other = right if left.const is WORLD_KIND else left
     options = other.data if isinstance(operator, (cst.In, cst.NotIn)) and other.kind is Kind.TUPLE else (other,)
@@ -185,7 +185,7 @@ def _kind_of_run(left: Value, operator: Any, right: Value) -> Value:
     return Value(ranks.SAME, Kind.NUMBER, scalar=True, dtype="bool")
 
 
-def _identity(left: Value, operator: Any, right: Value) -> Value:
+def _identity(left: Value, operator: cst.CSTNode, right: Value) -> Value:
     """`x is None`: whether a hook was given something is the same on all ranks."""
     negated = isinstance(operator, cst.IsNot)
     if right.kind is Kind.NONE and right.const is None:
@@ -207,7 +207,7 @@ def _identity(left: Value, operator: Any, right: Value) -> Value:
     return derived(rank, Kind.NUMBER, left, right, scalar=True, dtype="bool")
 
 
-def _membership(frame: Frame, left: Value, operator: Any, right: Value) -> Value:
+def _membership(frame: Frame, left: Value, operator: cst.CSTNode, right: Value) -> Value:
     """`key in batch` is decided by the data set's schema; `x in data` is not."""
     if right.kind in (Kind.BATCH, Kind.CELLS, Kind.TUPLE) and left.kind is Kind.STRING and not left.rank.differs:
         return Value(ranks.SAME, Kind.NUMBER, scalar=True, dtype="bool")
@@ -221,7 +221,7 @@ def _membership(frame: Frame, left: Value, operator: Any, right: Value) -> Value
     return derived(rank, Kind.NUMBER, left, elements, scalar=True, dtype="bool", data=data)
 
 
-def _among_alone(frame: Frame, left: Value, operator: Any, right: Value) -> Alone | None:
+def _among_alone(frame: Frame, left: Value, operator: cst.CSTNode, right: Value) -> Alone | None:
     """`rank in (-1, 0)`, where there is one process only."""
     cells = frame.memory.cells(right) if right.kind is Kind.CELLS else []
     items = right.data if right.kind is Kind.TUPLE else [item for cell in cells for item in cell.values()]
@@ -245,7 +245,7 @@ def _elements(frame: Frame, value: Value) -> Value:
 # --- narrowing ------------------------------------------------------------------------------------------
 
 
-def engine_arm(frame: Frame, test: Any) -> bool | None:
+def engine_arm(frame: Frame, test: cst.CSTNode) -> bool | None:
     """Which outcome of a test means that such an engine wraps the model; None when it does not ask for one."""
     known = frame.engine.engine_arms
     if id(test) not in known:
@@ -255,7 +255,7 @@ def engine_arm(frame: Frame, test: Any) -> bool | None:
     return arm
 
 
-def _engine_arm(test: Any) -> bool | None:
+def _engine_arm(test: cst.CSTNode) -> bool | None:
     if isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
         inner = _engine_arm(test.expression)
         return None if inner is None else not inner
@@ -264,7 +264,7 @@ def _engine_arm(test: Any) -> bool | None:
     return not (isinstance(test, cst.Comparison) and isinstance(test.comparisons[0].operator, (cst.NotEqual, cst.Is)))
 
 
-def narrow(frame: Frame, test: Any, taken: bool) -> None:
+def narrow(frame: Frame, test: cst.CSTNode, taken: bool) -> None:
     """Refine what is known of names where `test` has come out as `taken`."""
     if engine_arm(frame, test) is taken:
         _under_engine(frame)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from trl_lint.analysis.program import syntax
 from trl_lint.analysis.state import containers
@@ -13,14 +13,17 @@ from trl_lint.domain import ranks
 from trl_lint.domain.heap import Cell, join, join_elements, read_key, with_key
 from trl_lint.domain.values import BOTTOM, MISSING, NONE, UNKNOWN, Kind, Value
 
+if TYPE_CHECKING:
+    import libcst as cst
 
-def call(frame: Frame, owner: Value, name: str, args: Arguments, node: Any) -> Value:
+
+def call(frame: Frame, owner: Value, name: str, args: Arguments, node: cst.CSTNode) -> Value:
     """The value of `container.name(...)`, after what it does to the container."""
     handler = METHODS.get(name)
     return UNKNOWN if handler is None else handler(frame, owner, args, node)
 
 
-def _append(frame: Frame, owner: Value, args: Arguments, node: Any) -> Value:
+def _append(frame: Frame, owner: Value, args: Arguments, node: cst.CSTNode) -> Value:
     """`append`, `add`, `insert`, `appendleft`: one more element."""
     if not args.positional:
         return NONE
@@ -73,7 +76,7 @@ def _name_of(frame: Frame, owner: Value) -> str:
     return ""
 
 
-def _extend(frame: Frame, owner: Value, args: Arguments, node: Any) -> Value:
+def _extend(frame: Frame, owner: Value, args: Arguments, node: cst.CSTNode) -> Value:
     if not args.positional:
         return NONE
     element, length = containers.iterate(frame, args.positional[0])
@@ -89,7 +92,7 @@ def _extend(frame: Frame, owner: Value, args: Arguments, node: Any) -> Value:
     return NONE
 
 
-def _update(frame: Frame, owner: Value, args: Arguments, node: Any) -> Value:
+def _update(frame: Frame, owner: Value, args: Arguments, node: cst.CSTNode) -> Value:
     stored = frame.is_stored(owner)
     for other in args.positional:
         frame.update(owner, lambda cell, other=other: containers.merged_into(frame, cell, other))
@@ -102,7 +105,7 @@ def _update(frame: Frame, owner: Value, args: Arguments, node: Any) -> Value:
     return NONE
 
 
-def _get(frame: Frame, owner: Value, args: Arguments, node: Any) -> Value:
+def _get(frame: Frame, owner: Value, args: Arguments, node: cst.CSTNode) -> Value:
     key = containers.constant_key(args.positional[0]) if args.positional else MISSING
     result: Value = BOTTOM
     for cell in frame.memory.cells(owner):
@@ -116,7 +119,7 @@ def _get(frame: Frame, owner: Value, args: Arguments, node: Any) -> Value:
     return join(result, default)
 
 
-def _pop(frame: Frame, owner: Value, args: Arguments, node: Any) -> Value:
+def _pop(frame: Frame, owner: Value, args: Arguments, node: cst.CSTNode) -> Value:
     if any(cell.shape == "list" for cell in frame.memory.cells(owner)):
         frame.consume(owner)
         result: Value = BOTTOM
@@ -135,13 +138,13 @@ def _without(cell: Cell, key: Any) -> Cell:
     return Cell(cell.shape, entries, cell.rest, cell.factory, cell.length)
 
 
-def _clear(frame: Frame, owner: Value, args: Arguments, node: Any) -> Value:
+def _clear(frame: Frame, owner: Value, args: Arguments, node: cst.CSTNode) -> Value:
     if len(owner.data) == 1:
         frame.update(owner, lambda cell: Cell(cell.shape, factory=cell.factory))
     return NONE
 
 
-def _setdefault(frame: Frame, owner: Value, args: Arguments, node: Any) -> Value:
+def _setdefault(frame: Frame, owner: Value, args: Arguments, node: cst.CSTNode) -> Value:
     key = containers.constant_key(args.positional[0]) if args.positional else MISSING
     default = args.positional[1] if len(args.positional) > 1 else NONE
     result: Value = BOTTOM
@@ -165,7 +168,7 @@ def _setdefault(frame: Frame, owner: Value, args: Arguments, node: Any) -> Value
 def _view(form: str) -> Callable[[Frame, Value, Arguments, Any], Value]:
     """`items()`, `values()` or `keys()`: an iterable that remembers whose entries it gives."""
 
-    def view(frame: Frame, owner: Value, args: Arguments, node: Any) -> Value:
+    def view(frame: Frame, owner: Value, args: Arguments, node: cst.CSTNode) -> Value:
         frame.consume(owner)
         element: Value = BOTTOM
         length = ranks.SAME
@@ -179,21 +182,21 @@ def _view(form: str) -> Callable[[Frame, Value, Arguments, Any], Value]:
     return view
 
 
-def _copy(frame: Frame, owner: Value, args: Arguments, node: Any) -> Value:
+def _copy(frame: Frame, owner: Value, args: Arguments, node: cst.CSTNode) -> Value:
     cells = frame.memory.cells(owner)
     if len(cells) != 1:
         return owner
     return frame.allocate(node, cells[0])
 
 
-def _count(frame: Frame, owner: Value, args: Arguments, node: Any) -> Value:
+def _count(frame: Frame, owner: Value, args: Arguments, node: cst.CSTNode) -> Value:
     frame.consume(owner)
     element, length = containers.iterate(frame, owner)
     rank = ranks.nonlinear(ranks.combine(element.rank, length))
     return Value(rank, Kind.NUMBER, scalar=True, dtype="int", why=element.why)
 
 
-def _nothing(frame: Frame, owner: Value, args: Arguments, node: Any) -> Value:
+def _nothing(frame: Frame, owner: Value, args: Arguments, node: cst.CSTNode) -> Value:
     return NONE
 
 

@@ -20,7 +20,7 @@ from trl_lint.domain.ranks import Origin, State
 from trl_lint.domain.values import MISSING, NONE, UNKNOWN, WORLD_SIZE, Kind, Value, World
 
 
-def evaluate(frame: Frame, node: Any) -> Value:
+def evaluate(frame: Frame, node: cst.CSTNode) -> Value:
     """The value of an expression at the current program point."""
     handler = HANDLERS.get(type(node))
     if handler is None:
@@ -85,7 +85,7 @@ def _string(frame: Frame, node: cst.SimpleString) -> Value:
     return Value(ranks.SAME, Kind.STRING, const=node.raw_value)
 
 
-def _concatenated(frame: Frame, node: Any) -> Value:
+def _concatenated(frame: Frame, node: cst.CSTNode) -> Value:
     """Strings side by side, as long prompts are written: each stands inside the one before."""
     texts: list[Value] = []
     while isinstance(node, cst.ConcatenatedString):
@@ -154,7 +154,7 @@ def _list(frame: Frame, node: Any) -> Value:
     return _list_of(frame, node, values, "list" if isinstance(node, cst.List) else "set")
 
 
-def _list_of(frame: Frame, node: Any, values: list[Value], shape: str = "list") -> Value:
+def _list_of(frame: Frame, node: cst.CSTNode, values: list[Value], shape: str = "list") -> Value:
     element: Value | None = None
     for value in values:
         element = value if element is None else join(element, value)
@@ -259,7 +259,7 @@ def _binary(frame: Frame, node: cst.BinaryOperation) -> Value:
     return operate(frame, node.operator, evaluate(frame, node.left), evaluate(frame, node.right), node)
 
 
-def operate(frame: Frame, operator: Any, left: Value, right: Value, node: Any) -> Value:
+def operate(frame: Frame, operator: cst.CSTNode, left: Value, right: Value, node: cst.CSTNode) -> Value:
     """The value of a binary operation."""
     kind = type(operator)
     if kind in _ADD:
@@ -291,7 +291,7 @@ def operate(frame: Frame, operator: Any, left: Value, right: Value, node: Any) -
     return tensor_averages.of_operation(frame, operator, left, right, node, result)
 
 
-def _keeps_reduction(left: Value, right: Value, node: Any, divides: bool) -> bool:
+def _keeps_reduction(left: Value, right: Value, node: cst.CSTNode, divides: bool) -> bool:
     """Whether a product or quotient is still a piece of what its left side is one of.
 
     A sum over a count that happens to be the same on all ranks is an average of this rank's own, and what is scaled
@@ -307,7 +307,7 @@ def _keeps_reduction(left: Value, right: Value, node: Any, divides: bool) -> boo
     return left.rank.how not in ("sum", "count") or isinstance(divisor, cst.BaseNumber)
 
 
-def _concatenation(frame: Frame, left: Value, right: Value, node: Any) -> Value | None:
+def _concatenation(frame: Frame, left: Value, right: Value, node: cst.CSTNode) -> Value | None:
     if left.kind is right.kind is Kind.STRING:
         return _add_texts((left, right))
     if left.kind is right.kind is Kind.TUPLE:

@@ -65,7 +65,7 @@ from trl_lint.knowledge.torch_distributed import RANK_NAMES
 PURE_OBJECT = PURE.data
 
 
-def call_function(frame: Frame, dotted: str, args: Arguments, node: Any) -> Value:
+def call_function(frame: Frame, dotted: str, args: Arguments, node: cst.CSTNode) -> Value:
     """A call of a library's function or class by its dotted name."""
     name = library.canonical(dotted)
     preprocessing.note_start(frame, name, args)
@@ -102,12 +102,12 @@ def call_function(frame: Frame, dotted: str, args: Arguments, node: Any) -> Valu
     return random_draws.explained(frame, name, args, node, _explained(frame, value, node, name))
 
 
-def _own_group(frame: Frame, args: Arguments, node: Any) -> Value:
+def _own_group(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     rendezvous.called(frame, "torch.distributed.new_group", node)
     return backends.own_group(SAME, args)
 
 
-def _explained(frame: Frame, value: Value, node: Any, name: str) -> Value:
+def _explained(frame: Frame, value: Value, node: cst.CSTNode, name: str) -> Value:
     if value.rank.differs and value.why is None:
         return value.but(why=frame.step(node, "`{}` differs between ranks"))
     return value
@@ -178,7 +178,7 @@ def module_output(name: str, args: Arguments) -> Value:
 # --- methods --------------------------------------------------------------------------------------------
 
 
-def call_method(frame: Frame, owner: Value, cls: str, name: str, args: Arguments, node: Any) -> Value:
+def call_method(frame: Frame, owner: Value, cls: str, name: str, args: Arguments, node: cst.CSTNode) -> Value:
     """A method of an instance of a library's class."""
     found = frame.engine.library_method(cls, name)
     if found is not None:
@@ -189,7 +189,7 @@ def call_method(frame: Frame, owner: Value, cls: str, name: str, args: Arguments
     return frame.engine.unresolved(frame, args, node)
 
 
-def call_inherited(frame: Frame, owner: Value, cls: ClassInfo, name: str, args: Arguments, node: Any) -> Value:
+def call_inherited(frame: Frame, owner: Value, cls: ClassInfo, name: str, args: Arguments, node: cst.CSTNode) -> Value:
     """A method that a class in sight has from a base out of sight."""
     if name == "__init__":
         preprocessing.handed_over(frame, args, node)
@@ -203,7 +203,7 @@ def call_inherited(frame: Frame, owner: Value, cls: ClassInfo, name: str, args: 
     return frame.engine.unresolved(frame, args, node)
 
 
-def apply(frame: Frame, rows: Sequence[Row], args: Arguments, node: Any, owner: Value | None) -> Value:
+def apply(frame: Frame, rows: Sequence[Row], args: Arguments, node: cst.CSTNode, owner: Value | None) -> Value:
     """What the rows of one function say its call does and returns."""
     for row in rows:
         if isinstance(row, Sink):
@@ -225,7 +225,7 @@ def apply(frame: Frame, rows: Sequence[Row], args: Arguments, node: Any, owner: 
     return UNKNOWN
 
 
-def _returned(frame: Frame, rows: Sequence[Function | Hook], args: Arguments, node: Any) -> Value:
+def _returned(frame: Frame, rows: Sequence[Function | Hook], args: Arguments, node: cst.CSTNode) -> Value:
     """What a call returns by its rows: one per span of releases that may be in use."""
     row = rows[-1]
     returns: Value | str = row.returns
@@ -269,7 +269,7 @@ def opened(frame: Frame, value: Value, node: Any) -> Value:
     return value
 
 
-def transferred(frame: Frame, returns: Value | str, args: Arguments, node: Any, name: str) -> Value:
+def transferred(frame: Frame, returns: Value | str, args: Arguments, node: cst.CSTNode, name: str) -> Value:
     """The value of a row's `returns` for these arguments."""
     if isinstance(returns, Value):
         if returns.kind is Kind.TUPLE or returns.data == METRICS:
@@ -282,7 +282,7 @@ def transferred(frame: Frame, returns: Value | str, args: Arguments, node: Any, 
     return _TRANSFERS[Transfer(returns)](frame, args, node)
 
 
-def explain(frame: Frame, value: Value, node: Any, text: str) -> Value:
+def explain(frame: Frame, value: Value, node: cst.CSTNode, text: str) -> Value:
     """A table's value, with the place it came from."""
     why = frame.step(node, text)
     if value.kind is Kind.TUPLE:
@@ -291,20 +291,20 @@ def explain(frame: Frame, value: Value, node: Any, text: str) -> Value:
     return value.but(why=why)
 
 
-def _pure(frame: Frame, args: Arguments, node: Any) -> Value:
+def _pure(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     return pure_result(spread(frame, args))
 
 
-def _first(frame: Frame, args: Arguments, node: Any) -> Value:
+def _first(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     values = args.all()
     return values[0] if values else UNKNOWN
 
 
-def _copied(frame: Frame, args: Arguments, node: Any) -> Value:
+def _copied(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     return gradient_sync.copied(_first(frame, args, node))
 
 
-def _prepared(frame: Frame, args: Arguments, node: Any) -> Value:
+def _prepared(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     """`accelerator.prepare(a, b)`: each wrapped according to what it is."""
     if args.star is not None:
         return UNKNOWN
@@ -316,7 +316,7 @@ def _prepared(frame: Frame, args: Arguments, node: Any) -> Value:
     return Value(ranks.SAME, Kind.TUPLE, results) if results and is_small(results) else UNKNOWN
 
 
-def prepared(frame: Frame, value: Value, node: Any) -> Value:
+def prepared(frame: Frame, value: Value, node: cst.CSTNode) -> Value:
     if value.kind is Kind.MODEL:
         wrapping = Wrapping.WRAPPED if value.wrapping is not None else None
         return Value(
@@ -344,7 +344,7 @@ def prepared(frame: Frame, value: Value, node: Any) -> Value:
     return Value(ranks.SAME, Kind.INSTANCE, values.PREPARED, why=frame.step(node, "it is prepared here"))
 
 
-def _unwrapped(frame: Frame, args: Arguments, node: Any) -> Value:
+def _unwrapped(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     model = next(iter(args.all()), UNKNOWN)
     if model.kind is Kind.INSTANCE and model.data == values.PREPARED:
         return gradient_sync.inside(frame, attributes.narrowed_to_model(model), node)
@@ -355,30 +355,30 @@ def _unwrapped(frame: Frame, args: Arguments, node: Any) -> Value:
     return model if model.wrapping is Wrapping.INSIDE else model.but(wrapping=Wrapping.BARE, why=None)
 
 
-def _for_generation(frame: Frame, args: Arguments, node: Any) -> Value:
+def _for_generation(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     for_generation(frame, args, node)
     return _unwrapped(frame, args, node)
 
 
-def for_generation(frame: Frame, args: Arguments, node: Any) -> None:
+def for_generation(frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
     """A context manager that generates with a wrapped model gets one."""
     model, argument = args.get(0, "model"), args.node(0, "model")
     if model is not None and model.kind is Kind.MODEL and argument is not None:
         frame.emit(UnwrappedForGeneration, node, model=model, argument=argument, cls=frame.cls)
 
 
-def _shard(frame: Frame, args: Arguments, node: Any) -> Value:
+def _shard(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     return explain(frame, BATCH, node, "each rank gets its own piece")
 
 
-def _on_some_ranks(frame: Frame, args: Arguments, node: Any) -> Value:
+def _on_some_ranks(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     value = _first(frame, args, node)
     if value.kind is not Kind.FUNCTION:
         return UNKNOWN
     return value.but(data=frame.engine.on_some_ranks(value.data))
 
 
-def _moved(frame: Frame, args: Arguments, node: Any) -> Value:
+def _moved(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     value = _first(frame, args, node)
     return value.but(place="") if value.place else value
 
@@ -404,7 +404,7 @@ def entered(frame: Frame, call: Any, value: Value) -> Value:
     return value
 
 
-def _constructed(frame: Frame, row: Class, args: Arguments, node: Any) -> Value:
+def _constructed(frame: Frame, row: Class, args: Arguments, node: cst.CSTNode) -> Value:
     made = row.makes
     if isinstance(made, str):
         if not made:
@@ -424,7 +424,7 @@ def _constructed(frame: Frame, row: Class, args: Arguments, node: Any) -> Value:
     return made
 
 
-def _loader(frame: Frame, args: Arguments, node: Any) -> Value:
+def _loader(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     """A DataLoader gives each rank its own batches only with a sampler that shards; `prepare` adds one."""
     sampler = args.keywords.get("sampler") or args.keywords.get("batch_sampler")
     sharded = "torch.utils.data.DistributedSampler"
@@ -436,7 +436,7 @@ def _loader(frame: Frame, args: Arguments, node: Any) -> Value:
 # --- collectives ----------------------------------------------------------------------------------------
 
 
-def collective(frame: Frame, row: Collective, args: Arguments, node: Any) -> Value:
+def collective(frame: Frame, row: Collective, args: Arguments, node: cst.CSTNode) -> Value:
     """A collective: told to the rules, and applied to the facts."""
     rendezvous.communicated(frame, row, args, node)
     if row.result == "barrier":
@@ -463,7 +463,7 @@ _BESIDES = frozenset({
 })  # fmt: skip
 
 
-def _own_collective(frame: Frame, row: Collective, args: Arguments, node: Any) -> Value:
+def _own_collective(frame: Frame, row: Collective, args: Arguments, node: cst.CSTNode) -> Value:
     """A collective whose parameters are not known: the first data among its arguments are its operand."""
     operand = next((value for value in args.all() if value.kind not in _BESIDES), None)
     if frame.discarded is node:
@@ -471,7 +471,7 @@ def _own_collective(frame: Frame, row: Collective, args: Arguments, node: Any) -
     return Value(ranks.REDUCED) if operand is None else _result(frame, row, operand, node)
 
 
-def _work_in_place(frame: Frame, row: Collective, args: Arguments, operand: Value | None, node: Any) -> None:
+def _work_in_place(frame: Frame, row: Collective, args: Arguments, operand: Value | None, node: cst.CSTNode) -> None:
     """A collective whose result is thrown away changes what it is given: a tensor as it says, others somehow."""
     given = (*enumerate(args.positional), *args.keywords.items())
     argument = next((args.nodes.get(key) for key, value in given if value is operand), None)
@@ -482,7 +482,7 @@ def _work_in_place(frame: Frame, row: Collective, args: Arguments, operand: Valu
         frame.engine.unresolved(frame, args, node)
 
 
-def _starred_collective(frame: Frame, row: Collective, args: Arguments, node: Any) -> Value:
+def _starred_collective(frame: Frame, row: Collective, args: Arguments, node: cst.CSTNode) -> Value:
     """`gather(*values)`: what is communicated is one of them."""
     starred = next((arg for arg in node.args if arg.star == "*"), None) if isinstance(node, cst.Call) else None
     if args.star is None or starred is None or not row.fails:
@@ -491,7 +491,7 @@ def _starred_collective(frame: Frame, row: Collective, args: Arguments, node: An
     return _result(frame, row, args.star, node)
 
 
-def _communicated(frame: Frame, row: Collective, args: Arguments, operand: Value, node: Any) -> Value:
+def _communicated(frame: Frame, row: Collective, args: Arguments, operand: Value, node: cst.CSTNode) -> Value:
     objects = args.get(*row.objects) if row.objects is not None else None
     if objects is not None and objects.const is not False:
         return _gathered_objects(frame, operand, node)
@@ -549,7 +549,7 @@ def _numbers(frame: Frame, operand: Value) -> tuple[str, ...]:
 
 
 def _result(
-    frame: Frame, row: Collective, operand: Value, node: Any, reduction: str = "", args: Arguments | None = None
+    frame: Frame, row: Collective, operand: Value, node: cst.CSTNode, reduction: str = "", args: Arguments | None = None
 ) -> Value:
     if operand.rank.state is State.BOTTOM:
         return operand
@@ -565,7 +565,7 @@ def _result(
     return gathered(frame, operand, node, scalar=row.result in ("reduced", "broadcast"), how=how)
 
 
-def gathered(frame: Frame, value: Value, node: Any, scalar: bool, how: str = "gathered") -> Value:
+def gathered(frame: Frame, value: Value, node: cst.CSTNode, scalar: bool, how: str = "gathered") -> Value:
     """A value after a collective that gathers or reduces: the same on all ranks, containers entry by entry."""
 
     def communicated(item: Value, place: Any) -> Value:
@@ -577,7 +577,7 @@ def gathered(frame: Frame, value: Value, node: Any, scalar: bool, how: str = "ga
     return containers.each(frame, value, node, communicated, renewed)
 
 
-def _communicated_item(frame: Frame, value: Value, node: Any, scalar: bool, how: str) -> Value:
+def _communicated_item(frame: Frame, value: Value, node: cst.CSTNode, scalar: bool, how: str) -> Value:
     if value.kind is Kind.CELLS:
         return Value(ranks.REDUCED)
     kind = Kind.TENSOR if value.kind in (Kind.TENSOR, Kind.BATCH, Kind.NUMBER, Kind.NUMBERS) else value.kind
@@ -585,14 +585,14 @@ def _communicated_item(frame: Frame, value: Value, node: Any, scalar: bool, how:
     return derived(ranks.REDUCED, kind, dtype=value.dtype, scalar=scalar and value.scalar, own=own)
 
 
-def _gathered_objects(frame: Frame, operand: Value, node: Any) -> Value:
+def _gathered_objects(frame: Frame, operand: Value, node: cst.CSTNode) -> Value:
     """Every rank's Python objects in one list."""
     is_several = operand.kind in (Kind.CELLS, Kind.RANGE, Kind.TUPLE)
     element = containers.iterate(frame, operand)[0] if is_several else operand
     return frame.allocate(node, Cell("list", rest=_agreed(frame, element, node)))
 
 
-def _agreed(frame: Frame, element: Value, node: Any) -> Value:
+def _agreed(frame: Frame, element: Value, node: cst.CSTNode) -> Value:
     if element.kind is Kind.TUPLE:
         return Value(ranks.REDUCED, Kind.TUPLE, tuple(_agreed(frame, item, node) for item in element.data))
     kind = element.kind if element.kind in (Kind.NUMBER, Kind.TENSOR, Kind.STRING) else Kind.UNKNOWN
@@ -600,7 +600,7 @@ def _agreed(frame: Frame, element: Value, node: Any) -> Value:
     return Value(ranks.REDUCED, kind, dtype=element.dtype, scalar=element.kind is Kind.NUMBER, own=own)
 
 
-def _receive(frame: Frame, target: Any, receiver: Value, result: Value) -> None:
+def _receive(frame: Frame, target: cst.CSTNode, receiver: Value, result: Value) -> None:
     """A collective that fills its argument in place: useless on a temporary."""
     if receiver.kind is Kind.CELLS:
         element = result
@@ -616,7 +616,7 @@ def _receive(frame: Frame, target: Any, receiver: Value, result: Value) -> None:
 # --- sinks ----------------------------------------------------------------------------------------------
 
 
-def show(frame: Frame, row: Sink, args: Arguments, node: Any) -> Value:
+def show(frame: Frame, row: Sink, args: Arguments, node: cst.CSTNode) -> Value:
     """A call that shows metrics: each value in it that differs between ranks is told to the rules."""
     frame.trace.shows = True
     if row.payload is ANY:
@@ -635,7 +635,7 @@ def show(frame: Frame, row: Sink, args: Arguments, node: Any) -> Value:
     return NONE
 
 
-def _show_all(frame: Frame, row: Sink, args: Arguments, node: Any) -> None:
+def _show_all(frame: Frame, row: Sink, args: Arguments, node: cst.CSTNode) -> None:
     """A sink whose parameters are not known shows all it is given: a name, if there is one, comes first."""
     first = args.positional[0].const if args.positional else ""
     tag = first.replace("\0", "…") if isinstance(first, str) else ""
@@ -649,7 +649,7 @@ def _show_all(frame: Frame, row: Sink, args: Arguments, node: Any) -> None:
 
 
 def report(
-    frame: Frame, sink: str, payload: Value, node: Any, *, mapping: bool, named: str = "", stands: Any = None
+    frame: Frame, sink: str, payload: Value, node: cst.CSTNode, *, mapping: bool, named: str = "", stands: Any = None
 ) -> None:
     """Tell the rules of every value that differs in what a sink is given.
 
@@ -697,7 +697,7 @@ def entries(frame: Frame, payload: Value, depth: int) -> Iterator[tuple[str, Val
 # --- functions handed to libraries ----------------------------------------------------------------------
 
 
-def hand_over(frame: Frame, cls: ClassInfo, args: Arguments, node: Any) -> None:
+def hand_over(frame: Frame, cls: ClassInfo, args: Arguments, node: cst.CSTNode) -> None:
     """A trainer in sight is built: functions given to it are called by its library base."""
     for base in cls.library_bases():
         row = frame.engine.class_row(base)
@@ -705,7 +705,7 @@ def hand_over(frame: Frame, cls: ClassInfo, args: Arguments, node: Any) -> None:
             hand_over_to(frame, row, args, node)
 
 
-def hand_over_to(frame: Frame, row: Class, args: Arguments, node: Any) -> None:
+def hand_over_to(frame: Frame, row: Class, args: Arguments, node: cst.CSTNode) -> None:
     preprocessing.handed_over(frame, args, node)
     random_draws.handed_over(frame, row.name, args, node)
     for parameter, facts_of in _callbacks(frame, row).items():
@@ -741,11 +741,11 @@ def _functions(frame: Frame, value: Value) -> Iterable[Any]:
 # --- names with a meaning no row can say ----------------------------------------------------------------
 
 
-def _getenv(frame: Frame, args: Arguments, node: Any) -> Value:
+def _getenv(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     return attributes.environment(frame, args.positional[0]) if args.positional else SAME
 
 
-def _on_disk(frame: Frame, args: Arguments, node: Any) -> Value:
+def _on_disk(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     """Whether there is a file: each rank looks for itself, at a moment of its own."""
     path = args.positional[0] if args.positional else UNKNOWN
     if path.rank == ranks.REDUCED:
@@ -762,7 +762,7 @@ def _is_named_from_outside(frame: Frame, stands: Any) -> bool:
     return not isinstance(stands, cst.Name) or stands.value in parameters
 
 
-def _default_dict(frame: Frame, args: Arguments, node: Any) -> Value:
+def _default_dict(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     factory = args.positional[0] if args.positional else None
     cell = Cell("dict", factory=factory)
     if len(args.positional) > 1:
@@ -770,25 +770,25 @@ def _default_dict(frame: Frame, args: Arguments, node: Any) -> Value:
     return frame.allocate(node, cell)
 
 
-def _deque(frame: Frame, args: Arguments, node: Any) -> Value:
+def _deque(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     if args.positional and args.positional[0].kind is not Kind.NONE:
         element, length = containers.iterate(frame, args.positional[0])
         return frame.allocate(node, Cell("list", rest=element, length=length))
     return frame.allocate(node, Cell("list"))
 
 
-def _ordered_dict(frame: Frame, args: Arguments, node: Any) -> Value:
+def _ordered_dict(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     cell = Cell("dict")
     for value in args.positional:
         cell = containers.merged_into(frame, cell, value)
     return frame.allocate(node, cell)
 
 
-def _partial(frame: Frame, args: Arguments, node: Any) -> Value:
+def _partial(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     return args.positional[0] if args.positional and len(args.all()) == 1 else UNKNOWN
 
 
-def _is_peft_model(frame: Frame, args: Arguments, node: Any) -> Value:
+def _is_peft_model(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     """It asks for the class, which on a wrapped model is the wrapper's."""
     model = args.positional[0] if args.positional else UNKNOWN
     wrapped = model.kind is Kind.MODEL and model.wrapping is Wrapping.WRAPPED

@@ -116,7 +116,7 @@ def _return(frame: Frame, node: cst.Return) -> bool:
     return False
 
 
-def _nonlocal(frame: Frame, node: cst.Nonlocal) -> bool:
+def _nonlocal(frame: Frame, node: cst.Global | cst.Nonlocal) -> bool:
     frame.elsewhere |= {item.name.value for item in node.names}
     return True
 

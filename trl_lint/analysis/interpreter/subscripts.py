@@ -18,7 +18,7 @@ from trl_lint.domain.heap import Cell, join, read_key, with_key
 from trl_lint.domain.values import BOTTOM, FIELD, MISSING, NO_WRITES, UNKNOWN, Kind, Value
 
 
-def item_of(frame: Frame, container: Value, index: Value, node: Any) -> Value:
+def item_of(frame: Frame, container: Value, index: Value, node: cst.CSTNode) -> Value:
     """The value of `container[index]`."""
     container = frame.engine.settle(container)
     kind = container.kind
@@ -45,11 +45,11 @@ def item_of(frame: Frame, container: Value, index: Value, node: Any) -> Value:
     return tensors.indexed(container, index)
 
 
-def _is_slice(node: Any) -> bool:
+def _is_slice(node: cst.CSTNode) -> bool:
     return isinstance(node, cst.Subscript) and any(isinstance(element.slice, cst.Slice) for element in node.slice)
 
 
-def _item_of_cells(frame: Frame, container: Value, index: Value, node: Any) -> Value:
+def _item_of_cells(frame: Frame, container: Value, index: Value, node: cst.CSTNode) -> Value:
     if _is_slice(node):
         return _sliced(frame, container, index, node)
     key = constant_key(index)
@@ -79,7 +79,7 @@ def _item_of_cells(frame: Frame, container: Value, index: Value, node: Any) -> V
     return result
 
 
-def _make_missing(frame: Frame, identity: Any, key: Any, cell: Cell, factory: Value, node: Any) -> Value:
+def _make_missing(frame: Frame, identity: Any, key: Any, cell: Cell, factory: Value, node: cst.CSTNode) -> Value:
     """`d[key]` of a defaultdict makes the entry."""
     made = frame.engine.call_factory(frame, factory, (id(node), identity, key if key is not MISSING else None))
     frame.memory.heap[identity] = with_key(cell, key, made)
@@ -93,7 +93,7 @@ def _make_missing(frame: Frame, identity: Any, key: Any, cell: Cell, factory: Va
     return made
 
 
-def _sliced(frame: Frame, container: Value, index: Value, node: Any) -> Value:
+def _sliced(frame: Frame, container: Value, index: Value, node: cst.CSTNode) -> Value:
     cells = frame.memory.cells(container)
     element: Value = BOTTOM
     for cell in cells:

@@ -28,7 +28,7 @@ class Definitions(Names):
         self._functions: dict[int, Function] = {}
         self._on_some_ranks: dict[Function, Function] = {}
 
-    def function(self, node: Any, outer: Frame | None, module: Module | None = None) -> Function:
+    def function(self, node: cst.CSTNode, outer: Frame | None, module: Module | None = None) -> Function:
         known = self._functions.get(id(node))
         if known is None:
             module = module or (outer.module if outer is not None else None)

@@ -262,7 +262,7 @@ def _may_change(module: Module, name: str, value: Value) -> bool:
     return module.mentions(rb"(?m)^\s+global\s[^\n]*\b" + name.encode() + rb"\b")
 
 
-def dotted_name(node: Any) -> str:
+def dotted_name(node: cst.CSTNode) -> str:
     parts: list[str] = []
     while isinstance(node, cst.Attribute):
         parts.append(node.attr.value)

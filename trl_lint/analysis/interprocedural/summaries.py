@@ -85,7 +85,7 @@ class Runs(Definitions):
         self.means: dict[int, Mean] = {}  # by the expression that computes it; see `averages`
         self._running: list[Any] = []
 
-    def call(self, frame: Frame, function: Function, args: Arguments, node: Any, owner: Value | None) -> Value:
+    def call(self, frame: Frame, function: Function, args: Arguments, node: cst.CSTNode, owner: Value | None) -> Value:
         """Call a function in sight: by its summary for these facts, or by running it."""
         if self.depth > MAX_DEPTH:
             return UNKNOWN
@@ -105,7 +105,7 @@ class Runs(Definitions):
             frame.in_turn[id(node)] = function.takes_turns
         return value
 
-    def _inline(self, frame: Frame, function: Function, names: dict[str, Value], node: Any) -> Value:
+    def _inline(self, frame: Frame, function: Function, names: dict[str, Value], node: cst.CSTNode) -> Value:
         """A nested function sees, and may change, what its maker sees: it runs anew at each call."""
         key = ("inline", id(function.node))
         if self._running.count(key) > 1:
@@ -177,7 +177,7 @@ class Runs(Definitions):
         return ranks.SAME
 
     def _summarised(
-        self, frame: Frame, function: Function, names: dict[str, Value], node: Any, owner: Value | None
+        self, frame: Frame, function: Function, names: dict[str, Value], node: cst.CSTNode, owner: Value | None
     ) -> Value:
         cls = owner.data if owner is not None and isinstance(owner.data, ClassInfo) else function.cls
         context = self._context(function, names, frame.memory, cls)
@@ -292,7 +292,9 @@ class Runs(Definitions):
     def _inputs_of_cells(self, cells: dict[Any, Cell], heap: dict[Any, Cell]) -> Iterator[Any]:
         yield from reachable_from((value for cell in cells.values() for value in cell.values()), heap)
 
-    def _instantiate(self, frame: Frame, summary: Summary, context: Context, node: Any, function: Function) -> Value:
+    def _instantiate(
+        self, frame: Frame, summary: Summary, context: Context, node: cst.CSTNode, function: Function
+    ) -> Value:
         """The caller's state and value after a call with this summary."""
         frame.dependencies.update(
             {key: version for key, version in summary.dependencies.items() if key not in frame.dependencies}
@@ -324,7 +326,7 @@ class Runs(Definitions):
     def _passes_pending(self, frame: Frame) -> bool:
         return any(value.pending for value in frame.memory.names.values())
 
-    def _renamed(self, frame: Frame, identity: Any, node: Any) -> Any:
+    def _renamed(self, frame: Frame, identity: Any, node: cst.CSTNode) -> Any:
         """The caller's own name for a container that a callee made; those on objects keep theirs."""
         if identity in frame.class_cells or self._lives_on_object(frame, identity):
             return identity
@@ -340,7 +342,7 @@ class Runs(Definitions):
             return True
         return False
 
-    def _explained(self, frame: Frame, value: Value, function: Function, node: Any) -> Value:
+    def _explained(self, frame: Frame, value: Value, function: Function, node: cst.CSTNode) -> Value:
         """A differing result came through this call."""
         value = tensor_averages.returned(value)
         if value.rank.differs and value.why is not None and isinstance(node, cst.CSTNode):
@@ -351,7 +353,7 @@ class Runs(Definitions):
     # --- binding parameters ---
 
     def _bind(
-        self, frame: Frame, function: Function, args: Arguments, node: Any, owner: Value | None
+        self, frame: Frame, function: Function, args: Arguments, node: cst.CSTNode, owner: Value | None
     ) -> dict[str, Value]:
         names: dict[str, Value] = {}
         positional = list(args.positional)
@@ -382,7 +384,12 @@ class Runs(Definitions):
         return names
 
     def _handed(
-        self, frame: Frame, value: Value, is_owner: bool, expression: Any, parameter: tuple[Function, str]
+        self,
+        frame: Frame,
+        value: Value,
+        is_owner: bool,
+        expression: cst.CSTNode | None,
+        parameter: tuple[Function, str],
     ) -> Value:
         """An argument, marked with the call by which it came: a callee that stores it stores it from here."""
         if value.own is not None and value.own.means and not is_owner and frame.statement is not None:
@@ -411,11 +418,11 @@ class Runs(Definitions):
             return possible[0].but(const=MISSING)
         if parameter.default is None:
             return UNKNOWN
-        return self.default(function, parameter)
+        return self.default(function, parameter.default)
 
-    def default(self, function: Function, parameter: Parameter) -> Value:
+    def default(self, function: Function, expression: cst.BaseExpression) -> Value:
         module_frame = Frame(self, function.module)
-        return expressions.evaluate(module_frame, parameter.default)
+        return expressions.evaluate(module_frame, expression)
 
 
 def _rename(value: Value, renamed: Mapping[Any, tuple[Any, ...]], retell: Retelling | None) -> Value:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from trl_lint.analysis.events import DeviceChosen
 from trl_lint.domain.devices import GLOBAL_RANK, HOST, Place
@@ -12,6 +12,8 @@ from trl_lint.domain.values import Kind, Value
 from trl_lint.knowledge import torch as table
 
 if TYPE_CHECKING:
+    import libcst as cst
+
     from trl_lint.analysis.state.arguments import Arguments
     from trl_lint.analysis.state.frame import Frame
 
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
 _INDEXED = re.compile(rf"(?:cuda|xpu|npu|hpu|mlu|musa):{WILDCARD}")
 
 
-def located(frame: Frame, value: Value, node: Any) -> Value:
+def located(frame: Frame, value: Value, node: cst.CSTNode) -> Value:
     """The value, with `node` as what put it where it is."""
     place = value.place
     if not place or place == HOST or getattr(place, "why", None) is not None:
@@ -28,7 +30,7 @@ def located(frame: Frame, value: Value, node: Any) -> Value:
     return value.but(place=Place(place, frame.step(node, text)))
 
 
-def index_chosen(frame: Frame, value: Value, node: Any, *, device_asked: bool = True) -> None:
+def index_chosen(frame: Frame, value: Value, node: cst.CSTNode, *, device_asked: bool = True) -> None:
     """Tell the rules if a value that is about to say on which device something is, is the rank in the whole job."""
     if value.place != GLOBAL_RANK or not device_asked:
         return
@@ -38,7 +40,7 @@ def index_chosen(frame: Frame, value: Value, node: Any, *, device_asked: bool = 
     frame.emit(DeviceChosen, node, index=value, why=why)
 
 
-def indices_chosen(frame: Frame, name: str, args: Arguments, node: Any) -> None:
+def indices_chosen(frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> None:
     """Look at what a call is given where it asks for devices."""
     own = name.rpartition(".")[2]
     for key in ("device", "device_map", "device_ids", "output_device"):

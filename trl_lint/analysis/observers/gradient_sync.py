@@ -36,7 +36,7 @@ EVALUATED = Place("eval")
 # --- the module inside a wrapper ------------------------------------------------------------------------
 
 
-def inside(frame: Frame, model: Value, node: Any) -> Value:
+def inside(frame: Frame, model: Value, node: cst.CSTNode) -> Value:
     """What a wrapper holds: bare, and its gradients are the wrapper's business."""
     why = frame.step(node, "`{}` is the module inside the wrapper", model.why)
     return Value(SAME, Kind.MODEL, model.data, wrapping=Wrapping.INSIDE, grad=model.grad, place=model.place, why=why)
@@ -56,7 +56,7 @@ def copied(model: Value) -> Value:
     return Value(SAME, Kind.MODEL, wrapping=Wrapping.BARE)
 
 
-def wrapped_here(frame: Frame, args: Arguments, node: Any) -> None:
+def wrapped_here(frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
     """`DDP(net)`, `accelerator.prepare(net)`: from here on `net` is what the wrapper holds."""
     for index, value in enumerate(args.positional):
         name = args.expression(index)
@@ -96,7 +96,7 @@ def switched(frame: Frame, model: Value, name: str, args: Arguments, target: Any
 # --- calls ----------------------------------------------------------------------------------------------
 
 
-def called(frame: Frame, model: Value, node: Any, path: str = "") -> None:
+def called(frame: Frame, model: Value, node: cst.CSTNode, path: str = "") -> None:
     """A forward of a model, or of a part of it."""
     if model.wrapping in (Wrapping.INSIDE, Wrapping.WRAPPED):
         names = tuple(
@@ -137,7 +137,7 @@ def redirects(value: Value) -> bool:
     return isinstance(name, str) and name.rpartition(".")[2] in models.FORWARD_REDIRECTIONS
 
 
-def redirected(frame: Frame, args: Arguments, node: Any) -> Value:
+def redirected(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     """`redirect(wrapper, module, method, *args)`: the method runs inside the wrapper's forward."""
 
     if len(args.positional) < REDIRECTED:
@@ -169,7 +169,7 @@ def within(frame: Frame, control: Control, items: Any, values: list[Value]) -> C
     return control
 
 
-def _switches_off(frame: Frame, node: Any, value: Value | None) -> bool:
+def _switches_off(frame: Frame, node: cst.CSTNode, value: Value | None) -> bool:
     """Whether nothing is trained inside: also where only one of two arms says so, as for a reference model."""
     if isinstance(node, cst.IfExp):
         arms = (node.body, node.orelse)
@@ -181,7 +181,7 @@ def _switches_off(frame: Frame, node: Any, value: Value | None) -> bool:
     return (value.kind is Kind.INSTANCE and value.data == OFF) or (value.kind is Kind.RANGE and not value.grad)
 
 
-def _gathers(node: Any) -> bool:
+def _gathers(node: cst.CSTNode) -> bool:
     """Whether a context manager is one that makes sharded parameters whole, going by what it is called."""
     names = (name.lower() for name in identifiers(node))
     return any(word in name for name in names for word in models.GATHERING)
@@ -194,17 +194,17 @@ def decorated(control: Control, decorators: frozenset[str]) -> Control:
     return control.without_gradients(off=False) if "enable_grad" in decorators else control
 
 
-def no_grad(frame: Frame, args: Arguments, node: Any) -> Value:
+def no_grad(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     """`torch.no_grad()`, `torch.inference_mode(mode=True)`."""
     given = next(iter(args.all()), None)
     return Value(SAME, Kind.INSTANCE, ON if given is not None and given.const is False else OFF)
 
 
-def enable_grad(frame: Frame, args: Arguments, node: Any) -> Value:
+def enable_grad(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     return Value(SAME, Kind.INSTANCE, ON)
 
 
-def set_grad_enabled(frame: Frame, args: Arguments, node: Any) -> Value:
+def set_grad_enabled(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     """As a context manager, or as a statement that holds for what follows it."""
     given = next(iter(args.all()), None)
     if given is None or not isinstance(given.const, bool):
@@ -217,7 +217,7 @@ def set_grad_enabled(frame: Frame, args: Arguments, node: Any) -> Value:
 # --- parameters -----------------------------------------------------------------------------------------
 
 
-def parameter(frame: Frame, model: Value, name: str, node: Any) -> Value:
+def parameter(frame: Frame, model: Value, name: str, node: cst.CSTNode) -> Value:
     """`module.weight` of what a wrapper holds, read at a node."""
     return Value(SAME, Kind.TENSOR, (PARAMETER, name, node, frame.function), why=model.why)
 

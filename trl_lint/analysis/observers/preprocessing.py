@@ -86,7 +86,7 @@ def parted(
 _GONE_THROUGH = ("eval_dataset", "train_dataset")
 
 
-def handed_over(frame: Frame, args: Arguments, node: Any) -> None:
+def handed_over(frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
     """A trainer is made: tell the rules if the ranks give it different data sets."""
     for name in _GONE_THROUGH:
         value = args.keywords.get(name, UNKNOWN)
@@ -97,7 +97,7 @@ def handed_over(frame: Frame, args: Arguments, node: Any) -> None:
         frame.emit(DatasetParted, why.node, tag=name, condition=why, handed=handed, name=name)
 
 
-def tell(frame: Frame, row: Preparation, args: Arguments, node: Any, owner: Value | None) -> None:
+def tell(frame: Frame, row: Preparation, args: Arguments, node: cst.CSTNode, owner: Value | None) -> None:
     """A data set is computed: tell the rules, unless each rank has one of its own or no file is shared."""
     if owner is None or owner.rank.state is not State.SAME or args.rank().differs or args.star is not None:
         return
@@ -119,7 +119,7 @@ def tell(frame: Frame, row: Preparation, args: Arguments, node: Any, owner: Valu
     )
 
 
-def _computed_before(frame: Frame, node: Any) -> bool:
+def _computed_before(frame: Frame, node: cst.CSTNode) -> bool:
     """Whether some ranks alone have computed the same before, by the same code, so that there is a file to read."""
     code = frame.module.tree.code_for_node(node)
     control = frame.memory.control

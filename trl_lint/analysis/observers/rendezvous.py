@@ -49,7 +49,7 @@ class Meeting:
     def __init__(
         self,
         frame: Frame,
-        node: Any,
+        node: cst.CSTNode,
         name: str,
         kind: str,
         needs: str = "",
@@ -80,7 +80,7 @@ class Branch:
 
     def __init__(
         self,
-        test: Any,
+        test: cst.CSTNode,
         why: Step,
         arms: tuple[Sequence[Meeting], Sequence[Meeting]],
         through: tuple[bool, bool],
@@ -104,7 +104,7 @@ class Branch:
 # --- what a run notes -----------------------------------------------------------------------------------
 
 
-def called(frame: Frame, name: str, node: Any) -> None:
+def called(frame: Frame, name: str, node: cst.CSTNode) -> None:
     """A function of a library is called: does it contain a meeting?"""
     meets = MEETS.get(name)
     if meets is not None:
@@ -112,7 +112,7 @@ def called(frame: Frame, name: str, node: Any) -> None:
         frame.meetings.append(Meeting(frame, node, own, meets.kind, meets.needs, alike=meets.alike))
 
 
-def communicated(frame: Frame, row: Collective, args: Arguments, node: Any) -> None:
+def communicated(frame: Frame, row: Collective, args: Arguments, node: cst.CSTNode) -> None:
     """A collective is called."""
     own = row.name.rpartition(".")[2]
     subgroup = any(group.kind is not Kind.NONE for group in groups_of(row, args))
@@ -130,13 +130,13 @@ def groups_of(row: Collective, args: Arguments) -> list[Value]:
     return groups
 
 
-def forwarded(frame: Frame, model: Any, node: Any) -> None:
+def forwarded(frame: Frame, model: Any, node: cst.CSTNode) -> None:
     """A wrapped model is called: DDP broadcasts its buffers and gets ready to reduce its gradients."""
     if model.kind is not Kind.MODEL or model.wrapping is Wrapping.WRAPPED:
         frame.meetings.append(Meeting(frame, node, "forward", "forward"))
 
 
-def hidden(frame: Frame, node: Any) -> None:
+def hidden(frame: Frame, node: cst.CSTNode) -> None:
     """Code out of sight is called."""
     func = getattr(node, "func", None)
     name = func.attr if isinstance(func, cst.Attribute) else func
@@ -144,7 +144,7 @@ def hidden(frame: Frame, node: Any) -> None:
         frame.meetings.append(Meeting(frame, node, name.value, _HIDDEN))
 
 
-def passed_on(frame: Frame, meetings: Sequence[Meeting], function: Any, entry: Control, node: Any) -> None:
+def passed_on(frame: Frame, meetings: Sequence[Meeting], function: Any, entry: Control, node: cst.CSTNode) -> None:
     """A function in sight was called, in which ranks meet."""
     copies = []
     for meeting in meetings[:_MAX_PASSED]:
@@ -159,7 +159,7 @@ def passed_on(frame: Frame, meetings: Sequence[Meeting], function: Any, entry: C
 
 def branched(
     frame: Frame,
-    test: Any,
+    test: cst.CSTNode,
     why: Any,
     marks: tuple[int, int, int],
     through: tuple[bool, bool],
@@ -177,7 +177,7 @@ def branched(
     frame.branches[(id(test), frame.rounds)] = branch
 
 
-def chosen(frame: Frame, test: Any, value: Value, marks: tuple[int, int]) -> None:
+def chosen(frame: Frame, test: cst.CSTNode, value: Value, marks: tuple[int, int]) -> None:
     """A part of an expression is evaluated only if `test` says so: the meetings from a mark on, or from the next."""
     end = len(frame.meetings)
     if value.rank.differs and end > marks[0]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import libcst as cst
 
 from trl_lint.analysis.events import SideEffect
@@ -14,7 +12,7 @@ from trl_lint.domain.values import Kind, Value
 from trl_lint.knowledge.effects import FUNCTIONS, METHODS, OF_MODELS, PROGRAMS, RUNS, WRITES, Effect
 
 
-def called(frame: Frame, name: str, args: Arguments, node: Any) -> None:
+def called(frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> None:
     """A function of a library is called."""
     if name in PROGRAMS:
         frame.trace.launched = True
@@ -23,7 +21,7 @@ def called(frame: Frame, name: str, args: Arguments, node: Any) -> None:
         _tell(frame, effect, name, args, node)
 
 
-def method(frame: Frame, owner: Value, name: str, args: Arguments, node: Any) -> None:
+def method(frame: Frame, owner: Value, name: str, args: Arguments, node: cst.CSTNode) -> None:
     """A method is called: of a model that is not wrapped, or one whose name says what it is of."""
     is_bare = owner.kind is Kind.MODEL and owner.wrapping is not None and owner.wrapping.is_bare
     effect = OF_MODELS.get(name) if is_bare else METHODS.get(name)
@@ -31,14 +29,14 @@ def method(frame: Frame, owner: Value, name: str, args: Arguments, node: Any) ->
         _tell(frame, effect, name, args, node)
 
 
-def opened(frame: Frame, args: Arguments, node: Any) -> None:
+def opened(frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
     """A file is opened."""
     mode = args.get(1, "mode")
     if mode is not None and isinstance(mode.const, str) and mode.const.startswith(WRITES):
         _tell(frame, Effect("writes the same file", (0, "file")), "open", args, node)
 
 
-def _tell(frame: Frame, effect: Effect, name: str, args: Arguments, node: Any) -> None:
+def _tell(frame: Frame, effect: Effect, name: str, args: Arguments, node: cst.CSTNode) -> None:
     if not _is_everywhere(frame) or any(keyword in args.keywords for keyword in effect.unless):
         return
     if effect.path is not None:
@@ -59,7 +57,7 @@ def _is_everywhere(frame: Frame) -> bool:
     )
 
 
-def _asks_for_run(frame: Frame, test: Any) -> bool:
+def _asks_for_run(frame: Frame, test: cst.CSTNode) -> bool:
     """Whether a condition asks if a tracker has a run, which does not say on which rank one is."""
     match test:
         case cst.Comparison(left=left, comparisons=[cst.ComparisonTarget(comparator=cst.Name(value="None"))]):
@@ -73,6 +71,6 @@ def _asks_for_run(frame: Frame, test: Any) -> bool:
     return value is not None and value.kind is Kind.INSTANCE and value.data in RUNS
 
 
-def _is_same(frame: Frame, node: Any) -> bool:
+def _is_same(frame: Frame, node: cst.CSTNode) -> bool:
     value = frame.seen.get(id(node))
     return value is not None and value.rank.state is State.SAME

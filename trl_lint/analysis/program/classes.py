@@ -88,7 +88,7 @@ def _parameters(params: cst.Parameters) -> tuple[Parameter, ...]:
     return tuple(found)
 
 
-def _decorators(node: Any) -> Iterator[str]:
+def _decorators(node: cst.CSTNode) -> Iterator[str]:
     for decorator in getattr(node, "decorators", ()):
         target = decorator.decorator
         if isinstance(target, cst.Call):
@@ -275,7 +275,7 @@ def _targets(small: Any) -> list[Any]:
     return []
 
 
-def _collect_target(target: Any, found: set[str]) -> None:
+def _collect_target(target: cst.CSTNode, found: set[str]) -> None:
     if isinstance(target, (cst.Tuple, cst.List)):
         for element in target.elements:
             _collect_target(element.value, found)
@@ -283,7 +283,7 @@ def _collect_target(target: Any, found: set[str]) -> None:
         found.add(target.attr.value)
 
 
-def _blocks(statement: Any) -> Iterator[Any]:
+def _blocks(statement: cst.CSTNode) -> Iterator[Any]:
     """The suites directly below a compound statement."""
     body = getattr(statement, "body", None)
     if isinstance(body, cst.BaseSuite) and not isinstance(statement, cst.FunctionDef):

@@ -24,7 +24,7 @@ PUNCTUATION = (
 _parts: dict[type[Any], tuple[str, ...]] = {}
 
 
-def children(node: Any) -> list[Any]:
+def children(node: cst.CSTNode) -> list[Any]:
     """The nodes directly below a node, in the order of the text."""
     kind = type(node)
     names = _parts.get(kind)
@@ -74,7 +74,7 @@ def _parents(root: cst.CSTNode) -> dict[cst.CSTNode, cst.CSTNode]:
     return found
 
 
-def heading(node: Any) -> Any:
+def heading(node: cst.CSTNode) -> Any:
     """What a finding at a statement points at: of one with a block the last part before it, as the test of an `if`.
 
     The statement itself where it has no block, and None where nothing but a word stands before it (`try:`).
@@ -95,7 +95,7 @@ _SEQUENCES = frozenset({list, tuple})
 _NO_NODES = frozenset({bool, int, str, cst.MaybeSentinel, type(None)})
 
 
-def _in_text_order(node: Any) -> tuple[str, ...]:
+def _in_text_order(node: cst.CSTNode) -> tuple[str, ...]:
     """The fields of a kind of node that may hold code, as LibCST itself goes through them."""
     recorder = _Recorder()
     node._visit_and_replace_children(recorder)
@@ -118,13 +118,13 @@ class _Recorder(cst.CSTVisitor):
         self.names.append(attribute)
 
 
-def only_element(node: Any) -> Any:
+def only_element(node: cst.CSTNode | None) -> Any:
     """The element of a list or tuple that is written out with one; None for all else."""
     elements = node.elements if isinstance(node, (cst.List, cst.Tuple)) else ()
     return elements[0].value if len(elements) == 1 and isinstance(elements[0], cst.Element) else None
 
 
-def identifiers(node: Any) -> Iterator[str]:
+def identifiers(node: cst.CSTNode) -> Iterator[str]:
     """The names and attributes in a condition."""
     todo = [node]
     while todo:
@@ -138,7 +138,7 @@ def identifiers(node: Any) -> Iterator[str]:
             todo.extend(_operands(current))
 
 
-def _operands(node: Any) -> list[Any]:
+def _operands(node: cst.CSTNode) -> list[Any]:
     if isinstance(node, cst.Call):
         return [node.func, *(arg.value for arg in node.args)]
     if isinstance(node, cst.Comparison):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from trl_lint.analysis.state.frame import Frame, derived
 from trl_lint.domain import ranks, values
@@ -12,6 +12,9 @@ from trl_lint.domain.ranks import Origin, Rank, State
 from trl_lint.domain.values import BOTTOM, MISSING, UNKNOWN, Kind, Value, is_small
 from trl_lint.knowledge import datasets
 from trl_lint.knowledge.schema import PREPARED_BATCH
+
+if TYPE_CHECKING:
+    import libcst as cst
 
 
 def merged_into(frame: Frame, cell: Cell, other: Value) -> Cell:
@@ -31,7 +34,7 @@ def merged_into(frame: Frame, cell: Cell, other: Value) -> Cell:
     return with_key(cell, MISSING, frame.written(value, ""))
 
 
-def tuple_of(frame: Frame, items: Sequence[Value], node: Any) -> Value:
+def tuple_of(frame: Frame, items: Sequence[Value], node: cst.CSTNode | tuple[Any, ...]) -> Value:
     """A tuple of these items; a list of what they may be where they are too many."""
     if is_small(items):
         return Value(ranks.SAME, Kind.TUPLE, tuple(items))
@@ -41,7 +44,7 @@ def tuple_of(frame: Frame, items: Sequence[Value], node: Any) -> Value:
 def each(
     frame: Frame,
     value: Value,
-    node: Any,
+    node: cst.CSTNode,
     change: Callable[[Value, Any], Value],
     renewed: Callable[[Cell, dict[Any, Value], Value | None], Cell],
 ) -> Value:

@@ -15,6 +15,8 @@ from trl_lint.domain.ranks import Rank, State
 from trl_lint.domain.values import NO_WRITES, Kind, Payload, Value, Write
 
 if TYPE_CHECKING:
+    import libcst as cst
+
     from trl_lint.analysis.program.project import Module
     from trl_lint.analysis.state.interpreter import Interpreter
 
@@ -84,7 +86,7 @@ class Frame:
 
     # --- containers ---
 
-    def allocate(self, node: Any, cell: Cell) -> Value:
+    def allocate(self, node: cst.CSTNode | tuple[Any, ...], cell: Cell) -> Value:
         """A new container made at `node`; a loop that comes here again makes the same one anew."""
         key = (node if isinstance(node, tuple) else id(node), self.rounds)
         identity = self.allocations.get(key)
@@ -256,10 +258,10 @@ class Frame:
 
     # --- explanations and events ---
 
-    def step(self, node: Any, text: str, before: Step | None = None) -> Step:
+    def step(self, node: cst.CSTNode, text: str, before: Step | None = None) -> Step:
         return Step(self.module, node, text, before)
 
-    def emit(self, kind: type[Event], node: Any, tag: Any = None, **fields: Any) -> None:
+    def emit(self, kind: type[Event], node: cst.CSTNode, tag: Any = None, **fields: Any) -> None:
         """Tell the rules; `tag` tells several events of one kind at one node apart."""
         self.trace.events[(id(node), kind, tag, self.rounds)] = kind(
             module=self.module, node=node, control=self.memory.control, owner=self.function, **fields
@@ -288,7 +290,9 @@ class Frame:
         write = Write(self.module, self.statement, what, Rank(State.LOCAL, control.rank.origins), control.why)
         return value.but(writes=frozenset((write,)))
 
-    def handing_on(self, value: Value, what: str, expression: Any, handed: tuple[Any, str] | None = None) -> Write:
+    def handing_on(
+        self, value: Value, what: str, expression: cst.CSTNode | None, handed: tuple[Any, str] | None = None
+    ) -> Write:
         """The current statement as the one that hands this value on (to a function, as the parameter of a name)."""
         payload = None
         if expression is not None:

@@ -34,7 +34,7 @@ class Interpreter(Protocol):
 
     # --- expressions and calls ---
 
-    def evaluate(self, frame: Frame, node: Any) -> Value:
+    def evaluate(self, frame: Frame, node: cst.CSTNode) -> Value:
         """The value of an expression."""
         ...
 
@@ -42,11 +42,11 @@ class Interpreter(Protocol):
         """What a name means at this point."""
         ...
 
-    def call_value(self, frame: Frame, callee: Value, args: Arguments, node: Any) -> Value:
+    def call_value(self, frame: Frame, callee: Value, args: Arguments, node: cst.CSTNode) -> Value:
         """What a call of a value returns."""
         ...
 
-    def call_property(self, frame: Frame, owner: Value, method: Function, node: Any) -> Value:
+    def call_property(self, frame: Frame, owner: Value, method: Function, node: cst.CSTNode) -> Value:
         """What reading a property returns."""
         ...
 
@@ -54,17 +54,19 @@ class Interpreter(Protocol):
         """What a defaultdict's factory makes for a missing key."""
         ...
 
-    def unresolved(self, frame: Frame, args: Arguments, node: Any) -> Value:
+    def unresolved(self, frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
         """What a call of nobody knows what returns."""
         ...
 
     # --- functions and classes in sight ---
 
-    def call(self, frame: Frame, function: Function, args: Arguments, node: Any, owner: Value | None) -> Value: ...
+    def call(
+        self, frame: Frame, function: Function, args: Arguments, node: cst.CSTNode, owner: Value | None
+    ) -> Value: ...
 
     def enter(self, function: Function, parameters: Mapping[str, Value]) -> None: ...
 
-    def function(self, node: Any, outer: Frame | None, module: Module | None = None) -> Function: ...
+    def function(self, node: cst.CSTNode, outer: Frame | None, module: Module | None = None) -> Function: ...
 
     def on_some_ranks(self, function: Function) -> Function: ...
 

@@ -52,7 +52,7 @@ _IGNORING = "ignore_index"
 # --- the operations -------------------------------------------------------------------------------------
 
 
-def of_method(frame: Frame, owner: Value, name: str, args: Arguments, node: Any, result: Value) -> Value:
+def of_method(frame: Frame, owner: Value, name: str, args: Arguments, node: cst.CSTNode, result: Value) -> Value:
     """What `owner.name(…)` is a mean or a count of."""
     given = args.all()
     if owner.own is None and name not in _TOLD_BY_NAME and not any(value.own is not None for value in given):
@@ -70,7 +70,7 @@ _OTHER_ORIGINS = Origin.CLOCK | Origin.MEMORY
 _DATA = frozenset({Kind.BATCH, Kind.NUMBER, Kind.NUMBERS, Kind.TENSOR, Kind.UNKNOWN})
 
 
-def of_function(frame: Frame, dotted: str, args: Arguments, node: Any, result: Value) -> Value:
+def of_function(frame: Frame, dotted: str, args: Arguments, node: cst.CSTNode, result: Value) -> Value:
     """What a function of torch, numpy, … makes of its arguments (containers count as their elements)."""
     name = dotted.rpartition(".")[2]
     if not args.positional:
@@ -85,7 +85,7 @@ def of_function(frame: Frame, dotted: str, args: Arguments, node: Any, result: V
     return _with(result, _called(frame, _Call(name, subject, others, args.keywords, node, result)))
 
 
-def of_builtin(frame: Frame, name: str, args: Arguments, node: Any, result: Value) -> Value:
+def of_builtin(frame: Frame, name: str, args: Arguments, node: cst.CSTNode, result: Value) -> Value:
     """What Python's own functions make of counts, and of lists of means."""
     if not args.positional or (name not in _HOST and name not in ("len", "max", "min", "sum")):
         return result
@@ -103,14 +103,16 @@ def of_builtin(frame: Frame, name: str, args: Arguments, node: Any, result: Valu
     return _with(result, TOTAL if _is_of_data(result) and (result.scalar or result.kind is Kind.NUMBER) else None)
 
 
-def of_operation(frame: Frame, operator: Any, left: Value, right: Value, node: Any, result: Value) -> Value:
+def of_operation(
+    frame: Frame, operator: cst.CSTNode, left: Value, right: Value, node: cst.CSTNode, result: Value
+) -> Value:
     """What a binary operator makes of means and totals."""
     if left.own is None and right.own is None:
         return result
     return _with(result, _operated(frame, operator, left, right, node, result))
 
 
-def of_index(frame: Frame, container: Value, node: Any, result: Value) -> Value:
+def of_index(frame: Frame, container: Value, node: cst.CSTNode, result: Value) -> Value:
     """`x[mask]` has as many elements as the mask says; one of several means is a mean."""
     if container.kind not in (Kind.TENSOR, Kind.BATCH):
         return result
@@ -131,7 +133,7 @@ def of_comprehension(taken: ranks.Rank, result: Value) -> Value:
 # --- collectives ----------------------------------------------------------------------------------------
 
 
-def collected(frame: Frame, value: Value, node: Any, how: str) -> Own | None:
+def collected(frame: Frame, value: Value, node: cst.CSTNode, how: str) -> Own | None:
     """What is left of a mean after a collective that gathers it ("gathered"), or reduces it ("sum", "mean", …)."""
     own = value.own
     if own is None or not own.means:
@@ -223,7 +225,9 @@ def _reduced(frame: Frame, call: _Call) -> Own | None:
     return None
 
 
-def _operated(frame: Frame, operator: Any, left: Value, right: Value, node: Any, result: Value) -> Own | None:
+def _operated(
+    frame: Frame, operator: cst.CSTNode, left: Value, right: Value, node: cst.CSTNode, result: Value
+) -> Own | None:
     one, two = left.own or NOTHING, right.own or NOTHING
     selected = (one.selected or two.selected) and not result.scalar
     if isinstance(operator, _DIVIDE):
@@ -239,7 +243,7 @@ def _operated(frame: Frame, operator: Any, left: Value, right: Value, node: Any,
     return SELECTED if found is None else found._replace(selected=True, total=False)
 
 
-def _divided(frame: Frame, left: Value, right: Value, node: Any) -> Own | None:
+def _divided(frame: Frame, left: Value, right: Value, node: cst.CSTNode) -> Own | None:
     own, below = left.own or NOTHING, right.own or NOTHING
     if own.means and own.stage is Stage.SUMMED:
         if right.const is WORLD_SIZE or below.stage is Stage.RANKS:
@@ -300,7 +304,7 @@ def _is_of_data(value: Value) -> bool:
     return value.rank.differs and bool(origins & _DATA_ORIGINS) and not origins & _OTHER_ORIGINS
 
 
-def _indices(node: Any) -> Iterable[Any]:
+def _indices(node: cst.CSTNode) -> Iterable[Any]:
     for element in node.slice if isinstance(node, cst.Subscript) else ():
         if isinstance(element.slice, cst.Index):
             inner = element.slice.value
@@ -326,7 +330,7 @@ def _with(result: Value, own: Own | None) -> Value:
     return result if own is result.own or (own == NOTHING and result.own is None) else result.but(own=own)
 
 
-def _made(frame: Frame, node: Any, form: Form, over: Value) -> Own:
+def _made(frame: Frame, node: cst.CSTNode, form: Form, over: Value) -> Own:
     known = frame.engine.means
     mean = known.get(id(node))
     if mean is None:
@@ -335,13 +339,13 @@ def _made(frame: Frame, node: Any, form: Form, over: Value) -> Own:
     return averaging.made(mean)
 
 
-def _payload(frame: Frame, node: Any, value: Value) -> Payload:
+def _payload(frame: Frame, node: cst.CSTNode, value: Value) -> Payload:
     """What a fix has to know of an expression and of the place it stands at."""
     reducers = frame.own_reducers() if frame.engine.own else ()
     return Payload(node, value, frame.seen, frame.memory.control, frame.function, frame.accelerator(), reducers)
 
 
-def _tell(frame: Frame, own: Own, node: Any) -> None:
+def _tell(frame: Frame, own: Own, node: cst.CSTNode) -> None:
     """The ranks' means are averaged here, or by the statement that handed them over."""
     frame.emit(
         Averaged,

@@ -441,7 +441,7 @@ def _is_text(frame: Frame, index: Any) -> bool:
     return isinstance(index, cst.Index) and _value(frame, index.value).kind is Kind.STRING
 
 
-def _value(frame: Frame, node: Any) -> Value:
+def _value(frame: Frame, node: cst.CSTNode) -> Value:
     return frame.seen.get(id(node)) or Value()
 
 
@@ -566,7 +566,7 @@ class _Walk:
         return True
 
 
-def _is_negative(value: Value, node: Any) -> bool:
+def _is_negative(value: Value, node: cst.CSTNode | None) -> bool:
     if type(value.const) is int:
         return value.const < 0
     return isinstance(node, cst.UnaryOperation)
@@ -659,7 +659,7 @@ def of_in_place(owner: Value, name: str) -> Shape | None:
     return None if name in turned else owner.shape
 
 
-def padded(frame: Frame, operand: Value, args: Arguments, node: Any) -> Value:
+def padded(frame: Frame, operand: Value, args: Arguments, node: cst.CSTNode) -> Value:
     """`pad_across_processes`: one dimension is as long everywhere, in all tensors of a container."""
     over = args.get(1, "dim")
     dim = 0 if over is None else over.const
