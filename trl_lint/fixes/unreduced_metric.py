@@ -93,7 +93,7 @@ def _unsuitable(place: Place) -> str:
 
 
 def _is_module(cls: Any) -> bool:
-    from trl_lint.analysis.interpreter.calls import is_module_class
+    from trl_lint.analysis.program.classes import is_module_class
 
     return is_module_class(cls)
 

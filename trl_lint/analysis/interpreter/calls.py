@@ -12,10 +12,14 @@ from trl_lint.analysis.interpreter import (
     assignment,
     attributes,
     builtin_calls,
+    callbacks,
+    collectives,
     container_methods,
     library_calls,
+    sinks,
 )
 from trl_lint.analysis.interpreter.library_calls import pure_result
+from trl_lint.analysis.interpreter.model_calls import call_on_model, model_output
 from trl_lint.analysis.observers import (
     backends,
     device_choice,
@@ -25,7 +29,7 @@ from trl_lint.analysis.observers import (
     rendezvous,
     side_effects,
 )
-from trl_lint.analysis.program.classes import ClassInfo
+from trl_lint.analysis.program.classes import ClassInfo, is_module_class
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame, derived
@@ -33,7 +37,7 @@ from trl_lint.analysis.transfer import tensor_averages, tensor_devices, tensor_s
 from trl_lint.domain import ranks, shapes, values
 from trl_lint.domain.heap import WILDCARD, Cell, join, unknown_cell
 from trl_lint.domain.ranks import State
-from trl_lint.domain.values import BOTTOM, NO_WRITES, NONE, SAME, UNKNOWN, Kind, Value, Wrapping
+from trl_lint.domain.values import BOTTOM, NONE, SAME, UNKNOWN, Kind, Value, Wrapping
 from trl_lint.knowledge import library, models
 from trl_lint.knowledge import torch as torch_table
 from trl_lint.knowledge.schema import Collective, Sink
@@ -152,7 +156,7 @@ def _member_called(frame: Frame, owner: Value, name: str, args: Arguments, node:
     if kind is Kind.INSTANCE:
         return _call_on_instance(frame, owner, name, args, node)
     if kind is Kind.MODEL:
-        return _call_on_model(frame, owner, name, args, node)
+        return call_on_model(frame, owner, name, args, node)
     if kind is Kind.CELLS:
         return container_methods.call(frame, owner, name, args, node)
     if kind is Kind.CLASS:
@@ -238,9 +242,9 @@ def call_method(frame: Frame, owner: Value, cls: ClassInfo, method: Any, args: A
         # The linted project is the library: its own sinks and collectives are still what they are.
         for row in library.rows(f"{method.cls.canonical}.{method.name}"):
             if isinstance(row, Sink):
-                library_calls.show(frame, row, args, node)
+                sinks.show(frame, row, args, node)
             elif isinstance(row, Collective):
-                return library_calls.collective(frame, row, args, node)
+                return collectives.collective(frame, row, args, node)
     if frame.cls is cls:
         facts_of = tuple((value.rank, value.kind, value.wrapping) for value in args.all())
         cls.calls.setdefault(method.name, {})[(id(node), facts_of)] = (args, frame.memory, frame.trace, frame.stepping)
@@ -265,39 +269,6 @@ def _prepared_result(frame: Frame, owner: Value, name: str, value: Value, args: 
     if name in ("parameters", "named_parameters", "state_dict", "train", "eval"):
         return SAME
     return value if value.rank.state is State.SAME and not args.differing() else UNKNOWN
-
-
-def _call_on_model(frame: Frame, owner: Value, name: str, args: Arguments, node: cst.Call) -> Value:
-    """A method of a model: the ones that return the model, and those that compute."""
-    if name in models.RETURN_THE_MODEL:
-        return gradient_sync.switched(frame, owner, name, args, getattr(node.func, "value", None))
-    if name in models.LIST_PARTS:
-        return SAME
-    if name == "module":
-        gradient_sync.called(frame, attributes.of_model(frame, owner, name, node.func), node)
-        return tensor_shapes.with_logits(frame, model_output(frame, args), owner, args)
-    attributes.of_model(frame, owner, name, node.func, called=True)
-    if name in models.REFERENCE_CONTEXTS:
-        frame.frozen.add(id(node))
-    if name.startswith("get_") and not args.differing():
-        return gradient_sync.part(owner)
-    if gradient_sync.is_forward(owner, name):
-        gradient_sync.called(frame, owner, node, "" if name in models.FORWARDS else name)
-    if name in models.GENERATES:
-        return tensor_shapes.generated(model_output(frame, args), args)
-    if name == "forward" or (owner.wrapping and owner.wrapping.is_bare):
-        return tensor_shapes.with_logits(frame, model_output(frame, args), owner, args)
-    return UNKNOWN if args.differing() else SAME
-
-
-def model_output(frame: Frame, args: Arguments) -> Value:
-    """What a model makes of its inputs: weights are the same everywhere, so it differs as they do."""
-    rank = args.rank()
-    for value in args.all():
-        if value.kind is Kind.CELLS:
-            rank = ranks.combine(rank, containers.iterate(frame, value)[0].rank)
-    rank = ranks.nonlinear(rank)
-    return derived(rank, Kind.BATCH, *args.all(), data=values.OUTPUT, place="", grad=True).but(writes=NO_WRITES)
 
 
 def _call_on_data(frame: Frame, owner: Value, name: str, args: Arguments, node: cst.Call) -> Value:
@@ -372,10 +343,6 @@ def _instance_of(cls: ClassInfo) -> Value:
     return Value(ranks.SAME, Kind.INSTANCE, cls)
 
 
-def is_module_class(cls: ClassInfo) -> bool:
-    return any(base in models.MODULE_CLASSES or library.is_model_class(base) for base in cls.library_bases())
-
-
 def call_value(frame: Frame, callee: Value, args: Arguments, node: Any) -> Value:
     """The value of calling a value."""
     callee = frame.engine.settle(callee)
@@ -435,7 +402,7 @@ def _instantiate(frame: Frame, cls: ClassInfo, args: Arguments, node: cst.CSTNod
     for base in cls.library_bases():
         preprocessing.note_start(frame, base, args)
         backends.called(frame, base, args)
-    library_calls.hand_over(frame, cls, args, node)
+    callbacks.hand_over(frame, cls, args, node)
     if frame.engine.is_subclass(cls, "transformers.Trainer"):
         frame.trace.launched = True
     init = cls.find("__init__")

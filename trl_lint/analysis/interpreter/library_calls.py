@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
+from collections.abc import Sequence
 from typing import Any
 
 import libcst as cst
 
-from trl_lint.analysis.events import CollectiveCalled, Logged, UnwrappedForGeneration
-from trl_lint.analysis.interpreter import assignment, attributes
+from trl_lint.analysis.events import UnwrappedForGeneration
+from trl_lint.analysis.interpreter import attributes
+from trl_lint.analysis.interpreter.callbacks import hand_over_to
+from trl_lint.analysis.interpreter.collectives import collective
+from trl_lint.analysis.interpreter.sinks import show
 from trl_lint.analysis.observers import (
     backends,
     device_choice,
@@ -22,7 +24,7 @@ from trl_lint.analysis.observers import (
 from trl_lint.analysis.program.classes import ClassInfo, alike
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.arguments import Arguments
-from trl_lint.analysis.state.frame import NUMERIC, Frame, derived
+from trl_lint.analysis.state.frame import Frame, derived, explain
 from trl_lint.analysis.transfer import tensor_averages, tensor_devices, tensor_shapes, tensors
 from trl_lint.domain import ranks, values
 from trl_lint.domain.devices import Place
@@ -32,7 +34,6 @@ from trl_lint.domain.values import (
     DATA_PARALLEL,
     MISSING,
     NO_WRITES,
-    NONE,
     SAME,
     UNKNOWN,
     WORLD_FALSE,
@@ -43,7 +44,6 @@ from trl_lint.domain.values import (
 )
 from trl_lint.knowledge import library
 from trl_lint.knowledge.schema import (
-    ANY,
     BARE_MODEL,
     BATCH,
     LOADED_BATCH,
@@ -282,15 +282,6 @@ def transferred(frame: Frame, returns: Value | str, args: Arguments, node: cst.C
     return _TRANSFERS[Transfer(returns)](frame, args, node)
 
 
-def explain(frame: Frame, value: Value, node: cst.CSTNode, text: str) -> Value:
-    """A table's value, with the place it came from."""
-    why = frame.step(node, text)
-    if value.kind is Kind.TUPLE:
-        items = tuple(item.but(why=why) if item.rank.differs else item for item in value.data)
-        return value.but(data=items)
-    return value.but(why=why)
-
-
 def _pure(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     return pure_result(spread(frame, args))
 
@@ -431,311 +422,6 @@ def _loader(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     if sampler is not None and sampler.kind is Kind.INSTANCE and sampler.data == sharded:
         return LOADER.but(data=explain(frame, LOADED_BATCH, node, "each rank gets its own batches from this loader"))
     return LOADER.but(data=Value(ranks.UNKNOWN, Kind.BATCH))
-
-
-# --- collectives ----------------------------------------------------------------------------------------
-
-
-def collective(frame: Frame, row: Collective, args: Arguments, node: cst.CSTNode) -> Value:
-    """A collective: told to the rules, and applied to the facts."""
-    rendezvous.communicated(frame, row, args, node)
-    if row.result == "barrier":
-        frame.meets = True
-        return NONE
-    if row.operand is ANY:
-        return _own_collective(frame, row, args, node)
-    operand = args.get(*row.operand)
-    if operand is None:
-        return _starred_collective(frame, row, args, node)
-    result = _communicated(frame, row, args, operand, node)
-    if row.into is not None:
-        target = args.node(*row.into)
-        receiver = args.get(*row.into)
-        if target is not None and receiver is not None:
-            _receive(frame, target.value, receiver, result)
-        return result if row.returned else NONE
-    return result
-
-
-# What a function of the user's own may be given besides what it communicates.
-_BESIDES = frozenset({
-    Kind.BOUND, Kind.CLASS, Kind.FUNCTION, Kind.INSTANCE, Kind.LOADER, Kind.MODEL, Kind.MODULE, Kind.NONE, Kind.STRING,
-})  # fmt: skip
-
-
-def _own_collective(frame: Frame, row: Collective, args: Arguments, node: cst.CSTNode) -> Value:
-    """A collective whose parameters are not known: the first data among its arguments are its operand."""
-    operand = next((value for value in args.all() if value.kind not in _BESIDES), None)
-    if frame.discarded is node:
-        _work_in_place(frame, row, args, operand, node)
-    return Value(ranks.REDUCED) if operand is None else _result(frame, row, operand, node)
-
-
-def _work_in_place(frame: Frame, row: Collective, args: Arguments, operand: Value | None, node: cst.CSTNode) -> None:
-    """A collective whose result is thrown away changes what it is given: a tensor as it says, others somehow."""
-    given = (*enumerate(args.positional), *args.keywords.items())
-    argument = next((args.nodes.get(key) for key, value in given if value is operand), None)
-    told = row.result in ("broadcast", "reduced")
-    if told and argument is not None and operand is not None and operand.kind in (Kind.TENSOR, Kind.UNKNOWN):
-        assignment.rebind(frame, argument.value, _result(frame, row, operand, node))
-    else:
-        frame.engine.unresolved(frame, args, node)
-
-
-def _starred_collective(frame: Frame, row: Collective, args: Arguments, node: cst.CSTNode) -> Value:
-    """`gather(*values)`: what is communicated is one of them."""
-    starred = next((arg for arg in node.args if arg.star == "*"), None) if isinstance(node, cst.Call) else None
-    if args.star is None or starred is None or not row.fails:
-        return SAME if args.all() else UNKNOWN
-    frame.emit(CollectiveCalled, node, row=row, operand=args.star, argument=starred, parts=(args.star,))
-    return _result(frame, row, args.star, node)
-
-
-def _communicated(frame: Frame, row: Collective, args: Arguments, operand: Value, node: cst.CSTNode) -> Value:
-    objects = args.get(*row.objects) if row.objects is not None else None
-    if objects is not None and objects.const is not False:
-        return _gathered_objects(frame, operand, node)
-    argument = args.node(*row.operand)
-    if argument is not None and row.fails:
-        frame.emit(
-            CollectiveCalled,
-            node,
-            row=row,
-            operand=operand,
-            argument=argument,
-            numbers=_numbers(frame, operand),
-            parts=parts_of(frame, operand),
-            accelerator=frame.accelerator(),
-            stepping=frame.stepping,
-            groups=tuple(rendezvous.groups_of(row, args)),
-        )
-    return _result(frame, row, operand, node, _reduction(row, args), args)
-
-
-def _reduction(row: Collective, args: Arguments) -> str:
-    """How a collective reduces: "" when it does not, "?" when that is not known."""
-    if row.reduction is None:
-        return ""
-    given = args.get(*row.reduction[:2])
-    if given is None:
-        return row.reduction[2]
-    said = given.const if isinstance(given.const, str) else given.data if given.kind is Kind.MODULE else None
-    name = said.rpartition(".")[2].lower() if isinstance(said, str) else "?"
-    return {"avg": "mean"}.get(name, name)
-
-
-def parts_of(frame: Frame, operand: Value, depth: int = 2) -> tuple[Value, ...]:
-    """The tensors that a collective is given: the operand, or what the containers that it is hold."""
-    if operand.kind is Kind.TUPLE and depth:
-        return tuple(part for item in operand.data for part in parts_of(frame, item, depth - 1))
-    if operand.kind is Kind.CELLS and depth:
-        cells = frame.memory.cells(operand)
-        return tuple(part for cell in cells for item in cell.values() for part in parts_of(frame, item, depth - 1))
-    return (operand,)
-
-
-def _numbers(frame: Frame, operand: Value) -> tuple[str, ...]:
-    """The entries of a dict (or the items of a list) that are Python numbers."""
-    if operand.kind is not Kind.CELLS:
-        return ()
-    found = []
-    for cell in frame.memory.cells(operand):
-        for key, value in cell.entries.items():
-            if value.kind in (Kind.NUMBER, Kind.NUMBERS):
-                found.append(f"{cell.shape}:{key}")
-        if cell.rest is not None and cell.rest.kind in (Kind.NUMBER, Kind.NUMBERS):
-            found.append(f"{cell.shape}:")
-    return tuple(found)
-
-
-def _result(
-    frame: Frame, row: Collective, operand: Value, node: cst.CSTNode, reduction: str = "", args: Arguments | None = None
-) -> Value:
-    if operand.rank.state is State.BOTTOM:
-        return operand
-    if row.result == "padded":
-        return tensor_shapes.padded(frame, operand, args or Arguments(), node)
-    if row.result == "objects":
-        return _gathered_objects(frame, operand, node)
-    if row.result == "messages":
-        return UNKNOWN  # one for each rank, which may say the same to all
-    if row.result == "scattered":
-        return explain(frame, Value(ranks.SHARD, Kind.TENSOR), node, "each rank receives its own piece")
-    how = reduction or (row.reduction[2] if row.reduction is not None else row.result)
-    return gathered(frame, operand, node, scalar=row.result in ("reduced", "broadcast"), how=how)
-
-
-def gathered(frame: Frame, value: Value, node: cst.CSTNode, scalar: bool, how: str = "gathered") -> Value:
-    """A value after a collective that gathers or reduces: the same on all ranks, containers entry by entry."""
-
-    def communicated(item: Value, place: Any) -> Value:
-        return _communicated_item(frame, item, place, scalar, how)
-
-    def renewed(cell: Cell, entries: dict[Any, Value], rest: Value | None) -> Cell:
-        return Cell(cell.shape, entries, rest)
-
-    return containers.each(frame, value, node, communicated, renewed)
-
-
-def _communicated_item(frame: Frame, value: Value, node: cst.CSTNode, scalar: bool, how: str) -> Value:
-    if value.kind is Kind.CELLS:
-        return Value(ranks.REDUCED)
-    kind = Kind.TENSOR if value.kind in (Kind.TENSOR, Kind.BATCH, Kind.NUMBER, Kind.NUMBERS) else value.kind
-    own = tensor_averages.collected(frame, value, node, how)
-    return derived(ranks.REDUCED, kind, dtype=value.dtype, scalar=scalar and value.scalar, own=own)
-
-
-def _gathered_objects(frame: Frame, operand: Value, node: cst.CSTNode) -> Value:
-    """Every rank's Python objects in one list."""
-    is_several = operand.kind in (Kind.CELLS, Kind.RANGE, Kind.TUPLE)
-    element = containers.iterate(frame, operand)[0] if is_several else operand
-    return frame.allocate(node, Cell("list", rest=_agreed(frame, element, node)))
-
-
-def _agreed(frame: Frame, element: Value, node: cst.CSTNode) -> Value:
-    if element.kind is Kind.TUPLE:
-        return Value(ranks.REDUCED, Kind.TUPLE, tuple(_agreed(frame, item, node) for item in element.data))
-    kind = element.kind if element.kind in (Kind.NUMBER, Kind.TENSOR, Kind.STRING) else Kind.UNKNOWN
-    own = tensor_averages.collected(frame, element, node, "gathered")
-    return Value(ranks.REDUCED, kind, dtype=element.dtype, scalar=element.kind is Kind.NUMBER, own=own)
-
-
-def _receive(frame: Frame, target: cst.CSTNode, receiver: Value, result: Value) -> None:
-    """A collective that fills its argument in place: useless on a temporary."""
-    if receiver.kind is Kind.CELLS:
-        element = result
-        if result.kind is Kind.CELLS:
-            element = containers.iterate(frame, result)[0]
-        frame.update(receiver, lambda cell: Cell(cell.shape, rest=element))
-    else:
-        if result.kind is Kind.CELLS:
-            result = Value(ranks.REDUCED)
-        assignment.rebind(frame, target, result)
-
-
-# --- sinks ----------------------------------------------------------------------------------------------
-
-
-def show(frame: Frame, row: Sink, args: Arguments, node: cst.CSTNode) -> Value:
-    """A call that shows metrics: each value in it that differs between ranks is told to the rules."""
-    frame.trace.shows = True
-    if row.payload is ANY:
-        _show_all(frame, row, args, node)
-        return NONE
-    payload = args.get(*row.payload)
-    if payload is not None:
-        tag = args.positional[0].const if args.positional and row.form == "value" else ""
-        named = tag.replace("\0", "…") if isinstance(tag, str) else ""
-        argument = args.node(*row.payload)
-        stands = None if argument is None else argument.value
-        report(frame, row.name, payload, node, mapping=row.form == "mapping", named=named, stands=stands)
-    elif row.form == "mapping":
-        for value in args.keywords.values():
-            report(frame, row.name, value, node, mapping=True)
-    return NONE
-
-
-def _show_all(frame: Frame, row: Sink, args: Arguments, node: cst.CSTNode) -> None:
-    """A sink whose parameters are not known shows all it is given: a name, if there is one, comes first."""
-    first = args.positional[0].const if args.positional else ""
-    tag = first.replace("\0", "…") if isinstance(first, str) else ""
-    for index, value in enumerate(args.positional):
-        report(frame, row.name, value, node, mapping=True, named=tag, stands=args.expression(index))
-    for rest in (args.star, args.double):
-        if rest is not None:
-            report(frame, row.name, rest, node, mapping=True, named=tag)
-    for name, value in args.keywords.items():
-        report(frame, row.name, value, node, mapping=True, named=tag or name, stands=args.expression(name))
-
-
-def report(
-    frame: Frame, sink: str, payload: Value, node: cst.CSTNode, *, mapping: bool, named: str = "", stands: Any = None
-) -> None:
-    """Tell the rules of every value that differs in what a sink is given.
-
-    If it is one value, `named` is its name and `stands` the expression that it is the value of. Where no statement
-    does so, the one that put a value there is told of, if it is in sight.
-    """
-    for key, value in islice(entries(frame, payload, 3 if mapping else 1), _MAX_SHOWN):
-        what = key or named
-        if frame.statement is None and not value.writes:
-            continue
-        if value.rank.differs and value.kind in NUMERIC:
-            marked = frame.written(value, what, stands if value is payload else None)
-            frame.emit(
-                Logged,
-                node,
-                tag=(sink, what, value.writes),
-                sink=sink,
-                what=what,
-                value=value,
-                writes=marked.writes,
-            )
-
-
-# How many metrics of one call are looked at: containers may hold each other.
-_MAX_SHOWN = 10_000
-
-
-def entries(frame: Frame, payload: Value, depth: int) -> Iterator[tuple[str, Value]]:
-    """The metrics inside what a sink is given, by name."""
-    if payload.kind is Kind.CELLS and depth > 0:
-        frame.consume(payload)
-        for cell in frame.memory.cells(payload):
-            for key, value in cell.entries.items():
-                name = key.replace("\0", "…") if isinstance(key, str) else ""
-                for inner, found in entries(frame, value, depth - 1):
-                    yield inner or name, found
-            if cell.rest is not None:
-                yield from entries(frame, cell.rest, depth - 1)
-    elif payload.kind is Kind.RANGE:
-        yield from entries(frame, payload.data[0], depth - 1)
-    elif payload.kind not in (Kind.CELLS, Kind.TUPLE):
-        yield "", payload
-
-
-# --- functions handed to libraries ----------------------------------------------------------------------
-
-
-def hand_over(frame: Frame, cls: ClassInfo, args: Arguments, node: cst.CSTNode) -> None:
-    """A trainer in sight is built: functions given to it are called by its library base."""
-    for base in cls.library_bases():
-        row = frame.engine.class_row(base)
-        if row is not None:
-            hand_over_to(frame, row, args, node)
-
-
-def hand_over_to(frame: Frame, row: Class, args: Arguments, node: cst.CSTNode) -> None:
-    preprocessing.handed_over(frame, args, node)
-    random_draws.handed_over(frame, row.name, args, node)
-    for parameter, facts_of in _callbacks(frame, row).items():
-        value = args.keywords.get(parameter)
-        if value is not None:
-            for function in _functions(frame, value):
-                frame.engine.enter(function, facts_of)
-
-
-def _callbacks(frame: Frame, row: Class) -> dict[str, Any]:
-    merged: dict[str, Any] = {}
-    for name in library.mro(row.name, frame.engine.versions):
-        each = frame.engine.class_row(name)
-        if each is not None:
-            for parameter, facts_of in each.callbacks.items():
-                merged.setdefault(parameter, facts_of)
-    return merged
-
-
-def _functions(frame: Frame, value: Value) -> Iterable[Any]:
-    if value.kind is Kind.FUNCTION:
-        yield value.data
-    elif value.kind is Kind.TUPLE:
-        for item in value.data:
-            yield from _functions(frame, item)
-    elif value.kind is Kind.CELLS:
-        for cell in frame.memory.cells(value):
-            for item in cell.values():
-                if item.kind is Kind.FUNCTION:
-                    yield item.data
 
 
 # --- names with a meaning no row can say ----------------------------------------------------------------

@@ -7,10 +7,7 @@ from typing import Any
 import libcst as cst
 
 from trl_lint.analysis.interpreter import attributes
-from trl_lint.analysis.state.containers import (
-    constant_key,
-    iterate,
-)
+from trl_lint.analysis.state.containers import constant_key, iterate
 from trl_lint.analysis.state.frame import Frame, derived
 from trl_lint.analysis.transfer import tensors
 from trl_lint.domain import ranks, values

@@ -7,9 +7,10 @@ from typing import Any
 
 import libcst as cst
 
-from trl_lint.analysis.interpreter import calls, expressions
+from trl_lint.analysis.interpreter import expressions
 from trl_lint.analysis.interprocedural.modules import Names, dotted_name
 from trl_lint.analysis.observers import preprocessing
+from trl_lint.analysis.program import classes
 from trl_lint.analysis.program.classes import ClassInfo, Function
 from trl_lint.analysis.program.project import Module, Project
 from trl_lint.analysis.state.frame import Frame
@@ -118,7 +119,7 @@ class Definitions(Names):
 
     def _of_class(self, value: Value) -> Value | None:
         if value.kind is Kind.CLASS and not isinstance(value.data, str):
-            if calls.is_module_class(value.data):
+            if classes.is_module_class(value.data):
                 return Value(ranks.SAME, Kind.MODEL, value.data, wrapping=Wrapping.UNKNOWN)
             return Value(ranks.SAME, Kind.INSTANCE, value.data)
         if value.kind is not Kind.MODULE or not isinstance(value.data, str):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 
 from trl_lint.analysis.events import Event, SideEffect, StepReturned, Trace
-from trl_lint.analysis.interpreter import calls, expressions, library_calls
+from trl_lint.analysis.interpreter import calls, expressions, library_calls, sinks
 from trl_lint.analysis.interprocedural import reachability
 from trl_lint.analysis.interprocedural.contexts import key_of
 from trl_lint.analysis.interprocedural.summaries import MAX_CONTEXTS, Runs, Summary
@@ -265,7 +265,7 @@ class Engine(Runs):
                 frame = Frame(self, method.module, method, cls)
                 frame.memory.heap = dict(summary.final)
                 frame.statement = method.node
-                library_calls.report(frame, row.name, result.data[row.stored], method.node, mapping=True)
+                sinks.report(frame, row.name, result.data[row.stored], method.node, mapping=True)
                 yield frame.trace
 
     def _called_by_bases(self, cls: ClassInfo, method: Function) -> Iterator[Summary]:
@@ -298,7 +298,7 @@ class Engine(Runs):
                     continue
                 frame = Frame(self, cls.module, None, cls)
                 frame.memory.heap = dict(cls.contents())
-                library_calls.report(frame, f"{base}.log", value, cls.node, mapping=True)
+                sinks.report(frame, f"{base}.log", value, cls.node, mapping=True)
                 traces.append(frame.trace)
         return traces
 

@@ -11,7 +11,7 @@ import libcst as cst
 from trl_lint.domain import ranks
 from trl_lint.domain.heap import Cell, Memory, join, join_cells, reachable
 from trl_lint.domain.values import BOTTOM, MISSING, Kind, Value, World
-from trl_lint.knowledge import library
+from trl_lint.knowledge import library, models
 
 
 class Function:
@@ -417,3 +417,7 @@ def load_attribute(memory: Memory, cls: ClassInfo, value: Value) -> None:
     for identity in reachable(value, {**contents, **memory.heap}):
         if identity not in memory.heap and identity in contents:
             memory.heap[identity] = contents[identity]
+
+
+def is_module_class(cls: ClassInfo) -> bool:
+    return any(base in models.MODULE_CLASSES or library.is_model_class(base) for base in cls.library_bases())

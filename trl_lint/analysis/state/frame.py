@@ -344,3 +344,12 @@ def derived(rank: Rank, kind: Kind, *sources: Value, **fields: Any) -> Value:
     fields.setdefault("own", own)
     fields.setdefault("grad", grad and fields.get("dtype") not in _DTYPES_WITHOUT_GRADIENT)
     return Value(rank, kind, why=why, writes=writes, **fields)
+
+
+def explain(frame: Frame, value: Value, node: cst.CSTNode, text: str) -> Value:
+    """A table's value, with the place it came from."""
+    why = frame.step(node, text)
+    if value.kind is Kind.TUPLE:
+        items = tuple(item.but(why=why) if item.rank.differs else item for item in value.data)
+        return value.but(data=items)
+    return value.but(why=why)

@@ -1,0 +1,57 @@
+"""Functions that are handed to libraries, which call them with values of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import libcst as cst
+
+from trl_lint.analysis.observers import preprocessing, random_draws
+from trl_lint.analysis.program.classes import ClassInfo
+from trl_lint.analysis.state.arguments import Arguments
+from trl_lint.analysis.state.frame import Frame
+from trl_lint.domain.values import Kind, Value
+from trl_lint.knowledge import library
+from trl_lint.knowledge.schema import Class
+
+
+def hand_over(frame: Frame, cls: ClassInfo, args: Arguments, node: cst.CSTNode) -> None:
+    """A trainer in sight is built: functions given to it are called by its library base."""
+    for base in cls.library_bases():
+        row = frame.engine.class_row(base)
+        if row is not None:
+            hand_over_to(frame, row, args, node)
+
+
+def hand_over_to(frame: Frame, row: Class, args: Arguments, node: cst.CSTNode) -> None:
+    preprocessing.handed_over(frame, args, node)
+    random_draws.handed_over(frame, row.name, args, node)
+    for parameter, facts_of in _callbacks(frame, row).items():
+        value = args.keywords.get(parameter)
+        if value is not None:
+            for function in _functions(frame, value):
+                frame.engine.enter(function, facts_of)
+
+
+def _callbacks(frame: Frame, row: Class) -> dict[str, Any]:
+    merged: dict[str, Any] = {}
+    for name in library.mro(row.name, frame.engine.versions):
+        each = frame.engine.class_row(name)
+        if each is not None:
+            for parameter, facts_of in each.callbacks.items():
+                merged.setdefault(parameter, facts_of)
+    return merged
+
+
+def _functions(frame: Frame, value: Value) -> Iterable[Any]:
+    if value.kind is Kind.FUNCTION:
+        yield value.data
+    elif value.kind is Kind.TUPLE:
+        for item in value.data:
+            yield from _functions(frame, item)
+    elif value.kind is Kind.CELLS:
+        for cell in frame.memory.cells(value):
+            for item in cell.values():
+                if item.kind is Kind.FUNCTION:
+                    yield item.data

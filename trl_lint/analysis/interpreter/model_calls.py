@@ -1,0 +1,48 @@
+"""Methods of models: the forward, what generates, what returns the model or a part of it."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from trl_lint.analysis.interpreter import attributes
+from trl_lint.analysis.observers import gradient_sync
+from trl_lint.analysis.state import containers
+from trl_lint.analysis.state.arguments import Arguments
+from trl_lint.analysis.state.frame import Frame, derived
+from trl_lint.analysis.transfer import tensor_shapes
+from trl_lint.domain import ranks, values
+from trl_lint.domain.values import NO_WRITES, SAME, UNKNOWN, Kind, Value
+from trl_lint.knowledge import models
+
+
+def call_on_model(frame: Frame, owner: Value, name: str, args: Arguments, node: cst.Call) -> Value:
+    """A method of a model: the ones that return the model, and those that compute."""
+    if name in models.RETURN_THE_MODEL:
+        return gradient_sync.switched(frame, owner, name, args, getattr(node.func, "value", None))
+    if name in models.LIST_PARTS:
+        return SAME
+    if name == "module":
+        gradient_sync.called(frame, attributes.of_model(frame, owner, name, node.func), node)
+        return tensor_shapes.with_logits(frame, model_output(frame, args), owner, args)
+    attributes.of_model(frame, owner, name, node.func, called=True)
+    if name in models.REFERENCE_CONTEXTS:
+        frame.frozen.add(id(node))
+    if name.startswith("get_") and not args.differing():
+        return gradient_sync.part(owner)
+    if gradient_sync.is_forward(owner, name):
+        gradient_sync.called(frame, owner, node, "" if name in models.FORWARDS else name)
+    if name in models.GENERATES:
+        return tensor_shapes.generated(model_output(frame, args), args)
+    if name == "forward" or (owner.wrapping and owner.wrapping.is_bare):
+        return tensor_shapes.with_logits(frame, model_output(frame, args), owner, args)
+    return UNKNOWN if args.differing() else SAME
+
+
+def model_output(frame: Frame, args: Arguments) -> Value:
+    """What a model makes of its inputs: weights are the same everywhere, so it differs as they do."""
+    rank = args.rank()
+    for value in args.all():
+        if value.kind is Kind.CELLS:
+            rank = ranks.combine(rank, containers.iterate(frame, value)[0].rank)
+    rank = ranks.nonlinear(rank)
+    return derived(rank, Kind.BATCH, *args.all(), data=values.OUTPUT, place="", grad=True).but(writes=NO_WRITES)
