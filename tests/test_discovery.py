@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from trl_lint.linter.discovery import DEFAULT_EXCLUDES, Problem, find_files, matches
+from trl_lint.linter.discovery import DEFAULT_EXCLUDES, PathProblem, find_files, matches
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def tree(tmp_path, monkeypatch):
 def found(*paths: str, **options) -> list[str]:
     """What is found below the paths (default: here), problems as `path: message`."""
     return [
-        f"{item.path.as_posix()}: {item.message}" if isinstance(item, Problem) else item.as_posix()
+        f"{item.path.as_posix()}: {item.message}" if isinstance(item, PathProblem) else item.as_posix()
         for item in find_files([Path(path) for path in paths or (".",)], **options)
     ]
 

@@ -79,3 +79,15 @@ def test_modules_of_the_analysis_have_names_of_their_own():
     inside = [path for path in MODULES if "analysis" in path.parts or "domain" in path.parts]
     names = Counter(path.stem for path in inside if path.name != "__init__.py")
     assert [name for name, count in names.items() if count > 1] == []
+
+
+def test_no_class_name_stands_for_two_things():
+    """One module per format has its own `Report`, which is looked up by the format's name."""
+    names = Counter(
+        node.name
+        for path in MODULES
+        if "reports" not in path.parts
+        for node in ast.walk(ast.parse(path.read_bytes()))
+        if isinstance(node, ast.ClassDef)
+    )
+    assert [name for name, count in names.items() if count > 1] == []

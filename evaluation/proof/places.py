@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from trl_lint.verify.record.traces import Place, Run
+from trl_lint.verify.record.traces import Run, SourcePlace
 
 ROOT = Path(__file__).parents[2]
 
@@ -29,7 +29,7 @@ def spelled_out(text: str, run: Run) -> str:
     return text
 
 
-def _places(run: Run) -> Iterator[Place]:
+def _places(run: Run) -> Iterator[SourcePlace]:
     for rank in run.ranks:
         yield from rank.stack
         yield from rank.end.at if rank.end is not None else ()

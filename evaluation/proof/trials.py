@@ -13,12 +13,12 @@ from evaluation.proof.places import spelled_out
 from evaluation.subjects import path_of
 from evaluation.variations import VARIATIONS
 from trl_lint.findings import Finding
-from trl_lint.launch.checker import Launch as Launched
+from trl_lint.launch.checker import JudgedLaunch as Launched
 from trl_lint.launch.rewrite import applied
 from trl_lint.settings import Settings
 from trl_lint.verify.processes.launcher import Launch
 from trl_lint.verify.proof import launches
-from trl_lint.verify.proof.mending import Mended, mend
+from trl_lint.verify.proof.mending import MendedCopy, mend
 from trl_lint.verify.proof.session import BARE, Judged, Session, Subject
 from trl_lint.verify.record.traces import Run
 from trl_lint.verify.record.verdicts import Verdict
@@ -76,8 +76,8 @@ class Trial:
 
     case: Case
     columns: dict[str, Column] = field(default_factory=dict)
-    mended: Mended = field(default_factory=Mended)
-    rest: Mended = field(default_factory=Mended)
+    mended: MendedCopy = field(default_factory=MendedCopy)
+    rest: MendedCopy = field(default_factory=MendedCopy)
     lines: tuple[str, str] = ("", "")
 
     @property
@@ -107,7 +107,7 @@ class Trials:
         self.folder = folder
         self.nproc = nproc
         self._tell = tell
-        self._mended: dict[tuple[object, ...], Mended] = {}
+        self._mended: dict[tuple[object, ...], MendedCopy] = {}
 
     def run(self, case: Case) -> Trial:
         """All columns of a case.
@@ -124,7 +124,7 @@ class Trials:
         if case.files:
             trial.mended = self.mended(case, varied)
             by_hand = self.varied(case, case.by_hand)
-            trial.rest = self.mended(case, by_hand) if by_hand else Mended()
+            trial.rest = self.mended(case, by_hand) if by_hand else MendedCopy()
             sources = (trial.rest if by_hand else trial.mended).sources
             trial.columns[FIXED] = self.column(case, FIXED, case.release, case.mended, sources)
         if case.upstream:
@@ -136,7 +136,7 @@ class Trials:
         case = trial.case
         settings = Settings(root=Path(__file__).parents[2])
         launch, trial.lines = self._launch(case, settings)
-        trial.mended = Mended(findings=[launch.finding], applied=[launch.finding] if launch.edits else [])
+        trial.mended = MendedCopy(findings=[launch.finding], applied=[launch.finding] if launch.edits else [])
         subject = replace(launches.subject(launch, settings), name=case.subject)
         started = {RELEASED: (BARE, case.released), FIXED: ("accelerate", case.mended)}
         for label, (launcher, expected) in started.items():
@@ -169,7 +169,7 @@ class Trials:
         target.write_text(variation.applied(original.read_text(encoding="utf-8")), encoding="utf-8")
         return {str(original.resolve()): str(target)}
 
-    def mended(self, case: Case, sources: Mapping[str, str]) -> Mended:
+    def mended(self, case: Case, sources: Mapping[str, str]) -> MendedCopy:
         """What `--fix` makes of the case's files. Several cases may ask the same."""
         texts = tuple((file, Path(text).read_text(encoding="utf-8")) for file, text in sources.items())
         key = (case.release, case.files, case.rules, texts)
@@ -177,7 +177,7 @@ class Trials:
             self._mended[key] = self._mend(case, sources)
         return self._mended[key]
 
-    def _mend(self, case: Case, sources: Mapping[str, str]) -> Mended:
+    def _mend(self, case: Case, sources: Mapping[str, str]) -> MendedCopy:
         self._tell(f"{case.name}: trl-lint --fix")
         pins = ENVIRONMENTS[case.release].pins
         settings = Settings(

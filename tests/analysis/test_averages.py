@@ -7,7 +7,7 @@ import pytest
 from trl_lint.analysis.events import Averaged, Event, Revealed
 from trl_lint.analysis.interprocedural.entry_points import Engine
 from trl_lint.analysis.program.project import Project
-from trl_lint.domain.averaging import NOTHING, Form, Own, Stage
+from trl_lint.domain.averaging import NOTHING, AveragingFact, MeanForm, Stage
 
 HEAD = """\
 import torch
@@ -30,7 +30,7 @@ def events(tmp_path, body: str) -> list[Event]:
     return Engine(project).analyse(project.module(path))
 
 
-def own(tmp_path, expression: str) -> Own:
+def own(tmp_path, expression: str) -> AveragingFact:
     (revealed,) = [each for each in events(tmp_path, f"reveal_rank({expression})") if isinstance(each, Revealed)]
     return revealed.value.own or NOTHING
 
@@ -62,7 +62,12 @@ def test_what_a_count_can_be(tmp_path, expression, total):
 
 @pytest.mark.parametrize(
     ("expression", "form"),
-    [("mean", Form.RATIO), ("x[mask].mean()", Form.SELECTED), ("x.nanmean()", Form.NAN), ("-mean * 2 + 1", Form.RATIO)],
+    [
+        ("mean", MeanForm.RATIO),
+        ("x[mask].mean()", MeanForm.SELECTED),
+        ("x.nanmean()", MeanForm.NAN),
+        ("-mean * 2 + 1", MeanForm.RATIO),
+    ],
 )
 def test_what_is_a_mean_over_a_count_of_this_rank_s_own(tmp_path, expression, form):
     (mean,) = own(tmp_path, expression).means
@@ -92,7 +97,7 @@ def test_the_end_of_the_way_is_an_event(tmp_path):
     body = "y = accelerator.gather(mean).mean()"
     (averaged,) = [each for each in events(tmp_path, body) if isinstance(each, Averaged)]
     (mean,) = averaged.means
-    assert (mean.form, mean.trained, averaged.handed) == (Form.RATIO, False, frozenset())
+    assert (mean.form, mean.trained, averaged.handed) == (MeanForm.RATIO, False, frozenset())
 
 
 def test_what_is_trained_is_known_afterwards(tmp_path):

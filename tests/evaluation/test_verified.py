@@ -35,9 +35,9 @@ from evaluation.variations import VARIATIONS
 from trl_lint.findings import Applicability, Finding, Fix, Position
 from trl_lint.rules import all_rules
 from trl_lint.verify.oracles.logged_metrics import TRAINER
-from trl_lint.verify.proof.mending import Mended
+from trl_lint.verify.proof.mending import MendedCopy
 from trl_lint.verify.proof.session import Judged
-from trl_lint.verify.record.traces import Call, End, Log, Place, Placed, Rank, Run
+from trl_lint.verify.record.traces import Call, End, Log, Placed, RankRecord, Run, SourcePlace
 from trl_lint.verify.record.verdicts import failed, passed
 
 # The first one in every run of the tests, the others in the slow ones.
@@ -45,13 +45,13 @@ MAIN = (
     *("number in a gather, SFT", "rank-0 metrics, DPO", "wrapped config, online DPO"),
     *("cut gathers, SFT", "return before a gather, SDPO"),
 )
-PLACE = Place("/home/someone/venv/lib/python3.11/site-packages/trl/trainer/dpo_trainer.py", 1432, "log")
+PLACE = SourcePlace("/home/someone/venv/lib/python3.11/site-packages/trl/trainer/dpo_trainer.py", 1432, "log")
 
 
 def run_of(*ranks: list[float], name: str = "m") -> Run:
     """A run whose ranks log these values of one metric."""
     logs = [[Log(TRAINER, {name: value}, (PLACE,)) for value in values] for values in ranks]
-    return Run([Rank(number, logs=each, end=End(0, 0)) for number, each in enumerate(logs)])
+    return Run([RankRecord(number, logs=each, end=End(0, 0)) for number, each in enumerate(logs)])
 
 
 def trial_of(case: Case, **runs: tuple[Run, Run]) -> Trial:
@@ -101,7 +101,9 @@ def test_cases_are_chosen_by_a_part_of_their_name_or_release():
 
 def test_places_are_spelled_out_without_what_is_this_machines_own():
     run = run_of([1.0])
-    run.ranks[0].calls = [Call(0, "gather", None, "", None, None, None, (Place("/somewhere/trainer.py", 7, "f"),))]
+    run.ranks[0].calls = [
+        Call(0, "gather", None, "", None, None, None, (SourcePlace("/somewhere/trainer.py", 7, "f"),))
+    ]
     said = "at dpo_trainer.py:1432 (log), called from trainer.py:7 (f)"
     assert spelled_out(said, run) == "at trl/trainer/dpo_trainer.py:1432 (log), called from trainer.py:7 (f)"
     assert spelled_out(spelled_out(said, run), run) == spelled_out(said, run)
@@ -200,14 +202,14 @@ def finding(line: int, level: Applicability) -> Finding:
 def test_all_that_fix_offers_must_be_mended():
     safe, hint = finding(3, Applicability.SAFE), finding(5, Applicability.DISPLAY)
     case = Case("a case", "sft", "1.16.0", files=("trl/a.py",))
-    assert mended_whole(Trial(case, mended=Mended(findings=[safe, hint], applied=[safe]))).holds
-    assert not mended_whole(Trial(case, mended=Mended(findings=[safe, hint], applied=[]))).holds
+    assert mended_whole(Trial(case, mended=MendedCopy(findings=[safe, hint], applied=[safe]))).holds
+    assert not mended_whole(Trial(case, mended=MendedCopy(findings=[safe, hint], applied=[]))).holds
 
 
 def test_what_is_done_by_hand_is_reported_before_and_gone_afterwards():
     hint = finding(5, Applicability.DISPLAY)
     case = Case("a case", "sft", "1.16.0", files=("trl/a.py",), by_hand="a variation")
-    reported = Mended(findings=[hint])
+    reported = MendedCopy(findings=[hint])
     assert advised(Trial(case, mended=reported)).holds
     assert not advised(Trial(case)).holds
     assert not advised(Trial(case, mended=reported, rest=reported)).holds

@@ -16,9 +16,9 @@ from cpu_time import spent
 from trl_lint.launch import checker
 from trl_lint.launch.commands import commands
 from trl_lint.launch.parsers import makefile, notebooks, readers, shell
-from trl_lint.launch.rewrite import Edit, applied
+from trl_lint.launch.rewrite import TextEdit, applied
 from trl_lint.launch.training import trainers
-from trl_lint.launch.training.launch_project import Project
+from trl_lint.launch.training.launch_project import LaunchProject
 from trl_lint.settings import Settings
 
 
@@ -198,13 +198,13 @@ def test_places_are_kept_as_numbers():
 
 def test_edits_are_applied_in_one_pass():
     text = "0123456789"
-    assert applied(text, [Edit(8, 9, "y"), Edit(1, 3, ""), Edit(5, 5, "x")]) == "034x567y9"
+    assert applied(text, [TextEdit(8, 9, "y"), TextEdit(1, 3, ""), TextEdit(5, 5, "x")]) == "034x567y9"
 
 
 def test_fixes_are_tried_one_by_one_up_to_a_limit(tmp_path, monkeypatch):
     (tmp_path / "train.py").write_text("from transformers import Trainer\ntrainer = Trainer()\ntrainer.train()\n")
     text = "export CUDA_VISIBLE_DEVICES=0,1\n" + "python train.py\n" * (checker.MOST_TRIED + 20)
-    project = Project.of(Settings(root=tmp_path), [tmp_path])
+    project = LaunchProject.of(Settings(root=tmp_path), [tmp_path])
     found = checker.checked(tmp_path / "a.sh", text.encode(), project)
     tried: list[int] = []
 
@@ -238,7 +238,7 @@ def test_what_lies_outside_of_the_project_is_not_read(tmp_path, start, line):
     found = checker.checked(
         project / "a.sh",
         f"export CUDA_VISIBLE_DEVICES=0,1\n{script}\n".encode(),
-        Project.of(Settings(root=project), [project]),
+        LaunchProject.of(Settings(root=project), [project]),
     )
     assert found.launches == ()
 
@@ -256,7 +256,7 @@ def test_a_script_above_its_launch_file_is_still_found(tmp_path):
     (tmp_path / "scripts").mkdir()
     (tmp_path / "train.py").write_text("from transformers import Trainer\ntrainer = Trainer()\ntrainer.train()\n")
     text = b"export CUDA_VISIBLE_DEVICES=0,1\npython ../train.py\ncd ..\npython train.py\npython -m train\n"
-    found = checker.checked(tmp_path / "scripts" / "a.sh", text, Project.of(Settings(root=tmp_path), [tmp_path]))
+    found = checker.checked(tmp_path / "scripts" / "a.sh", text, LaunchProject.of(Settings(root=tmp_path), [tmp_path]))
     assert [Path(each.script).name for each in found.launches] == ["train.py"] * 3
 
 

@@ -11,7 +11,7 @@ import pytest
 from trl_lint.launch.judge.gpus import Gpus, gpus
 from trl_lint.launch.judge.python_invocation import Start, bare_start, own_launcher
 from trl_lint.launch.parsers import readers
-from trl_lint.launch.rewrite import Edit, applied, rewrite
+from trl_lint.launch.rewrite import TextEdit, applied, rewrite
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -28,7 +28,7 @@ def trains(start: Start) -> bool:
     return "prepare" not in start.path
 
 
-def judged(start: Start, text: str) -> tuple[str, tuple[Edit, ...]]:
+def judged(start: Start, text: str) -> tuple[str, tuple[TextEdit, ...]]:
     if not trains(start):
         return "no trainer", ()
     verdict, telling = gpus(start).gpus, gpus(start).telling
@@ -56,7 +56,7 @@ def test_fixture(name: str) -> None:
     reading = readers.read(Path(name), data)
     assert not reading.problem
     found = defaultdict(list)
-    fixes: dict[str, list[Edit]] = {"fixed": [], "fixed_unsafe": []}
+    fixes: dict[str, list[TextEdit]] = {"fixed": [], "fixed_unsafe": []}
     for command in reading.commands:
         line = str(reading.text.count("\n", 0, command.start) + 1)
         start = bare_start(command)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from trl_lint.launch.checker import checked, mended
-from trl_lint.launch.training.launch_project import Project
+from trl_lint.launch.training.launch_project import LaunchProject
 from trl_lint.settings import Settings
 
 FOLDER = Path(__file__).parents[2] / "fixtures" / "bare_python_launch" / "launches"
@@ -116,12 +116,12 @@ def mutant(source: bytes, chance: random.Random) -> bytes:
 
 
 @pytest.fixture(scope="module")
-def project() -> Project:
-    return Project.of(Settings(root=FOLDER), [FOLDER])
+def project() -> LaunchProject:
+    return LaunchProject.of(Settings(root=FOLDER), [FOLDER])
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_mutants(project: Project, name: str) -> None:
+def test_mutants(project: LaunchProject, name: str) -> None:
     source = (FOLDER / name).read_bytes()
     chance = random.Random(name)
     for _ in range(MUTANTS):
@@ -148,10 +148,10 @@ def test_mutants(project: Project, name: str) -> None:
         ("a.yml", 'env: {CUDA_VISIBLE_DEVICES: "0,1"}\ncommand: [python, "a\\0.py"]\n'),
     ],
 )
-def test_read_without_an_error(project: Project, name: str, text: str) -> None:
+def test_read_without_an_error(project: LaunchProject, name: str, text: str) -> None:
     checked(FOLDER / name, text.encode(), project)
 
 
-def test_a_launch_below_a_list_that_is_a_key(project: Project) -> None:
+def test_a_launch_below_a_list_that_is_a_key(project: LaunchProject) -> None:
     text = '? [a, b]\n: run: CUDA_VISIBLE_DEVICES="0,1" python train.py\n'
     assert len(checked(FOLDER / "a.yml", text.encode(), project).launches) == 1

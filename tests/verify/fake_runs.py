@@ -11,22 +11,24 @@ from trl_lint.verify.processes.launcher import Launch
 from trl_lint.verify.proof.proofs import Proof
 from trl_lint.verify.proof.session import Session
 from trl_lint.verify.rank.job import Job
-from trl_lint.verify.record.traces import Call, End, Place, Rank, Run
+from trl_lint.verify.record.traces import Call, End, RankRecord, Run, SourcePlace
 from trl_lint.verify.reports import load
 
 SCRIPT = "/p/train.py"
 
 
-def well(number: int = 0, *, world_size: int = 2, reached: tuple[int, ...] = ()) -> Rank:
+def well(number: int = 0, *, world_size: int = 2, reached: tuple[int, ...] = ()) -> RankRecord:
     """A rank that ran to its end, on the way past these lines."""
     end = End(2.0, 0)
-    return Rank(number, world_size=world_size, end=end, exit=0, reached={(SCRIPT, each): 0 for each in reached})
+    return RankRecord(number, world_size=world_size, end=end, exit=0, reached={(SCRIPT, each): 0 for each in reached})
 
 
-def failed(number: int, line: int, said: str = "no file", *, reached: tuple[int, ...] = (), calls: int = 0) -> Rank:
+def failed(
+    number: int, line: int, said: str = "no file", *, reached: tuple[int, ...] = (), calls: int = 0
+) -> RankRecord:
     """A rank that an exception has ended at a line of the script, after so many collectives, and behind these lines."""
-    end = End(1.0, 1, "OSError", said, at=(Place(SCRIPT, line, "<module>"),))
-    rank = Rank(number, world_size=2, end=end, exit=1, reached={(SCRIPT, each): calls for each in reached})
+    end = End(1.0, 1, "OSError", said, at=(SourcePlace(SCRIPT, line, "<module>"),))
+    rank = RankRecord(number, world_size=2, end=end, exit=1, reached={(SCRIPT, each): calls for each in reached})
     rank.calls = [Call(each, "barrier", None, "", None, None, None, ()) for each in range(calls)]
     rank.done = set(range(calls))
     return rank
@@ -36,7 +38,7 @@ def failed(number: int, line: int, said: str = "no file", *, reached: tuple[int,
 class Runs:
     """A `start`. Each label's runs are taken in turn, the last one again and again; `asked` has the labels so far."""
 
-    runs: dict[str, list[list[Rank]]]
+    runs: dict[str, list[list[RankRecord]]]
     asked: list[str] = field(default_factory=list)
     jobs: list[Job] = field(default_factory=list)
     launches: list[Launch] = field(default_factory=list)

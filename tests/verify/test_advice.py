@@ -13,7 +13,7 @@ from fake_runs import well
 from trl_lint.frontends.cli import main
 from trl_lint.verify import cli
 from trl_lint.verify.processes import launcher
-from trl_lint.verify.record.traces import End, Place, Rank, Run
+from trl_lint.verify.record.traces import End, RankRecord, Run, SourcePlace
 
 SAFE = """\
 from accelerate import Accelerator
@@ -63,8 +63,8 @@ def run(tmp_path, monkeypatch):
     def made(launch, job, plain):
         if job.sources:
             return Run([well(0), well(1)])
-        end = End(1.0, 1, "TypeError", "no", at=(Place(job.script, 1, "<module>"),))
-        ranks = [Rank(n, world_size=2, end=end, exit=1) for n in range(2)]
+        end = End(1.0, 1, "TypeError", "no", at=(SourcePlace(job.script, 1, "<module>"),))
+        ranks = [RankRecord(n, world_size=2, end=end, exit=1) for n in range(2)]
         for rank in ranks:
             rank.reached = {(str(path), line): 0 for path in tmp_path.rglob("*.py") for line in range(50)}
         return Run([well(0, world_size=1)] if plain else ranks)

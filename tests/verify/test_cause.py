@@ -15,7 +15,7 @@ from trl_lint.verify.cli import FORMATS
 from trl_lint.verify.oracles import termination
 from trl_lint.verify.processes.launcher import Launch
 from trl_lint.verify.proof import cause, mending, proofs
-from trl_lint.verify.proof.mending import Mended
+from trl_lint.verify.proof.mending import MendedCopy
 from trl_lint.verify.proof.session import Session, Subject
 from trl_lint.verify.record.traces import Run
 from trl_lint.verify.record.verdicts import Outcome
@@ -28,7 +28,7 @@ PROVEN = "It fails as it is and passes when fixed: run `trl-lint --fix train.py`
 @pytest.fixture
 def prove(tmp_path, monkeypatch):
     """Of a script whose line 31 is mended and whose fixed copy passes: the proof, and the labels of its runs."""
-    monkeypatch.setattr(mending, "mend", lambda *_: Mended(findings=[FINDING], applied=[FINDING]))
+    monkeypatch.setattr(mending, "mend", lambda *_: MendedCopy(findings=[FINDING], applied=[FINDING]))
     monkeypatch.setattr(mending, "to_name", lambda *_: [Path(SCRIPT)])
     monkeypatch.setattr(mending, "files_of", lambda *_: [])
 

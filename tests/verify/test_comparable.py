@@ -2,14 +2,14 @@
 
 from trl_lint.verify.oracles import termination, true_value
 from trl_lint.verify.oracles.logged_metrics import TRAINER
-from trl_lint.verify.record.traces import End, Log, Rank, Run
+from trl_lint.verify.record.traces import End, Log, RankRecord, Run
 from trl_lint.verify.record.verdicts import Outcome
 
 
 def run_of(*losses: float, margin: float) -> Run:
     """A run whose ranks go back from these first losses, and log the same loss and the same margin."""
     logs = [Log(TRAINER, {"loss": 2.7077, "rewards/margins": margin}, ())]
-    return Run([Rank(number, losses=[loss], logs=logs, end=End(0, 0)) for number, loss in enumerate(losses)])
+    return Run([RankRecord(number, losses=[loss], logs=logs, end=End(0, 0)) for number, loss in enumerate(losses)])
 
 
 def test_another_first_loss_is_another_training_however_close_the_logged_losses_are():
@@ -32,13 +32,13 @@ def test_a_first_loss_near_nothing_is_rounding_alone():
 
 
 def test_ranks_that_fail_alike_are_named_in_their_order():
-    ranks = [Rank(0, end=End(2.0, 1, "ValueError", "no")), Rank(1, end=End(1.0, 1, "ValueError", "no"))]
+    ranks = [RankRecord(0, end=End(2.0, 1, "ValueError", "no")), RankRecord(1, end=End(1.0, 1, "ValueError", "no"))]
     assert termination.judge(Run(ranks)).summary == "ranks 0, 1: ValueError: no"
 
 
 def logged(value: float, *, grad_norm: float = 1.0, name: str = "seen") -> Run:
     logs = [Log("wandb.log", {name: value}, ())]
-    ranks = [Rank(number, losses=[0.7], grad_norms=[grad_norm], logs=logs, end=End(0, 0)) for number in (0, 1)]
+    ranks = [RankRecord(number, losses=[0.7], grad_norms=[grad_norm], logs=logs, end=End(0, 0)) for number in (0, 1)]
     for rank in ranks:
         rank.world_size, rank.weights = 2, [[1.0, 1.0]]
     return Run(ranks)
@@ -61,15 +61,15 @@ def test_what_the_program_names_nowhere_fails_nothing():
 
 
 def test_a_loss_that_is_divided_by_the_number_of_gpus():
-    single = Run([Rank(0, losses=[2.6], end=End(0, 0))])
+    single = Run([RankRecord(0, losses=[2.6], end=End(0, 0))])
     said = {
-        loss: true_value.judge_bare(Run([Rank(0, losses=[loss], end=End(0, 0))]), single, 2).outcome
+        loss: true_value.judge_bare(Run([RankRecord(0, losses=[loss], end=End(0, 0))]), single, 2).outcome
         for loss in (2.6, 1.3, 1.4)
     }
     assert said == {2.6: Outcome.PASSED, 1.3: Outcome.FAILED, 1.4: Outcome.UNKNOWN}
 
 
 def test_rows_that_no_gpu_got():
-    single = Run([Rank(0, losses=[2.6], end=End(0, 0))])
-    verdict = true_value.judge_bare(Run([Rank(0, losses=[2.6], scattered=(4, 2), end=End(0, 0))]), single, 2)
+    single = Run([RankRecord(0, losses=[2.6], end=End(0, 0))])
+    verdict = true_value.judge_bare(Run([RankRecord(0, losses=[2.6], scattered=(4, 2), end=End(0, 0))]), single, 2)
     assert (verdict.way, verdict.data) == ("rows", {"given": 4, "kept": 2})

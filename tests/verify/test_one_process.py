@@ -13,7 +13,7 @@ from fake_runs import SCRIPT, Runs, failed, printed, session, well
 from trl_lint.findings import Finding, Position
 from trl_lint.frontends.cli import main
 from trl_lint.launch.checker import checked
-from trl_lint.launch.training.launch_project import Project
+from trl_lint.launch.training.launch_project import LaunchProject
 from trl_lint.settings import Settings
 from trl_lint.verify import cli
 from trl_lint.verify.cli import FORMATS
@@ -21,7 +21,7 @@ from trl_lint.verify.oracles import termination
 from trl_lint.verify.processes import launcher
 from trl_lint.verify.processes.launcher import Launch
 from trl_lint.verify.proof import mending, proofs
-from trl_lint.verify.proof.mending import Mended
+from trl_lint.verify.proof.mending import MendedCopy
 from trl_lint.verify.proof.session import BARE, Session, Subject
 from trl_lint.verify.record.traces import Run
 
@@ -35,7 +35,7 @@ FINDING = Finding("TRL003", "unreduced-metric", "", SCRIPT, Position(31, 5), Pos
 @pytest.fixture
 def prove(tmp_path, monkeypatch):
     """Of a script whose line 31 is mended: the proof, and the labels of its runs."""
-    monkeypatch.setattr(mending, "mend", lambda *_: Mended(findings=[FINDING], applied=[FINDING]))
+    monkeypatch.setattr(mending, "mend", lambda *_: MendedCopy(findings=[FINDING], applied=[FINDING]))
     monkeypatch.setattr(mending, "to_name", lambda *_: [Path(SCRIPT)])
     monkeypatch.setattr(mending, "files_of", lambda *_: [])
 
@@ -116,7 +116,7 @@ def test_what_bare_python_fails_at_is_tried_in_a_group_of_one(prove):
 def test_of_a_launch_file_nothing_more_is_started(tmp_path):
     (tmp_path / "train.py").write_text("from transformers import Trainer\nTrainer().train()\n")
     (tmp_path / "run.sh").write_text("CUDA_VISIBLE_DEVICES=0,1 python train.py\n")
-    project = Project.of(Settings(root=tmp_path), [tmp_path])
+    project = LaunchProject.of(Settings(root=tmp_path), [tmp_path])
     (launch,) = checked(tmp_path / "run.sh", (tmp_path / "run.sh").read_bytes(), project).launches
     asked = []
 

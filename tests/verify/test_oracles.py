@@ -8,7 +8,7 @@ import pytest
 
 from trl_lint.verify.oracles import logged_metrics, metrics, sequence, termination, training, true_value
 from trl_lint.verify.oracles.tolerance import BETWEEN_RANKS, BETWEEN_RUNS, is_same
-from trl_lint.verify.record.traces import Call, End, Log, Place, Rank, Run
+from trl_lint.verify.record.traces import Call, End, Log, RankRecord, Run, SourcePlace
 from trl_lint.verify.record.verdicts import Outcome
 
 LOST = "[pair.cc:537] Read error: Connection reset by peer."
@@ -16,12 +16,12 @@ LATE = "[unbound_buffer.cc:78] Timed out waiting 3000ms for recv operation to co
 
 
 def call(number=0, name="all_reduce", shape=(2,), group=None, op="SUM", dtype="float32", line=1):
-    at = (Place("/project/train.py", line, "main"),)
+    at = (SourcePlace("/project/train.py", line, "main"),)
     return Call(number, name, group, op, dtype, None if shape is None else [*shape], "cpu", at)
 
 
 def rank(number, *calls, end=None, **fields):
-    return Rank(number, calls=list(calls), done={each.number for each in calls}, end=end or End(0, 0), **fields)
+    return RankRecord(number, calls=list(calls), done={each.number for each in calls}, end=end or End(0, 0), **fields)
 
 
 def logging(number, *logs, **fields):
@@ -112,7 +112,7 @@ def test_ddps_own_collectives_are_compared_where_nobody_was_cut_short():
         ([raised(0, 1, LOST, "ConnectionResetError"), raised(1, 2, LOST)], "exception", [0]),
         ([raised(0, 1, LATE, "ReadTimeout"), raised(1, 2, LOST)], "exception", [0]),
         ([raised(0, 1, LATE), rank(1)], "left early", [1]),
-        ([Rank(0), raised(1, 2, "no rows", "ValueError")], "exception", [1]),  # stopped before it could say so
+        ([RankRecord(0), raised(1, 2, "no rows", "ValueError")], "exception", [1]),  # stopped before it could say so
         ([raised(0, 1, LOST), rank(1), rank(2)], "left early", [1, 2]),
         ([raised(0, 1, LOST), raised(1, 1, LOST)], "left early", []),
         ([raised(0, 3, LOST), raised(2, 2, "no", "KeyError"), raised(1, 1, "no", "KeyError")], "exception", [1, 2]),
@@ -138,8 +138,8 @@ def test_a_watchdog_of_nccl_that_aborts_is_a_hang():
         "  what():  [PG ID 0 PG GUID 0 Rank 0] Process group watchdog thread terminated with exception: [Rank 0] "
         "Watchdog caught collective operation timeout: WorkNCCL(SeqNum=3, OpType=ALLREDUCE)\n"
     )
-    gave_up = Rank(0, output=said, calls=[call()], exit=-6, exit_time=1)
-    assert termination.judge(Run([gave_up, Rank(1, exit=-9, told=True)])).way == "hang"
+    gave_up = RankRecord(0, output=said, calls=[call()], exit=-6, exit_time=1)
+    assert termination.judge(Run([gave_up, RankRecord(1, exit=-9, told=True)])).way == "hang"
 
 
 def test_what_a_script_printed_before_it_aborted_is_no_hang():
@@ -148,7 +148,10 @@ def test_what_a_script_printed_before_it_aborted_is_no_hang():
         "  what():  out of range\n"
     )
     assert (
-        termination.judge(Run([Rank(0, output=said, exit=-6, exit_time=1), Rank(1, exit=-9, told=True)])).way == "abort"
+        termination.judge(
+            Run([RankRecord(0, output=said, exit=-6, exit_time=1), RankRecord(1, exit=-9, told=True)])
+        ).way
+        == "abort"
     )
 
 

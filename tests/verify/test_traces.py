@@ -9,7 +9,7 @@ import pytest
 from trl_lint.verify.rank.job import Job
 from trl_lint.verify.rank.places import Own
 from trl_lint.verify.rank.trace import Trace, output_path, stacks_path, trace_path
-from trl_lint.verify.record.traces import Place, read_run
+from trl_lint.verify.record.traces import SourcePlace, read_run
 
 CALL = {"name": "all_reduce", "group": None, "op": "SUM", "dtype": "float32", "shape": [2], "device": "cpu", "at": []}
 
@@ -40,7 +40,7 @@ def test_records_are_read_back(trace, tmp_path):
     rank = only(tmp_path)
     assert [(call.number, call.group) for call in rank.calls] == [(0, None), (1, (0, 2))]
     assert rank.pending is rank.calls[1]
-    assert rank.pending.at == (Place("/project/train.py", 3, "main"),)
+    assert rank.pending.at == (SourcePlace("/project/train.py", 3, "main"),)
     assert (rank.world_size, rank.losses, rank.grad_norms, rank.moved) == (4, [1.5], [None], True)
     assert rank.logs[0].values["loss"] != rank.logs[0].values["loss"]
     assert (rank.end.status, rank.end.error, rank.end.said) == (1, "ValueError", "no")
@@ -93,7 +93,7 @@ def test_the_stack_is_that_of_the_main_thread(trace, tmp_path):
         '  File "/project/train.py", line 7 in main\n'
         '  File "/project/train.py", line 9 in <module>\n'
     )
-    assert only(tmp_path).stack == (Place("/project/train.py", 7, "main"),)
+    assert only(tmp_path).stack == (SourcePlace("/project/train.py", 7, "main"),)
 
 
 def test_a_job_is_read_as_it_was_written(tmp_path):

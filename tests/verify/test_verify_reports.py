@@ -11,7 +11,7 @@ from trl_lint.findings import Finding, Position
 from trl_lint.verify.proof.proofs import Column, Proof
 from trl_lint.verify.proof.session import Judged
 from trl_lint.verify.record import verdicts
-from trl_lint.verify.record.traces import Rank, Run
+from trl_lint.verify.record.traces import RankRecord, Run
 from trl_lint.verify.reports import load
 
 FINDING = Finding("TRL003", "unreduced-metric", "", "/p/train.py", Position(3, 5), Position(3, 9))
@@ -21,7 +21,7 @@ def judged(label: str, *, good: bool) -> Judged:
     end = verdicts.passed("ends", "all 2 ranks ran to their end")
     metric = verdicts.failed("same metric", "metric", "a|b: not the same", ["a|b: rank 0: 1, rank 1: 2"], x=[1.0])
     equal = verdicts.passed("same metric", "3 metrics, equal on all ranks")
-    run = Run([Rank(0, world_size=2), Rank(1, world_size=2)], seconds=3.25)
+    run = Run([RankRecord(0, world_size=2), RankRecord(1, world_size=2)], seconds=3.25)
     return Judged(label, run, [end, equal if good else metric])
 
 

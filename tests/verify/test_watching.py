@@ -16,16 +16,16 @@ from trl_lint.verify.oracles import termination
 from trl_lint.verify.processes import watching
 from trl_lint.verify.proof.session import Session
 from trl_lint.verify.rank import precision
-from trl_lint.verify.record.traces import Call, End, Place, Rank, Run
+from trl_lint.verify.record.traces import Call, End, RankRecord, Run, SourcePlace
 
 needs_proc = pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="needs /proc")
 
 
 def waiting(number, name="barrier", *, calls=1, group=None, **fields):
     """A rank in the last of so many collectives of a group."""
-    at = (Place("/project/train.py", 3, "main"),)
+    at = (SourcePlace("/project/train.py", 3, "main"),)
     made = [Call(index, name, group, "", None, None, None, at) for index in range(calls)]
-    return Rank(number, calls=made, done=set(range(calls - 1)), told=True, **fields)
+    return RankRecord(number, calls=made, done=set(range(calls - 1)), told=True, **fields)
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,7 @@ def waiting(number, name="barrier", *, calls=1, group=None, **fields):
         ([waiting(0), waiting(1)], True),
         ([waiting(0), waiting(1, "all_reduce")], False),
         ([waiting(0), waiting(1, calls=2)], False),
-        ([waiting(0), Rank(1)], False),
+        ([waiting(0), RankRecord(1)], False),
         ([waiting(0), waiting(1, exit=0)], False),
         ([waiting(0), waiting(1, group=(1, 2)), waiting(2, group=(1, 2))], False),
         ([waiting(0, group=(0, 1)), waiting(1, group=(0, 1)), waiting(2)], True),
@@ -45,13 +45,13 @@ def test_ranks_meet_that_are_all_in_the_same_collective(ranks, meet):
 
 
 def test_a_run_that_was_stuck_is_a_hang_unless_a_rank_is_through():
-    run = Run([waiting(0), Rank(1, synchronises=True, told=True)], stuck=True)
+    run = Run([waiting(0), RankRecord(1, synchronises=True, told=True)], stuck=True)
     verdict = termination.judge(run)
     assert verdict.way == "hang"
     assert not any("--timeout" in each for each in verdict.evidence)
     run.ranks[1].synchronises = False
     assert "if rank 1 was at work there, --timeout was too short for it" in termination.judge(run).evidence
-    run.ranks[1] = Rank(1, end=End(1.0, 0), exit=0)
+    run.ranks[1] = RankRecord(1, end=End(1.0, 0), exit=0)
     assert termination.judge(run).way == "left early"
 
 

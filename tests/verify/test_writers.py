@@ -9,14 +9,14 @@ from pathlib import Path
 
 import trl_lint
 from trl_lint.verify.oracles import single_writer
-from trl_lint.verify.record.traces import Place, Placed, Rank, Run
+from trl_lint.verify.record.traces import Placed, RankRecord, Run, SourcePlace
 from trl_lint.verify.record.verdicts import Outcome
 
-AT = (Place("/project/train.py", 3, "main"),)
+AT = (SourcePlace("/project/train.py", 3, "main"),)
 
 
-def rank(number: int, *files: str) -> Rank:
-    return Rank(number, placed=[Placed(file, AT) for file in files])
+def rank(number: int, *files: str) -> RankRecord:
+    return RankRecord(number, placed=[Placed(file, AT) for file in files])
 
 
 def test_a_file_of_two_ranks_fails_and_says_where():

@@ -230,7 +230,7 @@ class Revealed(Event):
 
 
 @dataclass(slots=True)
-class Trace:
+class EventTrace:
     """The events of one run of one function, by node: a later pass over a loop replaces an earlier one's."""
 
     events: dict[Any, Event] = field(default_factory=dict)

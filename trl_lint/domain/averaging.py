@@ -2,7 +2,7 @@
 
 A rank fact says how a value relates to the other ranks'. For a mean of means one has to know more of a value: that
 the data decide how many elements it has, that it is a total that such a count can be, that it was divided by one.
-`Own` says that, `averages.py` makes it and hands it on.
+`AveragingFact` says that, `averages.py` makes it and hands it on.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from trl_lint.domain.values import Payload, Write
 
 
-class Form(IntEnum):
+class MeanForm(IntEnum):
     """What made a mean one over a count of this rank's own."""
 
     __hash__ = int.__hash__
@@ -36,7 +36,7 @@ class Mean:
 
     __slots__ = ("form", "module", "node", "order", "payload", "trained", "why")
 
-    def __init__(self, module: Any, node: Any, form: Form, why: Step, payload: Payload, order: int) -> None:
+    def __init__(self, module: Any, node: Any, form: MeanForm, why: Step, payload: Payload, order: int) -> None:
         self.module = module
         self.node = node
         self.form = form
@@ -62,7 +62,7 @@ NO_MEANS: frozenset[Mean] = frozenset()
 NO_CALLS: frozenset[Write] = frozenset()
 
 
-class Own(NamedTuple):
+class AveragingFact(NamedTuple):
     """What this rank's own data decide on.
 
     selected: how many elements it has. total: it is one sum or count of this rank's data. means: it is one of these
@@ -82,18 +82,18 @@ class Own(NamedTuple):
         return self[:4], self.handed
 
 
-NOTHING = Own()
-SELECTED = Own(selected=True)
-TOTAL = Own(total=True)
-RANKS = Own(stage=Stage.RANKS)
+NOTHING = AveragingFact()
+SELECTED = AveragingFact(selected=True)
+TOTAL = AveragingFact(total=True)
+RANKS = AveragingFact(stage=Stage.RANKS)
 
 
-def made(mean: Mean) -> Own:
+def made(mean: Mean) -> AveragingFact:
     means = frozenset((mean,))
-    return Own(means=means, terms=means)
+    return AveragingFact(means=means, terms=means)
 
 
-def joined(a: Own | None, b: Own | None) -> Own | None:
+def joined(a: AveragingFact | None, b: AveragingFact | None) -> AveragingFact | None:
     """Where control flow merges: what may be said of one of them may be said of the value."""
     if a is b or a == b or b is None:
         return a
@@ -101,7 +101,7 @@ def joined(a: Own | None, b: Own | None) -> Own | None:
         return b
     stage = a.stage if a.means or not b.means else b.stage
     same = not (a.means and b.means) or a.stage is b.stage
-    return Own(
+    return AveragingFact(
         a.selected or b.selected,
         a.total or b.total,
         a.means | b.means if same else NO_MEANS,
@@ -111,6 +111,6 @@ def joined(a: Own | None, b: Own | None) -> Own | None:
     )
 
 
-def only_terms(own: Own | None) -> Own | None:
+def only_terms(own: AveragingFact | None) -> AveragingFact | None:
     """What is left of it in a value that was computed from this one somehow."""
-    return Own(terms=own.terms) if own is not None and own.terms else None
+    return AveragingFact(terms=own.terms) if own is not None and own.terms else None

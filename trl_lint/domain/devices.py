@@ -8,7 +8,7 @@ from trl_lint.domain.provenance import Step
 from trl_lint.domain.values import Kind, Value
 
 
-class Place(str):
+class Device(str):
     """Where a tensor is, or the device that a value names; `why` is the step that put it there.
 
     A fixed device goes by its name (`cuda:0`).
@@ -17,7 +17,7 @@ class Place(str):
     __slots__ = ("why",)
     why: Step | None
 
-    def __new__(cls, name: str, why: Step | None = None) -> Place:
+    def __new__(cls, name: str, why: Step | None = None) -> Device:
         place = super().__new__(cls, name)
         place.why = why
         return place

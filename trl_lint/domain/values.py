@@ -7,7 +7,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from trl_lint.domain import ranks, shapes
-from trl_lint.domain.averaging import Own
+from trl_lint.domain.averaging import AveragingFact
 from trl_lint.domain.provenance import Step
 from trl_lint.domain.ranks import Rank
 
@@ -218,7 +218,7 @@ class Value:
         place: str = "",
         grad: bool = True,
         shape: Shape | None = None,
-        own: Own | None = None,
+        own: AveragingFact | None = None,
     ) -> None:
         self.rank = rank
         self.kind = kind

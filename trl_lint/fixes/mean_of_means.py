@@ -13,8 +13,8 @@ import libcst as cst
 
 from trl_lint.analysis.events import Averaged
 from trl_lint.analysis.program.syntax import ancestors
-from trl_lint.domain.averaging import Form
-from trl_lint.fixes.support.logged import Gathered, Place, identifier, only_binding, with_payload
+from trl_lint.domain.averaging import MeanForm
+from trl_lint.fixes.support.logged import Gathered, LogSite, identifier, only_binding, with_payload
 from trl_lint.fixes.support.placing import Mending, hint, placed
 from trl_lint.fixes.support.ratios import ratio_of
 from trl_lint.fixes.support.scope import binds, is_pure, nodes, root_name, used_names
@@ -46,14 +46,14 @@ def plan_for(event: Averaged) -> Mending:
     if len(event.means) != 1:
         return hint("it is one of several means, depending on how one gets here")
     (mean,) = event.means
-    if mean.form is not Form.RATIO:
+    if mean.form is not MeanForm.RATIO:
         return hint("its sum and its count do not stand in the code")
     if mean.module is not event.module or mean.payload.owner is not event.owner:
         return hint("its sum and its count stand in another function")
     root = event.owner.node if event.owner is not None else event.module.tree
     if isinstance(root, cst.Lambda):
         return hint("it stands in a lambda")
-    place = Place(event.module, root, event.statement, event.payload, "")
+    place = LogSite(event.module, root, event.statement, event.payload, "")
     if not event.payload.accelerator and not event.payload.reducers:
         return hint("no accelerator is in reach")
     average = _average(place, event.node)
@@ -62,7 +62,7 @@ def plan_for(event: Averaged) -> Mending:
     return _divided_once(place, event.node, average, mean.node)
 
 
-def _average(place: Place, node: Any) -> _Average | None:
+def _average(place: LogSite, node: Any) -> _Average | None:
     """`gather(x).mean()`, `g.mean()` of a name for `gather(x)`, or `reduce(x, "mean")`."""
     method = method_call(node)
     if method is None:
@@ -82,12 +82,12 @@ def _average(place: Place, node: Any) -> _Average | None:
     return _Average(receiver, receiver.args[0].value, binding)
 
 
-def _divided_once(place: Place, node: Any, average: _Average, wanted: Any) -> Mending:
+def _divided_once(place: LogSite, node: Any, average: _Average, wanted: Any) -> Mending:
     statement = place.statement if average.binding is None else average.binding
     ratio, detached = _ratio(place, average.operand, wanted, statement)
     if ratio is None:
         return hint("its sum or its count may be another one where it is averaged")
-    named = Place(place.module, place.root, statement, place.payload, _name(place, average))
+    named = LogSite(place.module, place.root, statement, place.payload, _name(place, average))
     named = with_payload(named, expression=ratio, value=place.value_of(wanted))
     found = ratio_of(named, ratio)
     if found is None:
@@ -105,14 +105,14 @@ def _divided_once(place: Place, node: Any, average: _Average, wanted: Any) -> Me
     mean = only_binding(place, average.operand)
     if mean is not None and mean.value is wanted and _is_only_use(place, mean):
         # Nothing else needs this rank's mean: the name stands for the one of all ranks.
-        named = Place(place.module, place.root, mean, named.payload, named.what)
+        named = LogSite(place.module, place.root, mean, named.payload, named.what)
         edits = ((wanted, _bare(quotient)), (node, _named_by(mean)))
         return placed(named, replace(gathered, replaced=edits))
     edits = ((node, quotient if _is_inside(place, node) else _bare(quotient)),)
     return placed(named, replace(gathered, replaced=edits))
 
 
-def _ratio(place: Place, operand: Any, wanted: Any, statement: Any) -> tuple[Any, bool]:
+def _ratio(place: LogSite, operand: Any, wanted: Any, statement: Any) -> tuple[Any, bool]:
     """The division behind what is gathered, with its count where that is bound to a name; whether it is detached."""
     detached = False
     while operand is not wanted:
@@ -135,7 +135,7 @@ def _ratio(place: Place, operand: Any, wanted: Any, statement: Any) -> tuple[Any
     return operand, detached
 
 
-def _behind(place: Place, node: Any, statement: Any, wanted: Any = None) -> Any:
+def _behind(place: LogSite, node: Any, statement: Any, wanted: Any = None) -> Any:
     """What a name is bound to, if computing it again before a statement gives the same; None when it may not."""
     if not isinstance(node, cst.Name):
         return None
@@ -145,7 +145,7 @@ def _behind(place: Place, node: Any, statement: Any, wanted: Any = None) -> Any:
     return assign.value
 
 
-def _binding_of(place: Place, wanted: Any, name: str, statement: Any) -> Any:
+def _binding_of(place: LogSite, wanted: Any, name: str, statement: Any) -> Any:
     """The statement that binds a name to the mean itself, which is bound to others elsewhere; None if there is none.
 
     It has to stand in the block of the statement that averages, before which the name is not bound again.
@@ -160,13 +160,13 @@ def _binding_of(place: Place, wanted: Any, name: str, statement: Any) -> Any:
     return None if name in _between(place, assign, statement)[0] else assign
 
 
-def _is_block(around: tuple[Any, ...], place: Place, statement: Any) -> bool:
+def _is_block(around: tuple[Any, ...], place: LogSite, statement: Any) -> bool:
     """Whether a statement stands in the block that an assignment, whose nodes around it these are, stands in."""
     other = ancestors(place.root, statement)
     return len(around) > 2 and len(other) > 1 and around[-3] is other[-2]
 
 
-def _is_unchanged(place: Place, node: Any, since: Any, statement: Any) -> bool:
+def _is_unchanged(place: LogSite, node: Any, since: Any, statement: Any) -> bool:
     """Whether nothing between two places changes what an expression is computed from, by its names."""
     if not is_pure(node):
         return False
@@ -174,7 +174,7 @@ def _is_unchanged(place: Place, node: Any, since: Any, statement: Any) -> bool:
     return not (rebound | changed) & used_names(node)
 
 
-def _between(place: Place, since: Any, statement: Any) -> tuple[set[str], set[str]]:
+def _between(place: LogSite, since: Any, statement: Any) -> tuple[set[str], set[str]]:
     """The names that are bound between two places, and those of what is changed in place there."""
     text = list(nodes(place.root))
     start, end = (next(index for index, each in enumerate(text) if each is mark) for mark in (since, statement))
@@ -201,7 +201,7 @@ def _named_by(binding: Any) -> cst.Name:
     return cst.Name(binding.targets[0].target.value)
 
 
-def _is_only_use(place: Place, binding: Any) -> bool:
+def _is_only_use(place: LogSite, binding: Any) -> bool:
     """Whether a name is read just once."""
     paths = uses_of(place.root, binding.targets[0].target.value, after=binding)
     return sum(not (isinstance(path[-2], cst.Attribute) and path[-2].attr is path[-1]) for path in paths) == 1
@@ -211,13 +211,13 @@ def _bare(node: Any) -> Any:
     return node.with_changes(lpar=[], rpar=[]) if isinstance(node, cst.BinaryOperation) else node
 
 
-def _is_inside(place: Place, node: Any) -> bool:
+def _is_inside(place: LogSite, node: Any) -> bool:
     """Whether an operator or a method takes the expression, so that a division needs parentheses there."""
     around = ancestors(place.root, node)
     return bool(around) and isinstance(around[-1], (cst.Attribute, cst.BinaryOperation, cst.UnaryOperation))
 
 
-def _name(place: Place, average: _Average) -> str:
+def _name(place: LogSite, average: _Average) -> str:
     """What the sums are called after: the name of the mean, else the metric it is stored as."""
     operand = average.operand
     while (method := method_call(operand)) is not None:

@@ -19,7 +19,7 @@ from trl_lint.fixes.support.blocks import torch_in_reach
 from trl_lint.fixes.support.collecting import collected, on_device
 from trl_lint.fixes.support.edits import NoRewrite, Rewrite
 from trl_lint.fixes.support.gradients import may_be_gone_back_from, may_have_gradient
-from trl_lint.fixes.support.logged import Gathered, Place, binding_of, core_of, is_number, with_payload
+from trl_lint.fixes.support.logged import Gathered, LogSite, binding_of, core_of, is_number, with_payload
 from trl_lint.fixes.support.placing import Mending, hint, placed
 from trl_lint.fixes.support.ratios import ratio_of
 from trl_lint.fixes.support.reductions import REPEATED, needs_cast, written_reduction
@@ -46,7 +46,7 @@ def plan_for(write: Write) -> Mending:
     if payload is None:
         return hint("what is logged does not stand there as one expression")
     root = payload.owner.node if payload.owner is not None else write.module.tree
-    place = Place(write.module, root, write.node, payload, write.what)
+    place = LogSite(write.module, root, write.node, payload, write.what)
     problem = _unsuitable(place)
     if problem:
         return hint(problem, _text(place))
@@ -68,7 +68,7 @@ def plan_for(write: Write) -> Mending:
     return mending
 
 
-def _needed_for_more(place: Place) -> str:
+def _needed_for_more(place: LogSite) -> str:
     """Why what is handed on here may not be a gathered value, if it may not."""
     if place.payload.value.kind is Kind.NUMBER:
         return ""
@@ -79,7 +79,7 @@ def _needed_for_more(place: Place) -> str:
     return "what is put there is read again" if read_again(place.root, place.statement) else ""
 
 
-def _unsuitable(place: Place) -> str:
+def _unsuitable(place: LogSite) -> str:
     owner, payload = place.payload.owner, place.payload
     if isinstance(place.root, cst.Lambda):
         return "it stands in a lambda"
@@ -98,7 +98,7 @@ def _is_module(cls: Any) -> bool:
     return is_module_class(cls)
 
 
-def _text(place: Place) -> str:
+def _text(place: LogSite) -> str:
     """What the author may write where the tool can't: the expression, gathered by some accelerator."""
     found = _gathered(with_payload(place, accelerator="accelerator"))
     if isinstance(found, NoRewrite) or found.lines or len(found.replaced) != 1:
@@ -106,7 +106,7 @@ def _text(place: Place) -> str:
     return cst.Module([]).code_for_node(with_replaced(place.payload.expression, found.replaced))
 
 
-def _gathered(place: Place) -> Gathered | NoRewrite:
+def _gathered(place: LogSite) -> Gathered | NoRewrite:
     payload = place.payload
     if Origin.RANK in payload.value.rank.origins:
         return NoRewrite("it depends on the number of the rank")

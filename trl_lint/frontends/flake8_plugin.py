@@ -30,7 +30,7 @@ class Plugin:
 
     name = "trl-lint"
     version = __version__
-    session: ClassVar[Session]
+    session: ClassVar[LintSession]
 
     def __init__(self, tree: Any, lines: Sequence[str], filename: str) -> None:
         # flake8 takes a plugin that asks for the tree as one that looks at a whole file.
@@ -40,7 +40,7 @@ class Plugin:
     @classmethod
     def parse_options(cls, manager: Any, options: Namespace, filenames: Any = None) -> None:
         """Called once, before flake8 starts its processes: what is worked out here, they all know."""
-        cls.session = Session(options)
+        cls.session = LintSession(options)
         if _starts_processes(options):
             cls.session.lint_all()
 
@@ -50,7 +50,7 @@ class Plugin:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class FileOutcome:
     """What came of a text: the findings as flake8 wants them (line, column counted from 0, code and message)."""
 
     text: str
@@ -58,7 +58,7 @@ class Outcome:
     problem: str | None
 
 
-class Session:
+class LintSession:
     """One run of flake8.
 
     What a file means for another does not depend on which process checks which, as all files that flake8 was
@@ -80,7 +80,7 @@ class Session:
             self._rules = _reported_rules(options)
             self._folders: dict[Path, Settings] = {}
             self._linters: dict[Path | None, Linter] = {}
-            self._outcomes: dict[Path, Outcome] | None = None
+            self._outcomes: dict[Path, FileOutcome] | None = None
 
     def lint(self, filename: str, text: str) -> Sequence[tuple[int, int, str]]:
         """The findings in the text that flake8 has of a file.
@@ -113,13 +113,13 @@ class Session:
                 # The linter is done with: what it has parsed is not needed any more.
                 self._outcomes.update(self._lint_project(self._linters.pop(root), sorted(paths)))
 
-    def _lint_project(self, linter: Linter, paths: Sequence[Path]) -> Iterator[tuple[Path, Outcome]]:
+    def _lint_project(self, linter: Linter, paths: Sequence[Path]) -> Iterator[tuple[Path, FileOutcome]]:
         from trl_lint.linter.runner import run
 
         for result in run(paths, linter, self._check):
             yield result.path, _outcome(result)
 
-    def _lint_alone(self, path: Path, source: bytes) -> Outcome:
+    def _lint_alone(self, path: Path, source: bytes) -> FileOutcome:
         from trl_lint.linter.runner import FileResult, run_one
 
         if self._excluded(path):
@@ -242,14 +242,14 @@ def encoded(text: str) -> bytes:
         return source
 
 
-def _outcome(result: FileResult) -> Outcome:
+def _outcome(result: FileResult) -> FileOutcome:
     from trl_lint.linter.suppressions import source_lines
 
     findings = (
         (finding.start.line, finding.start.column - 1, plain.line(f"{finding.code} {finding.name}: {finding.message}"))
         for finding in result.findings
     )
-    return Outcome("".join(source_lines(result.source)), tuple(findings), result.problem)
+    return FileOutcome("".join(source_lines(result.source)), tuple(findings), result.problem)
 
 
 def _starts_processes(options: Namespace) -> bool:

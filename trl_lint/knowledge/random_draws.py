@@ -14,7 +14,7 @@ ALL = frozenset({"numpy", "python", "torch"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Draw:
+class DrawRow:
     """A call that puts things in a random order, or chooses some of them at random.
 
     generator: whose state decides where none of `seeds` is given. gives: "indices" (or items), "parts" of its argument,
@@ -35,19 +35,19 @@ _TORCH = "generator={torch}.Generator().manual_seed({seed})"
 _NUMPY = "{module}.default_rng({seed})"
 _PYTHON = "{module}.Random({seed})"
 
-DATASET_DRAW = Draw(generator="numpy", gives="parts", keyword="seed={seed}")
+DATASET_DRAW = DrawRow(generator="numpy", gives="parts", keyword="seed={seed}")
 DRAWS = {
-    "numpy.random.permutation": Draw(generator="numpy", gives="indices", module="np.random", receiver=_NUMPY),
-    "numpy.random.shuffle": Draw(generator="numpy", gives="in place", module="np.random", receiver=_NUMPY),
-    "random.sample": Draw(generator="python", gives="indices", module="random", receiver=_PYTHON),
-    "random.shuffle": Draw(generator="python", gives="in place", module="random", receiver=_PYTHON),
-    "sklearn.model_selection.train_test_split": Draw(
+    "numpy.random.permutation": DrawRow(generator="numpy", gives="indices", module="np.random", receiver=_NUMPY),
+    "numpy.random.shuffle": DrawRow(generator="numpy", gives="in place", module="np.random", receiver=_NUMPY),
+    "random.sample": DrawRow(generator="python", gives="indices", module="random", receiver=_PYTHON),
+    "random.shuffle": DrawRow(generator="python", gives="in place", module="random", receiver=_PYTHON),
+    "sklearn.model_selection.train_test_split": DrawRow(
         generator="numpy", gives="parts", seeds=((-1, "random_state"),), keyword="random_state={seed}"
     ),
-    "torch.randperm": Draw(
+    "torch.randperm": DrawRow(
         generator="torch", gives="indices", seeds=((-1, "generator"),), keyword=_TORCH, needs="torch"
     ),
-    "torch.utils.data.random_split": Draw(
+    "torch.utils.data.random_split": DrawRow(
         generator="torch", gives="parts", seeds=((2, "generator"),), keyword=_TORCH, needs="torch"
     ),
 }

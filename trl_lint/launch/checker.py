@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING
 from trl_lint.findings import Applicability, Because, Finding, Fix, Position
 from trl_lint.findings import Edit as PlacedEdit
 from trl_lint.launch.judge.arguments import may_train
-from trl_lint.launch.judge.gpus import Gpus, Verdict, gpus
+from trl_lint.launch.judge.gpus import Gpus, GpuVerdict, gpus
 from trl_lint.launch.judge.launchers import LOOP_SCRIPTS, training_script
 from trl_lint.launch.judge.python_invocation import Start, bare_start, own_launcher
 from trl_lint.launch.parsers import readers
-from trl_lint.launch.rewrite import Edit, applied, rewrite
-from trl_lint.launch.training.launch_project import Project, changed_folder
+from trl_lint.launch.rewrite import TextEdit, applied, rewrite
+from trl_lint.launch.training.launch_project import LaunchProject, changed_folder
 from trl_lint.launch.training.trainers import Training
 from trl_lint.rules.bare_python_launch import BarePythonLaunch
 
@@ -43,14 +43,14 @@ _IDLE = "all but one of them stay idle"
 
 
 @dataclass(frozen=True, slots=True)
-class Launch:
+class JudgedLaunch:
     """A launch that is wrong: the finding, and the edits that mend it (None: there is only a hint).
 
     start, script: what is started, and the file that it is; None for one that lies outside of the project.
     """
 
     finding: Finding
-    edits: tuple[Edit, ...] | None
+    edits: tuple[TextEdit, ...] | None
     start: Start
     script: Path | None
 
@@ -60,7 +60,7 @@ class Checked:
     """What was found in a file. remark: why it, or a part of it, was not looked at; "" if all was."""
 
     text: str
-    launches: tuple[Launch, ...]
+    launches: tuple[JudgedLaunch, ...]
     remark: str = ""
 
 
@@ -69,12 +69,12 @@ class _Fault:
     """A start of a training that is wrong. training: None for a script that is known by its path only."""
 
     start: Start
-    verdict: Verdict
+    verdict: GpuVerdict
     script: Path | None
     training: Training | None
 
 
-def checked(path: Path, source: bytes, project: Project) -> Checked:
+def checked(path: Path, source: bytes, project: LaunchProject) -> Checked:
     """The findings in one file with their edits, and what could not be looked at."""
     reading = readers.read(path, source)
     untold = not _for_cpu(reading.text)
@@ -101,7 +101,7 @@ def _for_cpu(text: str) -> bool:
     return _CPU_WHEELS.search(text) is not None and not _CUDA_WHEELS.search(text)
 
 
-def _fault(start: Start, path: Path, project: Project, untold: bool) -> _Fault | None:
+def _fault(start: Start, path: Path, project: LaunchProject, untold: bool) -> _Fault | None:
     """What is wrong with a launch. untold: it counts where nothing is said of GPUs, unless the settings forbid it."""
     verdict = gpus(start)
     certain = verdict.gpus is Gpus.SEVERAL
@@ -131,7 +131,7 @@ class _Places:
         return Position(line, offset - self._starts[line - 1] + 1 - (self._mark and line == 1))
 
 
-def _launch(path: Path, text: str, places: _Places, group: Sequence[_Fault | None]) -> Launch:
+def _launch(path: Path, text: str, places: _Places, group: Sequence[_Fault | None]) -> JudgedLaunch:
     """One finding for all starts of one place, such as a line of a function that is called several times."""
     faults = [each for each in group if each is not None]
     # What may go wrong is said, what goes wrong for certain first.
@@ -154,7 +154,7 @@ def _launch(path: Path, text: str, places: _Places, group: Sequence[_Fault | Non
         help=_HELP,
         fix=_fix(places, edits, reason, faults),
     )
-    return Launch(finding, edits, fault.start, fault.script)
+    return JudgedLaunch(finding, edits, fault.start, fault.script)
 
 
 def _message(fault: _Fault) -> str:
@@ -173,7 +173,7 @@ def _shortened(text: str) -> str:
     return text if len(text) <= _TOLD else f"{text[:_TOLD]}…"
 
 
-def _edits(text: str, group: Sequence[_Fault | None]) -> tuple[tuple[Edit, ...] | None, str]:
+def _edits(text: str, group: Sequence[_Fault | None]) -> tuple[tuple[TextEdit, ...] | None, str]:
     """The edits of a place, and why there are none."""
     if None in group:
         return None, "the same line is used for other launches as well"
@@ -183,7 +183,7 @@ def _edits(text: str, group: Sequence[_Fault | None]) -> tuple[tuple[Edit, ...] 
     return plans.pop(), ""
 
 
-def _fix(places: _Places, edits: tuple[Edit, ...] | None, reason: str, faults: Sequence[_Fault]) -> Fix:
+def _fix(places: _Places, edits: tuple[TextEdit, ...] | None, reason: str, faults: Sequence[_Fault]) -> Fix:
     applicability = Applicability.DISPLAY
     if edits is not None:
         certain = all(each.verdict.gpus is Gpus.SEVERAL for each in faults)
@@ -192,7 +192,7 @@ def _fix(places: _Places, edits: tuple[Edit, ...] | None, reason: str, faults: S
     return Fix(applicability, "Start it with `accelerate launch`", partial(_placed, places, edits or ()), reason)
 
 
-def _placed(places: _Places, edits: Iterable[Edit]) -> tuple[PlacedEdit, ...]:
+def _placed(places: _Places, edits: Iterable[TextEdit]) -> tuple[PlacedEdit, ...]:
     return tuple(PlacedEdit(places(each.start), places(each.end), each.text) for each in edits)
 
 
@@ -200,15 +200,15 @@ def _placed(places: _Places, edits: Iterable[Edit]) -> tuple[PlacedEdit, ...]:
 
 
 def mended(
-    path: Path, source: bytes, project: Project, wanted: Sequence[Launch]
-) -> tuple[bytes, list[tuple[Launch, str]]]:
+    path: Path, source: bytes, project: LaunchProject, wanted: Sequence[JudgedLaunch]
+) -> tuple[bytes, list[tuple[JudgedLaunch, str]]]:
     """The content with the wanted fixes, all together or else one by one, and those that were withheld and why."""
     before = checked(path, source, project)
     new, reason = _passed(path, before, project, wanted)
     if not reason or len(wanted) == 1:
         return (new, []) if not reason else (source, [(wanted[0], reason)])
-    passing: list[Launch] = []
-    withheld: list[tuple[Launch, str]] = []
+    passing: list[JudgedLaunch] = []
+    withheld: list[tuple[JudgedLaunch, str]] = []
     current = source
     for each in wanted:
         if len(passing) + len(withheld) >= MOST_TRIED:
@@ -223,7 +223,7 @@ def mended(
     return current, withheld
 
 
-def _passed(path: Path, before: Checked, project: Project, wanted: Sequence[Launch]) -> tuple[bytes, str]:
+def _passed(path: Path, before: Checked, project: LaunchProject, wanted: Sequence[JudgedLaunch]) -> tuple[bytes, str]:
     """The new content, and why it does not pass the gate ("" when it does)."""
     edits = sorted({edit for each in wanted for edit in each.edits or ()}, key=lambda each: each.start)
     if any(one.end > other.start for one, other in pairwise(edits)):

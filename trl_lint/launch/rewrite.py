@@ -20,7 +20,7 @@ _REFERENCE = re.compile(r"\$[({]\w+[)}]\Z")
 
 
 @dataclass(frozen=True, slots=True)
-class Edit:
+class TextEdit:
     """Replace the file's text from `start` to `end` (indices into the text, as those of a `Word`)."""
 
     start: int
@@ -28,7 +28,7 @@ class Edit:
     text: str
 
 
-def applied(text: str, edits: Sequence[Edit]) -> str:
+def applied(text: str, edits: Sequence[TextEdit]) -> str:
     """The text with edits made, which must not overlap."""
     pieces: list[str] = []
     last = 0
@@ -38,7 +38,7 @@ def applied(text: str, edits: Sequence[Edit]) -> str:
     return "".join([*pieces, text[last:]])
 
 
-def rewrite(start: Start, text: str) -> tuple[Edit, ...] | None:
+def rewrite(start: Start, text: str) -> tuple[TextEdit, ...] | None:
     """The edits of the file's text that start the same with `accelerate launch`; None where none is exact."""
     word, form = _as_written(start.interpreter, text), start.command.form
     if word is None:
@@ -51,7 +51,7 @@ def rewrite(start: Start, text: str) -> tuple[Edit, ...] | None:
     gone = [_without(flag, text, form) for flag in start.flags]
     if new is None or any(each is None for each in gone):
         return None
-    return _disjoint((Edit(word.start, word.end, new), *(each for each in gone if each)))
+    return _disjoint((TextEdit(word.start, word.end, new), *(each for each in gone if each)))
 
 
 def _as_written(word: Word | None, text: str) -> Word | None:
@@ -64,7 +64,7 @@ def _as_written(word: Word | None, text: str) -> Word | None:
     return replace(word, raw=raw) if _REFERENCE.match(raw) else None
 
 
-def _disjoint(edits: tuple[Edit, ...]) -> tuple[Edit, ...] | None:
+def _disjoint(edits: tuple[TextEdit, ...]) -> tuple[TextEdit, ...] | None:
     ordered = sorted(edits, key=lambda edit: (edit.start, edit.end))
     apart = all(one.end <= other.start for one, other in itertools.pairwise(ordered))
     return tuple(ordered) if apart else None
@@ -145,7 +145,7 @@ def _dash(word: Word, text: str) -> str | None:
     return line if re.fullmatch(r"[ ]*-[ ]+", line) else None
 
 
-def _without(flag: Word, text: str, form: Form) -> Edit | None:
+def _without(flag: Word, text: str, form: Form) -> TextEdit | None:
     """Take a flag away, with the gap or comma that belongs to it."""
     if not flag.exact or "$" in flag.raw or text[flag.start : flag.end] != flag.raw:
         return None
@@ -153,19 +153,19 @@ def _without(flag: Word, text: str, form: Form) -> Edit | None:
         return _without_line(flag, text)
     if form not in _LINES:
         before = re.search(r"\s*,\s*\Z", text[max(0, flag.start - 200) : flag.start])
-        return Edit(flag.start - len(before[0]), flag.end, "") if before else None
+        return TextEdit(flag.start - len(before[0]), flag.end, "") if before else None
     before = re.search(r"[ \t]+\Z", text[max(0, flag.start - 200) : flag.start])
     after = re.match(r"[ \t]+", text[flag.end : flag.end + 200])
     line = text[text.rfind("\n", 0, flag.start) + 1 : flag.start]
     if before and line.strip():
-        return Edit(flag.start - len(before[0]), flag.end, "")
-    return Edit(flag.start, flag.end + len(after[0]), "") if after else None
+        return TextEdit(flag.start - len(before[0]), flag.end, "")
+    return TextEdit(flag.start, flag.end + len(after[0]), "") if after else None
 
 
-def _without_line(flag: Word, text: str) -> Edit | None:
+def _without_line(flag: Word, text: str) -> TextEdit | None:
     first = text.rfind("\n", 0, flag.start)
     last = text.find("\n", flag.end)
     rest = text[flag.end : last if last >= 0 else len(text)]
     if first > 0 and text[first - 1] == "\r":
         first -= 1
-    return Edit(first, flag.end, "") if first >= 0 and _dash(flag, text) and not rest.strip() else None
+    return TextEdit(first, flag.end, "") if first >= 0 and _dash(flag, text) and not rest.strip() else None

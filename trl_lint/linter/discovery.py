@@ -52,7 +52,7 @@ DEFAULT_EXCLUDES = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class PathProblem:
     """A path the tool could do nothing with, and why.
 
     passed_over: nobody asked for it by name, and the rest of its folder is looked at all the same.
@@ -101,7 +101,7 @@ def find_files(
     respect_gitignore: bool = True,
     force_exclude: bool = False,
     launches: bool = False,
-) -> Iterator[Path | Problem]:
+) -> Iterator[Path | PathProblem]:
     """The files to lint, in a stable order and each once, with what stood in the way.
 
     A file that is named is always among them, unless `force_exclude` asks for it to be treated like the rest.
@@ -115,7 +115,7 @@ def find_files(
         if force_exclude and walker.leaves_out(path, root or Path.cwd()):
             continue
         for item in walker.walk(path) if os.path.isdir(path) else _named_file(path):
-            key = os.path.abspath(item.path if isinstance(item, Problem) else item)
+            key = os.path.abspath(item.path if isinstance(item, PathProblem) else item)
             if key not in seen:
                 seen.add(key)
                 yield item
@@ -155,14 +155,14 @@ def _project_around(folders: Sequence[Path]) -> Path:
     return next((each for each in around if any(os.path.exists(each / mark) for mark in _TOP_MARKS)), start)
 
 
-def _named_file(path: Path) -> Iterator[Path | Problem]:
+def _named_file(path: Path) -> Iterator[Path | PathProblem]:
     try:
         found = path.stat()
     except OSError as error:
-        yield Problem(path, (error.strerror or str(error)).lower())
+        yield PathProblem(path, (error.strerror or str(error)).lower())
     else:
         # A pipe or a device may have no end, or keep its reader waiting.
-        yield path if stat.S_ISREG(found.st_mode) else Problem(path, "cannot read: not a regular file")
+        yield path if stat.S_ISREG(found.st_mode) else PathProblem(path, "cannot read: not a regular file")
 
 
 def _excludes(root: Path | None, exclude: Sequence[str]) -> tuple[_Layer, ...]:
@@ -185,9 +185,9 @@ class _Walker:
         self.respect_gitignore = respect_gitignore
         self._gitignores: dict[Path, tuple[_Layer, ...]] = {}
         # The .gitignore files that could not be read and have not been told of yet.
-        self._unread: list[Problem] = []
+        self._unread: list[PathProblem] = []
 
-    def walk(self, start: Path) -> Iterator[Path | Problem]:
+    def walk(self, start: Path) -> Iterator[Path | PathProblem]:
         """Everything below a folder the user named: no pattern can hide the folder itself."""
         here = Path(os.path.abspath(start))
         excludes = tuple(layer.without(here) for layer in self.excludes)
@@ -203,7 +203,7 @@ class _Walker:
             try:
                 found = self._listed(path, excludes, gitignores)
             except OSError as error:
-                yield Problem(path, f"cannot read: {error.strerror}", passed_over=path is not start)
+                yield PathProblem(path, f"cannot read: {error.strerror}", passed_over=path is not start)
             else:
                 waiting += [(below, is_dir, gitignores) for below, is_dir in reversed(found)]
             yield from self._unread
@@ -261,7 +261,7 @@ class _Walker:
             return (_layer(path.parent, text.splitlines()),)
         except (OSError, patterns.TooMany) as error:  # git goes on without it, too
             why = error.strerror if isinstance(error, OSError) else str(error)
-            self._unread.append(Problem(path, f"not read: {why}", passed_over=True))
+            self._unread.append(PathProblem(path, f"not read: {why}", passed_over=True))
             return ()
 
 

@@ -38,7 +38,7 @@ UNCOVERED = {
 
 
 @dataclass(slots=True)
-class _Text:
+class _FileText:
     """A content of the file, and what is found in it: by the rules that are asked, and by all, once that is known."""
 
     source: bytes
@@ -63,7 +63,7 @@ def fix(linter: Linter, path: Path, source: bytes, *, unsafe: bool) -> FixResult
     from trl_lint.fixes.support.edits import independent
 
     withheld: list[tuple[Finding, str]] = []
-    first = now = _Text(source, linter, linter.report(path, source))
+    first = now = _FileText(source, linter, linter.report(path, source))
     for _ in range(_PASSES):
         begun, withheld = now, []
         for rule in linter.rules:
@@ -157,8 +157,8 @@ def _trusted(found: Sequence[Finding], path: Path, source: bytes, unsafe: bool) 
 
 
 def _apply(
-    linter: Linter, path: Path, now: _Text, wanted: Sequence[Reported]
-) -> tuple[_Text, list[Finding], list[tuple[Finding, str]]]:
+    linter: Linter, path: Path, now: _FileText, wanted: Sequence[Reported]
+) -> tuple[_FileText, list[Finding], list[tuple[Finding, str]]]:
     """The content with as many of these fixes as pass the gate: all together, else one by one."""
     before = now.by_all_rules(path)
     new, reason = _passed(linter, path, now, wanted, before)
@@ -200,8 +200,8 @@ def _fresh(linter: Linter, path: Path, rules: Sequence[Rule] | None = None) -> L
 
 
 def _passed(
-    linter: Linter, path: Path, now: _Text, chosen: Sequence[Reported], before: Sequence[Reported]
-) -> tuple[_Text, str]:
+    linter: Linter, path: Path, now: _FileText, chosen: Sequence[Reported], before: Sequence[Reported]
+) -> tuple[_FileText, str]:
     """The new content with these fixes, and why it does not pass the gate ("" when it does)."""
     from trl_lint.analysis.program.project import decode, encode
 
@@ -215,7 +215,9 @@ def _passed(
     except SourceError:
         return now, "the result would not parse"
     asked = set(linter.rules)
-    return _Text(new, fresh, [each for each in after if each.rule in asked], after), _left_over(before, after, chosen)
+    return _FileText(new, fresh, [each for each in after if each.rule in asked], after), _left_over(
+        before, after, chosen
+    )
 
 
 def _left_over(before: Sequence[Reported], after: Sequence[Reported], chosen: Sequence[Reported]) -> str:

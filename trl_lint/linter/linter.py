@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from trl_lint.analysis.program.project import Module, Project
     from trl_lint.domain.provenance import Step
     from trl_lint.launch.checker import Checked
-    from trl_lint.launch.training.launch_project import Project as Launches
+    from trl_lint.launch.training.launch_project import LaunchProject as Launches
     from trl_lint.linter.dependencies import Dependencies
 
 
@@ -165,9 +165,9 @@ class Linter:
     def launches(self) -> Launches:
         """What launch commands of this project start, as far as it is known already."""
         if self._launches is None:
-            from trl_lint.launch.training.launch_project import Project
+            from trl_lint.launch.training.launch_project import LaunchProject
 
-            self._launches = Project.of(self.settings, self.roots, self.overlay)
+            self._launches = LaunchProject.of(self.settings, self.roots, self.overlay)
         return self._launches
 
     def remark(self, path: Path, source: bytes) -> str:

@@ -11,7 +11,7 @@ from trl_lint import files
 from trl_lint.findings import Finding
 from trl_lint.launch.parsers.readers import unread
 from trl_lint.linter import suppressions
-from trl_lint.linter.discovery import Problem, display_path
+from trl_lint.linter.discovery import PathProblem, display_path
 from trl_lint.linter.linter import Linter, SourceError
 
 
@@ -46,7 +46,7 @@ Action = Callable[[Linter, Path, bytes], FileResult]
 
 
 def run(
-    items: Iterable[Path | Problem], linter: Linter, action: Action, named: Container[Path] = ()
+    items: Iterable[Path | PathProblem], linter: Linter, action: Action, named: Container[Path] = ()
 ) -> Iterator[FileResult]:
     """The result of `action` for every file, in order.
 
@@ -64,9 +64,9 @@ def run(
             yield result
 
 
-def _read(item: Path | Problem, linter: Linter, named: Container[Path]) -> FileResult:
+def _read(item: Path | PathProblem, linter: Linter, named: Container[Path]) -> FileResult:
     """A file with its content, which is not kept where it does not matter, or what there is to say instead."""
-    if isinstance(item, Problem):
+    if isinstance(item, PathProblem):
         said = f"{display_path(item.path)}: {_one_line(item.message)}"
         if item.passed_over:
             return FileResult(item.path, note=said, passed_over=True)

@@ -50,7 +50,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from trl_lint.analysis.events import Averaged, Event
-from trl_lint.domain.averaging import Form, Mean
+from trl_lint.domain.averaging import Mean, MeanForm
 from trl_lint.rules.base import LIBRARIES, Problem, Rule
 from trl_lint.wording import said
 
@@ -59,10 +59,10 @@ _MESSAGE = (
     "weighs as much as one with many"
 )
 _WHAT = {
-    Form.RATIO: "elements",
-    Form.SELECTED: "selected elements",
-    Form.NAN: "values that are not NaN",
-    Form.LOSS: "labels",
+    MeanForm.RATIO: "elements",
+    MeanForm.SELECTED: "selected elements",
+    MeanForm.NAN: "values that are not NaN",
+    MeanForm.LOSS: "labels",
 }
 _HELP = {
     "reduce": ("add up sum and count over the ranks, and divide once: {}, then `total / count`"),

@@ -46,7 +46,7 @@ class Unusable(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class VerifyOptions:
     """The command line."""
 
     words: tuple[str, ...]
@@ -192,7 +192,7 @@ def verify(**given: Any) -> None:
     for number in (signal.SIGTERM, signal.SIGHUP):  # as Ctrl+C: nothing that was started is left running
         signal.signal(number, _stopped)
     try:
-        status = run(Options(**given))
+        status = run(VerifyOptions(**given))
     except (Unusable, LaunchError) as error:
         click.echo(plain.line(f"trl-lint: {error}"), err=True)
         status = FAILED
@@ -203,7 +203,7 @@ def _stopped(number: int, frame: Any) -> None:
     sys.exit(128 + number)
 
 
-def run(options: Options) -> int:
+def run(options: VerifyOptions) -> int:
     """Do what was asked for; the exit code."""
     from trl_lint.verify.reports import load
 
@@ -246,7 +246,7 @@ def _written(path: Path) -> TextIO:
         raise Unusable(f"{path}: cannot write: {error.strerror}") from None
 
 
-def _rules(options: Options) -> list[Rule] | None:
+def _rules(options: VerifyOptions) -> list[Rule] | None:
     """The rules whose fixtures are asked for; None when it is a script."""
     from trl_lint.rules import all_rules, find_rule
 
@@ -262,7 +262,7 @@ def _rules(options: Options) -> list[Rule] | None:
 # --- a script, or a launch file -------------------------------------------------------------------------
 
 
-def _own_proofs(options: Options) -> Iterator[Any]:
+def _own_proofs(options: VerifyOptions) -> Iterator[Any]:
     """Those of what the user has named."""
     from trl_lint.launch.parsers.readers import is_launch_file
 
@@ -279,7 +279,7 @@ def _head(path: Path) -> bytes:
         return b""
 
 
-def _launch_proofs(options: Options, path: Path) -> Iterator[Any]:
+def _launch_proofs(options: VerifyOptions, path: Path) -> Iterator[Any]:
     from trl_lint.config import load_settings
     from trl_lint.verify.proof import launches, proofs
 
@@ -295,7 +295,7 @@ def _launch_proofs(options: Options, path: Path) -> Iterator[Any]:
             yield proofs.of_launch(launch, settings, runner, one_process=options.one_process)
 
 
-def _script_proof(options: Options) -> Iterator[Any]:
+def _script_proof(options: VerifyOptions) -> Iterator[Any]:
     from trl_lint.verify.proof import proofs
 
     subject, settings = _subject(options)
@@ -309,7 +309,7 @@ def _script_proof(options: Options) -> Iterator[Any]:
         yield proof
 
 
-def _fix_command(options: Options, files: list[Path]) -> str:
+def _fix_command(options: VerifyOptions, files: list[Path]) -> str:
     """The command that makes of these files what was run."""
     unsafe = {None: [], True: ["--unsafe-fixes"], False: ["--no-unsafe-fixes"]}[options.unsafe_fixes]
     select = ["--select", options.select] if options.select else []
@@ -318,7 +318,7 @@ def _fix_command(options: Options, files: list[Path]) -> str:
     return shlex.join(["trl-lint", "--fix", *unsafe, *select, *config, *isolated, *map(display_path, files)])
 
 
-def _subject(options: Options) -> tuple[Subject, Settings]:
+def _subject(options: VerifyOptions) -> tuple[Subject, Settings]:
     """What to run, and the settings of its project."""
     from trl_lint.config import load_settings
     from trl_lint.verify.proof.session import Subject
@@ -359,7 +359,7 @@ def _checked(word: str) -> Path:
 # --- the fixtures ---------------------------------------------------------------------------------------
 
 
-def _fixture_proofs(options: Options, rules: list[Rule]) -> Iterator[Any]:
+def _fixture_proofs(options: VerifyOptions, rules: list[Rule]) -> Iterator[Any]:
     from trl_lint.verify.proof import fixtures, proofs
 
     found = list(fixtures.fixtures([rule.name.replace("-", "_") for rule in rules]))
@@ -376,7 +376,7 @@ def _fixture_proofs(options: Options, rules: list[Rule]) -> Iterator[Any]:
 # --- both -----------------------------------------------------------------------------------------------
 
 
-def _require(options: Options, modules: tuple[str, ...]) -> None:
+def _require(options: VerifyOptions, modules: tuple[str, ...]) -> None:
     """See that the training environment has what is needed.
 
     Raises:
@@ -393,7 +393,7 @@ def _require(options: Options, modules: tuple[str, ...]) -> None:
         raise Unusable(f"--backend nccl needs a GPU per process: {gpus} for --nproc {options.nproc}")
 
 
-def _gpus(options: Options) -> int:
+def _gpus(options: VerifyOptions) -> int:
     return int(_said_by(options.python, "import torch\nprint(torch.cuda.device_count())"))
 
 
@@ -406,7 +406,7 @@ def _said_by(python: str, program: str, *args: str) -> str:
 
 
 @contextmanager
-def _session(options: Options, launch: Launch, subjects: int = 1, *, bare: bool = False) -> Iterator[Session]:
+def _session(options: VerifyOptions, launch: Launch, subjects: int = 1, *, bare: bool = False) -> Iterator[Session]:
     """A session that says on a terminal what is being run. bare: one process with several GPUs is run in it."""
     from trl_lint.verify.proof.proofs import trace_folder
     from trl_lint.verify.proof.session import Session

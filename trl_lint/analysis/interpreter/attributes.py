@@ -10,7 +10,7 @@ from trl_lint.analysis.program.classes import ClassInfo
 from trl_lint.analysis.state.frame import Frame, derived
 from trl_lint.analysis.transfer import tensor_shapes, tensors
 from trl_lint.domain import ranks
-from trl_lint.domain.devices import GLOBAL_RANK, Place
+from trl_lint.domain.devices import GLOBAL_RANK, Device
 from trl_lint.domain.heap import Cell
 from trl_lint.domain.ranks import State
 from trl_lint.domain.values import (
@@ -185,7 +185,7 @@ def _library_attribute(frame: Frame, cls: str, name: str, owner: Value) -> Value
         value = row.value
         if value.rank.differs and value.why is None:
             why = frame.step(frame.statement, f"`.{name}` is this rank's own")
-            return value.but(why=why, place=Place(value.place, why) if value.place else "")
+            return value.but(why=why, place=Device(value.place, why) if value.place else "")
         if value.kind is Kind.MODEL and value.wrapping is Wrapping.WRAPPED:
             return value.but(why=frame.step(frame.statement, f"`.{name}` is the wrapped model"))
         return value
@@ -232,7 +232,7 @@ def environment(frame: Frame, name: Value) -> Value:
     """The value of an environment variable."""
     if name.const in RANK_VARIABLES:
         why = frame.step(frame.statement, f"`{name.const}` is this rank's own number")
-        place = Place(GLOBAL_RANK, why) if name.const in GLOBAL_RANK_VARIABLES else ""
+        place = Device(GLOBAL_RANK, why) if name.const in GLOBAL_RANK_VARIABLES else ""
         return Value(ranks.RANK_LOCAL, Kind.STRING, why=why, place=place)
     if name.const in WORLD_VARIABLES:
         return Value(ranks.SAME, Kind.STRING, const=WORLD_SIZE)

@@ -27,7 +27,7 @@ from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame, derived, explain
 from trl_lint.analysis.transfer import tensor_averages, tensor_devices, tensor_shapes, tensors
 from trl_lint.domain import ranks, values
-from trl_lint.domain.devices import Place
+from trl_lint.domain.devices import Device
 from trl_lint.domain.heap import Cell
 from trl_lint.domain.ranks import Rank, State
 from trl_lint.domain.values import (
@@ -277,7 +277,7 @@ def transferred(frame: Frame, returns: Value | str, args: Arguments, node: cst.C
         if returns.rank.differs and returns.why is None:
             short = name.rpartition(".")[2]
             given = explain(frame, returns, node, f"`{short}` gives this rank's own value")
-            return given.but(place=Place(given.place, given.why)) if given.place else given
+            return given.but(place=Device(given.place, given.why)) if given.place else given
         return returns
     return _TRANSFERS[Transfer(returns)](frame, args, node)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from trl_lint.analysis.observers import preprocessing
-from trl_lint.analysis.program.classes import Function, alike, alike_cells, freeze
+from trl_lint.analysis.program.classes import FunctionInfo, alike, alike_cells, freeze
 from trl_lint.domain.control import Control
 from trl_lint.domain.heap import REST, Cell, Memory, join, join_cells
 from trl_lint.domain.values import BOTTOM, MISSING, UNKNOWN, Kind, Value, World
@@ -45,7 +45,7 @@ class Context:
         return {mine: (theirs,) for mine, theirs in zip(inputs, self.inputs, strict=False)}
 
 
-def key_of(memory: Memory, function: Function, names: Mapping[str, Value], cls: Any) -> Any:
+def key_of(memory: Memory, function: FunctionInfo, names: Mapping[str, Value], cls: Any) -> Any:
     """What tells one context of a function from another."""
     heap, control = memory.heap, memory.control
     frozen: dict[Any, Any] = {}
@@ -102,7 +102,7 @@ _WHOLE = frozenset({Kind.INSTANCE, Kind.MODEL, Kind.NONE})
 
 
 def joined_for(
-    function: Function, names: Mapping[str, Value], memory: Memory, cls: Any, fresh: Callable[[], Any]
+    function: FunctionInfo, names: Mapping[str, Value], memory: Memory, cls: Any, fresh: Callable[[], Any]
 ) -> Joined:
     """The context that a call beyond the limit shares with those whose arguments are of the same kinds and ranks.
 

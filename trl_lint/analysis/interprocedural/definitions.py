@@ -11,7 +11,7 @@ from trl_lint.analysis.interpreter import expressions
 from trl_lint.analysis.interprocedural.modules import Names, dotted_name
 from trl_lint.analysis.observers import preprocessing
 from trl_lint.analysis.program import classes
-from trl_lint.analysis.program.classes import ClassInfo, Function
+from trl_lint.analysis.program.classes import ClassInfo, FunctionInfo
 from trl_lint.analysis.program.project import Module, Project
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain import ranks
@@ -26,24 +26,24 @@ class Definitions(Names):
     def __init__(self, project: Project, versions: Mapping[str, str] | None = None) -> None:
         super().__init__(project, versions)
         self._classes: dict[int, ClassInfo] = {}
-        self._functions: dict[int, Function] = {}
-        self._on_some_ranks: dict[Function, Function] = {}
+        self._functions: dict[int, FunctionInfo] = {}
+        self._on_some_ranks: dict[FunctionInfo, FunctionInfo] = {}
 
-    def function(self, node: cst.CSTNode, outer: Frame | None, module: Module | None = None) -> Function:
+    def function(self, node: cst.CSTNode, outer: Frame | None, module: Module | None = None) -> FunctionInfo:
         known = self._functions.get(id(node))
         if known is None:
             module = module or (outer.module if outer is not None else None)
-            known = self._functions[id(node)] = Function(node, module)
+            known = self._functions[id(node)] = FunctionInfo(node, module)
             if outer is None and module is not None:
                 module.functions.append(known)
         known.closure = outer
         return known
 
-    def on_some_ranks(self, function: Function) -> Function:
+    def on_some_ranks(self, function: FunctionInfo) -> FunctionInfo:
         """A function as a decorator makes it that lets only some ranks in, where that is called like any other."""
         known = self._on_some_ranks.get(function)
         if known is None:
-            known = self._on_some_ranks[function] = Function(function.node, function.module, function.cls)
+            known = self._on_some_ranks[function] = FunctionInfo(function.node, function.module, function.cls)
             known.decorators = function.decorators | RANK_DECORATORS
         known.closure, function.reached = function.closure, True
         return known
@@ -59,7 +59,7 @@ class Definitions(Names):
         cls = self._classes[id(node)] = ClassInfo(node, frame.module, bases)
         for statement in node.body.body:
             if isinstance(statement, cst.FunctionDef):
-                method = Function(statement, frame.module, cls)
+                method = FunctionInfo(statement, frame.module, cls)
                 cls.methods.setdefault(method.name, method)
                 cls.methods[method.name] = method if not method.decorators & {"setter"} else cls.methods[method.name]
             elif isinstance(statement, cst.SimpleStatementLine):

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 
-from trl_lint.analysis.events import Event, SideEffect, StepReturned, Trace
+from trl_lint.analysis.events import Event, EventTrace, SideEffect, StepReturned
 from trl_lint.analysis.interpreter import calls, expressions, library_calls, sinks
 from trl_lint.analysis.interprocedural import reachability
 from trl_lint.analysis.interprocedural.contexts import key_of
 from trl_lint.analysis.interprocedural.summaries import MAX_CONTEXTS, Runs, Summary
-from trl_lint.analysis.program.classes import ClassInfo, Function, Parameter
+from trl_lint.analysis.program.classes import ClassInfo, FunctionInfo, Parameter
 from trl_lint.analysis.program.project import Module, Project
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer import tensor_averages
@@ -38,9 +38,9 @@ class Engine(Runs):
 
     def __init__(self, project: Project, versions: Mapping[str, str] | None = None) -> None:
         super().__init__(project, versions)
-        self._entered: list[tuple[Function, Mapping[str, Value]]] = []
+        self._entered: list[tuple[FunctionInfo, Mapping[str, Value]]] = []
 
-    def enter(self, function: Function, parameters: Mapping[str, Value]) -> None:
+    def enter(self, function: FunctionInfo, parameters: Mapping[str, Value]) -> None:
         """A function was handed to a library, which will call it with values of these facts."""
         self._entered.append((function, parameters))
 
@@ -55,7 +55,7 @@ class Engine(Runs):
         self.load(module)
         if module.gave_up:
             raise RecursionError
-        roots: list[Trace] = [module.trace]
+        roots: list[EventTrace] = [module.trace]
         # What libraries call comes first; plain helpers run on their own only if nothing in sight uses them.
         for cls in sorted(module.classes, key=lambda cls: not self.is_entry_class(cls)):
             self.analyse_class(cls)
@@ -67,7 +67,7 @@ class Engine(Runs):
         roots.extend(self._handed_over())
         return reachability.unseeded(_events(roots), module.trace, self.imported(module))
 
-    def _handed_over(self) -> list[Trace]:
+    def _handed_over(self) -> list[EventTrace]:
         traces = []
         while self._entered:
             function, parameters = self._entered.pop()
@@ -76,17 +76,19 @@ class Engine(Runs):
             traces.append(summary.trace)
         return traces
 
-    def _run_unreached(self, function: Function) -> Summary:
+    def _run_unreached(self, function: FunctionInfo) -> Summary:
         function.reached = True
         return self._enter_with(function, None, {})
 
-    def _enter_with(self, function: Function, cls: ClassInfo | None, given: Mapping[str, Value]) -> Summary:
+    def _enter_with(self, function: FunctionInfo, cls: ClassInfo | None, given: Mapping[str, Value]) -> Summary:
         """Run a function as a library would call it."""
         frame = Frame(self, function.module)
         names = self._entry_names(frame, function, cls, given)
         return self._enter_names(frame, function, cls, names)
 
-    def _enter_names(self, frame: Frame, function: Function, cls: ClassInfo | None, names: dict[str, Value]) -> Summary:
+    def _enter_names(
+        self, frame: Frame, function: FunctionInfo, cls: ClassInfo | None, names: dict[str, Value]
+    ) -> Summary:
         key = key_of(frame.memory, function, names, cls)
         summary = function.summaries.get(key)
         if summary is None or not self._usable(summary):
@@ -95,7 +97,7 @@ class Engine(Runs):
         return summary
 
     def _entry_names(
-        self, frame: Frame, function: Function, cls: ClassInfo | None, given: Mapping[str, Value]
+        self, frame: Frame, function: FunctionInfo, cls: ClassInfo | None, given: Mapping[str, Value]
     ) -> dict[str, Value]:
         """The parameters of an entry point: from the tables by name or position, else from annotations."""
         names: dict[str, Value] = {}
@@ -169,7 +171,7 @@ class Engine(Runs):
         hooks = self._hooks_of(cls)
         first = ("__init__",)
         order = sorted(cls.methods, key=lambda name: (name not in first, name not in hooks, name in ("log",)))
-        late: list[Function] = []
+        late: list[FunctionInfo] = []
         for name in order:
             method = cls.methods[name]
             if name in hooks:
@@ -202,7 +204,7 @@ class Engine(Runs):
                 merged.setdefault(name, rows)
         return merged
 
-    def _init_parameters(self, cls: ClassInfo, method: Function) -> dict[str, Value]:
+    def _init_parameters(self, cls: ClassInfo, method: FunctionInfo) -> dict[str, Value]:
         """What a trainer is built from is the same on all ranks; its model is not wrapped yet."""
         if not self.is_entry_class(cls):
             return {}
@@ -212,13 +214,13 @@ class Engine(Runs):
                 given[parameter.name] = self._built_from(cls, method, parameter)
         return given
 
-    def _built_from(self, cls: ClassInfo, method: Function, parameter: Parameter) -> Value:
+    def _built_from(self, cls: ClassInfo, method: FunctionInfo, parameter: Parameter) -> Value:
         if parameter.name in CONSTRUCTOR and self.is_subclass(cls, "transformers.Trainer"):
             return CONSTRUCTOR[parameter.name]
         known = self._by_annotation(Frame(self, method.module), parameter)
         return known if known is not UNKNOWN else SAME
 
-    def _enter_hook(self, cls: ClassInfo, method: Function, rows: tuple[Hook, ...]) -> Summary:
+    def _enter_hook(self, cls: ClassInfo, method: FunctionInfo, rows: tuple[Hook, ...]) -> Summary:
         parameters = _parameters_of(rows)
         given = any(value.kind is Kind.BATCH and value.rank.differs for value in parameters.values())
         summary = self._enter_with(method, cls, parameters)
@@ -235,7 +237,7 @@ class Engine(Runs):
             self._tell_what_is_gathered(cls, method, rows[-1], summary)
         return summary
 
-    def _tell_what_is_gathered(self, cls: ClassInfo, method: Function, row: Hook, summary: Summary) -> None:
+    def _tell_what_is_gathered(self, cls: ClassInfo, method: FunctionInfo, row: Hook, summary: Summary) -> None:
         """A base out of sight hands what a hook returns to collectives, as it is."""
         if summary.result.kind is not Kind.TUPLE:
             return
@@ -254,7 +256,7 @@ class Engine(Runs):
                 )
                 summary.trace.events[(id(method.node), StepReturned, (what, id(part)), ())] = event
 
-    def _returned_metrics(self, cls: ClassInfo) -> Iterator[Trace]:
+    def _returned_metrics(self, cls: ClassInfo) -> Iterator[EventTrace]:
         """A base out of sight logs a part of what a hook returns, unless a `log` in sight works on its stores."""
         stores = {name for base in cls.library_bases() for name in library.stores(base, self.versions)}
         if any(self._drains_itself(cls, name) for name in stores):
@@ -268,7 +270,7 @@ class Engine(Runs):
                 sinks.report(frame, row.name, result.data[row.stored], method.node, mapping=True)
                 yield frame.trace
 
-    def _called_by_bases(self, cls: ClassInfo, method: Function) -> Iterator[Summary]:
+    def _called_by_bases(self, cls: ClassInfo, method: FunctionInfo) -> Iterator[Summary]:
         """An override runs as the class it comes from calls it on `self`."""
         for base in cls.in_sight():
             if base is cls or base.find(method.name) is None:
@@ -288,7 +290,7 @@ class Engine(Runs):
                 summary.trace.trains |= method.name in library.TRAINING_HOOKS
                 yield summary
 
-    def _drained(self, cls: ClassInfo) -> list[Trace]:
+    def _drained(self, cls: ClassInfo) -> list[EventTrace]:
         """What a base out of sight shows of its stores: its `log` averages over steps, not over ranks."""
         traces = []
         for base in cls.library_bases():
@@ -310,7 +312,7 @@ class Engine(Runs):
         return any(key[1] == name for summary in log.summaries.values() for key in summary.dependencies)
 
 
-def _events(roots: Iterable[Trace]) -> list[Event]:
+def _events(roots: Iterable[EventTrace]) -> list[Event]:
     """The events of these runs and of all they called.
 
     A side effect counts where each process is known to come: in what is launched, and in what that calls.

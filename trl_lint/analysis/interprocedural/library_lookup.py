@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from trl_lint.analysis.program.classes import ClassInfo, Function
+from trl_lint.analysis.program.classes import ClassInfo, FunctionInfo
 from trl_lint.analysis.program.project import Project
 from trl_lint.analysis.state.interpreter import Interpreter
 from trl_lint.knowledge import library
@@ -85,7 +85,7 @@ class Tables(Interpreter):
                 return dotted
         return ""
 
-    def own_rows(self, function: Function) -> tuple[Row, ...]:
+    def own_rows(self, function: FunctionInfo) -> tuple[Row, ...]:
         """What the configuration says of a function in sight, or of one that it overrides."""
         if function.closure is not None or function.module is None:
             return ()
@@ -93,7 +93,7 @@ class Tables(Interpreter):
             self._own_methods[function] = self._rows_of_own(function)
         return self._own_methods[function]
 
-    def _rows_of_own(self, function: Function) -> tuple[Row, ...]:
+    def _rows_of_own(self, function: FunctionInfo) -> tuple[Row, ...]:
         if function.cls is None:
             rows = self.own.get(self.own_name(function.module.path, function.name), ())
         else:

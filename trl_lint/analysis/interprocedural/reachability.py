@@ -11,23 +11,23 @@ from trl_lint.analysis.events import (
     DatasetDrawn,
     DatasetPrepared,
     Event,
+    EventTrace,
     ModelCalled,
     ParameterRead,
-    Trace,
 )
 
 if TYPE_CHECKING:
     from trl_lint.analysis.program.project import Module
 
 
-def trained(roots: Iterable[Trace]) -> set[int]:
+def trained(roots: Iterable[EventTrace]) -> set[int]:
     """The ids of the traces that belong to a training step.
 
     A library's hook for it starts one; elsewhere a backward pass shows it: in the function itself, in what it calls,
     or in the one that called it.
     """
     every = _all_of(roots)
-    callers: dict[int, list[Trace]] = {}
+    callers: dict[int, list[EventTrace]] = {}
     for trace in every:
         for callee in _callees(trace):
             callers.setdefault(id(callee), []).append(trace)
@@ -36,7 +36,7 @@ def trained(roots: Iterable[Trace]) -> set[int]:
     return found | above
 
 
-def stepping(roots: Iterable[Trace]) -> set[int]:
+def stepping(roots: Iterable[EventTrace]) -> set[int]:
     """The ids of the traces that train, for one of their callers, on a batch that a prepared loader has handed out."""
     found: set[int] = set()
     seen: set[tuple[int, bool]] = set()
@@ -53,12 +53,12 @@ def stepping(roots: Iterable[Trace]) -> set[int]:
     return found
 
 
-def built(roots: Iterable[Trace]) -> set[int]:
+def built(roots: Iterable[EventTrace]) -> set[int]:
     """The ids of the traces that are reached while a trainer is being built."""
     return _closure((trace for trace in roots if trace.builds), _callees)
 
 
-def told(trace: Trace, trains: bool, steps: bool, builds: bool) -> Iterator[Event]:
+def told(trace: EventTrace, trains: bool, steps: bool, builds: bool) -> Iterator[Event]:
     """The events of one run, with what its callers are."""
     for event in trace.events.values():
         if isinstance(event, DatasetPrepared) and event.holds_trainer and not builds:
@@ -71,7 +71,7 @@ def told(trace: Trace, trains: bool, steps: bool, builds: bool) -> Iterator[Even
             yield event
 
 
-def unseeded(events: list[Event], program: Trace, imported: Iterable[Module]) -> list[Event]:
+def unseeded(events: list[Event], program: EventTrace, imported: Iterable[Module]) -> list[Event]:
     """These events, less the draws before which a program may have seeded, and those that no program is known to make.
 
     program: the run of the module's body, as a script. imported: the modules that it imports, which may seed as well.
@@ -94,12 +94,12 @@ def unseeded(events: list[Event], program: Trace, imported: Iterable[Module]) ->
     return [event for event in events if not isinstance(event, DatasetDrawn) or id(event.draw) in known]
 
 
-def _callees(trace: Trace) -> list[Trace]:
+def _callees(trace: EventTrace) -> list[EventTrace]:
     return [summary.trace for summary in trace.calls.values()]
 
 
-def _all_of(roots: Iterable[Trace]) -> list[Trace]:
-    found: dict[int, Trace] = {}
+def _all_of(roots: Iterable[EventTrace]) -> list[EventTrace]:
+    found: dict[int, EventTrace] = {}
     todo = list(roots)
     while todo:
         trace = todo.pop()
@@ -109,7 +109,7 @@ def _all_of(roots: Iterable[Trace]) -> list[Trace]:
     return list(found.values())
 
 
-def _closure(start: Iterable[Trace], step: Callable[[Trace], Iterable[Trace]]) -> set[int]:
+def _closure(start: Iterable[EventTrace], step: Callable[[EventTrace], Iterable[EventTrace]]) -> set[int]:
     found: set[int] = set()
     todo = list(start)
     while todo:

@@ -7,13 +7,13 @@ from typing import Any
 
 import libcst as cst
 
-from trl_lint.analysis.events import Trace
+from trl_lint.analysis.events import EventTrace
 from trl_lint.analysis.interpreter import expressions, library_calls, statements
 from trl_lint.analysis.interprocedural.contexts import Context, how_models_run, joined_for, key_of, without_constants
 from trl_lint.analysis.interprocedural.definitions import Definitions
 from trl_lint.analysis.interprocedural.rebasing import Retelling, origins
 from trl_lint.analysis.observers import gradient_sync, preprocessing, rendezvous
-from trl_lint.analysis.program.classes import ClassInfo, Function, Parameter, alike_cells
+from trl_lint.analysis.program.classes import ClassInfo, FunctionInfo, Parameter, alike_cells
 from trl_lint.analysis.program.project import Project
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import NUMERIC, Frame
@@ -61,7 +61,7 @@ class Summary:
         self.names: dict[str, Value] = {}
         self.told: dict[int, str] = {}  # see `stories`
         self.final: dict[Any, Cell] = {}
-        self.trace = Trace()
+        self.trace = EventTrace()
         self.meetings: tuple[list[Any], Control] = ([], UNIFORM)
         self.dependencies: dict[Any, int] = {}
         self.attribute_writes: set[Any] = set()
@@ -85,7 +85,9 @@ class Runs(Definitions):
         self.means: dict[int, Mean] = {}  # by the expression that computes it; see `averages`
         self._running: list[Any] = []
 
-    def call(self, frame: Frame, function: Function, args: Arguments, node: cst.CSTNode, owner: Value | None) -> Value:
+    def call(
+        self, frame: Frame, function: FunctionInfo, args: Arguments, node: cst.CSTNode, owner: Value | None
+    ) -> Value:
         """Call a function in sight: by its summary for these facts, or by running it."""
         if self.depth > MAX_DEPTH:
             return UNKNOWN
@@ -105,7 +107,7 @@ class Runs(Definitions):
             frame.in_turn[id(node)] = function.takes_turns
         return value
 
-    def _inline(self, frame: Frame, function: Function, names: dict[str, Value], node: cst.CSTNode) -> Value:
+    def _inline(self, frame: Frame, function: FunctionInfo, names: dict[str, Value], node: cst.CSTNode) -> Value:
         """A nested function sees, and may change, what its maker sees: it runs anew at each call."""
         key = ("inline", id(function.node))
         if self._running.count(key) > 1:
@@ -125,7 +127,7 @@ class Runs(Definitions):
         rendezvous.passed_on(frame, inner.meetings, function, frame.memory.control, node)
         return self._explained(frame, value, function, node)
 
-    def _run_body(self, frame: Frame, function: Function) -> Value:
+    def _run_body(self, frame: Frame, function: FunctionInfo) -> Value:
         """Run a function's body in a prepared frame; the value it returns."""
         node = function.node
         if isinstance(node, cst.Lambda):
@@ -152,7 +154,7 @@ class Runs(Definitions):
             return Value(ranks.SAME, Kind.RANGE, (frame.yielded, ranks.UNKNOWN), grad=frame.yields_gradients)
         return result
 
-    def _entered_by(self, frame: Frame, function: Function) -> Control:
+    def _entered_by(self, frame: Frame, function: FunctionInfo) -> Control:
         """Which ranks a function's decorators let in: all, only some, or (of a decorator not known) maybe some."""
         if not function.decorators:
             return UNIFORM
@@ -177,7 +179,7 @@ class Runs(Definitions):
         return ranks.SAME
 
     def _summarised(
-        self, frame: Frame, function: Function, names: dict[str, Value], node: cst.CSTNode, owner: Value | None
+        self, frame: Frame, function: FunctionInfo, names: dict[str, Value], node: cst.CSTNode, owner: Value | None
     ) -> Value:
         cls = owner.data if owner is not None and isinstance(owner.data, ClassInfo) else function.cls
         context = self._context(function, names, frame.memory, cls)
@@ -195,7 +197,7 @@ class Runs(Definitions):
             frame.trace.stepping[edge] = frame.stepping
         return self._instantiate(frame, summary, context, node, function)
 
-    def _context(self, function: Function, names: dict[str, Value], memory: Memory, cls: Any) -> Context:
+    def _context(self, function: FunctionInfo, names: dict[str, Value], memory: Memory, cls: Any) -> Context:
         """The context in which a call runs: its own, one with less detail, or the one for all further calls."""
         inputs = self._inputs(names, memory)
         given = (names, memory.heap)
@@ -234,7 +236,7 @@ class Runs(Definitions):
 
     def _run(
         self,
-        function: Function,
+        function: FunctionInfo,
         key: Any,
         names: dict[str, Value],
         inputs: list[Any],
@@ -293,7 +295,7 @@ class Runs(Definitions):
         yield from reachable_from((value for cell in cells.values() for value in cell.values()), heap)
 
     def _instantiate(
-        self, frame: Frame, summary: Summary, context: Context, node: cst.CSTNode, function: Function
+        self, frame: Frame, summary: Summary, context: Context, node: cst.CSTNode, function: FunctionInfo
     ) -> Value:
         """The caller's state and value after a call with this summary."""
         frame.dependencies.update(
@@ -342,7 +344,7 @@ class Runs(Definitions):
             return True
         return False
 
-    def _explained(self, frame: Frame, value: Value, function: Function, node: cst.CSTNode) -> Value:
+    def _explained(self, frame: Frame, value: Value, function: FunctionInfo, node: cst.CSTNode) -> Value:
         """A differing result came through this call."""
         value = tensor_averages.returned(value)
         if value.rank.differs and value.why is not None and isinstance(node, cst.CSTNode):
@@ -353,7 +355,7 @@ class Runs(Definitions):
     # --- binding parameters ---
 
     def _bind(
-        self, frame: Frame, function: Function, args: Arguments, node: cst.CSTNode, owner: Value | None
+        self, frame: Frame, function: FunctionInfo, args: Arguments, node: cst.CSTNode, owner: Value | None
     ) -> dict[str, Value]:
         names: dict[str, Value] = {}
         positional = list(args.positional)
@@ -389,7 +391,7 @@ class Runs(Definitions):
         value: Value,
         is_owner: bool,
         expression: cst.CSTNode | None,
-        parameter: tuple[Function, str],
+        parameter: tuple[FunctionInfo, str],
     ) -> Value:
         """An argument, marked with the call by which it came: a callee that stores it stores it from here."""
         if value.own is not None and value.own.means and not is_owner and frame.statement is not None:
@@ -412,7 +414,7 @@ class Runs(Definitions):
         entries: dict[Hashable, Value] = {name: value for name, value in args.keywords.items() if name not in taken}
         return frame.allocate(parameter.node, Cell("dict", entries, args.double))
 
-    def _missing(self, frame: Frame, function: Function, parameter: Parameter, args: Arguments) -> Value:
+    def _missing(self, frame: Frame, function: FunctionInfo, parameter: Parameter, args: Arguments) -> Value:
         possible = [value for value in (args.star, args.double) if value is not None]
         if possible:
             return possible[0].but(const=MISSING)
@@ -420,7 +422,7 @@ class Runs(Definitions):
             return UNKNOWN
         return self.default(function, parameter.default)
 
-    def default(self, function: Function, expression: cst.BaseExpression) -> Value:
+    def default(self, function: FunctionInfo, expression: cst.BaseExpression) -> Value:
         module_frame = Frame(self, function.module)
         return expressions.evaluate(module_frame, expression)
 

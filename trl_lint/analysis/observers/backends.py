@@ -23,7 +23,7 @@ from trl_lint.knowledge.backends import (
 )
 
 if TYPE_CHECKING:
-    from trl_lint.analysis.program.classes import Function
+    from trl_lint.analysis.program.classes import FunctionInfo
     from trl_lint.analysis.program.project import Module
     from trl_lint.analysis.state.arguments import Arguments
     from trl_lint.analysis.state.frame import Frame
@@ -114,7 +114,7 @@ def _is_of(root: str, value: Value) -> bool:
     return isinstance(value.data, str) and value.data.partition(".")[0] == root
 
 
-def is_one_process(function: Function | None) -> bool:
+def is_one_process(function: FunctionInfo | None) -> bool:
     """Whether a function is known to be run on one process: as part of a unit test."""
     cls = function.cls if function is not None else None
     return cls is not None and any(base in ONE_PROCESS for base in cls.library_bases())

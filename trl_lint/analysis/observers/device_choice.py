@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from trl_lint.analysis.events import DeviceChosen
-from trl_lint.domain.devices import GLOBAL_RANK, HOST, Place
+from trl_lint.domain.devices import GLOBAL_RANK, HOST, Device
 from trl_lint.domain.heap import WILDCARD
 from trl_lint.domain.values import Kind, Value
 from trl_lint.knowledge import torch as table
@@ -27,7 +27,7 @@ def located(frame: Frame, value: Value, node: cst.CSTNode) -> Value:
     if not place or place == HOST or getattr(place, "why", None) is not None:
         return value
     text = "it is made, or moved to, the CPU here" if place.startswith("cpu") else f"it goes to `{place}` here"
-    return value.but(place=Place(place, frame.step(node, text)))
+    return value.but(place=Device(place, frame.step(node, text)))
 
 
 def index_chosen(frame: Frame, value: Value, node: cst.CSTNode, *, device_asked: bool = True) -> None:

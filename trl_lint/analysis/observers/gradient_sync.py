@@ -16,7 +16,7 @@ from trl_lint.analysis.program.syntax import below, identifiers
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain.control import Control
-from trl_lint.domain.devices import Place
+from trl_lint.domain.devices import Device
 from trl_lint.domain.ranks import SAME
 from trl_lint.domain.values import Kind, Value, Wrapping
 from trl_lint.knowledge import models
@@ -30,7 +30,7 @@ PARAMETER = "<parameter>"
 # A redirection's own parameters: the wrapper, the module and the method.
 REDIRECTED = 3
 # In a model's `place`: it was put into evaluation mode.
-EVALUATED = Place("eval")
+EVALUATED = Device("eval")
 
 
 # --- the module inside a wrapper ------------------------------------------------------------------------

@@ -21,7 +21,7 @@ from trl_lint.knowledge.backends import SPREADING
 from trl_lint.knowledge.datasets import DATASET, STREAM, is_dataset
 
 if TYPE_CHECKING:
-    from trl_lint.analysis.program.classes import Function
+    from trl_lint.analysis.program.classes import FunctionInfo
     from trl_lint.analysis.state.arguments import Arguments
     from trl_lint.analysis.state.frame import Frame
     from trl_lint.knowledge.schema import Function as FunctionRow
@@ -252,7 +252,7 @@ def _toggled(before: Control) -> Turn | None:
     return None if before.turn.scope == BARRIER else before.turn
 
 
-def note_manager(frame: Frame, function: Function, entry: Control) -> None:
+def note_manager(frame: Frame, function: FunctionInfo, entry: Control) -> None:
     """A context manager in sight yields: in turns, if it does so in another one's block or meets the other ranks."""
     if frame.turn is not None and frame.turn is not entry.turn:
         function.takes_turns = "job" if frame.turn.scope == BARRIER else frame.turn.scope

@@ -39,7 +39,7 @@ class Draw(Step):
 
     __slots__ = ("how", "name", "names", "owner", "seeded", "seeds")
 
-    def __init__(self, frame: Frame, node: Any, name: str, how: table.Draw) -> None:
+    def __init__(self, frame: Frame, node: Any, name: str, how: table.DrawRow) -> None:
         super().__init__(frame.module, node, _TEXT)
         self.how = how
         self.name = name
@@ -114,7 +114,7 @@ def explained(frame: Frame, name: str, args: Arguments, node: Any, value: Value)
     return value.but(why=Draw(frame, node, name, how))
 
 
-def _is_drawn(frame: Frame, how: table.Draw, args: Arguments) -> bool:
+def _is_drawn(frame: Frame, how: table.DrawRow, args: Arguments) -> bool:
     """Whether all ranks get here, with the same, and each has a generator of its own."""
     if not _gets_here(frame) or args.star is not None or args.double is not None or args.rank().differs:
         return False

@@ -14,7 +14,7 @@ from trl_lint.domain.values import BOTTOM, MISSING, Kind, Value, World
 from trl_lint.knowledge import library, models
 
 
-class Function:
+class FunctionInfo:
     """A function of the project. `summaries` holds its runs, one per facts of its arguments."""
 
     __slots__ = (
@@ -111,7 +111,7 @@ class ClassInfo:
         self.module = module
         self.name = node.name.value
         self.bases = tuple(bases)
-        self.methods: dict[str, Function] = {}
+        self.methods: dict[str, FunctionInfo] = {}
         self.attributes: dict[str, Value] = {}
         self._left: dict[str, dict[Any, Value]] = {}
         self.heap: dict[Any, Cell] = {}
@@ -162,14 +162,14 @@ class ClassInfo:
             self._library_bases = tuple(item for item in self.lineage() if isinstance(item, str))
         return self._library_bases
 
-    def find(self, name: str) -> Function | None:
+    def find(self, name: str) -> FunctionInfo | None:
         """The method of this name in the class or its bases in sight."""
         for cls in self.in_sight():
             if name in cls.methods:
                 return cls.methods[name]
         return None
 
-    def find_above(self, name: str) -> Function | None:
+    def find_above(self, name: str) -> FunctionInfo | None:
         """The method that `super().name` means, when it is in sight."""
         for cls in self.in_sight():
             if cls is not self and name in cls.methods:

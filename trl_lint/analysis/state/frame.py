@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from trl_lint.analysis.events import Event, Trace
-from trl_lint.analysis.program.classes import ClassInfo, Function, load_attribute
+from trl_lint.analysis.events import Event, EventTrace
+from trl_lint.analysis.program.classes import ClassInfo, FunctionInfo, load_attribute
 from trl_lint.domain import devices, ranks
 from trl_lint.domain.averaging import joined, only_terms
 from trl_lint.domain.control import UNIFORM, Control, Turn
@@ -38,7 +38,7 @@ class Frame:
         self,
         engine: Interpreter,
         module: Module,
-        function: Function | None = None,
+        function: FunctionInfo | None = None,
         cls: ClassInfo | None = None,
         outer: Frame | None = None,
         control: Control = UNIFORM,
@@ -49,7 +49,7 @@ class Frame:
         self.cls = cls  # the class of `self`, which may be below the one that defines the method
         self.outer = outer
         self.memory = Memory({}, {}, {}, control)
-        self.trace = Trace()
+        self.trace = EventTrace()
         self.returned: list[tuple[Value, Memory]] = []
         self.yielded: Value | None = None
         self.yields_gradients = True  # whether gradients are on where it yields

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     import libcst as cst
 
-    from trl_lint.analysis.program.classes import ClassInfo, Function
+    from trl_lint.analysis.program.classes import ClassInfo, FunctionInfo
     from trl_lint.analysis.program.project import Module
     from trl_lint.analysis.state.arguments import Arguments
     from trl_lint.analysis.state.frame import Frame
@@ -46,7 +46,7 @@ class Interpreter(Protocol):
         """What a call of a value returns."""
         ...
 
-    def call_property(self, frame: Frame, owner: Value, method: Function, node: cst.CSTNode) -> Value:
+    def call_property(self, frame: Frame, owner: Value, method: FunctionInfo, node: cst.CSTNode) -> Value:
         """What reading a property returns."""
         ...
 
@@ -61,14 +61,14 @@ class Interpreter(Protocol):
     # --- functions and classes in sight ---
 
     def call(
-        self, frame: Frame, function: Function, args: Arguments, node: cst.CSTNode, owner: Value | None
+        self, frame: Frame, function: FunctionInfo, args: Arguments, node: cst.CSTNode, owner: Value | None
     ) -> Value: ...
 
-    def enter(self, function: Function, parameters: Mapping[str, Value]) -> None: ...
+    def enter(self, function: FunctionInfo, parameters: Mapping[str, Value]) -> None: ...
 
-    def function(self, node: cst.CSTNode, outer: Frame | None, module: Module | None = None) -> Function: ...
+    def function(self, node: cst.CSTNode, outer: Frame | None, module: Module | None = None) -> FunctionInfo: ...
 
-    def on_some_ranks(self, function: Function) -> Function: ...
+    def on_some_ranks(self, function: FunctionInfo) -> FunctionInfo: ...
 
     def class_info(self, frame: Frame, node: cst.ClassDef) -> ClassInfo: ...
 

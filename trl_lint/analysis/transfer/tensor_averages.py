@@ -16,16 +16,16 @@ from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain import averaging, ranks
-from trl_lint.domain.averaging import NOTHING, RANKS, SELECTED, TOTAL, Form, Mean, Own, Stage
+from trl_lint.domain.averaging import NOTHING, RANKS, SELECTED, TOTAL, AveragingFact, Mean, MeanForm, Stage
 from trl_lint.domain.ranks import Origin, State
 from trl_lint.domain.values import NO_WRITES, WORLD_SIZE, Kind, Payload, Value
 from trl_lint.knowledge import torch as table
 
 _WHY = {
-    Form.RATIO: "`{}` is a mean over this rank's own count",
-    Form.SELECTED: "`{}` is a mean over as many elements as this rank's data select",
-    Form.NAN: "`{}` is a mean over as many elements as are not NaN on this rank",
-    Form.LOSS: "`{}` is a mean over as many labels as are not ignored on this rank",
+    MeanForm.RATIO: "`{}` is a mean over this rank's own count",
+    MeanForm.SELECTED: "`{}` is a mean over as many elements as this rank's data select",
+    MeanForm.NAN: "`{}` is a mean over as many elements as are not NaN on this rank",
+    MeanForm.LOSS: "`{}` is a mean over as many labels as are not ignored on this rank",
 }
 _DIVIDE = (cst.Divide, cst.DivideAssign)
 _MULTIPLY = (cst.Multiply, cst.MultiplyAssign)
@@ -81,7 +81,7 @@ def of_function(frame: Frame, dotted: str, args: Arguments, node: cst.CSTNode, r
     if dotted in table.TENSOR_MAKERS:
         return _with(result, subject.own)
     if _IGNORING in args.keywords and result.rank.differs and result.rank.how == "mean":
-        return _with(result, _made(frame, node, Form.LOSS, result))
+        return _with(result, _made(frame, node, MeanForm.LOSS, result))
     return _with(result, _called(frame, _Call(name, subject, others, args.keywords, node, result)))
 
 
@@ -133,7 +133,7 @@ def of_comprehension(taken: ranks.Rank, result: Value) -> Value:
 # --- collectives ----------------------------------------------------------------------------------------
 
 
-def collected(frame: Frame, value: Value, node: cst.CSTNode, how: str) -> Own | None:
+def collected(frame: Frame, value: Value, node: cst.CSTNode, how: str) -> AveragingFact | None:
     """What is left of a mean after a collective that gathers it ("gathered"), or reduces it ("sum", "mean", …)."""
     own = value.own
     if own is None or not own.means:
@@ -184,7 +184,7 @@ class _Call(NamedTuple):
     result: Value
 
 
-def _called(frame: Frame, call: _Call) -> Own | None:
+def _called(frame: Frame, call: _Call) -> AveragingFact | None:
     name, args = call.name, call.args
     own = call.subject.own or NOTHING
     others = [*args, *call.keywords.values()]
@@ -204,7 +204,7 @@ def _called(frame: Frame, call: _Call) -> Own | None:
     return SELECTED if selected and not call.result.scalar else None
 
 
-def _reduced(frame: Frame, call: _Call) -> Own | None:
+def _reduced(frame: Frame, call: _Call) -> AveragingFact | None:
     name, subject, args, keywords, node, _ = call
     own = subject.own or NOTHING
     over = keywords.get("dim", keywords.get("axis", args[0] if args else None))
@@ -221,13 +221,13 @@ def _reduced(frame: Frame, call: _Call) -> Own | None:
     if name in _SUMS:
         return TOTAL if over is None else None
     if name in _AVERAGES and (own.selected or (name == "nanmean" and not subject.scalar)):
-        return _made(frame, node, Form.SELECTED if own.selected else Form.NAN, subject)
+        return _made(frame, node, MeanForm.SELECTED if own.selected else MeanForm.NAN, subject)
     return None
 
 
 def _operated(
     frame: Frame, operator: cst.CSTNode, left: Value, right: Value, node: cst.CSTNode, result: Value
-) -> Own | None:
+) -> AveragingFact | None:
     one, two = left.own or NOTHING, right.own or NOTHING
     selected = (one.selected or two.selected) and not result.scalar
     if isinstance(operator, _DIVIDE):
@@ -243,7 +243,7 @@ def _operated(
     return SELECTED if found is None else found._replace(selected=True, total=False)
 
 
-def _divided(frame: Frame, left: Value, right: Value, node: cst.CSTNode) -> Own | None:
+def _divided(frame: Frame, left: Value, right: Value, node: cst.CSTNode) -> AveragingFact | None:
     own, below = left.own or NOTHING, right.own or NOTHING
     if own.means and own.stage is Stage.SUMMED:
         if right.const is WORLD_SIZE or below.stage is Stage.RANKS:
@@ -253,11 +253,11 @@ def _divided(frame: Frame, left: Value, right: Value, node: cst.CSTNode) -> Own 
         return own._replace(stage=Stage.SHARED)
     one_each = (left.scalar or own.total) and _is_sum(left)
     if below.total and one_each and _is_of_data(left) and _is_of_data(right):
-        return _made(frame, node, Form.RATIO, right)
+        return _made(frame, node, MeanForm.RATIO, right)
     return _scaled(left, right)
 
 
-def _scaled(value: Value, factor: Value) -> Own | None:
+def _scaled(value: Value, factor: Value) -> AveragingFact | None:
     """A mean (or a total) times what is the same on all ranks; those of all ranks times one number for all."""
     own = value.own
     if own is None or factor.rank.state is not State.SAME or factor.const is WORLD_SIZE:
@@ -268,7 +268,7 @@ def _scaled(value: Value, factor: Value) -> Own | None:
     return own if own.stage is Stage.GATHERED and is_one else None
 
 
-def _added(left: Value, right: Value) -> Own | None:
+def _added(left: Value, right: Value) -> AveragingFact | None:
     one, two = left.own or NOTHING, right.own or NOTHING
     if one.means and two.means:
         return averaging.joined(one, two)
@@ -283,12 +283,12 @@ def _added(left: Value, right: Value) -> Own | None:
     return TOTAL if one.total and two.total else None
 
 
-def _bounded(own: Own, others: Iterable[Value]) -> Own | None:
+def _bounded(own: AveragingFact, others: Iterable[Value]) -> AveragingFact | None:
     return own if all(other.rank.state is State.SAME for other in others) else None
 
 
-def _joined(values: Iterable[Value]) -> Own | None:
-    own: Own | None = None
+def _joined(values: Iterable[Value]) -> AveragingFact | None:
+    own: AveragingFact | None = None
     for value in values:
         own = averaging.joined(own, value.own)
     return None if own is None else own._replace(total=False)
@@ -323,14 +323,14 @@ def _selects(frame: Frame, index: Any) -> bool:
     return is_mask and value.kind in (Kind.TENSOR, Kind.BATCH) and not value.scalar and _is_of_data(value)
 
 
-def _with(result: Value, own: Own | None) -> Value:
+def _with(result: Value, own: AveragingFact | None) -> Value:
     """The value with what its operation says of it; what went into it is kept."""
     if result.own is not None and result.own.terms:
         own = averaging.joined(averaging.only_terms(result.own), own)
     return result if own is result.own or (own == NOTHING and result.own is None) else result.but(own=own)
 
 
-def _made(frame: Frame, node: cst.CSTNode, form: Form, over: Value) -> Own:
+def _made(frame: Frame, node: cst.CSTNode, form: MeanForm, over: Value) -> AveragingFact:
     known = frame.engine.means
     mean = known.get(id(node))
     if mean is None:
@@ -345,7 +345,7 @@ def _payload(frame: Frame, node: cst.CSTNode, value: Value) -> Payload:
     return Payload(node, value, frame.seen, frame.memory.control, frame.function, frame.accelerator(), reducers)
 
 
-def _tell(frame: Frame, own: Own, node: cst.CSTNode) -> None:
+def _tell(frame: Frame, own: AveragingFact, node: cst.CSTNode) -> None:
     """The ranks' means are averaged here, or by the statement that handed them over."""
     frame.emit(
         Averaged,

@@ -10,7 +10,7 @@ from typing import Any
 
 import libcst as cst
 
-from trl_lint.analysis.program.classes import Function
+from trl_lint.analysis.program.classes import FunctionInfo
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame, derived
@@ -309,7 +309,7 @@ def of_function(frame: Frame, name: str, args: Arguments) -> Shape | None:
     return of_method(first, own, args.positional[1:], args.keywords)
 
 
-def returned(frame: Frame, function: Function, args: Arguments, value: Value) -> Value:
+def returned(frame: Frame, function: FunctionInfo, args: Arguments, value: Value) -> Value:
     """What a function in sight returns: where a library is linted itself, the shape that the tables tell of it."""
     padding = table.PADDING.get(f"{function.module.name}.{function.name}")
     if padding is None or value.shape is not None:

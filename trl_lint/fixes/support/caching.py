@@ -9,7 +9,7 @@ from typing import Any
 
 import libcst as cst
 
-from trl_lint.analysis.program.classes import ClassInfo, Function
+from trl_lint.analysis.program.classes import ClassInfo, FunctionInfo
 from trl_lint.domain.values import Kind, Value
 from trl_lint.fixes.support.scope import binds, bound, bound_names, dotted, last_name, leaves, nodes
 from trl_lint.knowledge import library, models
@@ -36,7 +36,7 @@ class Cached:
     code: str = ""
 
 
-def cached(owner: Function, cls: ClassInfo, attribute: str) -> Cached | None:
+def cached(owner: FunctionInfo, cls: ClassInfo, attribute: str) -> Cached | None:
     """The attribute by which a method reads `config.<attribute>` of the bare model.
 
     None where `self.model` is not known to be the bare model, the config may change later, or there is no
@@ -70,14 +70,14 @@ def cached(owner: Function, cls: ClassInfo, attribute: str) -> Cached | None:
 _LOOKS_ONLY = frozenset({"getattr", "hasattr", "id", "isinstance", "is_peft_model", "len", "print", "repr", "type"})
 
 
-def _hands_on(constructor: Function, model: str) -> bool:
+def _hands_on(constructor: FunctionInfo, model: str) -> bool:
     """Whether a constructor gives the model to code that may change its config (`setup_chat_format(self.model)`)."""
     calls = (node for node in nodes(constructor.node.body) if isinstance(node, cst.Call))
     handed = (call for call in calls if any(dotted(arg.value) == model for arg in call.args))
     return any(last_name(call.func) not in _LOOKS_ONLY for call in handed)
 
 
-def _constructors(cls: ClassInfo) -> Iterator[tuple[Function, Any]]:
+def _constructors(cls: ClassInfo) -> Iterator[tuple[FunctionInfo, Any]]:
     """The `__init__` of a class and of its bases in sight, with the statement that runs the next one."""
     for each in cls.in_sight():
         constructor = each.methods.get("__init__")
@@ -191,7 +191,7 @@ def _changed_by(call: cst.Call) -> Iterator[str]:
 # --- the constructor ------------------------------------------------------------------------------------
 
 
-def constructor_call(function: Function) -> Any:
+def constructor_call(function: FunctionInfo) -> Any:
     """The one statement `super().__init__(…)` directly in the body of an `__init__` that always gets to it."""
     own_class = function.cls.name if function.cls is not None else ""
     calls = [node for node in nodes(function.node.body) if _is_constructor_call(node, own_class)]
@@ -202,7 +202,7 @@ def constructor_call(function: Function) -> Any:
     return None
 
 
-def _plain_statements(function: Function) -> Iterator[Any]:
+def _plain_statements(function: FunctionInfo) -> Iterator[Any]:
     """The statements directly in a function's body, up to the first one that may leave it."""
     if not isinstance(function.node.body, cst.IndentedBlock):
         return
@@ -234,7 +234,7 @@ def _passes_through(cls: ClassInfo, method: str) -> bool:
     return True
 
 
-def _called_early(constructor: Function, last: Any, cls: ClassInfo) -> set[str]:
+def _called_early(constructor: FunctionInfo, last: Any, cls: ClassInfo) -> set[str]:
     """What an `__init__` asks of `self`, itself or through methods, up to a statement (None: to its end)."""
     early = []
     for statement in constructor.node.body.body:
@@ -253,7 +253,7 @@ def _called_early(constructor: Function, last: Any, cls: ClassInfo) -> set[str]:
     return found
 
 
-def _own_attributes(roots: Iterable[Any], method: Function) -> set[str]:
+def _own_attributes(roots: Iterable[Any], method: FunctionInfo) -> set[str]:
     """The names of all `self.x` below some nodes of a method."""
     this = method.parameters[0].name if method.parameters else ""
     return {
@@ -267,7 +267,7 @@ def _own_attributes(roots: Iterable[Any], method: Function) -> set[str]:
 # --- an attribute that is there already ------------------------------------------------------------------
 
 
-def _assigned(constructor: Function, anchor: Any, attribute: str) -> Iterator[tuple[str, Any]]:
+def _assigned(constructor: FunctionInfo, anchor: Any, attribute: str) -> Iterator[tuple[str, Any]]:
     """The attributes that an `__init__` takes from the config of the bare model, with the statements."""
     this = constructor.parameters[0].name
     handed_on = {f"{name}.config.{attribute}" for name in _handed_on(constructor, anchor)}
@@ -280,7 +280,7 @@ def _assigned(constructor: Function, anchor: Any, attribute: str) -> Iterator[tu
         passed = passed or statement is anchor
 
 
-def _handed_on(constructor: Function, anchor: Any) -> Iterator[str]:
+def _handed_on(constructor: FunctionInfo, anchor: Any) -> Iterator[str]:
     """The parameter of an `__init__` that is handed on as the model, if it stays what it is."""
     call = anchor.body[0].value
     named = [arg.value for arg in call.args if arg.keyword is not None and arg.keyword.value == "model"]
@@ -291,7 +291,7 @@ def _handed_on(constructor: Function, anchor: Any) -> Iterator[str]:
             yield value.value
 
 
-def _takes_model_first(constructor: Function) -> bool:
+def _takes_model_first(constructor: FunctionInfo) -> bool:
     """Whether the next `__init__` has the model as its first parameter, as Trainer's and those of TRL have."""
     assert constructor.cls is not None  # it is an `__init__`
     above = constructor.cls.find_above("__init__")

@@ -10,12 +10,12 @@ from trl_lint.analysis.transfer.tensor_devices import may_be_cpu
 from trl_lint.domain.values import Value
 from trl_lint.fixes.support.edits import Import
 from trl_lint.fixes.support.importing import has_place
-from trl_lint.fixes.support.logged import Place, is_number
+from trl_lint.fixes.support.logged import LogSite, is_number
 from trl_lint.fixes.support.tree import TIGHT, call_of, tensor_of
 
 
 def collected(
-    place: Place, tensor: cst.BaseExpression, reduction: str
+    place: LogSite, tensor: cst.BaseExpression, reduction: str
 ) -> tuple[cst.BaseExpression, tuple[Import, ...]] | None:
     """The tensor reduced over the ranks, by the user's own helper where there is one, and what that imports."""
     for wanted, and_then in ((reduction, ""), ("gather", reduction)):
@@ -28,7 +28,7 @@ def collected(
     return call_of(cst.Call(cst.Attribute(place.accelerator, cst.Name("gather")), [cst.Arg(tensor)]), reduction), ()
 
 
-def summed(place: Place, stacked: cst.BaseExpression) -> tuple[cst.BaseExpression, tuple[Import, ...]]:
+def summed(place: LogSite, stacked: cst.BaseExpression) -> tuple[cst.BaseExpression, tuple[Import, ...]]:
     """Several sums in one tensor, added up over the ranks element by element."""
     for text, name, own in place.payload.reducers:
         if own == "sum" and (imports := _import_of(place, text, name)) is not None:
@@ -38,7 +38,7 @@ def summed(place: Place, stacked: cst.BaseExpression) -> tuple[cst.BaseExpressio
     return cst.Call(cst.Attribute(place.accelerator, cst.Name("reduce")), [cst.Arg(stacked, comma=comma), how]), ()
 
 
-def _import_of(place: Place, text: str, name: str) -> tuple[Import, ...] | None:
+def _import_of(place: LogSite, text: str, name: str) -> tuple[Import, ...] | None:
     """What makes a helper callable by its own name in this file; None if there is no place for that."""
     module, _, own = name.rpartition(".")
     if text != own or module == place.module.name:
@@ -47,7 +47,7 @@ def _import_of(place: Place, text: str, name: str) -> tuple[Import, ...] | None:
     return (needed,) if has_place(place.module, needed, place.statement) else None
 
 
-def on_device(place: Place, core: cst.BaseExpression, value: Value) -> cst.BaseExpression:
+def on_device(place: LogSite, core: cst.BaseExpression, value: Value) -> cst.BaseExpression:
     """The tensor to gather, on the accelerator's device."""
     core = core.with_changes(lpar=[], rpar=[]) if hasattr(core, "lpar") and not _breaks_lines(core) else core
     if not is_number(value) and not may_be_cpu(value):

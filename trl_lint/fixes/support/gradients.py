@@ -8,7 +8,7 @@ import libcst as cst
 
 from trl_lint.analysis.program.syntax import ancestors
 from trl_lint.domain.values import Kind
-from trl_lint.fixes.support.logged import Place
+from trl_lint.fixes.support.logged import LogSite
 from trl_lint.fixes.support.scope import dotted, last_name, nodes
 from trl_lint.fixes.support.uses import container_of, stays_shown
 from trl_lint.knowledge import library
@@ -16,7 +16,7 @@ from trl_lint.knowledge.loggers import SHOWING
 from trl_lint.knowledge.torch import WITHOUT_GRADIENTS
 
 
-def may_have_gradient(place: Place) -> bool:
+def may_have_gradient(place: LogSite) -> bool:
     """Whether a loss may be computed from what is logged."""
     value = place.payload.value
     if value.kind is Kind.NUMBER or not value.grad or value.dtype in ("bool", "int"):
@@ -27,13 +27,13 @@ def may_have_gradient(place: Place) -> bool:
     return isinstance(place.payload.expression, cst.Name) or not _is_inside_no_grad(place)
 
 
-def _is_inside_no_grad(place: Place) -> bool:
+def _is_inside_no_grad(place: LogSite) -> bool:
     around = ancestors(place.root, place.payload.expression)
     items = [item.item for node in around if isinstance(node, cst.With) for item in node.items]
     return any(isinstance(item, cst.Call) and last_name(item.func) in WITHOUT_GRADIENTS for item in items)
 
 
-def may_be_gone_back_from(place: Place) -> bool:
+def may_be_gone_back_from(place: LogSite) -> bool:
     """Whether what is logged has a gradient, and is put where a loss may be computed from it."""
     if not may_have_gradient(place) or place.payload.handed is not None or _is_log(place.statement):
         return False
@@ -50,7 +50,7 @@ def _is_log(statement: Any) -> bool:
     return isinstance(call, cst.Call) and last_name(call.func) in SHOWING
 
 
-def _is_store(place: Place, base: cst.Attribute) -> bool:
+def _is_store(place: LogSite, base: cst.Attribute) -> bool:
     """Whether it is a store of metrics that a library's trainer keeps and shows."""
     cls = place.payload.owner.cls if place.payload.owner is not None else None
     if cls is None or not isinstance(base.value, cst.Name):

@@ -23,7 +23,7 @@ _PROVES_ONE = frozenset({"item", "float", "int", "round"})
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class LogSite:
     """What is logged, and the statement and the function (or module) it stands in."""
 
     module: Any
@@ -58,13 +58,13 @@ class Gathered:
     reduction: str = ""
 
 
-def with_payload(place: Place, **changes: Any) -> Place:
+def with_payload(place: LogSite, **changes: Any) -> LogSite:
     payload = place.payload
     fields = {name: getattr(payload, name) for name in Payload.__slots__} | changes
     return replace(place, payload=Payload(**fields))
 
 
-def core_of(place: Place, node: Any, value: Value) -> tuple[Any, Value, bool]:
+def core_of(place: LogSite, node: Any, value: Value) -> tuple[Any, Value, bool]:
     """Take off what only hands the reduced value on: the part to gather, its facts, whether it has one element."""
     proven = False
     while True:
@@ -78,7 +78,7 @@ def core_of(place: Place, node: Any, value: Value) -> tuple[Any, Value, bool]:
         node, value = inner, found
 
 
-def _inner(place: Place, node: Any, value: Value) -> tuple[Any, str]:
+def _inner(place: LogSite, node: Any, value: Value) -> tuple[Any, str]:
     """The operand of the outermost step that commutes with the reduction, and the name of that step."""
     method = method_call(node)
     if method is not None:
@@ -95,7 +95,7 @@ def _inner(place: Place, node: Any, value: Value) -> tuple[Any, str]:
     return None, ""
 
 
-def _one_side(place: Place, node: cst.BinaryOperation, value: Value) -> Any:
+def _one_side(place: LogSite, node: cst.BinaryOperation, value: Value) -> Any:
     """The side of an operation that carries the reduction, when the other is the same on all ranks."""
     for side, other in ((node.left, node.right), (node.right, node.left)):
         mine, theirs = place.value_of(side), place.value_of(other)
@@ -119,7 +119,7 @@ def identifier(what: str) -> str:
     return cleaned if cleaned.isidentifier() else ""
 
 
-def binding_of(place: Place) -> Place | None:
+def binding_of(place: LogSite) -> LogSite | None:
     """The place where a logged name is bound, if it is bound once and used for nothing but logs.
 
     There the tensor is still at hand, and a value with several sinks is gathered once.
@@ -136,12 +136,12 @@ def binding_of(place: Place) -> Place | None:
     return replace(with_payload(place, expression=assign.value, value=value), statement=assign)
 
 
-def _is_host_number(place: Place, node: Any) -> bool:
+def _is_host_number(place: LogSite, node: Any) -> bool:
     value = place.value_of(node)
     return value is not None and value.kind is Kind.NUMBER
 
 
-def only_binding(place: Place, name: Any) -> Any:
+def only_binding(place: LogSite, name: Any) -> Any:
     """The assignment that alone binds a name, on the way to the statement; None when there is none."""
     found = binders(place.root, [name.value]) if isinstance(name, cst.Name) else []
     if len(found) != 1 or not isinstance(found[0], cst.AssignTarget):

@@ -14,7 +14,7 @@ from trl_lint.domain.ranks import Origin, State
 from trl_lint.findings import Applicability
 from trl_lint.fixes.support.blocks import certainly_bound, enclosing_statement, own_line
 from trl_lint.fixes.support.edits import Edit, Insert, NoRewrite, Reduced, Replace, Rewrite
-from trl_lint.fixes.support.logged import Gathered, Place, identifier
+from trl_lint.fixes.support.logged import Gathered, LogSite, identifier
 from trl_lint.fixes.support.scope import (
     binders,
     binds,
@@ -42,7 +42,7 @@ def hint(reason: str, text: str = "") -> Mending:
     return Mending(NoRewrite(reason, text), reason=reason)
 
 
-def placed(place: Place, found: Gathered) -> Mending:
+def placed(place: LogSite, found: Gathered) -> Mending:
     control: Control = place.payload.control
     guard = _outermost_guard(place, control.conditions)
     if isinstance(guard, NoRewrite):
@@ -73,7 +73,7 @@ def _changes_something(statement: Any) -> bool:
     return bool(inner or in_place)
 
 
-def _outermost_guard(place: Place, conditions: tuple[Control, ...]) -> Any:
+def _outermost_guard(place: LogSite, conditions: tuple[Control, ...]) -> Any:
     """The `if` or `for` before which the value has to be gathered; None when it can be gathered where it is."""
     divergent = [index for index, each in enumerate(conditions) if each.level == 2]
     if not divergent:
@@ -99,7 +99,7 @@ def _asked_by(guard: Any) -> Any:
     return guard.test if isinstance(guard, cst.If) else getattr(guard, "iter", None)
 
 
-def _before_guard(place: Place, found: Gathered, guard: Any) -> Mending:
+def _before_guard(place: LogSite, found: Gathered, guard: Any) -> Mending:
     """The reduction stands before the guard, where all ranks get to; what is logged is its result."""
     reason = _why_not_before(place, found, guard)
     if reason:
@@ -127,12 +127,12 @@ def _as_tensor(found: Gathered, by: Any) -> Any:
     return by.func.value if found.ends_here else by
 
 
-def _shareable(place: Place, found: Gathered, edit: Any) -> Reduced:
+def _shareable(place: LogSite, found: Gathered, edit: Any) -> Reduced:
     tensor = _as_tensor(found, edit.by)
     return Reduced(place.root, edit, tensor, _reduced_name(edit.node, found.reduction, place.what))
 
 
-def _why_not_before(place: Place, found: Gathered, guard: Any) -> str:
+def _why_not_before(place: LogSite, found: Gathered, guard: Any) -> str:
     data = set().union(*(used_names(node) for node, _ in found.replaced)) - {"self"}
     names = data | (used_names(place.accelerator) if place.payload.accelerator else set())
     if enclosing_statement(place.root, guard) is None or enclosing_statement(place.root, guard)[0] is not guard:  # type: ignore[index]
@@ -162,7 +162,7 @@ def may_be_none(root: Any, name: str) -> bool:
     return any(name in binds(target) for node in none for target in node.targets)
 
 
-def _until(place: Place, guard: Any) -> list[Any]:
+def _until(place: LogSite, guard: Any) -> list[Any]:
     """The simple statements from a guard up to the one that logs."""
     own = own_line(place.root, place.statement)
     end = place.statement if own is None else own[0]

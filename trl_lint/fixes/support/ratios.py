@@ -11,12 +11,12 @@ from trl_lint.domain.values import Kind, Value
 from trl_lint.fixes.support.blocks import torch_in_reach
 from trl_lint.fixes.support.collecting import on_device, summed
 from trl_lint.fixes.support.edits import NoRewrite
-from trl_lint.fixes.support.logged import Gathered, Place, core_of, identifier, is_number, only_binding
+from trl_lint.fixes.support.logged import Gathered, LogSite, core_of, identifier, is_number, only_binding
 from trl_lint.fixes.support.scope import binders, free_name, is_before, is_pure, may_change_objects, used_names
 from trl_lint.fixes.support.tree import call_of, with_replaced
 
 
-def ratio_of(place: Place, node: Any) -> Gathered | None:
+def ratio_of(place: LogSite, node: Any) -> Gathered | None:
     """`(x * m).sum() / m.sum()`: the sums over all ranks are divided once."""
     if isinstance(node, cst.Name):
         return _ratio_behind(place, node)
@@ -52,7 +52,7 @@ def ratio_of(place: Place, node: Any) -> Gathered | None:
     return Gathered(replaced, any(numbers), imports=(*torch, *imports), lines=(line,))
 
 
-def _ratio_behind(place: Place, name: cst.Name) -> Gathered | None:
+def _ratio_behind(place: LogSite, name: cst.Name) -> Gathered | None:
     """A name for a ratio that is needed as it is elsewhere: its sums are added up anew for the log."""
     assign = only_binding(place, name)
     if assign is None or _changes_between(place, assign, name):
@@ -66,7 +66,7 @@ def _ratio_behind(place: Place, name: cst.Name) -> Gathered | None:
     return replace(found, replaced=((name, quotient),))
 
 
-def _changes_between(place: Place, assign: Any, name: cst.Name) -> bool:
+def _changes_between(place: LogSite, assign: Any, name: cst.Name) -> bool:
     """Whether a part of what was assigned may be another one, or do more, when it is computed again."""
     if not is_pure(assign.value) or may_change_objects(place.root):
         return True
@@ -98,7 +98,7 @@ def _is_floor(node: Any) -> bool:
     return isinstance(node, (cst.Integer, cst.Float)) and float(node.value) <= 1
 
 
-def _stacked(place: Place, sides: list[tuple[Any, Value]], numbers: bool) -> cst.BaseExpression:
+def _stacked(place: LogSite, sides: list[tuple[Any, Value]], numbers: bool) -> cst.BaseExpression:
     if numbers:
         return on_device(place, _list([core for core, _ in sides]), Value(kind=Kind.NUMBER))
     tensors = [on_device(place, core, value) for core, value in sides]

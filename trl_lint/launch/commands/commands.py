@@ -92,7 +92,7 @@ class Hint:
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class CommandContext:
     """Where a command stands and what holds there.
 
     kind: the kind of file, or of the part of one. environment: what is exported to the command, None where a
@@ -113,7 +113,7 @@ class Command:
     """One command. exact: the file has its text one to one from `start` to `end`."""
 
     words: tuple[Word, ...]
-    surroundings: Surroundings
+    surroundings: CommandContext
     start: int
     end: int
     assignments: tuple[Assignment, ...] = ()

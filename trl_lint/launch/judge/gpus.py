@@ -24,7 +24,7 @@ class Gpus(str, Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class GpuVerdict:
     """telling: the text that says so; with UNKNOWN it speaks of GPUs without a number that can be read."""
 
     gpus: Gpus
@@ -72,52 +72,52 @@ _SEVERAL_NOTE = re.compile(
 _REMEMBERED = 64
 
 
-def gpus(start: Start) -> Verdict:
+def gpus(start: Start) -> GpuVerdict:
     """What the launch itself says; what stands closest to the process counts first."""
     words = start.arguments
     wrappers = (*_outer(start.command), *start.wrappers)
     for question in _QUESTIONS:
         if verdict := question(start, words, wrappers):
             return verdict
-    return Verdict(Gpus.UNKNOWN)
+    return GpuVerdict(Gpus.UNKNOWN)
 
 
 def _outer(command: Command) -> tuple[Wrapper, ...]:
     return tuple(wrapper for words in command.surroundings.around for wrapper in unwrap(words).wrappers)
 
 
-def _ranks(start: Start, words: Sequence[Word], wrappers: Sequence[Wrapper]) -> Verdict | None:
+def _ranks(start: Start, words: Sequence[Word], wrappers: Sequence[Wrapper]) -> GpuVerdict | None:
     """Ranks that are set by hand, arguments that only a launcher takes, and models that place themselves."""
     for name in RANK_VARIABLES:
         if name in start.environment:
-            return Verdict(Gpus.OWN_LAUNCHER, f"{name}={start.environment[name] or '…'}")
+            return GpuVerdict(Gpus.OWN_LAUNCHER, f"{name}={start.environment[name] or '…'}")
     for place, word in enumerate(words):
         if word.value is not None and _LAUNCHER_ARGUMENT.match(word.value):
-            return Verdict(Gpus.OWN_LAUNCHER, word.raw)
+            return GpuVerdict(Gpus.OWN_LAUNCHER, word.raw)
         if re.match(r"--(?:device[_-]map|load[_-]in[_-]8bit)\b", word.value or ""):
-            return Verdict(Gpus.OWN_LAUNCHER, " ".join(each.raw for each in words[place : place + 2]))
+            return GpuVerdict(Gpus.OWN_LAUNCHER, " ".join(each.raw for each in words[place : place + 2]))
     return None
 
 
-def _cpu(start: Start, words: Sequence[Word], wrappers: Sequence[Wrapper]) -> Verdict | None:
+def _cpu(start: Start, words: Sequence[Word], wrappers: Sequence[Wrapper]) -> GpuVerdict | None:
     for place, word in enumerate(words):
         behind = words[place + 1].value if place + 1 < len(words) else None
         value = word.value or ""
         if _CPU_ARGUMENT.match(value) and (behind or "").lower() not in _FALSE:
-            return Verdict(Gpus.CPU, word.raw)
+            return GpuVerdict(Gpus.CPU, word.raw)
         if value in ("--device=cpu", "--device=mps") or (value == "--device" and behind in ("cpu", "mps")):
-            return Verdict(Gpus.CPU, "--device cpu")
+            return GpuVerdict(Gpus.CPU, "--device cpu")
     if (start.environment.get("ACCELERATE_USE_CPU") or "").lower() in ("1", "true", "yes"):
-        return Verdict(Gpus.CPU, "ACCELERATE_USE_CPU")
+        return GpuVerdict(Gpus.CPU, "ACCELERATE_USE_CPU")
     return None
 
 
-def _chosen(start: Start, words: Sequence[Word], wrappers: Sequence[Wrapper]) -> Verdict | None:
+def _chosen(start: Start, words: Sequence[Word], wrappers: Sequence[Wrapper]) -> GpuVerdict | None:
     """In a branch for a number of GPUs, only what stands in front of the command itself is certain."""
     if any(each.name in VISIBLE for each in start.command.assignments):
         return None
     choices = (each for each in start.command.surroundings.hints if each.kind == "choice")
-    return next((Verdict(Gpus.UNKNOWN, each.text) for each in choices if _speaks_of_gpus(each)), None)
+    return next((GpuVerdict(Gpus.UNKNOWN, each.text) for each in choices if _speaks_of_gpus(each)), None)
 
 
 @lru_cache(_REMEMBERED)
@@ -125,13 +125,13 @@ def _speaks_of_gpus(hint: Hint) -> bool:
     return _CHOICE.search(hint.value) is not None
 
 
-def _visible(start: Start, words: Sequence[Word], wrappers: Sequence[Wrapper]) -> Verdict | None:
+def _visible(start: Start, words: Sequence[Word], wrappers: Sequence[Wrapper]) -> GpuVerdict | None:
     """`CUDA_VISIBLE_DEVICES` and its like, whoever sets it: the closest counts."""
     given = {name: value for wrapper in wrappers for name, value in _handed_over(wrapper).items()}
     for name in VISIBLE:
         if name in start.environment or name in given:
             value = start.environment[name] if name in start.environment else given[name]
-            return Verdict(_devices(value), f"{name}={'…' if value is None else value}")
+            return GpuVerdict(_devices(value), f"{name}={'…' if value is None else value}")
     return None
 
 
@@ -179,7 +179,7 @@ def options(words: Sequence[Word]) -> list[tuple[str, str, str]]:
     return found
 
 
-def _slurm(start: Start, words: Sequence[Word], wrappers: Sequence[Wrapper]) -> Verdict | None:
+def _slurm(start: Start, words: Sequence[Word], wrappers: Sequence[Wrapper]) -> GpuVerdict | None:
     """srun starts as many processes as there are tasks; a batch script itself runs once, with all GPUs of the node."""
     batch = [(*_option(each.value), each.text) for each in start.command.surroundings.hints if each.kind == "slurm"]
     given = [option for each in wrappers if each.name in ("sbatch", "salloc") for option in options(each.words)]
@@ -188,7 +188,7 @@ def _slurm(start: Start, words: Sequence[Word], wrappers: Sequence[Wrapper]) -> 
     if any(each.name == "srun" for each in wrappers):
         several = _tasks(step) or _tasks(job)
         if several and several[0] != 1:
-            return Verdict(Gpus.OWN_LAUNCHER, f"srun, {several[1]}")
+            return GpuVerdict(Gpus.OWN_LAUNCHER, f"srun, {several[1]}")
     return _slurm_gpus(step) or _slurm_gpus(job)
 
 
@@ -213,11 +213,11 @@ def _whole(text: str) -> int | None:
     return int(text) if text.isdecimal() and len(text) < 6 else None
 
 
-def _slurm_gpus(options: Sequence[tuple[str, str, str]]) -> Verdict | None:
+def _slurm_gpus(options: Sequence[tuple[str, str, str]]) -> GpuVerdict | None:
     for wanted in _NODE_GPUS:
         for name, value, text in options:
             if name == wanted and (name != "--gres" or "gpu" in value or not value):
-                return Verdict(_amount(value.rpartition("gpu")[2].lstrip(":") if name == "--gres" else value), text)
+                return GpuVerdict(_amount(value.rpartition("gpu")[2].lstrip(":") if name == "--gres" else value), text)
     return None
 
 
@@ -231,12 +231,12 @@ def _amount(value: str) -> Gpus:
     return Gpus.ONE if not value else Gpus.UNKNOWN
 
 
-def _container(start: Start, words: Sequence[Word], wrappers: Sequence[Wrapper]) -> Verdict | None:
+def _container(start: Start, words: Sequence[Word], wrappers: Sequence[Wrapper]) -> GpuVerdict | None:
     """`docker run --gpus all`: the writer asks for all GPUs of a machine of several."""
     for wrapper in reversed(wrappers):
         for name, value, text in options(wrapper.words):
             if name == "--gpus" and wrapper.name in ("docker", "podman", "nvidia-docker"):
-                return Verdict(_asked(value), text)
+                return GpuVerdict(_asked(value), text)
     return None
 
 
@@ -250,7 +250,7 @@ def _asked(value: str) -> Gpus:
     return _amount(value) if value else Gpus.UNKNOWN
 
 
-def _hinted(start: Start, words: Sequence[Word], wrappers: Sequence[Wrapper]) -> Verdict | None:
+def _hinted(start: Start, words: Sequence[Word], wrappers: Sequence[Wrapper]) -> GpuVerdict | None:
     hints = start.command.surroundings.hints
     for kind, read in _HINT_READERS.items():
         for hint in reversed(hints):
@@ -259,19 +259,19 @@ def _hinted(start: Start, words: Sequence[Word], wrappers: Sequence[Wrapper]) ->
     return None
 
 
-def _hosted(hint: Hint) -> Verdict | None:
-    return Verdict(Gpus.CPU, hint.text) if _HOSTED.match(hint.value) else None
+def _hosted(hint: Hint) -> GpuVerdict | None:
+    return GpuVerdict(Gpus.CPU, hint.text) if _HOSTED.match(hint.value) else None
 
 
 @lru_cache(_REMEMBERED)
-def _noted(hint: Hint) -> Verdict | None:
+def _noted(hint: Hint) -> GpuVerdict | None:
     if _ONE_NOTE.search(hint.value) and not _SEVERAL_NOTE.search(hint.value):
-        return Verdict(Gpus.ONE, hint.text)
+        return GpuVerdict(Gpus.ONE, hint.text)
     return None
 
 
-_HINT_READERS: dict[str, Callable[[Hint], Verdict | None]] = {
-    "gpus": lambda hint: Verdict(_asked(hint.value), hint.text),
+_HINT_READERS: dict[str, Callable[[Hint], GpuVerdict | None]] = {
+    "gpus": lambda hint: GpuVerdict(_asked(hint.value), hint.text),
     "host": _hosted,
     "note": _noted,
 }

@@ -10,9 +10,9 @@ from trl_lint.launch.commands.commands import (
     STEPS_OF_COMMAND,
     Assignment,
     Command,
+    CommandContext,
     Commands,
     Form,
-    Surroundings,
     Word,
 )
 from trl_lint.launch.commands.source_map import Passage
@@ -28,7 +28,7 @@ class Item:
 
 
 def read(
-    items: Sequence[Item], surroundings: Surroundings, form: Form, assignments: tuple[Assignment, ...] = ()
+    items: Sequence[Item], surroundings: CommandContext, form: Form, assignments: tuple[Assignment, ...] = ()
 ) -> Commands:
     """The command that these words are, and those in a string that it hands to a shell."""
     if not items:

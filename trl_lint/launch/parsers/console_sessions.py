@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from trl_lint.launch.commands.commands import Commands, Hint, Surroundings
+from trl_lint.launch.commands.commands import CommandContext, Commands, Hint
 from trl_lint.launch.commands.source_map import Passage, joined
 from trl_lint.launch.commands.templates import without_placeholders
 from trl_lint.launch.parsers import shell
@@ -46,7 +46,7 @@ _COMMAND = re.compile(
 )
 
 
-def read(passage: Passage, language: str, surroundings: Surroundings) -> Commands:
+def read(passage: Passage, language: str, surroundings: CommandContext) -> Commands:
     """The commands of one block of documentation in this language ("": it names none)."""
     if "python" not in passage.text and "uv run" not in passage.text:
         return
@@ -61,7 +61,7 @@ def read(passage: Passage, language: str, surroundings: Surroundings) -> Command
             yield from shell.read(each, surroundings)
 
 
-def paragraphs(passage: Passage, surroundings: Surroundings) -> Commands:
+def paragraphs(passage: Passage, surroundings: CommandContext) -> Commands:
     """The commands of plain text: of each paragraph that begins like a command, under its comments."""
     passage = without_placeholders(passage)
     start = 0
@@ -78,7 +78,7 @@ def paragraphs(passage: Passage, surroundings: Surroundings) -> Commands:
         start = end
 
 
-def exported(passage: Passage, surroundings: Surroundings) -> Mapping[str, str | None]:
+def exported(passage: Passage, surroundings: CommandContext) -> Mapping[str, str | None]:
     """The environment after this block was typed, for the blocks that follow it."""
     if "export" not in passage.text:
         return surroundings.environment

@@ -14,7 +14,7 @@ from collections import ChainMap
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from trl_lint.launch.commands.commands import CHARACTERS, Commands, Form, Surroundings, Unreadable, Word
+from trl_lint.launch.commands.commands import CHARACTERS, CommandContext, Commands, Form, Unreadable, Word
 from trl_lint.launch.commands.source_map import Passage, align, joined, line_spans
 from trl_lint.launch.parsers import argv, shell
 
@@ -29,7 +29,7 @@ _FROM = re.compile(r"(?:--\S+\s+)*(\S+)(?:\s+AS\s+(\S+))?\s*\Z", re.IGNORECASE)
 
 def commands(text: str) -> Commands:
     """The commands of a Dockerfile."""
-    yield from read(Passage.whole(text), Surroundings("dockerfile"))
+    yield from read(Passage.whole(text), CommandContext("dockerfile"))
 
 
 @dataclass(slots=True)
@@ -42,7 +42,7 @@ class _Stage:
     command: Passage | None = None
 
 
-def read(passage: Passage, surroundings: Surroundings) -> Commands:
+def read(passage: Passage, surroundings: CommandContext) -> Commands:
     if len(passage.text) > LARGEST:
         raise Unreadable(f"a Dockerfile of {len(passage.text)} characters is not looked at")
     stage = _Stage(dict(surroundings.environment))
@@ -70,7 +70,7 @@ def read(passage: Passage, surroundings: Surroundings) -> Commands:
     yield from _ends(stage, surroundings)
 
 
-def _begun(text: str, stages: dict[str, _Stage], surroundings: Surroundings) -> _Stage:
+def _begun(text: str, stages: dict[str, _Stage], surroundings: CommandContext) -> _Stage:
     """A stage built on an earlier one has its environment."""
     match = _FROM.match(text)
     base = stages.get(match[1].lower()) if match else None
@@ -82,7 +82,7 @@ def _begun(text: str, stages: dict[str, _Stage], surroundings: Surroundings) -> 
     return stage
 
 
-def _ends(stage: _Stage, surroundings: Surroundings) -> Commands:
+def _ends(stage: _Stage, surroundings: CommandContext) -> Commands:
     """What the image runs: `ENTRYPOINT ["python"]` and `CMD ["train.py"]` are one command."""
     here = replace(surroundings, environment=stage.environment)
     entry, command = stage.entrypoint, stage.command
@@ -96,7 +96,7 @@ def _ends(stage: _Stage, surroundings: Surroundings) -> Commands:
         yield from _either(command, here, stage)
 
 
-def _either(body: Passage, surroundings: Surroundings, stage: _Stage) -> Commands:
+def _either(body: Passage, surroundings: CommandContext, stage: _Stage) -> Commands:
     items = _items(body, surroundings)
     if items is not None:
         yield from argv.read(items, surroundings, Form.JSON)
@@ -104,7 +104,7 @@ def _either(body: Passage, surroundings: Surroundings, stage: _Stage) -> Command
         yield from shell.read(body, surroundings, stage.arguments)
 
 
-def _items(body: Passage, surroundings: Surroundings) -> list[argv.Item] | None:
+def _items(body: Passage, surroundings: CommandContext) -> list[argv.Item] | None:
     """The words of the JSON form, or None if this is not one: what is no JSON goes to the shell, as Docker does it."""
     text = body.text.strip()
     if not text.startswith("["):

@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
-from trl_lint.launch.commands.commands import Commands, Surroundings, TooMuch, Unreadable
+from trl_lint.launch.commands.commands import CommandContext, Commands, TooMuch, Unreadable
 from trl_lint.launch.commands.source_map import Passage
 from trl_lint.launch.parsers import shell
 from trl_lint.launch.parsers.shell_words import Tree
@@ -31,10 +31,10 @@ _EXPORT = re.compile(
 
 def commands(text: str) -> Commands:
     """The commands of a Makefile's recipes."""
-    yield from read(Passage.whole(text), Surroundings("makefile"))
+    yield from read(Passage.whole(text), CommandContext("makefile"))
 
 
-def read(passage: Passage, surroundings: Surroundings) -> Commands:
+def read(passage: Passage, surroundings: CommandContext) -> Commands:
     if len(passage.text) > LARGEST:
         raise Unreadable(f"a Makefile of {len(passage.text)} characters is not looked at")
     data = passage.text.encode("utf-8", "replace")

@@ -8,13 +8,13 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
-from trl_lint.launch.commands.commands import Commands, Hint, Surroundings, TooMuch, Unreadable
+from trl_lint.launch.commands.commands import CommandContext, Commands, Hint, TooMuch, Unreadable
 from trl_lint.launch.commands.source_map import Passage, joined
 from trl_lint.launch.parsers import console_sessions, dockerfile, makefile, yaml_files
 
 LARGEST = 2_000_000
 _LANGUAGE = re.compile(r"\{?\.?([\w+-]*)")
-OTHERS: dict[str, Callable[[Passage, Surroundings], Commands]] = {
+OTHERS: dict[str, Callable[[Passage, CommandContext], Commands]] = {
     "dockerfile": dockerfile.read,
     "docker": dockerfile.read,
     "make": makefile.read,
@@ -26,10 +26,10 @@ OTHERS: dict[str, Callable[[Passage, Surroundings], Commands]] = {
 
 def commands(text: str) -> Commands:
     """The commands in the code blocks of a Markdown file."""
-    yield from read(Passage.whole(text), Surroundings("markdown"))
+    yield from read(Passage.whole(text), CommandContext("markdown"))
 
 
-def read(passage: Passage, surroundings: Surroundings) -> Commands:
+def read(passage: Passage, surroundings: CommandContext) -> Commands:
     if len(passage.text) > LARGEST:
         raise Unreadable(f"a Markdown file of {len(passage.text)} characters is not looked at")
     starts = _line_starts(passage.text)
@@ -59,7 +59,7 @@ def read(passage: Passage, surroundings: Surroundings) -> Commands:
                 environment = console_sessions.exported(block, here)
 
 
-def read_block(block: Passage, language: str, surroundings: Surroundings) -> Commands:
+def read_block(block: Passage, language: str, surroundings: CommandContext) -> Commands:
     """The commands of one block of code. What its own front end can't read is documentation, and no error."""
     try:
         if language in OTHERS:

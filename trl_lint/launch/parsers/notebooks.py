@@ -9,7 +9,7 @@ from dataclasses import replace
 from itertools import islice
 from json.decoder import scanstring  # type: ignore[attr-defined]
 
-from trl_lint.launch.commands.commands import Commands, Surroundings, Unreadable
+from trl_lint.launch.commands.commands import CommandContext, Commands, Unreadable
 from trl_lint.launch.commands.source_map import Passage, align, joined
 from trl_lint.launch.parsers import shell
 
@@ -30,7 +30,7 @@ def commands(text: str) -> Commands:
     """The commands in a notebook's code cells."""
     if len(text) > LARGEST:
         raise Unreadable(f"a notebook of {len(text)} characters is not looked at")
-    here, some_large = Surroundings("notebook"), False
+    here, some_large = CommandContext("notebook"), False
     for source in _cells(text):
         cell = "".join(value for value, _, _ in source)
         if found := {match[1] or match[3]: match[2] or match[4] or "" for match in _ENVIRONMENT.finditer(cell)}:
@@ -48,7 +48,7 @@ def commands(text: str) -> Commands:
         raise Unreadable(f"a cell has more than {shell.LARGEST:,} characters")
 
 
-def _cell(cell: Passage, surroundings: Surroundings) -> Commands:
+def _cell(cell: Passage, surroundings: CommandContext) -> Commands:
     magic = _CELL_MAGIC.match(cell.text)
     if magic:
         yield from shell.read(cell.part(magic.end(), len(cell.text)), replace(surroundings, kind="notebook"))

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 
 from trl_lint.launch.commands.commands import (
     COPIES,
+    CommandContext,
     Commands,
     Form,
     Hint,
-    Surroundings,
     Unreadable,
     Word,
     Work,
@@ -95,7 +95,7 @@ class _Reader:
         if passage is not None:
             fenced = "```" in passage.text
             read = markdown.read if fenced else console_sessions.paragraphs
-            yield from read(passage, Surroundings("docstring", work=self.work))
+            yield from read(passage, CommandContext("docstring", work=self.work))
 
     def scope(self, body: Sequence[ast.stmt], around: Names, environment: dict[str, str | None]) -> Commands:
         """The commands of a module, class or function. around: what is bound once around it."""
@@ -122,7 +122,7 @@ class _Reader:
         self.work.spend(1 + len(environment), "variables")
         hints = tuple(Hint("choice", each, each) for each in self._conditions(choice))
         given = {**environment, **_given_environment(node, names)}
-        here = Surroundings("python", given, hints, work=self.work)
+        here = CommandContext("python", given, hints, work=self.work)
         argument = _resolved(node.args[0], names)
         if name in _EXEC and root == "os":
             place = _EXEC[name]
@@ -146,7 +146,7 @@ class _Reader:
             choice = choice.around
         return found[::-1]
 
-    def _run(self, argument: ast.expr | None, names: Names, here: Surroundings) -> Commands:
+    def _run(self, argument: ast.expr | None, names: Names, here: CommandContext) -> Commands:
         """A list of words, a line, or a line that is split."""
         if isinstance(argument, (ast.List, ast.Tuple)):
             yield from self._words(argument, names, here)
@@ -157,7 +157,7 @@ class _Reader:
         else:
             yield from self._line(argument, here)
 
-    def _words(self, node: ast.expr | None, names: Names, here: Surroundings) -> Commands:
+    def _words(self, node: ast.expr | None, names: Names, here: CommandContext) -> Commands:
         if isinstance(node, (ast.List, ast.Tuple)):
             yield from argv.read([self._item(each, names) for each in node.elts], here, Form.PYTHON)
 
@@ -179,8 +179,8 @@ class _Reader:
     def _line(
         self,
         node: ast.expr | None,
-        here: Surroundings,
-        read: Callable[[Passage, Surroundings], Commands] = shell.read,
+        here: CommandContext,
+        read: Callable[[Passage, CommandContext], Commands] = shell.read,
     ) -> Commands:
         passage = self._string(node) if isinstance(node, (ast.Constant, ast.JoinedStr)) else None
         if passage is not None and ("python" in passage.text or "uv run" in passage.text):

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from trl_lint.launch.commands.commands import Commands, Hint, Surroundings, Unreadable
+from trl_lint.launch.commands.commands import CommandContext, Commands, Hint, Unreadable
 from trl_lint.launch.commands.source_map import Passage, joined, line_spans
 from trl_lint.launch.parsers.markdown import read_block
 
@@ -24,10 +24,10 @@ _UNDERLINE = re.compile(r"([=\-~^\"'`#*+.:_])\1{2,}[ \t]*\Z")
 
 def commands(text: str) -> Commands:
     """The commands in the code blocks of a reStructuredText file."""
-    yield from read(Passage.whole(text), Surroundings("restructuredtext"))
+    yield from read(Passage.whole(text), CommandContext("restructuredtext"))
 
 
-def read(passage: Passage, surroundings: Surroundings) -> Commands:
+def read(passage: Passage, surroundings: CommandContext) -> Commands:
     if len(passage.text) > LARGEST:
         raise Unreadable(f"a reStructuredText file of {len(passage.text)} characters is not looked at")
     for language, above, block in _blocks(passage):

@@ -16,10 +16,10 @@ from trl_lint.launch.commands.commands import (
     STEPS_OF_COMMAND,
     Assignment,
     Command,
+    CommandContext,
     Commands,
     Form,
     Hint,
-    Surroundings,
     Unreadable,
     Word,
 )
@@ -44,10 +44,10 @@ _ARGUMENTS_NOT = frozenset(
 
 def commands(text: str) -> Commands:
     """The commands of a shell script."""
-    yield from read(Passage.whole(text), Surroundings("shell"))
+    yield from read(Passage.whole(text), CommandContext("shell"))
 
 
-def read(passage: Passage, surroundings: Surroundings, variables: Mapping[str, str | None] | None = None) -> Commands:
+def read(passage: Passage, surroundings: CommandContext, variables: Mapping[str, str | None] | None = None) -> Commands:
     """The commands of shell text. variables: what is set there and not exported, of a Makefile for instance."""
     set_before = assigned(surroundings.environment)
     set_before.values.update(variables or {})
@@ -55,7 +55,7 @@ def read(passage: Passage, surroundings: Surroundings, variables: Mapping[str, s
     yield from script.run()
 
 
-def read_line(passage: Passage, surroundings: Surroundings) -> Commands:
+def read_line(passage: Passage, surroundings: CommandContext) -> Commands:
     """The command of a line that is split into words like a shell's, and handed to no shell."""
     for each in read(passage, surroundings):
         inside = len(each.surroundings.around) > len(surroundings.around)
@@ -65,7 +65,7 @@ def read_line(passage: Passage, surroundings: Surroundings) -> Commands:
 class Script:
     """One run of a script. `variables` is what it has set, to be looked at after `run`."""
 
-    def __init__(self, passage: Passage, surroundings: Surroundings, variables: Variables, depth: int = 0) -> None:
+    def __init__(self, passage: Passage, surroundings: CommandContext, variables: Variables, depth: int = 0) -> None:
         self._work = surroundings.work
         self._work.spend(1 + len(passage.text) // CHARACTERS, "commands")
         self._work.spend(len(variables.values) // COPIES, "variables")
@@ -308,7 +308,7 @@ class Script:
             self.variables.exported -= {each.name} - before.exported
             self.variables.values[each.name] = before.values.get(each.name)
 
-    def _here(self, start: int, end: int) -> Surroundings:
+    def _here(self, start: int, end: int) -> CommandContext:
         folder = self.variables.values.get("PWD")
         found = [Hint("folder", folder, f"cd {folder}")] if isinstance(folder, str) else []
         found += [Hint("choice", each, each) for each in self._choices] + notes(self._tree.passage.text, start, end)
@@ -358,7 +358,7 @@ class Script:
             variables.exported.add(name)
         self._inside(inner, _submitted(command.surroundings, around), variables)
 
-    def _inside(self, passage: Passage, surroundings: Surroundings, variables: Variables) -> None:
+    def _inside(self, passage: Passage, surroundings: CommandContext, variables: Variables) -> None:
         script = Script(passage, surroundings, variables, self._depth + 1)
         for each in script.run():
             self._keep(each)
@@ -432,7 +432,7 @@ def _parse(passage: Passage) -> Tree:
     return Tree(passage, _parser().parse(data).root_node, data)
 
 
-def _submitted(surroundings: Surroundings, words: tuple[Word, ...]) -> Surroundings:
+def _submitted(surroundings: CommandContext, words: tuple[Word, ...]) -> CommandContext:
     """What holds for a script that is handed to `words`: a job of its own has its own options."""
     hints = surroundings.hints
     if any(each.value == "sbatch" for each in words):

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-from trl_lint.launch.commands.commands import Commands, Surroundings, Unreadable
+from trl_lint.launch.commands.commands import CommandContext, Commands, Unreadable
 from trl_lint.launch.commands.source_map import Passage, joined
 from trl_lint.launch.commands.templates import without_braces
 from trl_lint.launch.parsers import shell
@@ -36,7 +36,7 @@ def pyproject(text: str) -> Commands:
     """The tasks of a `pyproject.toml` or `pixi.toml` whose text stands in the file once."""
     if len(text) > LARGEST:
         raise Unreadable(f"a TOML file of {len(text)} characters is not looked at")
-    here = Surroundings("tasks")
+    here = CommandContext("tasks")
     for task in _tasks(_toml(text)):
         here.work.spend(1 + len(text) // SEARCHED, "tasks")
         place = text.find(task)
@@ -85,7 +85,7 @@ def _strings(value: Any) -> Iterator[str]:
 
 def tox(text: str) -> Commands:
     """The `commands` of a `tox.ini`."""
-    inside, here = False, Surroundings("tasks")
+    inside, here = False, CommandContext("tasks")
     for start, end in _lines(text):
         line = text[start:end]
         match = _TOX_COMMANDS.match(line)
@@ -100,7 +100,7 @@ def justfile(text: str) -> Commands:
     """The recipes of a justfile: each line is a shell of its own, a recipe with a shebang one script."""
     if len(text) > LARGEST:
         raise Unreadable(f"a justfile of {len(text)} characters is not looked at")
-    here = Surroundings("tasks", {match[1]: match[2] for match in _JUST_EXPORT.finditer(text)})
+    here = CommandContext("tasks", {match[1]: match[2] for match in _JUST_EXPORT.finditer(text)})
     for lines in _recipes(text):
         pieces = [Passage.between(text, start, end) for start, end in lines]
         pieces = [each.part(len(each.text) - len(each.text.lstrip("@- \t")), len(each.text)) for each in pieces]

@@ -11,10 +11,10 @@ from typing import Any
 from trl_lint.launch.commands.commands import (
     CHARACTERS,
     COPIES,
+    CommandContext,
     Commands,
     Form,
     Hint,
-    Surroundings,
     Unreadable,
     Word,
     Work,
@@ -42,10 +42,10 @@ _GPU_KEYS = frozenset({"nvidia.com/gpu", "amd.com/gpu", "gpus", "gpu_count"})
 
 def commands(text: str) -> Commands:
     """The commands of a YAML file."""
-    yield from read(Passage.whole(text), Surroundings("yaml"))
+    yield from read(Passage.whole(text), CommandContext("yaml"))
 
 
-def read(passage: Passage, surroundings: Surroundings) -> Commands:
+def read(passage: Passage, surroundings: CommandContext) -> Commands:
     if len(passage.text) > LARGEST:
         raise Unreadable(f"a YAML file of {len(passage.text)} characters is not looked at")
     # A template's braces are no YAML where they open a value, and half the templates in use are none at all.
@@ -78,7 +78,7 @@ class _Document:
     # The scripts that were read, each with all that it was read in, and the environment that it left behind.
     scripts: dict[tuple[Any, ...], dict[str, str | None]] = field(default_factory=dict)
 
-    def walk(self, node: Any, here: Surroundings, depth: int = 0) -> Commands:
+    def walk(self, node: Any, here: CommandContext, depth: int = 0) -> Commands:
         """The commands at and below a node. An anchor's node is walked once."""
         if id(node) in self.seen or depth > DEEPEST:
             return
@@ -94,7 +94,7 @@ class _Document:
                 if key.id != "scalar" or key.value not in ENVIRONMENT_KEYS:
                     yield from self.walk(value, here, depth + 1)
 
-    def _with_environment(self, node: Any, here: Surroundings) -> Surroundings:
+    def _with_environment(self, node: Any, here: CommandContext) -> CommandContext:
         entries = _entries(node)
         environment = here.environment
         for key in (each for each in entries if each in ENVIRONMENT_KEYS):
@@ -105,7 +105,7 @@ class _Document:
             here.work.spend(len(here.hints) + len(hints), "amounts of resources")
         return replace(here, environment=environment, hints=here.hints + hints)
 
-    def _launches(self, entries: dict[str, Any], here: Surroundings) -> Commands:
+    def _launches(self, entries: dict[str, Any], here: CommandContext) -> Commands:
         if _scalar(entries.get("shell")) in ("python", "python3", "pwsh", "powershell", "cmd"):
             return
         for key in (each for each in entries if each in SHELL_KEYS):
@@ -113,7 +113,7 @@ class _Document:
         if "before_script" not in entries or "script" not in entries:
             yield from self._words([entries[key] for key in COMMAND_KEYS if key in entries], here)
 
-    def _shell(self, node: Any, here: Surroundings) -> Commands:
+    def _shell(self, node: Any, here: CommandContext) -> Commands:
         """One script, or the lines of one."""
         parts = node.value if node.id == "sequence" else [node]
         environment = dict(here.environment)
@@ -131,7 +131,7 @@ class _Document:
             yield from script.run()
             environment = self.scripts[key] = script.variables.environment()
 
-    def _words(self, nodes: list[Any], here: Surroundings) -> Commands:
+    def _words(self, nodes: list[Any], here: CommandContext) -> Commands:
         """`entrypoint`/`command` and `command`/`args` are one command, if both are lists of words."""
         if all(each.id == "sequence" for each in nodes):
             parts = [child for each in nodes for child in each.value]
@@ -143,7 +143,7 @@ class _Document:
             if passage is not None:
                 yield from shell.read_line(passage, here)
 
-    def _scalar_passage(self, node: Any, here: Surroundings) -> Passage | None:
+    def _scalar_passage(self, node: Any, here: CommandContext) -> Passage | None:
         if node.id != "scalar":
             return None
         if id(node) not in self.passages:
@@ -168,7 +168,7 @@ class _Document:
             start, end = start + 1, end - 1
         return start, end
 
-    def _item(self, node: Any, here: Surroundings) -> argv.Item:
+    def _item(self, node: Any, here: CommandContext) -> argv.Item:
         start, end, exact = self.passage.span(node.start_mark.index, node.end_mark.index)
         raw = self.passage.text[node.start_mark.index : node.end_mark.index]
         unknown = "$" in node.value or "${_" in self.readable.text[node.start_mark.index : node.end_mark.index]

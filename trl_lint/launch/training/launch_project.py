@@ -20,7 +20,7 @@ DEEPEST = 30
 
 
 @dataclass(frozen=True, slots=True)
-class Project:
+class LaunchProject:
     """Where started files are looked up.
 
     top: the project's folder. unknown: report launches that say nothing of GPUs.
@@ -33,7 +33,9 @@ class Project:
     known: dict[tuple[Path, bool, str | None, str, str], Path | None] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, settings: Settings, roots: Sequence[Path], overlay: Mapping[Path, bytes] | None = None) -> Project:
+    def of(
+        cls, settings: Settings, roots: Sequence[Path], overlay: Mapping[Path, bytes] | None = None
+    ) -> LaunchProject:
         """roots: as `discovery.import_roots` gives them, the project's folder first."""
         top = Path(os.path.abspath(next(iter(roots), settings.root or Path.cwd())))
         own = [name for name, _ in settings.trainer_bases]

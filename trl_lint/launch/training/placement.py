@@ -37,7 +37,7 @@ class _Kind(IntEnum):
     SPREAD = 2
 
 
-class Placement:
+class ProcessPlacement:
     """What the nodes that it has seen say of processes and devices."""
 
     def __init__(self) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TypeGuard
 
-from trl_lint.launch.training.placement import Placement, dotted
+from trl_lint.launch.training.placement import ProcessPlacement, dotted
 
 LARGEST = 1_000_000
 BODY = ""
@@ -39,7 +39,7 @@ class Unit:
 
 
 @dataclass(frozen=True, slots=True)
-class Imported:
+class ImportedName:
     """`from <dots><module> import <name>`, or `import module` where there is no name."""
 
     module: str
@@ -52,8 +52,8 @@ class File:
     """The units of a file by name, and what its imports bind. stars: modules all of whose names are imported."""
 
     units: dict[str, Unit] = field(default_factory=dict)
-    imports: dict[str, Imported] = field(default_factory=dict)
-    stars: list[Imported] = field(default_factory=list)
+    imports: dict[str, ImportedName] = field(default_factory=dict)
+    stars: list[ImportedName] = field(default_factory=list)
 
 
 def parsed(source: bytes) -> File | None:
@@ -129,10 +129,10 @@ def _add_imports(file: File, node: ast.AST) -> None:
     if isinstance(node, ast.Import):
         for alias in node.names:
             name = alias.asname or alias.name.partition(".")[0]
-            file.imports.setdefault(name, Imported(alias.name if alias.asname else name))
+            file.imports.setdefault(name, ImportedName(alias.name if alias.asname else name))
     elif isinstance(node, ast.ImportFrom):
         for alias in node.names:
-            imported = Imported(node.module or "", alias.name, node.level)
+            imported = ImportedName(node.module or "", alias.name, node.level)
             if alias.name == "*":
                 file.stars.append(imported)
             else:
@@ -140,7 +140,7 @@ def _add_imports(file: File, node: ast.AST) -> None:
 
 
 def _unit(body: Iterable[ast.AST]) -> Unit:
-    unit, placement = Unit(), Placement()
+    unit, placement = Unit(), ProcessPlacement()
     waiting = list(body)
     while waiting:
         node = waiting.pop()

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from trl_lint import files
-from trl_lint.launch.training.python_index import BODY, LARGEST, File, Imported, Unit, parsed
+from trl_lint.launch.training.python_index import BODY, LARGEST, File, ImportedName, Unit, parsed
 
 # Libraries whose `…Trainer` classes are a transformers.Trainer, or wrap the model as it does.
 LIBRARIES = frozenset({"transformers", "trl", "sentence_transformers", "adapters"})
@@ -234,11 +234,11 @@ class _Program:
         if imported is not None:
             return self._target(path, imported, rest, depth)
         for star in file.stars:
-            if found := self._target(path, Imported(star.module, first, star.level), rest, depth):
+            if found := self._target(path, ImportedName(star.module, first, star.level), rest, depth):
                 return found
         return ""
 
-    def _target(self, path: Path, imported: Imported, rest: str, depth: int) -> _Place | str:
+    def _target(self, path: Path, imported: ImportedName, rest: str, depth: int) -> _Place | str:
         names = [each for each in (imported.module, imported.name, rest) if each]
         spelled = ".".join(names)
         if not imported.level and (self.trainers.is_trainer(spelled) or spelled.partition(".")[0] in _KNOWN):

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from trl_lint.verify.oracles.tolerance import BETWEEN_RUNS, is_same
-from trl_lint.verify.record.traces import Place, Run
+from trl_lint.verify.record.traces import Run, SourcePlace
 
 # Values of the clock and the machine differ between ranks, and from run to run, in right code.
 CLOCK = re.compile(
@@ -38,7 +38,7 @@ class Metric:
     sink: str
     name: str
     values: dict[int, dict[int, float]] = field(default_factory=dict)
-    at: tuple[Place, ...] = ()
+    at: tuple[SourcePlace, ...] = ()
 
     @property
     def key(self) -> tuple[str, str]:

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from trl_lint.verify.oracles.termination import where
-from trl_lint.verify.record.traces import Call, Rank, Run
+from trl_lint.verify.record.traces import Call, RankRecord, Run
 from trl_lint.verify.record.verdicts import Verdict, failed, passed, unknown
 
 ORACLE = "same sequence"
@@ -92,7 +92,7 @@ def _kind(call: Call) -> tuple[Any, ...]:
     return (call.name, call.op, call.dtype, shape)
 
 
-def _told(rank: Rank, call: Call | None) -> str:
+def _told(rank: RankRecord, call: Call | None) -> str:
     if call is None:
         return f"{where(rank)}: never gets there"
     at = ", called from ".join(map(str, call.at))

@@ -11,7 +11,7 @@ import re
 import signal
 from collections.abc import Iterable, Sequence
 
-from trl_lint.verify.record.traces import Place, Rank, Run, last_line
+from trl_lint.verify.record.traces import RankRecord, Run, SourcePlace, last_line
 from trl_lint.verify.record.verdicts import Verdict, failed, passed
 
 ORACLE = "ends"
@@ -61,7 +61,7 @@ def judge(run: Run) -> Verdict:
     )
 
 
-def _way(rank: Rank) -> str:
+def _way(rank: RankRecord) -> str:
     if rank.end is not None and rank.end.error:
         return "exception"
     if rank.end is not None or (rank.exit or 0) >= 0:
@@ -69,7 +69,7 @@ def _way(rank: Rank) -> str:
     return "abort" if rank.exit in (-signal.SIGABRT, -signal.SIGSEGV) else "killed"
 
 
-def _said(rank: Rank) -> str:
+def _said(rank: RankRecord) -> str:
     """What a rank died of, in one line."""
     if rank.end is not None:
         said = rank.end.said or ("" if rank.end.error else last_line(rank.output)[:300])
@@ -82,15 +82,15 @@ def _said(rank: Rank) -> str:
     return f"the process ended with status {rank.exit} before its script did"
 
 
-def _waited(rank: Rank) -> bool:
+def _waited(rank: RankRecord) -> bool:
     return rank.pending is not None or rank.synchronises
 
 
-def _gave_up(rank: Rank) -> bool:
+def _gave_up(rank: RankRecord) -> bool:
     return TIMEOUTS.search(_group_words(rank)) is not None
 
 
-def _group_words(rank: Rank) -> str:
+def _group_words(rank: RankRecord) -> str:
     """What a rank's process group said when the rank ended."""
     if rank.end is not None:
         is_groups = rank.pending is not None and rank.end.error in GROUP_ERRORS
@@ -100,35 +100,35 @@ def _group_words(rank: Rank) -> str:
     return rank.output[-20_000:] if rank.exit == -signal.SIGABRT else ""
 
 
-def _is_cause(rank: Rank) -> bool:
+def _is_cause(rank: RankRecord) -> bool:
     """Whether a rank failed by itself."""
     if _was_stopped(rank):
         return False
     return not (_gave_up(rank) or ECHOES.search(_group_words(rank)))
 
 
-def _was_stopped(rank: Rank) -> bool:
+def _was_stopped(rank: RankRecord) -> bool:
     """Whether a rank was stopped because another one failed, maybe before anybody could write that down."""
     return rank.end is None and (rank.told or rank.exit is None)
 
 
-def _is_missed(rank: Rank, waiting: Iterable[Rank]) -> bool:
+def _is_missed(rank: RankRecord, waiting: Iterable[RankRecord]) -> bool:
     """Whether a rank is through that those wait for who gave up."""
     groups = [other.pending.group if other.pending else None for other in waiting]
     return rank.ended_well and any(group is None or rank.number in group for group in groups)
 
 
-def _time(rank: Rank) -> float:
+def _time(rank: RankRecord) -> float:
     return rank.end.time if rank.end is not None else rank.exit_time
 
 
-def _at(rank: Rank) -> tuple[Place, ...]:
+def _at(rank: RankRecord) -> tuple[SourcePlace, ...]:
     if rank.end is not None and rank.end.at:
         return rank.end.at
     return rank.pending.at if rank.pending else rank.stack
 
 
-def _found(rank: Rank) -> str:
+def _found(rank: RankRecord) -> str:
     return f"at {_path(_at(rank))}" if _at(rank) else where(rank)
 
 
@@ -148,14 +148,14 @@ def _slow(run: Run) -> list[str]:
     return [f"if {_named(busy)} was at work there, --timeout was too short for it"] if busy else []
 
 
-def _left_early(run: Run, bad: Sequence[Rank]) -> Verdict:
+def _left_early(run: Run, bad: Sequence[RankRecord]) -> Verdict:
     """Nobody failed, yet somebody lost a rank: one that was through while others still waited for it."""
     gone = [rank for rank in run.ranks if rank.ended_well]
     summary = f"{_named(gone)} ended while others still had collectives to run" if gone else "the ranks lost each other"
     return failed(ORACLE, "left early", summary, map(where, [*gone, *bad]), ranks=[rank.number for rank in gone])
 
 
-def where(rank: Rank) -> str:
+def where(rank: RankRecord) -> str:
     """Where a rank is, or what became of it."""
     if rank.ended_well:
         at = f", at {_path(rank.end.at)}" if rank.end and rank.end.at else ""
@@ -169,19 +169,19 @@ def where(rank: Rank) -> str:
     return f"rank {rank.number}: in no collective of its own, after {len(rank.calls)} of them{at}"
 
 
-def _place(rank: Rank) -> tuple[Place, ...]:
+def _place(rank: RankRecord) -> tuple[SourcePlace, ...]:
     """Where a rank waits: in a collective, where its exception came from, or where it was told to stop."""
     if rank.pending is not None:
         return rank.pending.at
     return rank.end.at if rank.end is not None else rank.stack
 
 
-def _path(stack: Sequence[Place]) -> str:
+def _path(stack: Sequence[SourcePlace]) -> str:
     """The asking line, and the user's line that led to it."""
     return ", called from ".join(map(str, stack)) or "a place unknown"
 
 
-def _echo(rank: Rank) -> str:
+def _echo(rank: RankRecord) -> str:
     if rank.ended_well:
         return "ended well"
     if _was_stopped(rank):
@@ -189,6 +189,6 @@ def _echo(rank: Rank) -> str:
     return f"{_said(rank)} ({'an echo' if not _is_cause(rank) else 'later'})"
 
 
-def _named(ranks: Iterable[Rank]) -> str:
+def _named(ranks: Iterable[RankRecord]) -> str:
     numbers = [str(number) for number in sorted(rank.number for rank in ranks)]
     return f"rank {numbers[0]}" if len(numbers) == 1 else f"ranks {', '.join(numbers)}"

@@ -20,7 +20,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from trl_lint.verify.rank.job import Job
-from trl_lint.verify.record.traces import Rank, Run, read_run
+from trl_lint.verify.record.traces import RankRecord, Run, read_run
 
 # Seconds between two looks.
 LOOK_SECONDS = 0.5
@@ -65,7 +65,7 @@ class Watch:
         is_sure = not meeting and all(map(_waits, others))
         return now - self._since >= (min(SURE_SECONDS, self._patience) if is_sure else self._patience)
 
-    def _are_at_work(self, ranks: Sequence[Rank]) -> bool:
+    def _are_at_work(self, ranks: Sequence[RankRecord]) -> bool:
         """Whether the processes of some ranks compute, or have since the last look."""
         found = [activity(rank.process) for rank in ranks if rank.process]
         used, before = sum(seconds for seconds, _ in found), self._used
@@ -73,15 +73,15 @@ class Watch:
         return any(at_work for _, at_work in found) or used - before > IDLE_SHARE * LOOK_SECONDS
 
 
-def _is_over(rank: Rank) -> bool:
+def _is_over(rank: RankRecord) -> bool:
     return rank.end is not None or rank.exit is not None
 
 
-def _waits(rank: Rank) -> bool:
+def _waits(rank: RankRecord) -> bool:
     return not _is_over(rank) and (rank.pending is not None or rank.synchronises)
 
 
-def can_meet(rank: Rank, run: Run) -> bool:
+def can_meet(rank: RankRecord, run: Run) -> bool:
     """Whether all members of the group are in the collective that a rank waits in: it is under way."""
     if rank.pending is None:
         return False
@@ -90,7 +90,7 @@ def can_meet(rank: Rank, run: Run) -> bool:
     return len(reached) == 1 and None not in reached
 
 
-def _reached(rank: Rank, group: tuple[int, ...] | None) -> tuple[int, str] | None:
+def _reached(rank: RankRecord, group: tuple[int, ...] | None) -> tuple[int, str] | None:
     """The collective of a group that a rank waits in: its number in that group, and its name."""
     call = rank.pending
     if call is None or call.group != group or _is_over(rank):

@@ -14,7 +14,7 @@ from trl_lint.findings import Finding
 from trl_lint.verify.oracles import failures, termination
 from trl_lint.verify.proof import mending
 from trl_lint.verify.proof.session import Judged, Session, Subject
-from trl_lint.verify.record.traces import Place, Rank, Run
+from trl_lint.verify.record.traces import RankRecord, Run, SourcePlace
 from trl_lint.verify.record.verdicts import Verdict, passed, unknown
 
 ORACLE = "the fix"
@@ -70,11 +70,11 @@ def is_at(run: Run, end: Verdict, findings: Sequence[Finding]) -> bool:
     return any(_is_in(place, finding) for rank in failing for place in _places(rank) for finding in findings)
 
 
-def _places(rank: Rank) -> tuple[Place, ...]:
+def _places(rank: RankRecord) -> tuple[SourcePlace, ...]:
     return rank.end.at if rank.end is not None else ()
 
 
-def _is_in(place: Place, finding: Finding) -> bool:
+def _is_in(place: SourcePlace, finding: Finding) -> bool:
     return os.path.realpath(place.file) == finding.path and finding.start.line <= place.line <= finding.end.line
 
 

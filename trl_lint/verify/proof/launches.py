@@ -7,23 +7,23 @@ from dataclasses import replace
 from pathlib import Path
 
 from trl_lint import files
-from trl_lint.launch.checker import Launch, checked
+from trl_lint.launch.checker import JudgedLaunch, checked
 from trl_lint.launch.commands.commands import Word
 from trl_lint.launch.judge.gpus import VISIBLE
-from trl_lint.launch.training.launch_project import Project
+from trl_lint.launch.training.launch_project import LaunchProject
 from trl_lint.linter.discovery import import_roots
 from trl_lint.settings import Settings
 from trl_lint.verify.processes.launcher import LaunchError
 from trl_lint.verify.proof.session import BARE, Subject
 
 
-def launches(path: Path, settings: Settings) -> tuple[Launch, ...]:
+def launches(path: Path, settings: Settings) -> tuple[JudgedLaunch, ...]:
     """Those of a file that TRL004 reports, also where it says nothing of GPUs.
 
     Raises:
         LaunchError: the file, or a part of it, can't be read.
     """
-    project = replace(Project.of(settings, import_roots(settings.root, [path.parent])), unknown=True)
+    project = replace(LaunchProject.of(settings, import_roots(settings.root, [path.parent])), unknown=True)
     try:
         found = checked(path, files.read(path), project)
     except OSError as error:
@@ -33,7 +33,7 @@ def launches(path: Path, settings: Settings) -> tuple[Launch, ...]:
     return found.launches
 
 
-def subject(launch: Launch, settings: Settings) -> Subject:
+def subject(launch: JudgedLaunch, settings: Settings) -> Subject:
     """What a launch starts, with its arguments and what it sets in the environment.
 
     Raises:

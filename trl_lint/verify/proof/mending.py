@@ -16,14 +16,14 @@ from pathlib import Path
 
 from trl_lint.config import selected_rules
 from trl_lint.findings import Finding
-from trl_lint.linter.discovery import Problem, find_files, import_roots
+from trl_lint.linter.discovery import PathProblem, find_files, import_roots
 from trl_lint.linter.linter import Linter
 from trl_lint.linter.runner import Action, FileResult, propose, run, run_one
 from trl_lint.settings import Settings
 
 
 @dataclass(slots=True)
-class Mended:
+class MendedCopy:
     """What `--fix` makes of a program.
 
     sources: by file, the copy that runs in its place. findings: all that were found before; applied: those that were
@@ -43,7 +43,7 @@ def mend(
     target: Path,
     sources: dict[str, str] | None = None,
     roots: Sequence[Path] | None = None,
-) -> Mended:
+) -> MendedCopy:
     """Lint these files as one project and write what `--fix` makes of them below `target`.
 
     sources: texts that already stand in the place of some of the files. roots: where imports are looked up, by default
@@ -56,7 +56,7 @@ def mend(
     roots = import_roots(settings.root, {_top(file) for file in files}) if roots is None else roots
     linter = Linter(settings, tuple(roots), rules)
     linter.overlay.update(instead)
-    mended = Mended(sources=dict(sources or {}))
+    mended = MendedCopy(sources=dict(sources or {}))
     action = partial(propose, unsafe=settings.unsafe_fixes)
     if instead:
         results: Iterable[FileResult] = _run_overlaid(files, instead, linter, action)
@@ -74,7 +74,7 @@ def mend(
 
 
 def to_name(
-    mended: Mended, files: Sequence[Path], include: Sequence[Path], settings: Settings, target: Path
+    mended: MendedCopy, files: Sequence[Path], include: Sequence[Path], settings: Settings, target: Path
 ) -> list[Path]:
     """What `--fix` is to be given to make the same of a program: the script, where the search for settings begins, and
     what is mended; all of it, where a finding depends on another file that calls it.
@@ -98,7 +98,7 @@ def places(findings: Iterable[Finding]) -> dict[str, tuple[int, ...]]:
     return {file: tuple(sorted(lines)) for file, lines in found.items()}
 
 
-def _texts(mended: Mended) -> dict[str, bytes]:
+def _texts(mended: MendedCopy) -> dict[str, bytes]:
     return {file: Path(text).read_bytes() for file, text in mended.sources.items()}
 
 
@@ -166,4 +166,4 @@ def _modules(names: Sequence[str], roots: Sequence[Path]) -> Iterator[Path]:
 
 def files_in(named: Iterable[Path]) -> list[Path]:
     """The Python files that were named, and those below the folders that were."""
-    return [found for found in find_files(named) if not isinstance(found, Problem)]
+    return [found for found in find_files(named) if not isinstance(found, PathProblem)]

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from trl_lint.findings import Finding
-from trl_lint.launch.checker import Launch
+from trl_lint.launch.checker import JudgedLaunch
 from trl_lint.launch.training.trainers import Trainers
 from trl_lint.linter.discovery import import_roots
 from trl_lint.settings import Settings
@@ -135,7 +135,7 @@ def _alone(runner: Session, subject: Subject, proof: Proof, wanted: bool) -> Ver
     return runner.alone(subject, end)
 
 
-def of_launch(launch: Launch, settings: Settings, runner: Session, *, one_process: bool) -> Proof:
+def of_launch(launch: JudgedLaunch, settings: Settings, runner: Session, *, one_process: bool) -> Proof:
     """A launch with bare python: on several GPUs, and started with `accelerate launch` instead.
 
     Raises:

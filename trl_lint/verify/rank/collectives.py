@@ -63,7 +63,7 @@ def patch(job: Job) -> Callable[[Any], None]:
 
 def _recorded(c10d: Any, job: Job, name: str, payload: str) -> Callable[..., Any]:
     def make(original: Callable[..., Any]) -> Callable[..., Any]:
-        pick = wrapping.Arguments(original)
+        pick = wrapping.CallArguments(original)
 
         def recorded(*args: Any, **kwargs: Any) -> Any:
             with _outermost as is_outermost:
@@ -121,7 +121,7 @@ def _started(c10d: Any, job: Job) -> Callable[..., Any]:
     """A process group whose collectives give up in time, with a backend that this machine can run."""
 
     def make(original: Callable[..., Any]) -> Callable[..., Any]:
-        pick = wrapping.Arguments(original)
+        pick = wrapping.CallArguments(original)
 
         def started(*args: Any, **kwargs: Any) -> Any:
             kwargs.update(zip(pick.names, args, strict=False))
@@ -157,7 +157,7 @@ def _timeout(job: Job, backend: str | None) -> timedelta:
 
 def _with_timeout(c10d: Any, job: Job) -> Callable[..., Any]:
     def make(original: Callable[..., Any]) -> Callable[..., Any]:
-        pick = wrapping.Arguments(original)
+        pick = wrapping.CallArguments(original)
 
         def grouped(*args: Any, **kwargs: Any) -> Any:
             kwargs.update(zip(pick.names, args, strict=False))

@@ -54,7 +54,7 @@ def patch_loader(job: Job) -> Callable[[Any], None]:
     """Have one process read batches of the size that all ranks read together."""
 
     def make(original: Callable[..., Any]) -> Callable[..., Any]:
-        pick = wrapping.Arguments(original)
+        pick = wrapping.CallArguments(original)
 
         def constructed(self: Any, *args: Any, **kwargs: Any) -> None:
             given = dict(zip(pick.names, (self, *args), strict=False)) | kwargs

@@ -21,7 +21,7 @@ from .job import Job
 
 
 @dataclass(frozen=True)
-class Sink:
+class LogSink:
     """A function (or a method of `owner`) that takes metrics: a mapping `values`, or a `value` called `key`.
 
     parameters: its parameters where a decorator hides them.
@@ -37,18 +37,18 @@ class Sink:
 
 
 SINKS = (
-    Sink("transformers.trainer", "Trainer", "log", values="logs"),
-    Sink("accelerate.accelerator", "Accelerator", "log", values="values", parameters=("self", "values", "step")),
-    Sink("wandb", "", "log", values="data"),
-    Sink("wandb.sdk.wandb_run", "Run", "log", values="data"),
-    Sink("trackio", "", "log", values="metrics"),
-    Sink("trackio.run", "Run", "log", values="metrics"),
-    Sink("mlflow", "", "log_metric", key="key", value="value"),
-    Sink("mlflow", "", "log_metrics", values="metrics"),
-    Sink("torch.utils.tensorboard.writer", "SummaryWriter", "add_scalar", key="tag", value="scalar_value"),
-    Sink("torch.utils.tensorboard.writer", "SummaryWriter", "add_scalars", key="main_tag", values="tag_scalar_dict"),
-    Sink("tensorboardX.writer", "SummaryWriter", "add_scalar", key="tag", value="scalar_value"),
-    Sink("tensorboardX.writer", "SummaryWriter", "add_scalars", key="main_tag", values="tag_scalar_dict"),
+    LogSink("transformers.trainer", "Trainer", "log", values="logs"),
+    LogSink("accelerate.accelerator", "Accelerator", "log", values="values", parameters=("self", "values", "step")),
+    LogSink("wandb", "", "log", values="data"),
+    LogSink("wandb.sdk.wandb_run", "Run", "log", values="data"),
+    LogSink("trackio", "", "log", values="metrics"),
+    LogSink("trackio.run", "Run", "log", values="metrics"),
+    LogSink("mlflow", "", "log_metric", key="key", value="value"),
+    LogSink("mlflow", "", "log_metrics", values="metrics"),
+    LogSink("torch.utils.tensorboard.writer", "SummaryWriter", "add_scalar", key="tag", value="scalar_value"),
+    LogSink("torch.utils.tensorboard.writer", "SummaryWriter", "add_scalars", key="main_tag", values="tag_scalar_dict"),
+    LogSink("tensorboardX.writer", "SummaryWriter", "add_scalar", key="tag", value="scalar_value"),
+    LogSink("tensorboardX.writer", "SummaryWriter", "add_scalars", key="main_tag", values="tag_scalar_dict"),
 )
 # What Trainer itself logs at the end of `train` and computes of this rank's share: to the losses that were gathered for
 # the logs it adds its own since the last one. `total_flos`, which it logs as well, is summed over the ranks.
@@ -95,11 +95,11 @@ def _of_one_rank(name: str, given: Any) -> list[str]:
     return [each for each in CLOSING if each in given and given[each] is _closing.get(each)]
 
 
-def _recorded(job: Job, sink: Sink) -> Callable[..., Any]:
+def _recorded(job: Job, sink: LogSink) -> Callable[..., Any]:
     name = ".".join(filter(None, (sink.owner or sink.module, sink.name)))
 
     def make(original: Callable[..., Any]) -> Callable[..., Any]:
-        pick = wrapping.Arguments(original, sink.parameters)
+        pick = wrapping.CallArguments(original, sink.parameters)
 
         def recorded(*args: Any, **kwargs: Any) -> Any:
             with _outermost as is_outermost:
@@ -114,7 +114,7 @@ def _recorded(job: Job, sink: Sink) -> Callable[..., Any]:
     return make
 
 
-def _values(sink: Sink, argument: Callable[[str], Any]) -> Any:
+def _values(sink: LogSink, argument: Callable[[str], Any]) -> Any:
     """The numbers among what a sink is given, by metric."""
     given = argument(sink.values) if sink.values else {"": argument(sink.value)}
     prefix = str(argument(sink.key) or "") if sink.key else ""

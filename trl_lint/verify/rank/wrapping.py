@@ -30,7 +30,7 @@ def replace(owner: Any, name: str, make: Callable[[Callable[..., Any]], Callable
     setattr(owner, name, functools.wraps(original)(make(original)))
 
 
-class Arguments:
+class CallArguments:
     """Finds an argument of a call by its parameter's name."""
 
     def __init__(self, function: Callable[..., Any], names: Sequence[str] = ()) -> None:

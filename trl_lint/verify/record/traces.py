@@ -20,7 +20,7 @@ _FRAME = re.compile(r'^\s+File "(.+)", line (\d+) in (.+)$')
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class SourcePlace:
     """A line of code."""
 
     file: str
@@ -42,7 +42,7 @@ class Call:
     dtype: str | None
     shape: Any
     device: str | None
-    at: tuple[Place, ...]
+    at: tuple[SourcePlace, ...]
 
     def __str__(self) -> str:
         tensor = f" {self.dtype}{self.shape}" if self.shape is not None else ""
@@ -56,7 +56,7 @@ class Log:
 
     sink: str
     values: dict[str, float]
-    at: tuple[Place, ...]
+    at: tuple[SourcePlace, ...]
     of_one_rank: tuple[str, ...] = ()
 
 
@@ -65,7 +65,7 @@ class Placed:
     """A file that a rank put in its place, under its final name."""
 
     file: str
-    at: tuple[Place, ...]
+    at: tuple[SourcePlace, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +80,11 @@ class End:
     error: str = ""
     said: str = ""
     group: str = ""
-    at: tuple[Place, ...] = ()
+    at: tuple[SourcePlace, ...] = ()
 
 
 @dataclass
-class Rank:
+class RankRecord:
     """One rank of a run. `exit` is its process's status, negative for a signal; `told` when it was asked to stop.
 
     process: the one that runs the script. synchronises: it is in a backward pass or where else DDP waits, or joins the
@@ -115,7 +115,7 @@ class Rank:
     moved: bool = False
     scattered: tuple[int, int] | None = None
     reached: dict[tuple[str, int], int] = field(default_factory=dict)
-    stack: tuple[Place, ...] = ()
+    stack: tuple[SourcePlace, ...] = ()
 
     @property
     def ended_well(self) -> bool:
@@ -142,7 +142,7 @@ class Run:
     name, that the same rank has otherwise when the same is run again.
     """
 
-    ranks: list[Rank]
+    ranks: list[RankRecord]
     seconds: float = 0.0
     folder: Path | None = None
     # Why the run was stopped from outside.
@@ -161,8 +161,8 @@ def read_run(folder: Path, own: places.Own) -> Run:
     return Run([_read_rank(str(folder), number, own) for number in found], folder=folder)
 
 
-def _read_rank(folder: str, number: int, own: places.Own) -> Rank:
-    rank = Rank(number, output=_text(output_path(folder, number)))
+def _read_rank(folder: str, number: int, own: places.Own) -> RankRecord:
+    rank = RankRecord(number, output=_text(output_path(folder, number)))
     for record in _records(trace_path(folder, number)):
         _READERS.get(record["kind"], _nothing)(rank, record)
     rank.stack = _main_stack(_text(stacks_path(folder, number)), own)
@@ -186,11 +186,11 @@ def _records(path: Path) -> Iterator[dict[str, Any]]:
             return
 
 
-def _places(given: Iterable[Any]) -> tuple[Place, ...]:
-    return tuple(Place(*each) for each in given)
+def _places(given: Iterable[Any]) -> tuple[SourcePlace, ...]:
+    return tuple(SourcePlace(*each) for each in given)
 
 
-def _call(rank: Rank, record: dict[str, Any]) -> None:
+def _call(rank: RankRecord, record: dict[str, Any]) -> None:
     group = record["group"]
     rank.calls.append(
         Call(
@@ -206,11 +206,11 @@ def _call(rank: Rank, record: dict[str, Any]) -> None:
     )
 
 
-def _start(rank: Rank, record: dict[str, Any]) -> None:
+def _start(rank: RankRecord, record: dict[str, Any]) -> None:
     rank.process = record.get("pid", 0)
 
 
-def _synchronises(rank: Rank, record: dict[str, Any]) -> None:
+def _synchronises(rank: RankRecord, record: dict[str, Any]) -> None:
     rank.synchronises = record["begins"]
 
 
@@ -218,28 +218,28 @@ def _log(record: dict[str, Any]) -> Log:
     return Log(record["sink"], record["values"], _places(record["at"]), tuple(record.get("of_one_rank", ())))
 
 
-def _end(rank: Rank, record: dict[str, Any]) -> None:
+def _end(rank: RankRecord, record: dict[str, Any]) -> None:
     words = {name: record.get(name, "") for name in ("error", "said", "group")}
     rank.end = End(record["time"], record["status"], **words, at=_places(record.get("at", ())))
 
 
-def _weights(rank: Rank, record: dict[str, Any]) -> None:
+def _weights(rank: RankRecord, record: dict[str, Any]) -> None:
     rank.weights, rank.replicated = record["values"], record["replicated"]
 
 
-def _native(rank: Rank, record: dict[str, Any]) -> None:
+def _native(rank: RankRecord, record: dict[str, Any]) -> None:
     rank.native, rank.native_total = record["collectives"], record.get("total", 0)
 
 
-def _exit(rank: Rank, record: dict[str, Any]) -> None:
+def _exit(rank: RankRecord, record: dict[str, Any]) -> None:
     rank.exit, rank.told, rank.exit_time = record["status"], record["told"], record["time"]
 
 
-def _nothing(rank: Rank, record: dict[str, Any]) -> None:
+def _nothing(rank: RankRecord, record: dict[str, Any]) -> None:
     pass
 
 
-_READERS: dict[str, Callable[[Rank, dict[str, Any]], object]] = {
+_READERS: dict[str, Callable[[RankRecord, dict[str, Any]], object]] = {
     "call": _call,
     "done": lambda rank, record: rank.done.add(rank.calls[-1].number),
     "end": _end,
@@ -259,7 +259,7 @@ _READERS: dict[str, Callable[[Rank, dict[str, Any]], object]] = {
 }
 
 
-def _main_stack(text: str, own: places.Own) -> tuple[Place, ...]:
+def _main_stack(text: str, own: places.Own) -> tuple[SourcePlace, ...]:
     """The telling places of the main thread, which the interpreter writes last."""
     threads: list[list[tuple[str, int, str]]] = []
     for line in text.splitlines():
