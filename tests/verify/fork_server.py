@@ -115,8 +115,17 @@ def _fork(supervisor: Any, file: str, variables: Mapping[str, str]) -> int:
     if not child:
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         os.environ.update(variables)
+        if "RANK" in variables:
+            _seed_anew()
         supervisor.main(file)
     return child
+
+
+def _seed_anew() -> None:
+    """Ranks that are started one by one have random numbers of their own; Python's own generator sees to it itself."""
+    for name, seed in (("numpy", lambda numpy: numpy.random.seed()), ("torch", lambda torch: torch.seed())):
+        if name in sys.modules:
+            seed(sys.modules[name])
 
 
 def _wait(children: list[int]) -> None:

@@ -14,7 +14,9 @@ from trl_lint.verify.proof import fixtures
 from trl_lint.verify.proof.session import Session
 
 PROGRAMS = sorted(fixtures.folder().glob("*/*.py"))
-PAIRS = [path for path in PROGRAMS if path.stem.startswith("fixed")]
+# A seed decides which rows come when, on one process as well: such a fix is unsafe.
+CHANGES_ONE_PROCESS = {"unseeded_split"}
+PAIRS = [path for path in PROGRAMS if path.stem.startswith("fixed") and path.parent.name not in CHANGES_ONE_PROCESS]
 # Lines that no two runs share: of the clock and of progress bars.
 PASSING = re.compile(r"runtime|per_second|/s\]")
 NUMBER = re.compile(r"-?\d+\.\d+(?:e-?\d+)?")
