@@ -8,7 +8,6 @@ from typing import Any
 import libcst as cst
 
 from trl_lint.analysis.events import DatasetDrawn
-from trl_lint.analysis.program.syntax import ancestors
 from trl_lint.fixes.support.blocks import certainly_bound, enclosing_statement, torch_in_reach
 from trl_lint.fixes.support.edits import Edit, NoRewrite, Replace, Rewrite
 from trl_lint.fixes.support.scope import nodes
@@ -17,13 +16,6 @@ from trl_lint.knowledge.random_draws import SEED_ARGUMENTS
 _CHANGES = "it decides which rows come when, on one process as well"
 _NONE = cst.SimpleWhitespace("")
 _SEEDS = SEED_ARGUMENTS | {"seeds"}
-
-
-def conditions(event: DatasetDrawn) -> list[str]:
-    """The texts of the conditions around a draw."""
-    tree = event.module.tree
-    around = ancestors(tree, event.node)
-    return [tree.code_for_node(each.test) for each in around if isinstance(each, (cst.If, cst.IfExp))]
 
 
 def plan(event: DatasetDrawn) -> Rewrite | NoRewrite:

@@ -69,6 +69,8 @@ SEEDERS = {
 # A function that seeds, or may seed, all of them by its name, and one that is not in sight and may do so in passing.
 SEEDS_ALL = re.compile(r"seed|determin|reproduc|rng_state", re.IGNORECASE)
 SETS_UP = re.compile(r"^_?(init|initialize|setup|set_?up)(_|$)", re.IGNORECASE)
+# In a condition around a draw: without a seed, and only then, its author draws without one.
+ASKS_FOR_SEED = re.compile(r"seed|generator|rng|random_state", re.IGNORECASE)
 # An argument of a function that is not in sight, which may seed them with it.
 SEED_ARGUMENTS = frozenset({"random_seed", "random_state", "seed"})
 # … and libraries of which it is known that they don't.

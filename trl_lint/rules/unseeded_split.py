@@ -50,7 +50,6 @@ that were drawn by other means, such as `numpy.random.default_rng().choice`, not
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from trl_lint.analysis.events import DatasetDrawn, Event
@@ -60,7 +59,6 @@ _TRAINERS = (b"Trainer", b"accelerate", b"Accelerator", b"DistributedSampler")
 _DRAWS = (
     b".shuffle", b"train_test_split", b"random_split", b"randperm", b"shuffle(", b"sample(", b"permutation(",
 )  # fmt: skip
-_ASKS_FOR_SEED = re.compile(r"seed|generator|rng|random_state", re.IGNORECASE)
 
 
 class UnseededSplit(Rule):
@@ -72,10 +70,8 @@ class UnseededSplit(Rule):
     def visit(self, event: Event) -> Iterator[Problem]:
         if not isinstance(event, DatasetDrawn) or event.module.one_process:
             return
-        from trl_lint.fixes.unseeded_split import conditions, plan
+        from trl_lint.fixes.unseeded_split import plan
 
-        if any(map(_ASKS_FOR_SEED.search, conditions(event))):
-            return  # the user has none, and wants none
         yield Problem(
             module=event.module,
             node=event.node,

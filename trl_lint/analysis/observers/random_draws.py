@@ -14,6 +14,7 @@ import libcst as cst
 
 from trl_lint.analysis.events import DatasetDrawn
 from trl_lint.analysis.observers import preprocessing
+from trl_lint.analysis.program.syntax import ancestors
 from trl_lint.domain import ranks
 from trl_lint.domain.heap import Cell
 from trl_lint.domain.provenance import Step
@@ -249,9 +250,12 @@ def _tell(frame: Frame, value: Value | None, node: Any, text: str, arguments: An
     if draw is None or frame.memory.control.level == 2:
         return
     is_here = draw.module is frame.module
+    place = draw.node if is_here else node
+    if _asks_for_seed(frame, place):
+        return  # the user has none, and wants none
     frame.emit(
         DatasetDrawn,
-        draw.node if is_here else node,
+        place,
         tag=id(draw.node),
         draw=draw,
         how=draw.how,
@@ -263,6 +267,13 @@ def _tell(frame: Frame, value: Value | None, node: Any, text: str, arguments: An
         seeds=draw.seeds,
         names=draw.names,
     )
+
+
+def _asks_for_seed(frame: Frame, node: Any) -> bool:
+    """Whether a condition around a place asks for the seed."""
+    tree = frame.module.tree
+    tests = (each.test for each in ancestors(tree, node) if isinstance(each, (cst.If, cst.IfExp)))
+    return any(table.ASKS_FOR_SEED.search(tree.code_for_node(test)) for test in tests)
 
 
 # --- what seeds -----------------------------------------------------------------------------------------
