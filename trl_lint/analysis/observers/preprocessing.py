@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +18,7 @@ from trl_lint.domain.values import UNKNOWN, Kind, Value
 from trl_lint.knowledge import library
 from trl_lint.knowledge.backends import SPREADING
 from trl_lint.knowledge.datasets import DATASET, STREAM, is_dataset
+from trl_lint.knowledge.meetings import MAY_WAIT
 
 if TYPE_CHECKING:
     from trl_lint.analysis.program.classes import FunctionInfo
@@ -32,7 +32,6 @@ TURNS = {"job": "<turn of the job>", "node": "<turn of each node>"}
 IN_TURN = "one rank after the other runs what is inside"
 # A turn that two barriers make: some ranks wait in one of them, the others come to theirs when they are done.
 BARRIER = "barrier"
-_MAY_WAIT = re.compile(r"barrier|sync|wait")
 # A script that makes one of these is run by every rank.
 _STARTS = frozenset({"accelerate.Accelerator", "torch.distributed.init_process_group"})
 
@@ -240,7 +239,7 @@ def waited(frame: Frame, meetings: Sequence[Any]) -> None:
 
 def _barriers(meetings: Iterable[Any]) -> int:
     return sum(
-        each.kind == "barrier" or (each.kind == "?" and _MAY_WAIT.search(each.name.lower()) is not None)
+        each.kind == "barrier" or (each.kind == "?" and MAY_WAIT.search(each.name.lower()) is not None)
         for each in meetings
     )
 

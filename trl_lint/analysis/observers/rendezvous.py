@@ -8,7 +8,6 @@ is told to the rules. A way that leaves early (`return`, `break`, `continue`) la
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -23,7 +22,7 @@ from trl_lint.domain.control import Control
 from trl_lint.domain.provenance import Step
 from trl_lint.domain.ranks import Origin
 from trl_lint.domain.values import Kind, Value, Wrapping
-from trl_lint.knowledge.meetings import EVERYWHERE, GROUP_KEYWORDS, GROUPS, MEETS
+from trl_lint.knowledge.meetings import EVERYWHERE, GROUP_KEYWORDS, GROUPS, MAY_MEET, MEETS
 from trl_lint.knowledge.schema import Collective
 
 # How many meetings of one call are kept.
@@ -33,7 +32,6 @@ _HIDDEN = "?"
 # Why the outcome of a look at the disk may part the ranks. What a setting or a parameter names is there for all of
 # them or for none, as a rule, and so is what they have agreed on before.
 OWN_FILE = "each rank looks for a file of its own making"
-_MAY_MEET = re.compile(r"all_?gather|all_?reduce|barrier|broadcast|collective|dummy|forward|backward|gather|sync|wait")
 
 
 class Meeting:
@@ -140,7 +138,7 @@ def hidden(frame: Frame, node: cst.CSTNode) -> None:
     """Code out of sight is called."""
     func = getattr(node, "func", None)
     name = func.attr if isinstance(func, cst.Attribute) else func
-    if isinstance(name, cst.Name) and _MAY_MEET.search(name.value.lower()):
+    if isinstance(name, cst.Name) and MAY_MEET.search(name.value.lower()):
         frame.meetings.append(Meeting(frame, node, name.value, _HIDDEN))
 
 
