@@ -10,7 +10,7 @@ from enum import Enum
 from typing import Any
 
 from trl_lint.analysis.observers.backends import uses_accelerate
-from trl_lint.domain.values import Kind
+from trl_lint.domain.kinds import LibraryName
 from trl_lint.knowledge import library
 
 
@@ -122,5 +122,5 @@ def _state(owner: Any) -> str:
 def _dist(module: Any) -> str:
     """What a module calls torch.distributed."""
     names = module.names.items()
-    found = (name for name, value in names if value.kind is Kind.MODULE and value.data == "torch.distributed")
+    found = (name for name, value in names if isinstance(value, LibraryName) and value.name == "torch.distributed")
     return next(found, "torch.distributed")

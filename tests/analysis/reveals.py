@@ -14,7 +14,7 @@ from pathlib import Path
 from trl_lint.analysis.events import Revealed
 from trl_lint.analysis.interprocedural.entry_points import Engine
 from trl_lint.analysis.program.project import Project
-from trl_lint.domain import values
+from trl_lint.domain.kinds import shape_of
 from trl_lint.linter.linter import positions
 
 MARK = re.compile(r"#\s*revealed:\s*(?P<facts>[^#]+?)\s*$")
@@ -42,7 +42,7 @@ def unmarked(text: str) -> list[int]:
 def _fact_of(event: Revealed) -> str:
     if not event.shape:
         return str(event.value.rank)
-    shape = values.shape_of(event.value)
+    shape = shape_of(event.value)
     return "unknown" if shape is None else str(shape)
 
 

@@ -32,7 +32,7 @@ def events(tmp_path, body: str) -> list[Event]:
 
 def own(tmp_path, expression: str) -> AveragingFact:
     (revealed,) = [each for each in events(tmp_path, f"reveal_rank({expression})") if isinstance(each, Revealed)]
-    return revealed.value.own or NOTHING
+    return revealed.value.averaging or NOTHING
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,9 @@ import threading
 
 import pytest
 
-from trl_lint.domain import values
-from trl_lint.domain.values import SAME, Kind, Value, is_small
+from trl_lint.domain import kinds
+from trl_lint.domain.kinds import IterableValue, TupleValue, is_small
+from trl_lint.domain.values import SAME
 from trl_lint.linter.linter import Linter
 from trl_lint.rules import all_rules
 from trl_lint.settings import Settings
@@ -197,16 +198,16 @@ def test_what_a_gathered_container_holds_is_gathered(tmp_path):
 
 
 def test_the_items_of_a_tuple_are_counted_with_those_inside(monkeypatch):
-    monkeypatch.setattr(values, "MAX_ITEMS", 8)
+    monkeypatch.setattr(kinds, "MAX_ITEMS", 8)
 
     def made(*items):
-        return Value(kind=Kind.TUPLE, data=items)
+        return TupleValue(items=items)
 
     assert is_small([SAME] * 8)
     assert not is_small([SAME] * 9)
     assert is_small([made(SAME, SAME), made(made(SAME))])
     assert not is_small([made(*[SAME] * 4), made(*[SAME] * 4)])
-    assert not is_small([Value(kind=Kind.RANGE, data=(made(*[SAME] * 8), SAME.rank))])
+    assert not is_small([IterableValue(SAME.rank, made(*[SAME] * 8), SAME.rank)])
 
 
 def test_what_further_calls_have_in_common_is_bounded_too(tmp_path):

@@ -77,7 +77,7 @@ def events(tmp_path: Path, code: str) -> list[Event]:
 )
 def test_a_value_says_where_it_is(tmp_path: Path, expression: str, place: str):
     (event,) = [each for each in events(tmp_path, f"reveal_rank({expression})") if isinstance(each, Revealed)]
-    assert event.value.place == place
+    assert event.value.device == place
 
 
 @pytest.mark.parametrize(

@@ -78,7 +78,7 @@ def test_contexts_switch_gradients(tmp_path, context, gradients):
         "    return model(**inputs).loss"
     )
     assert forwards(tmp_path, in_trainer(body)) == [
-        ("first = self.model(**inputs)", "inside", gradients, True),
+        ("first = self.model(**inputs)", "unwrapped", gradients, True),
         ("return model(**inputs).loss", "wrapped", "on", True),
     ]
 
@@ -91,7 +91,7 @@ def test_they_reach_into_helpers_and_end_with_them(tmp_path):
         "    return self.one(model, inputs).loss"
     )
     assert forwards(tmp_path, in_trainer(body)) == [
-        ("return model(**inputs)", "inside", "off", True),
+        ("return model(**inputs)", "unwrapped", "off", True),
         ("return model(**inputs)", "wrapped", "on", True),
     ]
 
@@ -121,7 +121,7 @@ def test_gradients_on_inside_off(tmp_path):
 )
 def test_a_training_step_trains(tmp_path, hook, trains):
     body = f"def {hook}(self, model, inputs, *args):\n    return self.model(**inputs)"
-    assert forwards(tmp_path, in_trainer(body)) == [("return self.model(**inputs)", "inside", "on", trains)]
+    assert forwards(tmp_path, in_trainer(body)) == [("return self.model(**inputs)", "unwrapped", "on", trains)]
 
 
 def test_a_helper_of_both_trains(tmp_path):
@@ -130,7 +130,7 @@ def test_a_helper_of_both_trains(tmp_path):
         "def prediction_step(self, model, inputs, *args):\n    return self.one(inputs)\n\n"
         "def compute_loss(self, model, inputs):\n    return self.one(inputs).loss"
     )
-    assert forwards(tmp_path, in_trainer(body)) == [("return self.model(**inputs)", "inside", "on", True)]
+    assert forwards(tmp_path, in_trainer(body)) == [("return self.model(**inputs)", "unwrapped", "on", True)]
 
 
 LOOP = """\
@@ -166,7 +166,7 @@ def send_back(accelerator, loss):
 )
 def test_a_backward_pass_shows_who_trains(tmp_path, body, trains):
     found = forwards(tmp_path, LOOP.format(body))
-    reached = [each for each in found if each[1] == "inside"]
+    reached = [each for each in found if each[1] == "unwrapped"]
     assert [each[3] for each in reached] == trains
 
 
@@ -174,13 +174,13 @@ def test_a_backward_pass_shows_who_trains(tmp_path, body, trains):
     ("made", "wrapping"),
     [
         ("model", "wrapped"),
-        ("model.module", "inside"),
-        ("accelerator.unwrap_model(model)", "inside"),
-        ("accelerator.unwrap_model(model).get_decoder()", "inside"),
-        ("accelerator.unwrap_model(model).layers", "inside"),
-        ("getattr(model, 'module', model)", "inside"),
-        ("model.module if hasattr(model, 'module') else model", "inside"),
-        ("model.module.to('cpu')", "inside"),
+        ("model.module", "unwrapped"),
+        ("accelerator.unwrap_model(model)", "unwrapped"),
+        ("accelerator.unwrap_model(model).get_decoder()", "unwrapped"),
+        ("accelerator.unwrap_model(model).layers", "unwrapped"),
+        ("getattr(model, 'module', model)", "unwrapped"),
+        ("model.module if hasattr(model, 'module') else model", "unwrapped"),
+        ("model.module.to('cpu')", "unwrapped"),
         ("__import__('copy').deepcopy(model)", None),
         ("deepcopy(accelerator.unwrap_model(model))", None),
         ("AutoModel.from_pretrained('y')", None),

@@ -127,7 +127,7 @@ def test_an_unknown_method():
 
 
 def test_an_attribute_is_found_in_a_base():
-    assert library.attribute("trl.SFTTrainer", "model").value.wrapping is Wrapping.INSIDE
+    assert library.attribute("trl.SFTTrainer", "model").value.wrapping is Wrapping.UNWRAPPED
     assert library.attribute("trl.SFTTrainer", "model_wrapped").value.wrapping is Wrapping.WRAPPED
 
 
@@ -137,7 +137,7 @@ def test_the_model_of_a_trainer_with_its_own_loop_is_wrapped():
 
     assert wrapping("trl.PPOTrainer", "0.11.4") is Wrapping.WRAPPED
     assert wrapping("trl.RLOOTrainer", "0.21.0") is Wrapping.WRAPPED
-    assert wrapping("trl.RLOOTrainer", "0.22.0") is Wrapping.INSIDE
+    assert wrapping("trl.RLOOTrainer", "0.22.0") is Wrapping.UNWRAPPED
 
 
 def test_arguments_are_the_same_on_all_ranks_but_for_what_says_which_rank_it_is():
@@ -163,7 +163,7 @@ def test_what_the_metrics_of_a_hook_are_depends_on_the_release():
     def metrics(version):
         (row,) = library.hook("trl.DPOTrainer", "get_batch_loss_metrics", {"trl": version})
         assert row.stored == 1
-        return row.returns.data[1].rank
+        return row.returns.items[1].rank
 
     assert metrics("0.13.0").differs
     assert metrics("0.14.0") == ranks.REDUCED
@@ -250,8 +250,8 @@ def test_what_is_loaded():
 
 
 def test_constructors():
-    assert library.constructor("accelerate.Accelerator").data == "accelerate.Accelerator"
-    assert library.constructor("torch.optim.AdamW").data == "torch.optim.Optimizer"
+    assert library.constructor("accelerate.Accelerator").name == "accelerate.Accelerator"
+    assert library.constructor("torch.optim.AdamW").name == "torch.optim.Optimizer"
     assert library.constructor("torch.nn.parallel.DistributedDataParallel").wrapping is Wrapping.WRAPPED
     assert library.constructor("torch.utils.data.DataLoader").kind is Kind.LOADER
     assert library.constructor("collections.Something") is None
@@ -392,4 +392,4 @@ def test_whether_a_package_is_installed_is_the_same_on_all_ranks():
 
 def test_values_of_rows():
     assert library.function("torch.distributed.get_rank").returns.rank is ranks.RANK_LOCAL
-    assert library.function("wandb.init").returns.data == instance("wandb.Run").data
+    assert library.function("wandb.init").returns.name == instance("wandb.Run").name

@@ -9,7 +9,8 @@ from trl_lint.domain.averaging import Mean
 from trl_lint.domain.control import Control, Turn
 from trl_lint.domain.provenance import Step
 from trl_lint.domain.ranks import Origin
-from trl_lint.domain.values import Payload, Value, Write
+from trl_lint.domain.values import Value
+from trl_lint.domain.writes import Payload, Write
 
 if TYPE_CHECKING:
     from libcst import Arg, Call, CSTNode, FunctionDef

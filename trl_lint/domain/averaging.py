@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from trl_lint.domain.provenance import Step
-    from trl_lint.domain.values import Payload, Write
+    from trl_lint.domain.writes import Payload, Write
 
 
 class MeanForm(IntEnum):

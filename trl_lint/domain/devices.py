@@ -38,32 +38,32 @@ def together(sources: Sequence[Value]) -> str:
     """Where the result of an operation on these is: where its tensors are, if that is the same for all of them."""
     found: str | None = None
     for source in sources:
-        if source.place and source.place != GLOBAL_RANK:
+        if source.device and source.device != GLOBAL_RANK:
             break
     else:
         return ""
     host = ""
     for source in sources:
         if source.kind in _NEUTRAL:
-            host = host or (source.place if source.place != GLOBAL_RANK else "")
+            host = host or (source.device if source.device != GLOBAL_RANK else "")
             continue
-        found = source.place if found is None else _either(found, source.place)
+        found = source.device if found is None else _either(found, source.device)
     return host if found is None else found
 
 
-_NEUTRAL = frozenset({Kind.NUMBER, Kind.NUMBERS, Kind.STRING, Kind.NONE, Kind.MODULE, Kind.TUPLE})
+_NEUTRAL = frozenset({Kind.NUMBER, Kind.NUMBER_LIST, Kind.STRING, Kind.NONE, Kind.MODULE, Kind.TUPLE})
 
 
 def joined(a: Value, b: Value) -> str:
     """Where a value is that is one of these."""
-    if a.place == b.place or b.kind is Kind.NONE:
-        return a.place
+    if a.device == b.device or b.kind is Kind.NONE:
+        return a.device
     if a.kind is Kind.NONE:
-        return b.place
+        return b.device
     for one, other in ((a, b), (b, a)):
-        if one.place == GLOBAL_RANK and not other.place:
-            return one.place
-    return _either(a.place, b.place)
+        if one.device == GLOBAL_RANK and not other.device:
+            return one.device
+    return _either(a.device, b.device)
 
 
 def _either(a: str, b: str) -> str:

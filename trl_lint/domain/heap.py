@@ -5,10 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 
-from trl_lint.domain import averaging, devices, ranks, shapes, values
+from trl_lint.domain import averaging, devices, ranks, shapes
+from trl_lint.domain.constants import MISSING
 from trl_lint.domain.control import Control
+from trl_lint.domain.kinds import (
+    BLANKS,
+    BasePrefix,
+    BatchValue,
+    BoundMethod,
+    ContainerValue,
+    IterableValue,
+    TupleValue,
+    is_small,
+    shape_of,
+)
 from trl_lint.domain.ranks import Rank, State
-from trl_lint.domain.values import BOTTOM, MISSING, NO_WRITES, UNKNOWN, Kind, Value, Wrapping, is_small
+from trl_lint.domain.values import BOTTOM, UNKNOWN, Kind, Value, Wrapping
+from trl_lint.domain.writes import NO_WRITES
 
 # In a key: stands for the unknown parts of an f-string.
 WILDCARD = "\0"
@@ -79,47 +92,44 @@ def join(a: Value, b: Value, divided: Rank = ranks.SAME) -> Value:
         return b
     if a.rank is b.rank and not divided.differs and _is_same_but_for_its_story(a, b):
         return a if a.why is not None or b.why is None else b
-    kind, data = _join_kind(a, b)
-    rank = ranks.SAME if kind is Kind.CELLS else ranks.join(a.rank, b.rank)
+    joined = _joined_kinds(a, b)
+    rank = ranks.SAME if joined.kind is Kind.CONTAINER else ranks.join(a.rank, b.rank)
     const = a.const if _same_constant(a.const, b.const) else MISSING
     if divided.differs and rank.state is State.SAME and const is MISSING and not _same_object(a, b):
         rank = Rank(State.LOCAL, divided.origins)
     main, other = (a, b) if a.rank.differs or a.why is not None else (b, a)
-    return Value(
-        rank,
-        kind,
-        data,
-        const,
-        _join_wrapping(a, b, kind),
-        (a.scalar or a.kind is Kind.NONE) and (b.scalar or b.kind is Kind.NONE),
-        a.dtype if a.dtype == b.dtype else "",
-        (main.why or other.why) if rank.differs or rank is ranks.DRAWN else None,
-        a.writes | b.writes if rank.differs else NO_WRITES,
-        a.pending | b.pending if rank.differs else NO_WRITES,
-        a.place if a.place == b.place else devices.joined(a, b),
-        a.grad or b.grad,
-        None if a.shape is b.shape is None else shapes.join(*_shapes(a, b)),
-        averaging.joined(a.own, b.own)
-        if rank.state is not State.UNKNOWN
-        else averaging.only_terms(averaging.joined(a.own, b.own)),
+    averaged = averaging.joined(a.averaging, b.averaging)
+    return joined.but(
+        rank=rank,
+        const=const,
+        wrapping=_join_wrapping(a, b, joined.kind),
+        scalar=(a.scalar or a.kind is Kind.NONE) and (b.scalar or b.kind is Kind.NONE),
+        dtype=a.dtype if a.dtype == b.dtype else "",
+        why=(main.why or other.why) if rank.differs or rank is ranks.DRAWN else None,
+        writes=a.writes | b.writes if rank.differs else NO_WRITES,
+        pending=a.pending | b.pending if rank.differs else NO_WRITES,
+        device=a.device if a.device == b.device else devices.joined(a, b),
+        grad=a.grad or b.grad,
+        shape=None if a.shape is b.shape is None else shapes.join(*_shapes(a, b)),
+        averaging=averaged if rank.state is not State.UNKNOWN else averaging.only_terms(averaged),
     )
 
 
 def _is_same_but_for_its_story(a: Value, b: Value) -> bool:
     """Whether two values differ in nothing but in what explains them (asked all the time, so by identity)."""
     return (
-        a.kind is b.kind
-        and a.data is b.data
+        type(a) is type(b)
         and a.const is b.const
         and a.dtype is b.dtype
         and a.scalar is b.scalar
         and a.writes is b.writes
         and a.pending is b.pending
         and a.wrapping is b.wrapping
-        and a.place == b.place
+        and a.device == b.device
         and a.grad is b.grad
         and a.shape is b.shape
-        and a.own is b.own
+        and a.averaging is b.averaging
+        and a.has_parts_of(b)
     )
 
 
@@ -128,7 +138,7 @@ def _shapes(a: Value, b: Value) -> tuple[Any, Any]:
     if Kind.NONE in (a.kind, b.kind):
         known = a.shape or b.shape
         return known, known
-    return values.shape_of(a), values.shape_of(b)
+    return shape_of(a), shape_of(b)
 
 
 def join_elements(a: Value, b: Value, divided: Rank = ranks.SAME) -> Value:
@@ -140,9 +150,8 @@ def join_elements(a: Value, b: Value, divided: Rank = ranks.SAME) -> Value:
     if merged.rank.state is State.UNKNOWN:
         for value in (a, b):
             if value.rank.differs:
-                kind, data = (value.kind, value.data) if merged.kind is Kind.UNKNOWN else (merged.kind, merged.data)
-                kept = {"why": value.why, "writes": value.writes, "own": value.own}
-                return merged.but(rank=value.rank, kind=kind, data=data, **kept)
+                kept = value.with_facts_of(merged) if merged.kind is Kind.UNKNOWN else merged
+                return kept.but(rank=value.rank, why=value.why, writes=value.writes, averaging=value.averaging)
     return merged
 
 
@@ -154,50 +163,63 @@ def _same_object(a: Value, b: Value) -> bool:
     """Whether both are one and the same thing, so that it does not matter which arm was taken."""
     if a.kind is not b.kind:
         return False
-    if a.kind in (Kind.MODEL, Kind.INSTANCE, Kind.FUNCTION, Kind.CLASS, Kind.MODULE, Kind.CELLS, Kind.LOADER):
+    return a.kind in _ONE_OF_ITS_KIND or (_tells_which(a) and a.same_parts(b))
+
+
+def _tells_which(value: Value) -> bool:
+    """Whether the parts of a value say which thing it is."""
+    if isinstance(value, (TupleValue, IterableValue, BoundMethod, BasePrefix)):
         return True
-    return a.kind is not Kind.UNKNOWN and a.data is not None and a.data == b.data
+    is_known = value.kind is not Kind.UNKNOWN
+    return is_known and any(getattr(value, part) != nothing for part, nothing in value.parts.items())
 
 
-def _join_kind(a: Value, b: Value) -> tuple[Kind, Any]:
+# It does not matter which one of several it is.
+_ONE_OF_ITS_KIND = frozenset(
+    {Kind.MODEL, Kind.INSTANCE, Kind.FUNCTION, Kind.CLASS, Kind.MODULE, Kind.CONTAINER, Kind.LOADER}
+)
+
+
+def _joined_kinds(a: Value, b: Value) -> Value:
+    """What both are, with the facts of one of them."""
+    if a.same_parts(b):
+        return a
     if a.kind is b.kind:
-        if a.data == b.data:
-            return a.kind, a.data
-        if a.kind is Kind.CELLS:
-            return a.kind, a.data | b.data
-        if a.kind is Kind.TUPLE:
-            return _join_tuples(a.data, b.data)
-        if a.kind is Kind.RANGE:
-            return a.kind, (join(a.data[0], b.data[0]), ranks.join(a.data[1], b.data[1]))
-        return (a.kind, None) if a.kind not in _DATA_MATTERS else (Kind.UNKNOWN, None)
+        return _merged_parts(a, b)
     for value, other in ((a, b), (b, a)):
-        if value.kind is Kind.NONE or (value.kind is Kind.BATCH and other.kind is Kind.CELLS):
+        if value.kind is Kind.NONE or (value.kind is Kind.BATCH and other.kind is Kind.CONTAINER):
             # A batch that became a dict in sight on one way: that dict holds the batch as well.
-            return other.kind, other.data
-    if a.kind in _DATA and b.kind in _DATA:
-        return Kind.BATCH, None
-    return Kind.UNKNOWN, None
+            return other
+    return a.as_a(BatchValue if a.kind in _DATA and b.kind in _DATA else Value)
 
 
 # One or the other of these is still something to compute with and to log.
-_DATA = frozenset({Kind.BATCH, Kind.NUMBER, Kind.NUMBERS, Kind.TENSOR})
-# Without their data these kinds say nothing.
-_DATA_MATTERS = {Kind.FUNCTION, Kind.BOUND, Kind.CLASS, Kind.INSTANCE, Kind.MODULE}
+_DATA = frozenset({Kind.BATCH, Kind.NUMBER, Kind.NUMBER_LIST, Kind.TENSOR})
 
 
-def _join_tuples(a: tuple[Value, ...], b: tuple[Value, ...]) -> tuple[Kind, tuple[Value, ...] | None]:
+def _merged_parts(a: Value, b: Value) -> Value:
+    if isinstance(a, ContainerValue) and isinstance(b, ContainerValue):
+        return a.having(a.identities | b.identities)
+    if isinstance(a, TupleValue) and isinstance(b, TupleValue):
+        items = _join_items(a.items, b.items)
+        return a.having(items) if is_small(items) else a.as_a(Value)
+    if isinstance(a, IterableValue) and isinstance(b, IterableValue):
+        return a.having(join(a.element, b.element), ranks.join(a.length, b.length), None)
+    return a.as_a(BLANKS.get(a.kind, Value))
+
+
+def _join_items(a: tuple[Value, ...], b: tuple[Value, ...]) -> tuple[Value, ...]:
     """The common prefix; what a longer one has more is kept, as only the longer one's user asks for it."""
     longer, shorter = (a, b) if len(a) >= len(b) else (b, a)
     head = tuple(join(x, y) for x, y in zip(longer, shorter, strict=False))
-    joined = head + longer[len(shorter) :]
-    return (Kind.TUPLE, joined) if is_small(joined) else (Kind.UNKNOWN, None)
+    return head + longer[len(shorter) :]
 
 
 def _join_wrapping(a: Value, b: Value, kind: Kind) -> Wrapping | None:
     if kind is not Kind.MODEL:
         return None
     known = {value.wrapping for value in (a, b) if value.kind is Kind.MODEL}
-    if known == {Wrapping.BARE, Wrapping.INSIDE}:
+    if known == {Wrapping.BARE, Wrapping.UNWRAPPED}:
         return Wrapping.BARE
     return known.pop() if len(known) == 1 else Wrapping.UNKNOWN
 
@@ -264,8 +286,8 @@ class Memory:
         self.control = self.control.under(other.control)
         return self
 
-    def cells(self, value: Value) -> list[Cell]:
-        return [self.heap[identity] for identity in value.data if identity in self.heap]
+    def cells(self, value: ContainerValue) -> list[Cell]:
+        return [self.heap[identity] for identity in value.identities if identity in self.heap]
 
     def load(self, value: Value, source: Mapping[Any, Cell]) -> None:
         """Bring the cells a value reaches onto this heap."""
@@ -292,24 +314,24 @@ def reachable(value: Value, heap: Mapping[Any, Cell]) -> list[Any]:
 def reachable_from(values: Iterable[Value], heap: Mapping[Any, Cell]) -> list[Any]:
     """The identities of all cells that can be reached from some values, in a stable order."""
     found: dict[Any, None] = {}
-    tuples: set[int] = set()
+    seen: set[int] = set()
     todo = [*values]
     todo.reverse()
     while todo:
         item = todo.pop()
-        if item.kind is Kind.TUPLE:
-            if id(item.data) not in tuples:
-                tuples.add(id(item.data))
-                todo.extend(reversed(item.data))
-        elif item.kind is Kind.RANGE:
-            todo.append(item.data[0])
-        elif item.kind is Kind.CELLS:
-            for identity in sorted(item.data):
+        if isinstance(item, ContainerValue):
+            for identity in sorted(item.identities):
                 if identity not in found:
                     found[identity] = None
                     cell = heap.get(identity)
                     if cell is not None:
                         todo.extend(_in_order(cell))
+        elif isinstance(item, TupleValue):
+            if id(item.items) not in seen:
+                seen.add(id(item.items))
+                todo.extend(reversed(item.items))
+        elif isinstance(item, IterableValue):
+            todo.append(item.element)
     return list(found)
 
 
@@ -324,7 +346,7 @@ def _in_order(cell: Cell) -> Iterator[Value]:
         yield cell.rest
 
 
-_LEADS_ON = frozenset({Kind.CELLS, Kind.RANGE, Kind.TUPLE})
+_LEADS_ON = frozenset({Kind.CONTAINER, Kind.ITERABLE, Kind.TUPLE})
 
 
 def _key(entry: tuple[str, Value]) -> str:

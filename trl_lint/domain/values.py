@@ -1,24 +1,37 @@
-"""Abstract values: what the interpreter knows of one Python value, as small immutable objects."""
+"""Abstract values: what the interpreter knows of one Python value, as small immutable objects.
+
+A value is of a kind, and each kind is a class: a `TupleValue` has items, a `ModelValue` a wrapping. Beside that it
+carries one fact per domain: how it relates to the other ranks' (`rank`), the shape of a tensor (`shape`), where it
+is (`device`), what it averages (`averaging`). With `outputs = model(**inputs)` in a trainer's `compute_loss`:
+
+    inputs                        BatchValue(SHARD)                          this rank's own samples
+    model                         ModelValue(SAME, wrapping=WRAPPED)         the same weights everywhere
+    outputs.loss                  TensorValue(LOCAL_MEAN, scalar=True)       this rank's own mean
+    outputs.loss.item()           NumberValue(LOCAL_MEAN, source=…)          no tensor any more
+    accelerator.gather(loss)      TensorValue(REDUCED)                       the same on all ranks
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, TypedDict, TypeVar
 
-from trl_lint.domain import ranks, shapes
-from trl_lint.domain.averaging import AveragingFact
-from trl_lint.domain.provenance import Step
+from trl_lint.domain import ranks
+from trl_lint.domain.constants import MISSING
 from trl_lint.domain.ranks import Rank
+from trl_lint.domain.writes import NO_WRITES, Write
 
 if TYPE_CHECKING:
-    from libcst import CSTNode
+    from typing_extensions import Self, Unpack
 
+    from trl_lint.domain.averaging import AveragingFact
+    from trl_lint.domain.provenance import Step
     from trl_lint.domain.shapes import Shape
 
 
 class Kind(str, Enum):
-    """What a value is, as far as rules and transfers ask."""
+    """What a value is, as far as rules and transfers ask. Each value's class has one."""
 
     __hash__ = str.__hash__  # an enum's own is slow, and kinds are looked up all the time
 
@@ -28,7 +41,7 @@ class Kind(str, Enum):
     STRING = "string"
     NONE = "none"
     TUPLE = "tuple"
-    CELLS = "cells"  # one of some mutable containers on the abstract heap
+    CONTAINER = "container"  # one of some mutable containers on the abstract heap
     MODEL = "model"
     MODULE = "module"  # an imported module, or a dotted name of a library
     FUNCTION = "function"
@@ -37,8 +50,8 @@ class Kind(str, Enum):
     INSTANCE = "instance"
     BATCH = "batch"  # what a data loader yields, or a model's output: any key or attribute is a piece of it
     LOADER = "loader"  # iterating gives a batch per step
-    NUMBERS = "numbers"  # a list of Python numbers
-    RANGE = "range"  # an iterable whose elements and length are known: data is (element, length rank)
+    NUMBER_LIST = "number list"
+    ITERABLE = "iterable"  # its elements and its length are known
 
 
 class Wrapping(str, Enum):
@@ -46,155 +59,62 @@ class Wrapping(str, Enum):
 
     WRAPPED = "wrapped"
     BARE = "bare"
-    INSIDE = "inside"  # bare as well, and known to be (a part of) what a wrapper holds
+    UNWRAPPED = "unwrapped"  # bare as well, and known to be (a part of) what a wrapper holds
     UNKNOWN = "unknown"
 
     @property
     def is_bare(self) -> bool:
-        return self in (Wrapping.BARE, Wrapping.INSIDE)
+        return self in (Wrapping.BARE, Wrapping.UNWRAPPED)
 
 
-class World:
-    """A constant that follows from the assumption that there is more than one rank."""
+class Facts(TypedDict, total=False):
+    """What may be known of a value whatever its kind; see `Value`."""
 
-    __slots__ = ("name",)
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def __repr__(self) -> str:
-        return self.name
-
-
-WORLD_SIZE = World("world size")  # some number > 1
-WORLD_KIND = World("a kind of distributed run")  # a DistributedType other than NO
-WORLD_TRUE = World("true for several ranks")
-WORLD_FALSE = World("false for several ranks")
+    const: Any
+    wrapping: Wrapping | None
+    scalar: bool
+    dtype: str
+    why: Step | None
+    writes: frozenset[Write]
+    pending: frozenset[Write]
+    device: str
+    grad: bool
+    shape: Shape | None
+    averaging: AveragingFact | None
 
 
-class Alone:
-    """What a number that differs by the rank, or a question for it, is where there is one process only."""
+class Changes(Facts, total=False):
+    """What another value may have in place of this one's."""
 
-    __slots__ = ("value",)
-
-    def __init__(self, value: int) -> None:
-        self.value = value
-
-    def __repr__(self) -> str:
-        return f"{self.value} on one process"
-
-
-ALONE_FIRST, ALONE_TRUE, ALONE_FALSE = Alone(0), Alone(True), Alone(False)
-
-
-class _Missing:
-    def __repr__(self) -> str:
-        return "MISSING"
-
-
-# Data of a BATCH that is one named field of a batch, as the collator made it.
-FIELD = "<field>"
-
-# Data of a MODEL that is the one a Trainer trains, whose bare form is the trainer's own `self.model`.
-TRAINED = "<trained>"
-
-# Data of a MODEL that a DataParallel wraps.
-DATA_PARALLEL = "<data parallel>"
-
-# No constant is known (None is a constant).
-MISSING: Any = _Missing()
-
-
-class Payload:
-    """The expression whose value a statement hands on, and what a fix has to know about the place.
-
-    value: the facts of the expression. seen: those of its parts, by the id of their node. control: whether all
-    ranks get there together. owner: the enclosing function. accelerator: the text by which the Accelerator is
-    reached there, or "". reducers: the user's own that can be called there, as (text, dotted name, reduction).
-    handed: if it is the argument of a call, the function it is handed to and the name it has there.
-    """
-
-    __slots__ = ("accelerator", "control", "expression", "handed", "owner", "reducers", "seen", "value")
-
-    def __init__(
-        self,
-        expression: CSTNode,
-        value: Value,
-        seen: dict[int, Value],
-        control: Any,
-        owner: Any,
-        accelerator: str,
-        reducers: tuple[tuple[str, str, str], ...] = (),
-        handed: tuple[Any, str] | None = None,
-    ) -> None:
-        self.handed = handed
-        self.expression = expression
-        self.value = value
-        self.seen = seen
-        self.control = control
-        self.owner = owner
-        self.accelerator = accelerator
-        self.reducers = reducers
-
-
-class Write:
-    """A statement that put a local value into a metrics container. Equal for the same statement.
-
-    payload is None where the value does not stand in the statement as one expression.
-    """
-
-    __slots__ = ("module", "node", "payload", "rank", "what", "why")
-
-    def __init__(
-        self, module: Any, node: CSTNode, what: str, rank: Rank, why: Step | None, payload: Payload | None = None
-    ) -> None:
-        self.module = module
-        self.node = node
-        self.what = what
-        self.rank = rank
-        self.why = why
-        self.payload = payload
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Write) and self.node is other.node and self.what == other.what
-
-    def __hash__(self) -> int:
-        return hash((id(self.node), self.what))
-
-
-NO_WRITES: frozenset[Write] = frozenset()
+    rank: Rank
 
 
 class Value:
     """An abstract value. Never changed once built; `but(...)` makes a variant.
 
     rank: how it relates to the same value on other ranks.
-    kind, data: what it is; `data` depends on the kind (a dotted name, the items of a tuple, heap cells, for a
-    number the value it was made of or, if it tells the rank, an `Alone`, …).
     const: its constant value, or MISSING.
     wrapping: for models; of a batch, WRAPPED says that it comes from a loader that Accelerate has prepared.
     scalar: True for a tensor known to have exactly one element.
     dtype: "int", "float", "bool" or "" when unknown.
-    place: where a tensor or an array is (see `Place`), or which device a value names; "" for the accelerator's device
-    or unknown. For models, "eval" after `.eval()`.
+    device: where a tensor or an array is (see `Device`), or which device a value names; "" for the accelerator's
+    device or unknown. For models, "eval" after `.eval()`.
     grad: False for what certainly has no gradient; of a model, where no wrapper has gradients of it to synchronise
     (it is frozen, evaluated only, or in a DataParallel); of a context manager, where it keeps them from being made.
     shape: for tensors, which of their dimensions differ between ranks; None when that is not known.
     why: the chain that made it differ between ranks.
     writes: the statements by which it came into a metrics container.
     pending: the call statements through which it was handed on unchanged, as a parameter.
-    own: what this rank's data decide on besides (see `means.py`), or None.
+    averaging: what this rank's data decide on besides (see `averaging.py`), or None.
     """
 
     __slots__ = (
+        "averaging",
         "const",
-        "data",
+        "device",
         "dtype",
         "grad",
-        "kind",
-        "own",
         "pending",
-        "place",
         "rank",
         "scalar",
         "shape",
@@ -202,12 +122,14 @@ class Value:
         "wrapping",
         "writes",
     )
+    kind: ClassVar[Kind] = Kind.UNKNOWN
+    # The slots that say what a value of this class is, beside its facts, and what they hold where that is not known.
+    parts: ClassVar[dict[str, object]] = {}
 
     def __init__(
         self,
         rank: Rank = ranks.UNKNOWN,
-        kind: Kind = Kind.UNKNOWN,
-        data: Any = None,
+        *,
         const: Any = MISSING,
         wrapping: Wrapping | None = None,
         scalar: bool = False,
@@ -215,14 +137,12 @@ class Value:
         why: Step | None = None,
         writes: frozenset[Write] = NO_WRITES,
         pending: frozenset[Write] = NO_WRITES,
-        place: str = "",
+        device: str = "",
         grad: bool = True,
         shape: Shape | None = None,
-        own: AveragingFact | None = None,
+        averaging: AveragingFact | None = None,
     ) -> None:
         self.rank = rank
-        self.kind = kind
-        self.data = data
         self.const = const
         self.wrapping = wrapping
         self.scalar = scalar
@@ -230,65 +150,73 @@ class Value:
         self.why = why
         self.writes = writes
         self.pending = pending
-        self.place = place
+        self.device = device
         self.grad = grad
         self.shape = shape
-        self.own = own
+        self.averaging = averaging
 
-    def but(self, **changes: Any) -> Value:
-        """This value with some fields changed."""
-        # Written out, as this is done all the time: a loop over the slots takes several times as long.
-        new = object.__new__(Value)
-        new.const, new.data, new.dtype, new.grad = self.const, self.data, self.dtype, self.grad
-        new.kind, new.pending, new.place, new.rank = self.kind, self.pending, self.place, self.rank
-        new.scalar, new.why, new.wrapping, new.writes = self.scalar, self.why, self.wrapping, self.writes
-        new.shape = self.shape
-        new.own = self.own
+    def but(self, **changes: Unpack[Changes]) -> Self:
+        """This value with some facts changed."""
+        new = self._copied(type(self))
+        for part in self.parts:
+            setattr(new, part, getattr(self, part))
         for name, value in changes.items():
             setattr(new, name, value)
         return new
 
+    def having(self, *parts: object) -> Self:
+        """The facts of this value, of something else of its kind."""
+        new = self._copied(type(self))
+        for name, part in zip(self.parts, parts, strict=True):
+            setattr(new, name, part)
+        return new
+
+    def as_a(self, kind: type[AnyValue], **changes: Unpack[Changes]) -> AnyValue:
+        """The facts of this value, of a thing of another kind of which nothing else is known."""
+        new = self._copied(kind)
+        for part, nothing in kind.parts.items():
+            setattr(new, part, nothing)
+        for name, value in changes.items():
+            setattr(new, name, value)
+        return new
+
+    def with_facts_of(self, other: Value) -> Self:
+        """The same thing, with the facts of another value."""
+        new = other._copied(type(self))
+        for part in self.parts:
+            setattr(new, part, getattr(self, part))
+        return new
+
+    def _copied(self, cls: type[AnyValue]) -> AnyValue:
+        # Written out, as this is done all the time: a loop over the slots takes several times as long.
+        new = object.__new__(cls)
+        new.averaging, new.const, new.device, new.dtype = self.averaging, self.const, self.device, self.dtype
+        new.grad, new.pending, new.rank, new.scalar = self.grad, self.pending, self.rank, self.scalar
+        new.shape, new.why, new.wrapping, new.writes = self.shape, self.why, self.wrapping, self.writes
+        return new
+
+    def same_parts(self, other: Value) -> bool:
+        """Whether both are the same thing, as far as their class says (their facts apart)."""
+        if type(self) is not type(other):
+            return False
+        return all(getattr(self, part) == getattr(other, part) for part in self.parts)
+
+    def has_parts_of(self, other: Value) -> bool:
+        """Whether both were made of the very same things. Their classes are the same."""
+        return all(getattr(self, part) is getattr(other, part) for part in self.parts)
+
+    def inside(self) -> Sequence[Value]:
+        """The values that one gets to through this one without the heap."""
+        return ()
+
     def __repr__(self) -> str:
-        return f"<{self.kind.value} {self.rank}{'' if self.data is None else f' {self.data!r}'}>"
+        said = "".join(f" {getattr(self, part)!r}" for part in self.parts if getattr(self, part) is not None)
+        return f"<{self.kind.value} {self.rank}{said}>"
 
 
-# How many items a tuple may have, those of the tuples in it included: each use of a value goes through all of them,
-# and `m = (m, m)` has twice as many.
-MAX_ITEMS = 1024
-_NESTED = frozenset({Kind.TUPLE, Kind.RANGE})
-
-
-def is_small(items: Sequence[Value]) -> bool:
-    """Whether so many items, with all that is in them, may make a tuple."""
-    left = MAX_ITEMS - len(items)
-    todo = [item for item in items if item.kind in _NESTED]
-    while todo and left >= 0:
-        inside = todo.pop().data if todo[-1].kind is Kind.TUPLE else (todo.pop().data[0],)
-        left -= len(inside)
-        todo.extend(item for item in inside if item.kind in _NESTED)
-    return left >= 0
+AnyValue = TypeVar("AnyValue", bound=Value)
 
 
 UNKNOWN = Value()
 BOTTOM = Value(ranks.BOTTOM)
 SAME = Value(ranks.SAME)
-NONE = Value(ranks.SAME, Kind.NONE, const=None)
-
-
-def shape_of(value: Value) -> Shape | None:
-    """The shape of a value: a number, and a tensor of one element, have none that could differ."""
-
-    if value.kind is Kind.NUMBER or (value.shape is None and value.scalar):
-        return shapes.SCALAR
-    return None if value.data in _NO_TENSORS else value.shape
-
-
-# Marks of values that are no tensors and carry the shape of one: its sizes, and a model's output that of its logits.
-_NO_TENSORS = ("<shape>", "<output>")
-
-
-# Marks of values that no table names.
-PREPARED = "<prepared>"  # what `accelerator.prepare` made of something whose class is not in sight
-
-
-OUTPUT = "<output>"  # a model's output

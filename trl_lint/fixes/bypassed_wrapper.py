@@ -8,7 +8,7 @@ import libcst as cst
 
 from trl_lint.analysis.events import ModelCalled
 from trl_lint.analysis.program.syntax import ancestors
-from trl_lint.domain.values import TRAINED
+from trl_lint.domain.kinds import is_trained
 from trl_lint.fixes.support.edits import NoRewrite, Replace, Rewrite
 from trl_lint.fixes.support.scope import bound, bound_names, dotted, last_name, nodes
 from trl_lint.fixes.support.tree import uses_of
@@ -61,8 +61,8 @@ def _wrapped_name(event: ModelCalled, root: Any, callee: Any) -> str | None:
     holder = _holder(source)
     if holder is not None:
         return holder if holder in known and _times_bound(root, holder) <= 1 else None
-    if dotted(source) == "self.model" and event.model.data == TRAINED:
-        names = [name for name, value in known.items() if value.data == TRAINED and not _times_bound(root, name)]
+    if dotted(source) == "self.model" and is_trained(event.model):
+        names = [name for name, value in known.items() if is_trained(value) and not _times_bound(root, name)]
         return names[0] if len(names) == 1 else None
     return None
 

@@ -10,6 +10,7 @@ import libcst as cst
 from trl_lint.analysis.events import CollectiveCalled
 from trl_lint.analysis.program.syntax import ancestors
 from trl_lint.analysis.transfer.tensor_devices import may_be_cpu
+from trl_lint.domain.kinds import NumberValue, read_from
 from trl_lint.domain.ranks import State
 from trl_lint.domain.values import Kind, Value
 from trl_lint.fixes.support.blocks import torch_in_reach
@@ -79,7 +80,7 @@ def _plan(event: CollectiveCalled) -> _Plan | NoRewrite:
     use = _use_of_result(event)
     if use is None:
         return NoRewrite("the result is used as a tensor or list of one value per rank", as_list=True)
-    factory = value.kind is Kind.NUMBER or value.place == "host"
+    factory = value.kind is Kind.NUMBER or value.device == "host"
     device = ""
     if factory or may_be_cpu(value):
         device = _device(event)
@@ -145,13 +146,13 @@ def _converted_by(node: Any) -> str:
 
 def _source(value: Value, step: str) -> Value:
     if step in ("cpu", "numpy"):
-        return value.but(place="")  # it was somewhere else before
-    return value.data if isinstance(value.data, Value) else value
+        return value.but(device="")  # it was somewhere else before
+    return read_from(value) or value
 
 
 def _from_tensor(value: Value) -> bool:
-    while isinstance(value.data, Value) and value.kind is Kind.NUMBER:
-        value = value.data
+    while isinstance(value, NumberValue) and value.source is not None:
+        value = value.source
     return value.kind in (Kind.TENSOR, Kind.BATCH)
 
 

@@ -8,7 +8,7 @@ import libcst as cst
 
 from trl_lint.analysis.events import CollectiveCalled
 from trl_lint.analysis.program.syntax import ancestors
-from trl_lint.domain import values
+from trl_lint.domain.kinds import shape_of
 from trl_lint.fixes.support.edits import NoRewrite, Replace, Rewrite
 from trl_lint.fixes.support.padding import padding_for, reduction_of_all
 from trl_lint.fixes.support.reductions import REPEATED, is_mean, needs_cast
@@ -94,7 +94,7 @@ def _reduced_first(event: CollectiveCalled, reduction: str, floats: bool) -> Rew
 
 
 def _padded(event: CollectiveCalled) -> Rewrite | NoRewrite:
-    shape = values.shape_of(event.operand)
+    shape = shape_of(event.operand)
     if shape is None or len(shape.ragged) != 1:
         return NoRewrite("several dimensions differ between ranks")
     call: Any = event.node

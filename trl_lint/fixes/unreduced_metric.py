@@ -13,7 +13,8 @@ import libcst as cst
 from trl_lint.analysis.program.syntax import ancestors
 from trl_lint.analysis.transfer.tensor_devices import may_be_cpu
 from trl_lint.domain.ranks import Origin, State
-from trl_lint.domain.values import Kind, Write
+from trl_lint.domain.values import Kind
+from trl_lint.domain.writes import Write
 from trl_lint.findings import Applicability
 from trl_lint.fixes.support.blocks import torch_in_reach
 from trl_lint.fixes.support.collecting import collected, on_device

@@ -10,7 +10,7 @@ import libcst as cst
 from trl_lint.analysis.events import AttributeRead
 from trl_lint.analysis.program.classes import ClassInfo
 from trl_lint.analysis.program.syntax import ancestors
-from trl_lint.domain.values import TRAINED
+from trl_lint.domain.kinds import is_trained
 from trl_lint.fixes.support.caching import Cached, cached, constructor_call, is_trainer
 from trl_lint.fixes.support.edits import Edit, Insert, NoRewrite, Replace, Rewrite
 from trl_lint.fixes.support.scope import (
@@ -103,7 +103,7 @@ def _receiver(node: Any) -> Any:
 
 def _own_accelerator(event: AttributeRead, model: Any) -> str:
     """The accelerator of a trainer whose `model_wrapped` is read from somewhere else, as `self.trainer.accelerator`."""
-    if event.model.data != TRAINED or last_name(model) != "model_wrapped" or not isinstance(model, cst.Attribute):
+    if not is_trained(event.model) or last_name(model) != "model_wrapped" or not isinstance(model, cst.Attribute):
         return ""
     owner = dotted(model.value)
     return f"{owner}.accelerator" if owner else ""
@@ -202,7 +202,7 @@ def _is_plain(read: _Read) -> bool:
 
 def _is_trained(read: _Read) -> bool:
     """Whether it is the trained model's config that is read, however the method is called in sight."""
-    if read.event.model.data != TRAINED:
+    if not is_trained(read.event.model):
         return False
     owner = read.event.owner
     if isinstance(read.model, cst.Attribute):
@@ -211,7 +211,7 @@ def _is_trained(read: _Read) -> bool:
     name = root_name(read.model)
     if name in bound_names(owner.node.body) or name not in {parameter.name for parameter in owner.parameters}:
         return False
-    return all(summary.names[name].data == TRAINED for summary in owner.summaries.values() if name in summary.names)
+    return all(is_trained(summary.names[name]) for summary in owner.summaries.values() if name in summary.names)
 
 
 def _is_always_read(read: _Read) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from trl_lint.domain import ranks
-from trl_lint.domain.values import Kind, Value
+from trl_lint.domain.kinds import LibraryName
 from trl_lint.knowledge import library
 from trl_lint.knowledge.schema import ANY, RANK_GUARD, Attribute, Class, Collective, Function, Row, Sink, Transfer
 
@@ -47,7 +47,7 @@ def _reducer(name: str, word: str) -> Iterator[Row]:
 
 def _guard(name: str) -> Iterator[Row]:
     # Read, it differs between ranks; called, it is the function below.
-    yield Attribute(name=name, source=_SOURCE, value=Value(ranks.RANK_LOCAL, Kind.MODULE, name))
+    yield Attribute(name=name, source=_SOURCE, value=LibraryName(name, ranks.RANK_LOCAL))
     yield Function(name=name, source=_SOURCE, returns=RANK_GUARD)
 
 

@@ -8,7 +8,8 @@ file, and one that streams computes nothing before it is read.
 from __future__ import annotations
 
 from trl_lint.domain import ranks
-from trl_lint.domain.values import Kind, Value
+from trl_lint.domain.kinds import IterableValue, LibraryInstance, TupleValue
+from trl_lint.domain.values import Value
 from trl_lint.knowledge.schema import SAME, Class, Function, Preparation, Row, instance
 
 # The layout of a table is by hand: one or two lines per row.
@@ -22,8 +23,8 @@ _ITERABLE = "iterable_dataset.py::IterableDataset"
 DATASET = instance("datasets.Dataset")
 STREAM = instance("datasets.IterableDataset")
 # The names and parts of a dict of splits.
-_ITEMS = Value(ranks.SAME, Kind.RANGE, (Value(ranks.SAME, Kind.TUPLE, (SAME, DATASET)), ranks.SAME))
-_VALUES = Value(ranks.SAME, Kind.RANGE, (DATASET, ranks.SAME))
+_ITEMS = IterableValue(ranks.SAME, TupleValue(ranks.SAME, (SAME, DATASET)), ranks.SAME)
+_VALUES = IterableValue(ranks.SAME, DATASET, ranks.SAME)
 
 # The file is neither written nor read.
 _UNCACHED = {"keep_in_memory": True, "load_from_cache_file": False}
@@ -97,4 +98,4 @@ UNIQUE: dict[str, str] = {"train_test_split": "datasets.Dataset"}
 
 
 def is_dataset(value: Value) -> bool:
-    return value.kind is Kind.INSTANCE and isinstance(value.data, str) and value.data.startswith("datasets.")
+    return isinstance(value, LibraryInstance) and value.name.startswith("datasets.")

@@ -110,10 +110,10 @@ class Extended(Mapping[str, str]):
 
     def __init__(self, versions: Mapping[str, str], own: Iterable[Row]) -> None:
         self.versions = versions
-        self.own: _ByName = {}
+        self.custom: _ByName = {}
         for row in own:
-            self.own[row.name] = (*self.own.get(row.name, ()), row)
-        self.rows: _ByName = _BY_NAME | self.own
+            self.custom[row.name] = (*self.custom.get(row.name, ()), row)
+        self.rows: _ByName = _BY_NAME | self.custom
 
     def __getitem__(self, name: str) -> str:
         return self.versions[name]
@@ -131,7 +131,7 @@ class Extended(Mapping[str, str]):
 def of_any_release(versions: Mapping[str, str]) -> Mapping[str, str]:
     """The same knowledge with no release known."""
     if isinstance(versions, Extended):
-        return Extended(NO_VERSIONS, (row for rows in versions.own.values() for row in rows))
+        return Extended(NO_VERSIONS, (row for rows in versions.custom.values() for row in rows))
     return NO_VERSIONS
 
 

@@ -12,18 +12,23 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from trl_lint.domain import ranks
+from trl_lint.domain.constants import ALONE_FIRST, ALONE_TRUE, WORLD_KIND, WORLD_SIZE, WORLD_TRUE
 from trl_lint.domain.devices import GLOBAL_RANK
-from trl_lint.domain.values import (
-    ALONE_FIRST,
-    ALONE_TRUE,
-    TRAINED,
-    WORLD_KIND,
-    WORLD_SIZE,
-    WORLD_TRUE,
-    Kind,
-    Value,
-    Wrapping,
+from trl_lint.domain.kinds import (
+    BatchRole,
+    BatchValue,
+    IterableValue,
+    LibraryInstance,
+    LoaderValue,
+    ModelRole,
+    ModelValue,
+    NoneValue,
+    NumberValue,
+    PureObject,
+    TensorValue,
+    TupleValue,
 )
+from trl_lint.domain.values import Value, Wrapping
 
 Parameter = tuple[int, str]
 # Of a function that nothing more is known of: whatever it is given.
@@ -180,64 +185,63 @@ class Class(Row):
 
 
 def tensor(rank: ranks.Rank, *, scalar: bool = False, dtype: str = "") -> Value:
-    return Value(rank, Kind.TENSOR, scalar=scalar, dtype=dtype)
+    return TensorValue(rank, scalar=scalar, dtype=dtype)
 
 
 def number(rank: ranks.Rank, dtype: str = "") -> Value:
-    return Value(rank, Kind.NUMBER, scalar=True, dtype=dtype)
+    return NumberValue(rank, scalar=True, dtype=dtype)
 
 
-def instance(name: str, rank: ranks.Rank = ranks.SAME) -> Value:
+def instance(name: str, rank: ranks.Rank = ranks.SAME) -> LibraryInstance:
     """An instance of a library's class."""
-    return Value(rank, Kind.INSTANCE, name)
+    return LibraryInstance(name, rank)
 
 
-def on_one_rank(name: str) -> Value:
+def on_one_rank(name: str) -> LibraryInstance:
     """An instance of a library's class on one rank, for which something else stands in on the others."""
     return instance(name, ranks.RANK_LOCAL).but(const=WORLD_TRUE)
 
 
 def held(name: str) -> Value:
     """A list of instances of a library's class that is empty on all ranks but one."""
-    return Value(ranks.RANK_LOCAL, Kind.RANGE, (instance(name), ranks.RANK_LOCAL._replace(how=ranks.HELD)))
+    return IterableValue(ranks.RANK_LOCAL, instance(name), ranks.RANK_LOCAL._replace(how=ranks.HELD))
 
 
 def items(*values: Value) -> Value:
     """A tuple."""
-    return Value(ranks.SAME, Kind.TUPLE, values)
+    return TupleValue(ranks.SAME, values)
 
 
 UNKNOWN = Value()
 SAME = Value(ranks.SAME)
 SETTING = Value(ranks.SAME, grad=False)  # a number, a flag or a text of a configuration
-NOTHING = Value(ranks.SAME, Kind.NONE, const=None)
-BATCH = Value(ranks.SHARD, Kind.BATCH)
+NOTHING = NoneValue(ranks.SAME, const=None)
+BATCH = BatchValue(ranks.SHARD)
 LOADED_BATCH = BATCH.but(grad=False)
 # Accelerate knows where in its loader a batch stands: `gather_for_metrics` cuts what lies behind the last sample off.
 PREPARED_BATCH = LOADED_BATCH.but(wrapping=Wrapping.WRAPPED)
-LOADER = Value(ranks.SAME, Kind.LOADER, PREPARED_BATCH)
+LOADER = LoaderValue(ranks.SAME, PREPARED_BATCH)
 LOCAL_LOSS = tensor(ranks.LOCAL_MEAN, scalar=True, dtype="float")
 LOCAL_TENSOR = tensor(ranks.SHARD)
 REDUCED = Value(ranks.REDUCED)
 # A dict of metrics: every entry has the fact.
-METRICS = "<metrics>"
-LOCAL_METRICS = Value(ranks.LOCAL, Kind.BATCH, METRICS)
-REDUCED_METRICS = Value(ranks.REDUCED, Kind.BATCH, METRICS)
-SAME_METRICS = Value(ranks.SAME, Kind.BATCH, METRICS)
+LOCAL_METRICS = BatchValue(ranks.LOCAL, BatchRole.METRICS)
+REDUCED_METRICS = BatchValue(ranks.REDUCED, BatchRole.METRICS)
+SAME_METRICS = BatchValue(ranks.SAME, BatchRole.METRICS)
 SAME_NUMBER = number(ranks.SAME)
 GRADIENT_NORM = tensor(ranks.REDUCED, scalar=True, dtype="float")
-RANK_INDEX = number(ranks.RANK_LOCAL, "int").but(data=ALONE_FIRST)
+RANK_INDEX = NumberValue(ranks.RANK_LOCAL, alone=ALONE_FIRST, scalar=True, dtype="int")
 # The number of this process in the whole job.
-GLOBAL_RANK_INDEX = RANK_INDEX.but(place=GLOBAL_RANK)
-RANK_GUARD = Value(ranks.RANK_LOCAL, Kind.NUMBER, ALONE_TRUE, scalar=True, dtype="bool")
-WORLD = Value(ranks.SAME, Kind.NUMBER, const=WORLD_SIZE, scalar=True, dtype="int")
+GLOBAL_RANK_INDEX = RANK_INDEX.but(device=GLOBAL_RANK)
+RANK_GUARD = NumberValue(ranks.RANK_LOCAL, alone=ALONE_TRUE, scalar=True, dtype="bool")
+WORLD = NumberValue(ranks.SAME, const=WORLD_SIZE, scalar=True, dtype="int")
 DISTRIBUTED_TYPE = Value(ranks.SAME, const=WORLD_KIND)
-DISTRIBUTED = Value(ranks.SAME, Kind.NUMBER, const=WORLD_TRUE, scalar=True, dtype="bool")
-WRAPPED_MODEL = Value(ranks.SAME, Kind.MODEL, wrapping=Wrapping.WRAPPED)
-TRAINED_MODEL = WRAPPED_MODEL.but(data=TRAINED)
-BARE_MODEL = Value(ranks.SAME, Kind.MODEL, wrapping=Wrapping.BARE)
+DISTRIBUTED = NumberValue(ranks.SAME, const=WORLD_TRUE, scalar=True, dtype="bool")
+WRAPPED_MODEL = ModelValue(ranks.SAME, wrapping=Wrapping.WRAPPED)
+TRAINED_MODEL = ModelValue(ranks.SAME, role=ModelRole.TRAINED, wrapping=Wrapping.WRAPPED)
+BARE_MODEL = ModelValue(ranks.SAME, wrapping=Wrapping.BARE)
 # The bare form of the one that is trained: what the wrapper holds.
-OWN_MODEL = Value(ranks.SAME, Kind.MODEL, TRAINED, wrapping=Wrapping.INSIDE)
-SOME_MODEL = Value(ranks.SAME, Kind.MODEL, wrapping=Wrapping.UNKNOWN)
+OWN_MODEL = ModelValue(ranks.SAME, role=ModelRole.TRAINED, wrapping=Wrapping.UNWRAPPED)
+SOME_MODEL = ModelValue(ranks.SAME, wrapping=Wrapping.UNKNOWN)
 # A callable object that only computes: a data collator, a tokenizer, a label smoother.
-PURE = instance("<pure>")
+PURE = PureObject(ranks.SAME)

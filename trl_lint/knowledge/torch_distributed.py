@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from trl_lint.domain import ranks
-from trl_lint.domain.values import Kind, Value
+from trl_lint.domain.kinds import LibraryInstance
+from trl_lint.domain.values import Value
 from trl_lint.knowledge.schema import (
     DISTRIBUTED,
     GLOBAL_RANK_INDEX,
@@ -37,7 +37,7 @@ _FSDP2 = "torch/distributed/fsdp/_fully_shard/_fully_shard.py"
 _SAMPLER = "torch/utils/data/distributed.py::DistributedSampler"
 
 # Its iteration gives each rank its own indices.
-_SHARDED_SAMPLER = Value(ranks.SAME, Kind.INSTANCE, "torch.utils.data.DistributedSampler")
+_SHARDED_SAMPLER = LibraryInstance("torch.utils.data.DistributedSampler")
 
 
 def _c10d(name: str, operand: tuple[int, str], result: str, **more: object) -> Collective:

@@ -8,7 +8,8 @@ Read from transformers 4.40.2, 4.46.0, 4.47.1, 4.51.3,
 from __future__ import annotations
 
 from trl_lint.domain import ranks
-from trl_lint.domain.values import Kind, Value
+from trl_lint.domain.kinds import BatchValue, NumberValue
+from trl_lint.domain.values import Value
 from trl_lint.knowledge.datasets import DATASET
 from trl_lint.knowledge.schema import (
     BARE_MODEL,
@@ -52,15 +53,15 @@ _ARGS = instance("transformers.TrainingArguments")
 _STATE = instance("transformers.TrainerState")
 _CONTROL = instance("transformers.TrainerControl")
 # Gathered predictions, labels and inputs of the whole evaluation set.
-_EVAL_PREDICTION = Value(ranks.SAME, Kind.BATCH)
+_EVAL_PREDICTION = BatchValue(ranks.SAME)
 # Namedtuples of gathered arrays and metrics.
-_LOOP_OUTPUT = Value(ranks.SAME, Kind.BATCH)
+_LOOP_OUTPUT = BatchValue(ranks.SAME)
 # What `evaluation_loop` gathers, as it is, of what a step returns.
 _STEP_PARTS = ("loss", "logits", "labels")
 _STEP_OUTPUT = items(LOCAL_LOSS, LOCAL_TENSOR, LOCAL_TENSOR)
 
 # Functions handed to the constructor, and what they are called with.
-CALLBACKS = {
+CALLBACKS: dict[str, dict[str, Value]] = {
     "compute_loss_func": {"outputs": BATCH, "labels": LOCAL_TENSOR, "num_items_in_batch": UNKNOWN},
     "compute_metrics": {"eval_prediction": _EVAL_PREDICTION},
     "model_init": {"trial": SAME},
@@ -137,7 +138,7 @@ _ATTRIBUTES: tuple[Row, ...] = (
               value=SAME),
     # A local count; `store_flos` sums it over the ranks into the state.
     Attribute(name="transformers.Trainer.current_flos", source=f"{_TRAINER}.store_flos",
-              value=Value(ranks.partial("sum"), Kind.NUMBER, scalar=True)),
+              value=NumberValue(ranks.partial("sum"), scalar=True)),
     Attribute(name="transformers.TrainerState.is_local_process_zero",
               source="trainer_callback.py::TrainerState.is_local_process_zero", value=RANK_GUARD),
     Attribute(name="transformers.TrainerState.is_world_process_zero",
@@ -231,7 +232,7 @@ _HOOKS: tuple[Row, ...] = (
     Hook(name="transformers.Trainer.evaluation_loop", source=f"{_TRAINER}.evaluation_loop",
          parameters=_EVALUATION_LOOP, returns=_LOOP_OUTPUT),
     Hook(name="transformers.Trainer.floating_point_ops", source=f"{_TRAINER}.floating_point_ops",
-         parameters={"inputs": BATCH}, returns=Value(ranks.LOCAL, Kind.NUMBER, scalar=True)),
+         parameters={"inputs": BATCH}, returns=NumberValue(ranks.LOCAL, scalar=True)),
     Hook(name="transformers.Trainer.get_batch_samples", source=f"{_TRAINER}.get_batch_samples", since="4.46",
          until="4.50", parameters={"epoch_iterator": LOADER, "num_batches": SAME},
          returns=items(LOADER, UNKNOWN)),
@@ -395,7 +396,7 @@ _FUNCTIONS: tuple[Row, ...] = (
     Function(name="transformers.trainer_utils.is_main_process", source="trainer_utils.py::is_main_process",
              returns=RANK_GUARD),
     Function(name="transformers.trainer_utils.speed_metrics", source="trainer_utils.py::speed_metrics",
-             returns=Value(ranks.CLOCK_LOCAL, Kind.BATCH)),
+             returns=BatchValue(ranks.CLOCK_LOCAL)),
 )
 
 ROWS: tuple[Row, ...] = (

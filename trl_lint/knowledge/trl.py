@@ -10,7 +10,7 @@ ranks from 0.14 on, and in KTO and BCO.
 from __future__ import annotations
 
 from trl_lint.domain import ranks
-from trl_lint.domain.values import Kind, Value
+from trl_lint.domain.values import Value
 from trl_lint.knowledge import transformers
 from trl_lint.knowledge.schema import (
     BARE_MODEL,
@@ -628,7 +628,7 @@ _FUNCTIONS: tuple[Row, ...] = (
         for name in ("get_peft_config", "get_quantization_config")
     ),
     Function(name="trl.trainer.utils.get_kbit_device_map", source=f"{_UTILS}::get_kbit_device_map",
-             since="0.7.11", until="1.8", returns=Value(ranks.RANK_LOCAL, Kind.UNKNOWN)),
+             since="0.7.11", until="1.8", returns=Value(ranks.RANK_LOCAL)),
     *(
         Function(name=f"trl.trainer.utils.{name}", source=f"{_UTILS}::{name}", since=since, returns=NOTHING)
         for name, since in (("disable_dropout_in_model", "0.6"), ("empty_cache", "0.10"),

@@ -101,7 +101,7 @@ class BypassedWrapper(Rule):
 
 def _is_bypass(event: ModelCalled) -> bool:
     """Whether what it computes is trained with, and the wrapper does not hear of it."""
-    if event.model.wrapping is not Wrapping.INSIDE or not event.model.grad:
+    if event.model.wrapping is not Wrapping.UNWRAPPED or not event.model.grad:
         return False
     return event.trains and event.control.grad and not event.control.engine
 

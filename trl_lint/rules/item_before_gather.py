@@ -95,7 +95,7 @@ def _is_number(event: CollectiveCalled) -> bool:
     kind = event.operand.kind
     if kind is Kind.NUMBER:
         return True
-    if kind is Kind.NUMBERS:
+    if kind is Kind.NUMBER_LIST:
         return not event.row.lists
     return any(entry.startswith("dict:") or not event.row.lists for entry in event.numbers)
 

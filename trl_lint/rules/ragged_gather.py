@@ -50,7 +50,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from trl_lint.analysis.events import CollectiveCalled, Event
-from trl_lint.domain import values
+from trl_lint.domain.kinds import shape_of
 from trl_lint.domain.provenance import Step
 from trl_lint.domain.values import Value
 from trl_lint.rules.base import LIBRARIES, Problem, Rule, offered
@@ -78,7 +78,7 @@ class RaggedGather(Rule):
         from trl_lint.fixes.ragged_gather import plan_for
 
         own_name = event.row.name.rpartition(".")[2]
-        shape = values.shape_of(part)
+        shape = shape_of(part)
         assert shape is not None
         yield Problem(
             module=event.module,
@@ -97,7 +97,7 @@ class RaggedGather(Rule):
 
 def _is_ragged(part: Value) -> bool:
     """Known to be one tensor with a ragged dimension, of this rank's own data."""
-    shape = values.shape_of(part)
+    shape = shape_of(part)
     return part.rank.differs and shape is not None and shape.is_ragged
 
 

@@ -63,7 +63,7 @@ from trl_lint.rules.base import LIBRARIES, Problem, Rule
 from trl_lint.wording import Surroundings, said, surroundings_of
 
 if TYPE_CHECKING:
-    from trl_lint.domain.values import Write
+    from trl_lint.domain.writes import Write
     from trl_lint.fixes.support.edits import NoRewrite, Rewrite
 
 # Where a value that is mixed with one of these differs for a reason that no reduction mends.

@@ -43,7 +43,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from trl_lint.analysis.events import AttributeRead, Event, UnwrappedForGeneration
-from trl_lint.domain.values import TRAINED, Wrapping
+from trl_lint.domain.kinds import is_trained
+from trl_lint.domain.values import Wrapping
 from trl_lint.findings import Applicability
 from trl_lint.knowledge.models import GENERATES
 from trl_lint.rules.base import LIBRARIES, Problem, Rule, offered
@@ -80,8 +81,8 @@ def _generates(event: AttributeRead) -> Problem:
 
 def _is_trained(event: UnwrappedForGeneration) -> bool:
     """Whether it is the bare form of a model that a wrapper holds: others may have been prepared for evaluation."""
-    return event.model.wrapping is Wrapping.INSIDE or (
-        event.model.wrapping is Wrapping.BARE and event.model.data == TRAINED
+    return event.model.wrapping is Wrapping.UNWRAPPED or (
+        event.model.wrapping is Wrapping.BARE and is_trained(event.model)
     )
 
 

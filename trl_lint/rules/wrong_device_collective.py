@@ -98,11 +98,11 @@ def _communicated(event: CollectiveCalled) -> Iterator[Problem]:
     from trl_lint.fixes.wrong_device_collective import plan_for_collective
 
     own_name = event.row.name.rpartition(".")[2]
-    plan = plan_for_collective(event, getattr(wrong.place, "why", None))
+    plan = plan_for_collective(event, getattr(wrong.device, "why", None))
     yield Problem(
         module=event.module,
         node=event.node,
-        message=f"`{own_name}` gets a tensor on {_where(wrong)}: {_FAILS[wrong.place == 'cpu']}",
+        message=f"`{own_name}` gets a tensor on {_where(wrong)}: {_FAILS[wrong.device == 'cpu']}",
         why=_why(wrong),
         help=f"make it {said('device', event)}, or move it there, before the collective",
         **offered(plan, event.control.level),
@@ -130,15 +130,15 @@ def _is_wrong(value: Value) -> bool:
 
 
 def _where(value: Value) -> str:
-    return "the CPU" if value.place == "cpu" else f"`{value.place}`"
+    return "the CPU" if value.device == "cpu" else f"`{value.device}`"
 
 
 def _why(value: Value) -> Step | None:
-    return getattr(value.place, "why", None) or value.why
+    return getattr(value.device, "why", None) or value.why
 
 
 def _returned(event: StepReturned) -> Iterator[Problem]:
-    why = getattr(event.value.place, "why", None)
+    why = getattr(event.value.device, "why", None)
     if why is None or not _is_wrong(event.value) or not takes_gpu_only(why.module):
         return
     from trl_lint.fixes.wrong_device_collective import plan_for_step
@@ -150,7 +150,7 @@ def _returned(event: StepReturned) -> Iterator[Problem]:
         title="Make it on the accelerator's device",
         message=(
             f"`prediction_step` returns {event.what} on {_where(event.value)}, and the evaluation loop gathers them: "
-            f"{_FAILS[event.value.place == 'cpu']}"
+            f"{_FAILS[event.value.device == 'cpu']}"
         ),
         why=Step(event.module, event.node.name, "what this returns is gathered by the evaluation loop"),
         help=f"make it {said('device', event)}, or move it there, before it is returned",

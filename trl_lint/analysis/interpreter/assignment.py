@@ -11,8 +11,10 @@ from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.frame import Frame, derived
 from trl_lint.analysis.transfer import tensors
 from trl_lint.domain import ranks, shapes
+from trl_lint.domain.constants import MISSING
 from trl_lint.domain.heap import Cell, join, read_key, with_key
-from trl_lint.domain.values import FIELD, MISSING, UNKNOWN, Kind, Value
+from trl_lint.domain.kinds import BatchRole, ContainerValue, NumberValue, SizesValue, in_role
+from trl_lint.domain.values import UNKNOWN, Kind, Value
 
 
 def bind_target(frame: Frame, target: Any, value: Value) -> None:
@@ -54,8 +56,8 @@ def _unpack(frame: Frame, target: Any, value: Value) -> None:
             bind_target(frame, element.value, known[index])
         elif known is not None and stars and index > stars[0] and len(elements) - index <= len(known):
             bind_target(frame, element.value, known[index - len(elements)])
-        elif value.data == tensors.SHAPE and (not stars or index < stars[0]):
-            at = Value(ranks.SAME, Kind.NUMBER, const=index, scalar=True, dtype="int")
+        elif isinstance(value, SizesValue) and (not stars or index < stars[0]):
+            at = NumberValue(ranks.SAME, const=index, scalar=True, dtype="int")
             bind_target(frame, element.value, tensors.dimension(value, at))
         else:
             item = containers.iterate(frame, value)[0]
@@ -65,30 +67,33 @@ def _unpack(frame: Frame, target: Any, value: Value) -> None:
 def _assign_subscript(frame: Frame, target: cst.Subscript, value: Value) -> None:
     container = frame.engine.evaluate(frame, target.value)
     index = subscripts.subscript_value(frame, target)
-    if container.kind is Kind.CELLS:
+    if isinstance(container, ContainerValue):
         key = containers.constant_key(index)
         stored = frame.is_stored(container)
         is_dict = any(cell.shape == "dict" for cell in frame.memory.cells(container))
         if stored or is_dict:
             value = frame.written(value, containers.key_text(key), _assigned(frame, target))
-        if value.kind is Kind.CELLS and stored:
+        if isinstance(value, ContainerValue) and stored:
             _write_elements(frame, value, containers.key_text(key))
-        if index.const is MISSING and len(container.data) == 1:
+        if index.const is MISSING and len(container.identities) == 1:
             key = MISSING
-        weak = len(container.data) > 1 and not (isinstance(key, containers.ViewKey) and key.cells == container.data)
+        is_view = isinstance(key, containers.ViewKey) and key.cells == container.identities
+        weak = len(container.identities) > 1 and not is_view
         frame.update(container, lambda cell: _put(cell, key, value, weak))
     elif container.kind is Kind.BATCH and isinstance(index.const, str) and isinstance(target.value, cst.Name):
         key = containers.constant_key(index)
         promoted = as_dict(frame, container, target.value, target)
         value = frame.written(value, containers.key_text(key), _assigned(frame, target))
         frame.update(promoted, lambda cell: with_key(cell, key, value))
-    elif container.kind in (Kind.TENSOR, Kind.BATCH, Kind.UNKNOWN, Kind.NUMBERS):
+    elif container.kind in (Kind.TENSOR, Kind.BATCH, Kind.UNKNOWN, Kind.NUMBER_LIST):
         # A buffer holds what was put into any part of it.
         merged = join(container, value) if container.kind is not Kind.UNKNOWN else UNKNOWN
         if container.kind is Kind.TENSOR:
             rank = ranks.combine(container.rank, ranks.combine(value.rank, index.rank))
-            kept = {"dtype": container.dtype, "place": container.place}  # what is put in comes to where the buffer is
-            merged = derived(ranks.nonlinear(rank), Kind.TENSOR, container, value, index, **kept)
+            rank = ranks.nonlinear(rank)
+            # What is put in comes to where the buffer is.
+            device, dtype = container.device, container.dtype
+            merged = derived(rank, Kind.TENSOR, container, value, index, dtype=dtype, device=device)
         rebind(frame, target.value, merged if container.shape is None else merged.but(shape=container.shape))
 
 
@@ -104,15 +109,15 @@ def _assigned(frame: Frame, target: Any) -> Any:
     return None
 
 
-def as_dict(frame: Frame, batch: Value, target: Any, node: cst.CSTNode) -> Value:
+def as_dict(frame: Frame, batch: Value, target: Any, node: cst.CSTNode) -> ContainerValue:
     """A batch, or a dict of metrics, is about to get more entries: from here on it is a dict in sight."""
-    element = derived(batch.rank, Kind.BATCH, batch, data=FIELD, shape=shapes.FIELD)
+    element = in_role(derived(batch.rank, Kind.BATCH, batch, shape=shapes.FIELD), BatchRole.FIELD)
     promoted = frame.allocate(node, Cell("dict", rest=element))
     rebind(frame, target, promoted)
     return promoted
 
 
-def _write_elements(frame: Frame, value: Value, what: str) -> None:
+def _write_elements(frame: Frame, value: ContainerValue, what: str) -> None:
     """`self._metrics[mode][key] = [v]`: the list's items came into the store by this statement."""
 
     def mark(cell: Cell) -> Cell:
@@ -149,8 +154,8 @@ def rebind(frame: Frame, target: Any, value: Value) -> None:
             attributes.assign_attribute(frame, owner, target, value)
     elif isinstance(target, cst.Subscript):
         container = frame.engine.evaluate(frame, target.value)
-        if container.kind is Kind.CELLS:
+        if isinstance(container, ContainerValue):
             key = containers.constant_key(subscripts.subscript_value(frame, target))
-            frame.update(container, lambda cell: _put(cell, key, value, len(container.data) > 1))
+            frame.update(container, lambda cell: _put(cell, key, value, len(container.identities) > 1))
         elif container.kind in (Kind.TENSOR, Kind.BATCH):
             rebind(frame, target.value, join(container, value))

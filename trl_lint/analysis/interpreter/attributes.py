@@ -7,27 +7,36 @@ import libcst as cst
 from trl_lint.analysis.events import AttributeRead
 from trl_lint.analysis.observers import gradient_sync
 from trl_lint.analysis.program.classes import ClassInfo
+from trl_lint.analysis.program.objects import ClassValue, FunctionValue, ProjectInstance, class_of
 from trl_lint.analysis.state.frame import Frame, derived
 from trl_lint.analysis.transfer import tensor_shapes, tensors
 from trl_lint.domain import ranks
+from trl_lint.domain.constants import WORLD_SIZE
 from trl_lint.domain.devices import GLOBAL_RANK, Device
 from trl_lint.domain.heap import Cell
-from trl_lint.domain.ranks import State
-from trl_lint.domain.values import (
-    BOTTOM,
-    DATA_PARALLEL,
-    OUTPUT,
-    PREPARED,
-    SAME,
-    UNKNOWN,
-    WORLD_SIZE,
-    Kind,
-    Value,
-    Wrapping,
+from trl_lint.domain.kinds import (
+    BasePrefix,
+    BatchRole,
+    BoundMethod,
+    ContainerValue,
+    InstanceValue,
+    LibraryInstance,
+    LibraryName,
+    ModelValue,
+    NumberValue,
+    PreparedObject,
+    ProjectName,
+    PureObject,
+    StoreFactory,
+    StringValue,
+    is_data_parallel,
+    library_name_of,
+    role_of,
 )
+from trl_lint.domain.ranks import State
+from trl_lint.domain.values import BOTTOM, SAME, UNKNOWN, Kind, Value, Wrapping
 from trl_lint.knowledge import datasets, library, models
 from trl_lint.knowledge.datasets import DATASET
-from trl_lint.knowledge.schema import PURE
 from trl_lint.knowledge.torch_distributed import GLOBAL_RANK_VARIABLES, RANK_NAMES, RANK_VARIABLES, WORLD_VARIABLES
 
 ENVIRON = "os.environ"
@@ -36,24 +45,34 @@ ENVIRON = "os.environ"
 def read(frame: Frame, owner: Value, name: str, node: cst.CSTNode, called: bool = False) -> Value:
     """The value of `owner.name`."""
     owner = frame.engine.settle(owner)
-    kind = owner.kind
-    if kind is Kind.MODULE:
-        return frame.engine.member(owner, name)
-    if kind is Kind.INSTANCE:
-        return _of_instance(frame, owner, name, node, called)
-    if kind is Kind.MODEL:
-        return of_model(frame, owner, name, node, called)
+    match owner:
+        case LibraryName() | ProjectName():
+            return frame.engine.member(owner, name)
+        case InstanceValue():
+            return _of_instance(frame, owner, name, node, called)
+        case ModelValue():
+            return of_model(frame, owner, name, node, called)
     if owner.rank.state is State.BOTTOM:
         return BOTTOM
-    if kind in (Kind.TENSOR, Kind.BATCH, Kind.NUMBERS) or owner.rank.differs:
+    if owner.kind in _DATA or owner.rank.differs:
         return tensor_shapes.attribute_of(frame, owner, _of_data(owner, name), name)
-    if kind is Kind.CLASS:
-        return _of_class(frame, owner, name)
-    if kind is Kind.CELLS:
-        return Value(ranks.SAME, Kind.BOUND, (owner, name))
+    match owner:
+        case ClassValue():
+            return _of_class(frame, owner, name)
+        case ContainerValue():
+            return BoundMethod(owner, name)
+    return _of_something(frame, owner, name)
+
+
+_DATA = frozenset({Kind.TENSOR, Kind.BATCH, Kind.NUMBER_LIST})
+
+
+def _of_something(frame: Frame, owner: Value, name: str) -> Value:
+    """An attribute of what is of no known class: its name may tell."""
+    kind = owner.kind
     unique = library.unique_method(name)
     if unique is not None and kind is Kind.UNKNOWN:
-        found = _library_attribute(frame, unique, name, Value(ranks.SAME, Kind.INSTANCE, unique))
+        found = _library_attribute(frame, unique, name, LibraryInstance(unique))
         if found is not None:
             return found
     if kind is Kind.UNKNOWN and name in RANK_NAMES:
@@ -69,7 +88,7 @@ def named_rank(frame: Frame, name: str) -> Value:
 
 
 def _of_data(owner: Value, name: str) -> Value:
-    if owner.data == OUTPUT:
+    if role_of(owner) is BatchRole.OUTPUT:
         return output_attribute(owner, name)
     found = tensors.attribute(owner, name)
     if found is not None:
@@ -91,11 +110,11 @@ def output_attribute(owner: Value, name: str) -> Value:
 def of_model(frame: Frame, model: Value, name: str, node: cst.CSTNode, called: bool = False) -> Value:
     """An attribute of a model; what the wrapper does not forward is told to the rules."""
     if name == "module":
-        if model.wrapping is Wrapping.WRAPPED and model.data != DATA_PARALLEL:
+        if model.wrapping is Wrapping.WRAPPED and not is_data_parallel(model):
             return gradient_sync.inside(frame, model, node)
-        return model if model.wrapping is Wrapping.INSIDE else model.but(wrapping=Wrapping.BARE, why=None)
+        return model if model.wrapping is Wrapping.UNWRAPPED else model.but(wrapping=Wrapping.BARE, why=None)
     if name in ("training",):
-        return Value(ranks.SAME, Kind.NUMBER, scalar=True, dtype="bool")
+        return NumberValue(ranks.SAME, scalar=True, dtype="bool")
     if model.wrapping is Wrapping.WRAPPED and not _is_there(frame, name):
         frame.emit(
             AttributeRead,
@@ -109,10 +128,10 @@ def of_model(frame: Frame, model: Value, name: str, node: cst.CSTNode, called: b
     if name in models.DATA:
         return SAME
     if name in library.WRAPPER_ATTRIBUTES:
-        return Value(ranks.SAME, Kind.BOUND, (model, name))
+        return BoundMethod(model, name)
     if name == models.BASE_PREFIX:
-        return Value(ranks.SAME, Kind.STRING, models.BASE_PREFIX)
-    if name in models.PARAMETERS and model.wrapping is Wrapping.INSIDE:
+        return BasePrefix(ranks.SAME)
+    if name in models.PARAMETERS and model.wrapping is Wrapping.UNWRAPPED:
         return gradient_sync.parameter(frame, model, name, node)
     return gradient_sync.part(model)
 
@@ -124,28 +143,28 @@ def _is_there(frame: Frame, name: str) -> bool:
 
 def narrowed_to_model(value: Value) -> Value:
     """What `prepare` made of something, once its use shows that it is a model."""
-    return Value(ranks.SAME, Kind.MODEL, why=value.why, wrapping=Wrapping.WRAPPED)
+    return ModelValue(ranks.SAME, why=value.why, wrapping=Wrapping.WRAPPED)
 
 
 # --- instances ------------------------------------------------------------------------------------------
 
 
 def _of_instance(frame: Frame, owner: Value, name: str, node: cst.CSTNode, called: bool) -> Value:
-    data = owner.data
-    if isinstance(data, ClassInfo):
-        return _of_object(frame, owner, data, name, node)
-    if data == PREPARED:
-        if name in models.ONLY_MODELS_HAVE or name == "module":
-            return of_model(frame, narrowed_to_model(owner), name, node, called)
-        return SAME if name in library.OPTIMIZER_LOADER_ATTRIBUTES else UNKNOWN
-    found = _library_attribute(frame, data, name, owner)
-    if found is None and data == PURE.data:
-        return SAME
-    return UNKNOWN if found is None else found
+    match owner:
+        case ProjectInstance():
+            return _of_object(frame, owner, name, node)
+        case PreparedObject():
+            if name in models.ONLY_MODELS_HAVE or name == "module":
+                return of_model(frame, narrowed_to_model(owner), name, node, called)
+            return SAME if name in library.OPTIMIZER_LOADER_ATTRIBUTES else UNKNOWN
+        case LibraryInstance():
+            return _library_attribute(frame, owner.name, name, owner) or UNKNOWN
+    return SAME if isinstance(owner, PureObject) else UNKNOWN
 
 
-def _of_object(frame: Frame, owner: Value, cls: ClassInfo, name: str, node: cst.CSTNode) -> Value:
-    own = frame.engine.own_attribute(cls, name) if frame.engine.own else None
+def _of_object(frame: Frame, owner: ProjectInstance, name: str, node: cst.CSTNode) -> Value:
+    cls = owner.cls
+    own = frame.engine.custom_attribute(cls, name) if frame.engine.custom else None
     if own is not None:
         return own.value
     value = frame.read_attribute(cls, name)
@@ -155,11 +174,11 @@ def _of_object(frame: Frame, owner: Value, cls: ClassInfo, name: str, node: cst.
     if method is not None:
         if method.is_property:
             return frame.engine.call_property(frame, owner, method, node)
-        return Value(ranks.SAME, Kind.BOUND, (owner, name))
+        return BoundMethod(owner, name)
     for base in cls.library_bases():
         found = _library_attribute(frame, base, name, owner)
         if found is not None:
-            if value is not None and found.wrapping is Wrapping.INSIDE:
+            if value is not None and found.wrapping is Wrapping.UNWRAPPED:
                 return gradient_sync.part(found).but(wrapping=Wrapping.BARE)  # the class assigns another one of its own
             return _remember(frame, cls, name, found, node)
     return frame.engine.class_variable(cls, name) or UNKNOWN
@@ -173,7 +192,7 @@ def _before_assignment(frame: Frame, cls: ClassInfo, name: str) -> Value:
 
 def _remember(frame: Frame, cls: ClassInfo, name: str, found: Value, node: cst.CSTNode) -> Value:
     """A metric store of a base out of sight: one container that all methods of the class share."""
-    if found.kind is not Kind.CELLS:
+    if found.kind is not Kind.CONTAINER:
         return found
     frame.write_attribute(cls, name, found)
     return found
@@ -185,46 +204,37 @@ def _library_attribute(frame: Frame, cls: str, name: str, owner: Value) -> Value
         value = row.value
         if value.rank.differs and value.why is None:
             why = frame.step(frame.statement, f"`.{name}` is this rank's own")
-            return value.but(why=why, place=Device(value.place, why) if value.place else "")
+            return value.but(why=why, device=Device(value.device, why) if value.device else "")
         if value.kind is Kind.MODEL and value.wrapping is Wrapping.WRAPPED:
             return value.but(why=frame.step(frame.statement, f"`.{name}` is the wrapped model"))
         return value
     if library.store(cls, name, frame.engine.versions) is not None:
         return _opened_store(frame, owner, name)
     if frame.engine.library_method(cls, name) is not None:
-        return Value(ranks.SAME, Kind.BOUND, (owner, name))
+        return BoundMethod(owner, name)
     return None
-
-
-# The factory of a library's metric store: each of its entries is again such a container.
-STORE = "<store>"
 
 
 def _opened_store(frame: Frame, owner: Value, name: str) -> Value:
     """The container of metrics that a library's trainer keeps; how deep it is nested, its users show."""
-    identity = frame.engine.store_identity(owner.data, name)
-    frame.memory.heap.setdefault(identity, Cell("dict", factory=Value(ranks.SAME, Kind.MODULE, STORE)))
-    return Value(ranks.SAME, Kind.CELLS, frozenset((identity,)))
+    identity = frame.engine.store_identity(class_of(owner) or library_name_of(owner), name)
+    frame.memory.heap.setdefault(identity, Cell("dict", factory=StoreFactory(ranks.SAME)))
+    return ContainerValue(ranks.SAME, frozenset((identity,)))
 
 
-def _of_class(frame: Frame, owner: Value, name: str) -> Value:
-    cls = owner.data
-    if isinstance(cls, ClassInfo):
-        method = cls.find(name)
-        if method is not None:
-            return Value(ranks.SAME, Kind.FUNCTION, method)
-        found = frame.engine.class_variable(cls, name)
-        if found is not None:
-            return found
-    return Value(ranks.SAME)
+def _of_class(frame: Frame, owner: ClassValue, name: str) -> Value:
+    method = owner.cls.find(name)
+    if method is not None:
+        return FunctionValue(method)
+    return frame.engine.class_variable(owner.cls, name) or SAME
 
 
 def library_item(frame: Frame, container: Value, index: Value) -> Value:
     """`x[key]` of a library's object: the environment knows this rank and the world."""
-    if container.data == ENVIRON:
+    if library_name_of(container) == ENVIRON:
         return environment(frame, index)
     if datasets.is_dataset(container) and index.kind is Kind.STRING:
-        return container.but(data=DATASET.data) if container.rank.state is State.UNKNOWN else DATASET
+        return DATASET.with_facts_of(container) if container.rank.state is State.UNKNOWN else DATASET
     return SAME if container.rank.state is State.SAME else UNKNOWN
 
 
@@ -233,9 +243,9 @@ def environment(frame: Frame, name: Value) -> Value:
     if name.const in RANK_VARIABLES:
         why = frame.step(frame.statement, f"`{name.const}` is this rank's own number")
         place = Device(GLOBAL_RANK, why) if name.const in GLOBAL_RANK_VARIABLES else ""
-        return Value(ranks.RANK_LOCAL, Kind.STRING, why=why, place=place)
+        return StringValue(ranks.RANK_LOCAL, why=why, device=place)
     if name.const in WORLD_VARIABLES:
-        return Value(ranks.SAME, Kind.STRING, const=WORLD_SIZE)
+        return StringValue(ranks.SAME, const=WORLD_SIZE)
     return SAME
 
 
@@ -245,5 +255,5 @@ def environment(frame: Frame, name: Value) -> Value:
 def assign_attribute(frame: Frame, owner: Value, target: cst.Attribute, value: Value) -> None:
     """`owner.name = value`."""
     frame.asks_for_engine |= library.names_engine(target.attr.value)  # `args.deepspeed = None` turns it off
-    if owner.kind is Kind.INSTANCE and isinstance(owner.data, ClassInfo):
-        frame.write_attribute(owner.data, target.attr.value, value.but(pending=frozenset()) if value.pending else value)
+    if isinstance(owner, ProjectInstance):
+        frame.write_attribute(owner.cls, target.attr.value, value.but(pending=frozenset()) if value.pending else value)

@@ -7,15 +7,30 @@ from typing import TYPE_CHECKING, Any
 
 from trl_lint.analysis.interpreter import attributes
 from trl_lint.analysis.observers import gradient_sync, side_effects
-from trl_lint.analysis.program.classes import ClassInfo
+from trl_lint.analysis.program.objects import ClassValue, ProjectInstance
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame, derived
 from trl_lint.analysis.transfer import tensors
-from trl_lint.domain import ranks, values
+from trl_lint.domain import ranks
+from trl_lint.domain.constants import MISSING, WORLD_FALSE, WORLD_TRUE, World
 from trl_lint.domain.heap import Cell, join, with_key
+from trl_lint.domain.kinds import (
+    BLANKS,
+    NONE,
+    BasePrefix,
+    ContainerValue,
+    IterableValue,
+    LibraryName,
+    LoaderValue,
+    NumberValue,
+    PreparedObject,
+    ProjectName,
+    SizesValue,
+    TupleValue,
+)
 from trl_lint.domain.ranks import Rank, State
-from trl_lint.domain.values import MISSING, NONE, SAME, UNKNOWN, WORLD_FALSE, WORLD_TRUE, Kind, Value, World, Wrapping
+from trl_lint.domain.values import SAME, UNKNOWN, Kind, Value, Wrapping
 from trl_lint.knowledge import library, models
 from trl_lint.knowledge import torch as table
 
@@ -49,7 +64,7 @@ _SILENT = frozenset({"print", "isinstance", "issubclass", "callable", "type", "i
 
 def _len(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     value = args.positional[0]
-    if value.kind is Kind.CELLS:
+    if isinstance(value, ContainerValue):
         frame.consume(value)
         rank = ranks.SAME
         cells = frame.memory.cells(value)
@@ -58,10 +73,10 @@ def _len(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
         if containers.gathered_on_one_way(cells):
             rank = ranks.UNKNOWN
         return _counted(frame, rank, value, node)
-    if value.kind is Kind.RANGE:
-        return _counted(frame, value.data[1], value, node)
-    if value.kind in (Kind.TUPLE, Kind.LOADER) or value.data == tensors.SHAPE:
-        return Value(ranks.SAME, Kind.NUMBER, scalar=True, dtype="int")
+    if isinstance(value, IterableValue):
+        return _counted(frame, value.length, value, node)
+    if isinstance(value, (TupleValue, LoaderValue, SizesValue)):
+        return NumberValue(ranks.SAME, scalar=True, dtype="int")
     return _counted(frame, value.rank, value, node)
 
 
@@ -69,17 +84,19 @@ def _counted(frame: Frame, rank: Rank, value: Value, node: cst.CSTNode) -> Value
     if rank.differs:
         rank = Rank(State.PARTIAL, rank.origins, "count")
     why = value.why or frame.step(node, "the number of elements is this rank's own")
-    return Value(rank, Kind.NUMBER, scalar=True, dtype="int", why=why if rank.differs else None, writes=value.writes)
+    return NumberValue(rank, scalar=True, dtype="int", why=why if rank.differs else None, writes=value.writes)
 
 
 def _sum(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     value = args.positional[0]
     if value.kind in (Kind.TENSOR, Kind.BATCH) or value.kind is Kind.UNKNOWN:
-        return tensors.reduced(value, "sum", (), {}) if value.rank.differs else value.but(data=None)
+        return (
+            tensors.reduced(value, "sum", (), {}) if value.rank.differs else value.as_a(BLANKS.get(value.kind, Value))
+        )
     result = _reduced(frame, args, "sum")
     start = args.positional[1] if len(args.positional) > 1 else args.keywords.get("start")
     if result.rank.state is State.BOTTOM:  # of nothing
-        return start or Value(ranks.SAME, Kind.NUMBER, scalar=True, dtype="int")
+        return start or NumberValue(ranks.SAME, scalar=True, dtype="int")
     if start is None:
         return result
     return tensors.arithmetic(ranks.combine_linear(result.rank, start.rank), result, start, False)
@@ -156,10 +173,10 @@ def _sequence(shape: str) -> Callable[[Frame, Arguments, Any], Value]:
 
     def handler(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
         value = args.positional[0]
-        if value.kind is Kind.TUPLE and shape == "list":
-            return frame.allocate(node, Cell("list", dict(enumerate(value.data))))
+        if isinstance(value, TupleValue) and shape == "list":
+            return frame.allocate(node, Cell("list", dict(enumerate(value.items))))
         view = containers.as_view(frame, value)
-        if view.kind is Kind.RANGE and len(view.data) > 2:
+        if isinstance(view, IterableValue) and view.view is not None:
             return view  # `sorted(d)`, `list(d.items())`: still the entries of that dict
         element, length = containers.iterate(frame, value)
         return frame.allocate(node, Cell(shape, rest=element, length=length))
@@ -178,8 +195,10 @@ def _dict(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     cell = Cell("dict")
     if args.positional:
         source = args.positional[0]
-        listed = source.kind is Kind.CELLS and any(found.shape == "list" for found in frame.memory.cells(source))
-        if listed or source.kind is Kind.RANGE:
+        listed = isinstance(source, ContainerValue) and any(
+            found.shape == "list" for found in frame.memory.cells(source)
+        )
+        if listed or isinstance(source, IterableValue):
             cell = _of_pairs(frame, source)
         else:
             cell = containers.merged_into(frame, cell, source)
@@ -193,25 +212,31 @@ def _entries(frame: Frame, args: Arguments) -> dict[Hashable, Value]:
 
 def _of_pairs(frame: Frame, source: Value) -> Cell:
     """The dict made of (key, value) pairs: key by key where the pairs are in sight."""
-    cells = frame.memory.cells(source) if source.kind is Kind.CELLS else []
+    cells = frame.memory.cells(source) if isinstance(source, ContainerValue) else []
     if len(cells) == 1 and cells[0].rest is None:
         cell = Cell("dict")
         for pair in cells[0].entries.values():
-            key, value = pair.data if pair.kind is Kind.TUPLE and len(pair.data) == 2 else (UNKNOWN, UNKNOWN)
+            key, value = _pair(pair) or (UNKNOWN, UNKNOWN)
             cell = with_key(cell, containers.constant_key(key), value)
         return cell
     element, length = containers.iterate(frame, source)
-    paired = element.kind is Kind.TUPLE and len(element.data) == 2
-    value = element.data[1] if paired else containers.iterate(frame, element)[0]
+    paired = _pair(element)
+    value = containers.iterate(frame, element)[0] if paired is None else paired[1]
     return Cell("dict", rest=value, length=length)
+
+
+def _pair(value: Value) -> tuple[Value, Value] | None:
+    if isinstance(value, TupleValue) and len(value.items) == 2:
+        return value.items[0], value.items[1]
+    return None
 
 
 def _from_keys(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     """`dict.fromkeys(keys, value)`."""
     source = args.positional[0]
     value = args.positional[1] if len(args.positional) > 1 else NONE
-    cells = frame.memory.cells(source) if source.kind is Kind.CELLS else []
-    keys = source.data if source.kind is Kind.TUPLE else ()
+    cells = frame.memory.cells(source) if isinstance(source, ContainerValue) else []
+    keys = source.items if isinstance(source, TupleValue) else ()
     if len(cells) == 1 and cells[0].rest is None and cells[0].shape == "list":
         keys = tuple(cells[0].entries.values())
     if not keys:
@@ -224,37 +249,37 @@ def _from_keys(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
 
 def _range(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     rank = _of_counts(ranks.nonlinear(args.rank()), args.all())
-    return Value(ranks.SAME, Kind.RANGE, (Value(ranks.SAME, Kind.NUMBER, scalar=True, dtype="int"), rank))
+    return IterableValue(ranks.SAME, NumberValue(ranks.SAME, scalar=True, dtype="int"), rank)
 
 
 def _enumerate(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     element, length = containers.iterate(frame, args.positional[0])
-    index = Value(ranks.SAME, Kind.NUMBER, scalar=True, dtype="int")
-    return Value(ranks.SAME, Kind.RANGE, (Value(ranks.SAME, Kind.TUPLE, (index, element)), length))
+    index = NumberValue(ranks.SAME, scalar=True, dtype="int")
+    return IterableValue(ranks.SAME, TupleValue(ranks.SAME, (index, element)), length)
 
 
 def _zip(frame: Frame, args: Arguments, node: Any) -> Value:
     pairs = [containers.iterate(frame, value) for value in args.positional]
     length = ranks.combine_all(pair[1] for pair in pairs)
     row = containers.tuple_of(frame, [pair[0] for pair in pairs], (node, "row"))
-    return Value(ranks.SAME, Kind.RANGE, (row, length))
+    return IterableValue(ranks.SAME, row, length)
 
 
 def _unzipped(frame: Frame, row: Value, node: Any) -> Value:
     """`zip(*rows)`: the columns, one by one where the rows are tuples in sight."""
-    if row.kind is Kind.TUPLE:
-        columns = [frame.allocate((node, index), Cell("list", rest=item)) for index, item in enumerate(row.data)]
-        return Value(ranks.SAME, Kind.TUPLE, tuple(columns))
+    if isinstance(row, TupleValue):
+        columns = [frame.allocate((node, index), Cell("list", rest=item)) for index, item in enumerate(row.items)]
+        return TupleValue(ranks.SAME, tuple(columns))
     element, length = containers.iterate(frame, row)
     column = frame.allocate(node, Cell("list", rest=element))
-    return Value(ranks.SAME, Kind.RANGE, (column, length))
+    return IterableValue(ranks.SAME, column, length)
 
 
 def _spread_rank(frame: Frame, args: Arguments) -> Rank:
     """The fact of a call with a star: of the elements where a container is given."""
     found = []
     for value in args.all():
-        container = value.kind in (Kind.CELLS, Kind.RANGE, Kind.TUPLE)
+        container = value.kind in (Kind.CONTAINER, Kind.ITERABLE, Kind.TUPLE)
         found.append(containers.iterate(frame, value)[0].rank if container else value.rank)
     return ranks.nonlinear(ranks.combine_all(found))
 
@@ -266,19 +291,19 @@ def _map(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
         elements.append(element)
         lengths.append(length)
     result = frame.engine.call_value(frame, args.positional[0], Arguments(elements), node)
-    return Value(ranks.SAME, Kind.RANGE, (result, ranks.combine_all(lengths)))
+    return IterableValue(ranks.SAME, result, ranks.combine_all(lengths))
 
 
 def _filter(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     element, length = containers.iterate(frame, args.positional[-1])
-    return Value(ranks.SAME, Kind.RANGE, (element, ranks.combine(length, element.rank)))
+    return IterableValue(ranks.SAME, element, ranks.combine(length, element.rank))
 
 
 def _iter(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     value = args.positional[0]
     if value.kind is Kind.LOADER or len(args.positional) > 1:
         return value
-    return Value(ranks.SAME, Kind.RANGE, containers.iterate(frame, value))
+    return IterableValue(ranks.SAME, *containers.iterate(frame, value))
 
 
 def _next(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
@@ -292,12 +317,12 @@ def _hasattr(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     name = args.positional[1].const if len(args.positional) > 1 else None
     if owner.kind is Kind.MODEL and owner.wrapping is Wrapping.WRAPPED and isinstance(name, str):
         found = WORLD_TRUE if name in library.WRAPPER_ATTRIBUTES else WORLD_FALSE
-        return Value(ranks.SAME, Kind.NUMBER, const=found, scalar=True, dtype="bool")
-    if owner.kind is Kind.INSTANCE and owner.data == values.PREPARED and isinstance(name, str):
+        return NumberValue(ranks.SAME, const=found, scalar=True, dtype="bool")
+    if isinstance(owner, PreparedObject) and isinstance(name, str):
         # Whichever of the things that are prepared it is: with several ranks it has what those have.
         there = name in library.WRAPPER_ATTRIBUTES or name in library.OPTIMIZER_LOADER_ATTRIBUTES
         const = MISSING if there else WORLD_FALSE
-        return Value(ranks.SAME, Kind.NUMBER, const=const, scalar=True, dtype="bool")
+        return NumberValue(ranks.SAME, const=const, scalar=True, dtype="bool")
     return _told_apart(owner)
 
 
@@ -327,7 +352,7 @@ def _getattr(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     value = attributes.read(frame, owner, name, node)
     if default is not None:
         frame.forgiving -= 1
-        if value.data == models.BASE_PREFIX:
+        if isinstance(value, BasePrefix):
             return value
         if value.rank.state is State.SAME and value.kind is Kind.UNKNOWN and value.const is MISSING:
             return join(value, default)
@@ -336,7 +361,7 @@ def _getattr(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
 
 def _names_a_part(name: Value, default: Value | None) -> bool:
     """Whether `getattr(model, name, default)` asks for the submodule without the head."""
-    if name.data == models.BASE_PREFIX:
+    if isinstance(name, BasePrefix):
         return True
     return not isinstance(name.const, str) and default is not None and default.kind is Kind.MODEL
 
@@ -344,9 +369,8 @@ def _names_a_part(name: Value, default: Value | None) -> bool:
 def _setattr(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     """`setattr(self, "name", value)` with a constant name is an assignment."""
     owner, name, value = [*args.positional, UNKNOWN, UNKNOWN, UNKNOWN][:3]
-    in_sight = owner.kind is Kind.INSTANCE and isinstance(owner.data, ClassInfo)
-    if in_sight and isinstance(name.const, str) and "\0" not in name.const:
-        frame.write_attribute(owner.data, name.const, value)
+    if isinstance(owner, ProjectInstance) and isinstance(name.const, str) and "\0" not in name.const:
+        frame.write_attribute(owner.cls, name.const, value)
     return NONE
 
 
@@ -363,27 +387,27 @@ def _isinstance(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     if names == ["Tensor"] and owner.kind in (
         Kind.TENSOR,
         Kind.NUMBER,
-        Kind.NUMBERS,
+        Kind.NUMBER_LIST,
         Kind.STRING,
-        Kind.CELLS,
+        Kind.CONTAINER,
     ):
         const = owner.kind is Kind.TENSOR
     if const is not None:
-        return Value(ranks.SAME, Kind.NUMBER, const=const, scalar=True, dtype="bool")
+        return NumberValue(ranks.SAME, const=const, scalar=True, dtype="bool")
     return _told_apart(owner)
 
 
 def _class_names(value: Value) -> list[str]:
     """The own names of the classes in the second argument of isinstance; empty when one is unknown."""
-    options = value.data if value.kind is Kind.TUPLE else (value,)
+    options = value.items if isinstance(value, TupleValue) else (value,)
     names = []
     for option in options:
-        if option.kind is Kind.MODULE and isinstance(option.data, str):
-            names.append(option.data.rpartition(".")[2])
-        elif option.kind is Kind.MODULE and option.data.name is not None:
-            names.append(option.data.name)  # of another file of the project, which need not be opened for this
-        elif option.kind is Kind.CLASS:
-            names.append(option.data.name)
+        if isinstance(option, LibraryName):
+            names.append(option.name.rpartition(".")[2])
+        elif isinstance(option, ProjectName) and option.name is not None:
+            names.append(option.name)  # of another file of the project, which need not be opened for this
+        elif isinstance(option, ClassValue):
+            names.append(option.cls.name)
         else:
             return []
     return names

@@ -9,9 +9,11 @@ import libcst as cst
 
 from trl_lint.analysis.observers import preprocessing, random_draws
 from trl_lint.analysis.program.classes import ClassInfo
+from trl_lint.analysis.program.objects import FunctionValue
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
-from trl_lint.domain.values import Kind, Value
+from trl_lint.domain.kinds import ContainerValue, TupleValue
+from trl_lint.domain.values import Value
 from trl_lint.knowledge import library
 from trl_lint.knowledge.schema import Class
 
@@ -45,13 +47,13 @@ def _callbacks(frame: Frame, row: Class) -> dict[str, Any]:
 
 
 def _functions(frame: Frame, value: Value) -> Iterable[Any]:
-    if value.kind is Kind.FUNCTION:
-        yield value.data
-    elif value.kind is Kind.TUPLE:
-        for item in value.data:
+    if isinstance(value, FunctionValue):
+        yield value.function
+    elif isinstance(value, TupleValue):
+        for item in value.items:
             yield from _functions(frame, item)
-    elif value.kind is Kind.CELLS:
+    elif isinstance(value, ContainerValue):
         for cell in frame.memory.cells(value):
             for item in cell.values():
-                if item.kind is Kind.FUNCTION:
-                    yield item.data
+                if isinstance(item, FunctionValue):
+                    yield item.function

@@ -30,14 +30,36 @@ from trl_lint.analysis.observers import (
     side_effects,
 )
 from trl_lint.analysis.program.classes import ClassInfo, is_module_class
+from trl_lint.analysis.program.objects import ClassValue, FunctionValue, ProjectInstance, ProjectModel
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame, derived
 from trl_lint.analysis.transfer import tensor_averages, tensor_devices, tensor_shapes, tensors
-from trl_lint.domain import ranks, shapes, values
+from trl_lint.domain import ranks, shapes
 from trl_lint.domain.heap import WILDCARD, Cell, join, unknown_cell
+from trl_lint.domain.kinds import (
+    NONE,
+    BatchRole,
+    BatchValue,
+    BoundMethod,
+    ContainerValue,
+    InstanceValue,
+    IterableValue,
+    LibraryInstance,
+    LibraryName,
+    ModelValue,
+    NumberValue,
+    PreparedObject,
+    ProjectName,
+    PureObject,
+    StoreFactory,
+    StringValue,
+    TupleValue,
+    library_name_of,
+    role_of,
+)
 from trl_lint.domain.ranks import State
-from trl_lint.domain.values import BOTTOM, NONE, SAME, UNKNOWN, Kind, Value, Wrapping
+from trl_lint.domain.values import BOTTOM, SAME, UNKNOWN, Kind, Value, Wrapping
 from trl_lint.knowledge import library, models
 from trl_lint.knowledge import torch as torch_table
 from trl_lint.knowledge.schema import Collective, Sink
@@ -94,15 +116,15 @@ def evaluated(frame: Frame, node: cst.Call) -> Arguments:
 
 
 def _add_star(frame: Frame, args: Arguments, value: Value) -> None:
-    if value.kind is Kind.TUPLE:
-        args.positional.extend(value.data)
+    if isinstance(value, TupleValue):
+        args.positional.extend(value.items)
     else:
         element = containers.iterate(frame, value)[0]
         args.star = element if args.star is None else join(args.star, element)
 
 
 def _add_double(frame: Frame, args: Arguments, value: Value) -> None:
-    if value.kind is Kind.CELLS:
+    if isinstance(value, ContainerValue):
         for cell in frame.memory.cells(value):
             for key, item in cell.entries.items():
                 if isinstance(key, str):
@@ -110,7 +132,7 @@ def _add_double(frame: Frame, args: Arguments, value: Value) -> None:
             if cell.rest is not None:
                 args.double = cell.rest if args.double is None else join(args.double, cell.rest)
     elif value.kind is Kind.BATCH:
-        element = value.but(data=None)
+        element = value.as_a(BatchValue)
         args.double = element if args.double is None else join(args.double, element)
     elif value.kind is not Kind.NONE:
         args.double = UNKNOWN if value.rank.state is not State.SAME else SAME
@@ -130,11 +152,11 @@ def _call_super(frame: Frame, name: str, args: Arguments, node: cst.Call) -> Val
     cls = frame.cls or outer.cls
     if function is None or function.cls is None or cls is None:
         return unresolved(frame, args, node)
-    owner = Value(ranks.SAME, Kind.INSTANCE, cls)
+    owner = ProjectInstance(cls)
     above = function.cls.find_above(name)
     if above is not None:
         receiver = cls if above.shows else above.cls
-        return frame.engine.call(frame, above, args, node, Value(ranks.SAME, Kind.INSTANCE, receiver or cls))
+        return frame.engine.call(frame, above, args, node, ProjectInstance(receiver or cls))
     return library_calls.call_inherited(frame, owner, function.cls, name, args, node)
 
 
@@ -145,34 +167,42 @@ def call_member(frame: Frame, owner: Value, name: str, args: Arguments, node: cs
 
 
 def _member_called(frame: Frame, owner: Value, name: str, args: Arguments, node: cst.Call) -> Value:
-    kind = owner.kind
     if owner.rank.state is State.BOTTOM:
         return BOTTOM
-    if name in torch_table.TAKE_A_DEVICE and kind is not Kind.MODULE:
-        device_choice.indices_chosen(frame, name, args, node)
-    if kind is Kind.MODULE:
+    if isinstance(owner, (LibraryName, ProjectName)):
         return call_value(frame, frame.engine.member(owner, name), args, node)
+    if name in torch_table.TAKE_A_DEVICE:
+        device_choice.indices_chosen(frame, name, args, node)
     side_effects.method(frame, owner, name, args, node)
-    if kind is Kind.INSTANCE:
-        return _call_on_instance(frame, owner, name, args, node)
-    if kind is Kind.MODEL:
-        return call_on_model(frame, owner, name, args, node)
-    if kind is Kind.CELLS:
-        return container_methods.call(frame, owner, name, args, node)
-    if kind is Kind.CLASS:
-        return _call_on_class(frame, owner, name, args, node)
-    if kind in (Kind.TENSOR, Kind.BATCH, Kind.NUMBERS, Kind.NUMBER) or owner.rank.differs:
+    match owner:
+        case InstanceValue():
+            return _call_on_instance(frame, owner, name, args, node)
+        case ModelValue():
+            return call_on_model(frame, owner, name, args, node)
+        case ContainerValue():
+            return container_methods.call(frame, owner, name, args, node)
+        case ClassValue():
+            return _call_on_class(frame, owner, name, args, node)
+    if owner.kind in _DATA or owner.rank.differs:
         return _call_on_data(frame, owner, name, args, node)
-    if kind is Kind.STRING:
+    if isinstance(owner, StringValue):
         made = derived(ranks.nonlinear(ranks.combine(owner.rank, args.rank())), Kind.STRING, owner, *args.all())
         return made.but(const=_FIELD.sub(WILDCARD, owner.const)) if name == "format" and _is_text(owner) else made
+    return _call_on_something(frame, owner, name, args, node)
+
+
+_DATA = frozenset({Kind.TENSOR, Kind.BATCH, Kind.NUMBER_LIST, Kind.NUMBER})
+
+
+def _call_on_something(frame: Frame, owner: Value, name: str, args: Arguments, node: cst.Call) -> Value:
+    """A method of what is of no known class: its name may tell."""
     unique = library.unique_method(name)
     if unique is not None:
         return library_calls.call_method(frame, owner, unique, name, args, node)
-    if kind is Kind.UNKNOWN and name in torch_table.HOST:
+    if owner.kind is Kind.UNKNOWN and name in torch_table.HOST:
         # Only tensors and array scalars have these.
         return tensors.method(owner, name, args.positional, args.keywords)
-    if kind is Kind.FUNCTION and name == "__call__":
+    if isinstance(owner, FunctionValue) and name == "__call__":
         return call_value(frame, owner, args, node)
     return _call_on_unknown(frame, owner, name, args, node)
 
@@ -195,13 +225,13 @@ def _call_on_unknown(frame: Frame, owner: Value, name: str, args: Arguments, nod
     if name == "cpu" or (name == "to" and args.all()):
         # Who has this is a tensor, or is moved as one.
         return device_choice.located(
-            frame, result.but(place=tensor_devices.moved(owner, name, args.positional, args.keywords)), node
+            frame, result.but(device=tensor_devices.moved(owner, name, args.positional, args.keywords)), node
         )
     return result
 
 
 def _has_cells(args: Arguments) -> bool:
-    return any(value.kind is Kind.CELLS for value in args.all())
+    return any(value.kind is Kind.CONTAINER for value in args.all())
 
 
 def unresolved(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
@@ -210,7 +240,7 @@ def unresolved(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     rendezvous.hidden(frame, node)
     random_draws.hidden(frame, args, node)
     for value in args.all():
-        if value.kind is Kind.CELLS and not frame.is_stored(value):
+        if isinstance(value, ContainerValue) and not frame.is_stored(value):
             frame.update(value, unknown_cell)
     for key, value in (*enumerate(args.positional), *args.keywords.items()):
         arg = args.nodes.get(key)
@@ -219,15 +249,15 @@ def unresolved(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     return UNKNOWN
 
 
-def _call_on_instance(frame: Frame, owner: Value, name: str, args: Arguments, node: cst.Call) -> Value:
-    cls = owner.data
-    if not isinstance(cls, ClassInfo):
+def _call_on_instance(frame: Frame, owner: InstanceValue, name: str, args: Arguments, node: cst.Call) -> Value:
+    if not isinstance(owner, ProjectInstance):
         return _call_on_library_instance(frame, owner, name, args, node)
+    cls = owner.cls
     method = cls.find(name)
     if method is not None and not method.is_property:
         return call_method(frame, owner, cls, method, args, node)
     value = attributes.read(frame, owner, name, node.func)
-    if value.kind is Kind.BOUND and value.data == (owner, name):
+    if isinstance(value, BoundMethod) and (value.owner, value.name) == (owner, name):
         return library_calls.call_inherited(frame, owner, cls, name, args, node)
     if value.rank.state is State.BOTTOM:
         return BOTTOM
@@ -249,20 +279,21 @@ def call_method(frame: Frame, owner: Value, cls: ClassInfo, method: Any, args: A
         facts_of = tuple((value.rank, value.kind, value.wrapping) for value in args.all())
         cls.calls.setdefault(method.name, {})[(id(node), facts_of)] = (args, frame.memory, frame.trace, frame.stepping)
     runs_as = cls if method.cls is None or method.shows else method.cls
-    receiver = owner if runs_as is cls else Value(ranks.SAME, Kind.INSTANCE, runs_as)
+    receiver = owner if runs_as is cls else ProjectInstance(runs_as)
     return frame.engine.call(frame, method, args, node, None if method.is_static else receiver)
 
 
-def _call_on_library_instance(frame: Frame, owner: Value, name: str, args: Arguments, node: cst.Call) -> Value:
-    if owner.data == values.PREPARED:
+def _call_on_library_instance(frame: Frame, owner: InstanceValue, name: str, args: Arguments, node: cst.Call) -> Value:
+    if isinstance(owner, PreparedObject):
         value = attributes.read(frame, owner, name, node.func, called=True)
         return _prepared_result(frame, owner, name, value, args)
-    if owner.data == attributes.ENVIRON:
+    cls = library_name_of(owner)
+    if cls == attributes.ENVIRON:
         return attributes.environment(frame, args.positional[0]) if args.positional else SAME
-    if owner.data.startswith("torch.nn.") or owner.data == library_calls.PURE_OBJECT:
+    if cls.startswith("torch.nn.") or isinstance(owner, PureObject):
         result = pure_result(library_calls.spread(frame, args))
-        return result.but(kind=Kind.STRING) if "decode" in name else result
-    return library_calls.call_method(frame, owner, owner.data, name, args, node)
+        return result.as_a(StringValue) if "decode" in name else result
+    return library_calls.call_method(frame, owner, cls, name, args, node)
 
 
 def _prepared_result(frame: Frame, owner: Value, name: str, value: Value, args: Arguments) -> Value:
@@ -282,23 +313,24 @@ def _call_on_data(frame: Frame, owner: Value, name: str, args: Arguments, node: 
         return tensor_shapes.entry(frame, owner, _call_on_batch(owner, name, args), name, args)
     if name in torch_table.IN_PLACE or name in torch_table.IN_PLACE_RANDOM:
         return _in_place(frame, owner, name, args, node)
-    if owner.data == values.OUTPUT and name == "to_tuple":
+    if role_of(owner) is BatchRole.OUTPUT and name == "to_tuple":
         return owner
     value = device_choice.located(frame, tensors.method(owner, name, args.positional, args.keywords), node)
     return tensor_shapes.shaped(value, tensor_shapes.of_method(owner, name, args.positional, args.keywords))
 
 
 def _call_on_batch(owner: Value, name: str, args: Arguments) -> Value:
-    element = derived(owner.rank, Kind.BATCH, owner, shape=shapes.FIELD if owner.data is None else None)
+    element = derived(owner.rank, Kind.BATCH, owner, shape=shapes.FIELD if role_of(owner) is BatchRole.WHOLE else None)
     if name == "items":
-        return Value(ranks.SAME, Kind.RANGE, (Value(ranks.SAME, Kind.TUPLE, (SAME, element)), ranks.SAME))
+        return IterableValue(ranks.SAME, TupleValue(ranks.SAME, (SAME, element)), ranks.SAME)
     if name == "values":
-        return Value(ranks.SAME, Kind.RANGE, (element, ranks.SAME))
+        return IterableValue(ranks.SAME, element, ranks.SAME)
     if name == "keys":
         return SAME
     if name == "copy":
         return owner
-    if name in ("get", "pop") and args.positional and args.positional[0].const == "loss" and owner.data:
+    is_loss = name in ("get", "pop") and args.positional and args.positional[0].const == "loss"
+    if is_loss and role_of(owner) is not BatchRole.WHOLE:
         return attributes.output_attribute(owner, "loss")
     return element.but(shape=None)
 
@@ -322,69 +354,61 @@ def _in_place(frame: Frame, owner: Value, name: str, args: Arguments, node: cst.
     return result
 
 
-def _call_on_class(frame: Frame, owner: Value, name: str, args: Arguments, node: cst.Call) -> Value:
-    cls = owner.data
-    if isinstance(cls, ClassInfo):
-        method = cls.find(name)
-        if method is not None:
-            if method.is_static:
-                return frame.engine.call(frame, method, args, node, None)
-            if "classmethod" in method.decorators:
-                return frame.engine.call(frame, method, args, node, owner)
-            return frame.engine.call(frame, method, args, node, None)
-        if name in ("from_pretrained", "from_config"):
-            return _instance_of(cls)
+def _call_on_class(frame: Frame, owner: ClassValue, name: str, args: Arguments, node: cst.Call) -> Value:
+    method = owner.cls.find(name)
+    if method is not None:
+        is_given = "classmethod" in method.decorators and not method.is_static
+        return frame.engine.call(frame, method, args, node, owner if is_given else None)
+    if name in ("from_pretrained", "from_config"):
+        return _instance_of(owner.cls)
     return unresolved(frame, args, node)
 
 
 def _instance_of(cls: ClassInfo) -> Value:
     if is_module_class(cls):
-        return Value(ranks.SAME, Kind.MODEL, cls, wrapping=Wrapping.BARE)
-    return Value(ranks.SAME, Kind.INSTANCE, cls)
+        return ProjectModel(cls, wrapping=Wrapping.BARE)
+    return ProjectInstance(cls)
 
 
 def call_value(frame: Frame, callee: Value, args: Arguments, node: Any) -> Value:
     """The value of calling a value."""
     callee = frame.engine.settle(callee)
-    kind = callee.kind
-    if kind is Kind.FUNCTION:
-        if callee.data.name in models.FOR_GENERATION:
-            library_calls.for_generation(frame, args, node)
-        returned = frame.engine.call(frame, callee.data, args, node, None)
-        return tensor_shapes.returned(frame, callee.data, args, returned)
-    if kind is Kind.MODULE and isinstance(callee.data, str):
-        return _call_dotted(frame, callee.data, args, node)
-    if kind is Kind.BOUND:
-        return call_member(frame, callee.data[0], callee.data[1], args, node)
-    if kind is Kind.CLASS:
-        return _instantiate(frame, callee.data, args, node)
-    if kind is Kind.MODEL:
-        rendezvous.forwarded(frame, callee, node)
-        gradient_sync.called(frame, callee, node)
-        return tensor_shapes.with_logits(frame, model_output(frame, args), callee, args)
-    if kind is Kind.INSTANCE:
-        return _call_instance(frame, callee, args, node)
-    if callee.rank.state is State.BOTTOM:
-        return BOTTOM
-    return unresolved(frame, args, node)
+    match callee:
+        case FunctionValue(function=function):
+            if function.name in models.FOR_GENERATION:
+                library_calls.for_generation(frame, args, node)
+            returned = frame.engine.call(frame, function, args, node, None)
+            return tensor_shapes.returned(frame, function, args, returned)
+        case LibraryName():
+            return _call_dotted(frame, callee.name, args, node)
+        case BoundMethod():
+            return call_member(frame, callee.owner, callee.name, args, node)
+        case ClassValue():
+            return _instantiate(frame, callee.cls, args, node)
+        case ModelValue():
+            rendezvous.forwarded(frame, callee, node)
+            gradient_sync.called(frame, callee, node)
+            return tensor_shapes.with_logits(frame, model_output(frame, args), callee, args)
+        case InstanceValue():
+            return _call_instance(frame, callee, args, node)
+    return BOTTOM if callee.rank.state is State.BOTTOM else unresolved(frame, args, node)
 
 
-def _call_instance(frame: Frame, callee: Value, args: Arguments, node: Any) -> Value:
-    data = callee.data
+def _call_instance(frame: Frame, callee: InstanceValue, args: Arguments, node: Any) -> Value:
     if gradient_sync.redirects(callee):
         return gradient_sync.redirected(frame, args, node)
-    if isinstance(data, ClassInfo):
-        method = data.find("__call__")
-        if method is not None:
-            return call_method(frame, callee, data, method, args, node)
-        return unresolved(frame, args, node)
-    if data == values.PREPARED:
-        rendezvous.forwarded(frame, callee, node)
-        return tensor_shapes.with_logits(frame, model_output(frame, args), callee, args)
-    if data.startswith("torch.nn."):
-        return library_calls.module_output(data, args)
-    if data == library_calls.PURE_OBJECT:
-        return pure_result(library_calls.spread(frame, args))
+    match callee:
+        case ProjectInstance(cls=cls):
+            method = cls.find("__call__")
+            if method is not None:
+                return call_method(frame, callee, cls, method, args, node)
+        case PreparedObject():
+            rendezvous.forwarded(frame, callee, node)
+            return tensor_shapes.with_logits(frame, model_output(frame, args), callee, args)
+        case LibraryInstance(name=name) if name.startswith("torch.nn."):
+            return library_calls.module_output(name, args)
+        case PureObject():
+            return pure_result(library_calls.spread(frame, args))
     return unresolved(frame, args, node)
 
 
@@ -428,12 +452,12 @@ def call_factory(frame: Frame, factory: Value | None, key: Any) -> Value:
     """What a defaultdict's factory makes; `key` tells its entries apart."""
     if factory is None:
         return UNKNOWN
-    name = factory.data if factory.kind is Kind.MODULE else None
+    name = factory.name if isinstance(factory, LibraryName) else ""
     identity = frame.allocations.get(key)
     if identity is None:
         identity = frame.allocations[key] = frame.engine.fresh()
-    made = Value(ranks.SAME, Kind.CELLS, frozenset((identity,)))
-    if name == attributes.STORE:
+    made = ContainerValue(ranks.SAME, frozenset((identity,)))
+    if isinstance(factory, StoreFactory):
         frame.memory.heap[identity] = Cell("dict", factory=factory)
         return made
     if name in ("builtins.list", "builtins.dict", "builtins.set", "collections.deque"):
@@ -441,7 +465,7 @@ def call_factory(frame: Frame, factory: Value | None, key: Any) -> Value:
         frame.memory.heap[identity] = Cell(shape)
         return made
     if name in ("builtins.int", "builtins.float"):
-        return Value(ranks.SAME, Kind.NUMBER, scalar=True, dtype=name[9:])
-    if factory.kind is Kind.FUNCTION and isinstance(factory.data.node, cst.Lambda):
-        return frame.engine.evaluate(frame, factory.data.node.body)
+        return NumberValue(ranks.SAME, scalar=True, dtype=name[9:])
+    if isinstance(factory, FunctionValue) and isinstance(factory.function.node, cst.Lambda):
+        return frame.engine.evaluate(frame, factory.function.node.body)
     return UNKNOWN

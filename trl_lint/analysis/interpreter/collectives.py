@@ -15,8 +15,9 @@ from trl_lint.analysis.state.frame import Frame, derived, explain
 from trl_lint.analysis.transfer import tensor_averages, tensor_shapes
 from trl_lint.domain import ranks
 from trl_lint.domain.heap import Cell
+from trl_lint.domain.kinds import BLANKS, NONE, ContainerValue, TensorValue, TupleValue, library_name_of
 from trl_lint.domain.ranks import State
-from trl_lint.domain.values import NONE, SAME, UNKNOWN, Kind, Value
+from trl_lint.domain.values import SAME, UNKNOWN, Kind, Value
 from trl_lint.knowledge.schema import ANY, Collective
 
 
@@ -103,16 +104,16 @@ def _reduction(row: Collective, args: Arguments) -> str:
     given = args.get(*row.reduction[:2])
     if given is None:
         return row.reduction[2]
-    said = given.const if isinstance(given.const, str) else given.data if given.kind is Kind.MODULE else None
-    name = said.rpartition(".")[2].lower() if isinstance(said, str) else "?"
+    said = given.const if isinstance(given.const, str) else library_name_of(given)
+    name = said.rpartition(".")[2].lower() if said else "?"
     return {"avg": "mean"}.get(name, name)
 
 
 def parts_of(frame: Frame, operand: Value, depth: int = 2) -> tuple[Value, ...]:
     """The tensors that a collective is given: the operand, or what the containers that it is hold."""
-    if operand.kind is Kind.TUPLE and depth:
-        return tuple(part for item in operand.data for part in parts_of(frame, item, depth - 1))
-    if operand.kind is Kind.CELLS and depth:
+    if isinstance(operand, TupleValue) and depth:
+        return tuple(part for item in operand.items for part in parts_of(frame, item, depth - 1))
+    if isinstance(operand, ContainerValue) and depth:
         cells = frame.memory.cells(operand)
         return tuple(part for cell in cells for item in cell.values() for part in parts_of(frame, item, depth - 1))
     return (operand,)
@@ -120,14 +121,14 @@ def parts_of(frame: Frame, operand: Value, depth: int = 2) -> tuple[Value, ...]:
 
 def _numbers(frame: Frame, operand: Value) -> tuple[str, ...]:
     """The entries of a dict (or the items of a list) that are Python numbers."""
-    if operand.kind is not Kind.CELLS:
+    if not isinstance(operand, ContainerValue):
         return ()
     found = []
     for cell in frame.memory.cells(operand):
         for key, value in cell.entries.items():
-            if value.kind in (Kind.NUMBER, Kind.NUMBERS):
+            if value.kind in (Kind.NUMBER, Kind.NUMBER_LIST):
                 found.append(f"{cell.shape}:{key}")
-        if cell.rest is not None and cell.rest.kind in (Kind.NUMBER, Kind.NUMBERS):
+        if cell.rest is not None and cell.rest.kind in (Kind.NUMBER, Kind.NUMBER_LIST):
             found.append(f"{cell.shape}:")
     return tuple(found)
 
@@ -144,7 +145,7 @@ def _result(
     if row.result == "messages":
         return UNKNOWN  # one for each rank, which may say the same to all
     if row.result == "scattered":
-        return explain(frame, Value(ranks.SHARD, Kind.TENSOR), node, "each rank receives its own piece")
+        return explain(frame, TensorValue(ranks.SHARD), node, "each rank receives its own piece")
     how = reduction or (row.reduction[2] if row.reduction is not None else row.result)
     return gathered(frame, operand, node, scalar=row.result in ("reduced", "broadcast"), how=how)
 
@@ -162,36 +163,36 @@ def gathered(frame: Frame, value: Value, node: cst.CSTNode, scalar: bool, how: s
 
 
 def _communicated_item(frame: Frame, value: Value, node: cst.CSTNode, scalar: bool, how: str) -> Value:
-    if value.kind is Kind.CELLS:
+    if value.kind is Kind.CONTAINER:
         return Value(ranks.REDUCED)
-    kind = Kind.TENSOR if value.kind in (Kind.TENSOR, Kind.BATCH, Kind.NUMBER, Kind.NUMBERS) else value.kind
+    kind = Kind.TENSOR if value.kind in (Kind.TENSOR, Kind.BATCH, Kind.NUMBER, Kind.NUMBER_LIST) else value.kind
     own = tensor_averages.collected(frame, value, node, how)
-    return derived(ranks.REDUCED, kind, dtype=value.dtype, scalar=scalar and value.scalar, own=own)
+    return derived(ranks.REDUCED, kind, dtype=value.dtype, scalar=scalar and value.scalar, averaging=own)
 
 
 def _gathered_objects(frame: Frame, operand: Value, node: cst.CSTNode) -> Value:
     """Every rank's Python objects in one list."""
-    is_several = operand.kind in (Kind.CELLS, Kind.RANGE, Kind.TUPLE)
+    is_several = operand.kind in (Kind.CONTAINER, Kind.ITERABLE, Kind.TUPLE)
     element = containers.iterate(frame, operand)[0] if is_several else operand
     return frame.allocate(node, Cell("list", rest=_agreed(frame, element, node)))
 
 
 def _agreed(frame: Frame, element: Value, node: cst.CSTNode) -> Value:
-    if element.kind is Kind.TUPLE:
-        return Value(ranks.REDUCED, Kind.TUPLE, tuple(_agreed(frame, item, node) for item in element.data))
-    kind = element.kind if element.kind in (Kind.NUMBER, Kind.TENSOR, Kind.STRING) else Kind.UNKNOWN
+    if isinstance(element, TupleValue):
+        return TupleValue(ranks.REDUCED, tuple(_agreed(frame, item, node) for item in element.items))
     own = tensor_averages.collected(frame, element, node, "gathered")
-    return Value(ranks.REDUCED, kind, dtype=element.dtype, scalar=element.kind is Kind.NUMBER, own=own)
+    cls = BLANKS[element.kind] if element.kind in (Kind.NUMBER, Kind.TENSOR, Kind.STRING) else Value
+    return cls(ranks.REDUCED, dtype=element.dtype, scalar=element.kind is Kind.NUMBER, averaging=own)
 
 
 def _receive(frame: Frame, target: cst.CSTNode, receiver: Value, result: Value) -> None:
     """A collective that fills its argument in place: useless on a temporary."""
-    if receiver.kind is Kind.CELLS:
+    if isinstance(receiver, ContainerValue):
         element = result
-        if result.kind is Kind.CELLS:
+        if result.kind is Kind.CONTAINER:
             element = containers.iterate(frame, result)[0]
         frame.update(receiver, lambda cell: Cell(cell.shape, rest=element))
     else:
-        if result.kind is Kind.CELLS:
+        if result.kind is Kind.CONTAINER:
             result = Value(ranks.REDUCED)
         assignment.rebind(frame, target, result)

@@ -12,24 +12,30 @@ from trl_lint.analysis.program.syntax import identifiers
 from trl_lint.analysis.state.frame import Frame, derived
 from trl_lint.analysis.transfer import tensor_shapes, tensors
 from trl_lint.domain import ranks
-from trl_lint.domain.control import UNIFORM, Control
-from trl_lint.domain.heap import join_all
-from trl_lint.domain.ranks import Origin, State
-from trl_lint.domain.values import (
+from trl_lint.domain.constants import (
     ALONE_FALSE,
     ALONE_TRUE,
     MISSING,
-    SAME,
     WORLD_FALSE,
     WORLD_KIND,
     WORLD_SIZE,
     WORLD_TRUE,
     Alone,
-    Kind,
-    Value,
     World,
-    Wrapping,
 )
+from trl_lint.domain.control import UNIFORM, Control
+from trl_lint.domain.heap import join_all
+from trl_lint.domain.kinds import (
+    ContainerValue,
+    NoneValue,
+    NumberValue,
+    TupleValue,
+    alone_of,
+    library_name_of,
+    on_one_process,
+)
+from trl_lint.domain.ranks import Origin, State
+from trl_lint.domain.values import SAME, Kind, Value, Wrapping
 from trl_lint.knowledge import datasets, library
 
 
@@ -45,11 +51,12 @@ def truth(frame: Frame, value: Value) -> bool | None:
     return None
 
 
-def alone(value: Value, negated: bool = False) -> Any:
+def alone(value: Value, negated: bool = False) -> Alone | None:
     """Whether a question for the rank is answered with yes where there is one process only: an `Alone`, or None."""
-    if not value.rank.differs or not isinstance(value.data, Alone):
+    known = alone_of(value)
+    if not value.rank.differs or known is None:
         return None
-    return ALONE_TRUE if bool(value.data.value) is not negated else ALONE_FALSE
+    return ALONE_TRUE if bool(known.value) is not negated else ALONE_FALSE
 
 
 def divides(frame: Frame, test: cst.CSTNode, value: Value) -> Control:
@@ -142,24 +149,26 @@ def _compare_once(frame: Frame, left: Value, operator: cst.CSTNode, right: Value
         const = _RANKS.get((type(operator), right.const), const)
     rank = ranks.nonlinear(ranks.combine(left.rank, right.rank))
     if const is not MISSING:
-        return Value(ranks.SAME, Kind.NUMBER, const=const, scalar=True, dtype="bool")
+        return NumberValue(ranks.SAME, const=const, scalar=True, dtype="bool")
     if Kind.STRING in (left.kind, right.kind) and left.rank.state is State.UNKNOWN:
         rank = ranks.UNKNOWN
     tensor = {left.kind, right.kind} & {Kind.TENSOR, Kind.BATCH}
     kind = Kind.TENSOR if tensor else Kind.NUMBER
     scalar = not tensor or (left.scalar and right.scalar)
-    data = _compared_alone(left, type(operator), right) if rank.differs else None
-    value = derived(rank, kind, left, right, scalar=scalar, dtype="bool", data=data)
+    value = derived(rank, kind, left, right, scalar=scalar, dtype="bool")
+    if rank.differs:
+        value = on_one_process(value, _compared_alone(left, type(operator), right))
     return tensor_shapes.broadcast(value, left, right)
 
 
 def _compared_alone(left: Value, operator: type, right: Value) -> Alone | None:
     """What a comparison of the rank with a number says where there is one process only; None when that is open."""
-    if isinstance(right.data, Alone) and not isinstance(left.data, Alone):
+    if alone_of(right) is not None and alone_of(left) is None:
         left, right, operator = right, left, _MIRROR.get(operator, operator)
-    if not isinstance(left.data, Alone) or type(right.const) not in (bool, int) or operator not in _ORDER:
+    known = alone_of(left)
+    if known is None or type(right.const) not in (bool, int) or operator not in _ORDER:
         return None
-    return ALONE_TRUE if _ORDER[operator](left.data.value, right.const) else ALONE_FALSE
+    return ALONE_TRUE if _ORDER[operator](known.value, right.const) else ALONE_FALSE
 
 
 def _decided(left: Any, operator: type, right: Any) -> Any:
@@ -176,13 +185,14 @@ def _decided(left: Any, operator: type, right: Any) -> Any:
 def _kind_of_run(left: Value, operator: cst.CSTNode, right: Value) -> Value:
     """`accelerator.distributed_type != DistributedType.NO`: with several ranks it is not NO."""
     other = right if left.const is WORLD_KIND else left
-    options = other.data if isinstance(operator, (cst.In, cst.NotIn)) and other.kind is Kind.TUPLE else (other,)
-    if all(isinstance(each.data, str) and each.data.endswith("DistributedType.NO") for each in options):
+    is_listed = isinstance(operator, (cst.In, cst.NotIn)) and isinstance(other, TupleValue)
+    options = other.items if is_listed and isinstance(other, TupleValue) else (other,)
+    if all(library_name_of(each).endswith("DistributedType.NO") for each in options):
         if isinstance(operator, (cst.NotEqual, cst.IsNot, cst.NotIn)):
-            return Value(ranks.SAME, Kind.NUMBER, const=WORLD_TRUE, scalar=True, dtype="bool")
+            return NumberValue(ranks.SAME, const=WORLD_TRUE, scalar=True, dtype="bool")
         if isinstance(operator, (cst.Equal, cst.Is, cst.In)):
-            return Value(ranks.SAME, Kind.NUMBER, const=WORLD_FALSE, scalar=True, dtype="bool")
-    return Value(ranks.SAME, Kind.NUMBER, scalar=True, dtype="bool")
+            return NumberValue(ranks.SAME, const=WORLD_FALSE, scalar=True, dtype="bool")
+    return NumberValue(ranks.SAME, scalar=True, dtype="bool")
 
 
 def _identity(left: Value, operator: cst.CSTNode, right: Value) -> Value:
@@ -190,16 +200,16 @@ def _identity(left: Value, operator: cst.CSTNode, right: Value) -> Value:
     negated = isinstance(operator, cst.IsNot)
     if right.kind is Kind.NONE and right.const is None:
         if left.const is None:
-            return Value(ranks.SAME, Kind.NUMBER, const=not negated, scalar=True, dtype="bool")
+            return NumberValue(ranks.SAME, const=not negated, scalar=True, dtype="bool")
         if left.rank.differs and left.rank.origins == Origin.RANK and left.kind is Kind.STRING:
-            return Value(ranks.SAME, Kind.NUMBER, scalar=True, dtype="bool")  # a variable that the launcher sets
+            return NumberValue(ranks.SAME, scalar=True, dtype="bool")  # a variable that the launcher sets
         if left.rank.differs and left.rank.origins == Origin.RANK and left.const is MISSING:
             # What only some ranks have made: a tracker, a writer.
             return derived(ranks.nonlinear(left.rank), Kind.NUMBER, left, scalar=True, dtype="bool")
         certain = left.kind not in (Kind.UNKNOWN, Kind.NONE) and left.const is MISSING
         certain = certain and not (left.kind is Kind.INSTANCE and left.rank.state is State.UNKNOWN)
         if certain and left.kind in (Kind.MODEL, Kind.TENSOR, Kind.NUMBER, Kind.INSTANCE):
-            return Value(ranks.SAME, Kind.NUMBER, scalar=True, dtype="bool")
+            return NumberValue(ranks.SAME, scalar=True, dtype="bool")
         by_rank = left.kind is Kind.NONE and left.rank.origins == Origin.RANK
         rank = left.rank if left.rank.state is State.UNKNOWN or by_rank else ranks.SAME
         return derived(rank, Kind.NUMBER, left, scalar=True, dtype="bool")
@@ -209,33 +219,34 @@ def _identity(left: Value, operator: cst.CSTNode, right: Value) -> Value:
 
 def _membership(frame: Frame, left: Value, operator: cst.CSTNode, right: Value) -> Value:
     """`key in batch` is decided by the data set's schema; `x in data` is not."""
-    if right.kind in (Kind.BATCH, Kind.CELLS, Kind.TUPLE) and left.kind is Kind.STRING and not left.rank.differs:
-        return Value(ranks.SAME, Kind.NUMBER, scalar=True, dtype="bool")
+    if right.kind in (Kind.BATCH, Kind.CONTAINER, Kind.TUPLE) and left.kind is Kind.STRING and not left.rank.differs:
+        return NumberValue(ranks.SAME, scalar=True, dtype="bool")
     if right.kind is Kind.BATCH and left.kind is Kind.UNKNOWN and not left.rank.differs:
-        return Value(ranks.UNKNOWN, Kind.NUMBER, scalar=True, dtype="bool")  # it may be a key
+        return NumberValue(ranks.UNKNOWN, scalar=True, dtype="bool")  # it may be a key
     if right.kind is Kind.UNKNOWN and left.rank.state is State.SAME and right.rank.origins == Origin.DATA:
-        return Value(ranks.UNKNOWN, Kind.NUMBER, scalar=True, dtype="bool")  # a batch, or what it holds
+        return NumberValue(ranks.UNKNOWN, scalar=True, dtype="bool")  # a batch, or what it holds
     elements = _elements(frame, right)
     rank = tensors.collapsed(ranks.combine(left.rank, elements.rank))
-    data = _among_alone(frame, left, operator, right) if rank.differs else None
-    return derived(rank, Kind.NUMBER, left, elements, scalar=True, dtype="bool", data=data)
+    value = derived(rank, Kind.NUMBER, left, elements, scalar=True, dtype="bool")
+    return on_one_process(value, _among_alone(frame, left, operator, right)) if rank.differs else value
 
 
 def _among_alone(frame: Frame, left: Value, operator: cst.CSTNode, right: Value) -> Alone | None:
     """`rank in (-1, 0)`, where there is one process only."""
-    cells = frame.memory.cells(right) if right.kind is Kind.CELLS else []
-    items = right.data if right.kind is Kind.TUPLE else [item for cell in cells for item in cell.values()]
+    known = alone_of(left)
+    cells = frame.memory.cells(right) if isinstance(right, ContainerValue) else []
+    items = right.items if isinstance(right, TupleValue) else [item for cell in cells for item in cell.values()]
     consts = [item.const for item in items]
-    if not isinstance(left.data, Alone) or len(cells) > 1 or any(type(const) is not int for const in consts):
+    if known is None or len(cells) > 1 or any(type(const) is not int for const in consts):
         return None
-    return ALONE_TRUE if (left.data.value in consts) is isinstance(operator, cst.In) else ALONE_FALSE
+    return ALONE_TRUE if (known.value in consts) is isinstance(operator, cst.In) else ALONE_FALSE
 
 
 def _elements(frame: Frame, value: Value) -> Value:
     """What `in` compares with: the items of a container in sight, the keys of a dict."""
-    if value.kind is Kind.TUPLE:
-        return join_all(value.data) if value.data else SAME
-    if value.kind is not Kind.CELLS:
+    if isinstance(value, TupleValue):
+        return join_all(value.items) if value.items else SAME
+    if not isinstance(value, ContainerValue):
         return value
     frame.consume(value)
     items = join_all(cell.element() for cell in frame.memory.cells(value) if cell.shape != "dict")
@@ -313,7 +324,7 @@ def _narrow_none(frame: Frame, test: cst.Comparison, taken: bool) -> None:
         return
     value = frame.memory.names.get(test.left.value)
     if value is not None and isinstance(operator, cst.Is) is taken:
-        frame.memory.names[test.left.value] = Value(ranks.SAME, Kind.NONE, const=None)
+        frame.memory.names[test.left.value] = NoneValue(ranks.SAME, const=None)
 
 
 def _narrow_call(frame: Frame, test: cst.Call, taken: bool) -> None:

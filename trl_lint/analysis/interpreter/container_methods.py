@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from trl_lint.analysis.program import syntax
@@ -10,20 +11,22 @@ from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain import ranks
+from trl_lint.domain.constants import MISSING
 from trl_lint.domain.heap import Cell, join, join_elements, read_key, with_key
-from trl_lint.domain.values import BOTTOM, MISSING, NONE, UNKNOWN, Kind, Value
+from trl_lint.domain.kinds import NONE, ContainerValue, IterableValue, NumberValue, StringValue, TupleValue
+from trl_lint.domain.values import BOTTOM, UNKNOWN, Value
 
 if TYPE_CHECKING:
     import libcst as cst
 
 
-def call(frame: Frame, owner: Value, name: str, args: Arguments, node: cst.CSTNode) -> Value:
+def call(frame: Frame, owner: ContainerValue, name: str, args: Arguments, node: cst.CSTNode) -> Value:
     """The value of `container.name(...)`, after what it does to the container."""
     handler = METHODS.get(name)
     return UNKNOWN if handler is None else handler(frame, owner, args, node)
 
 
-def _append(frame: Frame, owner: Value, args: Arguments, node: cst.CSTNode) -> Value:
+def _append(frame: Frame, owner: ContainerValue, args: Arguments, node: cst.CSTNode) -> Value:
     """`append`, `add`, `insert`, `appendleft`: one more element."""
     if not args.positional:
         return NONE
@@ -32,7 +35,7 @@ def _append(frame: Frame, owner: Value, args: Arguments, node: cst.CSTNode) -> V
     if frame.is_stored(owner):
         value = frame.written(value, _name_of(frame, owner), args.expression(-1))
         length = ranks.SAME
-    weak = len(owner.data) > 1
+    weak = len(owner.identities) > 1
     at_end = len(args.positional) == 1 and "appendleft" not in _called(node)
 
     def change(cell: Cell) -> Cell:
@@ -65,18 +68,18 @@ def _division(frame: Frame) -> ranks.Rank:
     return ranks.nonlinear(frame.memory.control.rank)
 
 
-def _name_of(frame: Frame, owner: Value) -> str:
+def _name_of(frame: Frame, owner: ContainerValue) -> str:
     """The key under which a list of values stands in a store, where it is known."""
-    for identity in owner.data:
+    for identity in owner.identities:
         for other, cell in frame.memory.heap.items():
             if other in frame.class_cells:
                 for key, value in cell.entries.items():
-                    if value.kind is Kind.CELLS and identity in value.data and isinstance(key, str):
+                    if isinstance(value, ContainerValue) and identity in value.identities and isinstance(key, str):
                         return key.replace("\0", "…")
     return ""
 
 
-def _extend(frame: Frame, owner: Value, args: Arguments, node: cst.CSTNode) -> Value:
+def _extend(frame: Frame, owner: ContainerValue, args: Arguments, node: cst.CSTNode) -> Value:
     if not args.positional:
         return NONE
     element, length = containers.iterate(frame, args.positional[0])
@@ -92,20 +95,28 @@ def _extend(frame: Frame, owner: Value, args: Arguments, node: cst.CSTNode) -> V
     return NONE
 
 
-def _update(frame: Frame, owner: Value, args: Arguments, node: cst.CSTNode) -> Value:
+def _update(frame: Frame, owner: ContainerValue, args: Arguments, node: cst.CSTNode) -> Value:
     stored = frame.is_stored(owner)
     for other in args.positional:
-        frame.update(owner, lambda cell, other=other: containers.merged_into(frame, cell, other))
+        frame.update(owner, partial(_merged, frame, other))
     for key, value in args.keywords.items():
         kept = frame.written(value, key, args.expression(key)) if stored or value.rank.differs else value
-        frame.update(owner, lambda cell, key=key, kept=kept: with_key(cell, key, kept))
+        frame.update(owner, partial(_with_entry, key, kept))
     if args.double is not None:
         double = args.double
         frame.update(owner, lambda cell: with_key(cell, MISSING, double))
     return NONE
 
 
-def _get(frame: Frame, owner: Value, args: Arguments, node: cst.CSTNode) -> Value:
+def _merged(frame: Frame, other: Value, cell: Cell) -> Cell:
+    return containers.merged_into(frame, cell, other)
+
+
+def _with_entry(key: str, value: Value, cell: Cell) -> Cell:
+    return with_key(cell, key, value)
+
+
+def _get(frame: Frame, owner: ContainerValue, args: Arguments, node: cst.CSTNode) -> Value:
     key = containers.constant_key(args.positional[0]) if args.positional else MISSING
     result: Value = BOTTOM
     for cell in frame.memory.cells(owner):
@@ -119,7 +130,7 @@ def _get(frame: Frame, owner: Value, args: Arguments, node: cst.CSTNode) -> Valu
     return join(result, default)
 
 
-def _pop(frame: Frame, owner: Value, args: Arguments, node: cst.CSTNode) -> Value:
+def _pop(frame: Frame, owner: ContainerValue, args: Arguments, node: cst.CSTNode) -> Value:
     if any(cell.shape == "list" for cell in frame.memory.cells(owner)):
         frame.consume(owner)
         result: Value = BOTTOM
@@ -128,7 +139,7 @@ def _pop(frame: Frame, owner: Value, args: Arguments, node: cst.CSTNode) -> Valu
         return result
     result = _get(frame, owner, args, node)
     key = containers.constant_key(args.positional[0]) if args.positional else MISSING
-    if key is not MISSING and len(owner.data) == 1:
+    if key is not MISSING and len(owner.identities) == 1:
         frame.update(owner, lambda cell: _without(cell, key))
     return result
 
@@ -138,17 +149,17 @@ def _without(cell: Cell, key: Any) -> Cell:
     return Cell(cell.shape, entries, cell.rest, cell.factory, cell.length)
 
 
-def _clear(frame: Frame, owner: Value, args: Arguments, node: cst.CSTNode) -> Value:
-    if len(owner.data) == 1:
+def _clear(frame: Frame, owner: ContainerValue, args: Arguments, node: cst.CSTNode) -> Value:
+    if len(owner.identities) == 1:
         frame.update(owner, lambda cell: Cell(cell.shape, factory=cell.factory))
     return NONE
 
 
-def _setdefault(frame: Frame, owner: Value, args: Arguments, node: cst.CSTNode) -> Value:
+def _setdefault(frame: Frame, owner: ContainerValue, args: Arguments, node: cst.CSTNode) -> Value:
     key = containers.constant_key(args.positional[0]) if args.positional else MISSING
     default = args.positional[1] if len(args.positional) > 1 else NONE
     result: Value = BOTTOM
-    for identity in owner.data:
+    for identity in owner.identities:
         cell = frame.memory.heap.get(identity)
         if cell is None:
             continue
@@ -158,49 +169,49 @@ def _setdefault(frame: Frame, owner: Value, args: Arguments, node: cst.CSTNode) 
             frame.memory.heap[identity] = with_key(cell, key, default)
             if identity in frame.class_cells:
                 frame.touch(identity)
-                for inner in default.data if default.kind is Kind.CELLS else ():
+                for inner in default.identities if isinstance(default, ContainerValue) else ():
                     frame.class_cells[inner] = frame.class_cells[identity]
                     frame.touch(inner)
         result = join(result, found)
     return UNKNOWN if result is BOTTOM else result
 
 
-def _view(form: str) -> Callable[[Frame, Value, Arguments, Any], Value]:
+def _view(form: str) -> Callable[[Frame, ContainerValue, Arguments, Any], Value]:
     """`items()`, `values()` or `keys()`: an iterable that remembers whose entries it gives."""
 
-    def view(frame: Frame, owner: Value, args: Arguments, node: cst.CSTNode) -> Value:
+    def view(frame: Frame, owner: ContainerValue, args: Arguments, node: cst.CSTNode) -> Value:
         frame.consume(owner)
         element: Value = BOTTOM
         length = ranks.SAME
         for cell in frame.memory.cells(owner):
             element = join(element, cell.element())
             length = ranks.join(length, cell.length)
-        key = Value(ranks.SAME, Kind.STRING)
-        shapes = {"items": Value(ranks.SAME, Kind.TUPLE, (key, element)), "values": element, "keys": key}
-        return Value(ranks.SAME, Kind.RANGE, (shapes[form], length, (owner, form)))
+        key = StringValue(ranks.SAME)
+        shapes = {"items": TupleValue(ranks.SAME, (key, element)), "values": element, "keys": key}
+        return IterableValue(ranks.SAME, shapes[form], length, (owner, form))
 
     return view
 
 
-def _copy(frame: Frame, owner: Value, args: Arguments, node: cst.CSTNode) -> Value:
+def _copy(frame: Frame, owner: ContainerValue, args: Arguments, node: cst.CSTNode) -> Value:
     cells = frame.memory.cells(owner)
     if len(cells) != 1:
         return owner
     return frame.allocate(node, cells[0])
 
 
-def _count(frame: Frame, owner: Value, args: Arguments, node: cst.CSTNode) -> Value:
+def _count(frame: Frame, owner: ContainerValue, args: Arguments, node: cst.CSTNode) -> Value:
     frame.consume(owner)
     element, length = containers.iterate(frame, owner)
     rank = ranks.nonlinear(ranks.combine(element.rank, length))
-    return Value(rank, Kind.NUMBER, scalar=True, dtype="int", why=element.why)
+    return NumberValue(rank, scalar=True, dtype="int", why=element.why)
 
 
-def _nothing(frame: Frame, owner: Value, args: Arguments, node: cst.CSTNode) -> Value:
+def _nothing(frame: Frame, owner: ContainerValue, args: Arguments, node: cst.CSTNode) -> Value:
     return NONE
 
 
-METHODS: dict[str, Callable[[Frame, Value, Arguments, Any], Value]] = {
+METHODS: dict[str, Callable[[Frame, ContainerValue, Arguments, Any], Value]] = {
     "add": _append,
     "append": _append,
     "appendleft": _append,

@@ -11,13 +11,16 @@ from trl_lint.analysis.interpreter import assignment, attributes, calls, subscri
 from trl_lint.analysis.interpreter.conditions import alone, narrow, narrow_further, truth
 from trl_lint.analysis.interpreter.subscripts import subscript_value
 from trl_lint.analysis.observers import rendezvous
+from trl_lint.analysis.program.objects import FunctionValue
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.frame import Frame, derived
 from trl_lint.analysis.transfer import tensor_averages, tensor_devices, tensor_shapes, tensors
 from trl_lint.domain import ranks
+from trl_lint.domain.constants import MISSING, WORLD_SIZE, World
 from trl_lint.domain.heap import WILDCARD, Cell, join, with_key
+from trl_lint.domain.kinds import BLANKS, NONE, IterableValue, NumberValue, StringValue, TupleValue, on_one_process
 from trl_lint.domain.ranks import Origin, State
-from trl_lint.domain.values import MISSING, NONE, UNKNOWN, WORLD_SIZE, Kind, Value, World
+from trl_lint.domain.values import UNKNOWN, Kind, Value
 
 
 def evaluate(frame: Frame, node: cst.CSTNode) -> Value:
@@ -49,7 +52,7 @@ def lookup(frame: Frame, name: str) -> Value | None:
 
 
 def _bring_cells(frame: Frame, scope: Frame, value: Value) -> None:
-    if scope.memory is not frame.memory and value.kind in (Kind.CELLS, Kind.TUPLE):
+    if scope.memory is not frame.memory and value.kind in (Kind.CONTAINER, Kind.TUPLE):
         frame.memory.load(value, scope.memory.heap)
 
 
@@ -68,21 +71,21 @@ def _tells_of_the_job(name: str) -> bool:
 _OF_THE_JOB = ("DDP", "DISTRIBUTED", "MAIN", "MASTER", "RANK", "WORLD_SIZE")
 
 
-_INTEGER = Value(ranks.SAME, Kind.NUMBER, scalar=True, dtype="int")
+_INTEGER = NumberValue(ranks.SAME, scalar=True, dtype="int")
 
 
 def _integer(frame: Frame, node: cst.Integer) -> Value:
     const = int(node.value, 0)
-    return Value(ranks.SAME if const else ranks.ZERO, Kind.NUMBER, const=const, scalar=True, dtype="int")
+    return NumberValue(ranks.SAME if const else ranks.ZERO, const=const, scalar=True, dtype="int")
 
 
 def _float(frame: Frame, node: cst.Float) -> Value:
     const = float(node.value)
-    return Value(ranks.SAME if const else ranks.ZERO, Kind.NUMBER, const=const, scalar=True, dtype="float")
+    return NumberValue(ranks.SAME if const else ranks.ZERO, const=const, scalar=True, dtype="float")
 
 
 def _string(frame: Frame, node: cst.SimpleString) -> Value:
-    return Value(ranks.SAME, Kind.STRING, const=node.raw_value)
+    return StringValue(ranks.SAME, const=node.raw_value)
 
 
 def _concatenated(frame: Frame, node: cst.CSTNode) -> Value:
@@ -122,7 +125,7 @@ def _formatted(frame: Frame, node: cst.FormattedString) -> Value:
             parts.append(str(value.const) if known else WILDCARD)
     rank = ranks.combine_all(value.rank for value in values)
     place = tensor_devices.formatted(values)
-    return derived(ranks.nonlinear(rank), Kind.STRING, *values, const=_known_text("".join(parts)), place=place)
+    return derived(ranks.nonlinear(rank), Kind.STRING, *values, const=_known_text("".join(parts)), device=place)
 
 
 # --- containers -----------------------------------------------------------------------------------------
@@ -133,9 +136,9 @@ def _tuple(frame: Frame, node: cst.Tuple) -> Value:
     for element in node.elements:
         value = evaluate(frame, element.value)
         if isinstance(element, cst.StarredElement):
-            if value.kind is not Kind.TUPLE:
+            if not isinstance(value, TupleValue):
                 return _list_of(frame, node, [containers.iterate(frame, value)[0]])
-            items.extend(value.data)
+            items.extend(value.items)
         else:
             items.append(value)
     return containers.tuple_of(frame, items, node)
@@ -181,10 +184,10 @@ def _comprehension(frame: Frame, node: Any) -> Value:
     element = evaluate(frame, node.elt)
     frame.memory.names = saved
     if isinstance(node, cst.GeneratorExp):
-        made = Value(ranks.SAME, Kind.RANGE, (element, ranks.picked(length, taken)))
-        return tensor_averages.of_comprehension(taken, made)
-    shape = "list" if isinstance(node, cst.ListComp) else "set"
-    made = frame.allocate(node, Cell(shape, rest=element, length=ranks.picked(length, taken)))
+        made: Value = IterableValue(ranks.SAME, element, ranks.picked(length, taken))
+    else:
+        shape = "list" if isinstance(node, cst.ListComp) else "set"
+        made = frame.allocate(node, Cell(shape, rest=element, length=ranks.picked(length, taken)))
     return tensor_averages.of_comprehension(taken, made)
 
 
@@ -266,13 +269,13 @@ def operate(frame: Frame, operator: cst.CSTNode, left: Value, right: Value, node
         joined = _concatenation(frame, left, right, node)
         if joined is not None:
             return joined
-    if kind in _OR and left.kind is Kind.CELLS:
+    if kind in _OR and left.kind is Kind.CONTAINER:
         return frame.allocate(
             node, containers.merged_into(frame, containers.merged_into(frame, Cell("dict"), left), right)
         )
     if kind in _MULTIPLY:
         for value in (left, right):
-            if value.kind is Kind.CELLS:
+            if value.kind is Kind.CONTAINER:
                 element, length = containers.iterate(frame, value)
                 return frame.allocate(node, Cell("list", rest=element, length=length))
     divides = kind in _DIVIDE
@@ -310,9 +313,9 @@ def _keeps_reduction(left: Value, right: Value, node: cst.CSTNode, divides: bool
 def _concatenation(frame: Frame, left: Value, right: Value, node: cst.CSTNode) -> Value | None:
     if left.kind is right.kind is Kind.STRING:
         return _add_texts((left, right))
-    if left.kind is right.kind is Kind.TUPLE:
-        return containers.tuple_of(frame, left.data + right.data, node)
-    if Kind.CELLS in (left.kind, right.kind):
+    if isinstance(left, TupleValue) and isinstance(right, TupleValue):
+        return containers.tuple_of(frame, left.items + right.items, node)
+    if Kind.CONTAINER in (left.kind, right.kind):
         (first, one), (second, two) = containers.iterate(frame, left), containers.iterate(frame, right)
         return frame.allocate(node, Cell("list", rest=join(first, second), length=ranks.combine(one, two)))
     return None
@@ -323,7 +326,8 @@ def _unary(frame: Frame, node: cst.UnaryOperation) -> Value:
     if isinstance(node.operator, cst.Not):
         known = truth(frame, value)
         rank = ranks.nonlinear(value.rank)
-        result = derived(rank, Kind.NUMBER, value, scalar=True, dtype="bool", data=alone(value, negated=True))
+        result = derived(rank, Kind.NUMBER, value, scalar=True, dtype="bool")
+        result = on_one_process(result, alone(value, negated=True))
         return result if known is None else result.but(const=_negated(value.const, known))
     if isinstance(node.operator, cst.Minus):
         const = -value.const if type(value.const) in (int, float) else MISSING
@@ -334,7 +338,7 @@ def _unary(frame: Frame, node: cst.UnaryOperation) -> Value:
 
 
 def _negated(const: Any, known: bool) -> Any:
-    from trl_lint.domain.values import WORLD_FALSE, WORLD_TRUE
+    from trl_lint.domain.constants import WORLD_FALSE, WORLD_TRUE
 
     if isinstance(const, World):
         return WORLD_FALSE if known else WORLD_TRUE
@@ -387,7 +391,7 @@ def _linked(frame: Frame, link: cst.BooleanOperation, left: Value, known: bool |
     if value.rank.state is State.UNKNOWN and Origin.RANK in (left.rank.origins, right.rank.origins):
         return value.but(rank=ranks.GUARDED)
     kinds = {side.kind for side in (left, right) if side.rank.differs}
-    return value.but(kind=kinds.pop()) if value.kind is Kind.UNKNOWN and kinds in _TESTS else value
+    return value.as_a(BLANKS[kinds.pop()]) if value.kind is Kind.UNKNOWN and kinds in _TESTS else value
 
 
 def _beside_the_world(left: Value, right: Value, is_and: bool) -> Value:
@@ -395,7 +399,7 @@ def _beside_the_world(left: Value, right: Value, is_and: bool) -> Value:
     answer = alone(right)
     if answer is None or not isinstance(left.const, World) or answer.value is not is_and:
         return right
-    return right.but(data=None)
+    return on_one_process(right, None)
 
 
 # What was computed of the data stays that beside a setting: `args.skip and (mask == 0).all()`.
@@ -434,7 +438,7 @@ def _named(frame: Frame, node: cst.NamedExpr) -> Value:
 
 
 def _lambda(frame: Frame, node: cst.Lambda) -> Value:
-    return Value(ranks.SAME, Kind.FUNCTION, frame.engine.function(node, frame))
+    return FunctionValue(frame.engine.function(node, frame))
 
 
 def _yield(frame: Frame, node: cst.Yield) -> Value:

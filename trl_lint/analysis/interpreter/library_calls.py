@@ -22,35 +22,44 @@ from trl_lint.analysis.observers import (
     side_effects,
 )
 from trl_lint.analysis.program.classes import ClassInfo, alike
+from trl_lint.analysis.program.objects import FunctionValue
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame, derived, explain
 from trl_lint.analysis.transfer import tensor_averages, tensor_devices, tensor_shapes, tensors
-from trl_lint.domain import ranks, values
+from trl_lint.domain import ranks
+from trl_lint.domain.constants import MISSING, WORLD_FALSE
 from trl_lint.domain.devices import Device
 from trl_lint.domain.heap import Cell
-from trl_lint.domain.ranks import Rank, State
-from trl_lint.domain.values import (
-    DATA_PARALLEL,
-    MISSING,
-    NO_WRITES,
-    SAME,
-    UNKNOWN,
-    WORLD_FALSE,
-    Kind,
-    Value,
-    Wrapping,
+from trl_lint.domain.kinds import (
+    BatchRole,
+    BatchValue,
+    FirstRankContext,
+    InstanceValue,
+    IterableValue,
+    LibraryInstance,
+    LoaderValue,
+    ModelRole,
+    ModelValue,
+    NumberValue,
+    PreparedObject,
+    TensorValue,
+    TupleValue,
+    is_data_parallel,
     is_small,
+    library_name_of,
+    role_of,
 )
+from trl_lint.domain.ranks import Rank, State
+from trl_lint.domain.values import SAME, UNKNOWN, Kind, Value, Wrapping
+from trl_lint.domain.writes import NO_WRITES
 from trl_lint.knowledge import library
 from trl_lint.knowledge.schema import (
     BARE_MODEL,
     BATCH,
     LOADED_BATCH,
     LOADER,
-    METRICS,
     PREPARED_BATCH,
-    PURE,
     Class,
     Collective,
     Function,
@@ -61,8 +70,6 @@ from trl_lint.knowledge.schema import (
     Transfer,
 )
 from trl_lint.knowledge.torch_distributed import RANK_NAMES
-
-PURE_OBJECT = PURE.data
 
 
 def call_function(frame: Frame, dotted: str, args: Arguments, node: cst.CSTNode) -> Value:
@@ -88,7 +95,7 @@ def call_function(frame: Frame, dotted: str, args: Arguments, node: cst.CSTNode)
     if isinstance(made, Value):
         return made
     if name.startswith("torch.nn.") and name.rpartition(".")[2][:1].isupper():
-        return Value(ranks.SAME, Kind.INSTANCE, name)
+        return LibraryInstance(name)
     flat = spread(frame, args)
     found = tensors.function(name, flat.positional, flat.keywords)
     if found is None:
@@ -132,13 +139,13 @@ _MAX_NESTED = 12
 
 
 def _element_of(frame: Frame, value: Value, depth: int) -> Value:
-    if value.kind in (Kind.CELLS, Kind.RANGE, Kind.TUPLE):
+    if value.kind in (Kind.CONTAINER, Kind.ITERABLE, Kind.TUPLE):
         if not depth:
             return UNKNOWN
         element, length = containers.iterate(frame, value)
         if element.rank.state is State.BOTTOM:
             element = SAME
-        if element.kind in (Kind.CELLS, Kind.TUPLE):
+        if element.kind in (Kind.CONTAINER, Kind.TUPLE):
             element = _element_of(frame, element, depth - 1)
         rank = element.rank
         if length.differs and rank.state is State.SAME:
@@ -166,7 +173,7 @@ def _reduced_loss(value: Value, reduction: Value | None) -> Value:
         return value
     how = "sum" if reduction is not None and reduction.const == "sum" else "mean"
     rank = Rank(State.LOCAL, value.rank.origins, how) if value.rank.differs else value.rank
-    return value.but(rank=rank, kind=Kind.TENSOR, scalar=True, dtype="float")
+    return value.as_a(TensorValue, rank=rank, scalar=True, dtype="float")
 
 
 def module_output(name: str, args: Arguments) -> Value:
@@ -237,7 +244,7 @@ def _returned(frame: Frame, rows: Sequence[Function | Hook], args: Arguments, no
             returns = row.switched if switch.const is True else UNKNOWN
     if isinstance(row, Function) and row.in_turn:
         frame.in_turn[id(node)] = row.in_turn
-        return Value(ranks.SAME, data=preprocessing.TURNS[row.in_turn])
+        return FirstRankContext(row.in_turn)
     if isinstance(row, Function) and row.frozen:
         frame.frozen.add(id(node))
     if row.yields is not None:
@@ -249,35 +256,37 @@ def _common(a: Value | str, b: Value | str) -> Value | str:
     """What holds in both of two spans of releases; where they disagree, and the one in use is not known, nothing."""
     if isinstance(a, str) or isinstance(b, str):
         return a if a == b else UNKNOWN
+    return _common_value(a, b)
+
+
+def _common_value(a: Value, b: Value) -> Value:
     if alike(a, b):
         return a
-    if a.kind is b.kind is Kind.TUPLE and len(a.data) == len(b.data):
-        items = tuple(_common(x, y) for x, y in zip(a.data, b.data, strict=True))
-        return Value(ranks.SAME, Kind.TUPLE, items)
-    if a.data == b.data == METRICS:
-        return Value(ranks.UNKNOWN, Kind.BATCH, METRICS)
+    if isinstance(a, TupleValue) and isinstance(b, TupleValue) and len(a.items) == len(b.items):
+        return TupleValue(ranks.SAME, [_common_value(x, y) for x, y in zip(a.items, b.items, strict=True)])
+    if role_of(a) is role_of(b) is BatchRole.METRICS:
+        return BatchValue(ranks.UNKNOWN, BatchRole.METRICS)
     return UNKNOWN
 
 
 def opened(frame: Frame, value: Value, node: Any) -> Value:
     """A table's dicts of metrics as containers in sight, which may get more entries."""
-    if value.kind is Kind.TUPLE:
-        items = tuple(opened(frame, item, (node, index)) for index, item in enumerate(value.data))
-        return value.but(data=items)
-    if value.kind is Kind.BATCH and value.data == METRICS:
-        return frame.allocate(node, Cell("dict", rest=value.but(data=None)))
+    if isinstance(value, TupleValue):
+        return value.having(tuple(opened(frame, item, (node, index)) for index, item in enumerate(value.items)))
+    if role_of(value) is BatchRole.METRICS:
+        return frame.allocate(node, Cell("dict", rest=value.as_a(BatchValue)))
     return value
 
 
 def transferred(frame: Frame, returns: Value | str, args: Arguments, node: cst.CSTNode, name: str) -> Value:
     """The value of a row's `returns` for these arguments."""
     if isinstance(returns, Value):
-        if returns.kind is Kind.TUPLE or returns.data == METRICS:
+        if isinstance(returns, TupleValue) or role_of(returns) is BatchRole.METRICS:
             return opened(frame, explain(frame, returns, node, f"`{name.rpartition('.')[2]}` gives it unreduced"), node)
         if returns.rank.differs and returns.why is None:
             short = name.rpartition(".")[2]
             given = explain(frame, returns, node, f"`{short}` gives this rank's own value")
-            return given.but(place=Device(given.place, given.why)) if given.place else given
+            return given.but(device=Device(given.device, given.why)) if given.device else given
         return returns
     return _TRANSFERS[Transfer(returns)](frame, args, node)
 
@@ -304,46 +313,36 @@ def _prepared(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     results = tuple(prepared(frame, value, node) for value in args.positional)
     if len(results) == 1:
         return results[0]
-    return Value(ranks.SAME, Kind.TUPLE, results) if results and is_small(results) else UNKNOWN
+    return TupleValue(ranks.SAME, results) if results and is_small(results) else UNKNOWN
 
 
 def prepared(frame: Frame, value: Value, node: cst.CSTNode) -> Value:
-    if value.kind is Kind.MODEL:
+    """What `accelerator.prepare` makes of one of its arguments."""
+    if isinstance(value, ModelValue):
         wrapping = Wrapping.WRAPPED if value.wrapping is not None else None
-        return Value(
-            ranks.SAME,
-            Kind.MODEL,
-            value.data,
-            wrapping=wrapping,
-            why=frame.step(node, "it is prepared, and so wrapped, here"),
-            grad=value.grad,
-            place=value.place,
-        )
-    if value.kind is Kind.LOADER:
-        return LOADER.but(data=explain(frame, PREPARED_BATCH, node, "each rank gets its own batches from this loader"))
-    if value.kind in (Kind.TUPLE, Kind.CELLS, Kind.NONE):
+        why = frame.step(node, "it is prepared, and so wrapped, here")
+        return value.with_facts_of(Value(ranks.SAME, wrapping=wrapping, why=why, grad=value.grad, device=value.device))
+    if isinstance(value, LoaderValue):
+        return LOADER.having(explain(frame, PREPARED_BATCH, node, "each rank gets its own batches from this loader"))
+    if value.kind in (Kind.TUPLE, Kind.CONTAINER, Kind.NONE):
         return value
-    if value.kind is Kind.INSTANCE and isinstance(value.data, str) and value.data.startswith("torch.nn."):
-        return Value(
-            ranks.SAME,
-            Kind.MODEL,
-            wrapping=Wrapping.WRAPPED,
-            why=frame.step(node, "it is prepared, and so wrapped, here"),
-        )
-    if value.kind is Kind.INSTANCE and value.data != values.PREPARED:
+    if library_name_of(value).startswith("torch.nn.") and isinstance(value, LibraryInstance):
+        why = frame.step(node, "it is prepared, and so wrapped, here")
+        return ModelValue(ranks.SAME, wrapping=Wrapping.WRAPPED, why=why)
+    if isinstance(value, InstanceValue) and not isinstance(value, PreparedObject):
         return value
-    return Value(ranks.SAME, Kind.INSTANCE, values.PREPARED, why=frame.step(node, "it is prepared here"))
+    return PreparedObject(ranks.SAME, why=frame.step(node, "it is prepared here"))
 
 
 def _unwrapped(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     model = next(iter(args.all()), UNKNOWN)
-    if model.kind is Kind.INSTANCE and model.data == values.PREPARED:
+    if isinstance(model, PreparedObject):
         return gradient_sync.inside(frame, attributes.narrowed_to_model(model), node)
     if model.kind is not Kind.MODEL:
         return BARE_MODEL
-    if model.wrapping is Wrapping.WRAPPED and model.data != DATA_PARALLEL:
+    if model.wrapping is Wrapping.WRAPPED and not is_data_parallel(model):
         return gradient_sync.inside(frame, model, node)
-    return model if model.wrapping is Wrapping.INSIDE else model.but(wrapping=Wrapping.BARE, why=None)
+    return model if model.wrapping is Wrapping.UNWRAPPED else model.but(wrapping=Wrapping.BARE, why=None)
 
 
 def _for_generation(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
@@ -364,14 +363,14 @@ def _shard(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
 
 def _on_some_ranks(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     value = _first(frame, args, node)
-    if value.kind is not Kind.FUNCTION:
+    if not isinstance(value, FunctionValue):
         return UNKNOWN
-    return value.but(data=frame.engine.on_some_ranks(value.data))
+    return value.having(frame.engine.on_some_ranks(value.function))
 
 
 def _moved(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     value = _first(frame, args, node)
-    return value.but(place="") if value.place else value
+    return value.but(device="") if value.device else value
 
 
 _TRANSFERS = {
@@ -389,27 +388,24 @@ _TRANSFERS = {
 
 def entered(frame: Frame, call: Any, value: Value) -> Value:
     """What `with call as x` binds to x, given the call's value."""
-    if value.kind is Kind.RANGE:
-        element: Value = value.data[0]
-        return element
-    return value
+    return value.element if isinstance(value, IterableValue) else value
 
 
 def _constructed(frame: Frame, row: Class, args: Arguments, node: cst.CSTNode) -> Value:
     made = row.makes
     if isinstance(made, str):
         if not made:
-            return Value(ranks.SAME, Kind.INSTANCE, row.name)
+            return LibraryInstance(row.name)
         return transferred(frame, made, args, node, row.name)
-    if made.kind is Kind.MODEL and made.wrapping is Wrapping.WRAPPED:
+    if isinstance(made, ModelValue) and made.wrapping is Wrapping.WRAPPED:
         inner = args.positional[0] if args.positional else UNKNOWN
         if row.name == "torch.nn.DataParallel":  # one process, whose gradients nobody has to synchronise
-            return made.but(data=DATA_PARALLEL, why=frame.step(node, "it is wrapped here"))
+            return made.having(ModelRole.DATA_PARALLEL).but(why=frame.step(node, "it is wrapped here"))
         gradient_sync.wrapped_here(frame, args, node)
         why = frame.step(node, "it is wrapped here")
-        if inner.kind is not Kind.MODEL:
+        if not isinstance(inner, ModelValue):
             return made.but(why=why)
-        return made.but(data=inner.data, why=why, grad=inner.grad, place=inner.place)
+        return inner.with_facts_of(made.but(why=why, grad=inner.grad, device=inner.device))
     if made.kind is Kind.LOADER:
         return random_draws.loaded(frame, args, _loader(frame, args, node))
     return made
@@ -418,10 +414,9 @@ def _constructed(frame: Frame, row: Class, args: Arguments, node: cst.CSTNode) -
 def _loader(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     """A DataLoader gives each rank its own batches only with a sampler that shards; `prepare` adds one."""
     sampler = args.keywords.get("sampler") or args.keywords.get("batch_sampler")
-    sharded = "torch.utils.data.DistributedSampler"
-    if sampler is not None and sampler.kind is Kind.INSTANCE and sampler.data == sharded:
-        return LOADER.but(data=explain(frame, LOADED_BATCH, node, "each rank gets its own batches from this loader"))
-    return LOADER.but(data=Value(ranks.UNKNOWN, Kind.BATCH))
+    if library_name_of(sampler) == "torch.utils.data.DistributedSampler":
+        return LOADER.having(explain(frame, LOADED_BATCH, node, "each rank gets its own batches from this loader"))
+    return LOADER.having(BatchValue(ranks.UNKNOWN))
 
 
 # --- names with a meaning no row can say ----------------------------------------------------------------
@@ -439,7 +434,7 @@ def _on_disk(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     agreed = any(meeting.kind == "broadcast" for meeting in frame.meetings)
     outside = path.rank.state is State.SAME or _is_named_from_outside(frame, args.expression(0))
     text = "it depends on the disk" if agreed or outside else rendezvous.OWN_FILE
-    return Value(ranks.IO_LOCAL, Kind.NUMBER, scalar=True, dtype="bool", why=frame.step(node, text))
+    return NumberValue(ranks.IO_LOCAL, scalar=True, dtype="bool", why=frame.step(node, text))
 
 
 def _is_named_from_outside(frame: Frame, stands: Any) -> bool:
@@ -478,7 +473,7 @@ def _is_peft_model(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     """It asks for the class, which on a wrapped model is the wrapper's."""
     model = args.positional[0] if args.positional else UNKNOWN
     wrapped = model.kind is Kind.MODEL and model.wrapping is Wrapping.WRAPPED
-    return Value(ranks.SAME, Kind.NUMBER, const=WORLD_FALSE if wrapped else MISSING, scalar=True, dtype="bool")
+    return NumberValue(ranks.SAME, const=WORLD_FALSE if wrapped else MISSING, scalar=True, dtype="bool")
 
 
 _SPECIAL = {

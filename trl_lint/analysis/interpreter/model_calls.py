@@ -10,8 +10,10 @@ from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame, derived
 from trl_lint.analysis.transfer import tensor_shapes
-from trl_lint.domain import ranks, values
-from trl_lint.domain.values import NO_WRITES, SAME, UNKNOWN, Kind, Value
+from trl_lint.domain import ranks
+from trl_lint.domain.kinds import BatchRole, in_role
+from trl_lint.domain.values import SAME, UNKNOWN, Kind, Value
+from trl_lint.domain.writes import NO_WRITES
 from trl_lint.knowledge import models
 
 
@@ -42,7 +44,8 @@ def model_output(frame: Frame, args: Arguments) -> Value:
     """What a model makes of its inputs: weights are the same everywhere, so it differs as they do."""
     rank = args.rank()
     for value in args.all():
-        if value.kind is Kind.CELLS:
+        if value.kind is Kind.CONTAINER:
             rank = ranks.combine(rank, containers.iterate(frame, value)[0].rank)
     rank = ranks.nonlinear(rank)
-    return derived(rank, Kind.BATCH, *args.all(), data=values.OUTPUT, place="", grad=True).but(writes=NO_WRITES)
+    made = derived(rank, Kind.BATCH, *args.all(), device="", grad=True).but(writes=NO_WRITES)
+    return in_role(made, BatchRole.OUTPUT)

@@ -11,7 +11,8 @@ import libcst as cst
 from trl_lint.analysis.events import Logged
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import NUMERIC, Frame
-from trl_lint.domain.values import NONE, Kind, Value
+from trl_lint.domain.kinds import NONE, ContainerValue, IterableValue
+from trl_lint.domain.values import Kind, Value
 from trl_lint.knowledge.schema import ANY, Sink
 
 
@@ -78,7 +79,7 @@ _MAX_SHOWN = 10_000
 
 def entries(frame: Frame, payload: Value, depth: int) -> Iterator[tuple[str, Value]]:
     """The metrics inside what a sink is given, by name."""
-    if payload.kind is Kind.CELLS and depth > 0:
+    if isinstance(payload, ContainerValue) and depth > 0:
         frame.consume(payload)
         for cell in frame.memory.cells(payload):
             for key, value in cell.entries.items():
@@ -87,7 +88,7 @@ def entries(frame: Frame, payload: Value, depth: int) -> Iterator[tuple[str, Val
                     yield inner or name, found
             if cell.rest is not None:
                 yield from entries(frame, cell.rest, depth - 1)
-    elif payload.kind is Kind.RANGE:
-        yield from entries(frame, payload.data[0], depth - 1)
-    elif payload.kind not in (Kind.CELLS, Kind.TUPLE):
+    elif isinstance(payload, IterableValue):
+        yield from entries(frame, payload.element, depth - 1)
+    elif payload.kind not in (Kind.CONTAINER, Kind.TUPLE):
         yield "", payload

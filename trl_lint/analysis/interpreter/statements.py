@@ -14,14 +14,17 @@ from trl_lint.analysis.interpreter.expressions import evaluate
 from trl_lint.analysis.observers import backends, gradient_sync, preprocessing, rendezvous
 from trl_lint.analysis.program import syntax
 from trl_lint.analysis.program.classes import alike, alike_cells
+from trl_lint.analysis.program.objects import ClassValue, FunctionValue
 from trl_lint.analysis.program.syntax import below, identifiers
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.frame import Frame, Loop, derived
 from trl_lint.domain import ranks
+from trl_lint.domain.constants import MISSING
 from trl_lint.domain.control import UNIFORM, Control
 from trl_lint.domain.heap import Cell, Memory, join_elements
+from trl_lint.domain.kinds import NONE, ContainerValue, TupleValue
 from trl_lint.domain.ranks import Origin, Rank, State
-from trl_lint.domain.values import BOTTOM, MISSING, NONE, UNKNOWN, Kind, Value, Wrapping
+from trl_lint.domain.values import BOTTOM, UNKNOWN, Kind, Value, Wrapping
 
 # A loop's facts only climb the lattice, so it settles soon; this bound is for the pathological.
 _ROUNDS = 5
@@ -82,16 +85,16 @@ def _annotated(frame: Frame, node: cst.AnnAssign) -> bool:
 def _augmented(frame: Frame, node: cst.AugAssign) -> bool:
     old = evaluate(frame, node.target)
     right = evaluate(frame, node.value)
-    if old.kind is Kind.CELLS and isinstance(node.operator, (cst.AddAssign, cst.BitOrAssign)):
+    if isinstance(old, ContainerValue) and isinstance(node.operator, (cst.AddAssign, cst.BitOrAssign)):
         _grow(frame, old, right)
         return True
     bind_target(frame, node.target, expressions.operate(frame, node.operator, old, right, node))
     return True
 
 
-def _grow(frame: Frame, old: Value, right: Value) -> None:
+def _grow(frame: Frame, old: ContainerValue, right: Value) -> None:
     """`items += more`: the container itself grows."""
-    is_list = right.kind is Kind.CELLS and all(cell.shape == "list" for cell in frame.memory.cells(right))
+    is_list = isinstance(right, ContainerValue) and all(cell.shape == "list" for cell in frame.memory.cells(right))
     # An empty entry of a library's store is what is done with it.
     if not is_list and any(cell.shape == "dict" for cell in frame.memory.cells(old)):
         frame.update(old, lambda cell: containers.merged_into(frame, cell, right))
@@ -160,7 +163,7 @@ def _delete(frame: Frame, node: cst.Del) -> bool:
 
 def _delete_item(frame: Frame, target: cst.Subscript) -> None:
     container = evaluate(frame, target.value)
-    if container.kind is Kind.CELLS and len(container.data) == 1:
+    if isinstance(container, ContainerValue) and len(container.identities) == 1:
         key = containers.constant_key(subscripts.subscript_value(frame, target))
         frame.update(
             container,
@@ -190,13 +193,13 @@ def _import_from(frame: Frame, node: cst.ImportFrom) -> bool:
 def _function(frame: Frame, node: cst.FunctionDef) -> bool:
     outer = frame if frame.function is not None else None
     function = frame.engine.function(node, outer, frame.module)
-    frame.memory.names[node.name.value] = Value(ranks.SAME, Kind.FUNCTION, function)
+    frame.memory.names[node.name.value] = FunctionValue(function)
     return True
 
 
 def _class(frame: Frame, node: cst.ClassDef) -> bool:
     cls = frame.engine.class_info(frame, node)
-    frame.memory.names[node.name.value] = Value(ranks.SAME, Kind.CLASS, cls)
+    frame.memory.names[node.name.value] = ClassValue(cls)
     return True
 
 
@@ -340,8 +343,8 @@ def _trains(loop: cst.For) -> bool:
 
 def _is_handed_out(element: Value) -> bool:
     """Whether an element is a batch of a prepared loader, or a tuple with one, as `enumerate` gives it."""
-    if element.kind is Kind.TUPLE:
-        return any(map(_is_handed_out, element.data))
+    if isinstance(element, TupleValue):
+        return any(map(_is_handed_out, element.items))
     return element.kind is Kind.BATCH and element.wrapping is Wrapping.WRAPPED
 
 

@@ -7,52 +7,71 @@ from typing import Any
 import libcst as cst
 
 from trl_lint.analysis.interpreter import attributes
+from trl_lint.analysis.program.objects import ProjectInstance
 from trl_lint.analysis.state.containers import constant_key, iterate
 from trl_lint.analysis.state.frame import Frame, derived
 from trl_lint.analysis.transfer import tensors
-from trl_lint.domain import ranks, values
+from trl_lint.domain import ranks
+from trl_lint.domain.constants import MISSING
 from trl_lint.domain.heap import Cell, join, read_key, with_key
-from trl_lint.domain.values import BOTTOM, FIELD, MISSING, NO_WRITES, UNKNOWN, Kind, Value
+from trl_lint.domain.kinds import (
+    BatchRole,
+    BatchValue,
+    ContainerValue,
+    InstanceValue,
+    IterableValue,
+    ModelValue,
+    NumberListValue,
+    TupleValue,
+    in_role,
+)
+from trl_lint.domain.values import BOTTOM, UNKNOWN, Kind, Value
+from trl_lint.domain.writes import NO_WRITES
 
 
 def item_of(frame: Frame, container: Value, index: Value, node: cst.CSTNode) -> Value:
     """The value of `container[index]`."""
     container = frame.engine.settle(container)
-    kind = container.kind
-    if kind is Kind.CELLS:
-        return _item_of_cells(frame, container, index, node)
-    if kind is Kind.TUPLE:
-        return _item_of_tuple(frame, container, index, node)
-    if kind is Kind.MODEL:
-        return container
-    if kind is Kind.RANGE:
-        element: Value = container.data[0]
-        return element
-    if kind is Kind.NUMBERS:
-        return derived(ranks.nonlinear(ranks.combine(container.rank, index.rank)), Kind.NUMBER, container, index)
-    if kind is Kind.BATCH and container.data == FIELD and isinstance(index.const, int):
-        # One entry of a field: collators also put there what is the same on all ranks (a count, a flag).
-        return derived(ranks.UNKNOWN, Kind.UNKNOWN)
-    if kind is Kind.BATCH and container.data is None and isinstance(index.const, str):
-        return tensors.indexed(container, index).but(data=FIELD)
-    if kind is Kind.BATCH and container.data == values.OUTPUT and index.const == "loss":
-        return attributes.output_attribute(container, "loss")
-    if kind is Kind.INSTANCE and isinstance(container.data, str):
-        return attributes.library_item(frame, container, index)
+    match container:
+        case ContainerValue():
+            return _item_of_cells(frame, container, index, node)
+        case TupleValue():
+            return _item_of_tuple(frame, container, index, node)
+        case ModelValue():
+            return container
+        case IterableValue():
+            return container.element
+        case NumberListValue():
+            return derived(ranks.nonlinear(ranks.combine(container.rank, index.rank)), Kind.NUMBER, container, index)
+        case BatchValue():
+            return _item_of_batch(container, index)
+        case InstanceValue() if not isinstance(container, ProjectInstance):
+            return attributes.library_item(frame, container, index)
     return tensors.indexed(container, index)
+
+
+def _item_of_batch(batch: BatchValue, index: Value) -> Value:
+    if batch.role is BatchRole.FIELD and isinstance(index.const, int):
+        # One entry of a field: collators also put there what is the same on all ranks (a count, a flag).
+        return UNKNOWN
+    if batch.role is BatchRole.WHOLE and isinstance(index.const, str):
+        return in_role(tensors.indexed(batch, index), BatchRole.FIELD)
+    if batch.role is BatchRole.OUTPUT and index.const == "loss":
+        return attributes.output_attribute(batch, "loss")
+    return tensors.indexed(batch, index)
 
 
 def _is_slice(node: cst.CSTNode) -> bool:
     return isinstance(node, cst.Subscript) and any(isinstance(element.slice, cst.Slice) for element in node.slice)
 
 
-def _item_of_cells(frame: Frame, container: Value, index: Value, node: cst.CSTNode) -> Value:
+def _item_of_cells(frame: Frame, container: ContainerValue, index: Value, node: cst.CSTNode) -> Value:
     if _is_slice(node):
         return _sliced(frame, container, index, node)
     key = constant_key(index)
     result: Value = BOTTOM
     missing = False
-    for identity in container.data:
+    for identity in container.identities:
         cell = frame.memory.heap.get(identity)
         if cell is None:
             return UNKNOWN
@@ -65,14 +84,14 @@ def _item_of_cells(frame: Frame, container: Value, index: Value, node: cst.CSTNo
             missing = True
     if missing and result is BOTTOM:
         return UNKNOWN
-    if result.kind is not Kind.CELLS:
+    if result.kind is not Kind.CONTAINER:
         frame.consume(container)
     if key is not MISSING and result.writes and not frame.is_stored(container):
         # Taken out of a local dict by name: it is this program point's value, not a logged entry any more.
         result = result.but(writes=NO_WRITES)
-    if index.rank.differs and not result.rank.differs and result.kind is not Kind.CELLS:
+    if index.rank.differs and not result.rank.differs and result.kind is not Kind.CONTAINER:
         rank = ranks.combine(result.rank, ranks.nonlinear(index.rank))
-        result = derived(rank, result.kind, index, data=result.data)
+        result = result.with_facts_of(derived(rank, result.kind, index))
     return result
 
 
@@ -83,14 +102,14 @@ def _make_missing(frame: Frame, identity: Any, key: Any, cell: Cell, factory: Va
     if identity in frame.class_cells:
         owner = frame.class_cells[identity]
         frame.touch(identity)
-        if made.kind is Kind.CELLS:
-            for inner in made.data:
+        if isinstance(made, ContainerValue):
+            for inner in made.identities:
                 frame.class_cells[inner] = owner
                 frame.touch(inner)
     return made
 
 
-def _sliced(frame: Frame, container: Value, index: Value, node: cst.CSTNode) -> Value:
+def _sliced(frame: Frame, container: ContainerValue, index: Value, node: cst.CSTNode) -> Value:
     cells = frame.memory.cells(container)
     element: Value = BOTTOM
     for cell in cells:
@@ -100,8 +119,8 @@ def _sliced(frame: Frame, container: Value, index: Value, node: cst.CSTNode) -> 
     return frame.allocate(node, Cell("list", rest=element, length=length))
 
 
-def _item_of_tuple(frame: Frame, container: Value, index: Value, node: Any) -> Value:
-    items: tuple[Value, ...] = container.data
+def _item_of_tuple(frame: Frame, container: TupleValue, index: Value, node: Any) -> Value:
+    items = container.items
     if _is_slice(node):
         return _tuple_slice(frame, items, node)
     if isinstance(index.const, int) and -len(items) <= index.const < len(items):
@@ -119,7 +138,7 @@ def _tuple_slice(frame: Frame, items: tuple[Value, ...], node: cst.Subscript) ->
         if const is not None and not isinstance(const, int):
             return Value(ranks.UNKNOWN)
         bounds.append(const)
-    return Value(ranks.SAME, Kind.TUPLE, items[slice(*bounds)])
+    return TupleValue(ranks.SAME, items[slice(*bounds)])
 
 
 def subscript_value(frame: Frame, node: cst.Subscript) -> Value:
@@ -139,4 +158,4 @@ def subscript_value(frame: Frame, node: cst.Subscript) -> Value:
                 if part is not None
             )
     rank = ranks.combine_all(part.rank for part in parts)
-    return derived(ranks.nonlinear(rank), Kind.TUPLE, *parts, data=()) if parts else Value(ranks.SAME, Kind.TUPLE, ())
+    return derived(ranks.nonlinear(rank), Kind.UNKNOWN, *parts).as_a(TupleValue) if parts else TupleValue(ranks.SAME)

@@ -8,9 +8,11 @@ from typing import Any
 
 from trl_lint.analysis.observers import preprocessing
 from trl_lint.analysis.program.classes import FunctionInfo, alike, alike_cells, freeze
+from trl_lint.domain.constants import MISSING, World
 from trl_lint.domain.control import Control
 from trl_lint.domain.heap import REST, Cell, Memory, join, join_cells
-from trl_lint.domain.values import BOTTOM, MISSING, UNKNOWN, Kind, Value, World
+from trl_lint.domain.kinds import ContainerValue, IterableValue, TupleValue
+from trl_lint.domain.values import BOTTOM, UNKNOWN, Kind, Value
 
 # How deep the containers in containers are told apart where calls are joined.
 MAX_DEPTH = 4
@@ -90,9 +92,9 @@ def _without_details(value: Value) -> Value:
     """A value by its rank and kind alone; that it is None, a switch, or follows from the world, still counts."""
     if value.kind in _WHOLE or isinstance(value.const, (bool, World)):
         return value
-    if value.const is MISSING and not value.scalar and not value.dtype and value.shape is None and not value.place:
+    if value.const is MISSING and not value.scalar and not value.dtype and value.shape is None and not value.device:
         return value
-    return value.but(const=MISSING, scalar=False, dtype="", shape=None, place="")
+    return value.but(const=MISSING, scalar=False, dtype="", shape=None, device="")
 
 
 _WHOLE = frozenset({Kind.INSTANCE, Kind.MODEL, Kind.NONE})
@@ -120,10 +122,10 @@ def joined_for(
 
 def _states(value: Value, heap: Mapping[Any, Cell], depth: int) -> frozenset[Any]:
     """How a value, or what is in the containers that it is, stands to those of the other ranks."""
-    if value.kind is Kind.TUPLE:
-        inside: Iterable[Value] = value.data
-    elif value.kind is Kind.CELLS:
-        inside = (item for identity in value.data if identity in heap for item in heap[identity].values())
+    if isinstance(value, TupleValue):
+        inside: Iterable[Value] = value.items
+    elif isinstance(value, ContainerValue):
+        inside = (item for identity in value.identities if identity in heap for item in heap[identity].values())
     else:
         return frozenset((value.rank.state,))
     return frozenset().union(*(_states(item, heap, depth - 1) for item in inside)) if depth else frozenset()
@@ -190,12 +192,12 @@ class Joined:
         self, value: Value, path: tuple[Any, ...], heap: Mapping[Any, Cell], stands_for: dict[Any, tuple[Any, ...]]
     ) -> Value:
         """An argument, with the containers of this context in place of the caller's."""
-        if value.kind is Kind.TUPLE:
-            items = (self._moved(item, (*path, index), heap, stands_for) for index, item in enumerate(value.data))
-            return value.but(data=tuple(items))
-        if value.kind is Kind.RANGE:
-            return value.but(data=(self._moved(value.data[0], (*path, REST), heap, stands_for), value.data[1]))
-        if value.kind is not Kind.CELLS:
+        if isinstance(value, TupleValue):
+            items = (self._moved(item, (*path, index), heap, stands_for) for index, item in enumerate(value.items))
+            return value.having(tuple(items))
+        if isinstance(value, IterableValue):
+            return value.having(self._moved(value.element, (*path, REST), heap, stands_for), value.length, None)
+        if not isinstance(value, ContainerValue):
             return value
         if len(path) > MAX_DEPTH:
             return UNKNOWN
@@ -204,8 +206,8 @@ class Joined:
             if len(self._identities) >= MAX_CONTAINERS:
                 return UNKNOWN
             identity = self._identities[path] = self._fresh()
-        stands_for[identity] = (*stands_for.get(identity, ()), *value.data)
-        for each in value.data:
+        stands_for[identity] = (*stands_for.get(identity, ()), *value.identities)
+        for each in value.identities:
             cell = heap.get(each)
             if cell is None:
                 continue
@@ -214,7 +216,7 @@ class Joined:
             moved = Cell(cell.shape, entries, rest, cell.factory, cell.length)
             known = self.heap.get(identity)
             self.heap[identity] = moved if known is None else _either(known, moved)
-        return value.but(data=frozenset((identity,)))
+        return value.having(frozenset((identity,)))
 
 
 def _either(a: Cell, b: Cell) -> Cell:

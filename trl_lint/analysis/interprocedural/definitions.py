@@ -12,9 +12,11 @@ from trl_lint.analysis.interprocedural.modules import Names, dotted_name
 from trl_lint.analysis.observers import preprocessing
 from trl_lint.analysis.program import classes
 from trl_lint.analysis.program.classes import ClassInfo, FunctionInfo
+from trl_lint.analysis.program.objects import ClassValue, ProjectInstance, ProjectModel
 from trl_lint.analysis.program.project import Module, Project
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain import ranks
+from trl_lint.domain.kinds import LibraryName, ModelValue, NumberValue, StringValue, TensorValue
 from trl_lint.domain.values import UNKNOWN, Kind, Value, Wrapping
 from trl_lint.knowledge import library
 from trl_lint.knowledge.python import RANK_DECORATORS
@@ -53,7 +55,7 @@ class Definitions(Names):
         if known is not None:
             return known
         bases = [self._base(frame, arg) for arg in node.bases if arg.star == ""]
-        own = self.own_name(frame.module.path, node.name.value, is_class=True) if self.own else ""
+        own = self.custom_name(frame.module.path, node.name.value, is_class=True) if self.custom else ""
         if own:  # the configuration says more of it than is in sight
             bases.append(own)
         cls = self._classes[id(node)] = ClassInfo(node, frame.module, bases)
@@ -72,11 +74,10 @@ class Definitions(Names):
         if isinstance(node, cst.Subscript):  # Generic[T]
             node = node.value
         value = self.settle(expressions.evaluate(frame, node), base=True)
-        if value.kind is Kind.CLASS:
-            found: ClassInfo | str | None = value.data
-            return found
-        if value.kind is Kind.MODULE and isinstance(value.data, str):
-            return library.canonical(value.data)
+        if isinstance(value, ClassValue):
+            return value.cls
+        if isinstance(value, LibraryName):
+            return library.canonical(value.name)
         return None
 
     def _class_statement(self, frame: Frame, cls: ClassInfo, line: cst.SimpleStatementLine) -> None:
@@ -118,17 +119,17 @@ class Definitions(Names):
         return self._of_class(self.settle(expressions.evaluate(frame, annotation)))
 
     def _of_class(self, value: Value) -> Value | None:
-        if value.kind is Kind.CLASS and not isinstance(value.data, str):
-            if classes.is_module_class(value.data):
-                return Value(ranks.SAME, Kind.MODEL, value.data, wrapping=Wrapping.UNKNOWN)
-            return Value(ranks.SAME, Kind.INSTANCE, value.data)
-        if value.kind is not Kind.MODULE or not isinstance(value.data, str):
+        if isinstance(value, ClassValue):
+            if classes.is_module_class(value.cls):
+                return ProjectModel(value.cls, wrapping=Wrapping.UNKNOWN)
+            return ProjectInstance(value.cls)
+        if not isinstance(value, LibraryName):
             return None
-        name = library.canonical(value.data)
+        name = library.canonical(value.name)
         if name in _ANNOTATED_KINDS:
             return _ANNOTATED_KINDS[name]
         if name in ("torch.nn.Module", "transformers.PreTrainedModel") or library.is_model_class(name):
-            return Value(ranks.SAME, Kind.MODEL, wrapping=Wrapping.UNKNOWN)
+            return ModelValue(ranks.SAME, wrapping=Wrapping.UNKNOWN)
         made = library.constructor(name, self.versions)
         if isinstance(made, Value) and made.kind is not Kind.LOADER:
             return made
@@ -140,10 +141,10 @@ def _is_none(annotation: cst.BinaryOperation) -> bool:
 
 
 _ANNOTATED_KINDS = {
-    "torch.Tensor": Value(ranks.UNKNOWN, Kind.TENSOR),
-    "torch.FloatTensor": Value(ranks.UNKNOWN, Kind.TENSOR, dtype="float"),
-    "torch.LongTensor": Value(ranks.UNKNOWN, Kind.TENSOR, dtype="int"),
-    "builtins.int": Value(ranks.UNKNOWN, Kind.NUMBER, scalar=True, dtype="int"),
-    "builtins.float": Value(ranks.UNKNOWN, Kind.NUMBER, scalar=True, dtype="float"),
-    "builtins.str": Value(ranks.UNKNOWN, Kind.STRING),
+    "torch.Tensor": TensorValue(ranks.UNKNOWN),
+    "torch.FloatTensor": TensorValue(ranks.UNKNOWN, dtype="float"),
+    "torch.LongTensor": TensorValue(ranks.UNKNOWN, dtype="int"),
+    "builtins.int": NumberValue(ranks.UNKNOWN, scalar=True, dtype="int"),
+    "builtins.float": NumberValue(ranks.UNKNOWN, scalar=True, dtype="float"),
+    "builtins.str": StringValue(ranks.UNKNOWN),
 }

@@ -10,12 +10,13 @@ from trl_lint.analysis.interprocedural import reachability
 from trl_lint.analysis.interprocedural.contexts import key_of
 from trl_lint.analysis.interprocedural.summaries import MAX_CONTEXTS, Runs, Summary
 from trl_lint.analysis.program.classes import ClassInfo, FunctionInfo, Parameter
+from trl_lint.analysis.program.objects import ClassValue, ProjectInstance
 from trl_lint.analysis.program.project import Module, Project
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer import tensor_averages
-from trl_lint.domain import ranks
 from trl_lint.domain.control import UNIFORM
 from trl_lint.domain.heap import Cell, join
+from trl_lint.domain.kinds import LoaderValue, TupleValue
 from trl_lint.domain.ranks import State
 from trl_lint.domain.values import SAME, UNKNOWN, Kind, Value, Wrapping
 from trl_lint.knowledge import library
@@ -106,8 +107,7 @@ class Engine(Runs):
         for index, parameter in enumerate(function.parameters):
             name = parameter.name
             if index == 0 and cls is not None and not function.is_static:
-                kind = Kind.CLASS if "classmethod" in function.decorators else Kind.INSTANCE
-                names[name] = Value(ranks.SAME, kind, cls)
+                names[name] = ClassValue(cls) if "classmethod" in function.decorators else ProjectInstance(cls)
                 continue
             if parameter.star == "**":
                 rest: dict[Hashable, Value] = {
@@ -142,10 +142,9 @@ class Engine(Runs):
             text = f"`{name}` is this rank's own data" if value.rank.differs else f"`{name}` is the wrapped model"
             grad = value.grad and value.kind is not Kind.BATCH  # what libraries hand over is data
             return value.but(why=frame.step(parameter.node, text), grad=grad)
-        if value.kind is Kind.LOADER and value.data is not None and value.data.why is None:
-            return value.but(
-                data=value.data.but(why=frame.step(parameter.node, f"`{name}` gives each rank its own batches"))
-            )
+        if isinstance(value, LoaderValue) and value.batch is not None and value.batch.why is None:
+            step = frame.step(parameter.node, f"`{name}` gives each rank its own batches")
+            return value.having(value.batch.but(why=step))
         return value
 
     def analyse_class(self, cls: ClassInfo) -> None:
@@ -239,12 +238,12 @@ class Engine(Runs):
 
     def _tell_what_is_gathered(self, cls: ClassInfo, method: FunctionInfo, row: Hook, summary: Summary) -> None:
         """A base out of sight hands what a hook returns to collectives, as it is."""
-        if summary.result.kind is not Kind.TUPLE:
+        if not isinstance(summary.result, TupleValue):
             return
         frame = Frame(self, method.module, method, cls)
         frame.memory.names = dict(summary.names)
-        for what, value in zip(row.gathered, summary.result.data, strict=False):
-            for part in value.data if value.kind is Kind.TUPLE else (value,):
+        for what, value in zip(row.gathered, summary.result.items, strict=False):
+            for part in value.items if isinstance(value, TupleValue) else (value,):
                 event = StepReturned(
                     module=method.module,
                     node=method.node,
@@ -263,11 +262,11 @@ class Engine(Runs):
             return
         for method, (row, summary) in cls.stored.items():
             result = summary.result
-            if result.kind is Kind.TUPLE and row.stored is not None and row.stored < len(result.data):
+            if isinstance(result, TupleValue) and row.stored is not None and row.stored < len(result.items):
                 frame = Frame(self, method.module, method, cls)
                 frame.memory.heap = dict(summary.final)
                 frame.statement = method.node
-                sinks.report(frame, row.name, result.data[row.stored], method.node, mapping=True)
+                sinks.report(frame, row.name, result.items[row.stored], method.node, mapping=True)
                 yield frame.trace
 
     def _called_by_bases(self, cls: ClassInfo, method: FunctionInfo) -> Iterator[Summary]:
@@ -282,7 +281,7 @@ class Engine(Runs):
                     continue  # from before the facts had settled
                 frame = Frame(self, base.module, None, base)
                 frame.memory = memory.fork()
-                owner = None if method.is_static else Value(ranks.SAME, Kind.INSTANCE, cls)
+                owner = None if method.is_static else ProjectInstance(cls)
                 names = self._bind(frame, method, args, method.node, owner)
                 method.reached = True
                 summary = self._enter_names(frame, method, cls, names)
@@ -296,7 +295,7 @@ class Engine(Runs):
         for base in cls.library_bases():
             for name in library.stores(base, self.versions):
                 value = cls.attribute(name)
-                if value is None or value.kind is not Kind.CELLS or self._drains_itself(cls, name):
+                if value is None or value.kind is not Kind.CONTAINER or self._drains_itself(cls, name):
                     continue
                 frame = Frame(self, cls.module, None, cls)
                 frame.memory.heap = dict(cls.contents())

@@ -21,9 +21,9 @@ class Tables(Interpreter):
         self.project = project
         self.versions: Mapping[str, str] = library.NO_VERSIONS if versions is None else versions
         # What the configuration says of names of the user's own, which may be those of functions in sight.
-        self.own: Mapping[str, tuple[Row, ...]] = getattr(versions, "own", {})
+        self.custom: Mapping[str, tuple[Row, ...]] = getattr(versions, "custom", {})
         # The collectives among them, and what each does: "gather" or the name of a reduction.
-        self.reducers: tuple[tuple[str, str], ...] = tuple(_reducers(self.own))
+        self.reducers: tuple[tuple[str, str], ...] = tuple(_reducers(self.custom))
         self._own_methods: dict[Any, tuple[Row, ...]] = {}
         self._any_release = library.of_any_release(self.versions)
         self._entered_by_libraries: dict[str, bool] = {}
@@ -77,11 +77,11 @@ class Tables(Interpreter):
 
     # --- names of the user's own, in sight ---
 
-    def own_name(self, path: Path, name: str, *, is_class: bool = False) -> str:
+    def custom_name(self, path: Path, name: str, *, is_class: bool = False) -> str:
         """The name by which the configuration speaks of what a file defines (or imports) as `name`, else ""."""
         for module in self.project.names_of(path):
             dotted = library.canonical(f"{module}.{name}")
-            if any(isinstance(row, Class) is is_class for row in self.own.get(dotted, ())):
+            if any(isinstance(row, Class) is is_class for row in self.custom.get(dotted, ())):
                 return dotted
         return ""
 
@@ -95,18 +95,18 @@ class Tables(Interpreter):
 
     def _rows_of_own(self, function: FunctionInfo) -> tuple[Row, ...]:
         if function.cls is None:
-            rows = self.own.get(self.own_name(function.module.path, function.name), ())
+            rows = self.custom.get(self.custom_name(function.module.path, function.name), ())
         else:
             rows = self._own_member(function.cls, function.name)
         return tuple(row for row in rows if not isinstance(row, Attribute))
 
-    def own_attribute(self, cls: ClassInfo, name: str) -> Attribute | None:
+    def custom_attribute(self, cls: ClassInfo, name: str) -> Attribute | None:
         """What the configuration says of reading an attribute of a class in sight."""
         rows = self._own_member(cls, name)
         return next((row for row in rows if isinstance(row, Attribute)), None)
 
     def _own_member(self, cls: ClassInfo, name: str) -> tuple[Row, ...]:
-        members = (self.own.get(f"{base}.{name}") for base in cls.library_bases())
+        members = (self.custom.get(f"{base}.{name}") for base in cls.library_bases())
         return next((rows for rows in members if rows), ())
 
 

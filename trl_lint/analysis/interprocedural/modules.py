@@ -15,9 +15,11 @@ from trl_lint.analysis.program.classes import ClassInfo
 from trl_lint.analysis.program.project import Module, Project
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain import ranks
+from trl_lint.domain.constants import MISSING, WORLD_TRUE, World
 from trl_lint.domain.control import UNIFORM
+from trl_lint.domain.kinds import NONE, LibraryInstance, LibraryName, NumberValue, ProjectName, StringValue
 from trl_lint.domain.ranks import State
-from trl_lint.domain.values import MISSING, NONE, UNKNOWN, WORLD_TRUE, Kind, Value, World
+from trl_lint.domain.values import UNKNOWN, Kind, Value
 from trl_lint.knowledge import library
 from trl_lint.knowledge import torch as torch_table
 from trl_lint.knowledge.schema import RANK_INDEX, WORLD, Attribute
@@ -37,33 +39,17 @@ _TABLED = frozenset({"accelerate", "peft", "transformers"})
 NAMED_CONSTANTS = dict.fromkeys(RANK_VARIABLES, RANK_INDEX) | dict.fromkeys(WORLD_VARIABLES, WORLD)
 
 
-class Imported:
-    """A name (or, without one, a module) of another file of the project, not looked at yet."""
-
-    __slots__ = ("name", "path")
-
-    def __init__(self, path: Any, name: str | None) -> None:
-        self.path = path
-        self.name = name
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Imported) and (self.path, self.name) == (other.path, other.name)
-
-    def __hash__(self) -> int:
-        return hash((self.path, self.name))
-
-
 class Names(Tables):
     """Looks names up, and runs the bodies of modules to know them."""
 
     def __init__(self, project: Project, versions: Mapping[str, str] | None = None) -> None:
         super().__init__(project, versions)
-        self._settled: dict[tuple[Imported, bool], Value] = {}
+        self._settled: dict[tuple[Path, str, bool], Value] = {}
 
     def imported(self, module: Module) -> Iterator[Module]:
         """The files of the project that a module imports, once their bodies have been run."""
-        values = [*module.names.values(), *(Value(data=Imported(path, None)) for path in module.stars[:MAX_STARS])]
-        for path in dict.fromkeys(value.data.path for value in values if isinstance(value.data, Imported)):
+        named = [value.path for value in module.names.values() if isinstance(value, ProjectName)]
+        for path in dict.fromkeys((*named, *module.stars[:MAX_STARS])):
             other = self.project.module(path)
             if other is not None and other is not module:
                 self.load(other)
@@ -76,7 +62,7 @@ class Names(Tables):
         module.state = "running"
         frame = Frame(self, module)
         module.memory = lambda: frame.memory
-        frame.memory.names["__name__"] = Value(ranks.SAME, Kind.STRING, const="__main__")
+        frame.memory.names["__name__"] = StringValue(ranks.SAME, const="__main__")
         try:
             statements.run_block(frame, module.tree.body)
             rendezvous.judge(frame, UNIFORM, UNIFORM)
@@ -90,11 +76,11 @@ class Names(Tables):
         self.load(module)
         if module.state == "running" and module.memory is not None:
             found = module.memory().names.get(name)
-            if found is not None and frame is not None and found.kind in (Kind.CELLS, Kind.TUPLE):
+            if found is not None and frame is not None and found.kind in (Kind.CONTAINER, Kind.TUPLE):
                 frame.memory.load(found, module.memory().heap)
         else:
             found = module.names.get(name)
-            if found is not None and frame is not None and found.kind in (Kind.CELLS, Kind.TUPLE):
+            if found is not None and frame is not None and found.kind in (Kind.CONTAINER, Kind.TUPLE):
                 frame.memory.load(found, module.heap)
         if found is None:
             builtin = _BUILTINS.get(name)
@@ -115,31 +101,30 @@ class Names(Tables):
 
     def settle(self, value: Value, *, base: bool = False) -> Value:
         """Look an imported name of the project up, now that it is used (`base`: as a base class)."""
-        if value.kind is not Kind.MODULE or not isinstance(value.data, Imported) or value.data.name is None:
+        if not isinstance(value, ProjectName) or value.name is None:
             return value
-        reference = value.data
-        key = (reference, base)
+        key = (value.path, value.name, base)
         found = self._settled.get(key)
         if found is None:
             self._settled[key] = UNKNOWN  # imports that go round in circles
-            found = self._find_imported(reference, base)
-            if found is UNKNOWN and self.own:
-                found = self._own_class(reference)
+            found = self._find_imported(value, base)
+            if found is UNKNOWN and self.custom:
+                found = self._own_class(value)
             self._settled[key] = found
         return found
 
-    def _own_class(self, reference: Imported) -> Value:
+    def _own_class(self, reference: ProjectName) -> Value:
         """A class that the configuration knows though what is in sight does not show it."""
-        own = self.own_name(reference.path, reference.name or "", is_class=True)
-        return Value(ranks.SAME, Kind.MODULE, own) if own else UNKNOWN
+        own = self.custom_name(reference.path, reference.name or "", is_class=True)
+        return LibraryName(own) if own else UNKNOWN
 
-    def _find_imported(self, reference: Imported, base: bool) -> Value:
+    def _find_imported(self, reference: ProjectName, base: bool) -> Value:
         known = self._in_tables(reference)
         if known is not None:
             return known
         below = self.project.below(reference.path, reference.name or "")
         if below is not None:
-            return Value(ranks.SAME, Kind.MODULE, Imported(below, None))
+            return ProjectName(below)
         if not (base or self.project.may_open(reference.path)):
             return self._by_its_name(reference)
         module = self.project.module(reference.path)
@@ -152,44 +137,44 @@ class Names(Tables):
             return self.settle(found, base=base)
         return UNKNOWN
 
-    def _by_its_name(self, reference: Imported) -> Value:
+    def _by_its_name(self, reference: ProjectName) -> Value:
         """A name of a file that is not opened: what all training code means by it, if there is such a thing."""
         name = reference.name or ""
         if name in RANK_NAMES:
-            return Value(ranks.SAME, Kind.MODULE, f"{self.project.name_of(reference.path)}.{name}")
+            return LibraryName(f"{self.project.name_of(reference.path)}.{name}")
         return NAMED_CONSTANTS.get(name, UNKNOWN)
 
-    def _in_tables(self, reference: Imported) -> Value | None:
+    def _in_tables(self, reference: ProjectName) -> Value | None:
         """A name that the configuration or, when accelerate or transformers is linted, the tables know better."""
         name = reference.name or ""
-        own = self.own_name(reference.path, name) if self.own else ""
+        own = self.custom_name(reference.path, name) if self.custom else ""
         if own:
             return self._of_library(own)
         dotted = f"{self.project.name_of(reference.path)}.{name}"
         if name.startswith("is_") and name.endswith("_available"):
-            return Value(ranks.SAME, Kind.MODULE, dotted)  # whether a package is installed
+            return LibraryName(dotted)  # whether a package is installed
         if dotted.partition(".")[0] not in _TABLED:
             return None
         canonical = library.canonical(dotted)
         if library.rows(canonical) or library.constructor(canonical) is not None:
-            return Value(ranks.SAME, Kind.MODULE, canonical)
+            return LibraryName(canonical)
         return None
 
-    def member(self, owner: Value, name: str) -> Value:
+    def member(self, owner: LibraryName | ProjectName, name: str) -> Value:
         """`module.name`, of a library or of the project."""
-        if isinstance(owner.data, Imported):
-            return self.settle(Value(ranks.SAME, Kind.MODULE, Imported(owner.data.path, name)))
-        return self._of_library(f"{owner.data}.{name}")
+        if isinstance(owner, ProjectName):
+            return self.settle(ProjectName(owner.path, name))
+        return self._of_library(f"{owner.name}.{name}")
 
     def _of_library(self, dotted: str) -> Value:
         """What a dotted name stands for before it is called."""
         canonical = library.canonical(dotted)
         if canonical == "os.environ":
-            return Value(ranks.SAME, Kind.INSTANCE, "os.environ")
+            return LibraryInstance("os.environ")
         for row in library.rows(canonical, self.versions):
             if isinstance(row, Attribute):
                 return row.value
-        return NAMED_CONSTANTS.get(dotted.rpartition(".")[2]) or Value(ranks.SAME, Kind.MODULE, dotted)
+        return NAMED_CONSTANTS.get(dotted.rpartition(".")[2]) or LibraryName(dotted)
 
     def _file(self, dotted: str, importer: Module) -> Path | None:
         """The file in sight that an import means; None for a library that the tables alone speak of."""
@@ -201,13 +186,11 @@ class Names(Tables):
             path = self._file(dotted, frame.module)
             bound = alias.evaluated_alias
             if bound is not None:
-                target: Any = dotted if path is None else Imported(path, None)
-                frame.memory.names[bound] = Value(ranks.SAME, Kind.MODULE, target)
+                frame.memory.names[bound] = LibraryName(dotted) if path is None else ProjectName(path)
             else:
                 top = dotted.partition(".")[0]
                 root = self._file(top, frame.module)
-                target = top if root is None else Imported(root, None)
-                frame.memory.names[top] = Value(ranks.SAME, Kind.MODULE, target)
+                frame.memory.names[top] = LibraryName(top) if root is None else ProjectName(root)
 
     def run_import_from(self, frame: Frame, node: cst.ImportFrom) -> None:
         dotted = frame.module.absolute(len(node.relative), dotted_name(node.module) if node.module else "")
@@ -224,10 +207,10 @@ class Names(Tables):
         if path is None:
             inner = self._file(f"{dotted}.{name}", importer) if dotted else None
             if inner is not None:
-                return Value(ranks.SAME, Kind.MODULE, Imported(inner, None))
-            return self.member(Value(ranks.SAME, Kind.MODULE, dotted), name)
-        own = self.own_name(path, name) if self.own else ""
-        return self._of_library(own) if own else Value(ranks.SAME, Kind.MODULE, Imported(path, name))
+                return ProjectName(inner)
+            return self.member(LibraryName(dotted), name)
+        own = self.custom_name(path, name) if self.custom else ""
+        return self._of_library(own) if own else ProjectName(path, name)
 
     def _starred(self, module: Module, name: str) -> Value | None:
         """A name that `from … import *` may have brought; only a few files are opened to find out."""
@@ -279,7 +262,7 @@ def without_constant(value: Value) -> Value:
 
 _BUILTINS: dict[str, Value] = {
     **{
-        name: Value(ranks.SAME, Kind.MODULE, f"builtins.{name}")
+        name: LibraryName(f"builtins.{name}")
         for name in (
             *torch_table.PURE_BUILTINS,
             "callable",
@@ -294,8 +277,8 @@ _BUILTINS: dict[str, Value] = {
             "type",
         )
     },
-    "True": Value(ranks.SAME, Kind.NUMBER, const=True, scalar=True, dtype="bool"),
-    "False": Value(ranks.SAME, Kind.NUMBER, const=False, scalar=True, dtype="bool"),
+    "True": NumberValue(ranks.SAME, const=True, scalar=True, dtype="bool"),
+    "False": NumberValue(ranks.SAME, const=False, scalar=True, dtype="bool"),
     "None": NONE,
-    "TYPE_CHECKING": Value(ranks.SAME, Kind.NUMBER, const=WORLD_TRUE, scalar=True, dtype="bool"),
+    "TYPE_CHECKING": NumberValue(ranks.SAME, const=WORLD_TRUE, scalar=True, dtype="bool"),
 }

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from trl_lint.domain.heap import Cell, reachable
+from trl_lint.domain.kinds import TupleValue
 from trl_lint.domain.provenance import Step
 from trl_lint.domain.values import Kind, Value
 
@@ -26,10 +27,10 @@ def origins(names: Mapping[str, Value], heap: Mapping[Any, Cell]) -> dict[int, s
 def _whys(value: Value, heap: Mapping[Any, Cell]) -> Iterable[Step]:
     if value.why is not None:
         yield value.why
-    if value.kind is Kind.TUPLE:
-        for item in value.data:
+    if isinstance(value, TupleValue):
+        for item in value.items:
             yield from _whys(item, heap)
-    elif value.kind in (Kind.CELLS, Kind.RANGE):
+    elif value.kind in (Kind.CONTAINER, Kind.ITERABLE):
         for identity in reachable(value, heap):
             if identity in heap:
                 yield from (each.why for each in heap[identity].values() if each.why is not None)

@@ -14,15 +14,19 @@ from trl_lint.analysis.interprocedural.definitions import Definitions
 from trl_lint.analysis.interprocedural.rebasing import Retelling, origins
 from trl_lint.analysis.observers import gradient_sync, preprocessing, rendezvous
 from trl_lint.analysis.program.classes import ClassInfo, FunctionInfo, Parameter, alike_cells
+from trl_lint.analysis.program.objects import class_of
 from trl_lint.analysis.program.project import Project
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import NUMERIC, Frame
 from trl_lint.analysis.transfer import tensor_averages
 from trl_lint.domain import ranks
 from trl_lint.domain.averaging import Mean
+from trl_lint.domain.constants import MISSING
 from trl_lint.domain.control import UNIFORM, Control
 from trl_lint.domain.heap import Cell, Memory, join, join_cells, reachable, reachable_from
-from trl_lint.domain.values import BOTTOM, MISSING, NO_WRITES, NONE, UNKNOWN, Kind, Value, is_small
+from trl_lint.domain.kinds import NONE, ContainerValue, IterableValue, TupleValue, is_small
+from trl_lint.domain.values import BOTTOM, UNKNOWN, Kind, Value
+from trl_lint.domain.writes import NO_WRITES
 from trl_lint.knowledge.python import HARMLESS_DECORATORS, RANK_DECORATORS
 
 # How deep calls are followed, and in how many different ways one function is run before they are joined.
@@ -91,7 +95,7 @@ class Runs(Definitions):
         """Call a function in sight: by its summary for these facts, or by running it."""
         if self.depth > MAX_DEPTH:
             return UNKNOWN
-        if self.own:
+        if self.custom:
             rows = self.own_rows(function)
             if rows:
                 return library_calls.apply(frame, rows, args, node, owner)
@@ -151,7 +155,7 @@ class Runs(Definitions):
             frame.memory = memory
         if frame.yielded is not None:
             preprocessing.note_manager(frame, function, entry)
-            return Value(ranks.SAME, Kind.RANGE, (frame.yielded, ranks.UNKNOWN), grad=frame.yields_gradients)
+            return IterableValue(ranks.SAME, frame.yielded, ranks.UNKNOWN, grad=frame.yields_gradients)
         return result
 
     def _entered_by(self, frame: Frame, function: FunctionInfo) -> Control:
@@ -181,7 +185,7 @@ class Runs(Definitions):
     def _summarised(
         self, frame: Frame, function: FunctionInfo, names: dict[str, Value], node: cst.CSTNode, owner: Value | None
     ) -> Value:
-        cls = owner.data if owner is not None and isinstance(owner.data, ClassInfo) else function.cls
+        cls = class_of(owner) or function.cls
         context = self._context(function, names, frame.memory, cls)
         key = context.key
         if key in self._running or sum(other[0] == key[0] for other in self._running) >= MAX_RECURSION:
@@ -229,7 +233,7 @@ class Runs(Definitions):
     def _inputs(self, names: dict[str, Value], memory: Memory) -> list[Any]:
         found: dict[Any, None] = {}
         for value in names.values():
-            if value.kind in (Kind.CELLS, Kind.TUPLE, Kind.RANGE):
+            if value.kind in (Kind.CONTAINER, Kind.TUPLE, Kind.ITERABLE):
                 for identity in reachable(value, memory.heap):
                     found[identity] = None
         return list(found)
@@ -394,7 +398,7 @@ class Runs(Definitions):
         parameter: tuple[FunctionInfo, str],
     ) -> Value:
         """An argument, marked with the call by which it came: a callee that stores it stores it from here."""
-        if value.own is not None and value.own.means and not is_owner and frame.statement is not None:
+        if value.averaging is not None and value.averaging.means and not is_owner and frame.statement is not None:
             value = tensor_averages.handed(value, frame.handing_on(value, "", expression, parameter))
         if is_owner or not value.rank.differs or value.writes or value.kind not in NUMERIC:
             return value
@@ -404,7 +408,7 @@ class Runs(Definitions):
 
     def _rest_of(self, frame: Frame, parameter: Parameter, rest: list[Value], star: Value | None) -> Value:
         if star is None and is_small(rest):
-            return Value(ranks.SAME, Kind.TUPLE, tuple(rest))
+            return TupleValue(ranks.SAME, tuple(rest))
         element = BOTTOM if star is None else star
         for value in rest:
             element = join(element, value)
@@ -430,13 +434,13 @@ class Runs(Definitions):
 def _rename(value: Value, renamed: Mapping[Any, tuple[Any, ...]], retell: Retelling | None) -> Value:
     if retell is not None:
         value = retell(value)
-    if value.kind is Kind.CELLS:
-        return value.but(data=frozenset(new for identity in value.data for new in renamed.get(identity, (identity,))))
-    if value.kind is Kind.TUPLE:
-        items = tuple(_rename(item, renamed, retell) for item in value.data)
-        return value if all(a is b for a, b in zip(items, value.data, strict=True)) else value.but(data=items)
-    if value.kind is Kind.RANGE:
-        return value.but(data=(_rename(value.data[0], renamed, retell), value.data[1]))
+    if isinstance(value, ContainerValue):
+        return value.having(frozenset(new for old in value.identities for new in renamed.get(old, (old,))))
+    if isinstance(value, TupleValue):
+        items = tuple(_rename(item, renamed, retell) for item in value.items)
+        return value if all(a is b for a, b in zip(items, value.items, strict=True)) else value.having(items)
+    if isinstance(value, IterableValue):
+        return value.having(_rename(value.element, renamed, retell), value.length, None)
     return value
 
 

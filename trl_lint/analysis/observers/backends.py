@@ -8,8 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from trl_lint.analysis.transfer import tensor_devices
-from trl_lint.domain.values import MISSING, Kind, Value
+from trl_lint.analysis.program.objects import ClassValue
+from trl_lint.domain.constants import MISSING
+from trl_lint.domain.kinds import DeviceValue, GpuGroup, LibraryName, LikeAllRanks, NoneValue, library_name_of
+from trl_lint.domain.values import Kind, Value
 from trl_lint.knowledge.backends import (
     ALL_RANKS,
     CHOOSE_NCCL,
@@ -27,10 +29,6 @@ if TYPE_CHECKING:
     from trl_lint.analysis.program.project import Module
     from trl_lint.analysis.state.arguments import Arguments
     from trl_lint.analysis.state.frame import Frame
-
-# Data of a process group whose backend takes tensors on GPUs only, and of one with the backend of all ranks' group.
-GPU_GROUP = "<process group of GPUs>"
-_LIKE_ALL = "<process group with the backend of all ranks>"
 
 
 def called(frame: Frame, name: str, args: Arguments) -> None:
@@ -58,13 +56,13 @@ def own_group(group: Value, args: Arguments) -> Value:
     """What `new_group` returns, with what is known of its backend."""
     backend = args.get(*OWN_GROUP_BACKEND)
     if backend is None or backend.kind is Kind.NONE:
-        return group.but(kind=Kind.INSTANCE, data=_LIKE_ALL)
-    return group.but(kind=Kind.INSTANCE, data=GPU_GROUP) if _is_for_gpus(backend) else group
+        return group.as_a(LikeAllRanks)
+    return group.as_a(GpuGroup) if _is_for_gpus(backend) else group
 
 
 def entered(frame: Frame, value: Value) -> None:
     """A `with` statement is entered: inside `with torch.device(…)` tensors are made there."""
-    if value.data == tensor_devices.DEVICE:
+    if isinstance(value, DeviceValue):
         frame.module.backends.takes_cpu = True
 
 
@@ -84,20 +82,20 @@ def takes_gpu_only(module: Module, groups: Sequence[Value] = (), *, by_torch: bo
     """
     own = [group for group in groups if not _is_of_all(group)]
     if own:
-        return all(group.data == GPU_GROUP for group in own)
+        return all(isinstance(group, GpuGroup) for group in own)
     if module.backends.takes_cpu:
         return False
     return not by_torch or module.backends.moves_gpu or any(map(_is_chooser, module.names.values()))
 
 
 def _is_of_all(group: Value) -> bool:
-    return group.kind is Kind.NONE or group.data == _LIKE_ALL or group.data in ALL_RANKS
+    return isinstance(group, (NoneValue, LikeAllRanks)) or library_name_of(group) in ALL_RANKS
 
 
 def _is_chooser(value: Value) -> bool:
-    if value.kind is Kind.CLASS:
-        return any(map(_chooses, value.data.library_bases()))
-    return value.kind is Kind.MODULE and isinstance(value.data, str) and _chooses(value.data)
+    if isinstance(value, ClassValue):
+        return any(map(_chooses, value.cls.library_bases()))
+    return isinstance(value, LibraryName) and _chooses(value.name)
 
 
 def _chooses(name: str) -> bool:
@@ -111,7 +109,7 @@ def uses_accelerate(module: Module) -> bool:
 
 
 def _is_of(root: str, value: Value) -> bool:
-    return isinstance(value.data, str) and value.data.partition(".")[0] == root
+    return library_name_of(value).partition(".")[0] == root
 
 
 def is_one_process(function: FunctionInfo | None) -> bool:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from trl_lint.analysis.events import DeviceChosen
 from trl_lint.domain.devices import GLOBAL_RANK, HOST, Device
 from trl_lint.domain.heap import WILDCARD
+from trl_lint.domain.kinds import ContainerValue, TupleValue
 from trl_lint.domain.values import Kind, Value
 from trl_lint.knowledge import torch as table
 
@@ -23,20 +24,20 @@ _INDEXED = re.compile(rf"(?:cuda|xpu|npu|hpu|mlu|musa):{WILDCARD}")
 
 def located(frame: Frame, value: Value, node: cst.CSTNode) -> Value:
     """The value, with `node` as what put it where it is."""
-    place = value.place
+    place = value.device
     if not place or place == HOST or getattr(place, "why", None) is not None:
         return value
     text = "it is made, or moved to, the CPU here" if place.startswith("cpu") else f"it goes to `{place}` here"
-    return value.but(place=Device(place, frame.step(node, text)))
+    return value.but(device=Device(place, frame.step(node, text)))
 
 
 def index_chosen(frame: Frame, value: Value, node: cst.CSTNode, *, device_asked: bool = True) -> None:
     """Tell the rules if a value that is about to say on which device something is, is the rank in the whole job."""
-    if value.place != GLOBAL_RANK or not device_asked:
+    if value.device != GLOBAL_RANK or not device_asked:
         return
     if value.kind is Kind.STRING and not (isinstance(value.const, str) and _INDEXED.fullmatch(value.const)):
         return
-    why = getattr(value.place, "why", None)
+    why = getattr(value.device, "why", None)
     frame.emit(DeviceChosen, node, index=value, why=why)
 
 
@@ -54,6 +55,6 @@ def indices_chosen(frame: Frame, name: str, args: Arguments, node: cst.CSTNode) 
 
 
 def _elements(frame: Frame, value: Value) -> list[Value]:
-    if value.kind is Kind.CELLS:
+    if isinstance(value, ContainerValue):
         return [each for cell in frame.memory.cells(value) for each in cell.values()]
-    return list(value.data) if value.kind is Kind.TUPLE else [value]
+    return list(value.items) if isinstance(value, TupleValue) else [value]

@@ -12,21 +12,25 @@ import libcst as cst
 
 from trl_lint.analysis.events import ModelCalled, ParameterRead
 from trl_lint.analysis.program.classes import ClassInfo
+from trl_lint.analysis.program.objects import ProjectInstance, class_of
 from trl_lint.analysis.program.syntax import below, identifiers
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain.control import Control
 from trl_lint.domain.devices import Device
+from trl_lint.domain.kinds import (
+    GradientSwitch,
+    IterableValue,
+    ModelValue,
+    ParameterSource,
+    TensorValue,
+    library_name_of,
+)
 from trl_lint.domain.ranks import SAME
 from trl_lint.domain.values import Kind, Value, Wrapping
 from trl_lint.knowledge import models
 from trl_lint.knowledge.torch import WITHOUT_GRADIENTS
 
-# Instances of these switch gradients off, or on again, inside a `with` statement.
-OFF, ON = "<gradients off>", "<gradients on>"
-# Starts the data of a TENSOR that is a parameter: then come its name, and the node and the function
-# where it was read.
-PARAMETER = "<parameter>"
 # A redirection's own parameters: the wrapper, the module and the method.
 REDIRECTED = 3
 # In a model's `place`: it was put into evaluation mode.
@@ -39,21 +43,23 @@ EVALUATED = Device("eval")
 def inside(frame: Frame, model: Value, node: cst.CSTNode) -> Value:
     """What a wrapper holds: bare, and its gradients are the wrapper's business."""
     why = frame.step(node, "`{}` is the module inside the wrapper", model.why)
-    return Value(SAME, Kind.MODEL, model.data, wrapping=Wrapping.INSIDE, grad=model.grad, place=model.place, why=why)
+    bare = model if isinstance(model, ModelValue) else ModelValue()
+    facts = Value(SAME, wrapping=Wrapping.UNWRAPPED, grad=model.grad, device=model.device, why=why)
+    return bare.with_facts_of(facts)
 
 
 def part(model: Value) -> Value:
     """A submodule: where the whole is inside a wrapper, so is its part."""
-    wrapping = Wrapping.INSIDE if model.wrapping is Wrapping.INSIDE else Wrapping.BARE
-    why = model.why if wrapping is Wrapping.INSIDE else None
-    return Value(SAME, Kind.MODEL, wrapping=wrapping, grad=model.grad, place=model.place, why=why)
+    wrapping = Wrapping.UNWRAPPED if model.wrapping is Wrapping.UNWRAPPED else Wrapping.BARE
+    why = model.why if wrapping is Wrapping.UNWRAPPED else None
+    return ModelValue(SAME, wrapping=wrapping, grad=model.grad, device=model.device, why=why)
 
 
 def copied(model: Value) -> Value:
     """A copy of a model is another one, which nothing wraps."""
-    if model.kind is not Kind.MODEL or model.wrapping is not Wrapping.INSIDE:
+    if model.kind is not Kind.MODEL or model.wrapping is not Wrapping.UNWRAPPED:
         return model
-    return Value(SAME, Kind.MODEL, wrapping=Wrapping.BARE)
+    return ModelValue(SAME, wrapping=Wrapping.BARE)
 
 
 def wrapped_here(frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
@@ -63,7 +69,7 @@ def wrapped_here(frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
         is_bare = value.kind is Kind.MODEL and value.wrapping is Wrapping.BARE
         if is_bare and isinstance(name, cst.Name) and frame.memory.names.get(name.value) is value:
             why = frame.step(node, "it is wrapped here, under another name", value.why)
-            frame.memory.names[name.value] = value.but(wrapping=Wrapping.INSIDE, why=why)
+            frame.memory.names[name.value] = value.but(wrapping=Wrapping.UNWRAPPED, why=why)
 
 
 def switched(frame: Frame, model: Value, name: str, args: Arguments, target: Any) -> Value:
@@ -73,9 +79,9 @@ def switched(frame: Frame, model: Value, name: str, args: Arguments, target: Any
     if name == "requires_grad_":
         changed = model.but(grad=on)
     elif name == "eval" or (name == "train" and not on):
-        changed = model.but(grad=False, place=EVALUATED) if model.grad else model
-    elif name == "train" and model.place == EVALUATED:
-        changed = model.but(grad=True, place="")
+        changed = model.but(grad=False, device=EVALUATED) if model.grad else model
+    elif name == "train" and model.device == EVALUATED:
+        changed = model.but(grad=True, device="")
     else:
         return model
 
@@ -87,9 +93,8 @@ def switched(frame: Frame, model: Value, name: str, args: Arguments, target: Any
     elif isinstance(target, cst.Attribute):
         # For the rest of this function: what others find in the attribute is told by those who assign it.
         owner = frame.engine.evaluate(frame, target.value)
-        key = (owner.data, target.attr.value)
-        if owner.kind is Kind.INSTANCE and key in frame.memory.attributes:
-            frame.memory.attributes[key] = changed
+        if isinstance(owner, ProjectInstance) and (owner.cls, target.attr.value) in frame.memory.attributes:
+            frame.memory.attributes[owner.cls, target.attr.value] = changed
     return changed
 
 
@@ -98,7 +103,7 @@ def switched(frame: Frame, model: Value, name: str, args: Arguments, target: Any
 
 def called(frame: Frame, model: Value, node: cst.CSTNode, path: str = "") -> None:
     """A forward of a model, or of a part of it."""
-    if model.wrapping in (Wrapping.INSIDE, Wrapping.WRAPPED):
+    if model.wrapping in (Wrapping.UNWRAPPED, Wrapping.WRAPPED):
         names = tuple(
             (name, value)
             for name, value in frame.memory.names.items()
@@ -111,9 +116,9 @@ def is_forward(model: Value, method: str) -> bool:
     """Whether a method of a model runs (a part of) it: its forward, a submodule, a method in sight that calls some."""
     if method in models.FORWARDS or method in models.MODULES:
         return True
-    cls = model.data
-    function = cls.find(method) if isinstance(cls, ClassInfo) else None
-    if function is None or function.decorators & WITHOUT_GRADIENTS or not function.parameters:
+    cls = class_of(model)
+    function = cls.find(method) if cls is not None else None
+    if cls is None or function is None or function.decorators & WITHOUT_GRADIENTS or not function.parameters:
         return False
     return _runs_a_part(function.node.body, function.parameters[0].name, cls)
 
@@ -133,8 +138,9 @@ def _runs_a_part(body: Any, this: str, cls: ClassInfo) -> bool:
 
 def redirects(value: Value) -> bool:
     """Whether a call of it has a wrapper's forward run what it is given."""
-    name = value.data.name if isinstance(value.data, ClassInfo) else value.data
-    return isinstance(name, str) and name.rpartition(".")[2] in models.FORWARD_REDIRECTIONS
+    cls = class_of(value)
+    name = library_name_of(value) if cls is None else cls.name
+    return name.rpartition(".")[2] in models.FORWARD_REDIRECTIONS
 
 
 def redirected(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
@@ -162,7 +168,7 @@ def within(frame: Frame, control: Control, items: Any, values: list[Value]) -> C
     for item, value in zip(items, values, strict=True):
         if _gathers(item.item):
             control = control.with_parameters()
-        if value.kind is Kind.INSTANCE and value.data == ON:
+        if isinstance(value, GradientSwitch) and value.on:
             control = control.without_gradients(off=False)
         elif _switches_off(frame, item.item, value):
             control = control.without_gradients()
@@ -178,7 +184,7 @@ def _switches_off(frame: Frame, node: cst.CSTNode, value: Value | None) -> bool:
         return True
     if value is None:
         return False
-    return (value.kind is Kind.INSTANCE and value.data == OFF) or (value.kind is Kind.RANGE and not value.grad)
+    return not value.on if isinstance(value, GradientSwitch) else isinstance(value, IterableValue) and not value.grad
 
 
 def _gathers(node: cst.CSTNode) -> bool:
@@ -197,11 +203,11 @@ def decorated(control: Control, decorators: frozenset[str]) -> Control:
 def no_grad(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     """`torch.no_grad()`, `torch.inference_mode(mode=True)`."""
     given = next(iter(args.all()), None)
-    return Value(SAME, Kind.INSTANCE, ON if given is not None and given.const is False else OFF)
+    return GradientSwitch(given is not None and given.const is False)
 
 
 def enable_grad(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
-    return Value(SAME, Kind.INSTANCE, ON)
+    return GradientSwitch(True)
 
 
 def set_grad_enabled(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
@@ -211,7 +217,7 @@ def set_grad_enabled(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
         return Value(SAME)
     if frame.discarded is node:
         frame.memory.control = frame.memory.control.without_gradients(off=not given.const)
-    return Value(SAME, Kind.INSTANCE, ON if given.const else OFF)
+    return GradientSwitch(bool(given.const))
 
 
 # --- parameters -----------------------------------------------------------------------------------------
@@ -219,7 +225,7 @@ def set_grad_enabled(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
 
 def parameter(frame: Frame, model: Value, name: str, node: cst.CSTNode) -> Value:
     """`module.weight` of what a wrapper holds, read at a node."""
-    return Value(SAME, Kind.TENSOR, (PARAMETER, name, node, frame.function), why=model.why)
+    return TensorValue(SAME, ParameterSource(name, node, frame.function), why=model.why)
 
 
 def computes_with(frame: Frame, value: Value, call: cst.Call) -> None:
@@ -227,10 +233,9 @@ def computes_with(frame: Frame, value: Value, call: cst.Call) -> None:
 
     A function in sight may gather it first.
     """
-    if value.kind is Kind.TENSOR and isinstance(value.data, tuple) and value.data[0] == PARAMETER:
-        _, attribute, node, function = value.data
-        if function is frame.function and not _is_in_sight(frame, call.func):
-            frame.emit(ParameterRead, node, value=value, attribute=attribute)
+    read = value.parameter if isinstance(value, TensorValue) else None
+    if read is not None and read.function is frame.function and not _is_in_sight(frame, call.func):
+        frame.emit(ParameterRead, read.node, value=value, attribute=read.name)
 
 
 def _is_in_sight(frame: Frame, callee: Any) -> bool:
@@ -239,7 +244,8 @@ def _is_in_sight(frame: Frame, callee: Any) -> bool:
     if isinstance(callee, cst.Attribute):
         owner = frame.seen.get(id(callee.value))
         name = callee.attr.value
-        is_own = owner is not None and isinstance(owner.data, ClassInfo) and owner.data.find(name) is not None
+        cls = class_of(owner)
+        is_own = cls is not None and cls.find(name) is not None
         return is_own or name in models.INSPECT_PARAMETERS
     if not isinstance(callee, cst.Name) or callee.value in models.INSPECT_PARAMETERS:
         return isinstance(callee, cst.Name)

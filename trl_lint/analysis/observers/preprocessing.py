@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 import libcst as cst
 
 from trl_lint.analysis.events import DatasetParted, DatasetPrepared
-from trl_lint.analysis.program.classes import ClassInfo
+from trl_lint.analysis.program.objects import FunctionValue, ProjectInstance
 from trl_lint.analysis.program.syntax import below
 from trl_lint.domain import ranks
 from trl_lint.domain.control import Control, Turn
 from trl_lint.domain.heap import Memory
+from trl_lint.domain.kinds import BoundMethod, FirstRankContext, IterableValue, library_name_of
 from trl_lint.domain.ranks import Origin, State
 from trl_lint.domain.values import UNKNOWN, Kind, Value
 from trl_lint.knowledge import library
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
     from trl_lint.knowledge.schema import Function as FunctionRow
     from trl_lint.knowledge.schema import Preparation
 
-# Data of a context manager under which one rank of the job, or of each node, has the first turn.
-TURNS = {"job": "<turn of the job>", "node": "<turn of each node>"}
 IN_TURN = "one rank after the other runs what is inside"
 # A turn that two barriers make: some ranks wait in one of them, the others come to theirs when they are done.
 BARRIER = "barrier"
@@ -44,7 +43,7 @@ def narrowed(value: Value, classes: Iterable[cst.Arg], identifiers: Callable[[An
 
 def annotated(options: Iterable[Value | None]) -> Value | None:
     """What one of several annotated types says: a data set is one where it may be."""
-    return DATASET if any(option is not None and option.data == DATASET.data for option in options) else None
+    return DATASET if any(library_name_of(option) == DATASET.name for option in options) else None
 
 
 def marked(memory: Memory, narrowed: Container[str]) -> dict[str, Value]:
@@ -145,11 +144,11 @@ def drawn(row: FunctionRow, args: Arguments, owner: Value | None, value: Value) 
 
 def _holds_trainer(frame: Frame, work: Value) -> bool:
     """Whether a function is a method of an object with an Accelerator, or reads such an object from around it."""
-    if work.kind is Kind.BOUND:
-        return frame.has_accelerator(work.data[0])
-    if work.kind is not Kind.FUNCTION or work.data.closure is None:
+    if isinstance(work, BoundMethod):
+        return frame.has_accelerator(work.owner)
+    if not isinstance(work, FunctionValue) or work.function.closure is None:
         return False
-    read = {node.value for node in below(work.data.node) if isinstance(node, cst.Name)}
+    read = {node.value for node in below(work.function.node) if isinstance(node, cst.Name)}
     return any(frame.has_accelerator(value) for name, value in frame.memory.names.items() if name in read)
 
 
@@ -206,9 +205,9 @@ def note_unknown(frame: Frame, item: Any, value: Value) -> None:
     """A context manager that a name stands for may let one rank go first, and so may one that is not in sight."""
     if _scope(frame, item):
         return
-    scope = next((scope for scope, data in TURNS.items() if value.kind is Kind.UNKNOWN and value.data == data), "")
-    is_own = value.kind is Kind.INSTANCE and isinstance(value.data, ClassInfo)
-    is_named = value.kind is Kind.RANGE and not isinstance(item, cst.Call)
+    scope = value.scope if isinstance(value, FirstRankContext) else ""
+    is_own = isinstance(value, ProjectInstance)
+    is_named = isinstance(value, IterableValue) and not isinstance(item, cst.Call)
     if scope or is_own or is_named or (value.rank.state is State.UNKNOWN and value.kind is Kind.UNKNOWN):
         frame.in_turn[id(item)] = scope or "unknown"
 

@@ -14,9 +14,11 @@ import libcst as cst
 
 from trl_lint.analysis.events import DatasetDrawn
 from trl_lint.analysis.observers import preprocessing
+from trl_lint.analysis.program.objects import FunctionValue, ProjectInstance
 from trl_lint.analysis.program.syntax import ancestors
 from trl_lint.domain import ranks
 from trl_lint.domain.heap import Cell
+from trl_lint.domain.kinds import ContainerValue, LibraryInstance, TupleValue, library_name_of
 from trl_lint.domain.provenance import Step
 from trl_lint.domain.ranks import Origin, State
 from trl_lint.domain.values import SAME, UNKNOWN, Kind, Value
@@ -57,16 +59,17 @@ def _seeds(frame: Frame) -> Iterator[str]:
     if frame.function is not None:
         named += frame.engine.global_names(frame.module).items()
     for name, value in named:
-        if value.kind is Kind.INSTANCE and _is_arguments(frame, value.data):
+        if _is_arguments(frame, value):
             yield f"{name}.seed"
         elif name.lower() in _SEED_NAMES and value.rank.state is State.SAME and value.kind is not Kind.NONE:
             yield name
 
 
-def _is_arguments(frame: Frame, cls: Any) -> bool:
-    if isinstance(cls, str):
-        return library.is_subclass(cls, "transformers.TrainingArguments", frame.engine.versions)
-    return frame.engine.is_subclass(cls, "transformers.TrainingArguments")
+def _is_arguments(frame: Frame, value: Value) -> bool:
+    base = "transformers.TrainingArguments"
+    if isinstance(value, LibraryInstance):
+        return library.is_subclass(value.name, base, frame.engine.versions)
+    return isinstance(value, ProjectInstance) and frame.engine.is_subclass(value.cls, base)
 
 
 # --- what draws -----------------------------------------------------------------------------------------
@@ -91,7 +94,7 @@ def called(frame: Frame, name: str, args: Arguments, node: Any) -> Value | None:
 
 def _part(name: str, draw: Draw) -> Value:
     if name.startswith(table.DATASET_BASES):
-        return Value(ranks.DRAWN, Kind.INSTANCE, "torch.utils.data.Subset", why=draw)
+        return LibraryInstance("torch.utils.data.Subset", ranks.DRAWN, why=draw)
     return Value(ranks.DRAWN, why=draw)
 
 
@@ -101,7 +104,7 @@ def _put_in_order(frame: Frame, args: Arguments, node: Any, draw: Draw) -> None:
     if value is None or value.rank.differs:
         return
     element = Value(ranks.DRAWN, why=draw)
-    if value.kind is Kind.CELLS:
+    if isinstance(value, ContainerValue):
         frame.update(value, lambda cell: Cell("list", rest=element, length=cell.length))
     elif isinstance(target, cst.Name) and target.value in frame.memory.names:
         frame.memory.names[target.value] = frame.allocate(node, Cell("list", rest=element, length=value.rank))
@@ -145,7 +148,7 @@ def of_dataset(frame: Frame, row: FunctionRow, args: Arguments, node: Any, owner
         return value
     own = row.name.rpartition(".")[2]
     before = next(_draws(frame, [*([owner] if owner is not None else []), *args.all()]), None)
-    if value.kind is Kind.INSTANCE and value.data in table.STREAMS:
+    if isinstance(value, LibraryInstance) and value.name in table.STREAMS:
         return value
     if before is not None:
         is_result = is_dataset(value) or value.rank.state is State.SAME
@@ -180,7 +183,7 @@ def made_of(frame: Frame, bases: Iterable[str], args: Arguments, made: Value) ->
         return made
     if made.kind is Kind.INSTANCE:
         return made.but(rank=ranks.DRAWN, why=draw)
-    return Value(ranks.DRAWN, Kind.INSTANCE, "torch.utils.data.Subset", why=draw)
+    return LibraryInstance("torch.utils.data.Subset", ranks.DRAWN, why=draw)
 
 
 def loaded(frame: Frame, args: Arguments, loader: Value) -> Value:
@@ -195,9 +198,9 @@ def _draws(frame: Frame, values: Iterable[Value], depth: int = 1) -> Iterator[St
     for value in values:
         if value.why is not None and _is_marked(value) and _first(value.why) is not None:
             yield value.why
-        elif depth and value.kind is Kind.TUPLE:
-            yield from _draws(frame, value.data, depth - 1)
-        elif depth and value.kind is Kind.CELLS:
+        elif depth and isinstance(value, TupleValue):
+            yield from _draws(frame, value.items, depth - 1)
+        elif depth and isinstance(value, ContainerValue):
             for cell in frame.memory.cells(value):
                 yield from _draws(frame, cell.values(), depth - 1)
 
@@ -306,7 +309,7 @@ def _is_known(frame: Frame, func: Any) -> bool:
     while isinstance(func, cst.Attribute):
         func = func.value
     value = frame.engine.lookup(frame, func.value) if isinstance(func, cst.Name) else None
-    return value is not None and isinstance(value.data, str) and value.data.partition(".")[0] in table.DO_NOT_SEED
+    return library_name_of(value).partition(".")[0] in table.DO_NOT_SEED
 
 
 def _note_run(frame: Frame, name: str, args: Arguments) -> None:
@@ -314,5 +317,5 @@ def _note_run(frame: Frame, name: str, args: Arguments) -> None:
     position = table.RUNNERS.get(name)
     if position is not None and len(args.positional) > position:
         value = args.positional[position]
-        if value.kind is Kind.FUNCTION:
-            frame.trace.runs.append(value.data)
+        if isinstance(value, FunctionValue):
+            frame.trace.runs.append(value.function)

@@ -7,6 +7,7 @@ import libcst as cst
 from trl_lint.analysis.events import SideEffect
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
+from trl_lint.domain.kinds import LibraryInstance
 from trl_lint.domain.ranks import State
 from trl_lint.domain.values import Kind, Value
 from trl_lint.knowledge.effects import FUNCTIONS, METHODS, OF_MODELS, PROGRAMS, RUNS, WRITES, Effect
@@ -68,7 +69,7 @@ def _asks_for_run(frame: Frame, test: cst.CSTNode) -> bool:
             # The others may well be the same on all ranks.
             return all(_is_same(frame, part) or _asks_for_run(frame, part) for part in (left, right))
     value = frame.seen.get(id(test))
-    return value is not None and value.kind is Kind.INSTANCE and value.data in RUNS
+    return isinstance(value, LibraryInstance) and value.name in RUNS
 
 
 def _is_same(frame: Frame, node: cst.CSTNode) -> bool:

@@ -9,8 +9,19 @@ from typing import Any
 import libcst as cst
 
 from trl_lint.domain import ranks
+from trl_lint.domain.constants import MISSING, World
 from trl_lint.domain.heap import Cell, Memory, join, join_cells, reachable
-from trl_lint.domain.values import BOTTOM, MISSING, Kind, Value, World
+from trl_lint.domain.kinds import (
+    BoundMethod,
+    ContainerValue,
+    IterableValue,
+    LoaderValue,
+    ModelValue,
+    NumberListValue,
+    NumberValue,
+    TupleValue,
+)
+from trl_lint.domain.values import BOTTOM, Kind, Value
 from trl_lint.knowledge import library, models
 
 
@@ -316,21 +327,21 @@ def alike(a: Value, b: Value) -> bool:
         and a.writes == b.writes
         and a.scalar == b.scalar
         and a.shape == b.shape
-        and a.own == b.own
-        and a.place == b.place
+        and a.averaging == b.averaging
+        and a.device == b.device
         and (a.const is b.const or a.const == b.const)
-        and _alike_data(a, b)
+        and _alike_parts(a, b)
     )
 
 
-# Their data only explain the value.
-_EXPLAINED = frozenset({Kind.NUMBER, Kind.NUMBERS})
+# What they were made of only explains the value.
+_EXPLAINED = frozenset({Kind.NUMBER, Kind.NUMBER_LIST})
 
 
-def _alike_data(a: Value, b: Value) -> bool:
-    if a.kind in _EXPLAINED:
-        return True
-    return _alike_items(a.data, b.data) if a.kind is Kind.TUPLE else a.data == b.data
+def _alike_parts(a: Value, b: Value) -> bool:
+    if isinstance(a, TupleValue) and isinstance(b, TupleValue):
+        return _alike_items(a.items, b.items)
+    return a.kind in _EXPLAINED or a.same_parts(b)
 
 
 def _alike_items(a: tuple[Value, ...], b: tuple[Value, ...]) -> bool:
@@ -352,46 +363,51 @@ def freeze(value: Value, heap: Mapping[Any, Cell], depth: int = 3, frozen: dict[
 
     frozen: the containers whose keys are known already, by their identity and depth.
     """
-    data = value.data
     frozen = {} if frozen is None else frozen
-    if value.kind in _EXPLAINED:
-        data = None
-    elif value.kind is Kind.TUPLE:
-        data = tuple(freeze(item, heap, depth - 1, frozen) for item in data) if depth > 0 else None
-    elif value.kind is Kind.RANGE:
-        data = (freeze(data[0], heap, depth - 1, frozen), data[1]) if depth > 0 else None
-    elif value.kind is Kind.CELLS:
-        data = tuple(_freeze_cell(each, heap, depth - 1, frozen) for each in sorted(data)) if depth > 0 else None
-    elif value.kind is Kind.BOUND:
-        data = (id(data[0]), data[1])
-    elif value.kind is Kind.MODEL:
-        data = (data, value.grad)
-    elif value.kind in (Kind.LOADER, Kind.BATCH):
-        data = data if isinstance(data, (str, type(None))) else id(data)
     const = value.const if isinstance(value.const, (str, int, float, type(None))) else id(value.const)
     return (
         value.rank,
-        value.kind,
-        data,
+        type(value),
+        _frozen_parts(value, heap, depth, frozen),
         value.wrapping,
         type(const),
         const,
         value.scalar,
         value.dtype,
-        value.place,
+        value.device,
         value.writes,
         value.shape,
-        value.own and value.own.key(),
+        value.averaging and value.averaging.key(),
     )
+
+
+def _frozen_parts(value: Value, heap: Mapping[Any, Cell], depth: int, frozen: dict[Any, Any]) -> Any:
+    match value:
+        case NumberValue() | NumberListValue():
+            return None
+        case TupleValue():
+            return tuple(freeze(item, heap, depth - 1, frozen) for item in value.items) if depth > 0 else None
+        case IterableValue():
+            return (freeze(value.element, heap, depth - 1, frozen), value.length) if depth > 0 else None
+        case ContainerValue():
+            cells = sorted(value.identities)
+            return tuple(_freeze_cell(each, heap, depth - 1, frozen) for each in cells) if depth > 0 else None
+        case BoundMethod():
+            return id(value.owner), value.name
+        case ModelValue():
+            return (*(getattr(value, part) for part in value.parts), value.grad)
+        case LoaderValue():
+            return None if value.batch is None else id(value.batch)
+    return tuple(getattr(value, part) for part in value.parts)
 
 
 def _contents(value: Value, heap: Mapping[Any, Cell]) -> Any:
     """What a value says, whichever containers it is in."""
-    if value.kind is not Kind.CELLS:
+    if not isinstance(value, ContainerValue):
         return value
     frozen: dict[Any, Any] = {}
-    cells = frozenset(_freeze_cell(identity, heap, 2, frozen) for identity in value.data)
-    return cells, freeze(value.but(data=frozenset()), heap)
+    cells = frozenset(_freeze_cell(identity, heap, 2, frozen) for identity in value.identities)
+    return cells, freeze(value.having(frozenset()), heap)
 
 
 def _freeze_cell(identity: Any, heap: Mapping[Any, Cell], depth: int, frozen: dict[Any, Any]) -> Any:

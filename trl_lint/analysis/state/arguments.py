@@ -54,4 +54,4 @@ class Arguments:
         return next((value for value in self.all() if value.rank.differs), None)
 
     def rank(self) -> ranks.Rank:
-        return ranks.combine_all(value.rank for value in self.all() if value.kind is not Kind.CELLS)
+        return ranks.combine_all(value.rank for value in self.all() if value.kind is not Kind.CONTAINER)

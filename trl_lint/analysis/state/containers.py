@@ -6,10 +6,23 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from trl_lint.analysis.state.frame import Frame, derived
-from trl_lint.domain import ranks, values
+from trl_lint.domain import ranks
+from trl_lint.domain.constants import MISSING
 from trl_lint.domain.heap import REST, WILDCARD, Cell, join, join_all, join_elements, with_key
+from trl_lint.domain.kinds import (
+    BatchValue,
+    ContainerValue,
+    InstanceValue,
+    IterableValue,
+    LoaderValue,
+    ModelValue,
+    PreparedObject,
+    StringValue,
+    TupleValue,
+    is_small,
+)
 from trl_lint.domain.ranks import Origin, Rank, State
-from trl_lint.domain.values import BOTTOM, MISSING, UNKNOWN, Kind, Value, is_small
+from trl_lint.domain.values import BOTTOM, UNKNOWN, Kind, Value
 from trl_lint.knowledge import datasets
 from trl_lint.knowledge.schema import PREPARED_BATCH
 
@@ -19,7 +32,7 @@ if TYPE_CHECKING:
 
 def merged_into(frame: Frame, cell: Cell, other: Value) -> Cell:
     """The cell after `update(other)`: key by key where the other's keys are known."""
-    if other.kind is Kind.CELLS:
+    if isinstance(other, ContainerValue):
         for theirs in frame.memory.cells(other):
             for key, value in theirs.entries.items():
                 cell = with_key(cell, key, value)
@@ -30,14 +43,14 @@ def merged_into(frame: Frame, cell: Cell, other: Value) -> Cell:
         return cell
     value = UNKNOWN
     if other.rank.differs or other.kind is Kind.BATCH:
-        value = other.but(kind=Kind.BATCH, data=None)
+        value = other.as_a(BatchValue)
     return with_key(cell, MISSING, frame.written(value, ""))
 
 
 def tuple_of(frame: Frame, items: Sequence[Value], node: cst.CSTNode | tuple[Any, ...]) -> Value:
     """A tuple of these items; a list of what they may be where they are too many."""
     if is_small(items):
-        return Value(ranks.SAME, Kind.TUPLE, tuple(items))
+        return TupleValue(ranks.SAME, tuple(items))
     return frame.allocate(node, Cell("list", rest=join_all(items)))
 
 
@@ -56,18 +69,18 @@ def each(
     copies: dict[frozenset[Any], Value] = {}
 
     def copy(value: Value, place: Any) -> Value:
-        if value.kind is Kind.TUPLE:
-            return Value(ranks.SAME, Kind.TUPLE, tuple(copy(item, place) for item in value.data))
-        cells = frame.memory.cells(value) if value.kind is Kind.CELLS else []
-        if len(cells) != 1:
+        if isinstance(value, TupleValue):
+            return TupleValue(ranks.SAME, tuple(copy(item, place) for item in value.items))
+        cells = frame.memory.cells(value) if isinstance(value, ContainerValue) else []
+        if not isinstance(value, ContainerValue) or len(cells) != 1:
             return change(value, place)
-        if value.data not in copies:
+        if value.identities not in copies:
             cell = cells[0]
-            copies[value.data] = frame.allocate(place, renewed(cell, {}, None))
+            copies[value.identities] = frame.allocate(place, renewed(cell, {}, None))
             entries = {key: copy(item, (place, key)) for key, item in cell.entries.items()}
             rest = None if cell.rest is None else copy(cell.rest, (place, None))
             frame.allocate(place, renewed(cell, entries, rest))
-        return copies[value.data]
+        return copies[value.identities]
 
     return copy(value, node)
 
@@ -87,41 +100,41 @@ def key_text(key: Any) -> str:
 def iterate(frame: Frame, value: Value) -> tuple[Value, ranks.Rank]:
     """An element of an iterable, and whether there are equally many on all ranks."""
     value = frame.engine.settle(value)
-    kind = value.kind
-    if kind is Kind.RANGE:
-        return value.data[0], value.data[1]
-    if kind is Kind.LOADER:
-        return value.data or UNKNOWN, ranks.SAME
-    if kind is Kind.TUPLE:
-        result: Value = BOTTOM
-        for item in value.data:
-            result = join(result, item)
-        return result, ranks.SAME
-    if kind is Kind.CELLS:
-        frame.consume(value)
-        result, length = BOTTOM, ranks.SAME
-        cells = frame.memory.cells(value)
-        if gathered_on_one_way(cells):
-            return UNKNOWN, ranks.UNKNOWN
-        for cell in cells:
-            if cell.shape == "dict":
-                result = join(result, Value(ranks.SAME, Kind.STRING))
-            else:
-                result = join_elements(result, cell.element())
-            length = ranks.join(length, cell.length)
-        return result, length
-    if kind is Kind.INSTANCE and value.data == values.PREPARED:
-        return PREPARED_BATCH.but(why=value.why), ranks.SAME
-    if kind is Kind.MODEL:
-        return value, ranks.SAME
+    match value:
+        case IterableValue():
+            return value.element, value.length
+        case LoaderValue():
+            return value.batch or UNKNOWN, ranks.SAME
+        case TupleValue():
+            return join_all(value.items), ranks.SAME
+        case ContainerValue():
+            return _iterate_container(frame, value)
+        case PreparedObject():
+            return PREPARED_BATCH.but(why=value.why), ranks.SAME
+        case ModelValue():
+            return value, ranks.SAME
     if value.rank.differs:
-        kept = Kind.NUMBER if kind is Kind.NUMBERS else kind if kind in _KEPT_BY_ELEMENTS else Kind.UNKNOWN
-        element = derived(value.rank, kept, value)
+        element = derived(value.rank, _KIND_OF_ELEMENTS.get(value.kind, Kind.UNKNOWN), value)
         # Of what is drawn, each rank draws as much.
         return element, ranks.SAME if value.rank.origins == Origin.RNG else Rank(State.LOCAL, value.rank.origins)
-    if value.rank.state is State.SAME and (kind is not Kind.INSTANCE or datasets.is_dataset(value)):
+    if value.rank.state is State.SAME and (not isinstance(value, InstanceValue) or datasets.is_dataset(value)):
         return Value(value.rank), ranks.SAME
     return UNKNOWN, ranks.UNKNOWN
+
+
+def _iterate_container(frame: Frame, value: ContainerValue) -> tuple[Value, ranks.Rank]:
+    frame.consume(value)
+    cells = frame.memory.cells(value)
+    if gathered_on_one_way(cells):
+        return UNKNOWN, ranks.UNKNOWN
+    result, length = BOTTOM, ranks.SAME
+    for cell in cells:
+        if cell.shape == "dict":
+            result = join(result, StringValue(ranks.SAME))
+        else:
+            result = join_elements(result, cell.element())
+        length = ranks.join(length, cell.length)
+    return result, length
 
 
 def gathered_on_one_way(cells: list[Cell]) -> bool:
@@ -132,8 +145,13 @@ def gathered_on_one_way(cells: list[Cell]) -> bool:
     return ranks.REDUCED in found and any(rank.differs for rank in found)
 
 
-# An element of one of these is of the same kind.
-_KEPT_BY_ELEMENTS = frozenset({Kind.TENSOR, Kind.BATCH, Kind.STRING})
+# What an element of a value of some kind is.
+_KIND_OF_ELEMENTS = {
+    Kind.TENSOR: Kind.TENSOR,
+    Kind.BATCH: Kind.BATCH,
+    Kind.STRING: Kind.STRING,
+    Kind.NUMBER_LIST: Kind.NUMBER,
+}
 
 
 class ViewKey(str):
@@ -149,16 +167,16 @@ _MAX_ENTRIES = 60
 
 def as_view(frame: Frame, iterable: Value) -> Value:
     """`for key in d` walks the keys as `for key in d.keys()` does."""
-    if iterable.kind is Kind.CELLS and all(cell.shape == "dict" for cell in frame.memory.cells(iterable)):
-        return Value(ranks.SAME, Kind.RANGE, (Value(ranks.SAME, Kind.STRING), ranks.SAME, (iterable, "keys")))
+    if isinstance(iterable, ContainerValue) and all(cell.shape == "dict" for cell in frame.memory.cells(iterable)):
+        return IterableValue(ranks.SAME, StringValue(ranks.SAME), ranks.SAME, (iterable, "keys"))
     return iterable
 
 
 def items_of(frame: Frame, iterable: Value) -> list[Value] | None:
     """The (key, value) pairs of `d.items()` one by one, when `d` is a dict in sight; None otherwise."""
-    if iterable.kind is not Kind.RANGE or len(iterable.data) < 3:
+    if not isinstance(iterable, IterableValue) or iterable.view is None:
         return None
-    source, form = iterable.data[2]
+    source, form = iterable.view
     entries: dict[Any, Value] = {}
     rest: Value | None = None
     for cell in frame.memory.cells(source):
@@ -171,7 +189,7 @@ def items_of(frame: Frame, iterable: Value) -> list[Value] | None:
     frame.consume(source)
     pairs = [_pair(_key_value(key, source), value, form) for key, value in entries.items()]
     if rest is not None:
-        pairs.append(_pair(Value(ranks.SAME, Kind.STRING, const=REST), rest, form))
+        pairs.append(_pair(StringValue(ranks.SAME, const=REST), rest, form))
     return pairs
 
 
@@ -187,25 +205,24 @@ def constants_of(frame: Frame, iterable: Value) -> list[Value] | None:
     return list(items) if all(isinstance(item.const, str) for item in items) else None
 
 
-def _key_value(key: Any, source: Value) -> Value:
+def _key_value(key: Any, source: ContainerValue) -> Value:
     if isinstance(key, str):
         key = ViewKey(key)
-        key.cells = source.data
-    return Value(ranks.SAME, Kind.STRING, const=key)
+        key.cells = source.identities
+    return StringValue(ranks.SAME, const=key)
 
 
 def _pair(key: Value, value: Value, form: str) -> Value:
     if form == "items":
-        return Value(ranks.SAME, Kind.TUPLE, (key, value))
+        return TupleValue(ranks.SAME, (key, value))
     return value if form == "values" else key
 
 
 def positions_of(frame: Frame, value: Value) -> tuple[Value, ...] | None:
     """The items of a tuple, or of a list whose items are all known; None otherwise."""
-    if value.kind is Kind.TUPLE:
-        items: tuple[Value, ...] = value.data
-        return items
-    if value.kind is Kind.CELLS and len(value.data) == 1:
+    if isinstance(value, TupleValue):
+        return value.items
+    if isinstance(value, ContainerValue) and len(value.identities) == 1:
         cells = frame.memory.cells(value)
         if cells and cells[0].shape == "list" and cells[0].rest is None:
             return tuple(cells[0].entries.values())

@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from trl_lint.analysis.events import Event, EventTrace
 from trl_lint.analysis.program.classes import ClassInfo, FunctionInfo, load_attribute
+from trl_lint.analysis.program.objects import FunctionValue, ProjectInstance
 from trl_lint.domain import devices, ranks
 from trl_lint.domain.averaging import joined, only_terms
 from trl_lint.domain.control import UNIFORM, Control, Turn
 from trl_lint.domain.heap import Cell, Memory, reachable
+from trl_lint.domain.kinds import BLANKS, ContainerValue, LibraryInstance, LibraryName, ProjectName, TupleValue
 from trl_lint.domain.provenance import Step
 from trl_lint.domain.ranks import Rank, State
-from trl_lint.domain.values import NO_WRITES, Kind, Payload, Value, Write
+from trl_lint.domain.values import Facts, Kind, Value
+from trl_lint.domain.writes import NO_WRITES, Payload, Write
 
 if TYPE_CHECKING:
     import libcst as cst
+    from typing_extensions import Unpack
 
     from trl_lint.analysis.program.project import Module
     from trl_lint.analysis.state.interpreter import Interpreter
 
 # Kinds of values that are metrics when they are logged.
-NUMERIC = frozenset({Kind.TENSOR, Kind.NUMBER, Kind.NUMBERS, Kind.BATCH})
+NUMERIC = frozenset({Kind.TENSOR, Kind.NUMBER, Kind.NUMBER_LIST, Kind.BATCH})
 ACCELERATOR = "accelerate.Accelerator"
 # How often one place of a function may be run because loops around it are run once per item.
 MAX_UNROLLED = 4000
@@ -86,23 +91,23 @@ class Frame:
 
     # --- containers ---
 
-    def allocate(self, node: cst.CSTNode | tuple[Any, ...], cell: Cell) -> Value:
+    def allocate(self, node: cst.CSTNode | tuple[Any, ...], cell: Cell) -> ContainerValue:
         """A new container made at `node`; a loop that comes here again makes the same one anew."""
         key = (node if isinstance(node, tuple) else id(node), self.rounds)
         identity = self.allocations.get(key)
         if identity is None:
             identity = self.allocations[key] = self.engine.fresh()
         self.memory.heap[identity] = cell
-        return Value(ranks.SAME, Kind.CELLS, frozenset((identity,)))
+        return ContainerValue(ranks.SAME, frozenset((identity,)))
 
     def may_unroll(self, rounds: int) -> bool:
         """Whether a loop may be run once per item: loops in loops are only as long as that does not get out of hand."""
         return self.unrolled * rounds <= MAX_UNROLLED
 
-    def update(self, value: Value, change: Any) -> None:
+    def update(self, value: ContainerValue, change: Callable[[Cell], Cell]) -> None:
         """Put `change(cell)` in place of each container a value may be; a weak update when it may be several."""
         heap = self.memory.heap
-        for identity in value.data:
+        for identity in value.identities:
             cell = heap.get(identity)
             if cell is not None:
                 heap[identity] = change(cell)
@@ -114,9 +119,9 @@ class Frame:
         self.cell_writes.add(identity)
         self.dirty_cells.add(identity)
 
-    def is_stored(self, value: Value) -> bool:
+    def is_stored(self, value: ContainerValue) -> bool:
         """Whether a container lives on `self` (or on another object of the project)."""
-        return any(identity in self.class_cells for identity in value.data)
+        return any(identity in self.class_cells for identity in value.identities)
 
     # --- attributes of objects in sight ---
 
@@ -134,9 +139,9 @@ class Frame:
             self.memory.attributes[key] = value
         return value
 
-    def consume(self, value: Value) -> None:
+    def consume(self, value: ContainerValue) -> None:
         """Note that the contents of a container were read, so that a change of them asks for another run."""
-        for identity in value.data:
+        for identity in value.identities:
             owner = self.class_cells.get(identity)
             if owner is not None:
                 self.dependencies[(owner, identity)] = owner.version(identity)
@@ -168,7 +173,7 @@ class Frame:
             owner = self.class_cells[identity]
             owner.flush_cell(identity, cell)
             for item in cell.values():
-                if item.kind in (Kind.CELLS, Kind.TUPLE):
+                if item.kind in (Kind.CONTAINER, Kind.TUPLE):
                     # What is put into a container on an object lives there too.
                     for inner in reachable(item, memory.heap):
                         self.class_cells.setdefault(inner, owner)
@@ -203,27 +208,25 @@ class Frame:
         scope: Frame | None = self
         while scope is not None:
             for name, value in scope.memory.names.items():
-                if value.kind is Kind.INSTANCE:
-                    if value.data == ACCELERATOR:
-                        return name
-                    if self.has_accelerator(value):
-                        return f"{name}.accelerator"
+                if _is_accelerator(value):
+                    return name
+                if self.has_accelerator(value):
+                    return f"{name}.accelerator"
             scope = scope.outer
         names = self.engine.global_names(self.module).items()
-        return next((name for name, value in names if value.kind is Kind.INSTANCE and value.data == ACCELERATOR), "")
+        return next((name for name, value in names if _is_accelerator(value)), "")
 
     def has_accelerator(self, value: Value) -> bool:
         """Whether a value is an object in sight that has an Accelerator as its `accelerator`."""
-        cls = value.data
-        if value.kind is not Kind.INSTANCE or not isinstance(cls, ClassInfo):
+        if not isinstance(value, ProjectInstance):
             return False
-        own = cls.attribute("accelerator")
+        own = value.cls.attribute("accelerator")
         if own is not None and own.rank.state is not State.BOTTOM:
-            return own.kind is Kind.INSTANCE and own.data == ACCELERATOR
-        rows = (self.engine.library_attribute(base, "accelerator") for base in cls.library_bases())
-        return any(row is not None and row.value.data == ACCELERATOR for row in rows)
+            return _is_accelerator(own)
+        rows = (self.engine.library_attribute(base, "accelerator") for base in value.cls.library_bases())
+        return any(row is not None and _is_accelerator(row.value) for row in rows)
 
-    def own_reducers(self) -> tuple[tuple[str, str, str], ...]:
+    def custom_reducers(self) -> tuple[tuple[str, str, str], ...]:
         """The user's own reducers that can be called here: the text of the callee, its dotted name, its reduction.
 
         A function of another module is called by its own name, for which an import has to be added.
@@ -241,7 +244,7 @@ class Frame:
 
     def _method_in_reach(self, cls: str, name: str) -> str:
         for owner, value in self.memory.names.items():
-            if value.kind is Kind.INSTANCE and isinstance(value.data, ClassInfo) and cls in value.data.library_bases():
+            if isinstance(value, ProjectInstance) and cls in value.cls.library_bases():
                 return f"{owner}.{name}"
         return ""
 
@@ -252,9 +255,9 @@ class Frame:
         known = self.engine.global_name(self.module, name, self)
         if known is None:
             return name not in self.memory.names
-        if known.kind is Kind.FUNCTION:
-            return known.data.module is not None and known.data.module.name == module
-        return known.kind is Kind.MODULE and getattr(known.data, "name", known.data) in (name, f"{module}.{name}")
+        if isinstance(known, FunctionValue):
+            return known.function.module is not None and known.function.module.name == module
+        return isinstance(known, (LibraryName, ProjectName)) and known.name in (name, f"{module}.{name}")
 
     # --- explanations and events ---
 
@@ -297,7 +300,7 @@ class Frame:
         payload = None
         if expression is not None:
             control = self.memory.control
-            reducers = self.own_reducers() if self.engine.own else ()
+            reducers = self.custom_reducers() if self.engine.custom else ()
             reach = (self.accelerator(), reducers, handed)
             payload = Payload(expression, value, self.seen, control, self.function, *reach)
         return Write(self.module, self.statement, what, value.rank, value.why, payload)
@@ -313,43 +316,39 @@ class Loop:
         self.continues: list[Memory] = []
 
 
-# Kinds whose values are what their data say.
-_SAYS_NOTHING_ALONE = frozenset(
-    {Kind.BOUND, Kind.CELLS, Kind.CLASS, Kind.FUNCTION, Kind.INSTANCE, Kind.MODULE, Kind.RANGE, Kind.TUPLE}
-)
+def _is_accelerator(value: Value) -> bool:
+    return isinstance(value, LibraryInstance) and value.name == ACCELERATOR
 
 
 # What is computed from these alone has no gradient.
-_WITHOUT_GRADIENT = frozenset({Kind.NONE, Kind.NUMBER, Kind.NUMBERS, Kind.STRING})
+_WITHOUT_GRADIENT = frozenset({Kind.NONE, Kind.NUMBER, Kind.NUMBER_LIST, Kind.STRING})
 _DTYPES_WITHOUT_GRADIENT = frozenset({"bool", "int"})
 
 
-def derived(rank: Rank, kind: Kind, *sources: Value, **fields: Any) -> Value:
+def derived(rank: Rank, kind: Kind, *sources: Value, **fields: Unpack[Facts]) -> Value:
     """A value computed from others: it differs because the first of them that does, does."""
-    if kind in _SAYS_NOTHING_ALONE and "data" not in fields:
-        kind = Kind.UNKNOWN
-    if "place" not in fields:
-        fields["place"] = devices.together(sources)
+    cls = BLANKS.get(kind, Value)
+    if "device" not in fields:
+        fields["device"] = devices.together(sources)
     if not rank.differs:
-        return Value(rank, kind, **fields)
+        return cls(rank, **fields)
     why, writes, grad, own = None, NO_WRITES, False, None
     for source in sources:
-        if source.own is not None and source.own.terms:
-            own = joined(own, only_terms(source.own))
+        if source.averaging is not None and source.averaging.terms:
+            own = joined(own, only_terms(source.averaging))
         grad = grad or (source.grad and source.kind not in _WITHOUT_GRADIENT)
         if source.rank.differs:
             why = why or source.why
             if source.writes:
                 writes |= source.writes
-    fields.setdefault("own", own)
+    fields.setdefault("averaging", own)
     fields.setdefault("grad", grad and fields.get("dtype") not in _DTYPES_WITHOUT_GRADIENT)
-    return Value(rank, kind, why=why, writes=writes, **fields)
+    return cls(rank, **fields).but(why=why, writes=writes)
 
 
 def explain(frame: Frame, value: Value, node: cst.CSTNode, text: str) -> Value:
     """A table's value, with the place it came from."""
     why = frame.step(node, text)
-    if value.kind is Kind.TUPLE:
-        items = tuple(item.but(why=why) if item.rank.differs else item for item in value.data)
-        return value.but(data=items)
+    if isinstance(value, TupleValue):
+        return value.having(tuple(item.but(why=why) if item.rank.differs else item for item in value.items))
     return value.but(why=why)

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
+from trl_lint.domain.kinds import LibraryName, ProjectName
+
 if TYPE_CHECKING:
     import libcst as cst
 
@@ -28,7 +30,7 @@ class Interpreter(Protocol):
 
     engine_arms: dict[int, bool | None]
     means: dict[int, Mean]
-    own: Mapping[str, tuple[Row, ...]]
+    custom: Mapping[str, tuple[Row, ...]]
     reducers: tuple[tuple[str, str], ...]
     versions: Mapping[str, str]
 
@@ -88,7 +90,7 @@ class Interpreter(Protocol):
 
     def settle(self, value: Value, *, base: bool = False) -> Value: ...
 
-    def member(self, owner: Value, name: str) -> Value: ...
+    def member(self, owner: LibraryName | ProjectName, name: str) -> Value: ...
 
     def run_import(self, frame: Frame, node: cst.Import) -> None: ...
 
@@ -102,7 +104,7 @@ class Interpreter(Protocol):
 
     def library_method(self, cls: str, name: str) -> Any: ...
 
-    def own_attribute(self, cls: ClassInfo, name: str) -> Attribute | None: ...
+    def custom_attribute(self, cls: ClassInfo, name: str) -> Attribute | None: ...
 
     # --- the heap ---
 

@@ -17,8 +17,11 @@ from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain import averaging, ranks
 from trl_lint.domain.averaging import NOTHING, RANKS, SELECTED, TOTAL, AveragingFact, Mean, MeanForm, Stage
+from trl_lint.domain.constants import WORLD_SIZE
+from trl_lint.domain.kinds import TupleValue
 from trl_lint.domain.ranks import Origin, State
-from trl_lint.domain.values import NO_WRITES, WORLD_SIZE, Kind, Payload, Value
+from trl_lint.domain.values import Kind, Value
+from trl_lint.domain.writes import NO_WRITES, Payload
 from trl_lint.knowledge import torch as table
 
 _WHY = {
@@ -55,7 +58,11 @@ _IGNORING = "ignore_index"
 def of_method(frame: Frame, owner: Value, name: str, args: Arguments, node: cst.CSTNode, result: Value) -> Value:
     """What `owner.name(…)` is a mean or a count of."""
     given = args.all()
-    if owner.own is None and name not in _TOLD_BY_NAME and not any(value.own is not None for value in given):
+    if (
+        owner.averaging is None
+        and name not in _TOLD_BY_NAME
+        and not any(value.averaging is not None for value in given)
+    ):
         return result
     if name == "backward":
         trained(owner, *given)
@@ -67,7 +74,7 @@ def of_method(frame: Frame, owner: Value, name: str, args: Arguments, node: cst.
 
 _DATA_ORIGINS = Origin.DATA | Origin.RANK
 _OTHER_ORIGINS = Origin.CLOCK | Origin.MEMORY
-_DATA = frozenset({Kind.BATCH, Kind.NUMBER, Kind.NUMBERS, Kind.TENSOR, Kind.UNKNOWN})
+_DATA = frozenset({Kind.BATCH, Kind.NUMBER, Kind.NUMBER_LIST, Kind.TENSOR, Kind.UNKNOWN})
 
 
 def of_function(frame: Frame, dotted: str, args: Arguments, node: cst.CSTNode, result: Value) -> Value:
@@ -79,7 +86,7 @@ def of_function(frame: Frame, dotted: str, args: Arguments, node: cst.CSTNode, r
     if name in table.JOINING:
         return _with(result, _joined(args.all()))
     if dotted in table.TENSOR_MAKERS:
-        return _with(result, subject.own)
+        return _with(result, subject.averaging)
     if _IGNORING in args.keywords and result.rank.differs and result.rank.how == "mean":
         return _with(result, _made(frame, node, MeanForm.LOSS, result))
     return _with(result, _called(frame, _Call(name, subject, others, args.keywords, node, result)))
@@ -90,14 +97,14 @@ def of_builtin(frame: Frame, name: str, args: Arguments, node: cst.CSTNode, resu
     if not args.positional or (name not in _HOST and name not in ("len", "max", "min", "sum")):
         return result
     subject, *others = args.positional
-    own = subject.own or NOTHING
+    own = subject.averaging or NOTHING
     if name in _HOST:
-        return _with(result, subject.own)
+        return _with(result, subject.averaging)
     if name in ("max", "min"):
         return _with(result, _bounded(own, others))
-    element = containers.iterate(frame, subject)[0] if subject.kind in (Kind.CELLS, Kind.RANGE) else subject
-    if element.own is not None and element.own.stage is Stage.GATHERED:
-        return _with(result, RANKS if name == "len" else element.own._replace(stage=Stage.SUMMED))
+    element = containers.iterate(frame, subject)[0] if subject.kind in (Kind.CONTAINER, Kind.ITERABLE) else subject
+    if element.averaging is not None and element.averaging.stage is Stage.GATHERED:
+        return _with(result, RANKS if name == "len" else element.averaging._replace(stage=Stage.SUMMED))
     if name == "len":
         return _with(result, TOTAL if own.selected and result.rank.differs else None)
     return _with(result, TOTAL if _is_of_data(result) and (result.scalar or result.kind is Kind.NUMBER) else None)
@@ -107,7 +114,7 @@ def of_operation(
     frame: Frame, operator: cst.CSTNode, left: Value, right: Value, node: cst.CSTNode, result: Value
 ) -> Value:
     """What a binary operator makes of means and totals."""
-    if left.own is None and right.own is None:
+    if left.averaging is None and right.averaging is None:
         return result
     return _with(result, _operated(frame, operator, left, right, node, result))
 
@@ -116,7 +123,7 @@ def of_index(frame: Frame, container: Value, node: cst.CSTNode, result: Value) -
     """`x[mask]` has as many elements as the mask says; one of several means is a mean."""
     if container.kind not in (Kind.TENSOR, Kind.BATCH):
         return result
-    own = container.own or NOTHING
+    own = container.averaging or NOTHING
     indices = list(_indices(node))
     if any(_selects(frame, index) for index in indices):
         own = own._replace(selected=True)
@@ -135,7 +142,7 @@ def of_comprehension(taken: ranks.Rank, result: Value) -> Value:
 
 def collected(frame: Frame, value: Value, node: cst.CSTNode, how: str) -> AveragingFact | None:
     """What is left of a mean after a collective that gathers it ("gathered"), or reduces it ("sum", "mean", …)."""
-    own = value.own
+    own = value.averaging
     if own is None or not own.means:
         return None
     if how == "mean" or (how == "sum" and own.stage is Stage.SHARED):
@@ -149,24 +156,24 @@ def collected(frame: Frame, value: Value, node: cst.CSTNode, how: str) -> Averag
 
 def handed(value: Value, write: Any) -> Value:
     """A mean that is handed to a function in sight: what that does with it is done by the statement of the call."""
-    own = value.own
+    own = value.averaging
     if own is None or not own.means or own.handed:
         return value
-    return value.but(own=own._replace(handed=frozenset((write,))))
+    return value.but(averaging=own._replace(handed=frozenset((write,))))
 
 
 def returned(value: Value) -> Value:
     """What a function returns belongs to its caller again."""
-    own = value.own
-    return value if own is None or not own.handed else value.but(own=own._replace(handed=averaging.NO_CALLS))
+    own = value.averaging
+    return value if own is None or not own.handed else value.but(averaging=own._replace(handed=averaging.NO_CALLS))
 
 
 def trained(*values: Value) -> None:
     """A backward pass starts from these: that the ranks' own means are averaged is what training does."""
     for value in values:
-        if value.kind is Kind.TUPLE and value.data:
-            trained(value.data[0])
-        for mean in value.own.terms if value.own is not None else ():
+        if isinstance(value, TupleValue) and value.items:
+            trained(value.items[0])
+        for mean in value.averaging.terms if value.averaging is not None else ():
             mean.trained = True
 
 
@@ -186,7 +193,7 @@ class _Call(NamedTuple):
 
 def _called(frame: Frame, call: _Call) -> AveragingFact | None:
     name, args = call.name, call.args
-    own = call.subject.own or NOTHING
+    own = call.subject.averaging or NOTHING
     others = [*args, *call.keywords.values()]
     if name in table.REDUCTIONS:
         return _reduced(frame, call)
@@ -197,16 +204,16 @@ def _called(frame: Frame, call: _Call) -> AveragingFact | None:
     if name in _SELECTING:
         return own._replace(selected=True, total=False) if _is_of_data(call.result) else own
     if name in table.PASSTHROUGH or name in table.HOST:
-        return call.subject.own
+        return call.subject.averaging
     if name in _BOUNDED:
         return _bounded(own, others)
-    selected = own.selected or any(value.own is not None and value.own.selected for value in others)
+    selected = own.selected or any(value.averaging is not None and value.averaging.selected for value in others)
     return SELECTED if selected and not call.result.scalar else None
 
 
 def _reduced(frame: Frame, call: _Call) -> AveragingFact | None:
     name, subject, args, keywords, node, _ = call
-    own = subject.own or NOTHING
+    own = subject.averaging or NOTHING
     over = keywords.get("dim", keywords.get("axis", args[0] if args else None))
     if over is not None and over.kind is not Kind.NONE and not (type(over.const) is int and over.const == 0):
         return SELECTED if own.selected else None
@@ -228,7 +235,7 @@ def _reduced(frame: Frame, call: _Call) -> AveragingFact | None:
 def _operated(
     frame: Frame, operator: cst.CSTNode, left: Value, right: Value, node: cst.CSTNode, result: Value
 ) -> AveragingFact | None:
-    one, two = left.own or NOTHING, right.own or NOTHING
+    one, two = left.averaging or NOTHING, right.averaging or NOTHING
     selected = (one.selected or two.selected) and not result.scalar
     if isinstance(operator, _DIVIDE):
         found = _divided(frame, left, right, node)
@@ -244,7 +251,7 @@ def _operated(
 
 
 def _divided(frame: Frame, left: Value, right: Value, node: cst.CSTNode) -> AveragingFact | None:
-    own, below = left.own or NOTHING, right.own or NOTHING
+    own, below = left.averaging or NOTHING, right.averaging or NOTHING
     if own.means and own.stage is Stage.SUMMED:
         if right.const is WORLD_SIZE or below.stage is Stage.RANKS:
             _tell(frame, own, node)
@@ -259,7 +266,7 @@ def _divided(frame: Frame, left: Value, right: Value, node: cst.CSTNode) -> Aver
 
 def _scaled(value: Value, factor: Value) -> AveragingFact | None:
     """A mean (or a total) times what is the same on all ranks; those of all ranks times one number for all."""
-    own = value.own
+    own = value.averaging
     if own is None or factor.rank.state is not State.SAME or factor.const is WORLD_SIZE:
         return None
     if own.stage is Stage.LOCAL:
@@ -269,11 +276,11 @@ def _scaled(value: Value, factor: Value) -> AveragingFact | None:
 
 
 def _added(left: Value, right: Value) -> AveragingFact | None:
-    one, two = left.own or NOTHING, right.own or NOTHING
+    one, two = left.averaging or NOTHING, right.averaging or NOTHING
     if one.means and two.means:
         return averaging.joined(one, two)
     for value, other in ((left, right), (right, left)):
-        own = value.own
+        own = value.averaging
         if own is None:
             continue
         if other.rank.state is State.SAME and own.stage in (Stage.LOCAL, Stage.GATHERED):
@@ -290,12 +297,12 @@ def _bounded(own: AveragingFact, others: Iterable[Value]) -> AveragingFact | Non
 def _joined(values: Iterable[Value]) -> AveragingFact | None:
     own: AveragingFact | None = None
     for value in values:
-        own = averaging.joined(own, value.own)
+        own = averaging.joined(own, value.averaging)
     return None if own is None else own._replace(total=False)
 
 
 def _is_sum(value: Value) -> bool:
-    return value.rank.how in ("sum", "count") or (value.own is not None and value.own.total)
+    return value.rank.how in ("sum", "count") or (value.averaging is not None and value.averaging.total)
 
 
 def _is_of_data(value: Value) -> bool:
@@ -316,7 +323,7 @@ def _selects(frame: Frame, index: Any) -> bool:
     value = frame.seen.get(id(index))
     if value is None:
         return False
-    if value.own is not None and value.own.selected:
+    if value.averaging is not None and value.averaging.selected:
         return True
     inverted = isinstance(index, cst.UnaryOperation) and isinstance(index.operator, cst.BitInvert)
     is_mask = value.dtype == "bool" or (inverted and value.dtype == "")
@@ -325,9 +332,13 @@ def _selects(frame: Frame, index: Any) -> bool:
 
 def _with(result: Value, own: AveragingFact | None) -> Value:
     """The value with what its operation says of it; what went into it is kept."""
-    if result.own is not None and result.own.terms:
-        own = averaging.joined(averaging.only_terms(result.own), own)
-    return result if own is result.own or (own == NOTHING and result.own is None) else result.but(own=own)
+    if result.averaging is not None and result.averaging.terms:
+        own = averaging.joined(averaging.only_terms(result.averaging), own)
+    return (
+        result
+        if own is result.averaging or (own == NOTHING and result.averaging is None)
+        else result.but(averaging=own)
+    )
 
 
 def _made(frame: Frame, node: cst.CSTNode, form: MeanForm, over: Value) -> AveragingFact:
@@ -341,7 +352,7 @@ def _made(frame: Frame, node: cst.CSTNode, form: MeanForm, over: Value) -> Avera
 
 def _payload(frame: Frame, node: cst.CSTNode, value: Value) -> Payload:
     """What a fix has to know of an expression and of the place it stands at."""
-    reducers = frame.own_reducers() if frame.engine.own else ()
+    reducers = frame.custom_reducers() if frame.engine.custom else ()
     return Payload(node, value, frame.seen, frame.memory.control, frame.function, frame.accelerator(), reducers)
 
 

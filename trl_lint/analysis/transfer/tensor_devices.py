@@ -11,17 +11,17 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from trl_lint.domain import ranks
+from trl_lint.domain.constants import MISSING
 from trl_lint.domain.devices import GLOBAL_RANK, MAYBE_CPU
-from trl_lint.domain.values import MISSING, Kind, Value
+from trl_lint.domain.kinds import DeviceValue
+from trl_lint.domain.values import Kind, Value
 from trl_lint.knowledge import torch as table
 
 if TYPE_CHECKING:
     from trl_lint.analysis.state.arguments import Arguments
 
-# Data of a device.
-DEVICE = "<device>"
 _FIXED = re.compile(r"(?:cuda|xpu|npu|hpu|mlu|musa|mps):\d+")
-_NUMBERS = frozenset({Kind.NUMBER, Kind.NUMBERS, Kind.STRING})
+_NUMBERS = frozenset({Kind.NUMBER, Kind.NUMBER_LIST, Kind.STRING})
 
 
 def named(value: Value) -> str:
@@ -33,7 +33,7 @@ def named(value: Value) -> str:
         return const if const.startswith("cpu") or _FIXED.fullmatch(const) else ""
     if type(const) is int:
         return f"cuda:{const}"
-    return "" if value.place == GLOBAL_RANK else value.place
+    return "" if value.device == GLOBAL_RANK else value.device
 
 
 def device(args: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
@@ -41,10 +41,10 @@ def device(args: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
     kind = keywords.get("type", args[0] if args else None)
     index = keywords.get("index", args[1] if len(args) > 1 else None)
     if kind is None or (index is not None and not isinstance(kind.const, str)):
-        return Value(ranks.SAME, data=DEVICE)
+        return DeviceValue(ranks.SAME)
     if index is None or index.kind is Kind.NONE:
-        return Value(ranks.SAME, data=DEVICE, place=named(kind))
-    return Value(ranks.SAME, data=DEVICE, place=f"{kind.const}:{index.const}" if type(index.const) is int else "")
+        return DeviceValue(ranks.SAME, device=named(kind))
+    return DeviceValue(ranks.SAME, device=f"{kind.const}:{index.const}" if type(index.const) is int else "")
 
 
 def made(name: str, args: Arguments, value: Value) -> Value:
@@ -57,17 +57,17 @@ def made(name: str, args: Arguments, value: Value) -> Value:
         return value
     asked = args.keywords.get("device")
     if asked is not None:
-        return value.but(place=named(asked))
+        return value.but(device=named(asked))
     source = next(iter(args.all()), None)
     if args.double is not None or args.star is not None or source is None:
-        return value.but(place="")
+        return value.but(device="")
     if name in table.KEEP_DEVICE and source.kind not in _MADE_OF_NUMBERS:
-        return value.but(place=source.place if source.kind is Kind.TENSOR else "")
-    return value.but(place="cpu")
+        return value.but(device=source.device if source.kind is Kind.TENSOR else "")
+    return value.but(device="cpu")
 
 
 # What is certainly no tensor: of these, and of lists of anything, a new tensor is made on the CPU.
-_MADE_OF_NUMBERS = _NUMBERS | {Kind.CELLS, Kind.RANGE, Kind.TUPLE}
+_MADE_OF_NUMBERS = _NUMBERS | {Kind.CONTAINER, Kind.ITERABLE, Kind.TUPLE}
 
 
 def moved(receiver: Value, name: str, args: Sequence[Value], keywords: Mapping[str, Value]) -> str:
@@ -75,27 +75,27 @@ def moved(receiver: Value, name: str, args: Sequence[Value], keywords: Mapping[s
     if name in ("to", "type_as"):
         asked = [keywords["device"]] if "device" in keywords else list(args[:1])
         if not asked:
-            return receiver.place if "dtype" in keywords else ""
+            return receiver.device if "dtype" in keywords else ""
         target = asked[0]
         if target.kind is Kind.MODULE:  # a dtype
-            return receiver.place
+            return receiver.device
         return named(target) if name == "to" or target.kind is Kind.TENSOR else ""
     if name == "cuda" and (args or keywords):
         return named(args[0] if args else keywords.get("device", Value()))
-    return table.PLACES.get(name, receiver.place)
+    return table.PLACES.get(name, receiver.device)
 
 
 def formatted(values: Sequence[Value]) -> str:
     """The place of a text made of these: it holds a rank if one of them is one."""
-    return next((value.place for value in values if value.place == GLOBAL_RANK), "")
+    return next((value.device for value in values if value.device == GLOBAL_RANK), "")
 
 
 def may_be_cpu(value: Value) -> bool:
     """Whether a tensor is on the CPU, on some way to this point at least."""
-    return value.place in ("cpu", MAYBE_CPU)
+    return value.device in ("cpu", MAYBE_CPU)
 
 
 def is_known(value: Value) -> bool:
     """Whether a tensor is certain to be on the CPU, or on one device that is the same for all processes."""
-    place = value.place
+    place = value.device
     return bool(place) and (place == "cpu" or _FIXED.fullmatch(place) is not None) and value.const is MISSING

@@ -14,11 +14,21 @@ from trl_lint.analysis.program.classes import FunctionInfo
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame, derived
-from trl_lint.domain import ranks, shapes, values
+from trl_lint.domain import ranks, shapes
 from trl_lint.domain.heap import Cell
+from trl_lint.domain.kinds import (
+    BatchRole,
+    BatchValue,
+    ContainerValue,
+    SizesValue,
+    TupleValue,
+    is_trained,
+    role_of,
+    shape_of,
+)
 from trl_lint.domain.ranks import PICKED, Origin, Rank, State
 from trl_lint.domain.shapes import RAGGED, SAME, SCALAR, UNKNOWN, Dim, Shape
-from trl_lint.domain.values import FIELD, TRAINED, Kind, Value, Wrapping
+from trl_lint.domain.values import Kind, Value, Wrapping
 from trl_lint.knowledge import library
 from trl_lint.knowledge import shapes as table
 from trl_lint.knowledge import torch as torch_table
@@ -59,7 +69,7 @@ def of_field(frame: Frame, batch: Value, name: Any) -> Shape | None:
 def of_logits(frame: Frame, model: Value, args: Arguments) -> Shape | None:
     """The shape of the logits of a model: one row per token, where it is known to be a model of tokens."""
     given = [value for value in args.all() if _varies(value)]
-    known = [shape for shape in map(values.shape_of, given) if shape is not None and not shape.open]
+    known = [shape for shape in map(shape_of, given) if shape is not None and not shape.open]
     if not given or _has_fixed_lengths(frame):
         return None
     if known and not any(shape.is_ragged for shape in known):
@@ -82,7 +92,7 @@ def _is_of_tokens(frame: Frame, model: Value, args: Arguments) -> bool | None:
     """Whether a model's logits have one row per token; None when nothing says so or otherwise."""
     if table.TOKEN_ARGUMENTS & args.keywords.keys():
         return True
-    if model.data == TRAINED or model.wrapping is Wrapping.WRAPPED:
+    if is_trained(model) or model.wrapping is Wrapping.WRAPPED:
         trainers = _trainers(frame)
         if trainers & table.SAMPLE_TRAINERS:
             return False
@@ -117,7 +127,7 @@ def of_attribute(owner: Value, name: str) -> Shape | None:
 
 def of_method(receiver: Value, name: str, args: Sequence[Value], keywords: Mapping[str, Value]) -> Shape | None:
     """The shape of `receiver.name(...)`, or of the function of that name."""
-    shape = values.shape_of(receiver)
+    shape = shape_of(receiver)
     if name in table.PICKS:
         return _picked(receiver, name, args, keywords)
     if name in torch_table.REDUCTIONS or name in table.ARG:
@@ -126,13 +136,13 @@ def of_method(receiver: Value, name: str, args: Sequence[Value], keywords: Mappi
         return _size(shape, keywords.get("dim", args[0] if args else None))
     if name in ("gather", "take_along_dim"):
         index = keywords.get("index", args[1] if len(args) > 1 else None)
-        return None if index is None else values.shape_of(index)
+        return None if index is None else shape_of(index)
     if shape is None:
         return None
     if name in table.KEEP:
         return shape
     if name in table.BROADCAST:
-        return shapes.broadcast([shape, *map(values.shape_of, (*args, *keywords.values()))])
+        return shapes.broadcast([shape, *map(shape_of, (*args, *keywords.values()))])
     handler = _METHODS.get(name)
     return None if handler is None else handler(shape, args, keywords)
 
@@ -146,7 +156,7 @@ def _picked(receiver: Value, name: str, args: Sequence[Value], keywords: Mapping
 
 
 def _constants(over: Value) -> list[Any]:
-    dims = over.data if over.kind is Kind.TUPLE else (over,)
+    dims = over.items if isinstance(over, TupleValue) else (over,)
     return [each.const for each in dims]
 
 
@@ -181,8 +191,8 @@ def size_of(value: Value) -> Dim:
 
 
 def _viewed(shape: Shape, args: Sequence[Value], keywords: Mapping[str, Value]) -> Shape | None:
-    if len(args) == 1 and args[0].kind is Kind.TUPLE:
-        args = args[0].data
+    if len(args) == 1 and isinstance(args[0], TupleValue):
+        args = args[0].items
     if not args or shape.open:
         return None
     dims = [RAGGED if each.const == -1 and type(each.const) is int else size_of(each) for each in args]
@@ -218,8 +228,8 @@ def _unsqueezed(shape: Shape, args: Sequence[Value], keywords: Mapping[str, Valu
 
 
 def _permuted(shape: Shape, args: Sequence[Value], keywords: Mapping[str, Value]) -> Shape | None:
-    if len(args) == 1 and args[0].kind is Kind.TUPLE:
-        args = args[0].data
+    if len(args) == 1 and isinstance(args[0], TupleValue):
+        args = args[0].items
     places = [shapes.position(shape, each.const) for each in args]
     if shape.open or sorted(place for place in places if place is not None) != list(range(len(shape.dims))):
         return None
@@ -253,7 +263,7 @@ def _selected(shape: Shape, args: Sequence[Value], keywords: Mapping[str, Value]
     over = keywords.get("dim", args[0] if args else None)
     index = keywords.get("index", args[1] if len(args) > 1 else None)
     place = None if over is None else shapes.position(shape, over.const)
-    picked = None if index is None else values.shape_of(index)
+    picked = None if index is None else shape_of(index)
     if place is None:
         return None
     size = picked.dims[0] if picked is not None and len(picked.dims) == 1 else UNKNOWN
@@ -280,7 +290,7 @@ def of_function(frame: Frame, name: str, args: Arguments) -> Shape | None:
     like = table.LIKE_ARGUMENT.get(name)
     if like is not None:
         value = args.get(*like)
-        return None if value is None else values.shape_of(value)
+        return None if value is None else shape_of(value)
     root, _, own = name.rpartition(".")
     if not args.positional or root.partition(".")[0] not in ("torch", "numpy"):
         return None
@@ -297,13 +307,9 @@ def of_function(frame: Frame, name: str, args: Arguments) -> Shape | None:
         reduction = args.keywords.get("reduction")
         target = args.get(1, "target")
         unreduced = reduction is not None and reduction.const == "none"
-        return values.shape_of(target) if unreduced and target is not None else None
+        return shape_of(target) if unreduced and target is not None else None
     if own == "where":
-        return (
-            shapes.broadcast([values.shape_of(value) for value in args.positional])
-            if len(args.positional) == 3
-            else None
-        )
+        return shapes.broadcast([shape_of(value) for value in args.positional]) if len(args.positional) == 3 else None
     if first.kind not in _TENSORS and first.kind is not Kind.NUMBER:
         return None
     return of_method(first, own, args.positional[1:], args.keywords)
@@ -321,12 +327,12 @@ def _elements(frame: Frame, value: Value) -> tuple[list[Shape | None], Dim]:
     """The shapes of what is in a list or tuple, and whether there are equally many."""
     items = containers.positions_of(frame, value)
     if items is not None:
-        return [values.shape_of(item) for item in items], SAME
+        return [shape_of(item) for item in items], SAME
     element, length = containers.iterate(frame, value)
-    if value.kind is Kind.CELLS:
+    if isinstance(value, ContainerValue):
         sizes = {_length(cell.length) for cell in frame.memory.cells(value)}
-        return [values.shape_of(element)], sizes.pop() if len(sizes) == 1 else UNKNOWN
-    return [values.shape_of(element)], _length(length)
+        return [shape_of(element)], sizes.pop() if len(sizes) == 1 else UNKNOWN
+    return [shape_of(element)], _length(length)
 
 
 def _length(rank: Rank) -> Dim:
@@ -336,7 +342,9 @@ def _length(rank: Rank) -> Dim:
 
 
 def _stacked(frame: Frame, items: Value, dim: Value | None) -> Shape | None:
-    if items.kind not in (Kind.CELLS, Kind.RANGE, Kind.TUPLE) or (dim is not None and type(dim.const) is not int):
+    if items.kind not in (Kind.CONTAINER, Kind.ITERABLE, Kind.TUPLE) or (
+        dim is not None and type(dim.const) is not int
+    ):
         return None
     found, length = _elements(frame, items)
     element = found[0] if found else None
@@ -353,7 +361,9 @@ def _stacked(frame: Frame, items: Value, dim: Value | None) -> Shape | None:
 
 
 def _concatenated(frame: Frame, items: Value, dim: Value | None) -> Shape | None:
-    if items.kind not in (Kind.CELLS, Kind.RANGE, Kind.TUPLE) or (dim is not None and type(dim.const) is not int):
+    if items.kind not in (Kind.CONTAINER, Kind.ITERABLE, Kind.TUPLE) or (
+        dim is not None and type(dim.const) is not int
+    ):
         return None
     found, length = _elements(frame, items)
     known = [shape for shape in found if shape is not None and not shape.open]
@@ -379,7 +389,7 @@ def _padded_list(frame: Frame, args: Arguments, parameter: tuple[int, str]) -> S
     items = args.get(*parameter)
     if items is None:
         return None
-    if items.kind in (Kind.CELLS, Kind.RANGE, Kind.TUPLE):
+    if items.kind in (Kind.CONTAINER, Kind.ITERABLE, Kind.TUPLE):
         found, _ = _elements(frame, items)
         element = containers.iterate(frame, items)[0]
         if not _is_own(element) or any(shape is not None and not shape.is_ragged for shape in found):
@@ -396,7 +406,7 @@ def _made(frame: Frame, source: Value) -> Shape | None:
     """`torch.tensor(x)`."""
     if source.kind is Kind.NUMBER:
         return SCALAR
-    if source.kind in (Kind.CELLS, Kind.TUPLE):
+    if source.kind in (Kind.CONTAINER, Kind.TUPLE):
         element = containers.iterate(frame, source)[0]
         if element.kind is Kind.NUMBER:
             length = _elements(frame, source)[1]
@@ -408,9 +418,9 @@ def _made(frame: Frame, source: Value) -> Shape | None:
 def _filled(name: str, args: Arguments) -> Shape | None:
     if name == "full" or (len(args.positional) == 1 and args.positional[0].kind is Kind.TUPLE):
         sizes = args.positional[0]
-        if sizes.kind is not Kind.TUPLE or not sizes.data:
+        if not isinstance(sizes, TupleValue) or not sizes.items:
             return None
-        return Shape([size_of(each) for each in sizes.data], _BATCH_REASON)
+        return Shape([size_of(each) for each in sizes.items], _BATCH_REASON)
     is_filled = name in ("ones", "zeros", "empty") or (name == "arange" and len(args.positional) == 1)
     if not is_filled or any(value.kind is not Kind.NUMBER for value in args.positional):
         return None
@@ -422,9 +432,9 @@ def _filled(name: str, args: Arguments) -> Shape | None:
 
 def of_subscript(frame: Frame, container: Value, node: cst.Subscript) -> Shape | None:
     """The shape of `x[...]`, index by index."""
-    shape = values.shape_of(container) if container.kind in _TENSORS else None
+    shape = shape_of(container) if container.kind in _TENSORS else None
     indices = [element.slice for element in node.slice]
-    if container.data == "<shape>":
+    if isinstance(container, SizesValue):
         return _dimension(frame, container, indices)
     if container.kind not in _TENSORS or any(_is_text(frame, index) for index in indices):
         return None
@@ -532,7 +542,7 @@ class _Walk:
 
     def _advanced(self, value: Value, behind: int) -> bool:
         """A tensor or list as an index: a mask picks, numbers choose."""
-        if value.kind is Kind.CELLS:
+        if value.kind is Kind.CONTAINER:
             length = _elements(self.frame, value)[1]
             if length is not RAGGED:
                 return False
@@ -542,7 +552,7 @@ class _Walk:
             return True
         if value.kind not in _TENSORS:
             return False
-        chosen = values.shape_of(value)
+        chosen = shape_of(value)
         if value.dtype == "bool":
             return self._masked(value, chosen, behind)
         if chosen is None or chosen.open:
@@ -596,23 +606,23 @@ def broadcast(value: Value, left: Value, right: Value) -> Value:
     """The value of an element-wise operation on two others, with its shape."""
     if (left.shape is None and right.shape is None) or value.kind not in _SHAPED:
         return value
-    return value.but(shape=shapes.broadcast([values.shape_of(left), values.shape_of(right)]))
+    return value.but(shape=shapes.broadcast([shape_of(left), shape_of(right)]))
 
 
 def subscripted(frame: Frame, container: Value, value: Value, node: cst.Subscript) -> Value:
     """The value of `container[…]`, with its shape."""
     # A batch that was given another entry is a dict in sight, of fields as before.
-    is_field = value.shape == shapes.FIELD or (value.data == FIELD and value.shape is None)
+    is_field = value.shape == shapes.FIELD or (role_of(value) is BatchRole.FIELD and value.shape is None)
     if not is_field and container.kind is Kind.UNKNOWN and container.rank.state is State.UNKNOWN:
         return _picked_of_unknown(frame, container, value, node)
     if not is_field and (container.kind not in _TENSORS or not container.rank.differs):
         return value
     if is_field:
-        container = value if container.kind is Kind.CELLS else container
+        container = value if container.kind is Kind.CONTAINER else container
         index = node.slice[0].slice
         name = _value(frame, index.value).const if isinstance(index, cst.Index) else None
         return shaped(value, of_field(frame, container, name))
-    if container.data == "<output>":
+    if role_of(container) is BatchRole.OUTPUT:
         return value
     return shaped(value, of_subscript(frame, container, node))
 
@@ -634,21 +644,21 @@ def with_logits(frame: Frame, output: Value, model: Value, args: Arguments) -> V
 def generated(output: Value, args: Arguments) -> Value:
     """What `generate` returns: tokens, unless it is asked for more."""
     shape = of_generated(args)
-    return output if shape is None else output.but(data=None, shape=shape)
+    return output if shape is None else output.as_a(BatchValue, shape=shape)
 
 
 def attribute_of(frame: Frame, owner: Value, value: Value, name: str) -> Value:
     """The value of `owner.name`, with its shape."""
-    if owner.data == "<output>":
+    if role_of(owner) is BatchRole.OUTPUT:
         return shaped(value, owner.shape if name == "logits" else None)
-    if owner.kind is Kind.BATCH and owner.data is None and owner.shape is None:
+    if role_of(owner) is BatchRole.WHOLE and owner.shape is None:
         return shaped(value, of_field(frame, owner, name))
     return shaped(value, of_attribute(owner, name))
 
 
 def entry(frame: Frame, batch: Value, value: Value, name: str, args: Arguments) -> Value:
     """`batch.get(key)`, `batch.pop(key)`."""
-    if name not in ("get", "pop") or not args.positional or batch.data is not None:
+    if name not in ("get", "pop") or not args.positional or role_of(batch) is not BatchRole.WHOLE:
         return value
     return shaped(value, of_field(frame, batch, args.positional[0].const))
 
@@ -668,6 +678,6 @@ def padded(frame: Frame, operand: Value, args: Arguments, node: cst.CSTNode) -> 
         return Cell(cell.shape, entries, rest, cell.factory, cell.length)
 
     def changed(value: Value, _: Any) -> Value:
-        return shaped(value, shapes.padded(values.shape_of(value), dim))
+        return shaped(value, shapes.padded(shape_of(value), dim))
 
     return containers.each(frame, operand, node, changed, renewed)

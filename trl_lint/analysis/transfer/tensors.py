@@ -8,8 +8,19 @@ from typing import Any
 from trl_lint.analysis.state.frame import derived
 from trl_lint.analysis.transfer import tensor_devices
 from trl_lint.domain import ranks
+from trl_lint.domain.constants import MISSING, World
+from trl_lint.domain.kinds import (
+    BatchRole,
+    LibraryName,
+    NumberValue,
+    SizesValue,
+    TensorValue,
+    TupleValue,
+    read_out_of,
+    role_of,
+)
 from trl_lint.domain.ranks import Rank, State
-from trl_lint.domain.values import FIELD, MISSING, Kind, Value, World
+from trl_lint.domain.values import Kind, Value
 from trl_lint.knowledge import library
 from trl_lint.knowledge import torch as table
 from trl_lint.knowledge.schema import GRADIENT_NORM
@@ -18,7 +29,6 @@ _NUMBERLIKE = frozenset({Kind.NUMBER, Kind.NONE})
 # Reductions that leave one element what it is.
 _OF_ONE = frozenset({"all", "any", "max", "mean", "median", "min", "nanmean", "prod", "quantile", "sum"})
 # Marks the sizes of a tensor's dimensions: of these the first is how many samples there are.
-SHAPE = "<shape>"
 # Reductions that keep a value's dtype.
 _SAME_DTYPE = frozenset({"amax", "amin", "max", "min", "sum", "nansum", "prod", "median"})
 
@@ -32,7 +42,7 @@ def arithmetic(rank: Rank, left: Value, right: Value, divides: bool) -> Value:
         kind = Kind.NUMBER
     elif Kind.BATCH in kinds:
         kind = Kind.TENSOR
-    elif kinds & {Kind.NUMBER, Kind.NUMBERS}:
+    elif kinds & {Kind.NUMBER, Kind.NUMBER_LIST}:
         kind = Kind.BATCH
     else:
         kind = Kind.UNKNOWN
@@ -51,7 +61,7 @@ def _dtype(left: Value, right: Value, divides: bool) -> str:
 
 def indexed(container: Value, index: Value) -> Value:
     """`x[index]` of a tensor or a batch."""
-    if container.data == SHAPE:
+    if isinstance(container, SizesValue):
         return dimension(container, index)
     rank = ranks.combine(container.rank, ranks.nonlinear(index.rank))
     if container.rank.state is State.PARTIAL and index.rank.state is State.SAME:
@@ -67,11 +77,11 @@ def indexed(container: Value, index: Value) -> Value:
 def attribute(value: Value, name: str) -> Value | None:
     """A tensor's attribute; None when it is a method to be called."""
     if name in table.META:
-        return Value(ranks.SAME, place=value.place if name == "device" else "")
+        return Value(ranks.SAME, device=value.device if name == "device" else "")
     if name == "shape":
         return _shape(value)
     if name in table.COUNTS:
-        return derived(_count(value), Kind.TENSOR, value, dtype="int").but(kind=Kind.UNKNOWN)
+        return derived(_count(value), Kind.TENSOR, value, dtype="int").as_a(Value)
     if name in table.PASSTHROUGH:
         return value.but(grad=False) if name == "data" else value
     return None
@@ -87,14 +97,14 @@ def _count(value: Value) -> Rank:
 def _shape(value: Value) -> Value:
     """The sizes of all dimensions: the data decide on them."""
     rank = ranks.SAME if value.scalar else collapsed(value.rank)
-    return derived(rank, Kind.UNKNOWN, value, dtype="int", data=SHAPE)
+    return derived(rank, Kind.UNKNOWN, value, dtype="int").as_a(SizesValue)
 
 
 def dimension(shape: Value, index: Value) -> Value:
     """One size, or (for a slice) several: the ranks' numbers of samples add up, their other sizes do not."""
     rank = ranks.combine(shape.rank, index.rank)
     if index.kind is Kind.TUPLE:
-        return derived(rank, Kind.UNKNOWN, shape, index, dtype="int", data=SHAPE)
+        return derived(rank, Kind.UNKNOWN, shape, index, dtype="int").as_a(SizesValue)
     if index.const == 0 and type(index.const) is int and rank.differs:
         rank = Rank(State.PARTIAL, rank.origins, "count")
     return derived(rank, Kind.NUMBER, shape, index, scalar=True, dtype="int")
@@ -123,7 +133,7 @@ def method(receiver: Value, name: str, args: Sequence[Value], keywords: dict[str
     if name in table.PASSTHROUGH:
         return _passed(receiver, name, args, keywords)
     if name == "new_tensor":
-        return _made(args).but(place=receiver.place)
+        return _made(args).but(device=receiver.device)
     if name in table.FILLED_LIKE:
         return _filled_with(keywords.get("fill_value", args[1] if len(args) > 1 and name == "new_full" else None))
     values = (receiver, *args, *keywords.values())
@@ -158,37 +168,31 @@ def _drawn(name: str, values: Sequence[Value]) -> Value:
 
 def _filled_with(filling: Value | None) -> Value:
     """A tensor shaped like another, filled with one value (a constant when none is given)."""
-    return Value(ranks.SAME, Kind.TENSOR) if filling is None else derived(filling.rank, Kind.TENSOR, filling)
+    return TensorValue(ranks.SAME) if filling is None else derived(filling.rank, Kind.TENSOR, filling)
 
 
 def _to_host(receiver: Value, name: str) -> Value:
-    kind = Kind.NUMBERS if name == "tolist" and not receiver.scalar else Kind.NUMBER
-    return derived(
-        receiver.rank,
-        kind,
-        receiver,
-        data=receiver,
-        scalar=kind is Kind.NUMBER,
-        dtype=receiver.dtype,
-        pending=receiver.pending,
-    )
+    kind = Kind.NUMBER_LIST if name == "tolist" and not receiver.scalar else Kind.NUMBER
+    is_one = kind is Kind.NUMBER
+    made = derived(receiver.rank, kind, receiver, scalar=is_one, dtype=receiver.dtype, pending=receiver.pending)
+    return read_out_of(receiver, made)
 
 
 def _passed(receiver: Value, name: str, args: Sequence[Value], keywords: dict[str, Value]) -> Value:
     dtype = table.DTYPES.get(name, receiver.dtype)
     for arg in args:
-        if isinstance(arg.data, str) and arg.kind is Kind.MODULE and arg.data.startswith("torch."):
-            dtype = table.DTYPE_NAMES.get(arg.data[6:], dtype)
-    data = None if receiver.data == FIELD else receiver.data
-    kind: Kind = Kind.TENSOR if receiver.kind is not Kind.BATCH or data is None else receiver.kind
-    if receiver.kind in (Kind.BATCH, Kind.STRING) and receiver.data != FIELD and name in ("to", "copy", "split"):
+        if isinstance(arg, LibraryName) and arg.name.startswith("torch."):
+            dtype = table.DTYPE_NAMES.get(arg.name[6:], dtype)
+    kind = Kind.BATCH if role_of(receiver) in (BatchRole.METRICS, BatchRole.OUTPUT) else Kind.TENSOR
+    is_field = role_of(receiver) is BatchRole.FIELD
+    if receiver.kind in (Kind.BATCH, Kind.STRING) and not is_field and name in ("to", "copy", "split"):
         kind = receiver.kind
     scalar = receiver.scalar and name not in ("expand", "repeat", "repeat_interleave")
     rank = receiver.rank if name != "bool" or receiver.dtype == "bool" else ranks.nonlinear(receiver.rank)
     grad = receiver.grad and name not in ("detach", "data", "numpy")
     place = tensor_devices.moved(receiver, name, args, keywords)
-    kept = {"pending": receiver.pending, "data": data, "place": place, "grad": grad}
-    return derived(rank, kind, receiver, scalar=scalar, dtype=dtype, **kept)
+    made = derived(rank, kind, receiver, scalar=scalar, dtype=dtype, pending=receiver.pending, device=place, grad=grad)
+    return receiver.with_facts_of(made) if made.kind is receiver.kind and not is_field else made
 
 
 def reduced(value: Value, name: str, args: Sequence[Value], keywords: dict[str, Value]) -> Value:
@@ -208,7 +212,7 @@ def reduced(value: Value, name: str, args: Sequence[Value], keywords: dict[str, 
 
 def _over_dimensions(value: Value, over: Value, how: str) -> Rank:
     """The batch is dimension 0: over the others, one value per sample stays one."""
-    dimensions = over.data if over.kind is Kind.TUPLE else (over,)
+    dimensions = over.items if isinstance(over, TupleValue) else (over,)
     if any(type(dimension.const) is int and dimension.const == 0 for dimension in dimensions):
         return _partial(value, how)
     if all(type(dimension.const) is int for dimension in dimensions):
@@ -253,15 +257,15 @@ def function(dotted: str, args: Sequence[Value], keywords: dict[str, Value]) -> 
         return GRADIENT_NORM
     place = "host" if dotted.startswith("numpy.") else "" if "device" in keywords else "cpu"
     if dotted in table.TENSOR_MAKERS:
-        return _made(args).but(place=place)
+        return _made(args).but(device=place)
     if dotted in table.FILLED:
-        return _filled(name, args, keywords).but(place=place)
+        return _filled(name, args, keywords).but(device=place)
     if not library.is_pure(dotted):
         return None
     value = _pure(name, args, keywords)
     if dotted.startswith(("math.", "statistics.")):
-        return value.but(kind=Kind.NUMBER, scalar=True)
-    return value.but(place=place) if place == "host" and value.rank.differs else value
+        return value.as_a(NumberValue, scalar=True)
+    return value.but(device=place) if place == "host" and value.rank.differs else value
 
 
 def _pure(name: str, args: Sequence[Value], keywords: dict[str, Value]) -> Value:
@@ -296,7 +300,7 @@ def _common_dtype(values: Sequence[Value]) -> str:
 def _made(args: Sequence[Value]) -> Value:
     """`torch.tensor(x)`: the same facts, now a tensor."""
     if not args:
-        return Value(ranks.SAME, Kind.TENSOR)
+        return TensorValue(ranks.SAME)
     source = args[0]
     return derived(
         source.rank,
@@ -314,16 +318,16 @@ def _filled(name: str, args: Sequence[Value], keywords: dict[str, Value]) -> Val
         return derived(args[1].rank, Kind.TENSOR, args[1])
     rank = ranks.ZERO if name == "zeros" else ranks.SAME
     dtype = "float" if name in table.FLOATS_UNLESS_TOLD and "dtype" not in keywords else ""
-    sizes = args[0].data if len(args) == 1 and args[0].kind is Kind.TUPLE else args
+    sizes = args[0].items if len(args) == 1 and isinstance(args[0], TupleValue) else args
     ones = all(type(size.const) is int and size.const == 1 for size in sizes)
-    return Value(rank, Kind.TENSOR, dtype=dtype, scalar=name in ("zeros", "ones", "empty") and ones)
+    return TensorValue(rank, dtype=dtype, scalar=name in ("zeros", "ones", "empty") and ones)
 
 
 def _of_origin(dotted: str, name: str, rank: Rank) -> Value:
-    kind = Kind.TENSOR if dotted.startswith("torch.") and rank == ranks.RNG_LOCAL else Kind.NUMBER
     if rank.state is State.UNKNOWN or rank.state is State.SAME:
         return Value(rank)
-    return Value(rank, kind, scalar=kind is Kind.NUMBER)
+    is_tensor = dotted.startswith("torch.") and rank == ranks.RNG_LOCAL
+    return TensorValue(rank) if is_tensor else NumberValue(rank, scalar=True)
 
 
 def builtin(name: str, args: Sequence[Value]) -> Value:
@@ -333,19 +337,19 @@ def builtin(name: str, args: Sequence[Value]) -> Value:
         source = args[0] if args else Value(ranks.SAME)
         const = _converted(name, source.const)
         kept = rank if name != "bool" else ranks.nonlinear(rank)
-        return derived(
+        made = derived(
             kept,
             Kind.NUMBER,
             source,
-            data=source,
             scalar=True,
             dtype=table.HOST_BUILTINS[name],
-            place=source.place,
+            device=source.device,
             const=const,
             pending=source.pending,
         )
+        return read_out_of(source, made)
     if name == "round":
-        source = args[0] if args else Value(ranks.SAME, Kind.NUMBER)
+        source = args[0] if args else NumberValue(ranks.SAME)
         kept = source.rank if all(value.rank.state is State.SAME for value in args[1:]) else rank
         return derived(kept, source.kind, source, scalar=True, dtype=source.dtype)
     return derived(ranks.nonlinear(rank), Kind.UNKNOWN, *args)

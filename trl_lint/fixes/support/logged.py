@@ -9,7 +9,8 @@ import libcst as cst
 
 from trl_lint.analysis.program.syntax import ancestors
 from trl_lint.domain.ranks import SCALABLE, State
-from trl_lint.domain.values import Kind, Payload, Value
+from trl_lint.domain.values import Kind, Value
+from trl_lint.domain.writes import Payload
 from trl_lint.fixes.support.blocks import enclosing_statement
 from trl_lint.fixes.support.edits import Import
 from trl_lint.fixes.support.reductions import HOST_METHODS
@@ -109,7 +110,7 @@ def _one_side(place: LogSite, node: cst.BinaryOperation, value: Value) -> Any:
 
 def is_number(value: Value) -> bool:
     """Not a tensor of torch, so that it has to be made one."""
-    return value.kind is Kind.NUMBER or value.place == "host"
+    return value.kind is Kind.NUMBER or value.device == "host"
 
 
 def identifier(what: str) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 import libcst as cst
 
+from trl_lint.domain.kinds import NumberValue
 from trl_lint.domain.values import Kind, Value
 from trl_lint.fixes.support.blocks import torch_in_reach
 from trl_lint.fixes.support.collecting import on_device, summed
@@ -100,7 +101,7 @@ def _is_floor(node: Any) -> bool:
 
 def _stacked(place: LogSite, sides: list[tuple[Any, Value]], numbers: bool) -> cst.BaseExpression:
     if numbers:
-        return on_device(place, _list([core for core, _ in sides]), Value(kind=Kind.NUMBER))
+        return on_device(place, _list([core for core, _ in sides]), NumberValue())
     tensors = [on_device(place, core, value) for core, value in sides]
     if [value.dtype for _, value in sides] == ["float", "int"]:
         tensors[1] = call_of(tensors[1], "float")  # in a half precision sum's own dtype the count would be rounded

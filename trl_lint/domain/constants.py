@@ -1,0 +1,51 @@
+"""Constants that are known of a value, and those that follow from how many ranks there are.
+
+`world_size > 1` is true wherever several ranks run, whatever their number: its constant is `WORLD_TRUE`. `rank == 0`
+has no constant, as it differs; on one process it is true, which `ALONE_TRUE` says.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class World:
+    """A constant that follows from the assumption that there is more than one rank."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+WORLD_SIZE = World("world size")  # some number > 1
+WORLD_KIND = World("a kind of distributed run")  # a DistributedType other than NO
+WORLD_TRUE = World("true for several ranks")
+WORLD_FALSE = World("false for several ranks")
+
+
+class Alone:
+    """What a number that differs by the rank, or a question for it, is where there is one process only."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: int) -> None:
+        self.value = value
+
+    def __repr__(self) -> str:
+        return f"{self.value} on one process"
+
+
+ALONE_FIRST, ALONE_TRUE, ALONE_FALSE = Alone(0), Alone(True), Alone(False)
+
+
+class _Missing:
+    def __repr__(self) -> str:
+        return "MISSING"
+
+
+# No constant is known (None is a constant). A constant is whatever Python compares and hashes.
+MISSING: Any = _Missing()

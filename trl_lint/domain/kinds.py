@@ -1,0 +1,434 @@
+"""The kinds of abstract values: a class for each, with what is known of such a value beside its facts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import Enum
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+from trl_lint.domain import ranks, shapes
+from trl_lint.domain.constants import Alone
+from trl_lint.domain.ranks import Rank
+from trl_lint.domain.values import Facts, Kind, Value
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from libcst import CSTNode
+    from typing_extensions import Unpack
+
+    from trl_lint.domain.shapes import Shape
+
+
+# --- what computes --------------------------------------------------------------------------------------
+
+
+class ParameterSource(NamedTuple):
+    """Where a parameter of a sharded model was read: its name, the expression, the function around it."""
+
+    name: str
+    node: CSTNode
+    function: object
+
+
+class TensorValue(Value):
+    """A tensor, or an array. parameter: where it was read, if it is a parameter of a model."""
+
+    __slots__ = ("parameter",)
+    kind = Kind.TENSOR
+    parts: ClassVar[dict[str, object]] = {"parameter": None}
+
+    def __init__(
+        self, rank: Rank = ranks.UNKNOWN, parameter: ParameterSource | None = None, **facts: Unpack[Facts]
+    ) -> None:
+        super().__init__(rank, **facts)
+        self.parameter = parameter
+
+
+class NumberValue(Value):
+    """A Python number. source: what it was read out of. alone: what it is where there is one process only."""
+
+    __slots__ = ("alone", "source")
+    kind = Kind.NUMBER
+    parts: ClassVar[dict[str, object]] = {"source": None, "alone": None}
+
+    def __init__(
+        self,
+        rank: Rank = ranks.UNKNOWN,
+        source: Value | None = None,
+        alone: Alone | None = None,
+        **facts: Unpack[Facts],
+    ) -> None:
+        super().__init__(rank, **facts)
+        self.source = source
+        self.alone = alone
+
+
+class NumberListValue(Value):
+    """A list of Python numbers. source: what they were read out of."""
+
+    __slots__ = ("source",)
+    kind = Kind.NUMBER_LIST
+    parts: ClassVar[dict[str, object]] = {"source": None}
+
+    def __init__(self, rank: Rank = ranks.UNKNOWN, source: Value | None = None, **facts: Unpack[Facts]) -> None:
+        super().__init__(rank, **facts)
+        self.source = source
+
+
+class StringValue(Value):
+    __slots__ = ()
+    kind = Kind.STRING
+
+
+class BasePrefix(StringValue):
+    """`model.base_model_prefix`: the name of the attribute that holds the model without its head."""
+
+    __slots__ = ()
+
+
+class NoneValue(Value):
+    __slots__ = ()
+    kind = Kind.NONE
+
+
+class SizesValue(Value):
+    """`x.shape`: the sizes of a tensor, whose shape it carries."""
+
+    __slots__ = ()
+
+
+class DeviceValue(Value):
+    """A `torch.device`."""
+
+    __slots__ = ()
+
+
+# --- data -----------------------------------------------------------------------------------------------
+
+
+class BatchRole(Enum):
+    WHOLE = "what a data loader yields"
+    FIELD = "one named field of a batch, as the collator made it"
+    METRICS = "a dict of metrics: every entry has the fact"
+    OUTPUT = "a model's output"
+
+
+class BatchValue(Value):
+    """Any key or attribute of it is a piece of it."""
+
+    __slots__ = ("role",)
+    kind = Kind.BATCH
+    parts: ClassVar[dict[str, object]] = {"role": BatchRole.WHOLE}
+
+    def __init__(self, rank: Rank = ranks.UNKNOWN, role: BatchRole = BatchRole.WHOLE, **facts: Unpack[Facts]) -> None:
+        super().__init__(rank, **facts)
+        self.role = role
+
+
+class LoaderValue(Value):
+    """Iterating gives a batch per step."""
+
+    __slots__ = ("batch",)
+    kind = Kind.LOADER
+    parts: ClassVar[dict[str, object]] = {"batch": None}
+
+    def __init__(self, rank: Rank = ranks.UNKNOWN, batch: Value | None = None, **facts: Unpack[Facts]) -> None:
+        super().__init__(rank, **facts)
+        self.batch = batch
+
+    def inside(self) -> Sequence[Value]:
+        return () if self.batch is None else (self.batch,)
+
+
+# --- containers -----------------------------------------------------------------------------------------
+
+
+class TupleValue(Value):
+    __slots__ = ("items",)
+    kind = Kind.TUPLE
+    parts: ClassVar[dict[str, object]] = {"items": ()}
+
+    def __init__(self, rank: Rank = ranks.UNKNOWN, items: Sequence[Value] = (), **facts: Unpack[Facts]) -> None:
+        super().__init__(rank, **facts)
+        self.items = tuple(items)
+
+    def inside(self) -> Sequence[Value]:
+        return self.items
+
+
+class ContainerValue(Value):
+    """One of some mutable containers. identities: those of their contents on the heap."""
+
+    __slots__ = ("identities",)
+    kind = Kind.CONTAINER
+    parts: ClassVar[dict[str, object]] = {"identities": frozenset()}
+
+    def __init__(
+        self, rank: Rank = ranks.UNKNOWN, identities: frozenset[Any] = frozenset(), **facts: Unpack[Facts]
+    ) -> None:
+        super().__init__(rank, **facts)
+        self.identities = identities
+
+
+class IterableValue(Value):
+    """What can be looped over: how many elements it has is the same on all ranks, or differs, as `length` says.
+
+    view: the dict it looks at, and how ("keys", "values" or "items").
+    """
+
+    __slots__ = ("element", "length", "view")
+    kind = Kind.ITERABLE
+    parts: ClassVar[dict[str, object]] = {"element": None, "length": ranks.UNKNOWN, "view": None}
+
+    def __init__(
+        self,
+        rank: Rank,
+        element: Value,
+        length: Rank,
+        view: tuple[ContainerValue, str] | None = None,
+        **facts: Unpack[Facts],
+    ) -> None:
+        super().__init__(rank, **facts)
+        self.element = element
+        self.length = length
+        self.view = view
+
+    def inside(self) -> Sequence[Value]:
+        return (self.element,)
+
+
+# --- models ---------------------------------------------------------------------------------------------
+
+
+class ModelRole(Enum):
+    OTHER = "some model"
+    TRAINED = "the one that a Trainer trains, whose bare form is the trainer's own `self.model`"
+    DATA_PARALLEL = "one that a DataParallel wraps"
+
+
+class ModelValue(Value):
+    """A model, as far as a wrapper has to do with it."""
+
+    __slots__ = ("role",)
+    kind = Kind.MODEL
+    parts: ClassVar[dict[str, object]] = {"role": ModelRole.OTHER}
+
+    def __init__(
+        self,
+        rank: Rank = ranks.UNKNOWN,
+        role: ModelRole = ModelRole.OTHER,
+        **facts: Unpack[Facts],
+    ) -> None:
+        super().__init__(rank, **facts)
+        self.role = role
+
+
+# --- things with a name ---------------------------------------------------------------------------------
+
+
+class ModuleValue(Value):
+    """An imported module, or what a dotted name stands for."""
+
+    __slots__ = ()
+    kind = Kind.MODULE
+
+
+class LibraryName(ModuleValue):
+    """A module of a library, or a name in one: `torch.distributed`, `torch.distributed.all_reduce`."""
+
+    __slots__ = ("name",)
+    parts: ClassVar[dict[str, object]] = {"name": ""}
+
+    def __init__(self, name: str, rank: Rank = ranks.SAME, **facts: Unpack[Facts]) -> None:
+        super().__init__(rank, **facts)
+        self.name = name
+
+
+class ProjectName(ModuleValue):
+    """A name (or, without one, a module) of another file of the project, not looked at yet."""
+
+    __slots__ = ("name", "path")
+    parts: ClassVar[dict[str, object]] = {"path": None, "name": None}
+
+    def __init__(self, path: Path, name: str | None = None, **facts: Unpack[Facts]) -> None:
+        super().__init__(ranks.SAME, **facts)
+        self.path = path
+        self.name = name
+
+
+class StoreFactory(ModuleValue):
+    """What makes the entries of a library's metric store: each of them is again such a container."""
+
+    __slots__ = ()
+
+
+class InstanceValue(Value):
+    """An object of some class."""
+
+    __slots__ = ()
+    kind = Kind.INSTANCE
+
+
+class LibraryInstance(InstanceValue):
+    """An instance of a library's class."""
+
+    __slots__ = ("name",)
+    parts: ClassVar[dict[str, object]] = {"name": ""}
+
+    def __init__(self, name: str, rank: Rank = ranks.SAME, **facts: Unpack[Facts]) -> None:
+        super().__init__(rank, **facts)
+        self.name = name
+
+
+class PureObject(InstanceValue):
+    """A callable object that only computes: a data collator, a tokenizer, a label smoother."""
+
+    __slots__ = ()
+
+
+class PreparedObject(InstanceValue):
+    """What `accelerator.prepare` made of something whose class is not in sight."""
+
+    __slots__ = ()
+
+
+class GradientSwitch(InstanceValue):
+    """A context manager that turns gradients on or off."""
+
+    __slots__ = ("on",)
+    parts: ClassVar[dict[str, object]] = {"on": True}
+
+    def __init__(self, on: bool, **facts: Unpack[Facts]) -> None:
+        super().__init__(ranks.SAME, **facts)
+        self.on = on
+
+
+class GpuGroup(InstanceValue):
+    """A process group that takes tensors on GPUs only."""
+
+    __slots__ = ()
+
+
+class LikeAllRanks(InstanceValue):
+    """A process group with the backend that the group of all ranks has."""
+
+    __slots__ = ()
+
+
+class FirstRankContext(Value):
+    """A context manager in which one rank of the "job", or of each "node", is before the others."""
+
+    __slots__ = ("scope",)
+    parts: ClassVar[dict[str, object]] = {"scope": ""}
+
+    def __init__(self, scope: str) -> None:
+        super().__init__(ranks.SAME)
+        self.scope = scope
+
+
+class BoundMethod(Value):
+    """A method of an object, or what is called like one: `loader.dataset.map`."""
+
+    __slots__ = ("name", "owner")
+    kind = Kind.BOUND
+    parts: ClassVar[dict[str, object]] = {"owner": None, "name": ""}
+
+    def __init__(self, owner: Value, name: str, **facts: Unpack[Facts]) -> None:
+        super().__init__(ranks.SAME, **facts)
+        self.owner = owner
+        self.name = name
+
+
+# What a value of a kind is where nothing else is known of it. Of the other kinds such a value would say nothing.
+BLANKS: dict[Kind, type[Value]] = {
+    kind.kind: kind
+    for kind in (TensorValue, NumberValue, NumberListValue, StringValue, NoneValue, BatchValue, LoaderValue, ModelValue)
+}
+
+
+# --- questions for any of them --------------------------------------------------------------------------
+
+
+NONE = NoneValue(ranks.SAME, const=None)
+
+# How many items a tuple may have, those of the tuples in it included: each use of a value goes through all of them,
+# and `m = (m, m)` has twice as many.
+MAX_ITEMS = 1024
+
+
+def is_small(items: Sequence[Value]) -> bool:
+    """Whether so many items, with all that is in them, may make a tuple."""
+    left = MAX_ITEMS - len(items)
+    todo = [inside for item in items if (inside := _within(item))]
+    while todo and left >= 0:
+        below = todo.pop()
+        left -= len(below)
+        todo.extend(inside for item in below if (inside := _within(item)))
+    return left >= 0
+
+
+def _within(value: Value) -> Sequence[Value]:
+    return value.inside() if isinstance(value, (TupleValue, IterableValue)) else ()
+
+
+def shape_of(value: Value) -> Shape | None:
+    """The shape of a value: a number, and a tensor of one element, have none that could differ."""
+    if value.kind is Kind.NUMBER or (value.shape is None and value.scalar):
+        return shapes.SCALAR
+    return None if _only_carries_a_shape(value) else value.shape
+
+
+def _only_carries_a_shape(value: Value) -> bool:
+    """Whether it is no tensor: its sizes, and a model's output, which has the shape of its logits."""
+    return isinstance(value, SizesValue) or (isinstance(value, BatchValue) and value.role is BatchRole.OUTPUT)
+
+
+def role_of(value: Value) -> BatchRole | None:
+    return value.role if isinstance(value, BatchValue) else None
+
+
+def is_trained(value: Value) -> bool:
+    """Whether a model is the one that a Trainer trains."""
+    return isinstance(value, ModelValue) and value.role is ModelRole.TRAINED
+
+
+def is_data_parallel(value: Value) -> bool:
+    return isinstance(value, ModelValue) and value.role is ModelRole.DATA_PARALLEL
+
+
+def library_name_of(value: Value | None) -> str:
+    """The dotted name of what a library calls so, or of its class; "" for everything else."""
+    return value.name if isinstance(value, (LibraryInstance, LibraryName)) else ""
+
+
+def in_role(value: Value, role: BatchRole) -> BatchValue:
+    """The facts of a value, of a batch in a role."""
+    return value.as_a(BatchValue).having(role)
+
+
+def alone_of(value: Value) -> Alone | None:
+    """What a number that differs by the rank is where there is one process only, if that is known."""
+    return value.alone if isinstance(value, NumberValue) else None
+
+
+def on_one_process(value: Value, alone: Alone | None) -> Value:
+    """An answer about the rank, with what it is where there is one process only."""
+    return value.having(None, alone) if isinstance(value, NumberValue) else value
+
+
+def read_from(value: Value) -> Value | None:
+    """What a number, or a list of numbers, was read out of."""
+    return value.source if isinstance(value, (NumberValue, NumberListValue)) else None
+
+
+def read_out_of(source: Value, made: Value) -> Value:
+    """A number, or numbers, with what they were read out of."""
+    if isinstance(made, NumberValue):
+        return made.having(source, None)
+    return made.having(source) if isinstance(made, NumberListValue) else made
+
+
+def is_none(value: Value | None) -> bool:
+    """Whether nothing is given, or None is."""
+    return value is None or value.kind is Kind.NONE
