@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+from enum import IntEnum
 from typing import Any
 
 from trl_lint.domain import ranks
 from trl_lint.domain.ranks import Rank
+
+
+class Uniformity(IntEnum):
+    """How sure it is that all ranks reach a point together (WGSL's word for it: control flow is uniform there)."""
+
+    __hash__ = int.__hash__
+
+    UNIFORM = 0  # all of them do
+    UNKNOWN = 1
+    DIVERGENT = 2  # they may not: a condition on the way there differs between ranks
 
 
 class Turn:
@@ -24,7 +35,7 @@ class Turn:
 
 
 class Control:
-    """How sure it is that all ranks reach this point together. level: 0 all do, 1 not known, 2 they may not.
+    """How sure it is that all ranks reach this point together.
 
     `why` names the condition (a Step); `rank` is the condition's fact. `engine` says that code here runs
     under DeepSpeed, FSDP or the like only, whose wrapper has attributes that DDP does not have. `turn`: who has the
@@ -33,11 +44,11 @@ class Control:
     nothing that is computed gets a gradient; `whole` is True where sharded parameters have been gathered.
     """
 
-    __slots__ = ("_conditions", "engine", "grad", "level", "rank", "turn", "whole", "why")
+    __slots__ = ("_conditions", "engine", "grad", "rank", "turn", "uniformity", "whole", "why")
 
     def __init__(
         self,
-        level: int,
+        uniformity: Uniformity,
         why: Any = None,
         rank: Rank = ranks.SAME,
         engine: bool = False,
@@ -47,7 +58,7 @@ class Control:
         whole: bool = False,
     ) -> None:
         self.turn = turn
-        self.level = level
+        self.uniformity = uniformity
         self.why = why
         self.rank = rank
         self.engine = engine
@@ -56,8 +67,12 @@ class Control:
         self.whole = whole
 
     @property
+    def level(self) -> int:
+        return self.uniformity
+
+    @property
     def conditions(self) -> tuple[Control, ...]:
-        return self._conditions or ((self,) if self.level else ())
+        return self._conditions or ((self,) if self.uniformity else ())
 
     def under_engine(self) -> Control:
         return self if self.engine else self.where(True, self.grad, self.whole, self.turn)
@@ -72,13 +87,13 @@ class Control:
 
     def where(self, engine: bool, grad: bool, whole: bool, turn: Turn | None) -> Control:
         """This point, with all that does not say which ranks get here."""
-        return Control(self.level, self.why, self.rank, engine, self._conditions, turn, grad, whole)
+        return Control(self.uniformity, self.why, self.rank, engine, self._conditions, turn, grad, whole)
 
     def under(self, inner: Control) -> Control:
         """This point, and then further conditions."""
-        if not inner.level or inner is self:
+        if inner.uniformity is Uniformity.UNIFORM or inner is self:
             return self
-        if not self.level:
+        if self.uniformity is Uniformity.UNIFORM:
             entered = inner.under_engine() if self.engine else inner
             if (self.grad, self.whole) != (entered.grad, entered.whole):
                 entered = entered.where(entered.engine, self.grad, self.whole, entered.turn)
@@ -87,11 +102,11 @@ class Control:
         added = tuple(each for each in inner.conditions if id(each.why) not in known)
         if not added:
             return self
-        worst = inner if inner.level > self.level else self
+        worst = inner if inner.uniformity > self.uniformity else self
         engine = self.engine or worst.engine
         turn = _first_turn(self.turn, inner.turn)
         conditions = self.conditions + added
-        return Control(worst.level, worst.why, worst.rank, engine, conditions, turn, self.grad, self.whole)
+        return Control(worst.uniformity, worst.why, worst.rank, engine, conditions, turn, self.grad, self.whole)
 
     def in_turn(self, turn: Turn | None) -> Control:
         """This point, with another first turn, or with none."""
@@ -103,7 +118,7 @@ class Control:
         return self if first is self.turn else self.where(self.engine, self.grad, self.whole, first)
 
 
-UNIFORM = Control(0)
+UNIFORM = Control(Uniformity.UNIFORM)
 
 
 def _first_turn(a: Turn | None, b: Turn | None) -> Turn | None:

@@ -20,7 +20,7 @@ from trl_lint.domain.values import UNKNOWN, Kind, Value
 def bind_target(frame: Frame, target: Any, value: Value) -> None:
     """Assign a value to a name, attribute, subscript or a pattern of them."""
     if isinstance(target, cst.Name):
-        if target.value in frame.elsewhere:
+        if target.value in frame.nonlocals:
             _assign_outside(frame, target.value, value)
         else:
             frame.memory.names[target.value] = value

@@ -138,7 +138,7 @@ def of_model(frame: Frame, model: Value, name: str, node: cst.CSTNode, called: b
 
 def _is_there(frame: Frame, name: str) -> bool:
     """Whether the wrapper has the attribute, or the code is prepared for its absence or for another engine."""
-    return name in library.WRAPPER_ATTRIBUTES or frame.forgiving > 0 or frame.memory.control.engine
+    return name in library.WRAPPER_ATTRIBUTES or frame.attribute_error_depth > 0 or frame.memory.control.engine
 
 
 def narrowed_to_model(value: Value) -> Value:

@@ -348,10 +348,10 @@ def _getattr(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
         if name == "module":
             return attributes.of_model(frame, owner, name, node)
     if default is not None:
-        frame.forgiving += 1
+        frame.attribute_error_depth += 1
     value = attributes.read(frame, owner, name, node)
     if default is not None:
-        frame.forgiving -= 1
+        frame.attribute_error_depth -= 1
         if isinstance(value, BasePrefix):
             return value
         if value.rank.state is State.SAME and value.kind is Kind.UNKNOWN and value.const is MISSING:

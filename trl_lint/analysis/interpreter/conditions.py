@@ -23,7 +23,7 @@ from trl_lint.domain.constants import (
     Alone,
     World,
 )
-from trl_lint.domain.control import UNIFORM, Control
+from trl_lint.domain.control import UNIFORM, Control, Uniformity
 from trl_lint.domain.heap import join_all
 from trl_lint.domain.kinds import (
     ContainerValue,
@@ -59,21 +59,28 @@ def alone(value: Value, negated: bool = False) -> Alone | None:
     return ALONE_TRUE if bool(known.value) is not negated else ALONE_FALSE
 
 
+_NOT_KNOWN = "whether `{}` is the same on all ranks is not known"
+
+
 def divides(frame: Frame, test: cst.CSTNode, value: Value) -> Control:
     """How a condition with this value divides the ranks.
 
     A thing of no known kind is nothing that was computed or compared: `batch.get("flag")`, else a setting.
     """
     if value.rank.differs and value.kind is Kind.UNKNOWN and value.rank.origins == Origin.DATA:
-        return Control(1, frame.step(test, "whether `{}` is the same on all ranks is not known"), ranks.UNKNOWN)
+        return Control(
+            Uniformity.UNKNOWN, frame.step(test, "whether `{}` is the same on all ranks is not known"), ranks.UNKNOWN
+        )
     if value.rank.differs:
         why = frame.step(test, "`{}` differs between ranks", value.why)
-        return Control(2, why, value.rank)
+        return Control(Uniformity.DIVERGENT, why, value.rank)
     if value.rank.state is State.UNKNOWN:
         if value.rank == ranks.GUARDED:
-            return Control(2, frame.step(test, "`{}` asks for the rank, and for more", value.why), ranks.GUARDED)
+            return Control(
+                Uniformity.DIVERGENT, frame.step(test, "`{}` asks for the rank, and for more", value.why), ranks.GUARDED
+            )
         why = frame.step(test, "whether `{}` is the same on all ranks is not known")
-        return Control(1, why, ranks.UNKNOWN)
+        return Control(Uniformity.UNKNOWN, why, ranks.UNKNOWN)
     return UNIFORM
 
 
@@ -109,7 +116,7 @@ def other_ranks(frame: Frame, test: Any, other: Any) -> bool:
         _compares_with_zero(test, cst.Equal)
         and _compares_with_zero(other, cst.GreaterThan, cst.NotEqual)
         and test.left.deep_equals(other.left)
-        and frame.seen[id(test)].rank.origins == Origin.RANK
+        and frame.node_values[id(test)].rank.origins == Origin.RANK
     )
 
 

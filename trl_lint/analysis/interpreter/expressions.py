@@ -28,7 +28,7 @@ def evaluate(frame: Frame, node: cst.CSTNode) -> Value:
     handler = HANDLERS.get(type(node))
     if handler is None:
         return UNKNOWN
-    value = frame.seen[id(node)] = handler(frame, node)
+    value = frame.node_values[id(node)] = handler(frame, node)
     return value
 
 
@@ -196,7 +196,7 @@ def _dict_comprehension(frame: Frame, node: cst.DictComp) -> Value:
     loop = node.for_in
     iterable = containers.as_view(frame, evaluate(frame, loop.iter))
     cell = Cell("dict")
-    outside, unrolled = frame.rounds, frame.unrolled
+    outside, unrolled = frame.unroll_index, frame.unrolled
     entries = (
         (containers.items_of(frame, iterable) or containers.constants_of(frame, iterable))
         if not loop.inner_for_in
@@ -205,7 +205,7 @@ def _dict_comprehension(frame: Frame, node: cst.DictComp) -> Value:
     if entries is not None and frame.may_unroll(len(entries)):
         frame.unrolled *= len(entries)
         for index, item in enumerate(entries):
-            frame.rounds = (*outside, index)
+            frame.unroll_index = (*outside, index)
             assignment.bind_target(frame, loop.target, item)
             if any(truth(frame, evaluate(frame, test.test)) is False for test in loop.ifs):
                 continue
@@ -216,7 +216,7 @@ def _dict_comprehension(frame: Frame, node: cst.DictComp) -> Value:
         key = containers.constant_key(evaluate(frame, node.key))
         cell = with_key(cell, key, frame.written(evaluate(frame, node.value), containers.key_text(key), node.value))
     frame.memory.names = saved
-    frame.rounds, frame.unrolled = outside, unrolled
+    frame.unroll_index, frame.unrolled = outside, unrolled
     return frame.allocate(node, cell)
 
 
@@ -360,7 +360,7 @@ def _boolean(frame: Frame, node: cst.BooleanOperation) -> Value:
             asks = narrow_further(frame, link.left if asks is None else link.left.right, is_and, asks)
             frame.memory.names = narrowed.copy()
             value = _linked(frame, link, value, known)
-        frame.seen[id(link)] = value
+        frame.node_values[id(link)] = value
     frame.memory.names = saved
     return value
 
@@ -378,9 +378,9 @@ def _links(node: cst.BooleanOperation, is_and: bool) -> list[Any]:
 
 def _linked(frame: Frame, link: cst.BooleanOperation, left: Value, known: bool | None) -> Value:
     """The value of an operation whose left side does not decide it."""
-    start = len(frame.meetings)
+    start = len(frame.sync_points)
     right = evaluate(frame, link.right)
-    rendezvous.chosen(frame, link.left, left, (start, len(frame.meetings)))
+    rendezvous.chosen(frame, link.left, left, (start, len(frame.sync_points)))
     is_and = isinstance(link.operator, cst.And)
     if known is not None:
         return _beside_the_world(left, right, is_and)
@@ -417,11 +417,11 @@ def _conditional(frame: Frame, node: cst.IfExp) -> Value:
     known = truth(frame, test)
     saved = frame.memory.names
     results: list[Value] = []
-    start = middle = len(frame.meetings)
+    start = middle = len(frame.sync_points)
     for arm, taken in ((node.body, True), (node.orelse, False)):
         if known is not None and known is not taken:
             continue
-        middle = len(frame.meetings)
+        middle = len(frame.sync_points)
         frame.memory.names = saved.copy()
         narrow(frame, node.test, taken)
         results.append(evaluate(frame, arm))

@@ -243,12 +243,12 @@ def _returned(frame: Frame, rows: Sequence[Function | Hook], args: Arguments, no
         if switch is not None and switch.const is not False:
             returns = row.switched if switch.const is True else UNKNOWN
     if isinstance(row, Function) and row.in_turn:
-        frame.in_turn[id(node)] = row.in_turn
+        frame.first_rank_calls[id(node)] = row.in_turn
         return FirstRankContext(row.in_turn)
     if isinstance(row, Function) and row.frozen:
-        frame.frozen.add(id(node))
+        frame.no_train_calls.add(id(node))
     if row.yields is not None:
-        frame.entered[id(node)] = transferred(frame, row.yields, args, node, row.name)
+        frame.context_values[id(node)] = transferred(frame, row.yields, args, node, row.name)
     return transferred(frame, returns, args, node, row.name)
 
 
@@ -431,7 +431,7 @@ def _on_disk(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     path = args.positional[0] if args.positional else UNKNOWN
     if path.rank == ranks.REDUCED:
         return SAME
-    agreed = any(meeting.kind == "broadcast" for meeting in frame.meetings)
+    agreed = any(meeting.kind == "broadcast" for meeting in frame.sync_points)
     outside = path.rank.state is State.SAME or _is_named_from_outside(frame, args.expression(0))
     text = "it depends on the disk" if agreed or outside else rendezvous.OWN_FILE
     return NumberValue(ranks.IO_LOCAL, scalar=True, dtype="bool", why=frame.step(node, text))

@@ -28,7 +28,7 @@ def call_on_model(frame: Frame, owner: Value, name: str, args: Arguments, node: 
         return tensor_shapes.with_logits(frame, model_output(frame, args), owner, args)
     attributes.of_model(frame, owner, name, node.func, called=True)
     if name in models.REFERENCE_CONTEXTS:
-        frame.frozen.add(id(node))
+        frame.no_train_calls.add(id(node))
     if name.startswith("get_") and not args.differing():
         return gradient_sync.part(owner)
     if gradient_sync.is_forward(owner, name):

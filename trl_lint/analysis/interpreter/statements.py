@@ -20,7 +20,7 @@ from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.frame import Frame, Loop, derived
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import MISSING
-from trl_lint.domain.control import UNIFORM, Control
+from trl_lint.domain.control import UNIFORM, Control, Uniformity
 from trl_lint.domain.heap import Cell, Memory, join_elements
 from trl_lint.domain.kinds import NONE, ContainerValue, TupleValue
 from trl_lint.domain.ranks import Origin, Rank, State
@@ -115,12 +115,12 @@ def _grow(frame: Frame, old: ContainerValue, right: Value) -> None:
 def _return(frame: Frame, node: cst.Return) -> bool:
     value = NONE if node.value is None else evaluate(frame, node.value)
     frame.returned.append((value, frame.memory))
-    frame.exits += 1
+    frame.exit_count += 1
     return False
 
 
 def _nonlocal(frame: Frame, node: cst.Global | cst.Nonlocal) -> bool:
-    frame.elsewhere |= {item.name.value for item in node.names}
+    frame.nonlocals |= {item.name.value for item in node.names}
     return True
 
 
@@ -131,14 +131,14 @@ def _raise(frame: Frame, node: cst.Raise) -> bool:
 def _break(frame: Frame, node: cst.Break) -> bool:
     if frame.loops:
         frame.loops[-1].breaks.append(frame.memory)
-    frame.exits += 1
+    frame.exit_count += 1
     return False
 
 
 def _continue(frame: Frame, node: cst.Continue) -> bool:
     if frame.loops:
         frame.loops[-1].continues.append(frame.memory)
-    frame.exits += 1
+    frame.exit_count += 1
     return False
 
 
@@ -211,7 +211,7 @@ def _if(frame: Frame, node: cst.If) -> bool:
     known = truth(frame, test)
     if known is not None:
         return _decided(frame, node, known)
-    before, exits, start = frame.memory, frame.exits, len(frame.meetings)
+    before, exits, start = frame.memory, frame.exit_count, len(frame.sync_points)
     division = divides(frame, node.test, test)
     inside = before.control.under(division)
     engine = engine_arm(frame, node.test)
@@ -219,16 +219,16 @@ def _if(frame: Frame, node: cst.If) -> bool:
     frame.memory = before.fork()
     frame.memory.control = inside.under_engine() if engine is True else inside
     narrow(frame, node.test, True)
-    narrowed = _narrowed(before, frame.memory) if division.level == 2 else {}
+    narrowed = _narrowed(before, frame.memory) if division.uniformity is Uniformity.DIVERGENT else {}
     by_rank = division.rank.differs and division.rank.origins == Origin.RANK
     sets = preprocessing.marked(frame.memory, narrowed) if by_rank else {}
     through = run_block(frame, node.body.body)
-    taken, taken_exits, middle = frame.memory, frame.exits, len(frame.meetings)
+    taken, taken_exits, middle = frame.memory, frame.exit_count, len(frame.sync_points)
 
     frame.memory = before.fork()
     frame.memory.control = inside.under_engine() if engine is False else inside
     narrow(frame, node.test, False)
-    narrowed_else = _narrowed(before, frame.memory) if division.level == 2 else {}
+    narrowed_else = _narrowed(before, frame.memory) if division.uniformity is Uniformity.DIVERGENT else {}
     sets_else = preprocessing.marked(frame.memory, narrowed_else) if by_rank else {}
     through_else = _otherwise(frame, node.orelse, node.test)
     skipped = frame.memory
@@ -237,10 +237,10 @@ def _if(frame: Frame, node: cst.If) -> bool:
         _widen(before, skipped, narrowed_else)
 
     if division.rank.differs:
-        marks, leaves = (start, middle, len(frame.meetings)), (taken_exits > exits, frame.exits > taken_exits)
+        marks, leaves = (start, middle, len(frame.sync_points)), (taken_exits > exits, frame.exit_count > taken_exits)
         ways = (through, through_else)
         rendezvous.branched(frame, node.test, division.why, marks, ways, leaves, division.rank.origins)
-    left = frame.exits > exits
+    left = frame.exit_count > exits
     after = before.control.under(division if left else UNIFORM)
     arms = ((taken, sets), (skipped, sets_else))
     parted = preprocessing.parted(before, arms, division) if through and through_else else {}
@@ -248,7 +248,7 @@ def _if(frame: Frame, node: cst.If) -> bool:
     frame.memory.names.update(parted)
     if goes_on:
         ends = [memory.control for reached, memory in ((through, taken), (through_else, skipped)) if reached]
-        waits = (frame.meetings[start:middle], frame.meetings[middle:])
+        waits = (frame.sync_points[start:middle], frame.sync_points[middle:])
         frame.memory.control = frame.memory.control.in_turn(preprocessing.behind(before.control, ends, waits, division))
     return goes_on
 
@@ -270,7 +270,7 @@ def _meet(frame: Frame, arms: tuple[tuple[bool, Memory], ...], inside: Control, 
     reached: Memory | None = None
     for through, memory in arms:
         if through:
-            if memory.control.level > inside.level:
+            if memory.control.uniformity > inside.uniformity:
                 after = after.under(memory.control)
             reached = memory if reached is None else reached.merge(memory, divided)
     if reached is None:
@@ -297,7 +297,7 @@ def _otherwise(frame: Frame, orelse: Any, test: Any = None) -> bool:
 def _match(frame: Frame, node: cst.Match) -> bool:
     subject = evaluate(frame, node.subject)
     division = divides(frame, node.subject, subject)
-    before, exits = frame.memory, frame.exits
+    before, exits = frame.memory, frame.exit_count
     inside = before.control.under(division)
     arms: list[tuple[bool, Memory]] = []
     for case in node.cases:
@@ -306,7 +306,7 @@ def _match(frame: Frame, node: cst.Match) -> bool:
         arms.append((run_block(frame, case.body.body), frame.memory))
     frame.memory = before.fork()
     arms.append((True, frame.memory))
-    after = before.control.under(division if frame.exits > exits else UNIFORM)
+    after = before.control.under(division if frame.exit_count > exits else UNIFORM)
     return _meet(frame, tuple(arms), inside, after, subject.rank)
 
 
@@ -350,15 +350,15 @@ def _is_handed_out(element: Value) -> bool:
 
 def _each_entry(frame: Frame, node: cst.For, entries: list[Value]) -> bool:
     """A loop over a dict in sight runs once per key, so that each key keeps its own fact."""
-    before, exits, returns = frame.memory.control, frame.exits, len(frame.returned)
+    before, exits, returns = frame.memory.control, frame.exit_count, len(frame.returned)
     for index, entry in enumerate(entries):
-        frame.rounds = (*frame.rounds, index)
+        frame.unroll_index = (*frame.unroll_index, index)
         loop = Loop()
         frame.loops.append(loop)
         bind_target(frame, node.target, entry)
         through = run_block(frame, node.body.body)
         frame.loops.pop()
-        frame.rounds = frame.rounds[:-1]
+        frame.unroll_index = frame.unroll_index[:-1]
         memory = frame.memory if through else None
         for other in (*loop.continues, *loop.breaks):
             memory = other if memory is None else memory.merge(other)
@@ -366,7 +366,7 @@ def _each_entry(frame: Frame, node: cst.For, entries: list[Value]) -> bool:
             return False
         memory.control = before
         frame.memory = memory
-    frame.exits = exits + len(frame.returned) - returns
+    frame.exit_count = exits + len(frame.returned) - returns
     return _otherwise(frame, node.orelse)
 
 
@@ -387,14 +387,14 @@ def _loop(frame: Frame, node: Any, trips: Value, enter: Any, may_skip: bool, for
     """Run a loop's body until the facts at its head settle."""
     division = divides(frame, node.iter if isinstance(node, cst.For) else node.test, trips)
     before = frame.memory
-    returns, exits = len(frame.returned), frame.exits
+    returns, exits = len(frame.returned), frame.exit_count
     head = before.fork()
     head.control = before.control.under(division)
-    start = len(frame.meetings)
+    start = len(frame.sync_points)
     loop = Loop()
     for _ in range(_ROUNDS):
         loop = Loop()
-        del frame.meetings[start:]
+        del frame.sync_points[start:]
         frame.loops.append(loop)
         frame.memory = head.fork()
         frame.statement = node
@@ -415,9 +415,9 @@ def _loop(frame: Frame, node: Any, trips: Value, enter: Any, may_skip: bool, for
         head.control = left
         if settled:
             break
-    frame.exits = exits + len(frame.returned) - returns  # a `break` leaves this loop and nothing around it
+    frame.exit_count = exits + len(frame.returned) - returns  # a `break` leaves this loop and nothing around it
     if division.rank.differs and not (isinstance(node, cst.For) and _as_many(division.rank)):
-        marks = (start, len(frame.meetings), len(frame.meetings))
+        marks = (start, len(frame.sync_points), len(frame.sync_points))
         origins = division.rank.origins
         rendezvous.branched(frame, division.why.node, division.why, marks, (True, True), origins=origins)
     divided = _temporal(trips.rank)
@@ -451,7 +451,7 @@ def _as_many(trips: Rank) -> bool:
 def _left_behind(control: Control, loop: Loop, returned: list[tuple[Value, Memory]]) -> Control:
     """How sure it is that all ranks come round to a loop's head again, after what made some of them leave it."""
     for memory in (*loop.breaks, *(memory for _, memory in returned)):
-        if memory.control.level > control.level:
+        if memory.control.uniformity > control.uniformity:
             control = control.under(memory.control)
     return control
 
@@ -505,7 +505,7 @@ def _with(frame: Frame, node: cst.With) -> bool:
     for item in node.items:
         value = evaluate(frame, item.item)
         values.append(value)
-        bound = frame.entered.pop(id(item.item), None)
+        bound = frame.context_values.pop(id(item.item), None)
         backends.entered(frame, value)
         if bound is None:
             bound = library_calls.entered(frame, item.item, value)
@@ -517,11 +517,11 @@ def _with(frame: Frame, node: cst.With) -> bool:
     if inside is before:
         return run_block(frame, node.body.body)
     frame.memory.control = inside
-    start = len(frame.meetings)
+    start = len(frame.sync_points)
     through = run_block(frame, node.body.body)
     if preprocessing.has_turns(frame, node):
         why = frame.step(node, preprocessing.IN_TURN)
-        marks = (start, len(frame.meetings), len(frame.meetings))
+        marks = (start, len(frame.sync_points), len(frame.sync_points))
         rendezvous.branched(frame, node, why, marks, (True, True), turns=True)
     frame.memory.control = preprocessing.after(before, frame.memory.control, inside)
     return through
@@ -535,31 +535,33 @@ def _try(frame: Frame, node: Any) -> bool:
     if any(not _raises_again(handler) for handler in node.handlers):
         # A rank on which something raises leaves the body and goes on behind it.
         left = frame.step(node, "a rank on which something raises does not get to the end of this")
-        frame.memory.control = before.control.under(Control(1, left, ranks.UNKNOWN))
+        frame.memory.control = before.control.under(Control(Uniformity.UNKNOWN, left, ranks.UNKNOWN))
     forgiving = any(_forgives(frame, handler) for handler in node.handlers)
-    frame.forgiving += forgiving
+    frame.attribute_error_depth += forgiving
     through = run_block(frame, node.body.body)
-    frame.forgiving -= forgiving
+    frame.attribute_error_depth -= forgiving
     done = frame.memory
     arms: list[tuple[bool, Memory]] = []
-    caught = Control(2, frame.step(node, "only ranks on which something raises get here"), ranks.UNKNOWN)
+    caught = Control(
+        Uniformity.DIVERGENT, frame.step(node, "only ranks on which something raises get here"), ranks.UNKNOWN
+    )
     after = before.control
     for handler in node.handlers:
         frame.memory = before.fork().merge(done)
         frame.memory.control = before.control.under(caught)
-        exits = frame.exits
+        exits = frame.exit_count
         if handler.name is not None:
             bind_target(frame, handler.name.name, UNKNOWN)
-        start = len(frame.meetings)
+        start = len(frame.sync_points)
         alone = run_block(frame, handler.body.body)
         arms.append((alone, frame.memory))
-        if frame.exits > exits:
+        if frame.exit_count > exits:
             left = frame.step(handler, "a rank on which something raises leaves here")
-            after = after.under(Control(1, left, ranks.UNKNOWN))
+            after = after.under(Control(Uniformity.UNKNOWN, left, ranks.UNKNOWN))
         if not _raises_again(handler) and rendezvous.parts_ranks(handler):
-            marks = (start, len(frame.meetings), len(frame.meetings))
+            marks = (start, len(frame.sync_points), len(frame.sync_points))
             why = frame.step(handler, "only ranks on which something raises get here")
-            leaves = (frame.exits > exits, False)
+            leaves = (frame.exit_count > exits, False)
             rendezvous.branched(frame, handler, why, marks, (alone, True), leaves, tried=node.body)
     frame.memory = done
     if through and node.orelse is not None:

@@ -57,7 +57,7 @@ def key_of(memory: Memory, function: FunctionInfo, names: Mapping[str, Value], c
     return (
         id(function.node),
         id(cls),
-        control.level,
+        control.uniformity,
         control.engine,
         *how_models_run(names, control),
         preprocessing.turn_key(control),
@@ -178,7 +178,7 @@ class Joined:
         if known is None:
             self.control = control
             return False
-        worst = control if control.level > known.level else known
+        worst = control if control.uniformity > known.uniformity else known
         turn = known.turn or control.turn
         merged = worst.where(
             known.engine or control.engine, known.grad and control.grad, known.whole or control.whole, turn
@@ -233,4 +233,4 @@ def _either(a: Cell, b: Cell) -> Cell:
 
 
 def _says(control: Control) -> tuple[Any, ...]:
-    return control.level, control.engine, control.grad, control.whole, control.turn
+    return control.uniformity, control.engine, control.grad, control.whole, control.turn

@@ -22,7 +22,7 @@ from trl_lint.analysis.transfer import tensor_averages
 from trl_lint.domain import ranks
 from trl_lint.domain.averaging import Mean
 from trl_lint.domain.constants import MISSING
-from trl_lint.domain.control import UNIFORM, Control
+from trl_lint.domain.control import UNIFORM, Control, Uniformity
 from trl_lint.domain.heap import Cell, Memory, join, join_cells, reachable, reachable_from
 from trl_lint.domain.kinds import NONE, ContainerValue, IterableValue, TupleValue, is_small
 from trl_lint.domain.values import BOTTOM, UNKNOWN, Kind, Value
@@ -49,12 +49,12 @@ class Summary:
         "dependencies",
         "final",
         "inputs",
-        "meetings",
         "names",
         "pending_used",
         "result",
         "round",
         "runs",
+        "sync_points",
         "told",
         "trace",
     )
@@ -66,7 +66,7 @@ class Summary:
         self.told: dict[int, str] = {}  # see `stories`
         self.final: dict[Any, Cell] = {}
         self.trace = EventTrace()
-        self.meetings: tuple[list[Any], Control] = ([], UNIFORM)
+        self.sync_points: tuple[list[Any], Control] = ([], UNIFORM)
         self.dependencies: dict[Any, int] = {}
         self.attribute_writes: set[Any] = set()
         self.cell_writes: set[Any] = set()
@@ -108,7 +108,7 @@ class Runs(Definitions):
         else:
             value = self._summarised(frame, function, names, node, owner)
         if function.takes_turns:
-            frame.in_turn[id(node)] = function.takes_turns
+            frame.first_rank_calls[id(node)] = function.takes_turns
         return value
 
     def _inline(self, frame: Frame, function: FunctionInfo, names: dict[str, Value], node: cst.CSTNode) -> Value:
@@ -128,7 +128,7 @@ class Runs(Definitions):
         self.depth -= 1
         self._running.pop()
         frame.pending_used |= inner.pending_used
-        rendezvous.passed_on(frame, inner.meetings, function, frame.memory.control, node)
+        rendezvous.passed_on(frame, inner.sync_points, function, frame.memory.control, node)
         return self._explained(frame, value, function, node)
 
     def _run_body(self, frame: Frame, function: FunctionInfo) -> Value:
@@ -149,7 +149,7 @@ class Runs(Definitions):
         for value, state in frame.returned:
             result = join(result, value, divided)
             memory = state if memory is None else memory.merge(state)
-        if decorated.level == 2:
+        if decorated.uniformity is Uniformity.DIVERGENT:
             result = self._of_some_ranks(result, decorated)
         if memory is not None:
             frame.memory = memory
@@ -165,9 +165,11 @@ class Runs(Definitions):
         unknown = function.decorators - HARMLESS_DECORATORS
         if unknown & RANK_DECORATORS:
             why = frame.step(function.node, "its decorator lets only some ranks in")
-            return Control(2, why, ranks.RANK_LOCAL)
+            return Control(Uniformity.DIVERGENT, why, ranks.RANK_LOCAL)
         if unknown:
-            return Control(1, frame.step(function.node, "which ranks its decorator lets in is not known"))
+            return Control(
+                Uniformity.UNKNOWN, frame.step(function.node, "which ranks its decorator lets in is not known")
+            )
         return UNIFORM
 
     def _of_some_ranks(self, result: Value, decorated: Control) -> Value:
@@ -178,7 +180,7 @@ class Runs(Definitions):
     def _divided(self, frame: Frame, entry: Control) -> ranks.Rank:
         """Whether ranks leave a function at different places."""
         for _, state in frame.returned:
-            if state.control.level > entry.level and state.control.rank.differs:
+            if state.control.uniformity > entry.uniformity and state.control.rank.differs:
                 return state.control.rank
         return ranks.SAME
 
@@ -247,7 +249,7 @@ class Runs(Definitions):
         cls: Any,
         caller: Memory,
     ) -> Summary:
-        level = caller.control.level
+        level = caller.control.uniformity
         control = caller.control if level or caller.control.engine or caller.control.turn else UNIFORM
         grad, whole = how_models_run(names, caller.control)
         if (grad, whole) != (control.grad, control.whole):
@@ -268,7 +270,7 @@ class Runs(Definitions):
         summary.told = origins(names, caller.heap)
         summary.final = self._final(frame, summary.result, inputs)
         summary.trace = frame.trace
-        summary.meetings = (frame.meetings, control)
+        summary.sync_points = (frame.sync_points, control)
         summary.dependencies = frame.dependencies
         summary.attribute_writes, summary.cell_writes = frame.attribute_writes, frame.cell_writes
         summary.pending_used = frame.pending_used
@@ -308,7 +310,7 @@ class Runs(Definitions):
         frame.attribute_writes |= summary.attribute_writes
         frame.trace.shows |= summary.trace.shows
         frame.trace.seeds |= summary.trace.seeds
-        rendezvous.passed_on(frame, summary.meetings[0], function, summary.meetings[1], node)
+        rendezvous.passed_on(frame, summary.sync_points[0], function, summary.sync_points[1], node)
         frame.forget(summary.attribute_writes, summary.cell_writes)
         frame.pending_used |= summary.pending_used and function.pending_used and self._passes_pending(frame)
         renamed = context.targets(summary.inputs)

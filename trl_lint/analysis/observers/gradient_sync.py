@@ -179,8 +179,8 @@ def _switches_off(frame: Frame, node: cst.CSTNode, value: Value | None) -> bool:
     """Whether nothing is trained inside: also where only one of two arms says so, as for a reference model."""
     if isinstance(node, cst.IfExp):
         arms = (node.body, node.orelse)
-        return any(_switches_off(frame, arm, frame.seen.get(id(arm))) for arm in arms)
-    if id(node) in frame.frozen:
+        return any(_switches_off(frame, arm, frame.node_values.get(id(arm))) for arm in arms)
+    if id(node) in frame.no_train_calls:
         return True
     if value is None:
         return False
@@ -242,7 +242,7 @@ def _is_in_sight(frame: Frame, callee: Any) -> bool:
     """Whether a callee is a function of the project, or one that only looks at a parameter."""
 
     if isinstance(callee, cst.Attribute):
-        owner = frame.seen.get(id(callee.value))
+        owner = frame.node_values.get(id(callee.value))
         name = callee.attr.value
         cls = class_of(owner)
         is_own = cls is not None and cls.find(name) is not None

@@ -11,7 +11,7 @@ from trl_lint.analysis.events import DatasetParted, DatasetPrepared
 from trl_lint.analysis.program.objects import FunctionValue, ProjectInstance
 from trl_lint.analysis.program.syntax import below
 from trl_lint.domain import ranks
-from trl_lint.domain.control import Control, Turn
+from trl_lint.domain.control import Control, Turn, Uniformity
 from trl_lint.domain.heap import Memory
 from trl_lint.domain.kinds import BoundMethod, FirstRankContext, IterableValue, library_name_of
 from trl_lint.domain.ranks import Origin, State
@@ -121,7 +121,7 @@ def _computed_before(frame: Frame, node: cst.CSTNode) -> bool:
     """Whether some ranks alone have computed the same before, by the same code, so that there is a file to read."""
     code = frame.module.tree.code_for_node(node)
     control = frame.memory.control
-    if control.level == 2 and control.rank.origins == Origin.RANK:
+    if control.uniformity is Uniformity.DIVERGENT and control.rank.origins == Origin.RANK:
         frame.computed_apart.add(code)
         return False
     return code in frame.computed_apart
@@ -186,7 +186,7 @@ def inside(frame: Frame, node: cst.With, before: Control) -> Control:
             continue
         if scope != "unknown":
             why = frame.step(node, IN_TURN)
-            control = control.under(Control(2, why))
+            control = control.under(Control(Uniformity.DIVERGENT, why))
         control = control.taking(Turn(scope, item, frame.module))
     return control
 
@@ -198,7 +198,7 @@ def has_turns(frame: Frame, node: cst.With) -> bool:
 
 def _scope(frame: Frame, item: Any) -> str:
     calls = (item.body, item.orelse) if isinstance(item, cst.IfExp) else (item,)
-    return next((frame.in_turn[id(each)] for each in calls if id(each) in frame.in_turn), "")
+    return next((frame.first_rank_calls[id(each)] for each in calls if id(each) in frame.first_rank_calls), "")
 
 
 def note_unknown(frame: Frame, item: Any, value: Value) -> None:
@@ -209,12 +209,12 @@ def note_unknown(frame: Frame, item: Any, value: Value) -> None:
     is_own = isinstance(value, ProjectInstance)
     is_named = isinstance(value, IterableValue) and not isinstance(item, cst.Call)
     if scope or is_own or is_named or (value.rank.state is State.UNKNOWN and value.kind is Kind.UNKNOWN):
-        frame.in_turn[id(item)] = scope or "unknown"
+        frame.first_rank_calls[id(item)] = scope or "unknown"
 
 
 def after(before: Control, now: Control, inner: Control) -> Control:
     """How sure it is that all ranks get behind a block that was entered with `inner`, and is left with `now`."""
-    if now is inner or inner.level > before.level:
+    if now is inner or inner.uniformity > before.uniformity:
         return before
     return now.where(now.engine, before.grad, before.whole, before.turn)
 
@@ -224,8 +224,8 @@ def behind(before: Control, arms: Iterable[Control], waits: tuple[Sequence[Any],
 
     arms: how its arms end, those that reach the end. waits: the meetings of the two ways.
     """
-    by_rank = test.level == 1 or Origin.RANK in test.rank.origins
-    if test.level and by_rank and sum(_barriers(way) for way in waits) % 2:
+    by_rank = test.uniformity is Uniformity.UNKNOWN or Origin.RANK in test.rank.origins
+    if test.uniformity and by_rank and sum(_barriers(way) for way in waits) % 2:
         return _toggled(before)
     return next((arm.turn for arm in arms if arm.turn is not before.turn), before.turn)
 

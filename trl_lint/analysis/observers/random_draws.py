@@ -17,6 +17,7 @@ from trl_lint.analysis.observers import preprocessing
 from trl_lint.analysis.program.objects import FunctionValue, ProjectInstance
 from trl_lint.analysis.program.syntax import ancestors
 from trl_lint.domain import ranks
+from trl_lint.domain.control import Uniformity
 from trl_lint.domain.heap import Cell
 from trl_lint.domain.kinds import ContainerValue, LibraryInstance, TupleValue, library_name_of
 from trl_lint.domain.provenance import Step
@@ -235,7 +236,7 @@ def _alternatives(frame: Frame, args: Arguments, name: str) -> Iterator[Value]:
     """What an argument may be: `drawn if evaluate else None` is drawn, if anything."""
     stands = args.expression(name)
     if isinstance(stands, cst.IfExp):
-        yield from (frame.seen[id(arm)] for arm in (stands.body, stands.orelse) if id(arm) in frame.seen)
+        yield from (frame.node_values[id(arm)] for arm in (stands.body, stands.orelse) if id(arm) in frame.node_values)
     elif name in args.keywords:
         yield args.keywords[name]
 
@@ -250,7 +251,7 @@ def prepared(frame: Frame, args: Arguments, node: Any) -> None:
 def _tell(frame: Frame, value: Value | None, node: Any, text: str, arguments: Any = None) -> None:
     why = None if value is None else next(_draws(frame, [value]), None)
     draw = _first(why)
-    if draw is None or frame.memory.control.level == 2:
+    if draw is None or frame.memory.control.uniformity is Uniformity.DIVERGENT:
         return
     is_here = draw.module is frame.module
     place = draw.node if is_here else node

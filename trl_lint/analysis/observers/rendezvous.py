@@ -18,7 +18,7 @@ from trl_lint.analysis.observers import preprocessing
 from trl_lint.analysis.program.syntax import below
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
-from trl_lint.domain.control import Control
+from trl_lint.domain.control import Control, Uniformity
 from trl_lint.domain.provenance import Step
 from trl_lint.domain.ranks import Origin
 from trl_lint.domain.values import Kind, Value, Wrapping
@@ -42,7 +42,7 @@ class Meeting:
     subgroup: whether it is told which ranks take part. alike: whether every rank may make the call wherever one does.
     """
 
-    __slots__ = ("alike", "certain", "control", "kind", "name", "needs", "node", "rounds", "subgroup", "via")
+    __slots__ = ("alike", "certain", "control", "kind", "name", "needs", "node", "subgroup", "unroll_index", "via")
 
     def __init__(
         self,
@@ -61,7 +61,7 @@ class Meeting:
         self.subgroup = subgroup
         self.alike = alike
         self.control: Control = frame.memory.control
-        self.rounds = frame.rounds
+        self.unroll_index = frame.unroll_index
         self.certain = True
         self.via: Step | None = None
 
@@ -74,7 +74,7 @@ class Branch:
     tried: the body of the `try` whose exceptions lead the first way.
     """
 
-    __slots__ = ("arms", "leaves", "origins", "rounds", "test", "through", "tried", "turns", "why")
+    __slots__ = ("arms", "leaves", "origins", "test", "through", "tried", "turns", "unroll_index", "why")
 
     def __init__(
         self,
@@ -83,7 +83,7 @@ class Branch:
         arms: tuple[Sequence[Meeting], Sequence[Meeting]],
         through: tuple[bool, bool],
         leaves: tuple[bool, bool],
-        rounds: tuple[int, ...],
+        unroll_index: tuple[int, ...],
         origins: Origin,
         turns: bool,
         tried: Any,
@@ -93,7 +93,7 @@ class Branch:
         self.arms = arms
         self.through = through
         self.leaves = leaves
-        self.rounds = rounds
+        self.unroll_index = unroll_index
         self.origins = origins
         self.turns = turns
         self.tried = tried
@@ -107,7 +107,7 @@ def called(frame: Frame, name: str, node: cst.CSTNode) -> None:
     meets = MEETS.get(name)
     if meets is not None:
         own = name.rpartition(".")[2]
-        frame.meetings.append(Meeting(frame, node, own, meets.kind, meets.needs, alike=meets.alike))
+        frame.sync_points.append(Meeting(frame, node, own, meets.kind, meets.needs, alike=meets.alike))
 
 
 def communicated(frame: Frame, row: Collective, args: Arguments, node: cst.CSTNode) -> None:
@@ -115,7 +115,7 @@ def communicated(frame: Frame, row: Collective, args: Arguments, node: cst.CSTNo
     own = row.name.rpartition(".")[2]
     subgroup = any(group.kind is not Kind.NONE for group in groups_of(row, args))
     alike = row.into is None and not subgroup
-    frame.meetings.append(Meeting(frame, node, own, row.result or own, subgroup=subgroup, alike=alike))
+    frame.sync_points.append(Meeting(frame, node, own, row.result or own, subgroup=subgroup, alike=alike))
 
 
 def groups_of(row: Collective, args: Arguments) -> list[Value]:
@@ -131,7 +131,7 @@ def groups_of(row: Collective, args: Arguments) -> list[Value]:
 def forwarded(frame: Frame, model: Any, node: cst.CSTNode) -> None:
     """A wrapped model is called: DDP broadcasts its buffers and gets ready to reduce its gradients."""
     if model.kind is not Kind.MODEL or model.wrapping is Wrapping.WRAPPED:
-        frame.meetings.append(Meeting(frame, node, "forward", "forward"))
+        frame.sync_points.append(Meeting(frame, node, "forward", "forward"))
 
 
 def hidden(frame: Frame, node: cst.CSTNode) -> None:
@@ -139,7 +139,7 @@ def hidden(frame: Frame, node: cst.CSTNode) -> None:
     func = getattr(node, "func", None)
     name = func.attr if isinstance(func, cst.Attribute) else func
     if isinstance(name, cst.Name) and MAY_MEET.search(name.value.lower()):
-        frame.meetings.append(Meeting(frame, node, name.value, _HIDDEN))
+        frame.sync_points.append(Meeting(frame, node, name.value, _HIDDEN))
 
 
 def passed_on(frame: Frame, meetings: Sequence[Meeting], function: Any, entry: Control, node: cst.CSTNode) -> None:
@@ -150,7 +150,7 @@ def passed_on(frame: Frame, meetings: Sequence[Meeting], function: Any, entry: C
         copy.certain = meeting.certain and not _own(meeting.control, entry) and not meeting.control.engine
         text = f"`{meeting.name}` is called in `{function.name}`" if meeting.via is None else f"in `{function.name}`"
         copy.via = Step(function.module, meeting.node, text, meeting.via)
-        frame.meetings.append(copy)
+        frame.sync_points.append(copy)
         copies.append(copy)
     preprocessing.waited(frame, copies)
 
@@ -170,14 +170,14 @@ def branched(
     if origins == Origin.IO and steps(why)[0].text != OWN_FILE:
         return
     first, second, end = marks
-    arms = (frame.meetings[first:second], frame.meetings[second:end])
-    branch = Branch(test, why, arms, through, leaves, frame.rounds, origins, turns, tried)
-    frame.branches[(id(test), frame.rounds)] = branch
+    arms = (frame.sync_points[first:second], frame.sync_points[second:end])
+    branch = Branch(test, why, arms, through, leaves, frame.unroll_index, origins, turns, tried)
+    frame.branches[(id(test), frame.unroll_index)] = branch
 
 
 def chosen(frame: Frame, test: cst.CSTNode, value: Value, marks: tuple[int, int]) -> None:
     """A part of an expression is evaluated only if `test` says so: the meetings from a mark on, or from the next."""
-    end = len(frame.meetings)
+    end = len(frame.sync_points)
     if value.rank.differs and end > marks[0]:
         why = frame.step(test, "`{}` differs between ranks", value.why)
         branched(frame, test, why, (*marks, end), (True, True), origins=value.rank.origins)
@@ -195,7 +195,7 @@ def parts_ranks(handler: Any) -> bool:
 
 def _works_on_own_data(frame: Frame, body: Any) -> bool:
     """Whether some value in the body of a `try` differs between ranks, so that it may raise on some of them."""
-    return any(frame.seen[id(node)].rank.differs for node in below(body) if id(node) in frame.seen)
+    return any(frame.node_values[id(node)].rank.differs for node in below(body) if id(node) in frame.node_values)
 
 
 # --- what comes of it -----------------------------------------------------------------------------------
@@ -203,10 +203,10 @@ def _works_on_own_data(frame: Frame, body: Any) -> bool:
 
 def judge(frame: Frame, entry: Control, decorated: Control) -> None:
     """At the end of a run: tell the rules of each branch whose two ways do not meet the same."""
-    if not frame.meetings:
+    if not frame.sync_points:
         return
     told: set[int] = set()
-    if decorated.level == 2 and not entry.level:
+    if decorated.uniformity is Uniformity.DIVERGENT and entry.uniformity is Uniformity.UNIFORM:
         _tell_decorated(frame, decorated, told)
     partings = [parting for branch in frame.branches.values() if (parting := _parting(frame, branch)) is not None]
     for parting in partings:
@@ -227,14 +227,14 @@ def judge(frame: Frame, entry: Control, decorated: Control) -> None:
             origins=branch.origins,
             lacked=_missed(frame, parting),
             knows_sharding=_knows_sharding(frame),
-            seen=frame.seen,
+            seen=frame.node_values,
         )
 
 
 def _tell_decorated(frame: Frame, decorated: Control, told: set[int]) -> None:
-    meeting = next((each for each in frame.meetings if _counts(each, decorated.rank.origins)), None)
+    meeting = next((each for each in frame.sync_points if _counts(each, decorated.rank.origins)), None)
     if meeting is not None:
-        told.update(id(each.node) for each in frame.meetings)
+        told.update(id(each.node) for each in frame.sync_points)
         frame.emit(
             Parted, meeting.node, condition=decorated.why, meeting=meeting, knows_sharding=_knows_sharding(frame)
         )
@@ -250,7 +250,7 @@ class Parting(NamedTuple):
 
 def _parting(frame: Frame, branch: Branch) -> Parting | None:
     inside = {id(meeting) for arm in branch.arms for meeting in arm}
-    rest = [each for each in frame.meetings if id(each) not in inside and _comes_after(each, branch)]
+    rest = [each for each in frame.sync_points if id(each) not in inside and _comes_after(each, branch)]
     ways = [list(arm) for arm in branch.arms]
     if any(branch.leaves) and any(branch.through):
         # A way that leaves lacks what comes after the branch; one that only may leave is asked as if it did.
@@ -278,7 +278,7 @@ def _is_guard(branch: Branch) -> bool:
 
 def _knows_sharding(frame: Frame) -> bool:
     """Whether a function takes care of sharded parameters: it asks, or says, what shards them, or it gathers them."""
-    return frame.asks_for_engine or any(each.kind == "parameters" for each in frame.meetings)
+    return frame.asks_for_engine or any(each.kind == "parameters" for each in frame.sync_points)
 
 
 def _missed(frame: Frame, parting: Parting) -> tuple[Meeting, ...]:
@@ -290,7 +290,7 @@ def _missed(frame: Frame, parting: Parting) -> tuple[Meeting, ...]:
     if not any(branch.leaves):
         return arms
     inside = {id(meeting) for meeting in arms}
-    return (*arms, *(each for each in frame.meetings if id(each) not in inside and _comes_after(each, branch)))
+    return (*arms, *(each for each in frame.sync_points if id(each) not in inside and _comes_after(each, branch)))
 
 
 def _first_unmatched(one: Sequence[Meeting], other: Sequence[Meeting], branch: Branch) -> Meeting | None:
@@ -341,7 +341,7 @@ def _counts(meeting: Meeting, origins: Origin) -> bool:
 
 def _comes_after(meeting: Meeting, branch: Branch) -> bool:
     """Whether a meeting is reached past the branch: the branch is one of the conditions of its place."""
-    if meeting.rounds[: len(branch.rounds)] != branch.rounds:
+    if meeting.unroll_index[: len(branch.unroll_index)] != branch.unroll_index:
         return False
     return any(_place(each) is branch.test for each in meeting.control.conditions)
 

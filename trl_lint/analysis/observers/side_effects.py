@@ -7,6 +7,7 @@ import libcst as cst
 from trl_lint.analysis.events import SideEffect
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
+from trl_lint.domain.control import Uniformity
 from trl_lint.domain.kinds import LibraryInstance
 from trl_lint.domain.ranks import State
 from trl_lint.domain.values import Kind, Value
@@ -53,8 +54,9 @@ def _tell(frame: Frame, effect: Effect, name: str, args: Arguments, node: cst.CS
 def _is_everywhere(frame: Frame) -> bool:
     """Whether all ranks get here, but for what asks for a tracker only."""
     control = frame.memory.control
-    return not control.level or all(
-        each.level == 1 and each.why is not None and _asks_for_run(frame, each.why.node) for each in control.conditions
+    return control.uniformity is Uniformity.UNIFORM or all(
+        each.uniformity is Uniformity.UNKNOWN and each.why is not None and _asks_for_run(frame, each.why.node)
+        for each in control.conditions
     )
 
 
@@ -68,10 +70,10 @@ def _asks_for_run(frame: Frame, test: cst.CSTNode) -> bool:
         case cst.BooleanOperation(left=left, operator=cst.And(), right=right):
             # The others may well be the same on all ranks.
             return all(_is_same(frame, part) or _asks_for_run(frame, part) for part in (left, right))
-    value = frame.seen.get(id(test))
+    value = frame.node_values.get(id(test))
     return isinstance(value, LibraryInstance) and value.name in RUNS
 
 
 def _is_same(frame: Frame, node: cst.CSTNode) -> bool:
-    value = frame.seen.get(id(node))
+    value = frame.node_values.get(id(node))
     return value is not None and value.rank.state is State.SAME

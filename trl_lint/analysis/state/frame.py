@@ -10,7 +10,7 @@ from trl_lint.analysis.program.classes import ClassInfo, FunctionInfo, load_attr
 from trl_lint.analysis.program.objects import FunctionValue, ProjectInstance
 from trl_lint.domain import devices, ranks
 from trl_lint.domain.averaging import joined, only_terms
-from trl_lint.domain.control import UNIFORM, Control, Turn
+from trl_lint.domain.control import UNIFORM, Control, Turn, Uniformity
 from trl_lint.domain.heap import Cell, Memory, reachable
 from trl_lint.domain.kinds import BLANKS, ContainerValue, LibraryInstance, LibraryName, ProjectName, TupleValue
 from trl_lint.domain.provenance import Step
@@ -58,26 +58,28 @@ class Frame:
         self.returned: list[tuple[Value, Memory]] = []
         self.yielded: Value | None = None
         self.yields_gradients = True  # whether gradients are on where it yields
-        self.exits = 0
-        self.rounds: tuple[int, ...] = ()  # in which rounds of the loops that are run once per item
+        self.exit_count = 0
+        self.unroll_index: tuple[int, ...] = ()  # in which rounds of the loops that are run once per item
         self.unrolled = 1  # how often what stands here is run because of these loops
-        self.elsewhere: set[str] = set()  # names that `nonlocal` and `global` say live outside
+        self.nonlocals: set[str] = set()  # names that `nonlocal` and `global` say live outside
         self.loops: list[Loop] = []
         # Whether the batch of a prepared loader is being trained on; None where that is the caller's to say.
         self.stepping: bool | None = None
         self.statement: Any = None
-        self.seen: dict[int, Value] = {}  # the value of each expression when it was last evaluated, by its node
-        self.entered: dict[int, Value] = {}  # what a `with` statement binds, by its call
-        self.in_turn: dict[int, str] = {}  # the calls whose `with` block one rank after the other runs: of what
-        self.frozen: set[int] = set()  # the calls in whose `with` block nothing is trained
+        self.node_values: dict[int, Value] = {}  # the value of each expression when it was last evaluated, by its node
+        self.context_values: dict[int, Value] = {}  # what a `with` statement binds, by its call
+        self.first_rank_calls: dict[
+            int, str
+        ] = {}  # the calls in whose `with` block one rank is first: of what
+        self.no_train_calls: set[int] = set()  # the calls in whose `with` block nothing is trained
         self.meets = False  # whether there is a barrier in it
         self.computed_apart: set[str] = set()  # the calls by which some ranks alone have computed a data set
         self.turn: Turn | None = None  # of a context manager: who has the first turn where it yields
         self.discarded: Any = None  # the call whose result the current statement throws away
-        self.meetings: list[Any] = []  # the calls at which all ranks meet, in program order (see `meetings`)
+        self.sync_points: list[Any] = []  # the calls at which all ranks meet, in program order (see `meetings`)
         self.branches: dict[Any, Any] = {}  # where the ranks go different ways
         self.asks_for_engine = False  # whether it asks, or says, what wraps or shards the model
-        self.forgiving = 0  # inside how many `try` blocks that catch AttributeError
+        self.attribute_error_depth = 0  # inside how many `try` blocks that catch AttributeError
         self.dependencies: dict[tuple[ClassInfo, Any], int] = {}
         self.attribute_writes: set[tuple[ClassInfo, str]] = set()
         self.cell_writes: set[Any] = set()
@@ -93,7 +95,7 @@ class Frame:
 
     def allocate(self, node: cst.CSTNode | tuple[Any, ...], cell: Cell) -> ContainerValue:
         """A new container made at `node`; a loop that comes here again makes the same one anew."""
-        key = (node if isinstance(node, tuple) else id(node), self.rounds)
+        key = (node if isinstance(node, tuple) else id(node), self.unroll_index)
         identity = self.allocations.get(key)
         if identity is None:
             identity = self.allocations[key] = self.engine.fresh()
@@ -266,7 +268,7 @@ class Frame:
 
     def emit(self, kind: type[Event], node: cst.CSTNode, tag: Any = None, **fields: Any) -> None:
         """Tell the rules; `tag` tells several events of one kind at one node apart."""
-        self.trace.events[(id(node), kind, tag, self.rounds)] = kind(
+        self.trace.events[(id(node), kind, tag, self.unroll_index)] = kind(
             module=self.module, node=node, control=self.memory.control, owner=self.function, **fields
         )
 
@@ -288,7 +290,11 @@ class Frame:
     def _kept_from_others(self, value: Value, what: str) -> Value:
         """A value that is the same on all ranks; where only some of them put it anywhere, what is there differs."""
         control = self.memory.control
-        if value.rank.state is not State.SAME or control.level < 2 or not control.rank.differs:
+        if (
+            value.rank.state is not State.SAME
+            or control.uniformity is not Uniformity.DIVERGENT
+            or not control.rank.differs
+        ):
             return value
         write = Write(self.module, self.statement, what, Rank(State.LOCAL, control.rank.origins), control.why)
         return value.but(writes=frozenset((write,)))
@@ -302,7 +308,7 @@ class Frame:
             control = self.memory.control
             reducers = self.custom_reducers() if self.engine.custom else ()
             reach = (self.accelerator(), reducers, handed)
-            payload = Payload(expression, value, self.seen, control, self.function, *reach)
+            payload = Payload(expression, value, self.node_values, control, self.function, *reach)
         return Write(self.module, self.statement, what, value.rank, value.why, payload)
 
 

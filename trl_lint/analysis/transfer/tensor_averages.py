@@ -320,7 +320,7 @@ def _indices(node: cst.CSTNode) -> Iterable[Any]:
 
 def _selects(frame: Frame, index: Any) -> bool:
     """Whether an index is a mask of this rank's data, or a list of positions that they select."""
-    value = frame.seen.get(id(index))
+    value = frame.node_values.get(id(index))
     if value is None:
         return False
     if value.averaging is not None and value.averaging.selected:
@@ -353,7 +353,7 @@ def _made(frame: Frame, node: cst.CSTNode, form: MeanForm, over: Value) -> Avera
 def _payload(frame: Frame, node: cst.CSTNode, value: Value) -> Payload:
     """What a fix has to know of an expression and of the place it stands at."""
     reducers = frame.custom_reducers() if frame.engine.custom else ()
-    return Payload(node, value, frame.seen, frame.memory.control, frame.function, frame.accelerator(), reducers)
+    return Payload(node, value, frame.node_values, frame.memory.control, frame.function, frame.accelerator(), reducers)
 
 
 def _tell(frame: Frame, own: AveragingFact, node: cst.CSTNode) -> None:

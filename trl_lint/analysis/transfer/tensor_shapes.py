@@ -452,7 +452,7 @@ def _is_text(frame: Frame, index: Any) -> bool:
 
 
 def _value(frame: Frame, node: cst.CSTNode) -> Value:
-    return frame.seen.get(id(node)) or Value()
+    return frame.node_values.get(id(node)) or Value()
 
 
 def _dimension(frame: Frame, container: Value, indices: list[Any]) -> Shape | None:
