@@ -7,7 +7,6 @@ asks for a collective may differ: `if main: broadcast(value)`, `else: broadcast(
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from trl_lint.verify.oracles.termination import where
 from trl_lint.verify.record.traces import Call, RankRecord, Run
@@ -43,7 +42,7 @@ def _counted(run: Run) -> str:
     return f"{number} collectives on each rank" + (f", and {own} of DDP's own" if own else "")
 
 
-def _compare(run: Run, group: Any, cut_short: bool) -> Verdict | None:
+def _compare(run: Run, group: tuple[int, ...] | None, cut_short: bool) -> Verdict | None:
     members = {
         rank.number: [call for call in rank.calls if call.group == group]
         for rank in run.ranks
@@ -87,7 +86,7 @@ def first_difference(members: Mapping[int, Sequence[Call]], cut_short: bool) -> 
     return None
 
 
-def _kind(call: Call) -> tuple[Any, ...]:
+def _kind(call: Call) -> tuple[str | None, ...]:
     shape = None if call.name in ANY_SHAPE else str(call.shape)
     return (call.name, call.op, call.dtype, shape)
 
