@@ -15,20 +15,20 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from types import ModuleType
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from . import (
     caches,
     collectives,
     emulation,
-    flight,
+    flight_recorder,
     imports,
     placement,
     places,
     precision,
     reached,
     scattering,
-    shares,
+    sharding,
     sinks,
     trace,
     training,
@@ -49,8 +49,8 @@ def patches(job: Job) -> Mapping[str, imports.Patch]:
         ("torch.nn.parallel.data_parallel", scattering.patch_data_parallel),
         ("torch.nn.parallel.distributed", training.patch_ddp),
         ("torch.optim.optimizer", training.patch_optimizer),
-        ("torch.utils.data.dataloader", shares.patch_loader(job)),
-        *((name, shares.patch_shards(job, name)) for name in {row[0] for row in shares.SHARDED}),
+        ("torch.utils.data.dataloader", sharding.patch_loader(job)),
+        *((name, sharding.patch_shards(job, name)) for name in {row[0] for row in sharding.SHARDED}),
         ("transformers.training_args", precision.patch_arguments),
         *caches.patches(job).items(),
         *emulation.patches(job).items(),
@@ -60,7 +60,7 @@ def patches(job: Job) -> Mapping[str, imports.Patch]:
     return {name: partial(_all, [patch for other, patch in each if other == name]) for name, _ in each}
 
 
-def _all(patches: list[imports.Patch], module: Any) -> None:
+def _all(patches: list[imports.Patch], module: ModuleType) -> None:
     for patch in patches:
         patch(module)
 
@@ -116,7 +116,7 @@ def _keep_stacks(job: Job, rank: int) -> None:
 def _run_to_end(job: Job) -> int:
     """Run the script and write down how it ended; its exit status."""
     status = 0
-    how: dict[str, Any] = {}
+    how: dict[str, object] = {}
     try:
         _run_script(job)
         # As Python does: a script is not over before its threads are. It is not among the types, as it is private.
@@ -129,14 +129,14 @@ def _run_to_end(job: Job) -> int:
             traceback.print_exc()
         status = 1
         how = {"error": type(error).__name__, **_how(job, error, str(error))}
-    flight.tell()
+    flight_recorder.tell()
     trace.write("end", status=status, **how)
     if status == 0:
         training.tell()
     return status
 
 
-def _status(code: Any) -> int:
+def _status(code: object) -> int:
     """What Python makes of `sys.exit(code)`."""
     if code is None or isinstance(code, int):
         return int(code or 0)
@@ -145,7 +145,7 @@ def _status(code: Any) -> int:
     return 1
 
 
-def _how(job: Job, error: BaseException, said: str) -> dict[str, Any]:
+def _how(job: Job, error: BaseException, said: str) -> dict[str, object]:
     """What an exception that leaves the script says, where it comes from, and what the process group said before."""
     stack = places.stack_of_error(error.__traceback__)
     return {"said": _line(said), "at": places.telling(stack, job.own), "group": _line(_of_group(error))}

@@ -13,7 +13,8 @@ import signal
 import sys
 import time
 from pathlib import Path
-from typing import Any, NoReturn
+from types import FrameType
+from typing import NoReturn
 
 from . import program, trace
 from .job import Job
@@ -49,7 +50,7 @@ def supervise(job: Job, rank: int) -> NoReturn:
         os.setpgid(child, child)
     told: list[int] = []
 
-    def stop(number: int, frame: Any) -> None:
+    def stop(number: int, frame: FrameType | None) -> None:
         told.append(number)
         with contextlib.suppress(ProcessLookupError):
             if len(told) == 1:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Any
 
 from . import places, trace
 from .job import Job
@@ -25,7 +24,7 @@ _COMPILERS = ("torchinductor", "triton")
 def watch(job: Job) -> None:
     """From now on, tell of files that this process puts in their place; it can't be taken back."""
 
-    def told(event: str, args: tuple[Any, ...]) -> None:
+    def told(event: str, args: tuple[object, ...]) -> None:
         if event != _RENAMED or trace.current is None or not isinstance(args[1], (str, os.PathLike)):
             return
         file = os.path.abspath(args[1])

@@ -8,10 +8,30 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from trl_lint.verify.rank import places
 from trl_lint.verify.rank.trace import output_path, stacks_path, trace_path
+from trl_lint.verify.record.trace_records import (
+    CallRecord,
+    EndRecord,
+    ExitRecord,
+    GroupRecord,
+    LogRecord,
+    LossRecord,
+    NativeRecord,
+    NativeRow,
+    PlacedRecord,
+    PlaceRow,
+    ReachedRecord,
+    ScatteredRecord,
+    Shape,
+    StartRecord,
+    StepRecord,
+    SynchronisesRecord,
+    TraceRecord,
+    WeightsRecord,
+)
 
 # What C++ says last when it gives up: the kind of exception, then what it has to say.
 _ABORTED = re.compile(r"terminate called after throwing an instance of '([^']+)'\s*\n\s*what\(\):\s*(.+)")
@@ -40,7 +60,7 @@ class Call:
     group: tuple[int, ...] | None
     op: str
     dtype: str | None
-    shape: Any
+    shape: Shape | None
     device: str | None
     at: tuple[SourcePlace, ...]
 
@@ -103,7 +123,7 @@ class RankRecord:
     grad_norms: list[float | None] = field(default_factory=list)
     weights: list[list[float]] | None = None
     replicated: bool = False
-    native: list[Any] | None = None
+    native: list[NativeRow] | None = None
     native_total: int = 0
     world_size: int = 1
     end: End | None = None
@@ -178,7 +198,7 @@ def _text(path: Path) -> str:
     return path.read_text(errors="replace") if path.is_file() else ""
 
 
-def _records(path: Path) -> Iterator[dict[str, Any]]:
+def _records(path: Path) -> Iterator[TraceRecord]:
     for line in _text(path).splitlines():
         try:
             yield json.loads(line)
@@ -186,11 +206,11 @@ def _records(path: Path) -> Iterator[dict[str, Any]]:
             return
 
 
-def _places(given: Iterable[Any]) -> tuple[SourcePlace, ...]:
+def _places(given: Iterable[PlaceRow]) -> tuple[SourcePlace, ...]:
     return tuple(SourcePlace(*each) for each in given)
 
 
-def _call(rank: RankRecord, record: dict[str, Any]) -> None:
+def _call(rank: RankRecord, record: CallRecord) -> None:
     group = record["group"]
     rank.calls.append(
         Call(
@@ -206,56 +226,97 @@ def _call(rank: RankRecord, record: dict[str, Any]) -> None:
     )
 
 
-def _start(rank: RankRecord, record: dict[str, Any]) -> None:
+def _start(rank: RankRecord, record: StartRecord) -> None:
     rank.process = record.get("pid", 0)
 
 
-def _synchronises(rank: RankRecord, record: dict[str, Any]) -> None:
+def _done(rank: RankRecord, record: TraceRecord) -> None:
+    rank.done.add(rank.calls[-1].number)
+
+
+def _group(rank: RankRecord, record: GroupRecord) -> None:
+    rank.world_size = record["world_size"]
+
+
+def _moved(rank: RankRecord, record: TraceRecord) -> None:
+    rank.moved = True
+
+
+def _loss(rank: RankRecord, record: LossRecord) -> None:
+    rank.losses.append(record["value"])
+
+
+def _step(rank: RankRecord, record: StepRecord) -> None:
+    rank.grad_norms.append(record["grad_norm"])
+
+
+def _placed(rank: RankRecord, record: PlacedRecord) -> None:
+    rank.placed.append(Placed(record["file"], _places(record["at"])))
+
+
+def _reached(rank: RankRecord, record: ReachedRecord) -> None:
+    rank.reached.setdefault((record["file"], record["line"]), len(rank.calls))
+
+
+def _scattered(rank: RankRecord, record: ScatteredRecord) -> None:
+    rank.scattered = (record["given"], record["kept"])
+
+
+def _synchronises(rank: RankRecord, record: SynchronisesRecord) -> None:
     rank.synchronises = record["begins"]
 
 
-def _log(record: dict[str, Any]) -> Log:
-    return Log(record["sink"], record["values"], _places(record["at"]), tuple(record.get("of_one_rank", ())))
+def _log(rank: RankRecord, record: LogRecord) -> None:
+    of_one_rank = tuple(record.get("of_one_rank", ()))
+    rank.logs.append(Log(record["sink"], record["values"], _places(record["at"]), of_one_rank))
 
 
-def _end(rank: RankRecord, record: dict[str, Any]) -> None:
-    words = {name: record.get(name, "") for name in ("error", "said", "group")}
-    rank.end = End(record["time"], record["status"], **words, at=_places(record.get("at", ())))
+def _end(rank: RankRecord, record: EndRecord) -> None:
+    rank.end = End(
+        time=record["time"],
+        status=record["status"],
+        error=record.get("error", ""),
+        said=record.get("said", ""),
+        group=record.get("group", ""),
+        at=_places(record.get("at", ())),
+    )
 
 
-def _weights(rank: RankRecord, record: dict[str, Any]) -> None:
+def _weights(rank: RankRecord, record: WeightsRecord) -> None:
     rank.weights, rank.replicated = record["values"], record["replicated"]
 
 
-def _native(rank: RankRecord, record: dict[str, Any]) -> None:
+def _native(rank: RankRecord, record: NativeRecord) -> None:
     rank.native, rank.native_total = record["collectives"], record.get("total", 0)
 
 
-def _exit(rank: RankRecord, record: dict[str, Any]) -> None:
+def _exit(rank: RankRecord, record: ExitRecord) -> None:
     rank.exit, rank.told, rank.exit_time = record["status"], record["told"], record["time"]
 
 
-def _nothing(rank: RankRecord, record: dict[str, Any]) -> None:
+def _nothing(rank: RankRecord, record: TraceRecord) -> None:
     pass
 
 
-_READERS: dict[str, Callable[[RankRecord, dict[str, Any]], object]] = {
+# Each takes the records of its kind.
+_Reader: TypeAlias = Callable[[RankRecord, Any], None]
+_READERS: dict[str, _Reader] = {
     "call": _call,
-    "done": lambda rank, record: rank.done.add(rank.calls[-1].number),
+    "done": _done,
     "end": _end,
     "exit": _exit,
-    "group": lambda rank, record: setattr(rank, "world_size", record["world_size"]),
-    "log": lambda rank, record: rank.logs.append(_log(record)),
-    "loss": lambda rank, record: rank.losses.append(record["value"]),
-    "moved": lambda rank, record: setattr(rank, "moved", True),
+    "group": _group,
+    "log": _log,
+    "loss": _loss,
+    "moved": _moved,
     "native": _native,
-    "placed": lambda rank, record: rank.placed.append(Placed(record["file"], _places(record["at"]))),
-    "reached": lambda rank, record: rank.reached.setdefault((record["file"], record["line"]), len(rank.calls)),
-    "scattered": lambda rank, record: setattr(rank, "scattered", (record["given"], record["kept"])),
-    "weights": _weights,
+    "placed": _placed,
+    "reached": _reached,
+    "scattered": _scattered,
     "start": _start,
+    "step": _step,
     "synchronises": _synchronises,
-    "step": lambda rank, record: rank.grad_norms.append(record["grad_norm"]),
+    "weights": _weights,
 }
 
 
