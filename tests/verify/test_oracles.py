@@ -86,7 +86,7 @@ def test_groups_are_compared_each_by_itself():
     assert sequence.judge(run).outcome is Outcome.PASSED
     run.ranks[1].calls.pop(0)
     verdict = sequence.judge(run)
-    assert verdict.summary == "the ranks part at collective no. 1 of the group [0, 1]"
+    assert verdict.summary == "the ranks diverge at collective no. 1 of the group [0, 1]"
     assert [*verdict.data["calls"]] == [0, 1]
 
 

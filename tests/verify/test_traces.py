@@ -6,8 +6,8 @@ import json
 
 import pytest
 
+from trl_lint.verify.rank.call_stack import UserFiles
 from trl_lint.verify.rank.job import Job
-from trl_lint.verify.rank.places import Own
 from trl_lint.verify.rank.trace import Trace, output_path, stacks_path, trace_path
 from trl_lint.verify.record.traces import SourcePlace, read_run
 
@@ -20,7 +20,7 @@ def trace(tmp_path):
 
 
 def only(folder, root="/project"):
-    (rank,) = read_run(folder, Own(root)).ranks
+    (rank,) = read_run(folder, UserFiles(root)).ranks
     return rank
 
 
@@ -71,7 +71,7 @@ def test_what_json_does_not_know_is_written_by_its_name(trace, tmp_path):
 def test_ranks_are_in_the_order_of_their_numbers(tmp_path):
     for number in (10, 2, 0):
         Trace(trace_path(str(tmp_path), number)).write("start", rank=number)
-    assert [rank.number for rank in read_run(tmp_path, Own("/project")).ranks] == [0, 2, 10]
+    assert [rank.number for rank in read_run(tmp_path, UserFiles("/project")).ranks] == [0, 2, 10]
 
 
 def test_an_abort_is_read_from_what_the_rank_printed(trace, tmp_path):

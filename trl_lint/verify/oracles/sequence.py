@@ -57,7 +57,7 @@ def _compare(run: Run, group: tuple[int, ...] | None, cut_short: bool) -> Verdic
     return failed(
         ORACLE,
         "sequence",
-        f"the ranks part at collective no. {index + 1}{whose}",
+        f"the ranks diverge at collective no. {index + 1}{whose}",
         [*(_told(ranks[number], call) for number, call in calls.items()), *_earlier(members, index)],
         index=index,
         calls={number: str(call) if call else None for number, call in calls.items()},
@@ -66,7 +66,7 @@ def _compare(run: Run, group: tuple[int, ...] | None, cut_short: bool) -> Verdic
 
 
 def _earlier(members: Mapping[int, Sequence[Call]], end: int) -> list[str]:
-    """Where, before they part, the ranks met in calls of different lines: one took the other's for its own."""
+    """Where, before they diverge, a collective was called at different lines: one took the other's for its own."""
     for index in range(end):
         places = {number: calls[index].at[:1] for number, calls in members.items()}
         if len(set(places.values())) > 1:
@@ -108,7 +108,7 @@ def _compare_native(run: Run) -> Verdict | None:
     return failed(
         ORACLE,
         "sequence",
-        "the ranks part in collectives that no call stands behind (DDP's own)",
+        "the ranks diverge in collectives that no call stands behind (DDP's own)",
         [f"rank {number}: {count} of them" for number, count in counts.items()],
         calls=counts,
     )

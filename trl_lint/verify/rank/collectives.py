@@ -14,7 +14,7 @@ from datetime import timedelta
 from types import ModuleType
 from typing import TypedDict
 
-from . import placement, places, trace, wrapping
+from . import call_stack, placement, trace, wrapping
 from .imports import Patch
 from .job import Job
 from .tensors import TensorLike, listed
@@ -77,7 +77,7 @@ def _recorded(c10d: ModuleType, job: Job, name: str, payload: str) -> Wrapper:
                     return original(*args, **kwargs)
                 number = next(_calls)
                 tensor = pick(args, kwargs, payload) if payload else None
-                at = places.here(job.own)
+                at = call_stack.current(job.user_files)
                 trace.write(
                     "call",
                     number=number,

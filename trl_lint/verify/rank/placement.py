@@ -18,9 +18,9 @@ from contextlib import AbstractContextManager, ExitStack
 from types import ModuleType
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
+from .call_stack import StackFrame
 from .imports import Patch
 from .job import Job
-from .places import Place
 from .tensors import listed
 from .wrapping import Function
 
@@ -58,7 +58,7 @@ def is_missing(given: object) -> bool:
     return _active and any(hasattr(each, "untyped_storage") and not _is_marked(each) for each in listed(given))
 
 
-def refuse(given: object, at: Sequence[Place]) -> None:
+def refuse(given: object, at: Sequence[StackFrame]) -> None:
     """Raise what nccl raises of a tensor on the CPU.
 
     Raises:

@@ -19,12 +19,12 @@ from typing import NoReturn
 
 from . import (
     caches,
+    call_stack,
     collectives,
     emulation,
     flight_recorder,
     imports,
     placement,
-    places,
     precision,
     reached,
     scattering,
@@ -93,7 +93,7 @@ def _tell_of_exit(job: Job) -> Callable[[int], NoReturn]:
 
     def told(status: int) -> NoReturn:
         if os.getpid() == process:  # what the script has forked ends by itself
-            trace.write("end", status=status, at=places.here(job.own))
+            trace.write("end", status=status, at=call_stack.current(job.user_files))
         original(status)
 
     os._exit = told
@@ -147,8 +147,8 @@ def _status(code: object) -> int:
 
 def _how(job: Job, error: BaseException, said: str) -> dict[str, object]:
     """What an exception that leaves the script says, where it comes from, and what the process group said before."""
-    stack = places.stack_of_error(error.__traceback__)
-    return {"said": _line(said), "at": places.telling(stack, job.own), "group": _line(_of_group(error))}
+    stack = call_stack.of_error(error.__traceback__)
+    return {"said": _line(said), "at": call_stack.relevant(stack, job.user_files), "group": _line(_of_group(error))}
 
 
 def _line(text: str) -> str:
@@ -158,8 +158,8 @@ def _line(text: str) -> str:
 def _of_group(error: BaseException | None) -> str:
     """What the process group said, in this exception or in one that led to it."""
     while error is not None:
-        stack = places.stack_of_error(error.__traceback__)
-        if isinstance(error, RuntimeError) and stack and places.is_of_group(stack[0][0]):
+        stack = call_stack.of_error(error.__traceback__)
+        if isinstance(error, RuntimeError) and stack and call_stack.is_of_process_group(stack[0][0]):
             return str(error)
         error = error.__cause__ or error.__context__
     return ""

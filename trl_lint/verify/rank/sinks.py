@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import SupportsFloat, SupportsIndex
 
-from . import places, trace, wrapping
+from . import call_stack, trace, wrapping
 from .imports import Patch
 from .job import Job
 from .wrapping import Function, Wrapper
@@ -109,7 +109,7 @@ def _recorded(job: Job, sink: LogSink) -> Wrapper:
                 if is_outermost and trace.current is not None:
                     values = dict(_values(sink, lambda name: pick(args, kwargs, name)))
                     own = _of_one_rank(name, pick(args, kwargs, sink.values)) if sink.values else []
-                    trace.write("log", sink=name, values=values, at=places.here(job.own), of_one_rank=own)
+                    trace.write("log", sink=name, values=values, at=call_stack.current(job.user_files), of_one_rank=own)
                 return original(*args, **kwargs)
 
         return recorded

@@ -1,4 +1,4 @@
-"""What training comes to: each loss that is gone back from, each step's gradient norm, the weights at the end.
+"""What training comes to: each loss that `backward` is called on, each step's gradient norm, the weights at the end.
 
 Two runs that train the same way agree on all three, and all ranks agree on the last two.
 """

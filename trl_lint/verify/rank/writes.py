@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import sys
 
-from . import places, trace
+from . import call_stack, trace
 from .job import Job
 
 _RENAMED = "os.rename"
@@ -29,6 +29,6 @@ def watch(job: Job) -> None:
             return
         file = os.path.abspath(args[1])
         if not file.endswith(_COMPILED) and not any(name in file for name in _COMPILERS):
-            trace.write("placed", file=file, at=places.here(job.own))
+            trace.write("placed", file=file, at=call_stack.current(job.user_files))
 
     sys.addaudithook(told)

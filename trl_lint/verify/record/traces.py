@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from trl_lint.verify.rank import places
+from trl_lint.verify.rank import call_stack
 from trl_lint.verify.rank.trace import output_path, stacks_path, trace_path
 from trl_lint.verify.record.trace_records import (
     CallRecord,
@@ -175,17 +175,17 @@ class Run:
         return max((rank.world_size for rank in self.ranks), default=0)
 
 
-def read_run(folder: Path, own: places.Own) -> Run:
+def read_run(folder: Path, user_files: call_stack.UserFiles) -> Run:
     """Read what the ranks of one run wrote to a folder."""
     found = sorted(int(path.stem[len("rank") :]) for path in folder.glob("rank*.jsonl"))
-    return Run([_read_rank(str(folder), number, own) for number in found], folder=folder)
+    return Run([_read_rank(str(folder), number, user_files) for number in found], folder=folder)
 
 
-def _read_rank(folder: str, number: int, own: places.Own) -> RankRecord:
+def _read_rank(folder: str, number: int, user_files: call_stack.UserFiles) -> RankRecord:
     rank = RankRecord(number, output=_text(output_path(folder, number)))
     for record in _records(trace_path(folder, number)):
         _READERS.get(record["kind"], _nothing)(rank, record)
-    rank.stack = _main_stack(_text(stacks_path(folder, number)), own)
+    rank.stack = _main_stack(_text(stacks_path(folder, number)), user_files)
     return rank
 
 
@@ -320,12 +320,12 @@ _READERS: dict[str, _Reader] = {
 }
 
 
-def _main_stack(text: str, own: places.Own) -> tuple[SourcePlace, ...]:
-    """The telling places of the main thread, which the interpreter writes last."""
+def _main_stack(text: str, user_files: call_stack.UserFiles) -> tuple[SourcePlace, ...]:
+    """The relevant lines of the main thread, which the interpreter writes last."""
     threads: list[list[tuple[str, int, str]]] = []
     for line in text.splitlines():
         if "most recent call first" in line:
             threads.append([])
         elif threads and (frame := _FRAME.match(line)):
             threads[-1].append((frame[1], int(frame[2]), frame[3]))
-    return _places(places.telling(threads[-1], own)) if threads else ()
+    return _places(call_stack.relevant(threads[-1], user_files)) if threads else ()
