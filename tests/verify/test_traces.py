@@ -36,7 +36,7 @@ def test_records_are_read_back(trace, tmp_path):
     trace.write("moved", by=1)
     trace.write("native", collectives=[["gloo:all_reduce", [[2]]]], total=1)
     trace.write("end", status=1, error="ValueError", said="no", at=[["/project/train.py", 4, "main"]])
-    trace.write("exit", status=-6, told=True)
+    trace.write("exit", status=-6, asked_to_stop=True)
     rank = only(tmp_path)
     assert [(call.number, call.group) for call in rank.calls] == [(0, None), (1, (0, 2))]
     assert rank.pending is rank.calls[1]
@@ -45,7 +45,7 @@ def test_records_are_read_back(trace, tmp_path):
     assert rank.logs[0].values["loss"] != rank.logs[0].values["loss"]
     assert (rank.end.status, rank.end.error, rank.end.said) == (1, "ValueError", "no")
     assert str(rank.end.at[0]) == "train.py:4 (main)"
-    assert (rank.exit, rank.told, rank.ended_well) == (-6, True, False)
+    assert (rank.exit, rank.asked_to_stop, rank.ended_well) == (-6, True, False)
     assert rank.native == [["gloo:all_reduce", [[2]]]]
 
 
@@ -59,7 +59,7 @@ def test_a_last_line_that_was_cut_is_left_out(trace, tmp_path):
 
 def test_records_of_kinds_unknown_are_passed_over(trace, tmp_path):
     trace.write("of tomorrow", value=1)
-    trace.write("exit", status=0, told=False)
+    trace.write("exit", status=0, asked_to_stop=False)
     assert only(tmp_path).exit == 0
 
 
@@ -75,7 +75,7 @@ def test_ranks_are_in_the_order_of_their_numbers(tmp_path):
 
 
 def test_an_abort_is_read_from_what_the_rank_printed(trace, tmp_path):
-    trace.write("exit", status=-6, told=False)
+    trace.write("exit", status=-6, asked_to_stop=False)
     output_path(str(tmp_path), 0).write_bytes(
         b"step 1 \xff\nterminate called after throwing an instance of 'gloo::EnforceNotMet'\n"
         b"  what():  [enforce fail at pair.cc:456] 6 vs 4.  Different sizes\nmore\n"

@@ -79,7 +79,7 @@ class Script:
         self._functions: dict[str, Node] = {}
         self._called: set[str] = set()
         self._aliases: dict[str, tuple[str, ...]] = {}
-        self._choices: list[str] = []
+        self._conditions: list[str] = []
         self._found = FoundCommands(surroundings.work)
         self.variables = variables
 
@@ -101,7 +101,7 @@ class Script:
         for child in node.named_children:
             self._walk(child)
 
-    def _apart(self, node: Node) -> None:
+    def _in_subshell(self, node: Node) -> None:
         """A subshell keeps its variables for itself."""
         before = self._copied()
         for child in node.named_children:
@@ -118,32 +118,32 @@ class Script:
         self._work.spend(1 + len(other.values) // COPIES, "variables")
         self.variables.join(other)
 
-    def _perhaps(self, node: Node) -> None:
+    def _may_run(self, node: Node) -> None:
         """A loop or a `case`: it may run or not."""
-        before, choices = self._copied(), len(self._choices)
+        before, around = self._copied(), len(self._conditions)
         if node.type == "for_statement":
             self._bind_loop(node)
         elif node.type == "case_statement":
-            self._choose(node, " in")
+            self._add_condition(node, " in")
         for child in node.named_children:
             self._walk(child)
-        del self._choices[choices:]
+        del self._conditions[around:]
         self._joined(before)
 
-    def _choose(self, node: Node, until: str) -> None:
+    def _add_condition(self, node: Node, until: str) -> None:
         """What follows is run depending on a condition, which stands at the start of the node."""
-        self._choices.append(" ".join(self._tree.text(node).partition(until)[0].split()))
+        self._conditions.append(" ".join(self._tree.text(node).partition(until)[0].split()))
 
     def _bind_loop(self, node: Node) -> None:
         name, *items = [each for each in node.named_children if each.type != "do_group"]
         values = [token.word.value for token in self._tokens(items)]
         self.variables.values[self._tree.text(name)] = values[0] if len(values) == 1 else None
 
-    def _branches(self, node: Node) -> None:
+    def _if(self, node: Node) -> None:
         """`if`: each arm starts from what held before it, and what holds afterwards is what all ends agree on."""
         arms = [each for each in node.named_children if each.type in ("elif_clause", "else_clause")]
-        before, choices = self._copied(), len(self._choices)
-        self._choose(node, "then")
+        before, around = self._copied(), len(self._conditions)
+        self._add_condition(node, "then")
         for child in node.named_children:
             if child not in arms:
                 self._walk(child)
@@ -152,11 +152,11 @@ class Script:
             self.variables = before
             self.variables = self._copied()
             if arm.type == "elif_clause":
-                self._choose(arm, "then")
+                self._add_condition(arm, "then")
             for child in arm.named_children:
                 self._walk(child)
             ends.append(self.variables)
-        del self._choices[choices:]
+        del self._conditions[around:]
         if not any(each.type == "else_clause" for each in arms):
             ends.append(before)
         self.variables = ends[0]
@@ -237,7 +237,7 @@ class Script:
     def _substitutions(self, node: Node) -> None:
         """Commands in `$(…)` and `<(…)` inside a word run, too."""
         if node.type in ("command_substitution", "process_substitution"):
-            self._apart(node)
+            self._in_subshell(node)
             return
         for child in node.named_children:
             self._substitutions(child)
@@ -251,7 +251,7 @@ class Script:
         assignments = [self._assignment(each) for each in node.named_children if each.type == "variable_assignment"]
         tokens = self._unaliased(self._tokens(arguments))
         if tokens:
-            self._emit(node, tokens, tuple(each[0] for each in assignments if each is not None))
+            self._add_command(node, tokens, tuple(each[0] for each in assignments if each is not None))
 
     def _tokens(self, nodes: Iterable[Node]) -> list[Token]:
         """The words that these arguments become."""
@@ -270,24 +270,24 @@ class Script:
         words = [replace(first.word, value=each, exact=False, tail=each) for each in self._aliases[first.word.value]]
         return [*(Token(each, first.start, first.end) for each in words), *tokens[1:]]
 
-    def _emit(self, node: Node, tokens: list[Token], assignments: tuple[Assignment, ...]) -> None:
+    def _add_command(self, node: Node, tokens: list[Token], assignments: tuple[Assignment, ...]) -> None:
         words = tuple(each.word for each in tokens)
         name = words[0].value
         if name == "alias":
-            self._alias(words[1:])
+            self._define_alias(words[1:])
         elif name in self._functions:
-            self._call_with(name, words[1:], assignments)
+            self._call_with_assignments(name, words[1:], assignments)
         elif name != "eval":
             self._work.spend(STEPS_OF_COMMAND, "commands")
             start, end, exact = self._tree.passage.span(self._tree.start(node), self._tree.end(node))
-            here = self._here(self._tree.start(node), self._tree.end(node))
+            here = self._context(self._tree.start(node), self._tree.end(node))
             command = Command(words, here, start, end, assignments, exact)
             self._found.add(command)
             self._nested(command, tokens)
             if name in ("cd", "pushd", "popd"):
-                self._change(words)
+                self._change_folder(words)
 
-    def _change(self, words: tuple[Word, ...]) -> None:
+    def _change_folder(self, words: tuple[Word, ...]) -> None:
         """Change the folder; unless it is plainly written, nobody knows where that leads."""
         before = self.variables.values.get("PWD", "")
         target = words[1].value if len(words) == 2 else None
@@ -298,7 +298,9 @@ class Script:
         else:
             self.variables.values["PWD"] = None
 
-    def _call_with(self, name: str, arguments: tuple[Word, ...], assignments: tuple[Assignment, ...]) -> None:
+    def _call_with_assignments(
+        self, name: str, arguments: tuple[Word, ...], assignments: tuple[Assignment, ...]
+    ) -> None:
         """Call a function; what is assigned in front of the call holds inside it."""
         before = self._copied()
         for each in assignments:
@@ -309,15 +311,15 @@ class Script:
             self.variables.exported -= {each.name} - before.exported
             self.variables.values[each.name] = before.values.get(each.name)
 
-    def _here(self, start: int, end: int) -> CommandContext:
+    def _context(self, start: int, end: int) -> CommandContext:
         folder = self.variables.values.get("PWD")
         found = [Hint("folder", folder, f"cd {folder}")] if isinstance(folder, str) else []
-        found += [Hint("choice", each, each) for each in self._choices] + notes(self._tree.passage.text, start, end)
+        found += [Hint("choice", each, each) for each in self._conditions] + notes(self._tree.passage.text, start, end)
         self._work.spend(len(self._surroundings.hints) + len(found), "comments and options")
         hints = (*self._surroundings.hints, *found)
-        return replace(self._surroundings, environment=self._given(), hints=hints)
+        return replace(self._surroundings, environment=self._exported(), hints=hints)
 
-    def _given(self) -> Mapping[str, str | None]:
+    def _exported(self) -> Mapping[str, str | None]:
         """The environment of a command that stands here."""
         self._work.spend(len(self.variables.exported) // COPIES, "variables")
         environment = self.variables.environment()
@@ -326,7 +328,7 @@ class Script:
             self._environment = environment
         return self._environment
 
-    def _alias(self, words: tuple[Word, ...]) -> None:
+    def _define_alias(self, words: tuple[Word, ...]) -> None:
         for each in words:
             name, equals, value = (each.value or "").partition("=")
             if equals and not re.search(r"[$`;|&<>(){}]", value):
@@ -389,14 +391,14 @@ class Script:
 
 
 _HANDLERS = {
-    "subshell": Script._apart,
-    "pipeline": Script._apart,
-    "command_substitution": Script._apart,
-    "if_statement": Script._branches,
-    "for_statement": Script._perhaps,
-    "c_style_for_statement": Script._perhaps,
-    "while_statement": Script._perhaps,
-    "case_statement": Script._perhaps,
+    "subshell": Script._in_subshell,
+    "pipeline": Script._in_subshell,
+    "command_substitution": Script._in_subshell,
+    "if_statement": Script._if,
+    "for_statement": Script._may_run,
+    "c_style_for_statement": Script._may_run,
+    "while_statement": Script._may_run,
+    "case_statement": Script._may_run,
     "list": Script._list,
     "function_definition": Script._define,
     "variable_assignment": Script._set,

@@ -91,12 +91,12 @@ def _tell_of_exit(job: Job) -> Callable[[int], NoReturn]:
     """Have `os._exit`, with which scripts end as well, say so first; gives the original."""
     original, process = os._exit, os.getpid()
 
-    def told(status: int) -> NoReturn:
+    def recorded_exit(status: int) -> NoReturn:
         if os.getpid() == process:  # what the script has forked ends by itself
             trace.write("end", status=status, at=call_stack.current(job.user_files))
         original(status)
 
-    os._exit = told
+    os._exit = recorded_exit
     return original
 
 

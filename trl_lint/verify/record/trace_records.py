@@ -82,7 +82,7 @@ class NativeRecord(TypedDict):
 
 
 class ExitRecord(StatusRecord):
-    told: bool
+    asked_to_stop: bool
 
 
 class PlacedRecord(TypedDict):

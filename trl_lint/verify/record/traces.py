@@ -105,12 +105,13 @@ class End:
 
 @dataclass
 class RankRecord:
-    """One rank of a run. `exit` is its process's status, negative for a signal; `told` when it was asked to stop.
+    """One rank of a run. `exit` is its process's status, negative for a signal.
 
-    process: the one that runs the script. synchronises: it is in a backward pass or where else DDP waits, or joins the
-    process group: in no collective of its own. moved: it read the share of another rank. scattered: of the first batch
-    of which DataParallel lost rows, how many rows it was given and how many it kept. reached: of the watched lines,
-    file and number of those that it got to, and how many collectives it had called before.
+    asked_to_stop: by torchrun, or by whoever runs it. process: the one that runs the script. synchronises: it is in a
+    backward pass or where else DDP waits, or joins the process group: in no collective of its own. moved: it read the
+    share of another rank. scattered: of the first batch of which DataParallel lost rows, how many rows it was given and
+    how many it kept. reached: of the watched lines, file and number of those that it got to, and how many collectives
+    it had called before.
     """
 
     number: int
@@ -129,7 +130,7 @@ class RankRecord:
     end: End | None = None
     exit: int | None = None
     exit_time: float = 0.0
-    told: bool = False
+    asked_to_stop: bool = False
     process: int = 0
     synchronises: bool = False
     moved: bool = False
@@ -291,7 +292,7 @@ def _native(rank: RankRecord, record: NativeRecord) -> None:
 
 
 def _exit(rank: RankRecord, record: ExitRecord) -> None:
-    rank.exit, rank.told, rank.exit_time = record["status"], record["told"], record["time"]
+    rank.exit, rank.asked_to_stop, rank.exit_time = record["status"], record["asked_to_stop"], record["time"]
 
 
 def _nothing(rank: RankRecord, record: TraceRecord) -> None:
