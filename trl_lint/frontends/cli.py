@@ -71,7 +71,7 @@ class Commands(click.Group):
         _stand_in_for_closed_streams()
         return super().main(*args, **options)
 
-    def invoke(self, ctx: click.Context) -> Any:
+    def invoke(self, ctx: click.Context) -> object:
         try:
             return super().invoke(ctx)
         except ConfigError as error:
@@ -149,7 +149,9 @@ def _words(ctx: click.Context, parameter: click.Parameter, values: tuple[str, ..
     return tuple(word.strip() for value in values for word in value.split(",") if word.strip())
 
 
-def _pairs(ctx: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> Any:
+def _pairs(
+    ctx: click.Context, parameter: click.Parameter, values: tuple[str, ...]
+) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """`PATTERN:CODE` pairs, separated by commas, by pattern."""
     found: dict[str, tuple[str, ...]] = {}
     for word in _words(ctx, parameter, values):
@@ -160,7 +162,7 @@ def _pairs(ctx: click.Context, parameter: click.Parameter, values: tuple[str, ..
     return tuple(found.items())
 
 
-_Decorated = TypeVar("_Decorated", bound=Callable[..., Any])
+_Decorated = TypeVar("_Decorated", bound=Callable[..., object])
 
 
 def _rules_option(name: str, text: str) -> Callable[[_Decorated], _Decorated]:

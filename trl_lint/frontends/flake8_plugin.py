@@ -5,6 +5,7 @@ flake8 loads it for every run, so nothing heavy is imported that files without t
 
 from __future__ import annotations
 
+import ast
 import os
 import sys
 from argparse import Namespace
@@ -12,11 +13,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from trl_lint import __version__, files, plain
 
 if TYPE_CHECKING:
+    from flake8.options.manager import OptionManager
+
     from trl_lint.linter.linter import Linter
     from trl_lint.linter.runner import FileResult
     from trl_lint.rules.base import Rule
@@ -32,13 +35,13 @@ class Plugin:
     version = __version__
     session: ClassVar[LintSession]
 
-    def __init__(self, tree: Any, lines: Sequence[str], filename: str) -> None:
+    def __init__(self, tree: ast.AST, lines: Sequence[str], filename: str) -> None:
         # flake8 takes a plugin that asks for the tree as one that looks at a whole file.
         self.lines = lines
         self.filename = filename
 
     @classmethod
-    def parse_options(cls, manager: Any, options: Namespace, filenames: Any = None) -> None:
+    def parse_options(cls, manager: OptionManager, options: Namespace, filenames: Sequence[str] | None = None) -> None:
         """Called once, before flake8 starts its processes: what is worked out here, they all know."""
         cls.session = LintSession(options)
         if _starts_processes(options):
@@ -67,7 +70,7 @@ class LintSession:
 
     def __init__(self, options: Namespace) -> None:
         self.options = options
-        self._asked: tuple[Any, ...] | None = None
+        self._asked: tuple[object, ...] | None = None
         self._begin()
 
     def _begin(self) -> None:

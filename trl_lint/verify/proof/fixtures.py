@@ -101,7 +101,7 @@ def subject(path: Path) -> Subject:
     name = f"{path.parent.name}/{path.stem}"
     if path.suffix != _LAUNCH_FILE:
         needs_devices = path.parent.name in WAYS and WAYS[path.parent.name].needs_devices
-        return Subject(name, str(path), folder(), own=(path,), needs_devices=needs_devices)
+        return Subject(name, str(path), folder(), program_files=(path,), needs_devices=needs_devices)
     broken = path.with_name(path.name.replace("fixed", "broken", 1))
     (launch,) = launches.launches(broken, Settings())
     started = launches.subject(launch, Settings())
