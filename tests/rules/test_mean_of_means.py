@@ -248,3 +248,8 @@ def test_under_a_condition_that_is_not_known_the_fix_is_unsafe():
     assert SNIPPETS.finding(text).fix.applicability is UNSAFE
     assert SNIPPETS.mended(text) == text
     assert "accelerator.reduce(" in SNIPPETS.mended(text, unsafe=True)
+
+
+def test_the_entries_of_a_dict_are_averaged_where_the_collective_is():
+    body = RATIO + 'both = accelerator.reduce({"a": mean, "b": [mean * 2]}, reduction="mean")'
+    assert found(body) == ['accelerator.reduce({"a": mean, "b": [mean * 2]}, reduction="mean")']

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from trl_lint.domain import ranks
 from trl_lint.domain.ranks import Rank
+
+if TYPE_CHECKING:
+    from trl_lint.domain.provenance import SourceModule
 
 
 class Uniformity(IntEnum):
@@ -28,7 +31,7 @@ class Turn:
 
     __slots__ = ("module", "node", "scope")
 
-    def __init__(self, scope: str, node: Any, module: Any) -> None:
+    def __init__(self, scope: str, node: Any, module: SourceModule | None) -> None:
         self.scope = scope
         self.node = node
         self.module = module
@@ -49,7 +52,7 @@ class Control:
     def __init__(
         self,
         uniformity: Uniformity,
-        why: Any = None,
+        why: Any = None,  # a Step, wherever not all ranks get here for sure
         rank: Rank = ranks.SAME,
         engine: bool = False,
         conditions: tuple[Control, ...] = (),

@@ -11,10 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from enum import Enum
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    pass
 
 
 class Dim(str, Enum):
@@ -124,7 +120,7 @@ def _strongest(dims: Iterable[Dim]) -> Dim:
     return RAGGED if RAGGED in present else UNKNOWN if UNKNOWN in present else SAME
 
 
-def position(shape: Shape, dim: Any) -> int | None:
+def position(shape: Shape, dim: object) -> int | None:
     """Where a dimension stands that is named by a constant; None when that is not known."""
     if type(dim) is not int or (dim < 0 and shape.open):
         return None
@@ -132,7 +128,7 @@ def position(shape: Shape, dim: Any) -> int | None:
     return index if 0 <= index < len(shape.dims) else None
 
 
-def without(shape: Shape | None, dims: Sequence[Any], *, keep: bool = False) -> Shape | None:
+def without(shape: Shape | None, dims: Sequence[object], *, keep: bool = False) -> Shape | None:
     """The shape after a reduction over these dimensions (constants), which are kept with one element or go."""
     if shape is None:
         return None
@@ -143,7 +139,7 @@ def without(shape: Shape | None, dims: Sequence[Any], *, keep: bool = False) -> 
     return shape.but(left)
 
 
-def padded(shape: Shape | None, dim: Any) -> Shape | None:
+def padded(shape: Shape | None, dim: object) -> Shape | None:
     """The shape after `pad_across_processes`: one dimension is as long as the longest rank's."""
     if shape is None:
         return None

@@ -25,7 +25,7 @@ from trl_lint.settings import Settings
 if TYPE_CHECKING:
     from trl_lint.analysis.events import Event
     from trl_lint.analysis.program.project import Module, Project
-    from trl_lint.domain.provenance import Step
+    from trl_lint.domain.provenance import SourceModule, Step
     from trl_lint.launch.checker import Checked
     from trl_lint.launch.training.launch_project import LaunchProject as Launches
     from trl_lint.linter.dependencies import Dependencies
@@ -375,7 +375,7 @@ def _located(module: Module, found: Sequence[tuple[Rule, Problem]]) -> list[Repo
     return sorted(reported, key=lambda each: each.finding.sort_key)
 
 
-def positions(module: Module) -> Mapping[Any, Any]:
+def positions(module: SourceModule) -> Mapping[Any, Any]:
     """The range of every node; computed only where something is reported."""
     if module.positions is None:
         from trl_lint.linter.positions import Positions

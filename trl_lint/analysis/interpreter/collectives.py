@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Hashable
 
 import libcst as cst
 
@@ -11,7 +11,7 @@ from trl_lint.analysis.interpreter import assignment
 from trl_lint.analysis.observers import rendezvous
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.arguments import Arguments
-from trl_lint.analysis.state.frame import Frame, derived, explain
+from trl_lint.analysis.state.frame import Frame, Place, derived, explain
 from trl_lint.analysis.transfer import tensor_averages, tensor_shapes
 from trl_lint.domain import ranks
 from trl_lint.domain.heap import Cell
@@ -153,10 +153,10 @@ def _result(
 def gathered(frame: Frame, value: Value, node: cst.CSTNode, scalar: bool, how: str = "gathered") -> Value:
     """A value after a collective that gathers or reduces: the same on all ranks, containers entry by entry."""
 
-    def communicated(item: Value, place: Any) -> Value:
-        return _communicated_item(frame, item, place, scalar, how)
+    def communicated(item: Value, _: Place) -> Value:
+        return _communicated_item(frame, item, node, scalar, how)
 
-    def renewed(cell: Cell, entries: dict[Any, Value], rest: Value | None) -> Cell:
+    def renewed(cell: Cell, entries: dict[Hashable, Value], rest: Value | None) -> Cell:
         return Cell(cell.shape, entries, rest)
 
     return containers.each(frame, value, node, communicated, renewed)

@@ -18,6 +18,7 @@ from trl_lint.domain.kinds import (
     BatchRole,
     BatchValue,
     ContainerValue,
+    Identity,
     InstanceValue,
     IterableValue,
     ModelValue,
@@ -95,7 +96,7 @@ def _item_of_cells(frame: Frame, container: ContainerValue, index: Value, node: 
     return result
 
 
-def _make_missing(frame: Frame, identity: Any, key: Any, cell: Cell, factory: Value, node: cst.CSTNode) -> Value:
+def _make_missing(frame: Frame, identity: Identity, key: Any, cell: Cell, factory: Value, node: cst.CSTNode) -> Value:
     """`d[key]` of a defaultdict makes the entry."""
     made = frame.engine.call_factory(frame, factory, (id(node), identity, key if key is not MISSING else None))
     frame.memory.heap[identity] = with_key(cell, key, made)

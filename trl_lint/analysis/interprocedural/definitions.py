@@ -31,13 +31,16 @@ class Definitions(Names):
         self._functions: dict[int, FunctionInfo] = {}
         self._on_some_ranks: dict[FunctionInfo, FunctionInfo] = {}
 
-    def function(self, node: cst.CSTNode, outer: Frame | None, module: Module | None = None) -> FunctionInfo:
+    def function(
+        self, node: cst.FunctionDef | cst.Lambda, outer: Frame | None, module: Module | None = None
+    ) -> FunctionInfo:
         known = self._functions.get(id(node))
         if known is None:
-            module = module or (outer.module if outer is not None else None)
-            known = self._functions[id(node)] = FunctionInfo(node, module)
-            if outer is None and module is not None:
-                module.functions.append(known)
+            home = module if outer is None or module is not None else outer.module
+            assert home is not None  # what has no frame around it is told its module
+            known = self._functions[id(node)] = FunctionInfo(node, home)
+            if outer is None:
+                home.functions.append(known)
         known.closure = outer
         return known
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 
+import libcst as cst
+
 from trl_lint.analysis.events import Event, EventTrace, SideEffect, StepReturned
 from trl_lint.analysis.interpreter import calls, expressions, library_calls, sinks
 from trl_lint.analysis.interprocedural import reachability
@@ -238,7 +240,7 @@ class Engine(Runs):
 
     def _tell_what_is_gathered(self, cls: ClassInfo, method: FunctionInfo, row: Hook, summary: Summary) -> None:
         """A base out of sight hands what a hook returns to collectives, as it is."""
-        if not isinstance(summary.result, TupleValue):
+        if not isinstance(summary.result, TupleValue) or not isinstance(method.node, cst.FunctionDef):
             return
         frame = Frame(self, method.module, method, cls)
         frame.memory.names = dict(summary.names)

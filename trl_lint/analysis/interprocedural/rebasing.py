@@ -7,15 +7,14 @@ explained the arguments of the first of them. Another caller has arguments, and 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from trl_lint.domain.heap import Cell, reachable
-from trl_lint.domain.kinds import TupleValue
+from trl_lint.domain.kinds import Identity, TupleValue
 from trl_lint.domain.provenance import Step
 from trl_lint.domain.values import Kind, Value
 
 
-def origins(names: Mapping[str, Value], heap: Mapping[Any, Cell]) -> dict[int, str]:
+def origins(names: Mapping[str, Value], heap: Mapping[Identity, Cell]) -> dict[int, str]:
     """The arguments by the (ids of the) steps that explain them, or what is in the containers that they are."""
     found: dict[int, str] = {}
     for name, value in names.items():
@@ -24,7 +23,7 @@ def origins(names: Mapping[str, Value], heap: Mapping[Any, Cell]) -> dict[int, s
     return found
 
 
-def _whys(value: Value, heap: Mapping[Any, Cell]) -> Iterable[Step]:
+def _whys(value: Value, heap: Mapping[Identity, Cell]) -> Iterable[Step]:
     if value.why is not None:
         yield value.why
     if isinstance(value, TupleValue):
@@ -42,7 +41,7 @@ class Retelling:
     told: the arguments of that call by the steps that explain them (see `origins`). names, heap: the caller's.
     """
 
-    def __init__(self, told: Mapping[int, str], names: Mapping[str, Value], heap: Mapping[Any, Cell]) -> None:
+    def __init__(self, told: Mapping[int, str], names: Mapping[str, Value], heap: Mapping[Identity, Cell]) -> None:
         self._told = told
         self._names = names
         self._heap = heap

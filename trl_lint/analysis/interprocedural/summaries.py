@@ -13,7 +13,7 @@ from trl_lint.analysis.interprocedural.contexts import Context, how_models_run, 
 from trl_lint.analysis.interprocedural.definitions import Definitions
 from trl_lint.analysis.interprocedural.rebasing import Retelling, origins
 from trl_lint.analysis.observers import gradient_sync, preprocessing, rendezvous
-from trl_lint.analysis.program.classes import ClassInfo, FunctionInfo, Parameter, alike_cells
+from trl_lint.analysis.program.classes import ClassInfo, FunctionInfo, Parameter
 from trl_lint.analysis.program.objects import class_of
 from trl_lint.analysis.program.project import Project
 from trl_lint.analysis.state.arguments import Arguments
@@ -23,8 +23,9 @@ from trl_lint.domain import ranks
 from trl_lint.domain.averaging import Mean
 from trl_lint.domain.constants import MISSING
 from trl_lint.domain.control import UNIFORM, Control, Uniformity
+from trl_lint.domain.equality import alike_cells
 from trl_lint.domain.heap import Cell, Memory, join, join_cells, reachable, reachable_from
-from trl_lint.domain.kinds import NONE, ContainerValue, IterableValue, TupleValue, is_small
+from trl_lint.domain.kinds import NONE, ContainerValue, Identity, IterableValue, TupleValue, is_small
 from trl_lint.domain.values import BOTTOM, UNKNOWN, Kind, Value
 from trl_lint.domain.writes import NO_WRITES
 from trl_lint.knowledge.python import HARMLESS_DECORATORS, RANK_DECORATORS
@@ -61,15 +62,15 @@ class Summary:
 
     def __init__(self) -> None:
         self.result: Value = BOTTOM
-        self.inputs: list[Any] = []
+        self.inputs: list[Identity] = []
         self.names: dict[str, Value] = {}
         self.told: dict[int, str] = {}  # see `stories`
-        self.final: dict[Any, Cell] = {}
+        self.final: dict[Identity, Cell] = {}
         self.trace = EventTrace()
         self.sync_points: tuple[list[Any], Control] = ([], UNIFORM)
-        self.dependencies: dict[Any, int] = {}
-        self.attribute_writes: set[Any] = set()
-        self.cell_writes: set[Any] = set()
+        self.dependencies: dict[tuple[ClassInfo, str | Identity], int] = {}
+        self.attribute_writes: set[tuple[ClassInfo, str]] = set()
+        self.cell_writes: set[Identity] = set()
         self.pending_used = False
         self.round = 0
         self.runs = 0
@@ -87,7 +88,7 @@ class Runs(Definitions):
         self.round = 0
         self.engine_arms: dict[int, bool | None] = {}  # by condition; see `conditions.engine_arm`
         self.means: dict[int, Mean] = {}  # by the expression that computes it; see `averages`
-        self._running: list[Any] = []
+        self._running: list[tuple[Hashable, ...]] = []
 
     def call(
         self, frame: Frame, function: FunctionInfo, args: Arguments, node: cst.CSTNode, owner: Value | None
@@ -100,8 +101,7 @@ class Runs(Definitions):
             if rows:
                 return library_calls.apply(frame, rows, args, node, owner)
         function.reached = True
-        if function.module is not None:
-            self.load(function.module)
+        self.load(function.module)
         names = self._bind(frame, function, args, node, owner)
         if function.closure is not None or isinstance(function.node, cst.Lambda):
             value = self._inline(frame, function, names, node)
@@ -203,7 +203,9 @@ class Runs(Definitions):
             frame.trace.stepping[edge] = frame.stepping
         return self._instantiate(frame, summary, context, node, function)
 
-    def _context(self, function: FunctionInfo, names: dict[str, Value], memory: Memory, cls: Any) -> Context:
+    def _context(
+        self, function: FunctionInfo, names: dict[str, Value], memory: Memory, cls: ClassInfo | None
+    ) -> Context:
         """The context in which a call runs: its own, one with less detail, or the one for all further calls."""
         inputs = self._inputs(names, memory)
         given = (names, memory.heap)
@@ -232,8 +234,8 @@ class Runs(Definitions):
         if frame.dirty or frame.dirty_cells:
             frame.flush(frame.memory)
 
-    def _inputs(self, names: dict[str, Value], memory: Memory) -> list[Any]:
-        found: dict[Any, None] = {}
+    def _inputs(self, names: dict[str, Value], memory: Memory) -> list[Identity]:
+        found: dict[Identity, None] = {}
         for value in names.values():
             if value.kind in (Kind.CONTAINER, Kind.TUPLE, Kind.ITERABLE):
                 for identity in reachable(value, memory.heap):
@@ -243,10 +245,10 @@ class Runs(Definitions):
     def _run(
         self,
         function: FunctionInfo,
-        key: Any,
+        key: tuple[Hashable, ...],
         names: dict[str, Value],
-        inputs: list[Any],
-        cls: Any,
+        inputs: list[Identity],
+        cls: ClassInfo | None,
         caller: Memory,
     ) -> Summary:
         level = caller.control.uniformity
@@ -281,7 +283,7 @@ class Runs(Definitions):
         function.summaries[key] = summary
         return summary
 
-    def _claim(self, frame: Frame, cls: Any, inputs: Iterable[Any]) -> None:
+    def _claim(self, frame: Frame, cls: ClassInfo | None, inputs: Iterable[Identity]) -> None:
         """Containers handed over may live on an object: writes to them are writes to that object."""
         if isinstance(cls, ClassInfo):
             for each in cls.in_sight():
@@ -289,7 +291,7 @@ class Runs(Definitions):
                     if identity in each.heap:
                         frame.class_cells[identity] = cls
 
-    def _final(self, frame: Frame, result: Value, inputs: list[Any]) -> dict[Any, Cell]:
+    def _final(self, frame: Frame, result: Value, inputs: list[Identity]) -> dict[Identity, Cell]:
         heap = frame.memory.heap
         kept = {identity: heap[identity] for identity in inputs if identity in heap}
         for identity in (*reachable(result, heap), *self._inputs_of_cells(kept, heap)):
@@ -297,7 +299,7 @@ class Runs(Definitions):
                 kept[identity] = heap[identity]
         return kept
 
-    def _inputs_of_cells(self, cells: dict[Any, Cell], heap: dict[Any, Cell]) -> Iterator[Any]:
+    def _inputs_of_cells(self, cells: dict[Identity, Cell], heap: dict[Identity, Cell]) -> Iterator[Any]:
         yield from reachable_from((value for cell in cells.values() for value in cell.values()), heap)
 
     def _instantiate(
@@ -334,7 +336,7 @@ class Runs(Definitions):
     def _passes_pending(self, frame: Frame) -> bool:
         return any(value.pending for value in frame.memory.names.values())
 
-    def _renamed(self, frame: Frame, identity: Any, node: cst.CSTNode) -> Any:
+    def _renamed(self, frame: Frame, identity: Identity, node: cst.CSTNode) -> Any:
         """The caller's own name for a container that a callee made; those on objects keep theirs."""
         if identity in frame.class_cells or self._lives_on_object(frame, identity):
             return identity
@@ -343,7 +345,7 @@ class Runs(Definitions):
             frame.allocations[key] = self.fresh()
         return frame.allocations[key]
 
-    def _lives_on_object(self, frame: Frame, identity: Any) -> bool:
+    def _lives_on_object(self, frame: Frame, identity: Identity) -> bool:
         cls = frame.cls
         if cls is not None and any(identity in each.heap for each in cls.in_sight()):
             frame.class_cells[identity] = cls
@@ -433,7 +435,7 @@ class Runs(Definitions):
         return expressions.evaluate(module_frame, expression)
 
 
-def _rename(value: Value, renamed: Mapping[Any, tuple[Any, ...]], retell: Retelling | None) -> Value:
+def _rename(value: Value, renamed: Mapping[Identity, tuple[Identity, ...]], retell: Retelling | None) -> Value:
     if retell is not None:
         value = retell(value)
     if isinstance(value, ContainerValue):
@@ -446,7 +448,7 @@ def _rename(value: Value, renamed: Mapping[Any, tuple[Any, ...]], retell: Retell
     return value
 
 
-def _rename_cell(cell: Cell, renamed: Mapping[Any, tuple[Any, ...]], retell: Retelling | None) -> Cell:
+def _rename_cell(cell: Cell, renamed: Mapping[Identity, tuple[Identity, ...]], retell: Retelling | None) -> Cell:
     entries = {key: _rename(value, renamed, retell) for key, value in cell.entries.items()}
     rest = None if cell.rest is None else _rename(cell.rest, renamed, retell)
     return Cell(cell.shape, entries, rest, cell.factory, cell.length)

@@ -237,7 +237,8 @@ def _passes_through(cls: ClassInfo, method: str) -> bool:
 def _called_early(constructor: FunctionInfo, last: Any, cls: ClassInfo) -> set[str]:
     """What an `__init__` asks of `self`, itself or through methods, up to a statement (None: to its end)."""
     early = []
-    for statement in constructor.node.body.body:
+    body = constructor.node.body
+    for statement in body.body if isinstance(body, cst.BaseSuite) else ():
         early.append(statement)
         if statement is last:
             break
