@@ -9,6 +9,7 @@ import libcst as cst
 from trl_lint.analysis.events import Event, EventTrace, SideEffect, StepReturned
 from trl_lint.analysis.interpreter import calls, expressions, library_calls, sinks
 from trl_lint.analysis.interprocedural import reachability
+from trl_lint.analysis.interprocedural.binding import bind
 from trl_lint.analysis.interprocedural.contexts import key_of
 from trl_lint.analysis.interprocedural.summaries import MAX_CONTEXTS, Runs, Summary
 from trl_lint.analysis.program.classes import ClassInfo, FunctionInfo, Parameter
@@ -284,7 +285,7 @@ class Engine(Runs):
                 frame = Frame(self, base.module, None, base)
                 frame.memory = memory.fork()
                 owner = None if method.is_static else ProjectInstance(cls)
-                names = self._bind(frame, method, args, method.node, owner)
+                names = bind(frame, method, args, owner)
                 method.reached = True
                 summary = self._enter_names(frame, method, cls, names)
                 summary.trace.steps |= id(caller) in stepping if steps is None else steps
