@@ -1,4 +1,16 @@
-"""Control: which ranks reach a point of the program together, and under which conditions."""
+"""Control: which ranks reach a point of the program together, and under which conditions.
+
+>>> from trl_lint.domain.provenance import Step
+>>> some = Control(Uniformity.DIVERGENT, Step(None, None, "`is_main_process` differs between ranks"), ranks.RANK_LOCAL)
+>>> maybe = Control(Uniformity.UNKNOWN, Step(None, None, "whether `flag` is the same is not known"), ranks.UNKNOWN)
+>>> inside = UNIFORM.under(maybe).under(some)  # if flag: if is_main_process: …
+>>> inside.uniformity.name, [condition.uniformity.name for condition in inside.conditions]
+('DIVERGENT', ['UNKNOWN', 'DIVERGENT'])
+>>> UNIFORM.under(some).under(some).conditions == (some,)  # the same condition twice
+True
+>>> UNIFORM.without_gradients().under(some).grad  # inside `torch.no_grad()`
+False
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,14 @@
 
 A function is run once for arguments that say the same: `loss` and `2 * loss` of one step are alike, as both are this
 rank's own means, whatever explains them. `freeze` is the key by which such runs are found again.
+
+    >>> from trl_lint.domain import ranks
+    >>> from trl_lint.domain.kinds import TensorValue
+    >>> from trl_lint.domain.provenance import Step
+    >>> loss = TensorValue(ranks.LOCAL_MEAN)
+    >>> again = loss.but(why=Step(None, None, "computed elsewhere"))
+    >>> alike(loss, again), freeze(loss, {}) == freeze(again, {}), alike(loss, loss.but(scalar=True))
+    (True, True, False)
 """
 
 from __future__ import annotations

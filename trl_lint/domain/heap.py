@@ -1,4 +1,17 @@
-"""Mutable state: local names, containers on an abstract heap, and attributes of `self`, with their joins."""
+"""Mutable state: local names, containers on an abstract heap, and attributes of `self`, with their joins.
+
+>>> from trl_lint.domain.kinds import TensorValue
+>>> loss, same = TensorValue(ranks.LOCAL_MEAN), Value(ranks.SAME)
+>>> print(join(loss, same).rank, join(loss, loss) is loss, join(loss, BOTTOM) is loss)
+local(data) True True
+>>> print(join(same, Value(ranks.SAME, const=1), divided=ranks.RANK_LOCAL).rank)  # x = a if rank == 0 else 1
+local(rank)
+>>> logs = with_key(Cell("dict"), "loss", loss)  # logs["loss"] = loss
+>>> print(read_key(logs, "loss").rank, read_key(logs, "step"), read_key(with_key(logs, MISSING, same), "step").rank)
+local(data) None same
+>>> print(join_elements(loss, UNKNOWN).rank, join(loss, UNKNOWN).rank)  # in a list, or as one value
+local(data) unknown
+"""
 
 from __future__ import annotations
 

@@ -4,6 +4,14 @@ A collective of tensors takes equal shapes. What makes a dimension *ragged* is t
 own longest sample, a mask picks as many elements as there are, a completion ends where it ends. The batch itself is
 dimension 0, and loaders give all ranks equally many samples. A value whose `shape` is None has an unknown one, and
 of an unknown dimension nothing is said.
+
+    >>> tokens, logits = Shape((SAME, RAGGED)), Shape((SAME, RAGGED, SAME))
+    >>> print(without(tokens, [1]), without(tokens, [-1], keep=True))  # tokens.sum(1), tokens.sum(-1, keepdim=True)
+    (same) (same, same)
+    >>> print(broadcast([logits, Shape((SAME, RAGGED, SAME))]), broadcast([tokens, SCALAR]))
+    (same, ragged, same) (same, ragged)
+    >>> print(padded(tokens, 1), flattened(tokens).value, join(tokens, Shape((SAME, SAME))))
+    (same, same) ragged (same, unknown)
 """
 
 from __future__ import annotations
