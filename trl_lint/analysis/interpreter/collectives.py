@@ -58,8 +58,7 @@ def _own_collective(frame: Frame, row: Collective, args: Arguments, node: cst.CS
 
 def _work_in_place(frame: Frame, row: Collective, args: Arguments, operand: Value | None, node: cst.CSTNode) -> None:
     """A collective whose result is thrown away changes what it is given: a tensor as it says, others somehow."""
-    given = (*enumerate(args.positional), *args.keywords.items())
-    argument = next((args.nodes.get(key) for key, value in given if value is operand), None)
+    argument = next((args.nodes.get(key) for key, value in args.named() if value is operand), None)
     told = row.result in ("broadcast", "reduced")
     if told and argument is not None and operand is not None and operand.kind in (Kind.TENSOR, Kind.UNKNOWN):
         assignment.rebind(frame, argument.value, _result(frame, row, operand, node))

@@ -160,11 +160,12 @@ def _boolean(frame: Frame, node: cst.BooleanOperation) -> Value:
     saved = frame.memory.names
     narrowed = saved.copy()
     asks: bool | None = None
-    for link in chain:
+    for index, link in enumerate(chain):
         known = truth(frame, value)
         if known is None or known is is_and:
             frame.memory.names = narrowed
-            asks = narrow_further(frame, link.left if asks is None else link.left.right, is_and, asks)
+            part = link.left if asks is None else chain[index - 1].right
+            asks = narrow_further(frame, part, is_and, asks)
             frame.memory.names = narrowed.copy()
             value = _linked(frame, link, value, known)
         frame.node_values[id(link)] = value
@@ -172,10 +173,10 @@ def _boolean(frame: Frame, node: cst.BooleanOperation) -> Value:
     return value
 
 
-def _links(node: cst.BooleanOperation, is_and: bool) -> list[Any]:
+def _links(node: cst.BooleanOperation, is_and: bool) -> list[cst.BooleanOperation]:
     """The operations that a chain of `and` (or of `or`) consists of, the innermost first."""
-    found: list[Any] = []
-    inner: Any = node
+    found: list[cst.BooleanOperation] = []
+    inner: cst.BaseExpression = node
     while isinstance(inner, cst.BooleanOperation) and isinstance(inner.operator, cst.And) is is_and:
         found.append(inner)
         inner = inner.left

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import libcst as cst
 
@@ -95,7 +94,7 @@ class Definitions(Names):
                 cls.variables[small.target.value] = UNKNOWN
                 cls.annotations[small.target.value] = small.annotation.annotation
 
-    def annotated(self, frame: Frame, annotation: Any) -> Value | None:
+    def annotated(self, frame: Frame, annotation: cst.BaseExpression) -> Value | None:
         """What a parameter is by its annotation: an instance of a class whose objects the rules ask about."""
         if isinstance(annotation, cst.SimpleString):
             try:

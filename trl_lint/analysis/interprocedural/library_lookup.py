@@ -36,7 +36,7 @@ class Tables(Interpreter):
     def fresh(self) -> int:
         return next(self._serial)
 
-    def store_identity(self, owner: Any, name: str) -> int:
+    def store_identity(self, owner: ClassInfo | str, name: str) -> int:
         key = (owner, name)
         if key not in self._stores:
             self._stores[key] = self.fresh()

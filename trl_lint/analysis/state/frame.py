@@ -274,13 +274,13 @@ class Frame:
     def step(self, node: cst.CSTNode, text: str, before: Step | None = None) -> Step:
         return Step(self.module, node, text, before)
 
-    def emit(self, kind: type[Event], node: cst.CSTNode, tag: Any = None, **fields: Any) -> None:
+    def emit(self, kind: type[Event], node: cst.CSTNode, tag: Hashable = None, **fields: Any) -> None:
         """Tell the rules; `tag` tells several events of one kind at one node apart."""
         self.trace.events[(id(node), kind, tag, self.unroll_index)] = kind(
             module=self.module, node=node, control=self.memory.control, owner=self.function, **fields
         )
 
-    def written(self, value: Value, what: str, expression: Any = None) -> Value:
+    def written(self, value: Value, what: str, expression: cst.CSTNode | None = None) -> Value:
         """A value as it is once the current statement put it into a container of metrics.
 
         expression is where the value stands in the statement, if it does. A value that came here unchanged as a
@@ -308,7 +308,7 @@ class Frame:
         return value.but(writes=frozenset((write,)))
 
     def handing_on(
-        self, value: Value, what: str, expression: cst.CSTNode | None, handed: tuple[Any, str] | None = None
+        self, value: Value, what: str, expression: cst.CSTNode | None, handed: tuple[FunctionInfo, str] | None = None
     ) -> Write:
         """The current statement as the one that hands this value on (to a function, as the parameter of a name)."""
         payload = None
