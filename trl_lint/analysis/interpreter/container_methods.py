@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from functools import partial
-from typing import TYPE_CHECKING
+
+import libcst as cst
 
 from trl_lint.analysis.program import syntax
 from trl_lint.analysis.state import containers
@@ -15,9 +16,6 @@ from trl_lint.domain.constants import MISSING
 from trl_lint.domain.heap import Cell, join, join_elements, read_key, with_key
 from trl_lint.domain.kinds import NONE, ContainerValue, IterableValue, NumberValue, StringValue, TupleValue
 from trl_lint.domain.values import BOTTOM, UNKNOWN, Value
-
-if TYPE_CHECKING:
-    import libcst as cst
 
 
 def call(frame: Frame, owner: ContainerValue, name: str, args: Arguments, node: cst.CSTNode) -> Value:
