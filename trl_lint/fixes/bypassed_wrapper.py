@@ -10,7 +10,7 @@ from trl_lint.analysis.events import ModelCalled
 from trl_lint.analysis.program.syntax import ancestors
 from trl_lint.domain.values import TRAINED
 from trl_lint.fixes.support.edits import NoRewrite, Replace, Rewrite
-from trl_lint.fixes.support.scope import bound, bound_names, dotted, last_name, nodes
+from trl_lint.fixes.support.scope import binders, dotted, last_name, nodes
 from trl_lint.fixes.support.tree import uses_of
 from trl_lint.knowledge import models
 
@@ -79,11 +79,8 @@ def _source(root: Any, callee: Any) -> Any:
 
 
 def _times_bound(root: Any, name: str) -> int:
-    """How often a function binds a name, its parameters apart."""
-    body = root.body
-    if name not in bound_names(body):
-        return 0
-    return sum(isinstance(target, cst.Name) and target.value == name for target in bound(body)) or 2
+    """How often a function or module binds a name, its parameters apart."""
+    return len(binders(root, [name]))
 
 
 def _holder(source: Any) -> str | None:
