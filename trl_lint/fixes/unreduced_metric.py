@@ -6,7 +6,7 @@ shape is the same on all ranks, and the tail of the expression stays what it was
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import libcst as cst
 
@@ -18,14 +18,18 @@ from trl_lint.findings import Applicability
 from trl_lint.fixes.support.blocks import torch_in_reach
 from trl_lint.fixes.support.collecting import collected, on_device
 from trl_lint.fixes.support.edits import NoRewrite, Rewrite
-from trl_lint.fixes.support.gradients import may_be_gone_back_from, may_have_gradient
-from trl_lint.fixes.support.logged import Gathered, LogSite, binding_of, core_of, is_number, with_payload
+from trl_lint.fixes.support.gradients import may_have_gradient, may_reach_a_loss
+from trl_lint.fixes.support.logged import Gathered, LogSite, binding_of, core_of, is_number, with_accelerator
 from trl_lint.fixes.support.placing import Mending, hint, placed
 from trl_lint.fixes.support.ratios import ratio_of
 from trl_lint.fixes.support.reductions import REPEATED, needs_cast, written_reduction
-from trl_lint.fixes.support.tree import call_of, with_replaced
+from trl_lint.fixes.support.scope import scope_of
+from trl_lint.fixes.support.tree import call_of, text_of, with_replaced
 from trl_lint.fixes.support.uses import only_shown, read_again
 from trl_lint.knowledge.python import COMPILED_DECORATORS
+
+if TYPE_CHECKING:
+    from trl_lint.analysis.program.classes import ClassInfo
 
 _UNKNOWN_REASON = "how the ranks' values belong together can't be told from the code"
 # Why a reduction can't be repeated over the ranks' own results.
@@ -45,7 +49,7 @@ def plan_for(write: Write) -> Mending:
     payload = write.payload
     if payload is None:
         return hint("what is logged does not stand there as one expression")
-    root = payload.owner.node if payload.owner is not None else write.module.tree
+    root = scope_of(payload.owner, write.module)
     place = LogSite(write.module, root, write.node, payload, write.what)
     problem = _unsuitable(place)
     if problem:
@@ -62,7 +66,7 @@ def plan_for(write: Write) -> Mending:
     if isinstance(found, NoRewrite):
         return Mending(found, reason=found.reason)
     mending = placed(place, found)
-    if mending.applicability is Applicability.SAFE and may_be_gone_back_from(place):
+    if mending.applicability is Applicability.SAFE and may_reach_a_loss(place):
         reason = "if a loss is computed from it elsewhere, that loss has no gradient any more"
         return Mending(mending.rewrite, Applicability.UNSAFE, reason)
     return mending
@@ -92,7 +96,7 @@ def _unsuitable(place: LogSite) -> str:
     return "" if payload.accelerator or payload.reducers else "no accelerator is in reach"
 
 
-def _is_module(cls: Any) -> bool:
+def _is_module(cls: ClassInfo) -> bool:
     from trl_lint.analysis.program.classes import is_module_class
 
     return is_module_class(cls)
@@ -100,17 +104,17 @@ def _is_module(cls: Any) -> bool:
 
 def _text(place: LogSite) -> str:
     """What the author may write where the tool can't: the expression, gathered by some accelerator."""
-    found = _gathered(with_payload(place, accelerator="accelerator"))
+    found = _gathered(with_accelerator(place, "accelerator"))
     if isinstance(found, NoRewrite) or found.lines or len(found.replaced) != 1:
         return ""
-    return cst.Module([]).code_for_node(with_replaced(place.payload.expression, found.replaced))
+    return text_of(with_replaced(place.expression, found.replaced))
 
 
 def _gathered(place: LogSite) -> Gathered | NoRewrite:
     payload = place.payload
     if Origin.RANK in payload.value.rank.origins:
         return NoRewrite("it depends on the number of the rank")
-    core, value, proven = core_of(place, payload.expression, payload.value)
+    core, value, proven = core_of(place, place.expression, payload.value)
     ratio = ratio_of(place, core)
     if ratio is not None:
         return ratio

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import libcst as cst
 
 from trl_lint.analysis.transfer.tensor_devices import may_be_cpu
@@ -11,7 +9,7 @@ from trl_lint.domain.values import Value
 from trl_lint.fixes.support.edits import Import
 from trl_lint.fixes.support.importing import has_place
 from trl_lint.fixes.support.logged import LogSite, is_number
-from trl_lint.fixes.support.tree import TIGHT, call_of, tensor_of
+from trl_lint.fixes.support.tree import call_of, keyword_argument, tensor_of, without_parentheses
 
 
 def collected(
@@ -25,7 +23,7 @@ def collected(
                 return (call_of(call, and_then) if and_then else call), imports
     if not place.payload.accelerator:
         return None
-    return call_of(cst.Call(cst.Attribute(place.accelerator, cst.Name("gather")), [cst.Arg(tensor)]), reduction), ()
+    return call_of(call_of(place.accelerator, "gather", cst.Arg(tensor)), reduction), ()
 
 
 def summed(place: LogSite, stacked: cst.BaseExpression) -> tuple[cst.BaseExpression, tuple[Import, ...]]:
@@ -33,9 +31,8 @@ def summed(place: LogSite, stacked: cst.BaseExpression) -> tuple[cst.BaseExpress
     for text, name, own in place.payload.reducers:
         if own == "sum" and (imports := _import_of(place, text, name)) is not None:
             return cst.Call(cst.parse_expression(text), [cst.Arg(stacked)]), imports
-    how = cst.Arg(cst.SimpleString('"sum"'), keyword=cst.Name("reduction"), equal=TIGHT)
-    comma = cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))
-    return cst.Call(cst.Attribute(place.accelerator, cst.Name("reduce")), [cst.Arg(stacked, comma=comma), how]), ()
+    how = keyword_argument("reduction", cst.SimpleString('"sum"'))
+    return call_of(place.accelerator, "reduce", cst.Arg(stacked), how), ()
 
 
 def _import_of(place: LogSite, text: str, name: str) -> tuple[Import, ...] | None:
@@ -49,14 +46,10 @@ def _import_of(place: LogSite, text: str, name: str) -> tuple[Import, ...] | Non
 
 def on_device(place: LogSite, core: cst.BaseExpression, value: Value) -> cst.BaseExpression:
     """The tensor to gather, on the accelerator's device."""
-    core = core.with_changes(lpar=[], rpar=[]) if hasattr(core, "lpar") and not _breaks_lines(core) else core
+    core = without_parentheses(core)
     if not is_number(value) and not may_be_cpu(value):
         return core
     device = cst.Attribute(place.accelerator, cst.Name("device"))
     if not is_number(value):
         return call_of(core, "to", cst.Arg(device))
     return tensor_of(core, device)
-
-
-def _breaks_lines(node: Any) -> bool:
-    return "\n" in cst.Module([]).code_for_node(node)

@@ -8,15 +8,23 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from enum import IntEnum
-from typing import Any
+from typing import TYPE_CHECKING, TypeAlias
 
 import libcst as cst
 
 from trl_lint.analysis.program.syntax import ancestors
-from trl_lint.fixes.support.edits import Edit, Import, Insert, Replace
+from trl_lint.fixes.support.edits import Edit, ExtendImport, Import, Insert
 from trl_lint.fixes.support.scope import dotted, last_name, nodes
+from trl_lint.fixes.support.tree import text_of
+
+if TYPE_CHECKING:
+    from trl_lint.analysis.program.project import Module
+
+_ImportStatement: TypeAlias = cst.Import | cst.ImportFrom
+# The key by which the imports of one section are sorted.
+_Order: TypeAlias = Callable[[cst.SimpleStatementLine], tuple[bool, str] | tuple[str, bool]]
 
 
 class _Section(IntEnum):
@@ -43,12 +51,12 @@ _LATE = re.compile(r"#\s*noqa:\s*E402\s*")
 _LONGEST = 119
 
 
-def has_place(module: Any, needed: Import, node: Any) -> bool:
+def has_place(module: Module, needed: Import, node: cst.CSTNode) -> bool:
     """Whether there is a place for an import, for code at this node."""
     return _edits(module, (needed,), (node,)) is not None
 
 
-def edits_for(module: Any, needed: Iterable[Import], used: Iterable[Any]) -> list[Edit]:
+def edits_for(module: Module, needed: Iterable[Import], used: Iterable[cst.CSTNode]) -> list[Edit]:
     """The edits that import these for code at these nodes; each of them has a place for its own."""
     grouped: dict[str, dict[Import, None]] = {}
     for each in needed:
@@ -57,14 +65,14 @@ def edits_for(module: Any, needed: Iterable[Import], used: Iterable[Any]) -> lis
     return [edit for group in grouped.values() for edit in _edits(module, tuple(group), places) or ()]
 
 
-def bound_at_top(module: Any, wanted: Import, *used: Any) -> str:
+def bound_at_top(module: Module, wanted: Import, *used: cst.CSTNode) -> str:
     """The name that a module's own imports, before the code at these nodes, give what is wanted; "" for none."""
     lines = _before(module.tree, used)
     found = (_name_of(small, alias, wanted) for line in lines for small in _imports(line) for alias in _aliases(small))
     return min(filter(None, found), key=lambda name: name != _own(wanted), default="")
 
 
-def _edits(module: Any, needed: Sequence[Import], used: Sequence[Any]) -> list[Edit] | None:
+def _edits(module: Module, needed: Sequence[Import], used: Sequence[cst.CSTNode]) -> list[Edit] | None:
     """The edits for imports from one module; None when there is no place for them."""
     missing = [each for each in needed if bound_at_top(module, each, *used) != _own(each)]
     if not missing:
@@ -83,7 +91,7 @@ def _own(needed: Import) -> str:
     return needed.name or needed.module.partition(".")[0]
 
 
-def _name_of(small: Any, alias: Any, wanted: Import) -> str:
+def _name_of(small: _ImportStatement, alias: cst.ImportAlias, wanted: Import) -> str:
     """By which name an import makes what is wanted known, if it does."""
     if isinstance(small, cst.ImportFrom):
         if wanted.name is None or _module_of(small) != wanted.module or alias.evaluated_name != wanted.name:
@@ -96,14 +104,14 @@ def _name_of(small: Any, alias: Any, wanted: Import) -> str:
     return alias.evaluated_alias or "" if alias.evaluated_name == wanted.module else ""
 
 
-def _aliases(small: Any) -> Sequence[cst.ImportAlias]:
+def _aliases(small: _ImportStatement) -> Sequence[cst.ImportAlias]:
     return () if isinstance(small.names, cst.ImportStar) else small.names
 
 
 # --- lines and blocks -----------------------------------------------------------------------------------
 
 
-def _before(tree: cst.Module, used: Sequence[Any]) -> Sequence[Any]:
+def _before(tree: cst.Module, used: Sequence[cst.CSTNode]) -> Sequence[cst.BaseStatement]:
     """The statements of a module that come before all code at these nodes."""
     inside = {id((*ancestors(tree, node), node)[1]) if node is not tree else 0 for node in used}
     for index, statement in enumerate(tree.body):
@@ -112,37 +120,37 @@ def _before(tree: cst.Module, used: Sequence[Any]) -> Sequence[Any]:
     return tree.body
 
 
-def _imports(statement: Any) -> Sequence[Any]:
+def _imports(statement: cst.BaseStatement) -> Sequence[_ImportStatement]:
     """The imports of a line that holds nothing else."""
     if not isinstance(statement, cst.SimpleStatementLine):
         return ()
-    small = statement.body
-    return small if all(isinstance(each, (cst.Import, cst.ImportFrom)) for each in small) else ()
+    found = [each for each in statement.body if isinstance(each, (cst.Import, cst.ImportFrom))]
+    return found if len(found) == len(statement.body) else ()
 
 
-def _blocks(statements: Sequence[Any]) -> list[list[Any]]:
+def _blocks(statements: Sequence[cst.BaseStatement]) -> list[list[cst.SimpleStatementLine]]:
     """The runs of lines that import."""
-    blocks: list[list[Any]] = [[]]
+    blocks: list[list[cst.SimpleStatementLine]] = [[]]
     for statement in statements:
-        if _imports(statement):
+        if isinstance(statement, cst.SimpleStatementLine) and _imports(statement):
             blocks[-1].append(statement)
         elif blocks[-1]:
             blocks.append([])
     return [block for block in blocks if block]
 
 
-def _module_of(small: Any) -> str:
+def _module_of(small: _ImportStatement) -> str:
     """The module that an import names first, with the dots of a relative one."""
     if isinstance(small, cst.Import):
         return small.names[0].evaluated_name
-    return "." * len(small.relative) + (dotted(small.module) if small.module is not None else "")
+    return "." * len(small.relative) + dotted(small.module)
 
 
-def _root(line: Any) -> str:
+def _root(line: cst.SimpleStatementLine) -> str:
     return _module_of(_imports(line)[0]).partition(".")[0]
 
 
-def _section(module: Any, root: str) -> _Section:
+def _section(module: Module, root: str) -> _Section:
     if root == "__future__":
         return _Section.FUTURE
     if root in sys.stdlib_module_names:
@@ -150,7 +158,7 @@ def _section(module: Any, root: str) -> _Section:
     return _Section.LOCAL if not root or _is_near(module, root) else _Section.LIBRARY
 
 
-def _is_near(module: Any, root: str) -> bool:
+def _is_near(module: Module, root: str) -> bool:
     """Whether a module of that name lies beside the file, or beside the package that it is in."""
     folders = (module.path.parent, module.top)
     return any(os.path.isdir(folder / root) or os.path.isfile(folder / f"{root}.py") for folder in folders)
@@ -159,7 +167,7 @@ def _is_near(module: Any, root: str) -> bool:
 # --- the place ------------------------------------------------------------------------------------------
 
 
-def _placed(module: Any, statements: Sequence[Any], needed: Import, line: str) -> list[Edit] | None:
+def _placed(module: Module, statements: Sequence[cst.BaseStatement], needed: Import, line: str) -> list[Edit] | None:
     """The edit that puts a line into the block that it belongs to."""
     root = needed.module.partition(".")[0]
     section = _section(module, root)
@@ -200,13 +208,13 @@ def _at_the_top(tree: cst.Module, line: str) -> list[Edit] | None:
     return None
 
 
-def _in_block(module: Any, block: list[Any], section: _Section, line: str) -> Insert:
+def _in_block(module: Module, block: list[cst.SimpleStatementLine], section: _Section, line: str) -> Insert:
     """The line among those of its section; else between the sections before and behind it."""
     alike = [each for each in block if _section(module, _root(each)) is section]
     if alike:
         order = None if "isort:" in module.text else _order_of(alike)
-        key = order(cst.parse_statement(line)) if order is not None else None
-        earlier = [each for each in alike if order is None or order(each) <= key]
+        new = cst.ensure_type(cst.parse_statement(line), cst.SimpleStatementLine)
+        earlier = [each for each in alike if order is None or order(each) <= order(new)]
         anchor, behind = (earlier[-1], True) if earlier else (alike[0], False)
         return Insert(anchor, f"{line}{_late(anchor)}", behind)
     earlier = [each for each in block if _section(module, _root(each)) < section]
@@ -215,27 +223,29 @@ def _in_block(module: Any, block: list[Any], section: _Section, line: str) -> In
     return Insert(block[0], f"{line}{_late(block[0])}")
 
 
-def _order_of(lines: Sequence[Any]) -> Any:
+def _order_of(lines: Sequence[cst.SimpleStatementLine]) -> _Order | None:
     """The key by which lines of one section are sorted; None when they are not, or may not be."""
     if any(_root(line) in _FIRST for line in lines):
         return None
-    for order in (_straight_first, _by_module):
+    orders: tuple[_Order, ...] = (_straight_first, _by_module)
+    for order in orders:
         keys = [order(line) for line in lines]
         if keys == sorted(keys):
             return order
     return None
 
 
-def _straight_first(line: Any) -> tuple[bool, str]:
+def _straight_first(line: cst.SimpleStatementLine) -> tuple[bool, str]:
     small = _imports(line)[0]
     return isinstance(small, cst.ImportFrom), _module_of(small).lower()
 
 
-def _by_module(line: Any) -> tuple[str, bool]:
-    return _straight_first(line)[::-1]
+def _by_module(line: cst.SimpleStatementLine) -> tuple[str, bool]:
+    is_from, name = _straight_first(line)
+    return name, is_from
 
 
-def _late(line: Any) -> str:
+def _late(line: cst.SimpleStatementLine) -> str:
     """The comment that a neighbour has where linters would have all imports at the top."""
     comment = line.trailing_whitespace.comment
     return f"  {comment.value}" if comment is not None and _LATE.fullmatch(comment.value) else ""
@@ -244,19 +254,18 @@ def _late(line: Any) -> str:
 # --- into an import that is there -----------------------------------------------------------------------
 
 
-def _merged(statements: Sequence[Any], needed: Sequence[Import]) -> Replace | None:
+def _merged(statements: Sequence[cst.BaseStatement], needed: Sequence[Import]) -> ExtendImport | None:
     """The last import from the same module, with the names that are missing."""
-    for statement in reversed(statements):
-        for small in _imports(statement):
+    for line in reversed([line for block in _blocks(statements) for line in block]):
+        for small in _imports(line):
             if isinstance(small, cst.ImportFrom) and needed[0].name and _module_of(small) == needed[0].module:
-                return _extended(statement, small, [each.name for each in needed if each.name])
+                return _extended(line, small, [each.name for each in needed if each.name])
     return None
 
 
-def _extended(line: Any, small: cst.ImportFrom, names: Iterable[str]) -> Replace | None:
-    code = cst.Module([]).code_for_node
+def _extended(line: cst.SimpleStatementLine, small: cst.ImportFrom, names: Iterable[str]) -> ExtendImport | None:
     aliases = list(_aliases(small))
-    if not aliases or "#" in code(small) or "\\" in code(small):
+    if not aliases or "#" in text_of(small) or "\\" in text_of(small):
         return None
     in_order = [_rank(each.evaluated_name) for each in aliases]
     is_sorted = in_order == sorted(in_order)
@@ -270,9 +279,9 @@ def _extended(line: Any, small: cst.ImportFrom, names: Iterable[str]) -> Replace
     last = commas[-1]
     aliases = [each.with_changes(comma=between) for each in aliases[:-1]] + [aliases[-1].with_changes(comma=last)]
     new = small.with_changes(names=aliases)
-    if max(map(len, code(line.with_deep_changes(small, names=aliases)).splitlines())) > _LONGEST:
+    if max(map(len, text_of(line.with_deep_changes(small, names=aliases)).splitlines())) > _LONGEST:
         return None
-    return Replace(small, new)  # type: ignore[arg-type]
+    return ExtendImport(small, new)
 
 
 def _rank(name: str) -> tuple[int, str]:
