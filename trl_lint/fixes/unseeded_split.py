@@ -11,11 +11,10 @@ from trl_lint.fixes.support.blocks import certainly_bound, enclosing_statement, 
 from trl_lint.fixes.support.edits import Edit, NoRewrite, Replace, Rewrite
 from trl_lint.fixes.support.node_types import Scope
 from trl_lint.fixes.support.scope import nodes, scope_of
-from trl_lint.fixes.support.tree import keyword_of
+from trl_lint.fixes.support.tree import keyword_of, with_keyword
 from trl_lint.knowledge.random_draws import SEED_ARGUMENTS
 
 _CHANGES = "it decides which rows come when, on one process as well"
-_NONE = cst.SimpleWhitespace("")
 _SEEDS = SEED_ARGUMENTS | {"seeds"}
 
 
@@ -67,26 +66,7 @@ def _with_keyword(event: DatasetDrawn, root: Scope, seed: str) -> Rewrite | NoRe
     given = next((arg for arg in call.args if keyword_of(arg) == keyword), None)
     if given is not None:
         return Rewrite((Replace(given.value, expression), *edits), caution=_CHANGES)
-    added = cst.Arg(expression, cst.Name(keyword), equal=cst.AssignEqual(_NONE, _NONE))
-    return Rewrite((Replace(call, call.with_changes(args=_with_last(call, added))), *edits), caution=_CHANGES)
-
-
-def _with_last(call: cst.Call, added: cst.Arg) -> list[cst.Arg]:
-    """The arguments and one more, laid out as they are: on a line of its own where they have theirs."""
-    if not call.args:
-        return [added]
-    *others, last = call.args
-    between = others[-1].comma if others else _comma_of_one(call)
-    if isinstance(last.comma, cst.Comma):  # a comma at the end stays at the end
-        return [*others, last.with_changes(comma=between), added.with_changes(comma=last.comma)]
-    plain = last.with_changes(comma=between, whitespace_after_arg=_NONE)
-    return [*others, plain, added.with_changes(whitespace_after_arg=last.whitespace_after_arg)]
-
-
-def _comma_of_one(call: cst.Call) -> cst.Comma:
-    """The comma behind a single argument: with a new line, if the argument is on one."""
-    is_folded = isinstance(call.whitespace_before_args, cst.ParenthesizedWhitespace)
-    return cst.Comma(whitespace_after=call.whitespace_before_args if is_folded else cst.SimpleWhitespace(" "))
+    return Rewrite((Replace(call, with_keyword(call, keyword, expression)), *edits), caution=_CHANGES)
 
 
 def _with_receiver(event: DatasetDrawn, seed: str) -> Rewrite | NoRewrite:

@@ -17,11 +17,10 @@ from trl_lint.fixes.support.tree import (
     goes_to_cpu,
     has_comment,
     in_parentheses_of,
-    keyword_argument,
-    keyword_of,
     method_call,
     uses_of,
     with_argument,
+    with_keyword,
 )
 
 
@@ -46,7 +45,7 @@ def plan_for_collective(event: CollectiveCalled, made_by: Step | None) -> Rewrit
     if _becomes_an_array(event):
         return NoRewrite("the result becomes an array at once, which a tensor on a GPU can't")
     if made_by is not None and made_by.node is tensor and _is_factory(tensor):
-        return Rewrite((Replace(tensor, on_device(tensor, device)),))
+        return Rewrite((Replace(tensor, with_keyword(tensor, "device", cst.parse_expression(device))),))
     return Rewrite((Replace(tensor, call_of(tensor, "to", cst.Arg(cst.parse_expression(device)))),))
 
 
@@ -59,7 +58,7 @@ def plan_for_step(event: StepReturned, made_by: Step) -> Rewrite | NoRewrite:
     if not around or not _is_factory(made_by.node):
         return NoRewrite("the tensor is not made in this method")
     caution = "" if _only_returned(root, around, made_by.node) else "the tensor is used in other ways as well"
-    by = on_device(made_by.node, f"{event.accelerator}.device")
+    by = with_keyword(made_by.node, "device", cst.parse_expression(f"{event.accelerator}.device"))
     return Rewrite((Replace(made_by.node, by),), caution=caution)
 
 
@@ -74,27 +73,6 @@ def device_text(event: CollectiveCalled) -> str:
         if cls == "transformers.Trainer":
             return f"{owner}.args.device"
     return f"{event.accelerator}.device" if event.accelerator else ""
-
-
-def on_device(factory: cst.Call, device: str) -> cst.Call:
-    """The call of a factory, with `device=`."""
-    value = cst.parse_expression(device)
-    args = factory.args
-    for arg in args:
-        if keyword_of(arg) == "device":
-            return with_argument(factory, arg, value)
-    new = keyword_argument("device", value)
-    last = args[-1]
-    if isinstance(last.comma, cst.Comma):
-        # As the others are laid out, with the comma that ends them.
-        before = args[-2].comma if len(args) > 1 else cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))
-        return factory.with_changes(
-            args=[*args[:-1], last.with_changes(comma=before), new.with_changes(comma=last.comma)]
-        )
-    comma = cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))
-    moved = new.with_changes(whitespace_after_arg=last.whitespace_after_arg)
-    first = last.with_changes(comma=comma, whitespace_after_arg=cst.SimpleWhitespace(""))
-    return factory.with_changes(args=[*args[:-1], first, moved])
 
 
 def _is_factory(node: cst.CSTNode) -> TypeGuard[cst.Call]:

@@ -89,6 +89,53 @@ def with_argument(call: cst.Call, argument: cst.Arg, value: cst.BaseExpression) 
     return call.with_changes(args=[arg.with_changes(value=value) if arg is argument else arg for arg in call.args])
 
 
+def with_keyword(call: cst.Call, name: str, value: cst.BaseExpression) -> cst.Call:
+    """A call that is given `name=value`: in place of what it is given by that name, else behind its other arguments.
+
+    The new argument is laid out as they are: on a line of its own where they have theirs.
+    """
+    given = next((arg for arg in call.args if keyword_of(arg) == name), None)
+    if given is not None:
+        return with_argument(call, given, value)
+    added = keyword_argument(name, value)
+    if not call.args:
+        return call.with_changes(args=[added])
+    *others, last = call.args
+    blank = _blank_between(call)
+    if isinstance(last.comma, cst.Comma):  # a comma at the end stays at the end
+        blank, end = _with_comment_of(blank, last.comma.whitespace_after)
+        added = added.with_changes(comma=last.comma.with_changes(whitespace_after=end))
+    else:
+        blank, end = _with_comment_of(blank, last.whitespace_after_arg)
+        added = added.with_changes(whitespace_after_arg=end)
+        last = last.with_changes(whitespace_after_arg=cst.SimpleWhitespace(""))
+    return call.with_changes(args=[*others, last.with_changes(comma=cst.Comma(whitespace_after=blank)), added])
+
+
+def _blank_between(call: cst.Call) -> cst.BaseParenthesizableWhitespace:
+    """What stands between two arguments of a call, comments apart: of a single one a line break, if it has its own."""
+    comma = call.args[-2].comma if len(call.args) > 1 else None
+    if isinstance(comma, cst.Comma):
+        return _without_comments(comma.whitespace_after)
+    is_folded = isinstance(call.whitespace_before_args, cst.ParenthesizedWhitespace)
+    return _without_comments(call.whitespace_before_args) if is_folded else cst.SimpleWhitespace(" ")
+
+
+def _without_comments(blank: cst.BaseParenthesizableWhitespace) -> cst.BaseParenthesizableWhitespace:
+    if not isinstance(blank, cst.ParenthesizedWhitespace):
+        return blank
+    return blank.with_changes(first_line=cst.TrailingWhitespace(), empty_lines=[])
+
+
+def _with_comment_of(
+    blank: cst.BaseParenthesizableWhitespace, end: cst.BaseParenthesizableWhitespace
+) -> tuple[cst.BaseParenthesizableWhitespace, cst.BaseParenthesizableWhitespace]:
+    """What stands behind the argument that was the last, with the comment it has, and behind the new one, without."""
+    if not isinstance(blank, cst.ParenthesizedWhitespace) or not isinstance(end, cst.ParenthesizedWhitespace):
+        return blank, end
+    return blank.with_changes(first_line=end.first_line), end.with_changes(first_line=cst.TrailingWhitespace())
+
+
 def keyword_of(argument: cst.Arg) -> str:
     """The name that an argument is given by; "" for one that is given by its position."""
     return argument.keyword.value if argument.keyword is not None else ""
