@@ -9,7 +9,7 @@ from trl_lint.analysis.program.syntax import ancestors
 from trl_lint.domain.values import TRAINED
 from trl_lint.fixes.support.edits import NoRewrite, Replace, Rewrite
 from trl_lint.fixes.support.node_types import Scope
-from trl_lint.fixes.support.scope import binders, dotted, last_name, names_spelled, nodes, scope_of
+from trl_lint.fixes.support.scope import binders, dotted, last_name, names_spelled, scope_of, sole_binding
 from trl_lint.fixes.support.tree import uses_of
 from trl_lint.knowledge import models
 
@@ -67,13 +67,8 @@ def _wrapped_name(event: ModelCalled, root: Scope, callee: cst.BaseExpression) -
 
 def _source(root: Scope, callee: cst.BaseExpression) -> cst.BaseExpression:
     """The expression that a name was bound to, if that was done once; else the expression as it is."""
-    if not isinstance(callee, cst.Name) or _times_bound(root, callee.value) != 1:
-        return callee
-    for node in nodes(root):
-        match node:
-            case cst.Assign(targets=[cst.AssignTarget(target=cst.Name(name))], value=value) if name == callee.value:
-                return value
-    return callee
+    bound = sole_binding(root, callee)
+    return callee if bound is None else bound.value
 
 
 def _times_bound(root: Scope, name: str) -> int:

@@ -27,6 +27,7 @@ from trl_lint.fixes.support.scope import (
     bound_names,
     contains,
     declared_names,
+    holder_name,
     last_name,
     leaves,
     nodes,
@@ -87,14 +88,7 @@ def _leaves_no_trace(step: Step) -> bool:
     lone = [node.value for node in nodes(function.body) if isinstance(node, cst.Expr)]
     calls = [node for node in lone if isinstance(node, cst.Call) and node is not step.node]
     changed = [*stored, *(call.func for call in calls if last_name(call.func) not in SHOWING | _MODES)]
-    return not declared_names(function) and all(_container_name(each) in own for each in changed)
-
-
-def _container_name(node: cst.BaseExpression) -> str:
-    """The name that `name.x`, `name[i].x` starts with; "" for any other expression."""
-    while isinstance(node, (cst.Attribute, cst.Subscript)):
-        node = node.value
-    return node.value if isinstance(node, cst.Name) else ""
+    return not declared_names(function) and all(holder_name(each) in own for each in changed)
 
 
 # --- what only some ranks get to --------------------------------------------------------------------------

@@ -16,10 +16,8 @@ from trl_lint.analysis.program.syntax import ancestors
 from trl_lint.domain.averaging import MeanForm
 from trl_lint.fixes.support.blocks import enclosing_statement
 from trl_lint.fixes.support.logged import (
-    Binding,
     Gathered,
     LogSite,
-    binding_at,
     identifier,
     only_binding,
     with_expression,
@@ -27,7 +25,17 @@ from trl_lint.fixes.support.logged import (
 from trl_lint.fixes.support.node_types import Replacement
 from trl_lint.fixes.support.placing import Mending, hint, placed
 from trl_lint.fixes.support.ratios import ratio_of
-from trl_lint.fixes.support.scope import binds, is_pure, nodes, root_name, scope_of, used_names
+from trl_lint.fixes.support.scope import (
+    Binding,
+    as_binding,
+    binds,
+    holder_name,
+    is_pure,
+    nodes,
+    scope_of,
+    used_names,
+    works_in_place,
+)
 from trl_lint.fixes.support.tree import call_of, in_parentheses, method_call, uses_of, with_replaced
 
 _GATHERS = frozenset({"gather", "gather_for_metrics"})
@@ -165,7 +173,7 @@ def _binding_of(place: LogSite, wanted: cst.BaseExpression | None, name: str, st
     assign = around[-1] if around else None
     if not isinstance(assign, cst.Assign) or not _is_in_block_of(place, statement, assign):
         return None
-    binding = binding_at(place, assign.targets[0])
+    binding = as_binding(assign)
     if binding is None or binding.name.value != name:
         return None
     return None if name in _between(place, assign, statement)[0] else binding
@@ -191,21 +199,15 @@ def _between(place: LogSite, since: cst.CSTNode, statement: cst.CSTNode) -> tupl
     start, end = (next(index for index, each in enumerate(text) if each is mark) for mark in (since, statement))
     between = text[start + len(list(nodes(since))) : end]
     rebound = set().union(*(binds(each) for each in between))
-    return rebound, {root_name(target) for each in between for target in _changed(each)}
+    return rebound, {holder_name(_changed(each)) for each in between}
 
 
-def _changed(node: cst.CSTNode) -> list[cst.BaseExpression]:
+def _changed(node: cst.CSTNode) -> cst.BaseExpression | None:
     """What a node changes in place: the target of an item or an attribute, the receiver of `x.add_(…)`."""
     if isinstance(node, (cst.AssignTarget, cst.AugAssign, cst.AnnAssign)):
-        return [_base(node.target)]
-    method = method_call(node)
-    return [_base(method.receiver)] if method is not None and method.name.endswith("_") else []
-
-
-def _base(node: cst.BaseExpression) -> cst.BaseExpression:
-    while isinstance(node, cst.Subscript):
-        node = node.value
-    return node
+        return node.target
+    method = method_call(node) if works_in_place(node) else None
+    return None if method is None else method.receiver
 
 
 def _is_only_use(place: LogSite, binding: Binding) -> bool:

@@ -6,10 +6,9 @@ shape is the same on all ranks, and the tail of the expression stays what it was
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import libcst as cst
 
+from trl_lint.analysis.program.classes import is_module_class
 from trl_lint.analysis.program.syntax import ancestors
 from trl_lint.analysis.transfer.tensor_devices import may_be_cpu
 from trl_lint.domain.ranks import Origin, State
@@ -27,9 +26,7 @@ from trl_lint.fixes.support.scope import scope_of
 from trl_lint.fixes.support.tree import call_of, text_of, with_replaced
 from trl_lint.fixes.support.uses import only_shown, read_again
 from trl_lint.knowledge.python import COMPILED_DECORATORS
-
-if TYPE_CHECKING:
-    from trl_lint.analysis.program.classes import ClassInfo
+from trl_lint.knowledge.torch import REDUCTIONS
 
 _UNKNOWN_REASON = "how the ranks' values belong together can't be told from the code"
 # Why a reduction can't be repeated over the ranks' own results.
@@ -91,15 +88,9 @@ def _unsuitable(place: LogSite) -> str:
         return "the expression is not evaluated exactly once where it is logged"
     if owner is not None and (owner.decorators & COMPILED_DECORATORS):
         return "a collective does not belong into a function that is compiled or run again"
-    if owner is not None and owner.cls is not None and _is_module(owner.cls):
+    if owner is not None and owner.cls is not None and is_module_class(owner.cls):
         return "a collective does not belong into the forward of a module"
     return "" if payload.accelerator or payload.reducers else "no accelerator is in reach"
-
-
-def _is_module(cls: ClassInfo) -> bool:
-    from trl_lint.analysis.program.classes import is_module_class
-
-    return is_module_class(cls)
 
 
 def _text(place: LogSite) -> str:
@@ -152,6 +143,5 @@ def _gathered(place: LogSite) -> Gathered | NoRewrite:
 
 
 def _spells(written: str, how: str) -> bool:
-    from trl_lint.knowledge.torch import REDUCTIONS
-
+    """Whether a reduction, as it is written, is the one that the facts know."""
     return REDUCTIONS.get(written) == how or (written == "nanmean" and how == "mean")

@@ -26,6 +26,7 @@ from trl_lint.fixes.support.scope import (
     nodes,
     root_name,
     used_names,
+    works_in_place,
 )
 from trl_lint.fixes.support.tree import has_comment
 from trl_lint.knowledge.loggers import SHOWING
@@ -173,7 +174,7 @@ def _is_plain(region: DivergentRegion, node: cst.CSTNode) -> bool:
 
 def _only_computes(call: cst.Call) -> bool:
     """Whether a function, whatever its arguments do, computes something new and no more."""
-    if isinstance(call.func, cst.Attribute) and call.func.attr.value.endswith("_"):
+    if works_in_place(call):
         return False
     return root_name(call.func) in _COMPUTE or is_pure(call.with_changes(args=[]))
 

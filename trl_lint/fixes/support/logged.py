@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from trl_lint.analysis.program.syntax import ancestors
 from trl_lint.domain.ranks import SCALABLE, State
 from trl_lint.domain.values import Kind, Payload, Value
 from trl_lint.fixes.support.blocks import enclosing_statement
 from trl_lint.fixes.support.edits import Import
 from trl_lint.fixes.support.node_types import Path, Replacement, Scope
 from trl_lint.fixes.support.reductions import HOST_METHODS
-from trl_lint.fixes.support.scope import binders
+from trl_lint.fixes.support.scope import Binding, sole_binding
 from trl_lint.fixes.support.tree import goes_to_cpu, method_call
 from trl_lint.fixes.support.uses import only_shown
 
@@ -154,34 +153,13 @@ def binding_of(place: LogSite) -> LogSite | None:
     return replace(with_expression(place, bound.value, value), statement=bound.assign)
 
 
-class Binding(NamedTuple):
-    """`name = value`: the whole assignment, and its only target."""
-
-    assign: cst.Assign
-    name: cst.Name
-
-    @property
-    def value(self) -> cst.BaseExpression:
-        return self.assign.value
-
-
 def only_binding(place: LogSite, name: cst.CSTNode) -> Binding | None:
     """The assignment that alone binds a name, on the way to the statement; None when there is none."""
-    found = binders(place.root, [name.value]) if isinstance(name, cst.Name) else []
-    bound = binding_at(place, found[0]) if len(found) == 1 else None
+    bound = sole_binding(place.root, name)
     if bound is None:
         return None
     here, there = enclosing_statement(place.root, name), enclosing_statement(place.root, bound.assign)
     return bound if here is not None and there is not None and _same_block(here.around, there.around) else None
-
-
-def binding_at(place: LogSite, target: cst.CSTNode) -> Binding | None:
-    """The assignment that a node is the target of, if it binds one name and no more."""
-    around = ancestors(place.root, target)
-    match around[-1] if around else None:
-        case cst.Assign(targets=[cst.AssignTarget(target=cst.Name() as name) as only]) as assign if only is target:
-            return Binding(assign, name)
-    return None
 
 
 def _same_block(inner: Path, outer: Path) -> bool:

@@ -10,8 +10,8 @@ from trl_lint.domain.values import Kind, Value
 from trl_lint.fixes.support.blocks import torch_in_reach
 from trl_lint.fixes.support.collecting import on_device, summed
 from trl_lint.fixes.support.edits import NoRewrite
-from trl_lint.fixes.support.logged import Binding, Gathered, LogSite, core_of, identifier, is_number, only_binding
-from trl_lint.fixes.support.scope import binders, free_name, is_before, is_pure, may_change_objects, used_names
+from trl_lint.fixes.support.logged import Gathered, LogSite, core_of, identifier, is_number, only_binding
+from trl_lint.fixes.support.scope import Binding, binders, free_name, is_before, is_pure, may_change_objects, used_names
 from trl_lint.fixes.support.tree import call_of, in_parentheses, keyword_of, text_of, torch_function, with_replaced
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import libcst as cst
 
-from trl_lint.analysis.program.syntax import below, children
+from trl_lint.analysis.program.syntax import ancestors, below, children
 from trl_lint.fixes.support.node_types import Path, Scope
 from trl_lint.knowledge import torch
 
@@ -127,9 +127,14 @@ def may_change_objects(root: cst.CSTNode) -> bool:
     for node in nodes(root):
         if any(isinstance(part, (cst.Attribute, cst.Subscript)) for each in _targets(node) for part in _parts(each)):
             return True
-        if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and node.func.attr.value.endswith("_"):
+        if works_in_place(node):
             return True
     return False
+
+
+def works_in_place(node: cst.CSTNode) -> bool:
+    """Whether a node is a call of a method that by its name changes its object: `x.add_(…)`."""
+    return isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and node.func.attr.value.endswith("_")
 
 
 def binds(node: cst.CSTNode) -> set[str]:
@@ -158,6 +163,32 @@ def _kept_binders(root: cst.CSTNode) -> dict[str, list[cst.CSTNode]]:
 @lru_cache(maxsize=16)
 def _order(root: cst.CSTNode) -> dict[cst.CSTNode, int]:
     return {node: index for index, node in enumerate(nodes(root))}
+
+
+class Binding(NamedTuple):
+    """`name = value`: the whole assignment, and its only target."""
+
+    assign: cst.Assign
+    name: cst.Name
+
+    @property
+    def value(self) -> cst.BaseExpression:
+        return self.assign.value
+
+
+def as_binding(node: cst.CSTNode) -> Binding | None:
+    """The parts of an assignment to one name; None for any other node."""
+    match node:
+        case cst.Assign(targets=[cst.AssignTarget(target=cst.Name() as name)]):
+            return Binding(node, name)
+    return None
+
+
+def sole_binding(root: cst.CSTNode, name: cst.CSTNode) -> Binding | None:
+    """The assignment that alone binds a name in a function or module, its parameters apart; None without one."""
+    found = binders(root, [name.value]) if isinstance(name, cst.Name) else []
+    only = found[0] if len(found) == 1 else None
+    return as_binding(ancestors(root, only)[-1]) if isinstance(only, cst.AssignTarget) else None
 
 
 def bound_names(root: cst.CSTNode) -> set[str]:
@@ -203,6 +234,13 @@ def dotted(node: cst.CSTNode | None) -> str:
 def root_name(node: cst.CSTNode | None) -> str:
     """The name that `name`, `name.x`, `name.x.y` starts with; "" for any other expression."""
     while isinstance(node, cst.Attribute):
+        node = node.value
+    return node.value if isinstance(node, cst.Name) else ""
+
+
+def holder_name(node: cst.CSTNode | None) -> str:
+    """The name that `name.x`, `name[i].x` starts with; "" for any other expression."""
+    while isinstance(node, (cst.Attribute, cst.Subscript)):
         node = node.value
     return node.value if isinstance(node, cst.Name) else ""
 
