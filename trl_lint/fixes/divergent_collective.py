@@ -23,8 +23,8 @@ from trl_lint.fixes.support.node_types import Path
 from trl_lint.fixes.support.rank_conditions import conjuncts, other_reads, parted, shared_conjuncts, without
 from trl_lint.fixes.support.scope import (
     always_reached,
-    bound,
     bound_names,
+    bound_targets,
     contains,
     declared_names,
     holder_name,
@@ -84,7 +84,7 @@ def _leaves_no_trace(step: Step) -> bool:
         return False
     function = around[-1]
     own = bound_names(function.body)
-    stored = [each for each in bound(function.body) if not isinstance(each, cst.Name)]
+    stored = [each for each in bound_targets(function.body) if not isinstance(each, cst.Name)]
     lone = [node.value for node in nodes(function.body) if isinstance(node, cst.Expr)]
     calls = [node for node in lone if isinstance(node, cst.Call) and node is not step.node]
     changed = [*stored, *(call.func for call in calls if last_name(call.func) not in SHOWING | _MODES)]

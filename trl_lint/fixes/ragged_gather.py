@@ -12,7 +12,7 @@ from trl_lint.fixes.support.node_types import Path
 from trl_lint.fixes.support.padding import padding_for, reduction_of_all
 from trl_lint.fixes.support.reductions import REPEATED, is_mean, needs_cast
 from trl_lint.fixes.support.scope import names_spelled, scope_of
-from trl_lint.fixes.support.tree import call_of, has_comment, keyword_argument, with_argument
+from trl_lint.fixes.support.tree import call_of, has_comment, keyword_argument, method_on, with_argument
 
 # What may stand between the collective and the reduction, and does not change which elements there are.
 _BETWEEN = frozenset({"bfloat16", "clone", "contiguous", "cpu", "detach", "double", "float", "half", "to"})
@@ -51,29 +51,25 @@ def _exact_reduction_of(chain: Path) -> str:
 
 
 def _reduction_of(chain: Path) -> tuple[str, bool]:
+    """The reduction that methods, or a function, make of the innermost node of a chain; whether of floats."""
     floats = False
-    while len(chain) >= 3:
-        node, around, outer = chain[-1], chain[-2], chain[-3]
-        if isinstance(around, cst.Arg) and isinstance(outer, cst.Call):
-            return _by_function(outer), floats
-        if not (isinstance(around, cst.Attribute) and around.value is node and isinstance(outer, cst.Call)):
+    while (method := method_on(chain)) is not None:
+        if method.name in REPEATED:
+            return ("" if method.args or method.name == "count" else method.name), floats
+        if method.name not in _BETWEEN:
             return "", floats
-        name = around.attr.value
-        if outer.func is not around:
-            return "", floats
-        if name in REPEATED:
-            return ("" if outer.args or name == "count" else name), floats
-        if name not in _BETWEEN:
-            return "", floats
-        floats = floats or name in _FLOATS
+        floats = floats or method.name in _FLOATS
         chain = chain[:-2]
-    return "", floats
+    return _by_function(chain), floats
 
 
-def _by_function(call: cst.Call) -> str:
+def _by_function(chain: Path) -> str:
     """The `mean` of `torch.mean(gather(x))`."""
-    match call:
-        case cst.Call(func=cst.Attribute(value=cst.Name(value="torch"), attr=cst.Name(value=name)), args=[_]):
+    match chain[-3:-1]:
+        case [
+            cst.Call(func=cst.Attribute(value=cst.Name(value="torch"), attr=cst.Name(value=name)), args=[only]),
+            cst.Arg() as arg,
+        ] if only is arg:
             return name if name in REPEATED and name != "count" else ""
     return ""
 

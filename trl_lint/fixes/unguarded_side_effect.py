@@ -26,14 +26,18 @@ def plan_for(event: SideEffect) -> Rewrite | NoRewrite:
     if not event.accelerator:
         return NoRewrite("no Accelerator is in reach")
     caution = "" if event.effect.shown else _WAITED_FOR
-    return Rewrite((Enclose(line, f"if {event.accelerator}.is_main_process"),), caution=caution or _calls(event.node))
+    return Rewrite(
+        (Enclose(line, f"if {event.accelerator}.is_main_process"),),
+        caution=caution or _caution_for_arguments(event.node),
+    )
 
 
-def _calls(call: cst.Call) -> str:
+def _caution_for_arguments(call: cst.Call) -> str:
     """Why it matters what the arguments call; "" if they call nothing that all processes may have to."""
     inner = [each for arg in call.args for each in nodes(arg) if isinstance(each, cst.Call)]
     return "" if all(_makes_a_table(each.func) for each in inner) else _MAY_MEET
 
 
 def _makes_a_table(func: cst.BaseExpression) -> bool:
+    """Whether it is a function of a module that only makes what is handed to a tracker."""
     return isinstance(func, cst.Attribute) and isinstance(func.value, cst.Name) and func.value.value in _TABLES

@@ -15,8 +15,8 @@ from trl_lint.fixes.support.edits import Edit, Insert, NoRewrite, Replace, Rewri
 from trl_lint.fixes.support.node_types import Path
 from trl_lint.fixes.support.scope import (
     always_reached,
-    bound,
     bound_names,
+    bound_targets,
     contains,
     declared_names,
     dotted,
@@ -142,7 +142,7 @@ def _is_written(read: _Read) -> bool:
     top, path = read.whole, read.path
     while path and isinstance(outer := path[-1], (cst.Attribute, cst.Subscript)) and outer.value is top:
         top, path = outer, path[:-1]
-    if any(target is top for target in bound(read.root)):
+    if any(target is top for target in bound_targets(read.root)):
         return True
     call = path[-1] if path and isinstance(path[-1], cst.Call) else path[-2] if len(path) > 1 else None
     if not isinstance(call, cst.Call) or last_name(call.func) not in _WRITES:
@@ -153,7 +153,7 @@ def _is_written(read: _Read) -> bool:
 def _is_written_near(read: _Read) -> bool:
     """Whether the function writes what it reads here, by the same expression."""
     chain = dotted(read.whole)
-    return bool(chain) and any(dotted(target) == chain for target in bound(read.root))
+    return bool(chain) and any(dotted(target) == chain for target in bound_targets(read.root))
 
 
 def _kept_before(read: _Read) -> str:
@@ -174,7 +174,7 @@ def _too_early(read: _Read) -> bool:
             return True
         if call is not None and statement is call.statement:
             return False
-        if any(dotted(target) == read.accelerator for target in bound(statement)):
+        if any(dotted(target) == read.accelerator for target in bound_targets(statement)):
             return False
     return True
 
@@ -282,7 +282,7 @@ def _loop_around(read: _Read, index: int) -> cst.For | cst.While | None:
     parts = {root_name(read.model), _root_name(read.accelerator)}
     if parts & (bound_names(loop) | declared_names(read.root)):
         return None
-    changed = {last_name(each) for each in bound(loop)}
+    changed = {last_name(each) for each in bound_targets(loop)}
     if not changed.isdisjoint({read.event.attribute, "accelerator"}):
         return None
     return loop if always_reached(read.path[index:], read.whole, through_loops=True) else None

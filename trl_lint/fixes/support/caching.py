@@ -11,7 +11,7 @@ import libcst as cst
 
 from trl_lint.analysis.program.classes import ClassInfo, FunctionInfo
 from trl_lint.domain.values import Kind, Value
-from trl_lint.fixes.support.scope import binds, bound, bound_names, dotted, last_name, leaves, nodes
+from trl_lint.fixes.support.scope import binds, bound_names, bound_targets, dotted, last_name, leaves, nodes
 from trl_lint.fixes.support.tree import keyword_of
 from trl_lint.knowledge import library, models
 from trl_lint.knowledge.schema import Attribute, Class
@@ -152,7 +152,7 @@ def changed_config(tree: cst.Module) -> frozenset[str]:
     """The attributes of configs that a file writes; "*" where it may be any of them."""
     found = set()
     aliases = _aliases_of_configs(tree)
-    for target in bound(tree):
+    for target in bound_targets(tree):
         if isinstance(target, cst.Attribute):
             receiver = last_name(target.value)
             if receiver.endswith("config") or receiver in aliases:
@@ -327,7 +327,7 @@ def _is_assigned_once(name: str, family: Iterable[ClassInfo]) -> bool:
     if any(name in cls.methods or name in cls.variables for cls in lineages):
         return False
     trees = dict.fromkeys(cls.module.tree for cls in lineages)
-    stores = [each for tree in trees for each in bound(tree) if isinstance(each, cst.Attribute)]
+    stores = [each for tree in trees for each in bound_targets(tree) if isinstance(each, cst.Attribute)]
     return sum(each.attr.value == name for each in stores) == 1
 
 
@@ -345,7 +345,7 @@ def _free_name(attribute: str, family: Iterable[ClassInfo]) -> str:
 def _spelled(tree: cst.Module) -> set[str]:
     """The words in a file by which an attribute may be asked for: `getattr(trainer, "name")`."""
     texts = (node.raw_value for node in nodes(tree) if isinstance(node, cst.SimpleString))
-    stored = (target.attr.value for target in bound(tree) if isinstance(target, cst.Attribute))
+    stored = (target.attr.value for target in bound_targets(tree) if isinstance(target, cst.Attribute))
     return {text for text in texts if isinstance(text, str) and text.isidentifier()} | set(stored)
 
 

@@ -16,11 +16,11 @@ def collected(
     place: LogSite, tensor: cst.BaseExpression, reduction: str
 ) -> tuple[cst.BaseExpression, tuple[Import, ...]] | None:
     """The tensor reduced over the ranks, by the user's own helper where there is one, and what that imports."""
-    for wanted, and_then in ((reduction, ""), ("gather", reduction)):
-        for text, name, own in place.payload.reducers:
-            if own == wanted and (imports := _import_of(place, text, name)) is not None:
+    for wanted, repeated in ((reduction, ""), ("gather", reduction)):
+        for text, name, reduces_by in place.payload.reducers:
+            if reduces_by == wanted and (imports := _import_of(place, text, name)) is not None:
                 call = cst.Call(cst.parse_expression(text), [cst.Arg(tensor)])
-                return (call_of(call, and_then) if and_then else call), imports
+                return (call_of(call, repeated) if repeated else call), imports
     if not place.payload.accelerator:
         return None
     return call_of(call_of(place.accelerator, "gather", cst.Arg(tensor)), reduction), ()
@@ -28,8 +28,8 @@ def collected(
 
 def summed(place: LogSite, stacked: cst.BaseExpression) -> tuple[cst.BaseExpression, tuple[Import, ...]]:
     """Several sums in one tensor, added up over the ranks element by element."""
-    for text, name, own in place.payload.reducers:
-        if own == "sum" and (imports := _import_of(place, text, name)) is not None:
+    for text, name, reduces_by in place.payload.reducers:
+        if reduces_by == "sum" and (imports := _import_of(place, text, name)) is not None:
             return cst.Call(cst.parse_expression(text), [cst.Arg(stacked)]), imports
     how = keyword_argument("reduction", cst.SimpleString('"sum"'))
     return call_of(place.accelerator, "reduce", cst.Arg(stacked), how), ()
@@ -37,10 +37,10 @@ def summed(place: LogSite, stacked: cst.BaseExpression) -> tuple[cst.BaseExpress
 
 def _import_of(place: LogSite, text: str, name: str) -> tuple[Import, ...] | None:
     """What makes a helper callable by its own name in this file; None if there is no place for that."""
-    module, _, own = name.rpartition(".")
-    if text != own or module == place.module.name:
+    module, _, function = name.rpartition(".")
+    if text != function or module == place.module.name:
         return ()
-    needed = Import(module, own)
+    needed = Import(module, function)
     return (needed,) if has_place(place.module, needed, place.statement) else None
 
 

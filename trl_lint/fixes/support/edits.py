@@ -129,7 +129,7 @@ class NoRewrite:
     as_list: bool = False
 
 
-def apart(rewrites: Iterable[Rewrite]) -> list[Rewrite]:
+def with_distinct_names(rewrites: Iterable[Rewrite]) -> list[Rewrite]:
     """The rewrites with new names that do not collide: each was made as if there were no other."""
     taken: dict[tuple[int, str], tuple[int, str]] = {}
     found = []
@@ -179,7 +179,7 @@ def merged(rewrites: Iterable[Rewrite]) -> Rewrite | None:
     edits: list[Edit] = []
     reduced: list[Reduced] = []
     replaced: dict[int, cst.BaseExpression] = {}
-    for rewrite in apart(dict.fromkeys(rewrites)):
+    for rewrite in with_distinct_names(dict.fromkeys(rewrites)):
         for edit in rewrite.edits:
             if isinstance(edit, Replace):
                 other = replaced.setdefault(id(edit.node), edit.by)

@@ -14,8 +14,8 @@ from trl_lint.fixes.support.placing import may_be_none
 from trl_lint.fixes.support.scope import (
     always_reached,
     binders,
-    bound,
     bound_names,
+    bound_targets,
     contains,
     declared_names,
     dotted,
@@ -196,7 +196,7 @@ def _may_do_more(region: DivergentRegion, call: cst.Call) -> bool:
 
 def _only_answers(function: cst.FunctionDef) -> bool:
     """Whether a function changes nothing: it binds no more than names of its own, and calls nothing for its effect."""
-    stored = any(not isinstance(each, cst.Name) for each in bound(function.body))
+    stored = any(not isinstance(each, cst.Name) for each in bound_targets(function.body))
     lone = (node.value for node in nodes(function.body) if isinstance(node, cst.Expr))
     return not stored and not declared_names(function) and not any(isinstance(each, cst.Call) for each in lone)
 

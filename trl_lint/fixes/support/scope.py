@@ -57,7 +57,7 @@ def is_before(root: cst.CSTNode, node: cst.CSTNode, other: cst.CSTNode) -> bool:
     return order[node] < order[other]
 
 
-def bound(root: cst.CSTNode) -> Iterator[cst.BaseExpression]:
+def bound_targets(root: cst.CSTNode) -> Iterator[cst.BaseExpression]:
     """All that is assigned to, deleted or otherwise bound below a node: names, attributes and items."""
     for node in nodes(root):
         for target in _targets(node):
@@ -193,7 +193,7 @@ def sole_binding(root: cst.CSTNode, name: cst.CSTNode) -> Binding | None:
 
 def bound_names(root: cst.CSTNode) -> set[str]:
     """The names that code below a node binds (those that it declares `global` or `nonlocal` as well)."""
-    return {each.value for each in bound(root) if isinstance(each, cst.Name)}
+    return {each.value for each in bound_targets(root) if isinstance(each, cst.Name)}
 
 
 def declared_names(root: cst.CSTNode) -> set[str]:

@@ -7,14 +7,14 @@ from collections.abc import Iterable, Sequence
 import libcst as cst
 
 from trl_lint.fixes.support.blocks import own_line
-from trl_lint.fixes.support.edits import Edit, Insert, Reduced, Replace, Rewrite, apart
+from trl_lint.fixes.support.edits import Edit, Insert, Reduced, Replace, Rewrite, with_distinct_names
 from trl_lint.fixes.support.scope import binders, free_name, is_pure, may_change_objects, nodes, used_names
 from trl_lint.fixes.support.tree import call_of, text_of
 
 
 def edits_of(rewrites: Iterable[Rewrite]) -> list[Edit]:
     """All edits of these rewrites of one file, with what they reduce alike reduced once."""
-    rewrites = apart(rewrites)
+    rewrites = with_distinct_names(rewrites)
     edits = [edit for rewrite in rewrites for edit in rewrite.edits]
     for group in _alike([each for rewrite in rewrites for each in rewrite.reduced]):
         taken = {name for edit in edits if isinstance(edit, Insert) for name in edit.new_names}

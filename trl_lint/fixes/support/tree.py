@@ -58,6 +58,12 @@ def method_call(node: cst.CSTNode | None) -> MethodCall | None:
     return None
 
 
+def method_on(chain: Path) -> MethodCall | None:
+    """The call of a method of the innermost node of a chain; None where something else is done with it."""
+    method = method_call(chain[-3]) if len(chain) > 2 else None
+    return method if method is not None and method.node.func is chain[-2] and method.receiver is chain[-1] else None
+
+
 def call_of(receiver: cst.BaseExpression, name: str, *args: cst.Arg) -> cst.Call:
     """`receiver.name(args)`; an operator as receiver gets its parentheses."""
     if not isinstance(receiver, _BINDS_TIGHTLY) and not receiver.lpar:
