@@ -95,6 +95,11 @@ def _leaves_no_trace(step: Step) -> bool:
 
 
 def _region(event: Parted) -> DivergentRegion:
+    """The lines that only some ranks get to.
+
+    Raises:
+        LeftToAuthor: they are not lines of one block, or all ranks may have to run them.
+    """
     root = scope_of(event.owner, event.module)
     test = event.condition.node
     around = ancestors(root, test)

@@ -85,6 +85,7 @@ def plan_for(event: CollectiveCalled) -> Rewrite | NoRewrite:
 
 
 def _plan(event: CollectiveCalled) -> _Plan | NoRewrite:
+    """What to write in place of the call, or why nothing can be written."""
     problem = _unsuitable(event)
     if problem:
         return NoRewrite(problem, as_list=problem == _AS_LIST)
@@ -113,6 +114,7 @@ def _plan(event: CollectiveCalled) -> _Plan | NoRewrite:
 
 
 def _unsuitable(event: CollectiveCalled) -> str:
+    """Why this call is not mended, whatever it is given; "" if it may be."""
     call, row = event.node, event.row
     if event.numbers or event.operand.kind is not Kind.NUMBER:
         return "a container of numbers: which of them belong together is the author's to say"
@@ -157,12 +159,14 @@ def _converted_by(node: cst.BaseExpression) -> str:
 
 
 def _source(value: Value, step: str) -> Value:
+    """The facts of what a step to the host, such as `.item()`, was made of."""
     if step in ("cpu", "numpy"):
         return value.but(place="")  # it was somewhere else before
     return value.data if isinstance(value.data, Value) else value
 
 
 def _from_tensor(value: Value) -> bool:
+    """Whether a number is known to have been a tensor."""
     while isinstance(value.data, Value) and value.kind is Kind.NUMBER:
         value = value.data
     return value.kind in (Kind.TENSOR, Kind.BATCH)
@@ -187,6 +191,7 @@ def _is_product(node: cst.BaseExpression) -> bool:
 
 
 def _mode(event: CollectiveCalled) -> str:
+    """How a `reduce` is told to reduce: its own argument, else its default."""
     _, _, default = event.row.reduction or (0, "", "")
     for index, arg in enumerate(event.node.args):
         is_mode = keyword_of(arg) == "reduction" or (arg.keyword is None and index == 1)
@@ -275,6 +280,7 @@ def _later_uses(event: CollectiveCalled, around: Path) -> list[Path]:
 
 
 def _used_as_list(event: CollectiveCalled) -> bool:
+    """Whether the result, here or by its name, is taken for one value per rank: indexed, unpacked, looped over."""
     around = ancestors(scope_of(event.owner, event.module), event.node)
     if not around:
         return False

@@ -217,6 +217,7 @@ def _is_only_use(place: LogSite, binding: Binding) -> bool:
 
 
 def _bare(node: cst.BaseExpression) -> cst.BaseExpression:
+    """A division without parentheses around it; any other expression as it is."""
     return node.with_changes(lpar=[], rpar=[]) if isinstance(node, cst.BinaryOperation) else node
 
 

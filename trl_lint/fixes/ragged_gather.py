@@ -75,6 +75,7 @@ def _by_function(chain: Path) -> str:
 
 
 def _reduced_first(event: CollectiveCalled, reduction: str, floats: bool) -> Rewrite:
+    """`gather(x.sum()).sum()` for `gather(x).sum()`."""
     value = event.operand
     tensor = event.argument.value
     if is_mean(reduction) and (floats or needs_cast(value, reduction, None)) and value.dtype in ("int", "bool"):
@@ -85,6 +86,7 @@ def _reduced_first(event: CollectiveCalled, reduction: str, floats: bool) -> Rew
 
 
 def _padded(event: CollectiveCalled) -> Rewrite | NoRewrite:
+    """`gather(pad_across_processes(x))`, where the padding is left out by what follows."""
     shape = values.shape_of(event.operand)
     if shape is None or len(shape.ragged) != 1:
         return NoRewrite("several dimensions differ between ranks")

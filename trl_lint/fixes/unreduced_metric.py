@@ -81,6 +81,7 @@ def _needed_for_more(place: LogSite) -> str:
 
 
 def _unsuitable(place: LogSite) -> str:
+    """Why nothing can be gathered where it is logged, whatever it is; "" if something may be."""
     owner, payload = place.payload.owner, place.payload
     if isinstance(place.root, cst.Lambda):
         return "it stands in a lambda"
@@ -102,6 +103,7 @@ def _text(place: LogSite) -> str:
 
 
 def _gathered(place: LogSite) -> Gathered | NoRewrite:
+    """The expression that gathers what is logged, and repeats its reduction; why there is none."""
     payload = place.payload
     if Origin.RANK in payload.value.rank.origins:
         return NoRewrite("it depends on the number of the rank")

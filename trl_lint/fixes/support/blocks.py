@@ -111,11 +111,13 @@ def certainly_bound(root: cst.CSTNode, name: str, before: cst.CSTNode) -> bool:
 
 
 def _parameters(params: cst.Parameters) -> set[str]:
+    """The names of all parameters."""
     listed = [*params.posonly_params, *params.params, *params.kwonly_params, params.star_arg, params.star_kwarg]
     return {param.name.value for param in listed if isinstance(param, cst.Param)}
 
 
 def _as_names(item: cst.WithItem) -> set[str]:
+    """The names that an item of a `with` binds."""
     return binds(item.asname) if item.asname is not None else set()
 
 
@@ -136,6 +138,7 @@ def _always_binds(statement: cst.CSTNode, name: str) -> bool:
 
 
 def _block_binds(block: cst.BaseSuite | cst.If, name: str) -> bool:
+    """Whether a block, or an `elif` with all that follows it, has bound the name once it has been run."""
     if isinstance(block, cst.If):
         return _always_binds(block, name)
     return any(_always_binds(each, name) for each in block.body) or (

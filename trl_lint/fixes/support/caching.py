@@ -93,6 +93,7 @@ def _family(home: ClassInfo, cls: ClassInfo) -> tuple[ClassInfo, ...]:
 
 
 def _lineages(family: Iterable[ClassInfo]) -> tuple[ClassInfo, ...]:
+    """All classes in sight that these are or inherit from."""
     return tuple(dict.fromkeys(base for cls in family for base in cls.in_sight()))
 
 
@@ -129,6 +130,7 @@ def _is_known(base: ClassInfo | str | None) -> bool:
 
 
 def _model_rows(base: str) -> list[Attribute]:
+    """What the tables say of `model` on instances of a library class, release by release."""
     for current in library.mro(base):
         rows = [row for row in library.rows(f"{current}.model") if isinstance(row, Attribute)]
         if rows:
@@ -177,6 +179,7 @@ def _aliases_of_configs(tree: cst.Module) -> set[str]:
 
 
 def _changed_by(call: cst.Call) -> Iterator[str]:
+    """The attributes of a config that a call may write; "*" for any of them."""
     name = last_name(call.func)
     if name == "vars":
         yield "*"
@@ -323,6 +326,7 @@ def _taken_from(statement: cst.BaseStatement, this: str, sources: set[str]) -> s
 
 
 def _is_assigned_once(name: str, family: Iterable[ClassInfo]) -> bool:
+    """Whether one statement, in all the files of these classes, gives an attribute of that name its value."""
     lineages = _lineages(family)
     if any(name in cls.methods or name in cls.variables for cls in lineages):
         return False
@@ -335,6 +339,7 @@ def _is_assigned_once(name: str, family: Iterable[ClassInfo]) -> bool:
 
 
 def _free_name(attribute: str, family: Iterable[ClassInfo]) -> str:
+    """A name for the new attribute that means nothing yet on instances of these classes."""
     taken = _taken(family)
     plain = attribute.lstrip("_")
     other = plain if plain.startswith("model_") else f"model_{plain}"

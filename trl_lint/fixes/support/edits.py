@@ -149,6 +149,7 @@ def with_distinct_names(rewrites: Iterable[Rewrite]) -> list[Rewrite]:
 
 
 def _bound_by(edit: Insert) -> tuple[int, str]:
+    """What tells the statement that binds new names from others: the same text is put in one place only once."""
     return id(edit.anchor), edit.code
 
 
@@ -159,6 +160,8 @@ def _another_name(root: cst.CSTNode, name: str, taken: Collection[tuple[int, str
 
 
 def _renamed(rewrite: Rewrite, names: dict[str, str]) -> Rewrite:
+    """The same rewrite with other names for what it binds."""
+
     def of_code(code: str) -> str:
         return re.sub(r"(?<![\w.])(\w+)\b", lambda match: names.get(match[1], match[1]), code)
 

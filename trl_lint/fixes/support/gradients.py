@@ -26,6 +26,7 @@ def may_have_gradient(place: LogSite) -> bool:
 
 
 def _is_inside_no_grad(place: LogSite) -> bool:
+    """Whether it is computed in a `with torch.no_grad():` or the like."""
     around = ancestors(place.root, place.payload.expression)
     items = [item.item for node in around if isinstance(node, cst.With) for item in node.items]
     return any(isinstance(item, cst.Call) and last_name(item.func) in WITHOUT_GRADIENTS for item in items)
@@ -44,6 +45,7 @@ def may_reach_a_loss(place: LogSite) -> bool:
 
 
 def _is_log(statement: cst.CSTNode) -> bool:
+    """Whether a statement is a call that only shows what it is given."""
     call = statement.value if isinstance(statement, cst.Expr) else None
     return isinstance(call, cst.Call) and last_name(call.func) in SHOWING
 

@@ -269,6 +269,7 @@ def _merged(statements: Sequence[cst.BaseStatement], needed: Sequence[Import]) -
 
 
 def _extended(line: cst.SimpleStatementLine, small: cst.ImportFrom, names: Iterable[str]) -> ExtendImport | None:
+    """A line's import with more names, in its order; None where that would be too long, or loses a comment."""
     aliases = list(_aliases(small))
     if not aliases or "#" in text_of(small) or "\\" in text_of(small):
         return None

@@ -13,7 +13,7 @@ import libcst as cst
 from trl_lint.analysis.program.syntax import ancestors
 from trl_lint.fixes.support.node_types import Path
 from trl_lint.fixes.support.scope import binders, names_spelled, nodes
-from trl_lint.fixes.support.tree import keyword_of
+from trl_lint.fixes.support.tree import keyword_of, method_on
 
 # Methods that hand the same elements on.
 _HANDS_ON = frozenset({
@@ -91,13 +91,13 @@ def _padding_of(root: cst.CSTNode, chain: Path, dim: int) -> int | str:
     while True:
         node, parent = chain[-1], chain[-2]
         outer = chain[-3] if len(chain) > 2 else None
+        method = method_on(chain)
+        if method is not None and method.name in _HANDS_ON:
+            chain = chain[:-2]
+            continue
+        if method is not None:
+            return _summed(root, chain[:-2], dim, method.args) if method.name in _SUMS else COUNTED
         match parent:
-            case cst.Attribute(attr=cst.Name(name)) if isinstance(outer, cst.Call) and outer.func is parent:
-                if name in _SUMS:
-                    return _summed(root, chain[:-2], dim, outer.args)
-                if name not in _HANDS_ON:
-                    return COUNTED
-                chain = chain[:-2]
             case cst.Arg() if isinstance(outer, cst.Call) and _is_sum(outer):
                 return _summed(root, chain[:-2], dim, outer.args[1:])
             case cst.Assign():
@@ -114,11 +114,13 @@ def _padding_of(root: cst.CSTNode, chain: Path, dim: int) -> int | str:
 
 
 def _is_sum(call: cst.Call) -> bool:
+    """Whether it is `torch.sum(x)` or the like."""
     func = call.func
     return isinstance(func, cst.Attribute) and func.attr.value in _SUMS and _is_call_of_torch(call)
 
 
 def _is_call_of_torch(node: cst.CSTNode | None) -> bool:
+    """Whether a function of a library, or a builtin, is called that would go through the padding as well."""
     match node:
         case cst.Call(func=cst.Attribute(value=cst.Name(library))):
             return library in _TORCH
@@ -170,6 +172,7 @@ def _selected(value: cst.CSTNode, selection: cst.Subscript) -> int | str:
 
 
 def _integer(node: cst.CSTNode) -> int | None:
+    """The number that is written there, if it is a whole one."""
     match node:
         case cst.Integer():
             return node.evaluated_value

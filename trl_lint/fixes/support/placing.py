@@ -135,11 +135,13 @@ def _as_tensor(found: Gathered, by: cst.BaseExpression) -> cst.BaseExpression:
 
 
 def _shareable(place: LogSite, found: Gathered, edit: Replace) -> Reduced:
+    """What an edit reduces, for other statements that log the same."""
     tensor = _as_tensor(found, edit.by)
     return Reduced(place.root, edit, tensor, _reduced_name(edit.node, found.reduction, place.what))
 
 
 def _why_not_before(place: LogSite, found: Gathered, guard: _Guard) -> str:
+    """Why what is logged can't be gathered before a guard; "" if it can."""
     data = set().union(*(used_names(node) for node, _ in found.replaced)) - {"self"}
     names = data | (used_names(place.accelerator) if place.payload.accelerator else set())
     line = enclosing_statement(place.root, guard)
@@ -157,7 +159,7 @@ def _why_not_before(place: LogSite, found: Gathered, guard: _Guard) -> str:
         return "what is logged is not computed on all ranks before the condition"
     if not all(is_pure(node) for node, _ in found.replaced):
         return "what is logged is computed by a call that may do more"
-    before = _until(place, guard)
+    before = _lines_between(place, guard)
     if any(binders(node, names) or may_change_objects(node) for node in before):
         return "what is logged is computed under the condition"
     return ""
@@ -170,7 +172,7 @@ def may_be_none(root: cst.CSTNode, name: str) -> bool:
     return any(name in binds(target) for node in none for target in node.targets)
 
 
-def _until(place: LogSite, guard: _Guard) -> list[cst.SimpleStatementLine]:
+def _lines_between(place: LogSite, guard: _Guard) -> list[cst.SimpleStatementLine]:
     """The simple statements from a guard up to the one that logs."""
     own = own_line(place.root, place.statement)
     end = place.statement if own is None else own.statement

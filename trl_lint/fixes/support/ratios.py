@@ -92,6 +92,7 @@ def _is_floor(node: cst.BaseExpression) -> bool:
 
 
 def _stacked(place: LogSite, sides: list[tuple[cst.BaseExpression, Value]], numbers: bool) -> cst.BaseExpression:
+    """Sum and count in one tensor, so that they are added up together."""
     if numbers:
         return on_device(place, _list([core for core, _ in sides]), Value(kind=Kind.NUMBER))
     tensors = [on_device(place, core, value) for core, value in sides]

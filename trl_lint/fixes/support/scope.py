@@ -65,6 +65,7 @@ def bound_targets(root: cst.CSTNode) -> Iterator[cst.BaseExpression]:
 
 
 def _targets(node: cst.CSTNode) -> list[cst.BaseExpression]:
+    """What a node itself binds, as it is written."""
     match node:
         case (
             cst.AssignTarget(target=target)
@@ -93,6 +94,7 @@ def _targets(node: cst.CSTNode) -> list[cst.BaseExpression]:
 
 
 def _parts(target: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
+    """The targets in a tuple or list of them, however deep."""
     if isinstance(target, (cst.Tuple, cst.List)):
         for element in target.elements:
             yield from _parts(element.value)
@@ -262,6 +264,7 @@ def always_reached(path: Path, node: cst.CSTNode, *, through_loops: bool = False
 
 
 def _is_optional(outer: cst.CSTNode, inner: cst.CSTNode, through_loops: bool) -> bool:
+    """Whether one gets to the outer node and may not get to the inner one, which is a child of it."""
     match outer:
         case cst.If() | cst.IfExp():
             return inner is not outer.test

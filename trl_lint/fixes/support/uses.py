@@ -37,6 +37,7 @@ def only_shown(root: cst.CSTNode, name: str, binder: cst.CSTNode | None = None, 
 
 
 def _is_shown(around: Path, node: cst.CSTNode, numeric: bool) -> bool:
+    """Whether a use shows a value, or keeps it where it is a number by then (`numeric`: from the start)."""
     inner = node
     for outer in reversed(around):
         match outer:
@@ -104,6 +105,7 @@ def stays_shown(root: cst.CSTNode, name: str) -> bool:
 
 
 def _is_written_or_shown(around: Path, node: cst.CSTNode) -> bool:
+    """Whether a use of a dict or list puts something into it, or shows what is in it."""
     parent = around[-1] if around else None
     match parent:
         case cst.AssignTarget():
@@ -128,6 +130,7 @@ _TAKING = frozenset({"get", "pop", "values"})
 
 
 def _reads(around: Path, node: cst.CSTNode) -> bool:
+    """Whether a use of a dict or list takes out what is in it, other than to show it."""
     parent = around[-1] if around else None
     match parent:
         case cst.Subscript(value=value) if value is node:
