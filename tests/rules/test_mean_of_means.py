@@ -221,6 +221,10 @@ def test_the_bound_of_a_count_is_that_of_the_count_of_all():
             "its sum or its count may be another one where it is averaged",
         ),
         (
+            RATIO + "kl[0].data[0] += 1\nvalue = accelerator.gather(mean).mean()",
+            "its sum or its count may be another one where it is averaged",
+        ),
+        (
             RATIO + "g = accelerator.gather(mean)\nvalue = g.mean()\nlargest = g.max()",
             "the ranks' means are needed for more than their average",
         ),

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import libcst as cst
 
 from trl_lint.analysis.events import DatasetPrepared
 from trl_lint.analysis.observers.backends import uses_accelerate
 from trl_lint.domain.control import Turn
-from trl_lint.fixes.support.blocks import NO_PLACE, enclosing_statement
+from trl_lint.fixes.support.blocks import NO_PLACE, own_line
 from trl_lint.fixes.support.edits import Edit, Enclose, Import, NoRewrite, Replace, Rewrite
 from trl_lint.fixes.support.importing import bound_at_top, has_place
-from trl_lint.fixes.support.scope import binders, nodes, used_names
+from trl_lint.fixes.support.scope import binders, nodes, scope_of, used_names
+
+if TYPE_CHECKING:
+    from trl_lint.analysis.program.project import Module
 
 _STATE = "PartialState"
 _WAITS = "the other processes wait in a barrier, which fails if the work takes longer than the collective time-out"
@@ -21,33 +24,32 @@ _SMALL = (cst.Assign, cst.AnnAssign, cst.Expr, cst.Return)
 
 def plan_for_everybody(event: DatasetPrepared) -> Rewrite | NoRewrite:
     """How to let the main process run a statement first."""
-    root = event.owner.node if event.owner is not None else event.module.tree
-    found = enclosing_statement(root, event.node)
-    if found is None or not isinstance(found[0], cst.SimpleStatementLine) or len(found[0].body) > 1:
+    found = own_line(scope_of(event.owner, event.module), event.node)
+    if found is None:
         return NoRewrite("the data set is computed in a statement that is more than one line of its own")
-    statement, around = found
+    statement = found.statement
     if not isinstance(statement.body[0], _SMALL):
         return NoRewrite("the data set is computed in a statement that is no plain call")
-    if any(isinstance(each, (cst.For, cst.While)) for each in around):
+    if any(isinstance(each, (cst.For, cst.While)) for each in found.around):
         return NoRewrite("the data set is computed in a loop: the author may let one rank go through all of it first")
-    accelerator = _accelerator(event, statement)
+    accelerator = _accelerator(event)
     if accelerator:
         return Rewrite((Enclose(statement, f"with {accelerator}.main_process_first()"),), caution=_WAITS)
-    found_state = _state_in_reach(event.module, root, statement)
+    found_state = _state_in_reach(event.module, statement)
     if isinstance(found_state, NoRewrite):
         return found_state
     state, imports = found_state
     return Rewrite((Enclose(statement, f"with {state}().main_process_first()"), *imports), caution=_WAITS)
 
 
-def _accelerator(event: DatasetPrepared, statement: Any) -> str:
+def _accelerator(event: DatasetPrepared) -> str:
     """The accelerator there, unless it is only made by the time `__init__` is done."""
     if event.in_trainer and event.owner is not None and event.owner.name == "__init__":
         return ""
     return event.accelerator
 
 
-def _state_in_reach(module: Any, root: Any, statement: Any) -> tuple[str, tuple[Edit, ...]] | NoRewrite:
+def _state_in_reach(module: Module, statement: cst.CSTNode) -> tuple[str, tuple[Edit, ...]] | NoRewrite:
     """How `PartialState` is called at a statement, and what has to be imported for that."""
     needed = Import("accelerate", _STATE)
     name = bound_at_top(module, needed, statement)

@@ -6,10 +6,10 @@ shape is the same on all ranks, and the tail of the expression stays what it was
 
 from __future__ import annotations
 
-from typing import Any
-
 import libcst as cst
 
+from trl_lint.analysis.program.classes import is_module_class
+from trl_lint.analysis.program.project import Module
 from trl_lint.analysis.program.syntax import ancestors
 from trl_lint.analysis.transfer.tensor_devices import may_be_cpu
 from trl_lint.domain.ranks import Origin, State
@@ -19,14 +19,16 @@ from trl_lint.findings import Applicability
 from trl_lint.fixes.support.blocks import torch_in_reach
 from trl_lint.fixes.support.collecting import collected, on_device
 from trl_lint.fixes.support.edits import NoRewrite, Rewrite
-from trl_lint.fixes.support.gradients import may_be_gone_back_from, may_have_gradient
-from trl_lint.fixes.support.logged import Gathered, LogSite, binding_of, core_of, is_number, with_payload
+from trl_lint.fixes.support.gradients import may_have_gradient, may_reach_a_loss
+from trl_lint.fixes.support.logged import Gathered, LogSite, binding_of, core_of, is_number, with_accelerator
 from trl_lint.fixes.support.placing import Mending, hint, placed
 from trl_lint.fixes.support.ratios import ratio_of
 from trl_lint.fixes.support.reductions import REPEATED, needs_cast, written_reduction
-from trl_lint.fixes.support.tree import call_of, with_replaced
+from trl_lint.fixes.support.scope import scope_of
+from trl_lint.fixes.support.tree import call_of, text_of, with_replaced
 from trl_lint.fixes.support.uses import only_shown, read_again
 from trl_lint.knowledge.python import COMPILED_DECORATORS
+from trl_lint.knowledge.torch import REDUCTIONS
 
 _UNKNOWN_REASON = "how the ranks' values belong together can't be told from the code"
 # Why a reduction can't be repeated over the ranks' own results.
@@ -46,7 +48,8 @@ def plan_for(write: Write) -> Mending:
     payload = write.payload
     if payload is None:
         return hint("what is logged does not stand there as one expression")
-    root = payload.owner.node if payload.owner is not None else write.module.tree
+    assert isinstance(write.module, Module)  # only files of the project are written to
+    root = scope_of(payload.owner, write.module)
     place = LogSite(write.module, root, write.node, payload, write.what)
     problem = _unsuitable(place)
     if problem:
@@ -63,7 +66,7 @@ def plan_for(write: Write) -> Mending:
     if isinstance(found, NoRewrite):
         return Mending(found, reason=found.reason)
     mending = placed(place, found)
-    if mending.applicability is Applicability.SAFE and may_be_gone_back_from(place):
+    if mending.applicability is Applicability.SAFE and may_reach_a_loss(place):
         reason = "if a loss is computed from it elsewhere, that loss has no gradient any more"
         return Mending(mending.rewrite, Applicability.UNSAFE, reason)
     return mending
@@ -81,6 +84,7 @@ def _needed_for_more(place: LogSite) -> str:
 
 
 def _unsuitable(place: LogSite) -> str:
+    """Why nothing can be gathered where it is logged, whatever it is; "" if something may be."""
     owner, payload = place.payload.owner, place.payload
     if isinstance(place.root, cst.Lambda):
         return "it stands in a lambda"
@@ -88,30 +92,25 @@ def _unsuitable(place: LogSite) -> str:
         return "the expression is not evaluated exactly once where it is logged"
     if owner is not None and (owner.decorators & COMPILED_DECORATORS):
         return "a collective does not belong into a function that is compiled or run again"
-    if owner is not None and owner.cls is not None and _is_module(owner.cls):
+    if owner is not None and owner.cls is not None and is_module_class(owner.cls):
         return "a collective does not belong into the forward of a module"
     return "" if payload.accelerator or payload.reducers else "no accelerator is in reach"
 
 
-def _is_module(cls: Any) -> bool:
-    from trl_lint.analysis.program.classes import is_module_class
-
-    return is_module_class(cls)
-
-
 def _text(place: LogSite) -> str:
     """What the author may write where the tool can't: the expression, gathered by some accelerator."""
-    found = _gathered(with_payload(place, accelerator="accelerator"))
+    found = _gathered(with_accelerator(place, "accelerator"))
     if isinstance(found, NoRewrite) or found.lines or len(found.replaced) != 1:
         return ""
-    return cst.Module([]).code_for_node(with_replaced(place.payload.expression, found.replaced))
+    return text_of(with_replaced(place.expression, found.replaced))
 
 
 def _gathered(place: LogSite) -> Gathered | NoRewrite:
+    """The expression that gathers what is logged, and repeats its reduction; why there is none."""
     payload = place.payload
     if Origin.RANK in payload.value.rank.origins:
         return NoRewrite("it depends on the number of the rank")
-    core, value, proven = core_of(place, payload.expression, payload.value)
+    core, value, proven = core_of(place, place.expression, payload.value)
     ratio = ratio_of(place, core)
     if ratio is not None:
         return ratio
@@ -149,6 +148,5 @@ def _gathered(place: LogSite) -> Gathered | NoRewrite:
 
 
 def _spells(written: str, how: str) -> bool:
-    from trl_lint.knowledge.torch import REDUCTIONS
-
+    """Whether a reduction, as it is written, is the one that the facts know."""
     return REDUCTIONS.get(written) == how or (written == "nanmean" and how == "mean")
