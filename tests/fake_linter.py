@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from trl_lint.findings import Applicability, Because, Edit, Finding, Fix, Position
+from trl_lint.findings import Applicability, Edit, Finding, Fix, Note, Position
 from trl_lint.linter.linter import FixResult, SourceError
 
 KINDS = {
@@ -73,7 +73,7 @@ def finding(word: str, path: str, row: int, column: int, *, end: Position | None
         path=path,
         start=start,
         end=end,
-        because=(Because("it was written", path, Position(1, 1)),),
+        because=(Note("it was written", path, Position(1, 1)),),
         help="write good",
         fix=Fix(applicability, "Write good", lambda: (Edit(start, end, "good"),), reason=f"it is {word.lower()}"),
     )

@@ -9,7 +9,7 @@ import libcst as cst
 from trl_lint.analysis.events import ModelCalled
 from trl_lint.analysis.program.syntax import ancestors
 from trl_lint.domain.values import TRAINED
-from trl_lint.fixes.support.edits import NoRewrite, Replace, Rewrite
+from trl_lint.fixes.support.edits import FixPlan, NoFix, Replace
 from trl_lint.fixes.support.scope import bound, bound_names, dotted, last_name, nodes
 from trl_lint.fixes.support.tree import uses_of
 from trl_lint.knowledge import models
@@ -19,18 +19,18 @@ _OUT_OF_REACH = "no name of the wrapped model is in reach"
 _UNWRAPS = frozenset({"extract_model_from_parallel", "unwrap_model"})
 
 
-def plan_for(event: ModelCalled) -> Rewrite | NoRewrite:
+def plan_for(event: ModelCalled) -> FixPlan | NoFix:
     """How to call the wrapped model instead, or why that is left to the author."""
     if event.path or not isinstance(event.node, cst.Call):
-        return NoRewrite(_PART)
+        return NoFix(_PART)
     callee: Any = event.node.func
     if isinstance(callee, cst.Attribute) and callee.attr.value in models.FORWARDS:
         callee = callee.value
     root = event.owner.node if event.owner is not None else event.module.tree
     wrapped = _wrapped_name(event, root, callee)
     if wrapped is None:
-        return NoRewrite(_OUT_OF_REACH if _is_whole(root, callee) else _PART)
-    return Rewrite((Replace(event.node.func, cst.Name(wrapped)),))
+        return NoFix(_OUT_OF_REACH if _is_whole(root, callee) else _PART)
+    return FixPlan((Replace(event.node.func, cst.Name(wrapped)),))
 
 
 def is_dropped(event: ModelCalled) -> bool:

@@ -20,7 +20,7 @@ from trl_lint.analysis.program.syntax import ancestors, children
 from trl_lint.domain.ranks import Origin, State
 from trl_lint.domain.values import Kind, Value
 from trl_lint.fixes.support.blocks import certainly_bound, enclosing_statement, own_line
-from trl_lint.fixes.support.edits import Edit, Insert, Move, NoRewrite, Part, Replace, Rewrite
+from trl_lint.fixes.support.edits import Edit, FixPlan, Insert, Move, NoFix, Part, Replace
 from trl_lint.fixes.support.placing import base_name, may_be_none
 from trl_lint.fixes.support.scope import (
     always_reached,
@@ -44,7 +44,7 @@ from trl_lint.knowledge.loggers import SHOWING
 _BEFORE = "it is called before the condition, whenever the condition is asked, so that all ranks take part"
 _BEHIND = "it is called behind the condition, whenever the condition is asked, so that all ranks take part"
 _PARTED = "it is called wherever the rest of the condition holds, so that all ranks take part"
-_UNFIT = NoRewrite("the code before the call may not work on every rank")
+_UNFIT = NoFix("the code before the call may not work on every rank")
 # Calls that set up a model for all ranks alike.
 _MODES = frozenset({"eval", "train"})
 # Modules whose functions only compute.
@@ -82,20 +82,20 @@ class _Region:
     names: set[str] = field(default_factory=set)
 
 
-def plan_for(event: Parted) -> Rewrite | NoRewrite:
+def plan_for(event: Parted) -> FixPlan | NoFix:
     """How to have all ranks make the calls that a condition on the rank keeps some of them from."""
     if event.origins != Origin.RANK or event.turns or not event.lacked:
         return _UNFIT
     if not all(meeting.alike and meeting.certain for meeting in event.lacked):
-        return NoRewrite("as it is, this call may not work on every rank")
+        return NoFix("as it is, this call may not work on every rank")
     if not all(_is_parted_by(meeting, event.condition.node) for meeting in event.lacked):
-        return NoRewrite("the call depends on more than this condition")
+        return NoFix("the call depends on more than this condition")
     if not all(_leaves_no_trace(step) for meeting in event.lacked for step in _helpers(meeting)):
-        return NoRewrite("the function that makes the call does more, which may not be for all ranks")
+        return NoFix("the function that makes the call does more, which may not be for all ranks")
     try:
         return _rewrite(_region(event))
     except _Left as left:
-        return NoRewrite(str(left))
+        return NoFix(str(left))
 
 
 def _is_parted_by(meeting: Any, test: Any) -> bool:
@@ -305,7 +305,7 @@ def _is_in_loop(around: Sequence[Any]) -> bool:
 # --- what becomes of its lines --------------------------------------------------------------------------
 
 
-def _rewrite(region: _Region) -> Rewrite:
+def _rewrite(region: _Region) -> FixPlan:
     for index, line in enumerate(region.lines):
         calls = _calls(region, line)
         if not calls:
@@ -318,9 +318,9 @@ def _rewrite(region: _Region) -> Rewrite:
         raise _Left("the ranks part for more calls than those under the condition")
     _check_what_is_left(region)
     if region.shared is not None:
-        return Rewrite((*region.edits, region.shared), caution=_PARTED)
+        return FixPlan((*region.edits, region.shared), caution=_PARTED)
     behind = any(isinstance(edit, Move) and edit.behind for edit in region.edits)
-    return Rewrite(tuple(region.edits), caution=_BEHIND if behind else _BEFORE)
+    return FixPlan(tuple(region.edits), caution=_BEHIND if behind else _BEFORE)
 
 
 def _calls(region: _Region, line: Any) -> list[Any]:

@@ -9,7 +9,7 @@ import libcst as cst
 from trl_lint.analysis.events import CollectiveCalled
 from trl_lint.analysis.program.syntax import ancestors
 from trl_lint.domain import values
-from trl_lint.fixes.support.edits import NoRewrite, Replace, Rewrite
+from trl_lint.fixes.support.edits import FixPlan, NoFix, Replace
 from trl_lint.fixes.support.padding import padding_for, reduction_of_all
 from trl_lint.fixes.support.reductions import REPEATED, is_mean, needs_cast
 from trl_lint.fixes.support.scope import nodes
@@ -21,17 +21,17 @@ _FLOATS = frozenset({"bfloat16", "double", "float", "half"})
 _GATHERS = {"accelerate.Accelerator.gather", "accelerate.Accelerator.gather_for_metrics"}
 
 
-def plan_for(event: CollectiveCalled) -> Rewrite | NoRewrite:
+def plan_for(event: CollectiveCalled) -> FixPlan | NoFix:
     """How to give a collective the same shape on all ranks, or why that is left to the author."""
     call: Any = event.node
     if event.parts != (event.operand,) or not isinstance(event.argument, cst.Arg) or event.argument.star:
-        return NoRewrite("a container of tensors: which of them have to be padded how is the author's to say")
+        return NoFix("a container of tensors: which of them have to be padded how is the author's to say")
     if not isinstance(call, cst.Call) or len(call.args) != 1:
-        return NoRewrite("what else the collective is given decides on the fix")
+        return NoFix("what else the collective is given decides on the fix")
     if event.row.name not in _GATHERS or not isinstance(call.func, cst.Attribute):
-        return NoRewrite("no accelerator does the gathering")
+        return NoFix("no accelerator does the gathering")
     if has_comment(event.module.tree, event.argument.value):
-        return NoRewrite("a comment stands in what the fix would change")
+        return NoFix("a comment stands in what the fix would change")
     reduction, floats = _reduced_by(event)
     if reduction:
         return _reduced_first(event, reduction, floats)
@@ -83,33 +83,33 @@ def _by_function(call: cst.Call) -> str:
     return ""
 
 
-def _reduced_first(event: CollectiveCalled, reduction: str, floats: bool) -> Rewrite:
+def _reduced_first(event: CollectiveCalled, reduction: str, floats: bool) -> FixPlan:
     value = event.operand
     tensor = event.argument.value
     if is_mean(reduction) and (floats or needs_cast(value, reduction, None)) and value.dtype in ("int", "bool"):
         tensor = call_of(tensor, "float")
     # A mean of what is already gathered has a sum and a count of its own on each rank.
     caution = "the mean of the ranks' means weighs them equally, however many elements each has" * is_mean(reduction)
-    return Rewrite((_with_argument(event, call_of(tensor, REPEATED[reduction])),), caution=caution)
+    return FixPlan((_with_argument(event, call_of(tensor, REPEATED[reduction])),), caution=caution)
 
 
-def _padded(event: CollectiveCalled) -> Rewrite | NoRewrite:
+def _padded(event: CollectiveCalled) -> FixPlan | NoFix:
     shape = values.shape_of(event.operand)
     if shape is None or len(shape.ragged) != 1:
-        return NoRewrite("several dimensions differ between ranks")
+        return NoFix("several dimensions differ between ranks")
     call: Any = event.node
     if any(isinstance(each, cst.Name) and each.value == "pad_across_processes" for each in nodes(call)):
-        return NoRewrite("it is padded along another dimension than the one that differs")
+        return NoFix("it is padded along another dimension than the one that differs")
     value = padding_for(_root(event), call, shape.ragged[0])
     if isinstance(value, str):
-        return NoRewrite(value)
+        return NoFix(value)
     func = call.func.with_changes(attr=cst.Name("pad_across_processes"))
     comma = cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))
     tensor = cst.Arg(event.argument.value, comma=comma)
     dim = cst.Arg(cst.Integer(str(shape.ragged[0])), keyword=cst.Name("dim"), equal=TIGHT)
     index = cst.Arg(cst.parse_expression(str(value)), keyword=cst.Name("pad_index"), equal=TIGHT)
     args = [tensor, dim.with_changes(comma=comma), index] if value else [tensor, dim]
-    return Rewrite(
+    return FixPlan(
         (_with_argument(event, cst.Call(func, args)),),
         caution="the result holds padding, which what follows has to leave out",
     )

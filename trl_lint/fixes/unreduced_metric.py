@@ -17,7 +17,7 @@ from trl_lint.domain.values import Kind, Write
 from trl_lint.findings import Applicability
 from trl_lint.fixes.support.blocks import torch_in_reach
 from trl_lint.fixes.support.collecting import collected, on_device
-from trl_lint.fixes.support.edits import NoRewrite, Rewrite
+from trl_lint.fixes.support.edits import FixPlan, NoFix
 from trl_lint.fixes.support.gradients import may_be_gone_back_from, may_have_gradient
 from trl_lint.fixes.support.logged import Gathered, LogSite, binding_of, core_of, is_number, with_payload
 from trl_lint.fixes.support.placing import Mending, hint, placed
@@ -52,14 +52,14 @@ def plan_for(write: Write) -> Mending:
         return hint(problem, _text(place))
     found = _gathered(place)
     if isinstance(found, Gathered) and (reason := _needed_for_more(place)):
-        found = NoRewrite(reason)
-    if isinstance(found, NoRewrite) or found.is_number or found.moves or found.lines:
+        found = NoFix(reason)
+    if isinstance(found, NoFix) or found.is_number or found.moves or found.lines:
         binding = binding_of(place)
         better = None if binding is None else _gathered(binding)
         mending = placed(binding, better) if binding is not None and isinstance(better, Gathered) else None
-        if mending is not None and isinstance(mending.rewrite, Rewrite):
+        if mending is not None and isinstance(mending.rewrite, FixPlan):
             return mending
-    if isinstance(found, NoRewrite):
+    if isinstance(found, NoFix):
         return Mending(found, reason=found.reason)
     mending = placed(place, found)
     if mending.applicability is Applicability.SAFE and may_be_gone_back_from(place):
@@ -101,29 +101,29 @@ def _is_module(cls: Any) -> bool:
 def _text(place: LogSite) -> str:
     """What the author may write where the tool can't: the expression, gathered by some accelerator."""
     found = _gathered(with_payload(place, accelerator="accelerator"))
-    if isinstance(found, NoRewrite) or found.lines or len(found.replaced) != 1:
+    if isinstance(found, NoFix) or found.lines or len(found.replaced) != 1:
         return ""
     return cst.Module([]).code_for_node(with_replaced(place.payload.expression, found.replaced))
 
 
-def _gathered(place: LogSite) -> Gathered | NoRewrite:
+def _gathered(place: LogSite) -> Gathered | NoFix:
     payload = place.payload
     if Origin.RANK in payload.value.rank.origins:
-        return NoRewrite("it depends on the number of the rank")
+        return NoFix("it depends on the number of the rank")
     core, value, proven = core_of(place, payload.expression, payload.value)
     ratio = ratio_of(place, core)
     if ratio is not None:
         return ratio
     how = value.rank.how if value.rank.state in (State.PARTIAL, State.LOCAL) else ""
     if how not in REPEATED:
-        return NoRewrite(_NOT_REPEATED.get(how, _UNKNOWN_REASON))
+        return NoFix(_NOT_REPEATED.get(how, _UNKNOWN_REASON))
     if not (value.scalar or proven or value.kind is Kind.NUMBER):
-        return NoRewrite("it may have more than one element")
+        return NoFix("it may have more than one element")
     numeric = is_number(value)
     if value.kind not in (Kind.TENSOR, Kind.BATCH, Kind.NUMBER):
-        return NoRewrite("whether it is a tensor is not known")
+        return NoFix("whether it is a tensor is not known")
     if not place.payload.accelerator and (numeric or may_be_cpu(value)):
-        return NoRewrite("no accelerator is in reach whose device the tensor could be made on")
+        return NoFix("no accelerator is in reach whose device the tensor could be made on")
     tensor = on_device(place, core, value)
     written = written_reduction(core)
     reduction = written if written is not None and _spells(written, how) else REPEATED[how]
@@ -131,7 +131,7 @@ def _gathered(place: LogSite) -> Gathered | NoRewrite:
         tensor = call_of(tensor, "float")
     reduced = collected(place, tensor, reduction)
     if reduced is None:
-        return NoRewrite("none of the reducers in reach reduces like that")
+        return NoFix("none of the reducers in reach reduces like that")
     gathered, imports = reduced
     # An array's own `.item()` or `float(…)` takes the tensor to the host as well.
     ends_here = value.kind is Kind.NUMBER or (numeric and not proven)
@@ -141,7 +141,7 @@ def _gathered(place: LogSite) -> Gathered | NoRewrite:
         gathered = call_of(gathered, "cpu")  # what was on the CPU stays there
     if numeric:
         torch = torch_in_reach(place.module, place.root, place.statement)
-        if isinstance(torch, NoRewrite):
+        if isinstance(torch, NoFix):
             return torch
         imports += torch
     return Gathered(((core, gathered),), numeric, ends_here, may_be_cpu(value), imports, (), reduction)

@@ -9,7 +9,7 @@ import libcst as cst
 
 from trl_lint.analysis.events import DatasetDrawn
 from trl_lint.fixes.support.blocks import certainly_bound, enclosing_statement, torch_in_reach
-from trl_lint.fixes.support.edits import Edit, NoRewrite, Replace, Rewrite
+from trl_lint.fixes.support.edits import Edit, FixPlan, NoFix, Replace
 from trl_lint.fixes.support.scope import nodes
 from trl_lint.knowledge.random_draws import SEED_ARGUMENTS
 
@@ -18,15 +18,15 @@ _NONE = cst.SimpleWhitespace("")
 _SEEDS = SEED_ARGUMENTS | {"seeds"}
 
 
-def plan(event: DatasetDrawn) -> Rewrite | NoRewrite:
+def plan(event: DatasetDrawn) -> FixPlan | NoFix:
     """How to draw with the same seed on all ranks."""
     if not event.is_here:
-        return NoRewrite("it is drawn in another file")
+        return NoFix("it is drawn in another file")
     root = event.drawer.node if event.drawer is not None else event.module.tree
     found = enclosing_statement(root, event.node)
     seed = None if found is None else next(_seeds(event, root, found[0]), None)
     if seed is None:
-        return NoRewrite("there is no seed in reach of which it is sure that all ranks have the same")
+        return NoFix("there is no seed in reach of which it is sure that all ranks have the same")
     return _with_keyword(event, root, seed) if event.how.keyword else _with_receiver(event, seed)
 
 
@@ -47,24 +47,24 @@ def _there(root: Any, statement: Any, text: str) -> Iterator[str]:
         yield text
 
 
-def _with_keyword(event: DatasetDrawn, root: Any, seed: str) -> Rewrite | NoRewrite:
+def _with_keyword(event: DatasetDrawn, root: Any, seed: str) -> FixPlan | NoFix:
     """The call with one more argument, in place of one of that name that says nothing."""
     edits: list[Edit] = []
     if event.how.needs:
         needed = torch_in_reach(event.module, root, event.node)
-        if isinstance(needed, NoRewrite):
+        if isinstance(needed, NoFix):
             return needed
         edits += needed
     keyword, _, value = event.how.keyword.format(seed=seed, torch="torch").partition("=")
     call: Any = event.node
     if any(arg.keyword is None and isinstance(arg.value, cst.Name) and arg.value.value == "None" for arg in call.args):
-        return NoRewrite("its seed is given by its position, as `None`")
+        return NoFix("its seed is given by its position, as `None`")
     expression = cst.parse_expression(value)
     given = next((arg for arg in call.args if arg.keyword is not None and arg.keyword.value == keyword), None)
     if given is not None:
-        return Rewrite((Replace(given.value, expression), *edits), caution=_CHANGES)
+        return FixPlan((Replace(given.value, expression), *edits), caution=_CHANGES)
     added = cst.Arg(expression, cst.Name(keyword), equal=cst.AssignEqual(_NONE, _NONE))
-    return Rewrite((Replace(call, call.with_changes(args=_with_last(call, added))), *edits), caution=_CHANGES)
+    return FixPlan((Replace(call, call.with_changes(args=_with_last(call, added))), *edits), caution=_CHANGES)
 
 
 def _with_last(call: cst.Call, added: cst.Arg) -> list[cst.Arg]:
@@ -85,10 +85,10 @@ def _comma_of_one(call: cst.Call) -> cst.Comma:
     return cst.Comma(whitespace_after=call.whitespace_before_args if is_folded else cst.SimpleWhitespace(" "))
 
 
-def _with_receiver(event: DatasetDrawn, seed: str) -> Rewrite | NoRewrite:
+def _with_receiver(event: DatasetDrawn, seed: str) -> FixPlan | NoFix:
     """The same method of a generator of its own: `random.Random(seed).shuffle(rows)`."""
     func: Any = getattr(event.node, "func", None)
     if not isinstance(func, cst.Attribute):
-        return NoRewrite("the function is imported by its own name, and its generator is out of reach")
+        return NoFix("the function is imported by its own name, and its generator is out of reach")
     text = event.how.receiver.format(module=event.module.tree.code_for_node(func.value), seed=seed)
-    return Rewrite((Replace(func.value, cst.parse_expression(text)),), caution=_CHANGES)
+    return FixPlan((Replace(func.value, cst.parse_expression(text)),), caution=_CHANGES)

@@ -12,7 +12,7 @@ from trl_lint.analysis.program.classes import ClassInfo
 from trl_lint.analysis.program.syntax import ancestors
 from trl_lint.domain.values import TRAINED
 from trl_lint.fixes.support.caching import Cached, cached, constructor_call, is_trainer
-from trl_lint.fixes.support.edits import Edit, Insert, NoRewrite, Replace, Rewrite
+from trl_lint.fixes.support.edits import Edit, FixPlan, Insert, NoFix, Replace
 from trl_lint.fixes.support.scope import (
     always_reached,
     bound,
@@ -64,19 +64,19 @@ class _Read:
         return self.path[0]
 
 
-def plan_for(event: AttributeRead) -> Rewrite | NoRewrite:
+def plan_for(event: AttributeRead) -> FixPlan | NoFix:
     """How to read the attribute from the bare model, or why that is left to the author."""
     read = _read(event)
     reason = _unsuitable(read)
     if reason:
-        return NoRewrite(reason)
+        return NoFix(reason)
     found = _cached(read)
     if found is not None:
         return _from_cache(read, found)
     if not read.accelerator:
-        return NoRewrite(_NO_ACCELERATOR, _kept_before(read))
+        return NoFix(_NO_ACCELERATOR, _kept_before(read))
     if _too_early(read):
-        return NoRewrite(_TOO_EARLY)
+        return NoFix(_TOO_EARLY)
     return _before_loop(read) or _in_place(read)
 
 
@@ -221,19 +221,19 @@ def _is_always_read(read: _Read) -> bool:
     return read.event.owner.name in _EVERY_RUN and always_reached(read.path, read.whole)
 
 
-def _from_cache(read: _Read, found: Cached) -> Rewrite:
+def _from_cache(read: _Read, found: Cached) -> FixPlan:
     this = read.event.owner.parameters[0].name
     new = cst.Attribute(cst.Name(this), cst.Name(found.name))
     edits: list[Edit] = [Replace(read.whole, _in_parentheses_of(read.whole, new))]
     if found.anchor is not None:
         edits.append(Insert(found.anchor, found.code, behind=True))
-    return Rewrite(tuple(edits))
+    return FixPlan(tuple(edits))
 
 
 # --- read from the bare model ---------------------------------------------------------------------------
 
 
-def _in_place(read: _Read) -> Rewrite:
+def _in_place(read: _Read) -> FixPlan:
     model = read.model
     call = cst.parse_expression(f"{read.accelerator}.unwrap_model")
     bare = cst.Call(call, [cst.Arg(model)])
@@ -244,10 +244,10 @@ def _in_place(read: _Read) -> Rewrite:
         new = node.with_changes(args=[node.args[0].with_changes(value=bare), *node.args[1:]])
     if read.whole is not node:
         new = read.whole.with_changes(value=new)
-    return Rewrite((Replace(read.whole, new),))
+    return FixPlan((Replace(read.whole, new),))
 
 
-def _before_loop(read: _Read) -> Rewrite | None:
+def _before_loop(read: _Read) -> FixPlan | None:
     """The attribute is bound once, before the outermost loop that it stays the same in."""
     attribute = read.event.attribute
     if attribute not in models.LASTING or not isinstance(read.event.node, cst.Attribute):
@@ -262,7 +262,7 @@ def _before_loop(read: _Read) -> Rewrite | None:
     if read.further:
         new = cst.Attribute(new, cst.Name(read.further))
     code = f"{name} = {read.accelerator}.unwrap_model({read.model.value}).{attribute}"
-    return Rewrite((Replace(read.whole, _in_parentheses_of(read.whole, new)), Insert(loop, code)))
+    return FixPlan((Replace(read.whole, _in_parentheses_of(read.whole, new)), Insert(loop, code)))
 
 
 def _is_around(read: _Read, index: int) -> bool:

@@ -9,21 +9,21 @@ import libcst as cst
 from trl_lint.analysis.events import CollectiveCalled, StepReturned
 from trl_lint.analysis.program.syntax import ancestors
 from trl_lint.domain.provenance import Step
-from trl_lint.fixes.support.edits import NoRewrite, Replace, Rewrite
+from trl_lint.fixes.support.edits import FixPlan, NoFix, Replace
 from trl_lint.fixes.support.tree import TIGHT, call_of, goes_to_cpu, has_comment, method_call, uses_of
 
 
-def plan_for_collective(event: CollectiveCalled, made_by: Step | None) -> Rewrite | NoRewrite:
+def plan_for_collective(event: CollectiveCalled, made_by: Step | None) -> FixPlan | NoFix:
     """How to hand a collective a tensor on the accelerator's device."""
     call: Any = event.node
     argument = event.argument
     if event.parts != (event.operand,) or not isinstance(argument, cst.Arg) or argument.star:
-        return NoRewrite("which of several tensors has to be moved is the author's to say")
+        return NoFix("which of several tensors has to be moved is the author's to say")
     if event.row.into is not None:
-        return NoRewrite("this collective works in place on its tensor")
+        return NoFix("this collective works in place on its tensor")
     device = device_text(event)
     if not device:
-        return NoRewrite("no accelerator is in reach whose device the tensor could be moved to")
+        return NoFix("no accelerator is in reach whose device the tensor could be moved to")
     tensor = argument.value
     method = method_call(tensor)
     if (
@@ -32,27 +32,27 @@ def plan_for_collective(event: CollectiveCalled, made_by: Step | None) -> Rewrit
         and (method[1] == "cpu" or (method[1] == "to" and goes_to_cpu(tensor)))
     ):
         if has_comment(event.module.tree, tensor) and not has_comment(event.module.tree, method[0]):
-            return NoRewrite("a comment stands in what the fix would remove")
+            return NoFix("a comment stands in what the fix would remove")
         inner = call.with_changes(args=_with_argument(call, argument, method[0]), lpar=[], rpar=[])
-        return Rewrite((Replace(call, call_of(inner, "cpu").with_changes(lpar=call.lpar, rpar=call.rpar)),))
+        return FixPlan((Replace(call, call_of(inner, "cpu").with_changes(lpar=call.lpar, rpar=call.rpar)),))
     if _becomes_an_array(event):
-        return NoRewrite("the result becomes an array at once, which a tensor on a GPU can't")
+        return NoFix("the result becomes an array at once, which a tensor on a GPU can't")
     if made_by is not None and made_by.node is tensor and _is_factory(tensor):
-        return Rewrite((Replace(tensor, on_device(tensor, device)),))
-    return Rewrite((Replace(tensor, call_of(tensor, "to", cst.Arg(cst.parse_expression(device)))),))
+        return FixPlan((Replace(tensor, on_device(tensor, device)),))
+    return FixPlan((Replace(tensor, call_of(tensor, "to", cst.Arg(cst.parse_expression(device)))),))
 
 
-def plan_for_step(event: StepReturned, made_by: Step) -> Rewrite | NoRewrite:
+def plan_for_step(event: StepReturned, made_by: Step) -> FixPlan | NoFix:
     """How to make what a hook returns on the accelerator's device."""
     if not event.accelerator:
-        return NoRewrite("no accelerator is in reach whose device the tensor could be made on")
+        return NoFix("no accelerator is in reach whose device the tensor could be made on")
     root = event.owner.node
     around = ancestors(root, made_by.node)
     if not around or not _is_factory(made_by.node):
-        return NoRewrite("the tensor is not made in this method")
+        return NoFix("the tensor is not made in this method")
     caution = "" if _only_returned(root, around, made_by.node) else "the tensor is used in other ways as well"
     by = on_device(made_by.node, f"{event.accelerator}.device")
-    return Rewrite((Replace(made_by.node, by),), caution=caution)
+    return FixPlan((Replace(made_by.node, by),), caution=caution)
 
 
 def device_text(event: CollectiveCalled) -> str:

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from trl_lint import __version__
-from trl_lint.findings import Applicability, Because, Edit, Finding, Fix, Position
+from trl_lint.findings import Applicability, Edit, Finding, Fix, Note, Position
 from trl_lint.linter.cache import Cache, digest
 from trl_lint.linter.dependencies import Dependencies
 from trl_lint.linter.linter import Linter, SourceError
@@ -235,7 +235,7 @@ def _outcome(path: str, row: dict[str, Any]) -> _Outcome:
 
 
 def _finding(row: dict[str, Any]) -> Finding:
-    because = tuple(Because(**{**each, "start": Position(**each["start"])}) for each in row["because"])
+    because = tuple(Note(**{**each, "start": Position(**each["start"])}) for each in row["because"])
     places = {"start": Position(**row["start"]), "end": Position(**row["end"])}
     return Finding(**{**row, **places, "because": because, "fix": _fix(row["fix"]) if row["fix"] else None})
 

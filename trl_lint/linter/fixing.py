@@ -19,10 +19,10 @@ from trl_lint.findings import Applicability, Edit, Finding, Position
 from trl_lint.linter import suppressions
 from trl_lint.linter.accounting import Counted, account, standing
 from trl_lint.linter.hunks import common, hunks
-from trl_lint.linter.linter import FixResult, Linter, Reported, SourceError
+from trl_lint.linter.linter import FixResult, Linter, LocatedViolation, SourceError
 from trl_lint.linter.regenerating import written
 from trl_lint.rules import all_rules
-from trl_lint.rules.base import Problem, Rule
+from trl_lint.rules.base import Rule, Violation
 
 # How often one rule's fixes are applied to a file: one that lies inside another has to wait for the next round.
 _ROUNDS = 10
@@ -43,10 +43,10 @@ class _FileText:
 
     source: bytes
     linter: Linter
-    found: Sequence[Reported]
-    by_all: Sequence[Reported] | None = None
+    found: Sequence[LocatedViolation]
+    by_all: Sequence[LocatedViolation] | None = None
 
-    def by_all_rules(self, path: Path) -> Sequence[Reported]:
+    def by_all_rules(self, path: Path) -> Sequence[LocatedViolation]:
         if self.by_all is None:
             others = [rule for rule in all_rules() if rule not in self.linter.rules and not rule.launches]
             self.by_all = [*self.found, *self.linter.report_by(others, path, self.source)] if others else self.found
@@ -69,7 +69,7 @@ def fix(linter: Linter, path: Path, source: bytes, *, unsafe: bool) -> FixResult
         for rule in linter.rules:
             for _ in range(_ROUNDS if rule.codemod is not None else 0):
                 wanted = _wanted(now.found, rule, now.source, unsafe)
-                chosen = list(compress(wanted, independent(each.problem.plan for each in wanted)))
+                chosen = list(compress(wanted, independent(each.violation.plan for each in wanted)))
                 if not chosen:
                     break
                 now, mended, left = _apply(linter, path, now, chosen)
@@ -145,7 +145,7 @@ def _accounted(
     return FixResult(current, told.fixed, left, tuple(remaining), told.partly, told.uncovered)
 
 
-def _counted(found: Sequence[Reported]) -> list[Counted]:
+def _counted(found: Sequence[LocatedViolation]) -> list[Counted]:
     return [Counted(each.finding, frozenset(_places(each))) for each in found]
 
 
@@ -157,7 +157,7 @@ def _trusted(found: Sequence[Finding], path: Path, source: bytes, unsafe: bool) 
 
 
 def _apply(
-    linter: Linter, path: Path, now: _FileText, wanted: Sequence[Reported]
+    linter: Linter, path: Path, now: _FileText, wanted: Sequence[LocatedViolation]
 ) -> tuple[_FileText, list[Finding], list[tuple[Finding, str]]]:
     """The content with as many of these fixes as pass the gate: all together, else one by one."""
     before = now.by_all_rules(path)
@@ -166,7 +166,7 @@ def _apply(
         return new, [each.finding for each in wanted], []
     if len(wanted) == 1:
         return now, [], [(wanted[0].finding, reason)]
-    passing: list[Reported] = []
+    passing: list[LocatedViolation] = []
     withheld: list[tuple[Finding, str]] = []
     current = now
     for each in wanted:
@@ -179,13 +179,13 @@ def _apply(
     return current, [each.finding for each in passing], withheld
 
 
-def _wanted(found: Sequence[Reported], rule: Rule, source: bytes, unsafe: bool) -> list[Reported]:
+def _wanted(found: Sequence[LocatedViolation], rule: Rule, source: bytes, unsafe: bool) -> list[LocatedViolation]:
     """The findings to mend: those with a plan that is trusted far enough, and that no comment silences."""
     levels = {Applicability.SAFE, Applicability.UNSAFE} if unsafe else {Applicability.SAFE}
     mendable = [
         each
         for each in found
-        if each.rule is rule and each.problem.plan is not None and each.problem.applicability in levels
+        if each.rule is rule and each.violation.plan is not None and each.violation.applicability in levels
     ]
     silenced = set(suppressions.split([each.finding for each in mendable], source)[1])
     return [each for each in mendable if each.finding not in silenced]
@@ -200,15 +200,15 @@ def _fresh(linter: Linter, path: Path, rules: Sequence[Rule] | None = None) -> L
 
 
 def _passed(
-    linter: Linter, path: Path, now: _FileText, chosen: Sequence[Reported], before: Sequence[Reported]
+    linter: Linter, path: Path, now: _FileText, chosen: Sequence[LocatedViolation], before: Sequence[LocatedViolation]
 ) -> tuple[_FileText, str]:
     """The new content with these fixes, and why it does not pass the gate ("" when it does)."""
     from trl_lint.analysis.program.project import decode, encode
 
     text, encoding = decode(now.source)
-    if written(chosen[0].problem.module).code != text:
+    if written(chosen[0].violation.module).code != text:
         return now, "the parser does not give this file back byte for byte"
-    new = encode(transformed(chosen[0].rule, [each.problem for each in chosen]), encoding)
+    new = encode(transformed(chosen[0].rule, [each.violation for each in chosen]), encoding)
     fresh = _fresh(linter, path, all_rules())
     try:
         after = fresh.report(path, new)
@@ -220,7 +220,9 @@ def _passed(
     )
 
 
-def _left_over(before: Sequence[Reported], after: Sequence[Reported], chosen: Sequence[Reported]) -> str:
+def _left_over(
+    before: Sequence[LocatedViolation], after: Sequence[LocatedViolation], chosen: Sequence[LocatedViolation]
+) -> str:
     """What the new text has that it should not: function by function, the old findings without the mended ones."""
     allowed = Counter(place for each in before for place in _places(each))
     allowed.subtract(place for each in chosen for place in _places(each, mended=True))
@@ -232,24 +234,24 @@ def _left_over(before: Sequence[Reported], after: Sequence[Reported], chosen: Se
     return ""
 
 
-def _places(reported: Reported, *, mended: bool = False) -> set[tuple[str, str, str]]:
+def _places(reported: LocatedViolation, *, mended: bool = False) -> set[tuple[str, str, str]]:
     """In which function a finding stands, once per metric it names; `mended`: those that its fix is for."""
     parts = reported.parts
     if mended:
-        beyond_help = {part.subject for part in parts if part.plan is None}
-        parts = tuple(part for part in parts if part.subject not in beyond_help)
-    return {(reported.rule.code, repr(part.owner), part.subject) for part in parts}
+        beyond_help = {part.metric for part in parts if part.plan is None}
+        parts = tuple(part for part in parts if part.metric not in beyond_help)
+    return {(reported.rule.code, repr(part.function), part.metric) for part in parts}
 
 
 # --- text -----------------------------------------------------------------------------------------------
 
 
-def transformed(rule: Rule, problems: Sequence[Problem]) -> str:
-    """The text after the plans for these problems of one file are carried out."""
+def transformed(rule: Rule, violations: Sequence[Violation]) -> str:
+    """The text after the plans for these violations of one file are carried out."""
     from trl_lint.fixes.support.editing import all_edits, mended_tree
 
-    module = problems[0].module
-    return written(module).after(mended_tree(module.tree, all_edits(module, [each.plan for each in problems])))
+    module = violations[0].module
+    return written(module).after(mended_tree(module.tree, all_edits(module, [each.plan for each in violations])))
 
 
 def edits_between(before: str, after: str) -> tuple[Edit, ...]:

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 from trl_lint.analysis.program.depth import TooDeep, deeply
 from trl_lint.analysis.program.source_text import code_of
 from trl_lint.config import ignored_rules
-from trl_lint.findings import Applicability, Because, Edit, Finding, Fix, Position
+from trl_lint.findings import Applicability, Edit, Finding, Fix, Note, Position
 from trl_lint.launch.parsers.readers import is_launch_file, may_start
 from trl_lint.releases import Releases
-from trl_lint.rules.base import Problem, Rule
+from trl_lint.rules.base import Rule, Violation
 from trl_lint.settings import Settings
 
 if TYPE_CHECKING:
@@ -63,16 +63,16 @@ class FixResult:
 
 
 @dataclass(frozen=True, slots=True)
-class Reported:
+class LocatedViolation:
     """A finding together with what it takes to mend it.
 
-    problem is all that `parts`, the problems at one place, come to. A fix may mend some of the parts only.
+    violation is all that `parts`, the violations at one place, come to. A fix may mend some of the parts only.
     """
 
     finding: Finding
     rule: Rule
-    problem: Problem
-    parts: tuple[Problem, ...]
+    violation: Violation
+    parts: tuple[Violation, ...]
 
 
 class Linter:
@@ -103,8 +103,8 @@ class Linter:
         self._releases = versions_of(settings)
         # The contents that could not be analysed, and why.
         self._failed: dict[Path, tuple[bytes, Exception]] = {}
-        # Problems that the analysis of one file found in another, by that file.
-        self._elsewhere: dict[Path, list[tuple[Rule, Problem]]] = {}
+        # Violations that the analysis of one file found in another, by that file.
+        self._elsewhere: dict[Path, list[tuple[Rule, Violation]]] = {}
 
     def matters(self, path: Path, source: bytes) -> bool:
         """Whether any selected rule can have a finding in this file (a search of bytes)."""
@@ -131,9 +131,9 @@ class Linter:
         # What a name of the user's own stands for may be a library, a collective or a log: it is in every group.
         if any(needle in source for needle in self._own_needles):
             return True
-        groups = {group for rule in self._code_rules for group in rule.needles}
+        groups = {group for rule in self._code_rules for group in rule.prefilter}
         present = {group for group in groups if any(needle in source for needle in group)}
-        return any(present.issuperset(rule.needles) for rule in self._code_rules)
+        return any(present.issuperset(rule.prefilter) for rule in self._code_rules)
 
     def check(self, path: Path, source: bytes) -> list[Finding]:
         """All findings of the selected rules in `source`, sorted by place; suppressions are not applied here.
@@ -190,8 +190,8 @@ class Linter:
                 gc.freeze()  # all of it is needed until the end
 
     @deeply
-    def report(self, path: Path, source: bytes) -> list[Reported]:
-        """The findings with their problems; see `check`."""
+    def report(self, path: Path, source: bytes) -> list[LocatedViolation]:
+        """The findings with their violations; see `check`."""
         with _given_up(path):
             module, found = self._analyse(path, source)
             for other, content in list(self.found_from.get(path, {}).items()):
@@ -200,7 +200,7 @@ class Linter:
             return self._reported(module, found)
 
     @deeply
-    def report_by(self, rules: Sequence[Rule], path: Path, source: bytes) -> list[Reported]:
+    def report_by(self, rules: Sequence[Rule], path: Path, source: bytes) -> list[LocatedViolation]:
         """What other rules than the selected say of a file, without another analysis."""
         with _given_up(path):
             module, _ = self._analyse(path, source)
@@ -208,7 +208,7 @@ class Linter:
             events = [event for each in (path, *self.found_from.get(path, ())) for event in analysed[each][3]]
             return self._reported(module, [each for each in _answers(rules, events) if each[1].module is module])
 
-    def _reported(self, module: Module, found: Sequence[tuple[Rule, Problem]]) -> list[Reported]:
+    def _reported(self, module: Module, found: Sequence[tuple[Rule, Violation]]) -> list[LocatedViolation]:
         if found and self.settings.per_file_ignores:
             ignored = ignored_rules(self.settings, module.path, {rule for rule, _ in found})
             found = [each for each in found if each[0] not in ignored]
@@ -247,8 +247,8 @@ class Linter:
 
     # --- analysis ---
 
-    def _analyse(self, path: Path, source: bytes) -> tuple[Module, list[tuple[Rule, Problem]]]:
-        """The parsed module and what the rules say of it; problems in other files are put aside for those."""
+    def _analyse(self, path: Path, source: bytes) -> tuple[Module, list[tuple[Rule, Violation]]]:
+        """The parsed module and what the rules say of it; violations in other files are put aside for those."""
         project, engine = self._tools()
         known = project.analysed.get(path)
         if known is not None and known[0] == source:
@@ -260,13 +260,13 @@ class Linter:
         with _without_collector():
             module = self._parse(project, path, source)
             events = engine.analyse(module)
-        here: list[tuple[Rule, Problem]] = []
-        for rule, problem in _answers(self._code_rules, events):
-            if problem.module is module:
-                here.append((rule, problem))
+        here: list[tuple[Rule, Violation]] = []
+        for rule, violation in _answers(self._code_rules, events):
+            if violation.module is module:
+                here.append((rule, violation))
             else:
-                self._elsewhere.setdefault(problem.module.path, []).append((rule, problem))
-                self.found_from.setdefault(problem.module.path, {})[path] = source
+                self._elsewhere.setdefault(violation.module.path, []).append((rule, violation))
+                self.found_from.setdefault(violation.module.path, {})[path] = source
         project.analysed[path] = (source, module, here, events)
         return module, here
 
@@ -303,9 +303,9 @@ class Linter:
             raise SourceError(str(path), 1, 1, f"{type(error).__name__}: {error}") from None
 
 
-def _answers(rules: Sequence[Rule], events: Sequence[Event]) -> Iterator[tuple[Rule, Problem]]:
+def _answers(rules: Sequence[Rule], events: Sequence[Event]) -> Iterator[tuple[Rule, Violation]]:
     """What rules say of events."""
-    return ((rule, problem) for event in events for rule in rules for problem in rule.visit(event))
+    return ((rule, violation) for event in events for rule in rules for violation in rule.visit(event))
 
 
 @contextmanager
@@ -365,11 +365,11 @@ def known_of(settings: Settings, releases: Releases | None = None) -> Mapping[st
 # --- places ---------------------------------------------------------------------------------------------
 
 
-def _located(module: Module, found: Sequence[tuple[Rule, Problem]]) -> list[Reported]:
-    """Give problems their places; one finding per place and rule."""
-    groups: dict[tuple[str, int], list[tuple[Rule, Problem]]] = {}
-    for rule, problem in found:
-        groups.setdefault((rule.code, id(problem.node)), []).append((rule, problem))
+def _located(module: Module, found: Sequence[tuple[Rule, Violation]]) -> list[LocatedViolation]:
+    """Give violations their places; one finding per place and rule."""
+    groups: dict[tuple[str, int], list[tuple[Rule, Violation]]] = {}
+    for rule, violation in found:
+        groups.setdefault((rule.code, id(violation.node)), []).append((rule, violation))
     places = {module: positions(module)}
     reported = [_finding(places, group) for group in groups.values()]
     return sorted(reported, key=lambda each: each.finding.sort_key)
@@ -387,14 +387,14 @@ def positions(module: Module) -> Mapping[Any, Any]:
 _CAUTION = [None, Applicability.SAFE, Applicability.UNSAFE, Applicability.DISPLAY]
 
 
-def _combined(problems: Sequence[Problem]) -> Problem:
-    """Several problems at one place: their fix mends all of them that can be, and is as safe as the least safe.
+def _combined(violations: Sequence[Violation]) -> Violation:
+    """Several violations at one place: their fix mends all of them that can be, and is as safe as the least safe.
 
     A metric that is reached in several ways is mended in all of them or not at all.
     """
-    beyond_help = {each.subject for each in problems if each.plan is None}
-    mended = [each for each in problems if each.subject not in beyond_help]
-    worst = max(mended or problems, key=lambda each: _CAUTION.index(each.applicability))
+    beyond_help = {each.metric for each in violations if each.plan is None}
+    mended = [each for each in violations if each.metric not in beyond_help]
+    worst = max(mended or violations, key=lambda each: _CAUTION.index(each.applicability))
     if len(mended) < 2:
         return worst
     from trl_lint.fixes.support.edits import merged
@@ -406,33 +406,33 @@ def _combined(problems: Sequence[Problem]) -> Problem:
     return replace(worst, plan=plan)
 
 
-def _finding(places: dict[Any, Any], group: list[tuple[Rule, Problem]]) -> Reported:
+def _finding(places: dict[Any, Any], group: list[tuple[Rule, Violation]]) -> LocatedViolation:
     from trl_lint.analysis.events import steps
 
     rule, parts = group[0][0], tuple(each for _, each in group)
-    problem = _combined(parts)
-    module = problem.module
-    where = places[module][problem.node]
+    violation = _combined(parts)
+    module = violation.module
+    where = places[module][violation.node]
     because = []
-    for step in steps(problem.why):
+    for step in steps(violation.provenance):
         if step.module not in places:
             places[step.module] = positions(step.module)
         place = places[step.module].get(step.node)
         if place is not None:
             start = Position(place.start.line, place.start.column + 1)
-            because.append(Because(_said(step), str(step.module.path), start))
+            because.append(Note(_said(step), str(step.module.path), start))
     finding = Finding(
         code=rule.code,
         name=rule.name,
         message=_merged(parts),
         path=str(module.path),
         start=Position(where.start.line, where.start.column + 1),
-        end=_end(places[module], problem.node),
+        end=_end(places[module], violation.node),
         because=tuple(dict.fromkeys(because)),
-        help=_help(rule, problem, where.start.line),
-        fix=_fix(rule, problem),
+        help=_help(rule, violation, where.start.line),
+        fix=_fix(rule, violation),
     )
-    return Reported(finding, rule, problem, parts)
+    return LocatedViolation(finding, rule, violation, parts)
 
 
 def _end(places: Mapping[Any, Any], node: Any) -> Position:
@@ -446,28 +446,28 @@ def _end(places: Mapping[Any, Any], node: Any) -> Position:
     return Position(places[last].end.line, places[last].end.column + 1)
 
 
-def _help(rule: Rule, problem: Problem, line: int) -> str:
+def _help(rule: Rule, violation: Violation, line: int) -> str:
     """How to mend it; in a copy of a released trainer, the release that is mended as well."""
     from trl_lint.linter import upstream
 
     if not upstream.concerns(rule.code):
-        return problem.help
-    row = upstream.mended(rule.code, _functions_around(problem), line)
+        return violation.help
+    row = upstream.mended(rule.code, _functions_around(violation), line)
     if row is None:
-        return problem.help
+        return violation.help
     said = f"this is `{row.symbol}` as trl had it up to {row.last}: {row.fixed} has it mended ({row.pull})"
-    return f"{problem.help}; {said}" if problem.help else said
+    return f"{violation.help}; {said}" if violation.help else said
 
 
-def _functions_around(problem: Problem) -> Iterator[tuple[int, Sequence[str]]]:
-    """The line of the `def` of each function around a problem, and its lines, the innermost first."""
+def _functions_around(violation: Violation) -> Iterator[tuple[int, Sequence[str]]]:
+    """The line of the `def` of each function around a violation, and its lines, the innermost first."""
     from libcst import FunctionDef
 
     from trl_lint.analysis.program.syntax import ancestors
 
-    module = problem.module
+    module = violation.module
     places, lines = positions(module), _lines(module)
-    for node in reversed((*ancestors(module.tree, problem.node), problem.node)):
+    for node in reversed((*ancestors(module.tree, violation.node), violation.node)):
         if isinstance(node, FunctionDef):
             first, last = places[node.name].start.line, places[node].end.line
             yield first, lines[first - 1 : last]
@@ -486,28 +486,28 @@ def _said(step: Step) -> str:
     return step.text.replace("{}", source if len(source) <= 60 else f"{source[:57]}...")
 
 
-def _merged(problems: Sequence[Problem]) -> str:
+def _merged(violations: Sequence[Violation]) -> str:
     """Several metrics of one statement are one finding that names them all."""
-    message = problems[0].message
-    names = list(dict.fromkeys(problem.subject for problem in problems if problem.subject))
+    message = violations[0].message
+    names = list(dict.fromkeys(violation.metric for violation in violations if violation.metric))
     if len(names) < 2:
         return message
     listed = ", ".join(f"`{name}`" for name in names[:5]) + (", …" if len(names) > 5 else "")
     return message.replace(f"`{names[0]}` is", f"{listed} are", 1).replace(" and reaches ", " and reach ", 1)
 
 
-def _fix(rule: Rule, problem: Problem) -> Fix | None:
-    if problem.applicability is None:
+def _fix(rule: Rule, violation: Violation) -> Fix | None:
+    if violation.applicability is None:
         return None
     from functools import partial
 
-    edits = partial(_edits, rule, problem) if problem.plan is not None else tuple
-    return Fix(problem.applicability, problem.title, edits, problem.reason)
+    edits = partial(_edits, rule, violation) if violation.plan is not None else tuple
+    return Fix(violation.applicability, violation.title, edits, violation.reason)
 
 
 @deeply
-def _edits(rule: Rule, problem: Problem) -> tuple[Edit, ...]:
+def _edits(rule: Rule, violation: Violation) -> tuple[Edit, ...]:
     from trl_lint.linter.fixing import edits_between, transformed
     from trl_lint.linter.regenerating import written
 
-    return edits_between(written(problem.module).code, transformed(rule, [problem]))
+    return edits_between(written(violation.module).code, transformed(rule, [violation]))

@@ -63,7 +63,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from trl_lint.analysis.events import Event
-from trl_lint.rules.base import Problem, Rule
+from trl_lint.rules.base import Rule, Violation
 
 
 class BarePythonLaunch(Rule):
@@ -73,7 +73,7 @@ class BarePythonLaunch(Rule):
     name = "bare-python-launch"
     launches = True
 
-    def visit(self, event: Event) -> Iterator[Problem]:
+    def visit(self, event: Event) -> Iterator[Violation]:
         return iter(())
 
 

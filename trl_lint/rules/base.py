@@ -13,30 +13,30 @@ from trl_lint.findings import Applicability
 if TYPE_CHECKING:
     from trl_lint.analysis.events import Event
     from trl_lint.domain.provenance import Step
-    from trl_lint.fixes.support.edits import NoRewrite, Rewrite
+    from trl_lint.fixes.support.edits import FixPlan, NoFix
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Problem:
+class Violation:
     """What a rule says of an event, before it has a place in a file.
 
-    node is where the finding stands, in `module`. why is the chain that explains it. applicability is None
+    node is where the finding stands, in `module`. provenance is the chain that explains it. applicability is None
     when there is nothing to rewrite; reason says why a fix is not safe. plan is how it is mended.
-    owner is the function that a fix would edit. subject is what the message is about, where one statement may
-    concern several.
+    function is the one that a fix would edit. metric is what the message is about, where one statement may concern
+    several.
     """
 
     module: Any
     node: Any
     message: str
-    why: Step | None = None
+    provenance: Step | None = None
     help: str = ""
     applicability: Applicability | None = None
     title: str = ""
     reason: str = ""
     plan: Any = None
-    owner: Any = None
-    subject: str = ""
+    function: Any = None
+    metric: str = ""
 
 
 class Rule:
@@ -51,13 +51,13 @@ class Rule:
     # The codemod that makes the rule's safe fixes, as `module:Command`; None where the rule only hints.
     codemod: ClassVar[str | None] = None
     # A file can only matter to the rule if, for every group, it contains one of the group's byte strings.
-    needles: ClassVar[tuple[tuple[bytes, ...], ...]] = ()
+    prefilter: ClassVar[tuple[tuple[bytes, ...], ...]] = ()
     # Whether it is about launch commands, in files of any kind: `trl_lint.launch.checker` asks it, no event does.
     launches: ClassVar[bool] = False
     # Whether it has not yet shown that no more than one in twenty of its findings is a false alarm: off by default.
     preview: ClassVar[bool] = False
 
-    def visit(self, event: Event) -> Iterator[Problem]:
+    def visit(self, event: Event) -> Iterator[Violation]:
         """What is wrong about an event, if anything."""
         raise NotImplementedError
 
@@ -91,11 +91,11 @@ REASONS = (
 )
 
 
-def offered(plan: Rewrite | NoRewrite, level: int = 0) -> dict[str, Any]:
+def offered(plan: FixPlan | NoFix, level: int = 0) -> dict[str, Any]:
     """What a problem says of its fix: how far it may be trusted at a place of this level, and why no further."""
-    from trl_lint.fixes.support.edits import NoRewrite
+    from trl_lint.fixes.support.edits import NoFix
 
-    if isinstance(plan, NoRewrite):
+    if isinstance(plan, NoFix):
         return {"applicability": Applicability.DISPLAY, "reason": plan.reason}
     applicability, reason = LEVELS[level], REASONS[level]
     if plan.caution and applicability is Applicability.SAFE:

@@ -63,7 +63,7 @@ from collections.abc import Iterator
 from trl_lint.analysis.events import DatasetParted, Event, Parted
 from trl_lint.domain.provenance import Step
 from trl_lint.findings import Applicability
-from trl_lint.rules.base import LIBRARIES, Problem, Rule, offered
+from trl_lint.rules.base import LIBRARIES, Rule, Violation, offered
 from trl_lint.wording import said
 
 _AGREE = "let the ranks agree on the condition first ({})"
@@ -87,7 +87,7 @@ class DivergentCollective(Rule):
     code = "TRL006"
     name = "divergent-collective"
     codemod = "trl_lint.codemods.divergent_collective:DivergentCollectiveCommand"
-    needles = (
+    prefilter = (
         LIBRARIES,
         tuple(
             b"gather reduce broadcast scatter all_to_all barrier wait_for_everyone main_process_first backward prepare "
@@ -95,39 +95,39 @@ class DivergentCollective(Rule):
         ),
     )
 
-    def visit(self, event: Event) -> Iterator[Problem]:
+    def visit(self, event: Event) -> Iterator[Violation]:
         if isinstance(event, DatasetParted):
             yield _of_dataset(event)
         if not isinstance(event, Parted) or (event.meeting.needs == "sharded" and event.knows_sharding):
             return
         from trl_lint.fixes.divergent_collective import plan_for
 
-        yield Problem(
+        yield Violation(
             module=event.module,
             node=event.node,
             message=_message(event),
-            why=_chain(event),
+            provenance=_chain(event),
             help=_help(event).format(said("agree", event)),
             title=f"Have every rank call `{event.meeting.name}`",
-            owner=event.owner,
+            function=event.owner,
             **offered(plan_for(event)),
         )
 
 
-def _of_dataset(event: DatasetParted) -> Problem:
-    return Problem(
+def _of_dataset(event: DatasetParted) -> Violation:
+    return Violation(
         module=event.module,
         node=event.node,
         message=(
             f"only some ranks prepare `{event.name}` here: the others go on with the raw one, and where it has more or "
             "fewer batches some wait until the time-out"
         ),
-        why=Step(event.handed.module, event.handed.node, event.handed.text, event.condition),
+        provenance=Step(event.handed.module, event.handed.node, event.handed.text, event.condition),
         help=f"prepare it on every rank, the main process first: {said('first', event)}",
         applicability=Applicability.DISPLAY,
         reason="what all ranks have to do, and in which order, is the author's to say",
-        owner=event.owner,
-        subject=event.name,
+        function=event.owner,
+        metric=event.name,
     )
 
 

@@ -47,7 +47,7 @@ from typing import Any
 from trl_lint.analysis.events import CollectiveCalled, Event
 from trl_lint.domain.provenance import Step
 from trl_lint.domain.values import Kind
-from trl_lint.rules.base import LIBRARIES, Problem, Rule, offered
+from trl_lint.rules.base import LIBRARIES, Rule, Violation, offered
 from trl_lint.wording import said
 
 _LAUNCHES = {
@@ -63,23 +63,23 @@ class ItemBeforeGather(Rule):
     code = "TRL001"
     name = "item-before-gather"
     codemod = "trl_lint.codemods.item_before_gather:ItemBeforeGatherCommand"
-    needles = (LIBRARIES, (b"gather", b"reduce", b"pad_across", b"broadcast", b"scatter", b"all_to_all"))
+    prefilter = (LIBRARIES, (b"gather", b"reduce", b"pad_across", b"broadcast", b"scatter", b"all_to_all"))
 
-    def visit(self, event: Event) -> Iterator[Problem]:
+    def visit(self, event: Event) -> Iterator[Violation]:
         if not isinstance(event, CollectiveCalled) or not _is_number(event):
             return
         from trl_lint.fixes.item_before_gather import plan_for
 
         own_name = event.row.name.rpartition(".")[2]
         plan = plan_for(event)
-        yield Problem(
+        yield Violation(
             module=event.module,
             node=event.node,
             message=f"`{own_name}` gets {_what(event)}, not a tensor: {_LAUNCHES[event.row.fails]}",
-            why=event.operand.why or Step(event.module, event.argument, "the number is made here"),
+            provenance=event.operand.why or Step(event.module, event.argument, "the number is made here"),
             help=_help(event, plan),
             title=f"Hand a tensor to `{own_name}`",
-            owner=event.owner,
+            function=event.owner,
             **offered(plan, event.control.level),
         )
 

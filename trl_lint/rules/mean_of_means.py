@@ -51,7 +51,7 @@ from collections.abc import Iterator
 
 from trl_lint.analysis.events import Averaged, Event
 from trl_lint.domain.averaging import Mean, MeanForm
-from trl_lint.rules.base import LIBRARIES, Problem, Rule
+from trl_lint.rules.base import LIBRARIES, Rule, Violation
 from trl_lint.wording import said
 
 _MESSAGE = (
@@ -74,31 +74,31 @@ class MeanOfMeans(Rule):
     code = "TRL007"
     name = "mean-of-means"
     codemod = "trl_lint.codemods.mean_of_means:MeanOfMeansCommand"
-    needles = (LIBRARIES, (b"gather", b"reduce"), (b"mean", b"avg", b"AVG", b"average", b"sum"))
+    prefilter = (LIBRARIES, (b"gather", b"reduce"), (b"mean", b"avg", b"AVG", b"average", b"sum"))
 
-    def visit(self, event: Event) -> Iterator[Problem]:
+    def visit(self, event: Event) -> Iterator[Violation]:
         if not isinstance(event, Averaged) or any(mean.trained for mean in event.means):
             return
         from trl_lint.fixes.mean_of_means import plan_for
-        from trl_lint.fixes.support.edits import Rewrite
+        from trl_lint.fixes.support.edits import FixPlan
 
         mean = _first(event)
         mending = plan_for(event)
         places = [(write.module, write.node) for write in event.handed] or [(event.module, event.node)]
         for module, node in places:
-            yield Problem(
+            yield Violation(
                 module=module,
                 node=node,
                 message=_MESSAGE.format(what=_WHAT[mean.form]),
-                why=mean.why,
+                provenance=mean.why,
                 help=_HELP["helper" if event.handed else "reduce"].format(
                     said("add up", event, event.payload.accelerator)
                 ),
                 applicability=mending.applicability,
                 title="Divide the sums over all ranks once",
                 reason=mending.reason,
-                plan=mending.rewrite if isinstance(mending.rewrite, Rewrite) else None,
-                owner=event.owner,
+                plan=mending.rewrite if isinstance(mending.rewrite, FixPlan) else None,
+                function=event.owner,
             )
 
 

@@ -53,7 +53,7 @@ from trl_lint.analysis.events import CollectiveCalled, Event
 from trl_lint.domain import values
 from trl_lint.domain.provenance import Step
 from trl_lint.domain.values import Value
-from trl_lint.rules.base import LIBRARIES, Problem, Rule, offered
+from trl_lint.rules.base import LIBRARIES, Rule, Violation, offered
 from trl_lint.wording import said
 
 _TRANSFERS = frozenset({"broadcast", "gathered", "reduced"})
@@ -67,9 +67,9 @@ class RaggedGather(Rule):
     code = "TRL005"
     name = "ragged-gather"
     codemod = "trl_lint.codemods.ragged_gather:RaggedGatherCommand"
-    needles = (LIBRARIES, (b"gather", b"reduce", b"broadcast"))
+    prefilter = (LIBRARIES, (b"gather", b"reduce", b"broadcast"))
 
-    def visit(self, event: Event) -> Iterator[Problem]:
+    def visit(self, event: Event) -> Iterator[Violation]:
         if not isinstance(event, CollectiveCalled) or event.row.result not in _TRANSFERS:
             return
         part = next((part for part in event.parts if _is_ragged(part)), None)
@@ -80,17 +80,17 @@ class RaggedGather(Rule):
         own_name = event.row.name.rpartition(".")[2]
         shape = values.shape_of(part)
         assert shape is not None
-        yield Problem(
+        yield Violation(
             module=event.module,
             node=event.node,
             message=(
                 f"`{own_name}` gets a tensor whose shape differs between ranks: on several processes gloo aborts, "
                 "nccl hangs or mixes the ranks' values up"
             ),
-            why=Step(event.module, event.argument, shape.reason, part.why),
+            provenance=Step(event.module, event.argument, shape.reason, part.why),
             help=_HELP.format(said("add up", event), said("pad", event)),
             title="Give it the same shape on all ranks",
-            owner=event.owner,
+            function=event.owner,
             **offered(plan_for(event), event.control.level),
         )
 

@@ -45,7 +45,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from trl_lint.analysis.events import Event, SideEffect
-from trl_lint.rules.base import LIBRARIES, Problem, Rule, offered
+from trl_lint.rules.base import LIBRARIES, Rule, Violation, offered
 from trl_lint.wording import said
 
 
@@ -53,7 +53,7 @@ class UnguardedSideEffect(Rule):
     code = "TRL008"
     name = "unguarded-side-effect"
     codemod = "trl_lint.codemods.unguarded_side_effect:UnguardedSideEffectCommand"
-    needles = (
+    prefilter = (
         LIBRARIES,
         tuple(
             b"wandb trackio open( save savefig makedirs mkdir remove rename replace move rmtree to_csv to_excel "
@@ -61,19 +61,19 @@ class UnguardedSideEffect(Rule):
         ),
     )
 
-    def visit(self, event: Event) -> Iterator[Problem]:
+    def visit(self, event: Event) -> Iterator[Violation]:
         if not isinstance(event, SideEffect):
             return
         from trl_lint.fixes.unguarded_side_effect import plan_for
 
         outcome = "; the second one fails" if event.effect.fails else ""
-        yield Problem(
+        yield Violation(
             module=event.module,
             node=event.node,
             message=f"`{event.name}` runs on all processes: each of them {event.effect.does}{outcome}",
             help=event.effect.instead or f"do it on the main process only: {said('main', event)}",
             title="Do it on the main process only",
-            owner=event.owner,
+            function=event.owner,
             **offered(plan_for(event)),
         )
 

@@ -54,7 +54,7 @@ from collections.abc import Iterator
 from trl_lint.analysis.events import DatasetPrepared, Event
 from trl_lint.domain.provenance import Step
 from trl_lint.findings import Applicability
-from trl_lint.rules.base import LIBRARIES, Problem, Rule, offered
+from trl_lint.rules.base import LIBRARIES, Rule, Violation, offered
 from trl_lint.wording import said
 
 
@@ -62,9 +62,9 @@ class UnorderedPreprocessing(Rule):
     code = "TRL012"
     name = "unordered-preprocessing"
     codemod = "trl_lint.codemods.unordered_preprocessing:UnorderedPreprocessingCommand"
-    needles = (LIBRARIES, (b".map", b".filter"), (b"atasets", b"dataset"))
+    prefilter = (LIBRARIES, (b".map", b".filter"), (b"atasets", b"dataset"))
 
-    def visit(self, event: Event) -> Iterator[Problem]:
+    def visit(self, event: Event) -> Iterator[Violation]:
         if not isinstance(event, DatasetPrepared) or not (event.in_trainer or event.module.starts):
             return
         if event.module.one_process:
@@ -76,10 +76,10 @@ class UnorderedPreprocessing(Rule):
             yield _each_node(event)
 
 
-def _everybody(event: DatasetPrepared) -> Problem:
+def _everybody(event: DatasetPrepared) -> Violation:
     from trl_lint.fixes.unordered_preprocessing import plan_for_everybody
 
-    return Problem(
+    return Violation(
         module=event.module,
         node=event.node,
         message=(
@@ -88,34 +88,34 @@ def _everybody(event: DatasetPrepared) -> Problem:
         ),
         help=f"let one rank go first, so that the others read its file: {said('first', event)}",
         title="Let the main process go first",
-        owner=event.owner,
+        function=event.owner,
         **offered(plan_for_everybody(event)),
     )
 
 
-def _each_node(event: DatasetPrepared) -> Problem:
-    from trl_lint.fixes.support.edits import NoRewrite
+def _each_node(event: DatasetPrepared) -> Violation:
+    from trl_lint.fixes.support.edits import NoFix
     from trl_lint.fixes.unordered_preprocessing import plan_for_each_node
 
     turn = event.turn
     assert turn is not None
     plan = plan_for_each_node(turn)
-    reason = plan.reason if isinstance(plan, NoRewrite) else "nodes that share no files then compute on all their ranks"
-    return Problem(
+    reason = plan.reason if isinstance(plan, NoFix) else "nodes that share no files then compute on all their ranks"
+    return Violation(
         module=turn.module,
         node=turn.node.item,
         message=(
             "one rank of each node goes first: on several nodes with a shared file system all of them write the same "
             "cache file of the data set"
         ),
-        why=Step(event.module, event.node, "the data set is computed and cached here"),
+        provenance=Step(event.module, event.node, "the data set is computed and cached here"),
         help="let one rank of the whole job go first: `main_process_first()`",
-        applicability=Applicability.DISPLAY if isinstance(plan, NoRewrite) else Applicability.UNSAFE,
+        applicability=Applicability.DISPLAY if isinstance(plan, NoFix) else Applicability.UNSAFE,
         title="Let the main process of the whole job go first",
         reason=reason,
-        plan=None if isinstance(plan, NoRewrite) else plan,
-        owner=event.owner,
-        subject="turn",
+        plan=None if isinstance(plan, NoFix) else plan,
+        function=event.owner,
+        metric="turn",
     )
 
 

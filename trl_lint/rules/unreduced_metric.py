@@ -59,12 +59,12 @@ from typing import TYPE_CHECKING
 
 from trl_lint.analysis.events import Event, Logged
 from trl_lint.domain.ranks import Origin, Rank, State
-from trl_lint.rules.base import LIBRARIES, Problem, Rule
+from trl_lint.rules.base import LIBRARIES, Rule, Violation
 from trl_lint.wording import Surroundings, said, surroundings_of
 
 if TYPE_CHECKING:
     from trl_lint.domain.values import Write
-    from trl_lint.fixes.support.edits import NoRewrite, Rewrite
+    from trl_lint.fixes.support.edits import FixPlan, NoFix
 
 # Where a value that is mixed with one of these differs for a reason that no reduction mends.
 _SILENT = Origin.CLOCK | Origin.MEMORY
@@ -76,15 +76,15 @@ class UnreducedMetric(Rule):
     code = "TRL003"
     name = "unreduced-metric"
     codemod = "trl_lint.codemods.unreduced_metric:UnreducedMetricCommand"
-    needles = (LIBRARIES, (b".log", b"add_scalar", b"metric", b"stats", b"track", b"report_scalar"))
+    prefilter = (LIBRARIES, (b".log", b"add_scalar", b"metric", b"stats", b"track", b"report_scalar"))
 
-    def visit(self, event: Event) -> Iterator[Problem]:
+    def visit(self, event: Event) -> Iterator[Violation]:
         if not isinstance(event, Logged):
             return
         rank = event.value.rank
         if not _is_reported(rank):
             return
-        from trl_lint.fixes.support.edits import Rewrite
+        from trl_lint.fixes.support.edits import FixPlan
         from trl_lint.fixes.unreduced_metric import plan_for
 
         for write in event.writes:
@@ -93,18 +93,18 @@ class UnreducedMetric(Rule):
             what = write.what or event.what
             mending = plan_for(write)
             rewrite = mending.rewrite
-            yield Problem(
+            yield Violation(
                 module=write.module,
                 node=write.node,
                 message=self._message(what, event),
-                why=write.why or event.value.why,
+                provenance=write.why or event.value.why,
                 help=_help(event, write, rewrite),
                 applicability=mending.applicability,
                 title="Gather it over the ranks",
                 reason=mending.reason,
-                plan=rewrite if isinstance(rewrite, Rewrite) else None,
-                owner=event.owner if write.payload is None else write.payload.owner,
-                subject=what,
+                plan=rewrite if isinstance(rewrite, FixPlan) else None,
+                function=event.owner if write.payload is None else write.payload.owner,
+                metric=what,
             )
 
     def _message(self, what: str, event: Logged) -> str:
@@ -123,7 +123,7 @@ def _short(sink: str) -> str:
     return ".".join(sink.split(".")[-2:])
 
 
-def _help(event: Logged, write: Write, rewrite: Rewrite | NoRewrite) -> str:
+def _help(event: Logged, write: Write, rewrite: FixPlan | NoFix) -> str:
     payload, rank = write.payload, write.rank
     owner = event.owner if payload is None else payload.owner
     place = replace(event, module=write.module, owner=owner)

@@ -53,7 +53,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from trl_lint.analysis.events import DatasetDrawn, Event
-from trl_lint.rules.base import Problem, Rule, offered
+from trl_lint.rules.base import Rule, Violation, offered
 
 _TRAINERS = (b"Trainer", b"accelerate", b"Accelerator", b"DistributedSampler")
 _DRAWS = (
@@ -65,21 +65,21 @@ class UnseededSplit(Rule):
     code = "TRL015"
     name = "unseeded-split"
     codemod = "trl_lint.codemods.unseeded_split:UnseededSplitCommand"
-    needles = (_TRAINERS, _DRAWS)
+    prefilter = (_TRAINERS, _DRAWS)
 
-    def visit(self, event: Event) -> Iterator[Problem]:
+    def visit(self, event: Event) -> Iterator[Violation]:
         if not isinstance(event, DatasetDrawn) or event.module.one_process:
             return
         from trl_lint.fixes.unseeded_split import plan
 
-        yield Problem(
+        yield Violation(
             module=event.module,
             node=event.node,
             message=_message(event),
-            why=event.handed,
+            provenance=event.handed,
             help=f"draw alike on all ranks: {_advice(event)}, or call `set_seed` before it",
             title="Draw with the same seed on all ranks",
-            owner=event.drawer,
+            function=event.drawer,
             **offered(plan(event)),
         )
 

@@ -46,7 +46,7 @@ from trl_lint.analysis.events import AttributeRead, Event, UnwrappedForGeneratio
 from trl_lint.domain.values import TRAINED, Wrapping
 from trl_lint.findings import Applicability
 from trl_lint.knowledge.models import GENERATES
-from trl_lint.rules.base import LIBRARIES, Problem, Rule, offered
+from trl_lint.rules.base import LIBRARIES, Rule, Violation, offered
 from trl_lint.wording import said
 
 _CALLED = "what is generated is needed outside the `with` statement, too: where that ends is the author's to say"
@@ -56,25 +56,29 @@ class WrappedGenerate(Rule):
     code = "TRL010"
     name = "wrapped-generate"
     codemod = "trl_lint.codemods.wrapped_generate:WrappedGenerateCommand"
-    needles = (LIBRARIES, (b"generat",), (b"Trainer", b"prepare", b"DataParallel", b"model_wrapped", b"for_generation"))
+    prefilter = (
+        LIBRARIES,
+        (b"generat",),
+        (b"Trainer", b"prepare", b"DataParallel", b"model_wrapped", b"for_generation"),
+    )
 
-    def visit(self, event: Event) -> Iterator[Problem]:
+    def visit(self, event: Event) -> Iterator[Violation]:
         if isinstance(event, AttributeRead) and event.attribute in GENERATES:
             yield _generates(event)
         elif isinstance(event, UnwrappedForGeneration) and _is_trained(event):
             yield _unwraps(event)
 
 
-def _generates(event: AttributeRead) -> Problem:
-    return Problem(
+def _generates(event: AttributeRead) -> Violation:
+    return Violation(
         module=event.module,
         node=event.node,
         message=f"`.{event.attribute}` is called on a wrapped model: AttributeError under DDP and DataParallel",
-        why=event.model.why,
+        provenance=event.model.why,
         help=said("generate", event),
         applicability=Applicability.DISPLAY,
         reason=_CALLED,
-        owner=event.owner,
+        function=event.owner,
     )
 
 
@@ -85,20 +89,20 @@ def _is_trained(event: UnwrappedForGeneration) -> bool:
     )
 
 
-def _unwraps(event: UnwrappedForGeneration) -> Problem:
+def _unwraps(event: UnwrappedForGeneration) -> Violation:
     from trl_lint.fixes.wrapped_generate import plan_for
 
-    return Problem(
+    return Violation(
         module=event.module,
         node=event.argument,
         message=(
             "`unwrap_model_for_generation` gets the bare model: under DeepSpeed ZeRO-3 it finds no engine in it, "
             "whose hooks stay on while the model generates"
         ),
-        why=event.model.why,
+        provenance=event.model.why,
         help="give it the wrapped model: `self.model_wrapped`, or the `model` that the hook gets",
         title="Give it the wrapped model",
-        owner=event.owner,
+        function=event.owner,
         **offered(plan_for(event)),
     )
 

@@ -59,7 +59,7 @@ from trl_lint.analysis.observers.backends import is_one_process, takes_gpu_only
 from trl_lint.analysis.transfer.tensor_devices import is_known
 from trl_lint.domain.provenance import Step
 from trl_lint.domain.values import Kind, Value
-from trl_lint.rules.base import LIBRARIES, Problem, Rule, offered
+from trl_lint.rules.base import LIBRARIES, Rule, Violation, offered
 from trl_lint.wording import said
 
 # What may be a tensor; a place is only known of what is one.
@@ -70,7 +70,7 @@ class WrongDeviceCollective(Rule):
     code = "TRL011"
     name = "wrong-device-collective"
     codemod = "trl_lint.codemods.wrong_device_collective:WrongDeviceCollectiveCommand"
-    needles = (
+    prefilter = (
         LIBRARIES,
         (
             b"gather", b"reduce", b"pad_across", b"broadcast", b"scatter", b"all_to_all", b"prediction_step",
@@ -79,7 +79,7 @@ class WrongDeviceCollective(Rule):
         (b"torch", b"cpu", b"cuda", b"device"),
     )  # fmt: skip
 
-    def visit(self, event: Event) -> Iterator[Problem]:
+    def visit(self, event: Event) -> Iterator[Violation]:
         if isinstance(event, CollectiveCalled):
             yield from _communicated(event)
         elif isinstance(event, StepReturned):
@@ -88,7 +88,7 @@ class WrongDeviceCollective(Rule):
             yield from _chosen(event)
 
 
-def _communicated(event: CollectiveCalled) -> Iterator[Problem]:
+def _communicated(event: CollectiveCalled) -> Iterator[Violation]:
     wrong = _wrong(event)
     by_torch = event.row.name.startswith("torch.")
     if wrong is None or is_one_process(event.owner):
@@ -99,15 +99,15 @@ def _communicated(event: CollectiveCalled) -> Iterator[Problem]:
 
     own_name = event.row.name.rpartition(".")[2]
     plan = plan_for_collective(event, getattr(wrong.place, "why", None))
-    yield Problem(
+    yield Violation(
         module=event.module,
         node=event.node,
         message=f"`{own_name}` gets a tensor on {_where(wrong)}: {_FAILS[wrong.place == 'cpu']}",
-        why=_why(wrong),
+        provenance=_why(wrong),
         help=f"make it {said('device', event)}, or move it there, before the collective",
         **offered(plan, event.control.level),
         title=f"Hand `{own_name}` a tensor on the accelerator's device",
-        owner=event.owner,
+        function=event.owner,
     )
 
 
@@ -137,13 +137,13 @@ def _why(value: Value) -> Step | None:
     return getattr(value.place, "why", None) or value.why
 
 
-def _returned(event: StepReturned) -> Iterator[Problem]:
+def _returned(event: StepReturned) -> Iterator[Violation]:
     why = getattr(event.value.place, "why", None)
     if why is None or not _is_wrong(event.value) or not takes_gpu_only(why.module):
         return
     from trl_lint.fixes.wrong_device_collective import plan_for_step
 
-    yield Problem(
+    yield Violation(
         module=why.module,
         node=why.node,
         **offered(plan_for_step(event, why), 0),
@@ -152,26 +152,26 @@ def _returned(event: StepReturned) -> Iterator[Problem]:
             f"`prediction_step` returns {event.what} on {_where(event.value)}, and the evaluation loop gathers them: "
             f"{_FAILS[event.value.place == 'cpu']}"
         ),
-        why=Step(event.module, event.node.name, "what this returns is gathered by the evaluation loop"),
+        provenance=Step(event.module, event.node.name, "what this returns is gathered by the evaluation loop"),
         help=f"make it {said('device', event)}, or move it there, before it is returned",
-        owner=event.owner,
-        subject=event.what,
+        function=event.owner,
+        metric=event.what,
     )
 
 
-def _chosen(event: DeviceChosen) -> Iterator[Problem]:
+def _chosen(event: DeviceChosen) -> Iterator[Violation]:
     module, node = event.module, event.node
     why = event.why
     if why is not None and not _is_inside(why.node, event):
         # Another function says which device it is.
         module, node = why.module, why.node
-    yield Problem(
+    yield Violation(
         module=module,
         node=node,
         message=("the global rank is used as the index of a device: on a second node there is no such device"),
-        why=Step(event.module, event.node, "the device is chosen here") if node is not event.node else why,
+        provenance=Step(event.module, event.node, "the device is chosen here") if node is not event.node else why,
         help=f"use the index on this node: {said('local rank', event)}",
-        owner=event.owner,
+        function=event.owner,
     )
 
 

@@ -9,11 +9,11 @@ from typing import Any
 import libcst as cst
 
 from trl_lint.analysis.program.syntax import ancestors
-from trl_lint.fixes.support.edits import Import, NoRewrite
+from trl_lint.fixes.support.edits import Import, NoFix
 from trl_lint.fixes.support.importing import has_place
 from trl_lint.fixes.support.scope import binders, binds, nodes
 
-NO_PLACE = NoRewrite("there is no place for an import behind what the file sets up for its imports")
+NO_PLACE = NoFix("there is no place for an import behind what the file sets up for its imports")
 _BLOCKS = (cst.IndentedBlock, cst.Module)
 
 
@@ -34,17 +34,17 @@ def own_line(root: Any, node: Any) -> tuple[Any, tuple[Any, ...]] | None:
     return found
 
 
-def torch_in_reach(module: Any, root: Any, node: Any) -> tuple[Import, ...] | NoRewrite:
+def torch_in_reach(module: Any, root: Any, node: Any) -> tuple[Import, ...] | NoFix:
     """The import that makes `torch` mean the library at a node (none if it does), or why it can't."""
     tree = module.tree
     if not all(_imports_torch(tree, each) for each in binders(tree, ["torch"])) or "torch" in _parameter_names(tree):
-        return NoRewrite("`torch` may mean something else here")
+        return NoFix("`torch` may mean something else here")
     if root is tree or not binders(root, ["torch"]):
         needed = Import("torch")
         return (needed,) if has_place(module, needed, node) else NO_PLACE
     found = enclosing_statement(root, node)
     if found is None or not certainly_bound(root, "torch", found[0]):
-        return NoRewrite("`torch` may not be imported yet here")
+        return NoFix("`torch` may not be imported yet here")
     return ()
 
 

@@ -8,12 +8,12 @@ from typing import Any
 import libcst as cst
 
 from trl_lint.analysis.program.syntax import ancestors
-from trl_lint.fixes.support.edits import Edit, Enclose, Import, Insert, Move, Part, Replace, Rewrite
+from trl_lint.fixes.support.edits import Edit, Enclose, FixPlan, Import, Insert, Move, Part, Replace
 from trl_lint.fixes.support.importing import edits_for
 from trl_lint.fixes.support.sharing import edits_of
 
 
-def all_edits(module: Any, rewrites: Iterable[Rewrite]) -> list[Edit]:
+def all_edits(module: Any, rewrites: Iterable[FixPlan]) -> list[Edit]:
     """The edits of these rewrites of one file, and those that import what they need."""
     edits = edits_of(rewrites)
     needed = [edit for edit in edits if isinstance(edit, Import)]

@@ -99,7 +99,7 @@ class Reduced:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Rewrite:
+class FixPlan:
     """How to mend one finding.
 
     reduced: what of it may be shared with other findings' rewrites. caution: why it is not safe in itself, if so.
@@ -111,7 +111,7 @@ class Rewrite:
 
 
 @dataclass(frozen=True, slots=True)
-class NoRewrite:
+class NoFix:
     """Why there is only a hint. `text` is code the author may write instead, where it is known.
 
     as_list: the result of a collective is used as one value per rank.
@@ -122,7 +122,7 @@ class NoRewrite:
     as_list: bool = False
 
 
-def apart(rewrites: Iterable[Rewrite]) -> list[Rewrite]:
+def apart(rewrites: Iterable[FixPlan]) -> list[FixPlan]:
     """The rewrites with new names that do not collide: each was made as if there were no other."""
     taken: dict[tuple[int, str], tuple[int, str]] = {}
     found = []
@@ -151,7 +151,7 @@ def _another_name(root: Any, name: str, taken: Collection[tuple[int, str]]) -> s
     return next(each for each in numbered if each not in used and (id(root), each) not in taken)
 
 
-def _renamed(rewrite: Rewrite, names: dict[str, str]) -> Rewrite:
+def _renamed(rewrite: FixPlan, names: dict[str, str]) -> FixPlan:
     def of_code(code: str) -> str:
         return re.sub(r"(?<![\w.])(\w+)\b", lambda match: names.get(match[1], match[1]), code)
 
@@ -173,7 +173,7 @@ def _uses(root: cst.BaseExpression, names: Collection[str]) -> list[cst.Name]:
     ]
 
 
-def merged(rewrites: Iterable[Rewrite]) -> Rewrite | None:
+def merged(rewrites: Iterable[FixPlan]) -> FixPlan | None:
     """One rewrite that does all of these; None when two of them put different things in one place."""
     edits: list[Edit] = []
     reduced: list[Reduced] = []
@@ -188,10 +188,10 @@ def merged(rewrites: Iterable[Rewrite]) -> Rewrite | None:
                     continue
             edits.append(edit)
         reduced += [each for each in rewrite.reduced if each.replace in edits]
-    return Rewrite(tuple(edits), tuple(reduced))
+    return FixPlan(tuple(edits), tuple(reduced))
 
 
-def independent(rewrites: Iterable[Rewrite]) -> list[bool]:
+def independent(rewrites: Iterable[FixPlan]) -> list[bool]:
     """For each rewrite, in order, whether it can be made together with those before it that can."""
     taken: dict[int, cst.BaseExpression] = {}
     around: set[int] = set()

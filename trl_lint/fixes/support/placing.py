@@ -13,7 +13,7 @@ from trl_lint.domain.control import Control
 from trl_lint.domain.ranks import Origin, State
 from trl_lint.findings import Applicability
 from trl_lint.fixes.support.blocks import certainly_bound, enclosing_statement, own_line
-from trl_lint.fixes.support.edits import Edit, Insert, NoRewrite, Reduced, Replace, Rewrite
+from trl_lint.fixes.support.edits import Edit, FixPlan, Insert, NoFix, Reduced, Replace
 from trl_lint.fixes.support.logged import Gathered, LogSite, identifier
 from trl_lint.fixes.support.scope import (
     binders,
@@ -31,21 +31,21 @@ from trl_lint.fixes.support.tree import call_of, method_call
 
 @dataclass(frozen=True, slots=True)
 class Mending:
-    """A plan and how far it may be trusted. rewrite is a NoRewrite when there is only a hint."""
+    """A plan and how far it may be trusted. rewrite is a NoFix when there is only a hint."""
 
-    rewrite: Rewrite | NoRewrite
+    rewrite: FixPlan | NoFix
     applicability: Applicability = Applicability.DISPLAY
     reason: str = ""
 
 
 def hint(reason: str, text: str = "") -> Mending:
-    return Mending(NoRewrite(reason, text), reason=reason)
+    return Mending(NoFix(reason, text), reason=reason)
 
 
 def placed(place: LogSite, found: Gathered) -> Mending:
     control: Control = place.payload.control
     guard = _outermost_guard(place, control.conditions)
-    if isinstance(guard, NoRewrite):
+    if isinstance(guard, NoFix):
         return hint(guard.reason)
     if guard is not None:
         return _before_guard(place, found, guard)
@@ -58,7 +58,7 @@ def placed(place: LogSite, found: Gathered) -> Mending:
         if not is_pure(place.payload.expression) or _changes_something(target[0]):
             return hint("the statement does more than to log it")
         edits += [Insert(target[0], line, root=place.root) for line in found.lines]
-    rewrite = Rewrite((*edits, *found.imports), reduced)
+    rewrite = FixPlan((*edits, *found.imports), reduced)
     if control.level:
         return Mending(rewrite, Applicability.UNSAFE, "it is not known whether all ranks get here together")
     if found.is_number:
@@ -80,14 +80,14 @@ def _outermost_guard(place: LogSite, conditions: tuple[Control, ...]) -> Any:
         return None
     inside = conditions[divergent[0] :]
     if any(each.level == 2 and each.rank.state is State.SAME for each in inside):
-        return NoRewrite("one rank after the other gets here")
+        return NoFix("one rank after the other gets here")
     if any(each.level != 2 or each.rank.origins != Origin.RANK for each in inside):
-        return NoRewrite("not all ranks may get here together, and more than the rank decides on that")
+        return NoFix("not all ranks may get here together, and more than the rank decides on that")
     test = conditions[divergent[0]].why.node
     around = ancestors(place.root, test)
     guards = [node for node in around if isinstance(node, (cst.For, cst.If, cst.While, cst.IfExp))]
     if not guards or _asked_by(guards[-1]) is None:
-        return NoRewrite("not all ranks call the function that logs it")
+        return NoFix("not all ranks call the function that logs it")
     guard = guards[-1]
     while len(around) > 1 and (outer := around[around.index(guard) - 1]) and isinstance(outer, cst.If):
         guard = outer  # an `elif` has no place before it
@@ -117,7 +117,7 @@ def _before_guard(place: LogSite, found: Gathered, guard: Any) -> Mending:
         edits.append(Replace(node, call_of(cst.Name(name), "item") if found.ends_here else cst.Name(name)))
     edits += [Insert(guard, line, root=place.root) for line in lines]
     return Mending(
-        Rewrite((*edits, *found.imports)),
+        FixPlan((*edits, *found.imports)),
         Applicability.UNSAFE,
         "it is gathered before the condition, in every round, so that all ranks take part",
     )
