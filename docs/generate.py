@@ -21,7 +21,7 @@ import click
 import msgspec
 
 import trl_lint
-from trl_lint import config
+from trl_lint import codemods, config
 from trl_lint.frontends.cli import main
 from trl_lint.rules import all_rules
 from trl_lint.settings import Settings
@@ -120,7 +120,7 @@ def collectives_table() -> str:
 
 
 def codemods_table() -> str:
-    rows = ((rule.code, f"`{rule.codemod.replace(':', '.')}`") for rule in all_rules() if rule.codemod)
+    rows = ((command.CODE, f"`{codemods.__name__}.{command.__name__}`") for command in codemods.COMMANDS)
     return _table(("rule", "command"), rows)
 
 

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from trl_lint.findings import Applicability, Edit, Finding, Fix, Note, Position
-from trl_lint.linter.linter import FixResult, SourceError
+from trl_lint.linter.results import FixResult, SourceError
 
 KINDS = {
     "BUG": ("TRL001", "item-before-gather", Applicability.SAFE),
@@ -27,6 +27,10 @@ class FakeLinter:
 
     def matters(self, path: Path, source: bytes) -> bool:
         return path.suffix != ".toml" and self.may_matter(source)
+
+    @property
+    def looks_for_launches(self) -> bool:
+        return "TRL004" in self.codes
 
     def remark(self, path: Path, source: bytes) -> str:
         return ""

@@ -9,7 +9,8 @@ import libcst as cst
 import pytest
 
 from trl_lint.analysis.program.syntax import ancestors, below
-from trl_lint.linter.linter import Linter, positions
+from trl_lint.linter.linter import Linter
+from trl_lint.linter.locate import positions
 from trl_lint.rules import all_rules
 from trl_lint.settings import Settings
 

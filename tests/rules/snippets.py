@@ -6,7 +6,8 @@ from pathlib import Path
 from textwrap import dedent, indent
 
 from trl_lint.findings import Finding
-from trl_lint.linter.linter import FixResult, Linter
+from trl_lint.linter.linter import Linter
+from trl_lint.linter.results import FixResult
 from trl_lint.rules import find_rule
 from trl_lint.settings import Settings
 

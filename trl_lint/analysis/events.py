@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 from trl_lint.domain.averaging import Mean
 from trl_lint.domain.control import Control, Turn
@@ -23,6 +23,15 @@ class Event:
     node: CSTNode
     control: Control
     owner: Any = None
+
+
+EventT = TypeVar("EventT", bound=Event)
+
+
+def types_of(cls: type[Any]) -> tuple[type[Event], ...]:
+    """The events that a class is about, as its own base says: those of `Rule[A | B]` are A and B."""
+    (about,) = get_args(cls.__orig_bases__[0])
+    return get_args(about) or (about,)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,51 +7,40 @@ from typing import Any
 import libcst as cst
 
 from trl_lint.analysis.events import ModelCalled
-from trl_lint.analysis.program.syntax import ancestors
 from trl_lint.domain.values import TRAINED
+from trl_lint.findings import Applicability
+from trl_lint.fixes.base import RuleFix
 from trl_lint.fixes.support.edits import FixPlan, NoFix, Replace
 from trl_lint.fixes.support.scope import bound, bound_names, dotted, last_name, nodes
-from trl_lint.fixes.support.tree import uses_of
 from trl_lint.knowledge import models
 
 _PART = "a part of the model is called: only its author can say how the wrapper's forward should run it"
 _OUT_OF_REACH = "no name of the wrapped model is in reach"
+_CHANGES_TRAINING = "it changes what is trained: the gradients are synchronised from then on"
 _UNWRAPS = frozenset({"extract_model_from_parallel", "unwrap_model"})
 
 
-def plan_for(event: ModelCalled) -> FixPlan | NoFix:
-    """How to call the wrapped model instead, or why that is left to the author."""
-    if event.path or not isinstance(event.node, cst.Call):
-        return NoFix(_PART)
-    callee: Any = event.node.func
-    if isinstance(callee, cst.Attribute) and callee.attr.value in models.FORWARDS:
-        callee = callee.value
-    root = event.owner.node if event.owner is not None else event.module.tree
-    wrapped = _wrapped_name(event, root, callee)
-    if wrapped is None:
-        return NoFix(_OUT_OF_REACH if _is_whole(root, callee) else _PART)
-    return FixPlan((Replace(event.node.func, cst.Name(wrapped)),))
+class BypassedWrapperFix(RuleFix[ModelCalled]):
+    title = "Call the wrapped model"
+    meets_in = "the wrapper's forward communicates"
+    levels = (Applicability.UNSAFE, Applicability.DISPLAY)
 
+    def plan(self, event: ModelCalled) -> FixPlan | NoFix:
+        """How to call the wrapped model instead, or why that is left to the author."""
+        if event.path or not isinstance(event.node, cst.Call):
+            return NoFix(_PART)
+        callee: Any = event.node.func
+        if isinstance(callee, cst.Attribute) and callee.attr.value in models.FORWARDS:
+            callee = callee.value
+        root = event.owner.node if event.owner is not None else event.module.tree
+        wrapped = _wrapped_name(event, root, callee)
+        if wrapped is None:
+            return NoFix(_OUT_OF_REACH if _is_whole(root, callee) else _PART)
+        return FixPlan((Replace(event.node.func, cst.Name(wrapped)),), caution=_CHANGES_TRAINING)
 
-def is_dropped(event: ModelCalled) -> bool:
-    """Whether nothing is done with the result: it is not kept, or its name is bound anew before it is used."""
-    root = event.owner.node if event.owner is not None else event.module.tree
-    path = ancestors(root, event.node)
-    match path[-1] if path else None:
-        case cst.Expr():
-            return True
-        case cst.Assign(targets=[cst.AssignTarget(target=cst.Name(name))]) as statement:
-            if any(isinstance(each, (cst.For, cst.While)) for each in path):
-                return not _is_mentioned(root, name, statement)
-            following = uses_of(root, name, after=statement)
-            return not following or isinstance(following[0][-2], cst.AssignTarget)
-    return False
-
-
-def _is_mentioned(root: Any, name: str, statement: Any) -> bool:
-    """Whether a name is used anywhere but in one statement."""
-    inside = {id(each) for each in nodes(statement)}
-    return any(isinstance(each, cst.Name) and each.value == name and id(each) not in inside for each in nodes(root))
+    def uniformity(self, event: ModelCalled) -> int:
+        """A training step is run by all ranks, unless it is known that it isn't."""
+        return event.control.level if event.control.level > 1 else 0
 
 
 def _wrapped_name(event: ModelCalled, root: Any, callee: Any) -> str | None:

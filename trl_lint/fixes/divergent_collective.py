@@ -19,6 +19,8 @@ from trl_lint.analysis.interpreter.conditions import alone
 from trl_lint.analysis.program.syntax import ancestors, children
 from trl_lint.domain.ranks import Origin, State
 from trl_lint.domain.values import Kind, Value
+from trl_lint.findings import Applicability
+from trl_lint.fixes.base import RuleFix
 from trl_lint.fixes.support.blocks import certainly_bound, enclosing_statement, own_line
 from trl_lint.fixes.support.edits import Edit, FixPlan, Insert, Move, NoFix, Part, Replace
 from trl_lint.fixes.support.placing import base_name, may_be_none
@@ -30,6 +32,7 @@ from trl_lint.fixes.support.scope import (
     declared_names,
     dotted,
     free_name,
+    holder_name,
     is_pure,
     last_name,
     leaves,
@@ -44,7 +47,6 @@ from trl_lint.knowledge.loggers import SHOWING
 _BEFORE = "it is called before the condition, whenever the condition is asked, so that all ranks take part"
 _BEHIND = "it is called behind the condition, whenever the condition is asked, so that all ranks take part"
 _PARTED = "it is called wherever the rest of the condition holds, so that all ranks take part"
-_UNFIT = NoFix("the code before the call may not work on every rank")
 # Calls that set up a model for all ranks alike.
 _MODES = frozenset({"eval", "train"})
 # Modules whose functions only compute.
@@ -82,20 +84,27 @@ class _Region:
     names: set[str] = field(default_factory=set)
 
 
-def plan_for(event: Parted) -> FixPlan | NoFix:
-    """How to have all ranks make the calls that a condition on the rank keeps some of them from."""
-    if event.origins != Origin.RANK or event.turns or not event.lacked:
-        return _UNFIT
-    if not all(meeting.alike and meeting.certain for meeting in event.lacked):
-        return NoFix("as it is, this call may not work on every rank")
-    if not all(_is_parted_by(meeting, event.condition.node) for meeting in event.lacked):
-        return NoFix("the call depends on more than this condition")
-    if not all(_leaves_no_trace(step) for meeting in event.lacked for step in _helpers(meeting)):
-        return NoFix("the function that makes the call does more, which may not be for all ranks")
-    try:
-        return _rewrite(_region(event))
-    except _Left as left:
-        return NoFix(str(left))
+class DivergentCollectiveFix(RuleFix[Parted]):
+    meets = False  # where it does, all ranks get to: that is what it is for
+    levels = (Applicability.UNSAFE, Applicability.DISPLAY)
+
+    def plan(self, event: Parted) -> FixPlan | NoFix:
+        """How to have all ranks make the calls that a condition on the rank keeps some of them from."""
+        if event.origins != Origin.RANK or event.turns or not event.lacked:
+            return NoFix("the code before the call may not work on every rank")
+        if not all(meeting.alike and meeting.certain for meeting in event.lacked):
+            return NoFix("as it is, this call may not work on every rank")
+        if not all(_is_parted_by(meeting, event.condition.node) for meeting in event.lacked):
+            return NoFix("the call depends on more than this condition")
+        if not all(_leaves_no_trace(step) for meeting in event.lacked for step in _helpers(meeting)):
+            return NoFix("the function that makes the call does more, which may not be for all ranks")
+        try:
+            return _rewrite(_region(event))
+        except _Left as left:
+            return NoFix(str(left))
+
+    def title_for(self, event: Parted) -> str:
+        return f"Have every rank call `{event.meeting.name}`"
 
 
 def _is_parted_by(meeting: Any, test: Any) -> bool:
@@ -122,14 +131,7 @@ def _leaves_no_trace(step: Any) -> bool:
     lone = [node.value for node in nodes(function.body) if isinstance(node, cst.Expr)]
     calls = [node for node in lone if isinstance(node, cst.Call) and node is not step.node]
     changed = [*stored, *(call.func for call in calls if last_name(call.func) not in SHOWING | _MODES)]
-    return not declared_names(function) and all(_holder(each) in own for each in changed)
-
-
-def _holder(node: Any) -> str:
-    """The name that `name.x`, `name[i].x` starts with."""
-    while isinstance(node, (cst.Attribute, cst.Subscript)):
-        node = node.value
-    return node.value if isinstance(node, cst.Name) else ""
+    return not declared_names(function) and all(holder_name(each) in own for each in changed)
 
 
 # --- what only some ranks get to ------------------------------------------------------------------------

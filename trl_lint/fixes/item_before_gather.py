@@ -12,6 +12,7 @@ from trl_lint.analysis.program.syntax import ancestors
 from trl_lint.analysis.transfer.tensor_devices import may_be_cpu
 from trl_lint.domain.ranks import State
 from trl_lint.domain.values import Kind, Value
+from trl_lint.fixes.base import RuleFix
 from trl_lint.fixes.support.blocks import torch_in_reach
 from trl_lint.fixes.support.edits import Edit, FixPlan, NoFix, Replace
 from trl_lint.fixes.support.reductions import (
@@ -25,6 +26,7 @@ from trl_lint.fixes.support.reductions import (
 from trl_lint.fixes.support.tree import TIGHT, call_of, goes_to_cpu, has_comment, method_call, tensor_of, uses_of
 
 _AS_LIST = "the result is used as a list of one value per rank"
+_HELP_AS_LIST = "hand it over as a tensor of one element, and call `.tolist()` on the result"
 # Functions that take a tensor to the host.
 _HOST_FUNCTIONS = frozenset({"float", "int"})
 # Methods of the result that say that it is one value, or make it one.
@@ -55,30 +57,36 @@ class _Plan:
     convert: str = ""
 
 
-def plan_for(event: CollectiveCalled) -> FixPlan | NoFix:
-    """How to mend a collective that is given a Python number, or why that is left to the author."""
-    plan = _plan(event)
-    if isinstance(plan, NoFix):
-        return plan
-    call: Any = event.node
-    edits: list[Edit] = [Replace(call, _rewritten(call, event.argument, plan))]
-    if plan.factory:
-        torch = torch_in_reach(event.module, _root(event), call)
-        if isinstance(torch, NoFix):
-            return torch
-        edits += torch
-    rounds = plan.factory and event.operand.dtype != "int"
-    return FixPlan(tuple(edits), caution="a Python float becomes a tensor in between" if rounds else "")
+class ItemBeforeGatherFix(RuleFix[CollectiveCalled]):
+    uncovers = frozenset({"TRL014"})
+
+    def plan(self, event: CollectiveCalled) -> FixPlan | NoFix:
+        """How to mend a collective that is given a Python number, or why that is left to the author."""
+        plan = _plan(event)
+        if isinstance(plan, NoFix):
+            return plan
+        call: Any = event.node
+        edits: list[Edit] = [Replace(call, _rewritten(call, event.argument, plan))]
+        if plan.factory:
+            torch = torch_in_reach(event.module, _root(event), call)
+            if isinstance(torch, NoFix):
+                return torch
+            edits += torch
+        rounds = plan.factory and event.operand.dtype != "int"
+        return FixPlan(tuple(edits), caution="a Python float becomes a tensor in between" if rounds else "")
+
+    def title_for(self, event: CollectiveCalled) -> str:
+        return f"Hand a tensor to `{event.row.name.rpartition('.')[2]}`"
 
 
 def _plan(event: CollectiveCalled) -> _Plan | NoFix:
     problem = _unsuitable(event)
     if problem:
-        return NoFix(problem, as_list=problem == _AS_LIST)
+        return NoFix(problem, help=_HELP_AS_LIST if problem == _AS_LIST else "")
     tensor, value = peel(event.argument.value, event.operand)
     use = _use_of_result(event)
     if use is None:
-        return NoFix("the result is used as a tensor or list of one value per rank", as_list=True)
+        return NoFix("the result is used as a tensor or list of one value per rank", help=_HELP_AS_LIST)
     factory = value.kind is Kind.NUMBER or value.place == "host"
     device = ""
     if factory or may_be_cpu(value):

@@ -14,8 +14,11 @@ import libcst as cst
 from trl_lint.analysis.events import Averaged
 from trl_lint.analysis.program.syntax import ancestors
 from trl_lint.domain.averaging import MeanForm
+from trl_lint.fixes.base import RuleFix
+from trl_lint.fixes.policy import DIVERGENT
+from trl_lint.fixes.support.edits import FixPlan, NoFix
 from trl_lint.fixes.support.logged import Gathered, LogSite, identifier, only_binding, with_payload
-from trl_lint.fixes.support.placing import Mending, hint, placed
+from trl_lint.fixes.support.placing import placed
 from trl_lint.fixes.support.ratios import ratio_of
 from trl_lint.fixes.support.scope import binds, is_pure, nodes, root_name, used_names
 from trl_lint.fixes.support.tree import call_of, method_call, uses_of, with_replaced
@@ -37,29 +40,33 @@ class _Average:
     binding: Any = None
 
 
-def plan_for(event: Averaged) -> Mending:
-    """How to divide the sums over all ranks instead, or why that is left to the author."""
-    if event.handed:
-        return hint("a helper averages it")
-    if event.control.level == 2:
-        return hint("not all ranks may get here together")
-    if len(event.means) != 1:
-        return hint("it is one of several means, depending on how one gets here")
-    (mean,) = event.means
-    if mean.form is not MeanForm.RATIO:
-        return hint("its sum and its count do not stand in the code")
-    if mean.module is not event.module or mean.payload.owner is not event.owner:
-        return hint("its sum and its count stand in another function")
-    root = event.owner.node if event.owner is not None else event.module.tree
-    if isinstance(root, cst.Lambda):
-        return hint("it stands in a lambda")
-    place = LogSite(event.module, root, event.statement, event.payload, "")
-    if not event.payload.accelerator and not event.payload.reducers:
-        return hint("no accelerator is in reach")
-    average = _average(place, event.node)
-    if average is None:
-        return hint("how the average is taken can't be told from the code")
-    return _divided_once(place, event.node, average, mean.node)
+class MeanOfMeansFix(RuleFix[Averaged]):
+    title = "Divide the sums over all ranks once"
+    meets = False  # `placed` looks at where it is logged
+
+    def plan(self, event: Averaged) -> FixPlan | NoFix:
+        """How to divide the sums over all ranks instead, or why that is left to the author."""
+        if event.handed:
+            return NoFix("a helper averages it")
+        if event.control.level == 2:
+            return NoFix(DIVERGENT)
+        if len(event.means) != 1:
+            return NoFix("it is one of several means, depending on how one gets here")
+        (mean,) = event.means
+        if mean.form is not MeanForm.RATIO:
+            return NoFix("its sum and its count do not stand in the code")
+        if mean.module is not event.module or mean.payload.owner is not event.owner:
+            return NoFix("its sum and its count stand in another function")
+        root = event.owner.node if event.owner is not None else event.module.tree
+        if isinstance(root, cst.Lambda):
+            return NoFix("it stands in a lambda")
+        place = LogSite(event.module, root, event.statement, event.payload, "")
+        if not event.payload.accelerator and not event.payload.reducers:
+            return NoFix("no accelerator is in reach")
+        average = _average(place, event.node)
+        if average is None:
+            return NoFix("how the average is taken can't be told from the code")
+        return _divided_once(place, event.node, average, mean.node)
 
 
 def _average(place: LogSite, node: Any) -> _Average | None:
@@ -82,16 +89,16 @@ def _average(place: LogSite, node: Any) -> _Average | None:
     return _Average(receiver, receiver.args[0].value, binding)
 
 
-def _divided_once(place: LogSite, node: Any, average: _Average, wanted: Any) -> Mending:
+def _divided_once(place: LogSite, node: Any, average: _Average, wanted: Any) -> FixPlan | NoFix:
     statement = place.statement if average.binding is None else average.binding
     ratio, detached = _ratio(place, average.operand, wanted, statement)
     if ratio is None:
-        return hint("its sum or its count may be another one where it is averaged")
+        return NoFix("its sum or its count may be another one where it is averaged")
     named = LogSite(place.module, place.root, statement, place.payload, _name(place, average))
     named = with_payload(named, expression=ratio, value=place.value_of(wanted))
     found = ratio_of(named, ratio)
     if found is None:
-        return hint("its sum and its count can't be told from the code")
+        return NoFix("its sum and its count can't be told from the code")
     quotient = with_replaced(ratio, found.replaced).with_changes(lpar=[cst.LeftParen()], rpar=[cst.RightParen()])
     if detached:
         quotient = call_of(quotient, "detach")
@@ -99,7 +106,7 @@ def _divided_once(place: LogSite, node: Any, average: _Average, wanted: Any) -> 
     edits: tuple[tuple[Any, cst.BaseExpression], ...]
     if average.binding is not None:
         if not _is_only_use(place, average.binding):
-            return hint("the ranks' means are needed for more than their average")
+            return NoFix("the ranks' means are needed for more than their average")
         edits = ((average.collective, _bare(quotient)), (node, _named_by(average.binding)))
         return placed(named, replace(gathered, replaced=edits))
     mean = only_binding(place, average.operand)

@@ -9,6 +9,7 @@ import libcst as cst
 from trl_lint.analysis.events import CollectiveCalled
 from trl_lint.analysis.program.syntax import ancestors
 from trl_lint.domain import values
+from trl_lint.fixes.base import RuleFix
 from trl_lint.fixes.support.edits import FixPlan, NoFix, Replace
 from trl_lint.fixes.support.padding import padding_for, reduction_of_all
 from trl_lint.fixes.support.reductions import REPEATED, is_mean, needs_cast
@@ -21,21 +22,25 @@ _FLOATS = frozenset({"bfloat16", "double", "float", "half"})
 _GATHERS = {"accelerate.Accelerator.gather", "accelerate.Accelerator.gather_for_metrics"}
 
 
-def plan_for(event: CollectiveCalled) -> FixPlan | NoFix:
-    """How to give a collective the same shape on all ranks, or why that is left to the author."""
-    call: Any = event.node
-    if event.parts != (event.operand,) or not isinstance(event.argument, cst.Arg) or event.argument.star:
-        return NoFix("a container of tensors: which of them have to be padded how is the author's to say")
-    if not isinstance(call, cst.Call) or len(call.args) != 1:
-        return NoFix("what else the collective is given decides on the fix")
-    if event.row.name not in _GATHERS or not isinstance(call.func, cst.Attribute):
-        return NoFix("no accelerator does the gathering")
-    if has_comment(event.module.tree, event.argument.value):
-        return NoFix("a comment stands in what the fix would change")
-    reduction, floats = _reduced_by(event)
-    if reduction:
-        return _reduced_first(event, reduction, floats)
-    return _padded(event)
+class RaggedGatherFix(RuleFix[CollectiveCalled]):
+    title = "Give it the same shape on all ranks"
+    uncovers = frozenset({"TRL007", "TRL014"})
+
+    def plan(self, event: CollectiveCalled) -> FixPlan | NoFix:
+        """How to give a collective the same shape on all ranks, or why that is left to the author."""
+        call: Any = event.node
+        if event.parts != (event.operand,) or not isinstance(event.argument, cst.Arg) or event.argument.star:
+            return NoFix("a container of tensors: which of them have to be padded how is the author's to say")
+        if not isinstance(call, cst.Call) or len(call.args) != 1:
+            return NoFix("what else the collective is given decides on the fix")
+        if event.row.name not in _GATHERS or not isinstance(call.func, cst.Attribute):
+            return NoFix("no accelerator does the gathering")
+        if has_comment(event.module.tree, event.argument.value):
+            return NoFix("a comment stands in what the fix would change")
+        reduction, floats = _reduced_by(event)
+        if reduction:
+            return _reduced_first(event, reduction, floats)
+        return _padded(event)
 
 
 def _reduced_by(event: CollectiveCalled) -> tuple[str, bool]:

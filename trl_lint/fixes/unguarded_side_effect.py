@@ -5,6 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from trl_lint.analysis.events import SideEffect
+from trl_lint.fixes.base import RuleFix
 from trl_lint.fixes.support.blocks import enclosing_statement
 from trl_lint.fixes.support.edits import Enclose, FixPlan, NoFix
 from trl_lint.fixes.support.scope import nodes
@@ -15,20 +16,26 @@ _WAITED_FOR = "whether other processes need it, and have to wait for it, is not 
 _MAY_MEET = "what is called in it may have to be called by all processes"
 
 
-def plan_for(event: SideEffect) -> FixPlan | NoFix:
-    """How to put a call whose result nobody uses under `is_main_process`."""
-    root = event.owner.node if event.owner is not None else event.module.tree
-    found = enclosing_statement(root, event.node)
-    line = found[0] if found is not None else None
-    if not isinstance(line, cst.SimpleStatementLine) or len(line.body) > 1:
-        return NoFix("it is part of a larger statement")
-    only = line.body[0]
-    if not isinstance(only, cst.Expr) or only.value is not event.node:
-        return NoFix("what it gives is used by all processes")
-    if not event.accelerator:
-        return NoFix("no Accelerator is in reach")
-    caution = "" if event.effect.shown else _WAITED_FOR
-    return FixPlan((Enclose(line, f"if {event.accelerator}.is_main_process"),), caution=caution or _calls(event.node))
+class UnguardedSideEffectFix(RuleFix[SideEffect]):
+    title = "Do it on the main process only"
+    meets = False
+
+    def plan(self, event: SideEffect) -> FixPlan | NoFix:
+        """How to put a call whose result nobody uses under `is_main_process`."""
+        root = event.owner.node if event.owner is not None else event.module.tree
+        found = enclosing_statement(root, event.node)
+        line = found[0] if found is not None else None
+        if not isinstance(line, cst.SimpleStatementLine) or len(line.body) > 1:
+            return NoFix("it is part of a larger statement")
+        only = line.body[0]
+        if not isinstance(only, cst.Expr) or only.value is not event.node:
+            return NoFix("what it gives is used by all processes")
+        if not event.accelerator:
+            return NoFix("no Accelerator is in reach")
+        caution = "" if event.effect.shown else _WAITED_FOR
+        return FixPlan(
+            (Enclose(line, f"if {event.accelerator}.is_main_process"),), caution=caution or _calls(event.node)
+        )
 
 
 def _calls(call: cst.Call) -> str:

@@ -9,6 +9,8 @@ import libcst as cst
 from trl_lint.analysis.events import DatasetPrepared
 from trl_lint.analysis.observers.backends import uses_accelerate
 from trl_lint.domain.control import Turn
+from trl_lint.findings import Applicability
+from trl_lint.fixes.base import RuleFix
 from trl_lint.fixes.support.blocks import NO_PLACE, enclosing_statement
 from trl_lint.fixes.support.edits import Edit, Enclose, FixPlan, Import, NoFix, Replace
 from trl_lint.fixes.support.importing import bound_at_top, has_place
@@ -16,10 +18,22 @@ from trl_lint.fixes.support.scope import binders, nodes, used_names
 
 _STATE = "PartialState"
 _WAITS = "the other processes wait in a barrier, which fails if the work takes longer than the collective time-out"
+_NOT_SHARED = "nodes that share no files then compute on all their ranks"
 _SMALL = (cst.Assign, cst.AnnAssign, cst.Expr, cst.Return)
 
 
-def plan_for_everybody(event: DatasetPrepared) -> FixPlan | NoFix:
+class UnorderedPreprocessingFix(RuleFix[DatasetPrepared]):
+    meets = False  # every rank is known to get there
+    levels = (Applicability.UNSAFE, Applicability.DISPLAY)
+
+    def plan(self, event: DatasetPrepared) -> FixPlan | NoFix:
+        return _for_everybody(event) if event.turn is None else _for_each_node(event.turn)
+
+    def title_for(self, event: DatasetPrepared) -> str:
+        return f"Let the main process{' of the whole job' if event.turn is not None else ''} go first"
+
+
+def _for_everybody(event: DatasetPrepared) -> FixPlan | NoFix:
     """How to let the main process run a statement first."""
     root = event.owner.node if event.owner is not None else event.module.tree
     found = enclosing_statement(root, event.node)
@@ -70,11 +84,11 @@ def _is_only_imported(tree: cst.Module, name: str) -> bool:
     return name not in parameters and all(isinstance(each, (cst.ImportAlias, cst.AsName)) for each in bound)
 
 
-def plan_for_each_node(turn: Turn) -> FixPlan | NoFix:
+def _for_each_node(turn: Turn) -> FixPlan | NoFix:
     """How to have one rank of the job go first instead of one of each node."""
     call = turn.node.item
     if isinstance(call, cst.Call) and isinstance(call.func, cst.Attribute):
         name = call.func.attr
         if name.value == "local_main_process_first":
-            return FixPlan((Replace(name, name.with_changes(value="main_process_first")),))
+            return FixPlan((Replace(name, name.with_changes(value="main_process_first")),), caution=_NOT_SHARED)
     return NoFix("another function says who goes first")

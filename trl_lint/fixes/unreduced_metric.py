@@ -6,26 +6,29 @@ shape is the same on all ranks, and the tail of the expression stays what it was
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import libcst as cst
 
+from trl_lint.analysis.events import Logged
 from trl_lint.analysis.program.syntax import ancestors
 from trl_lint.analysis.transfer.tensor_devices import may_be_cpu
 from trl_lint.domain.ranks import Origin, State
-from trl_lint.domain.values import Kind, Write
-from trl_lint.findings import Applicability
+from trl_lint.domain.values import Kind
+from trl_lint.fixes.base import RuleFix
 from trl_lint.fixes.support.blocks import torch_in_reach
 from trl_lint.fixes.support.collecting import collected, on_device
 from trl_lint.fixes.support.edits import FixPlan, NoFix
 from trl_lint.fixes.support.gradients import may_be_gone_back_from, may_have_gradient
 from trl_lint.fixes.support.logged import Gathered, LogSite, binding_of, core_of, is_number, with_payload
-from trl_lint.fixes.support.placing import Mending, hint, placed
+from trl_lint.fixes.support.placing import placed
 from trl_lint.fixes.support.ratios import ratio_of
 from trl_lint.fixes.support.reductions import REPEATED, needs_cast, written_reduction
 from trl_lint.fixes.support.tree import call_of, with_replaced
 from trl_lint.fixes.support.uses import only_shown, read_again
 from trl_lint.knowledge.python import COMPILED_DECORATORS
+from trl_lint.wording import Surroundings, surroundings_of
 
 _UNKNOWN_REASON = "how the ranks' values belong together can't be told from the code"
 # Why a reduction can't be repeated over the ranks' own results.
@@ -40,32 +43,39 @@ _CONDITIONAL = (cst.Lambda, cst.CompFor, cst.IfExp, cst.BooleanOperation, cst.Di
                 cst.GeneratorExp)  # fmt: skip
 
 
-def plan_for(write: Write) -> Mending:
-    """How to mend a metric where a statement puts it into the log, or why that is left to the author."""
-    payload = write.payload
-    if payload is None:
-        return hint("what is logged does not stand there as one expression")
-    root = payload.owner.node if payload.owner is not None else write.module.tree
-    place = LogSite(write.module, root, write.node, payload, write.what)
-    problem = _unsuitable(place)
-    if problem:
-        return hint(problem, _text(place))
+class UnreducedMetricFix(RuleFix[Logged]):
+    title = "Gather it over the ranks"
+    meets = False  # `placed` looks at where it is logged
+    uncovers = frozenset({"TRL007"})
+
+    def plan(self, event: Logged) -> FixPlan | NoFix:
+        """How to mend a metric where the one statement of the event puts it into the log."""
+        (write,) = event.writes
+        payload = write.payload
+        if payload is None:
+            return NoFix("what is logged does not stand there as one expression")
+        root = payload.owner.node if payload.owner is not None else write.module.tree
+        place = LogSite(write.module, root, write.node, payload, write.what)
+        problem = _unsuitable(place)
+        return NoFix(problem, _help(place)) if problem else _plan(place)
+
+
+def _plan(place: LogSite) -> FixPlan | NoFix:
     found = _gathered(place)
     if isinstance(found, Gathered) and (reason := _needed_for_more(place)):
         found = NoFix(reason)
     if isinstance(found, NoFix) or found.is_number or found.moves or found.lines:
         binding = binding_of(place)
         better = None if binding is None else _gathered(binding)
-        mending = placed(binding, better) if binding is not None and isinstance(better, Gathered) else None
-        if mending is not None and isinstance(mending.rewrite, FixPlan):
-            return mending
+        plan = placed(binding, better) if binding is not None and isinstance(better, Gathered) else None
+        if isinstance(plan, FixPlan):
+            return plan
     if isinstance(found, NoFix):
-        return Mending(found, reason=found.reason)
-    mending = placed(place, found)
-    if mending.applicability is Applicability.SAFE and may_be_gone_back_from(place):
-        reason = "if a loss is computed from it elsewhere, that loss has no gradient any more"
-        return Mending(mending.rewrite, Applicability.UNSAFE, reason)
-    return mending
+        return found
+    plan = placed(place, found)
+    if isinstance(plan, FixPlan) and not plan.caution and may_be_gone_back_from(place):
+        return replace(plan, caution="if a loss is computed from it elsewhere, that loss has no gradient any more")
+    return plan
 
 
 def _needed_for_more(place: LogSite) -> str:
@@ -96,6 +106,12 @@ def _is_module(cls: Any) -> bool:
     from trl_lint.analysis.program.classes import is_module_class
 
     return is_module_class(cls)
+
+
+def _help(place: LogSite) -> str:
+    surroundings = surroundings_of(place.module, place.payload.owner)
+    text = _text(place) if surroundings in (Surroundings.TRAINER, Surroundings.ACCELERATE) else ""
+    return f"where all ranks get to and an accelerator is at hand, write `{text}`" if text else ""
 
 
 def _text(place: LogSite) -> str:

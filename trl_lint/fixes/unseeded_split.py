@@ -8,6 +8,8 @@ from typing import Any
 import libcst as cst
 
 from trl_lint.analysis.events import DatasetDrawn
+from trl_lint.findings import Applicability
+from trl_lint.fixes.base import RuleFix
 from trl_lint.fixes.support.blocks import certainly_bound, enclosing_statement, torch_in_reach
 from trl_lint.fixes.support.edits import Edit, FixPlan, NoFix, Replace
 from trl_lint.fixes.support.scope import nodes
@@ -18,16 +20,23 @@ _NONE = cst.SimpleWhitespace("")
 _SEEDS = SEED_ARGUMENTS | {"seeds"}
 
 
-def plan(event: DatasetDrawn) -> FixPlan | NoFix:
-    """How to draw with the same seed on all ranks."""
-    if not event.is_here:
-        return NoFix("it is drawn in another file")
-    root = event.drawer.node if event.drawer is not None else event.module.tree
-    found = enclosing_statement(root, event.node)
-    seed = None if found is None else next(_seeds(event, root, found[0]), None)
-    if seed is None:
-        return NoFix("there is no seed in reach of which it is sure that all ranks have the same")
-    return _with_keyword(event, root, seed) if event.how.keyword else _with_receiver(event, seed)
+class UnseededSplitFix(RuleFix[DatasetDrawn]):
+    title = "Draw with the same seed on all ranks"
+    meets = False
+    levels = (Applicability.UNSAFE, Applicability.DISPLAY)
+    # Without a seed no rank can read what another one has computed.
+    uncovers = frozenset({"TRL012"})
+
+    def plan(self, event: DatasetDrawn) -> FixPlan | NoFix:
+        """How to draw with the same seed on all ranks."""
+        if not event.is_here:
+            return NoFix("it is drawn in another file")
+        root = event.drawer.node if event.drawer is not None else event.module.tree
+        found = enclosing_statement(root, event.node)
+        seed = None if found is None else next(_seeds(event, root, found[0]), None)
+        if seed is None:
+            return NoFix("there is no seed in reach of which it is sure that all ranks have the same")
+        return _with_keyword(event, root, seed) if event.how.keyword else _with_receiver(event, seed)
 
 
 def _seeds(event: DatasetDrawn, root: Any, statement: Any) -> Iterator[str]:

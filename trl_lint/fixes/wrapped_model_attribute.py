@@ -11,6 +11,8 @@ from trl_lint.analysis.events import AttributeRead
 from trl_lint.analysis.program.classes import ClassInfo
 from trl_lint.analysis.program.syntax import ancestors
 from trl_lint.domain.values import TRAINED
+from trl_lint.findings import Applicability
+from trl_lint.fixes.base import RuleFix
 from trl_lint.fixes.support.caching import Cached, cached, constructor_call, is_trainer
 from trl_lint.fixes.support.edits import Edit, FixPlan, Insert, NoFix, Replace
 from trl_lint.fixes.support.scope import (
@@ -64,20 +66,27 @@ class _Read:
         return self.path[0]
 
 
-def plan_for(event: AttributeRead) -> FixPlan | NoFix:
-    """How to read the attribute from the bare model, or why that is left to the author."""
-    read = _read(event)
-    reason = _unsuitable(read)
-    if reason:
-        return NoFix(reason)
-    found = _cached(read)
-    if found is not None:
-        return _from_cache(read, found)
-    if not read.accelerator:
-        return NoFix(_NO_ACCELERATOR, _kept_before(read))
-    if _too_early(read):
-        return NoFix(_TOO_EARLY)
-    return _before_loop(read) or _in_place(read)
+class WrappedModelAttributeFix(RuleFix[AttributeRead]):
+    meets = False
+    levels = (Applicability.SAFE, Applicability.DISPLAY)
+
+    def plan(self, event: AttributeRead) -> FixPlan | NoFix:
+        """How to read the attribute from the bare model, or why that is left to the author."""
+        read = _read(event)
+        reason = _unsuitable(read)
+        if reason:
+            return NoFix(reason)
+        found = _cached(read)
+        if found is not None:
+            return _from_cache(read, found)
+        if not read.accelerator:
+            return NoFix(_NO_ACCELERATOR, _kept_before(read))
+        if _too_early(read):
+            return NoFix(_TOO_EARLY)
+        return _before_loop(read) or _in_place(read)
+
+    def title_for(self, event: AttributeRead) -> str:
+        return f"Read `.{event.attribute}` from the bare model"
 
 
 def _read(event: AttributeRead) -> _Read:

@@ -9,11 +9,28 @@ import libcst as cst
 from trl_lint.analysis.events import CollectiveCalled, StepReturned
 from trl_lint.analysis.program.syntax import ancestors
 from trl_lint.domain.provenance import Step
+from trl_lint.fixes.base import RuleFix
 from trl_lint.fixes.support.edits import FixPlan, NoFix, Replace
 from trl_lint.fixes.support.tree import TIGHT, call_of, goes_to_cpu, has_comment, method_call, uses_of
 
 
-def plan_for_collective(event: CollectiveCalled, made_by: Step | None) -> FixPlan | NoFix:
+class WrongDeviceCollectiveFix(RuleFix[CollectiveCalled | StepReturned]):
+    def plan(self, event: CollectiveCalled | StepReturned) -> FixPlan | NoFix:
+        if isinstance(event, CollectiveCalled):
+            return _for_collective(event, getattr(event.operand.place, "why", None))
+        return _for_step(event, getattr(event.value.place, "why", None))
+
+    def title_for(self, event: CollectiveCalled | StepReturned) -> str:
+        if isinstance(event, StepReturned):
+            return "Make it on the accelerator's device"
+        return f"Hand `{event.row.name.rpartition('.')[2]}` a tensor on the accelerator's device"
+
+    def uniformity(self, event: CollectiveCalled | StepReturned) -> int:
+        """What a step returns is gathered by its caller, whatever is done here."""
+        return event.control.level if isinstance(event, CollectiveCalled) else 0
+
+
+def _for_collective(event: CollectiveCalled, made_by: Step | None) -> FixPlan | NoFix:
     """How to hand a collective a tensor on the accelerator's device."""
     call: Any = event.node
     argument = event.argument
@@ -42,13 +59,13 @@ def plan_for_collective(event: CollectiveCalled, made_by: Step | None) -> FixPla
     return FixPlan((Replace(tensor, call_of(tensor, "to", cst.Arg(cst.parse_expression(device)))),))
 
 
-def plan_for_step(event: StepReturned, made_by: Step) -> FixPlan | NoFix:
+def _for_step(event: StepReturned, made_by: Step | None) -> FixPlan | NoFix:
     """How to make what a hook returns on the accelerator's device."""
     if not event.accelerator:
         return NoFix("no accelerator is in reach whose device the tensor could be made on")
     root = event.owner.node
-    around = ancestors(root, made_by.node)
-    if not around or not _is_factory(made_by.node):
+    around = () if made_by is None else ancestors(root, made_by.node)
+    if made_by is None or not around or not _is_factory(made_by.node):
         return NoFix("the tensor is not made in this method")
     caution = "" if _only_returned(root, around, made_by.node) else "the tensor is used in other ways as well"
     by = on_device(made_by.node, f"{event.accelerator}.device")

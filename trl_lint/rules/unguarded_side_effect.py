@@ -44,15 +44,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from trl_lint.analysis.events import Event, SideEffect
-from trl_lint.rules.base import LIBRARIES, Rule, Violation, offered
+from trl_lint.analysis.events import SideEffect
+from trl_lint.rules.base import LIBRARIES, Rule, Violation
 from trl_lint.wording import said
 
 
-class UnguardedSideEffect(Rule):
+class UnguardedSideEffect(Rule[SideEffect]):
     code = "TRL008"
     name = "unguarded-side-effect"
-    codemod = "trl_lint.codemods.unguarded_side_effect:UnguardedSideEffectCommand"
     prefilter = (
         LIBRARIES,
         tuple(
@@ -61,21 +60,10 @@ class UnguardedSideEffect(Rule):
         ),
     )
 
-    def visit(self, event: Event) -> Iterator[Violation]:
-        if not isinstance(event, SideEffect):
-            return
-        from trl_lint.fixes.unguarded_side_effect import plan_for
-
+    def check(self, event: SideEffect) -> Iterator[Violation]:
         outcome = "; the second one fails" if event.effect.fails else ""
         yield Violation(
-            module=event.module,
-            node=event.node,
+            event=event,
             message=f"`{event.name}` runs on all processes: each of them {event.effect.does}{outcome}",
             help=event.effect.instead or f"do it on the main process only: {said('main', event)}",
-            title="Do it on the main process only",
-            function=event.owner,
-            **offered(plan_for(event)),
         )
-
-
-RULES = (UnguardedSideEffect(),)

@@ -51,72 +51,48 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from trl_lint.analysis.events import DatasetPrepared, Event
+from trl_lint.analysis.events import DatasetPrepared
+from trl_lint.domain.control import Turn
 from trl_lint.domain.provenance import Step
-from trl_lint.findings import Applicability
-from trl_lint.rules.base import LIBRARIES, Rule, Violation, offered
+from trl_lint.rules.base import LIBRARIES, Rule, Site, Violation
 from trl_lint.wording import said
 
 
-class UnorderedPreprocessing(Rule):
+class UnorderedPreprocessing(Rule[DatasetPrepared]):
     code = "TRL012"
     name = "unordered-preprocessing"
-    codemod = "trl_lint.codemods.unordered_preprocessing:UnorderedPreprocessingCommand"
     prefilter = (LIBRARIES, (b".map", b".filter"), (b"atasets", b"dataset"))
 
-    def visit(self, event: Event) -> Iterator[Violation]:
-        if not isinstance(event, DatasetPrepared) or not (event.in_trainer or event.module.starts):
-            return
-        if event.module.one_process:
+    def check(self, event: DatasetPrepared) -> Iterator[Violation]:
+        if event.module.one_process or not (event.in_trainer or event.module.starts):
             return
         if event.turn is None:
             if event.control.level == 0:
                 yield _everybody(event)
         elif event.turn.scope == "node":
-            yield _each_node(event)
+            yield _each_node(event, event.turn)
 
 
 def _everybody(event: DatasetPrepared) -> Violation:
-    from trl_lint.fixes.unordered_preprocessing import plan_for_everybody
-
     return Violation(
-        module=event.module,
-        node=event.node,
+        event=event,
         message=(
             f"every rank runs this `{event.method}` at the same time: on several GPUs each of them computes the "
             "whole data set and writes the same cache file"
         ),
         help=f"let one rank go first, so that the others read its file: {said('first', event)}",
-        title="Let the main process go first",
-        function=event.owner,
-        **offered(plan_for_everybody(event)),
     )
 
 
-def _each_node(event: DatasetPrepared) -> Violation:
-    from trl_lint.fixes.support.edits import NoFix
-    from trl_lint.fixes.unordered_preprocessing import plan_for_each_node
-
-    turn = event.turn
-    assert turn is not None
-    plan = plan_for_each_node(turn)
-    reason = plan.reason if isinstance(plan, NoFix) else "nodes that share no files then compute on all their ranks"
+def _each_node(event: DatasetPrepared, turn: Turn) -> Violation:
     return Violation(
-        module=turn.module,
-        node=turn.node.item,
+        event=event,
+        site=Site(turn.module, turn.node.item, event.owner),
         message=(
             "one rank of each node goes first: on several nodes with a shared file system all of them write the same "
             "cache file of the data set"
         ),
         provenance=Step(event.module, event.node, "the data set is computed and cached here"),
         help="let one rank of the whole job go first: `main_process_first()`",
-        applicability=Applicability.DISPLAY if isinstance(plan, NoFix) else Applicability.UNSAFE,
-        title="Let the main process of the whole job go first",
-        reason=reason,
-        plan=None if isinstance(plan, NoFix) else plan,
-        function=event.owner,
         metric="turn",
     )
-
-
-RULES = (UnorderedPreprocessing(),)

@@ -52,8 +52,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from trl_lint.analysis.events import DatasetDrawn, Event
-from trl_lint.rules.base import Rule, Violation, offered
+from trl_lint.analysis.events import DatasetDrawn
+from trl_lint.rules.base import Rule, Site, Violation
 
 _TRAINERS = (b"Trainer", b"accelerate", b"Accelerator", b"DistributedSampler")
 _DRAWS = (
@@ -61,26 +61,20 @@ _DRAWS = (
 )  # fmt: skip
 
 
-class UnseededSplit(Rule):
+class UnseededSplit(Rule[DatasetDrawn]):
     code = "TRL015"
     name = "unseeded-split"
-    codemod = "trl_lint.codemods.unseeded_split:UnseededSplitCommand"
     prefilter = (_TRAINERS, _DRAWS)
 
-    def visit(self, event: Event) -> Iterator[Violation]:
-        if not isinstance(event, DatasetDrawn) or event.module.one_process:
+    def check(self, event: DatasetDrawn) -> Iterator[Violation]:
+        if event.module.one_process:
             return
-        from trl_lint.fixes.unseeded_split import plan
-
         yield Violation(
-            module=event.module,
-            node=event.node,
+            event=event,
+            site=Site(event.module, event.node, event.drawer),
             message=_message(event),
             provenance=event.handed,
             help=f"draw alike on all ranks: {_advice(event)}, or call `set_seed` before it",
-            title="Draw with the same seed on all ranks",
-            function=event.drawer,
-            **offered(plan(event)),
         )
 
 
@@ -102,6 +96,3 @@ def _module_of(event: DatasetDrawn) -> str:
     own = getattr(getattr(event.node, "func", None), "value", None)
     is_dotted = event.is_here and own is not None and not isinstance(own, str)
     return str(event.module.tree.code_for_node(own) if is_dotted else event.how.module)
-
-
-RULES = (UnseededSplit(),)

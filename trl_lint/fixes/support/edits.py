@@ -112,14 +112,10 @@ class FixPlan:
 
 @dataclass(frozen=True, slots=True)
 class NoFix:
-    """Why there is only a hint. `text` is code the author may write instead, where it is known.
-
-    as_list: the result of a collective is used as one value per rank.
-    """
+    """Why there is only a hint. help: what the author may do instead, where that is known better than in general."""
 
     reason: str
-    text: str = ""
-    as_list: bool = False
+    help: str = ""
 
 
 def apart(rewrites: Iterable[FixPlan]) -> list[FixPlan]:

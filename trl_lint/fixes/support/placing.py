@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import dropwhile, takewhile
 from typing import Any
 
@@ -11,7 +10,7 @@ import libcst as cst
 from trl_lint.analysis.program.syntax import ancestors
 from trl_lint.domain.control import Control
 from trl_lint.domain.ranks import Origin, State
-from trl_lint.findings import Applicability
+from trl_lint.fixes.policy import NOT_KNOWN
 from trl_lint.fixes.support.blocks import certainly_bound, enclosing_statement, own_line
 from trl_lint.fixes.support.edits import Edit, FixPlan, Insert, NoFix, Reduced, Replace
 from trl_lint.fixes.support.logged import Gathered, LogSite, identifier
@@ -29,24 +28,11 @@ from trl_lint.fixes.support.scope import (
 from trl_lint.fixes.support.tree import call_of, method_call
 
 
-@dataclass(frozen=True, slots=True)
-class Mending:
-    """A plan and how far it may be trusted. rewrite is a NoFix when there is only a hint."""
-
-    rewrite: FixPlan | NoFix
-    applicability: Applicability = Applicability.DISPLAY
-    reason: str = ""
-
-
-def hint(reason: str, text: str = "") -> Mending:
-    return Mending(NoFix(reason, text), reason=reason)
-
-
-def placed(place: LogSite, found: Gathered) -> Mending:
+def placed(place: LogSite, found: Gathered) -> FixPlan | NoFix:
     control: Control = place.payload.control
     guard = _outermost_guard(place, control.conditions)
     if isinstance(guard, NoFix):
-        return hint(guard.reason)
+        return guard
     if guard is not None:
         return _before_guard(place, found, guard)
     edits: list[Edit] = [Replace(node, by) for node, by in found.replaced]
@@ -54,16 +40,12 @@ def placed(place: LogSite, found: Gathered) -> Mending:
     if found.lines:
         target = own_line(place.root, place.statement)
         if target is None:
-            return hint("there is no line of its own before which the sums could be added up")
+            return NoFix("there is no line of its own before which the sums could be added up")
         if not is_pure(place.payload.expression) or _changes_something(target[0]):
-            return hint("the statement does more than to log it")
+            return NoFix("the statement does more than to log it")
         edits += [Insert(target[0], line, root=place.root) for line in found.lines]
-    rewrite = FixPlan((*edits, *found.imports), reduced)
-    if control.level:
-        return Mending(rewrite, Applicability.UNSAFE, "it is not known whether all ranks get here together")
-    if found.is_number:
-        return Mending(rewrite, Applicability.UNSAFE, "a Python number becomes a tensor in between")
-    return Mending(rewrite, Applicability.SAFE)
+    caution = NOT_KNOWN if control.level else "a Python number becomes a tensor in between" * found.is_number
+    return FixPlan((*edits, *found.imports), reduced, caution)
 
 
 def _changes_something(statement: Any) -> bool:
@@ -99,11 +81,11 @@ def _asked_by(guard: Any) -> Any:
     return guard.test if isinstance(guard, cst.If) else getattr(guard, "iter", None)
 
 
-def _before_guard(place: LogSite, found: Gathered, guard: Any) -> Mending:
+def _before_guard(place: LogSite, found: Gathered, guard: Any) -> FixPlan | NoFix:
     """The reduction stands before the guard, where all ranks get to; what is logged is its result."""
     reason = _why_not_before(place, found, guard)
     if reason:
-        return hint(reason)
+        return NoFix(reason)
     code = cst.Module([]).code_for_node
     lines = list(found.lines)
     edits: list[Edit] = []
@@ -116,11 +98,8 @@ def _before_guard(place: LogSite, found: Gathered, guard: Any) -> Mending:
         lines.append(f"{name} = {code(reduced)}")
         edits.append(Replace(node, call_of(cst.Name(name), "item") if found.ends_here else cst.Name(name)))
     edits += [Insert(guard, line, root=place.root) for line in lines]
-    return Mending(
-        FixPlan((*edits, *found.imports)),
-        Applicability.UNSAFE,
-        "it is gathered before the condition, in every round, so that all ranks take part",
-    )
+    caution = "it is gathered before the condition, in every round, so that all ranks take part"
+    return FixPlan((*edits, *found.imports), caution=caution)
 
 
 def _as_tensor(found: Gathered, by: Any) -> Any:

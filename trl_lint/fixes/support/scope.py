@@ -181,6 +181,13 @@ def root_name(node: Any) -> str:
     return node.value if isinstance(node, cst.Name) else ""
 
 
+def holder_name(node: Any) -> str:
+    """The name that `name.x`, `name[i].x` starts with; "" for any other expression."""
+    while isinstance(node, (cst.Attribute, cst.Subscript)):
+        node = node.value
+    return node.value if isinstance(node, cst.Name) else ""
+
+
 def last_name(node: Any) -> str:
     """The last part of a dotted expression: its attribute, or the name itself."""
     if isinstance(node, cst.Attribute):
