@@ -58,7 +58,10 @@ class Snippets:
         return Linter(self.settings, (HERE,), (self.rule,))
 
     def findings(self, text: str) -> list[Finding]:
-        return self.linter().check(self.path, text.encode())
+        linter = self.linter()
+        found = linter.check(self.path, text.encode())
+        assert linter.may_matter(text.encode()) or not found, "the prefilter of the rule passes it over"
+        return found
 
     def finding(self, text: str) -> Finding:
         """The only finding of a text."""

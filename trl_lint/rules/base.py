@@ -14,6 +14,7 @@ from trl_lint.analysis.events import Event, EventT, types_of
 
 if TYPE_CHECKING:
     from trl_lint.domain.provenance import Step
+    from trl_lint.knowledge.mentions import Mentions
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,12 +102,15 @@ class Rule(BaseRule, Generic[EventT]):
 
     # The classes of the events that it asks about.
     events: ClassVar[tuple[type[Event], ...]]
-    # A file can only matter to the rule if, for every group, it contains one of the group's byte strings.
-    prefilter: ClassVar[tuple[tuple[bytes, ...], ...]] = ()
+    # What a file has to mention, besides what these events ask for: one of each group.
+    mentions: ClassVar[Mentions] = ()
+    # A file can only matter to the rule if it mentions, for one of these, a name of each group.
+    prefilter: ClassVar[tuple[Mentions, ...]]
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         cls.events = types_of(cls)
+        cls.prefilter = tuple((*event.mentions, *cls.mentions) for event in cls.events)
 
     def check(self, event: EventT) -> Iterator[Violation]:
         """What is wrong about an event, if anything."""
@@ -132,7 +136,3 @@ class LaunchRule(BaseRule):
 @cache
 def _is_there(module: str) -> bool:
     return find_spec(module) is not None
-
-
-# A file that concerns several ranks names one of these.
-LIBRARIES = tuple(b"accelerat Accelerator Trainer torch.distributed DataParallel wandb trl".split())

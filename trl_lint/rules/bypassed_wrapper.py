@@ -53,7 +53,7 @@ from collections.abc import Iterator
 from trl_lint.analysis.events import ModelCalled
 from trl_lint.domain.provenance import Step
 from trl_lint.domain.values import Wrapping
-from trl_lint.rules.base import LIBRARIES, Rule, Violation
+from trl_lint.rules.base import Rule, Violation
 
 _HELP = "call the wrapped model, or have its forward run the part that you want"
 
@@ -61,7 +61,6 @@ _HELP = "call the wrapped model, or have its forward run the part that you want"
 class BypassedWrapper(Rule[ModelCalled]):
     code = "TRL009"
     name = "bypassed-wrapper"
-    prefilter = (LIBRARIES, (b"Trainer", b"prepare", b"DataParallel", b"model_wrapped"))
 
     def check(self, event: ModelCalled) -> Iterator[Violation]:
         if not _is_bypass(event) or _is_dropped(event):

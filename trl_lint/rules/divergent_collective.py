@@ -62,7 +62,7 @@ from collections.abc import Iterator
 
 from trl_lint.analysis.events import DatasetParted, Parted
 from trl_lint.domain.provenance import Step
-from trl_lint.rules.base import LIBRARIES, Rule, Violation
+from trl_lint.rules.base import Rule, Violation
 from trl_lint.wording import said
 
 _AGREE = "let the ranks agree on the condition first ({})"
@@ -85,13 +85,6 @@ _NAMES = {"forward": "the forward pass of a wrapped model"}
 class DivergentCollective(Rule[Parted | DatasetParted]):
     code = "TRL006"
     name = "divergent-collective"
-    prefilter = (
-        LIBRARIES,
-        tuple(
-            b"gather reduce broadcast scatter all_to_all barrier wait_for_everyone main_process_first backward prepare "
-            b"evaluate predict train save_model save_state get_state_dict GatheredParameters summon_full_params".split()
-        ),
-    )
 
     def check(self, event: Parted | DatasetParted) -> Iterator[Violation]:
         if isinstance(event, DatasetParted):

@@ -51,7 +51,7 @@ from collections.abc import Iterator
 
 from trl_lint.analysis.events import Averaged
 from trl_lint.domain.averaging import Mean, MeanForm
-from trl_lint.rules.base import LIBRARIES, Rule, Site, Violation
+from trl_lint.rules.base import Rule, Site, Violation
 from trl_lint.wording import said
 
 _MESSAGE = (
@@ -73,7 +73,6 @@ _HELP = {
 class MeanOfMeans(Rule[Averaged]):
     code = "TRL007"
     name = "mean-of-means"
-    prefilter = (LIBRARIES, (b"gather", b"reduce"), (b"mean", b"avg", b"AVG", b"average", b"sum"))
 
     def check(self, event: Averaged) -> Iterator[Violation]:
         if any(mean.trained for mean in event.means):

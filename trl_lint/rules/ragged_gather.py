@@ -53,7 +53,7 @@ from trl_lint.analysis.events import CollectiveCalled
 from trl_lint.domain import values
 from trl_lint.domain.provenance import Step
 from trl_lint.domain.values import Value
-from trl_lint.rules.base import LIBRARIES, Rule, Violation
+from trl_lint.rules.base import Rule, Violation
 from trl_lint.wording import said
 
 _TRANSFERS = frozenset({"broadcast", "gathered", "reduced"})
@@ -66,7 +66,6 @@ _HELP = (
 class RaggedGather(Rule[CollectiveCalled]):
     code = "TRL005"
     name = "ragged-gather"
-    prefilter = (LIBRARIES, (b"gather", b"reduce", b"broadcast"))
 
     def check(self, event: CollectiveCalled) -> Iterator[Violation]:
         if event.row.result not in _TRANSFERS:

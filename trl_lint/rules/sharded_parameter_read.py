@@ -43,14 +43,13 @@ from collections.abc import Iterator
 
 from trl_lint.analysis.events import ParameterRead
 from trl_lint.domain.provenance import Step
-from trl_lint.rules.base import LIBRARIES, Rule, Violation
+from trl_lint.rules.base import Rule, Violation
 
 
 class ShardedParameterRead(Rule[ParameterRead]):
     code = "TRL013"
     name = "sharded-parameter-read"
     preview = True
-    prefilter = (LIBRARIES, (b"weight", b"bias"), (b"Trainer", b"prepare", b"DataParallel", b"model_wrapped"))
 
     def check(self, event: ParameterRead) -> Iterator[Violation]:
         if not event.trains or event.control.whole:

@@ -48,7 +48,8 @@ from collections.abc import Iterator
 from trl_lint.analysis.events import CollectiveCalled
 from trl_lint.domain.provenance import Step
 from trl_lint.domain.values import Kind, Value
-from trl_lint.rules.base import LIBRARIES, Rule, Violation
+from trl_lint.knowledge.mentions import named
+from trl_lint.rules.base import Rule, Violation
 
 _NAME = "accelerate.Accelerator.gather_for_metrics"
 
@@ -56,7 +57,7 @@ _NAME = "accelerate.Accelerator.gather_for_metrics"
 class TruncatedGather(Rule[CollectiveCalled]):
     code = "TRL014"
     name = "truncated-gather"
-    prefilter = (LIBRARIES, (b"gather_for_metrics",))
+    mentions = (named([_NAME]),)
 
     def check(self, event: CollectiveCalled) -> Iterator[Violation]:
         if event.row.name != _NAME or not event.stepping:

@@ -45,20 +45,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from trl_lint.analysis.events import SideEffect
-from trl_lint.rules.base import LIBRARIES, Rule, Violation
+from trl_lint.rules.base import Rule, Violation
 from trl_lint.wording import said
 
 
 class UnguardedSideEffect(Rule[SideEffect]):
     code = "TRL008"
     name = "unguarded-side-effect"
-    prefilter = (
-        LIBRARIES,
-        tuple(
-            b"wandb trackio open( save savefig makedirs mkdir remove rename replace move rmtree to_csv to_excel "
-            b"to_json to_parquet to_pickle push_to_hub print_rich_table print_prompt_completions_sample".split()
-        ),
-    )
 
     def check(self, event: SideEffect) -> Iterator[Violation]:
         outcome = "; the second one fails" if event.effect.fails else ""

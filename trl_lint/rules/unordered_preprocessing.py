@@ -54,14 +54,13 @@ from collections.abc import Iterator
 from trl_lint.analysis.events import DatasetPrepared
 from trl_lint.domain.control import Turn
 from trl_lint.domain.provenance import Step
-from trl_lint.rules.base import LIBRARIES, Rule, Site, Violation
+from trl_lint.rules.base import Rule, Site, Violation
 from trl_lint.wording import said
 
 
 class UnorderedPreprocessing(Rule[DatasetPrepared]):
     code = "TRL012"
     name = "unordered-preprocessing"
-    prefilter = (LIBRARIES, (b".map", b".filter"), (b"atasets", b"dataset"))
 
     def check(self, event: DatasetPrepared) -> Iterator[Violation]:
         if event.module.one_process or not (event.in_trainer or event.module.starts):

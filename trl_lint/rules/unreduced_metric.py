@@ -59,7 +59,7 @@ from typing import TYPE_CHECKING, Any
 
 from trl_lint.analysis.events import Logged
 from trl_lint.domain.ranks import Origin, Rank, State
-from trl_lint.rules.base import LIBRARIES, Rule, Site, Violation
+from trl_lint.rules.base import Rule, Site, Violation
 from trl_lint.wording import said
 
 if TYPE_CHECKING:
@@ -76,7 +76,6 @@ _LISTED = 5
 class UnreducedMetric(Rule[Logged]):
     code = "TRL003"
     name = "unreduced-metric"
-    prefilter = (LIBRARIES, (b".log", b"add_scalar", b"metric", b"stats", b"track", b"report_scalar"))
 
     def check(self, event: Logged) -> Iterator[Violation]:
         if not _is_reported(event.value.rank):

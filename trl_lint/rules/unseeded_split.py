@@ -55,16 +55,10 @@ from collections.abc import Iterator
 from trl_lint.analysis.events import DatasetDrawn
 from trl_lint.rules.base import Rule, Site, Violation
 
-_TRAINERS = (b"Trainer", b"accelerate", b"Accelerator", b"DistributedSampler")
-_DRAWS = (
-    b".shuffle", b"train_test_split", b"random_split", b"randperm", b"shuffle(", b"sample(", b"permutation(",
-)  # fmt: skip
-
 
 class UnseededSplit(Rule[DatasetDrawn]):
     code = "TRL015"
     name = "unseeded-split"
-    prefilter = (_TRAINERS, _DRAWS)
 
     def check(self, event: DatasetDrawn) -> Iterator[Violation]:
         if event.module.one_process:

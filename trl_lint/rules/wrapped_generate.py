@@ -44,8 +44,9 @@ from collections.abc import Iterator
 
 from trl_lint.analysis.events import AttributeRead, UnwrappedForGeneration
 from trl_lint.domain.values import TRAINED, Wrapping
-from trl_lint.knowledge.models import GENERATES
-from trl_lint.rules.base import LIBRARIES, Rule, Site, Violation
+from trl_lint.knowledge.mentions import either, named
+from trl_lint.knowledge.models import FOR_GENERATION, GENERATES
+from trl_lint.rules.base import Rule, Site, Violation
 from trl_lint.wording import said
 
 _CALLED = "what is generated is needed outside the `with` statement, too: where that ends is the author's to say"
@@ -54,11 +55,7 @@ _CALLED = "what is generated is needed outside the `with` statement, too: where 
 class WrappedGenerate(Rule[AttributeRead | UnwrappedForGeneration]):
     code = "TRL010"
     name = "wrapped-generate"
-    prefilter = (
-        LIBRARIES,
-        (b"generat",),
-        (b"Trainer", b"prepare", b"DataParallel", b"model_wrapped", b"for_generation"),
-    )
+    mentions = (either(named(GENERATES), named(FOR_GENERATION)),)
 
     def check(self, event: AttributeRead | UnwrappedForGeneration) -> Iterator[Violation]:
         if isinstance(event, AttributeRead):

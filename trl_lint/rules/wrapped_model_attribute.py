@@ -67,7 +67,7 @@ from collections.abc import Iterator
 
 from trl_lint.analysis.events import AttributeRead
 from trl_lint.knowledge.models import GENERATES
-from trl_lint.rules.base import LIBRARIES, Rule, Violation
+from trl_lint.rules.base import Rule, Violation
 from trl_lint.wording import said
 
 # By whether the attribute is called.
@@ -82,7 +82,6 @@ _ENGINE = {"config": ", another object under DeepSpeed (`engine.config`)"}
 class WrappedModelAttribute(Rule[AttributeRead]):
     code = "TRL002"
     name = "wrapped-model-attribute"
-    prefilter = (LIBRARIES, (b"Trainer", b"prepare", b"DataParallel", b"model_wrapped"))
 
     def check(self, event: AttributeRead) -> Iterator[Violation]:
         if event.attribute in GENERATES:

@@ -59,7 +59,7 @@ from trl_lint.analysis.observers.backends import is_one_process, takes_gpu_only
 from trl_lint.analysis.transfer.tensor_devices import is_known
 from trl_lint.domain.provenance import Step
 from trl_lint.domain.values import Kind, Value
-from trl_lint.rules.base import LIBRARIES, Rule, Site, Violation
+from trl_lint.rules.base import Rule, Site, Violation
 from trl_lint.wording import said
 
 # What may be a tensor; a place is only known of what is one.
@@ -69,14 +69,6 @@ _TENSORS = frozenset({Kind.BATCH, Kind.TENSOR, Kind.UNKNOWN})
 class WrongDeviceCollective(Rule[CollectiveCalled | StepReturned | DeviceChosen]):
     code = "TRL011"
     name = "wrong-device-collective"
-    prefilter = (
-        LIBRARIES,
-        (
-            b"gather", b"reduce", b"pad_across", b"broadcast", b"scatter", b"all_to_all", b"prediction_step",
-            b"process_index", b"get_rank", b"RANK",
-        ),
-        (b"torch", b"cpu", b"cuda", b"device"),
-    )  # fmt: skip
 
     def check(self, event: CollectiveCalled | StepReturned | DeviceChosen) -> Iterator[Violation]:
         if isinstance(event, CollectiveCalled):
