@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
+import importlib
 import json
 import posixpath
 import re
@@ -13,6 +13,7 @@ from pathlib import Path
 import click
 import pytest
 from click.testing import CliRunner
+from generating import generate
 from markdown_it import MarkdownIt
 from markdowns import FENCE, block, cells, section
 from ruamel.yaml import YAML
@@ -28,10 +29,6 @@ from trl_lint.rules.base import LaunchRule
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 SITE = YAML(typ="safe").load(ROOT / "mkdocs.yml")
-
-_spec = importlib.util.spec_from_file_location("generate", DOCS / "generate.py")
-generate = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(generate)
 
 
 def read(path: str) -> str:
