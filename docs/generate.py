@@ -160,7 +160,9 @@ def _trust(rule: BaseRule) -> str:
     if not rule.has_fix:
         return "no automatic fix yet"
     fix = fix_of(rule.module)
-    *others, last = ("hint" if each is Applicability.DISPLAY else each.value for each in (fix or RuleFix).levels)
+    *others, last = (
+        "hint" if each is Applicability.DISPLAY else each.value for each in (fix or RuleFix).applicabilities
+    )
     return f"{', '.join(others)} or {last}"
 
 

@@ -23,7 +23,7 @@ RULES = [rule for rule in all_rules() if isinstance(rule, Rule)]
 
 
 @pytest.mark.parametrize(
-    ("plan", "uniformity", "meets_in", "expected"),
+    ("plan", "uniformity", "communication", "expected"),
     [
         (FixPlan(()), 0, "", (SAFE, "")),
         (FixPlan((), caution="it rounds"), 0, "", (UNSAFE, "it rounds")),
@@ -36,8 +36,8 @@ RULES = [rule for rule in all_rules() if isinstance(rule, Rule)]
         (NoFix("no way"), 2, "it gathers", (DISPLAY, "no way")),
     ],
 )
-def test_the_place_and_the_plan_say_how_far(plan, uniformity, meets_in, expected):
-    assert trust(plan, uniformity, meets_in) == expected
+def test_the_place_and_the_plan_say_how_far(plan, uniformity, communication, expected):
+    assert trust(plan, uniformity, communication) == expected
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.code)
@@ -56,7 +56,7 @@ def test_no_fix_is_trusted_further_than_it_says():
         for each in Linter(Settings(), (FIXTURES,), RULES).report(path, path.read_bytes()):
             fix = fix_of(each.rule.module)
             assert fix is not None
-            assert {part.applicability for part in each.parts} - {None} <= set(fix.levels), each.finding
+            assert {part.applicability for part in each.parts} - {None} <= set(fix.applicabilities), each.finding
             seen.add((each.rule.code, each.fix.applicability))
     assert len(seen) > 20
 

@@ -19,13 +19,13 @@ class RuleFix(Generic[EventT]):
     events: ClassVar[tuple[type[Event], ...]]
     # What it does, in a few words.
     title: ClassVar[str] = ""
-    # Whether its new code has ranks meet where the event is, so that all of them have to get there together. One that
-    # doesn't is as safe on some ranks as on all, or looks at the place itself.
-    meets: ClassVar[bool] = True
-    # Why ranks meet in the new code, where that does not go without saying.
-    meets_in: ClassVar[str] = ""
+    # Whether its new code is a collective where the event is, so that all ranks have to get there together. One that is
+    # none is as safe on some ranks as on all, or its plan looks at the place itself.
+    is_collective: ClassVar[bool] = True
+    # What communicates in the new code, where that does not go without saying.
+    communication: ClassVar[str] = ""
     # How far it may be trusted, by its own plans and by the places where it is made.
-    levels: ClassVar[tuple[Applicability, ...]] = tuple(Applicability)
+    applicabilities: ClassVar[tuple[Applicability, ...]] = tuple(Applicability)
     # The codes of other rules' findings that were there before, on the same value, and are only seen once it is made.
     uncovers: ClassVar[frozenset[str]] = frozenset()
 
@@ -41,5 +41,5 @@ class RuleFix(Generic[EventT]):
         return self.title
 
     def uniformity(self, event: EventT) -> int:
-        """Whether all ranks get together to where its new code has them meet: the level of that place."""
-        return event.control.level if self.meets else 0
+        """Whether all ranks get together to the collective in its new code: the level of that place."""
+        return event.control.level if self.is_collective else 0

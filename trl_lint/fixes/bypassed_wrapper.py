@@ -22,8 +22,8 @@ _UNWRAPS = frozenset({"extract_model_from_parallel", "unwrap_model"})
 
 class BypassedWrapperFix(RuleFix[ModelCalled]):
     title = "Call the wrapped model"
-    meets_in = "the wrapper's forward communicates"
-    levels = (Applicability.UNSAFE, Applicability.DISPLAY)
+    communication = "the wrapper's forward communicates"
+    applicabilities = (Applicability.UNSAFE, Applicability.DISPLAY)
 
     def plan(self, event: ModelCalled) -> FixPlan | NoFix:
         """How to call the wrapped model instead, or why that is left to the author."""

@@ -85,8 +85,8 @@ class _Region:
 
 
 class DivergentCollectiveFix(RuleFix[Parted]):
-    meets = False  # where it does, all ranks get to: that is what it is for
-    levels = (Applicability.UNSAFE, Applicability.DISPLAY)
+    is_collective = False  # where it does, all ranks get to: that is what it is for
+    applicabilities = (Applicability.UNSAFE, Applicability.DISPLAY)
 
     def plan(self, event: Parted) -> FixPlan | NoFix:
         """How to have all ranks make the calls that a condition on the rank keeps some of them from."""

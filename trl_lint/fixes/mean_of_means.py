@@ -42,7 +42,7 @@ class _Average:
 
 class MeanOfMeansFix(RuleFix[Averaged]):
     title = "Divide the sums over all ranks once"
-    meets = False  # `placed` looks at where it is logged
+    is_collective = False  # `placed` looks at where it is logged
 
     def plan(self, event: Averaged) -> FixPlan | NoFix:
         """How to divide the sums over all ranks instead, or why that is left to the author."""

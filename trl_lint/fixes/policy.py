@@ -11,16 +11,17 @@ DIVERGENT = "not all ranks may get here together"
 _BY_LEVEL = ((Applicability.SAFE, ""), (Applicability.UNSAFE, NOT_KNOWN), (Applicability.DISPLAY, DIVERGENT))
 
 
-def trust(plan: FixPlan | NoFix, uniformity: int = 0, meets_in: str = "") -> tuple[Applicability, str]:
-    """How far a plan may be trusted where its new code has ranks meet, and why no further ("" for one that is safe).
+def trust(plan: FixPlan | NoFix, uniformity: int = 0, communication: str = "") -> tuple[Applicability, str]:
+    """How far a plan may be trusted, and why no further ("" for one that is safe).
 
-    uniformity: the level of that place. meets_in: why ranks meet there, if that does not go without saying.
+    uniformity: the level of the place of its collective; 0 for a plan without. communication: what makes it one, if
+    that does not go without saying.
     """
     if isinstance(plan, NoFix):
         return Applicability.DISPLAY, plan.reason
     applicability, reason = _BY_LEVEL[uniformity]
     if applicability is Applicability.DISPLAY:
-        return applicability, f"{reason}, and {meets_in}" if meets_in else reason
+        return applicability, f"{reason}, and {communication}" if communication else reason
     if plan.caution and applicability is Applicability.SAFE:
         return Applicability.UNSAFE, plan.caution
     return applicability, reason

@@ -18,7 +18,7 @@ _MAY_MEET = "what is called in it may have to be called by all processes"
 
 class UnguardedSideEffectFix(RuleFix[SideEffect]):
     title = "Do it on the main process only"
-    meets = False
+    is_collective = False
 
     def plan(self, event: SideEffect) -> FixPlan | NoFix:
         """How to put a call whose result nobody uses under `is_main_process`."""

@@ -23,8 +23,8 @@ _SMALL = (cst.Assign, cst.AnnAssign, cst.Expr, cst.Return)
 
 
 class UnorderedPreprocessingFix(RuleFix[DatasetPrepared]):
-    meets = False  # every rank is known to get there
-    levels = (Applicability.UNSAFE, Applicability.DISPLAY)
+    is_collective = False  # every rank is known to get there
+    applicabilities = (Applicability.UNSAFE, Applicability.DISPLAY)
 
     def plan(self, event: DatasetPrepared) -> FixPlan | NoFix:
         return _for_everybody(event) if event.turn is None else _for_each_node(event.turn)

@@ -45,7 +45,7 @@ _CONDITIONAL = (cst.Lambda, cst.CompFor, cst.IfExp, cst.BooleanOperation, cst.Di
 
 class UnreducedMetricFix(RuleFix[Logged]):
     title = "Gather it over the ranks"
-    meets = False  # `placed` looks at where it is logged
+    is_collective = False  # `placed` looks at where it is logged
     uncovers = frozenset({"TRL007"})
 
     def plan(self, event: Logged) -> FixPlan | NoFix:

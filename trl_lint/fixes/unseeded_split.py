@@ -22,8 +22,8 @@ _SEEDS = SEED_ARGUMENTS | {"seeds"}
 
 class UnseededSplitFix(RuleFix[DatasetDrawn]):
     title = "Draw with the same seed on all ranks"
-    meets = False
-    levels = (Applicability.UNSAFE, Applicability.DISPLAY)
+    is_collective = False
+    applicabilities = (Applicability.UNSAFE, Applicability.DISPLAY)
     # Without a seed no rank can read what another one has computed.
     uncovers = frozenset({"TRL012"})
 

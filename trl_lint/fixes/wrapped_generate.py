@@ -17,8 +17,8 @@ _OUT_OF_REACH = "how the wrapped model is reached from here can't be told from t
 
 class WrappedGenerateFix(RuleFix[UnwrappedForGeneration]):
     title = "Give it the wrapped model"
-    meets = False
-    levels = (Applicability.SAFE, Applicability.DISPLAY)
+    is_collective = False
+    applicabilities = (Applicability.SAFE, Applicability.DISPLAY)
 
     def plan(self, event: UnwrappedForGeneration) -> FixPlan | NoFix:
         """`self.model` becomes `self.model_wrapped` in a trainer; elsewhere the author has to say where it is."""

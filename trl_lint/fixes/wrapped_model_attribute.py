@@ -67,8 +67,8 @@ class _Read:
 
 
 class WrappedModelAttributeFix(RuleFix[AttributeRead]):
-    meets = False
-    levels = (Applicability.SAFE, Applicability.DISPLAY)
+    is_collective = False
+    applicabilities = (Applicability.SAFE, Applicability.DISPLAY)
 
     def plan(self, event: AttributeRead) -> FixPlan | NoFix:
         """How to read the attribute from the bare model, or why that is left to the author."""

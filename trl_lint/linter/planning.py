@@ -33,12 +33,9 @@ def planned(rule: BaseRule, violation: Violation) -> PlannedFix:
     """How a violation of a rule is mended."""
     fix, event = fix_of(rule.module), violation.event
     if fix is None or type(event) not in fix.events:
-        applicability = Applicability.DISPLAY if violation.by_hand else None
-        return PlannedFix(
-            violation=violation, help=violation.help, applicability=applicability, reason=violation.by_hand
-        )
+        return _left_to_author(violation)
     plan = fix.plan(event)
-    applicability, reason = trust(plan, fix.uniformity(event), fix.meets_in)
+    applicability, reason = trust(plan, fix.uniformity(event), fix.communication)
     return PlannedFix(
         violation=violation,
         help=(isinstance(plan, NoFix) and plan.help) or violation.help,
@@ -49,6 +46,12 @@ def planned(rule: BaseRule, violation: Violation) -> PlannedFix:
     )
 
 
+def _left_to_author(violation: Violation) -> PlannedFix:
+    """A hint where the rule says why it is one; else there is nothing but the help."""
+    applicability, reason = trust(NoFix(violation.by_hand)) if violation.by_hand else (None, "")
+    return PlannedFix(violation=violation, help=violation.help, applicability=applicability, reason=reason)
+
+
 def combined(fixes: Sequence[PlannedFix]) -> PlannedFix:
     """One fix for all violations at one place that can be mended, as safe as the least safe of theirs."""
     mended = mendable(fixes)
@@ -57,8 +60,8 @@ def combined(fixes: Sequence[PlannedFix]) -> PlannedFix:
         return worst
     plan = merged(each.plan for each in (worst, *mended) if each.plan is not None)
     if plan is None:
-        reason = "it is reached in several ways, which ask for different fixes"
-        return replace(worst, plan=None, applicability=Applicability.DISPLAY, reason=reason)
+        applicability, reason = trust(NoFix("it is reached in several ways, which ask for different fixes"))
+        return replace(worst, plan=None, applicability=applicability, reason=reason)
     return replace(worst, plan=plan)
 
 
