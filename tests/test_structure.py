@@ -24,7 +24,6 @@ LARGE_MODULES = {
     "trl_lint/analysis/interpreter/statements.py": 615,
     "trl_lint/analysis/transfer/tensor_shapes.py": 675,
     "trl_lint/launch/parsers/shell.py": 465,
-    "trl_lint/linter/linter.py": 515,
 }
 LARGE_FUNCTIONS = {
     "trl_lint/analysis/interpreter/statements.py:_if": 45,

@@ -20,11 +20,12 @@ from pathlib import Path
 from typing import Any
 
 from trl_lint import __version__
-from trl_lint.findings import Applicability, Because, Edit, Finding, Fix, Position
+from trl_lint.findings import Applicability, Edit, Finding, Fix, Note, Position
 from trl_lint.linter.cache import Cache, digest
 from trl_lint.linter.dependencies import Dependencies
-from trl_lint.linter.linter import Linter, SourceError
-from trl_lint.rules.base import Rule
+from trl_lint.linter.linter import Linter
+from trl_lint.linter.results import SourceError
+from trl_lint.rules.base import BaseRule
 from trl_lint.settings import Settings
 
 # Settings that say how findings are shown and where they are kept, not which there are.
@@ -48,7 +49,7 @@ class CachedLinter(Linter):
     """
 
     def __init__(
-        self, settings: Settings, roots: Sequence[Path], rules: Sequence[Rule], kept: Cache, *, edits: bool = False
+        self, settings: Settings, roots: Sequence[Path], rules: Sequence[BaseRule], kept: Cache, *, edits: bool = False
     ) -> None:
         super().__init__(settings, roots, rules)
         self._kept = kept
@@ -235,7 +236,7 @@ def _outcome(path: str, row: dict[str, Any]) -> _Outcome:
 
 
 def _finding(row: dict[str, Any]) -> Finding:
-    because = tuple(Because(**{**each, "start": Position(**each["start"])}) for each in row["because"])
+    because = tuple(Note(**{**each, "start": Position(**each["start"])}) for each in row["because"])
     places = {"start": Position(**row["start"]), "end": Position(**row["end"])}
     return Finding(**{**row, **places, "because": because, "fix": _fix(row["fix"]) if row["fix"] else None})
 
