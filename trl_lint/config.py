@@ -13,7 +13,7 @@ from trl_lint.settings import EVERY_RULE, OUTPUT_FORMATS, OWN_NAMES, ConfigError
 from trl_lint.toml import Table, Toml
 
 if TYPE_CHECKING:
-    from trl_lint.rules.base import Rule
+    from trl_lint.rules.base import BaseRule
 
 
 KEYS = tuple(field.name.replace("_", "-") for field in fields(Settings) if field.name != "root")
@@ -219,7 +219,7 @@ def schema() -> type:
     return msgspec.defstruct("Table", columns, rename="kebab", frozen=True)
 
 
-def selected_rules(settings: Settings) -> tuple[Rule, ...]:
+def selected_rules(settings: Settings) -> tuple[BaseRule, ...]:
     """The rules the settings ask for, sorted by code. The longer selector wins; in a draw, `ignore` does.
 
     A preview rule is asked for by its own code or name, or with all others by `preview`.
@@ -243,7 +243,7 @@ def selected_rules(settings: Settings) -> tuple[Rule, ...]:
     )
 
 
-def ignored_rules(settings: Settings, path: Path, rules: Iterable[Rule]) -> frozenset[Rule]:
+def ignored_rules(settings: Settings, path: Path, rules: Iterable[BaseRule]) -> frozenset[BaseRule]:
     """Of some rules, those that `per-file-ignores` keeps from reporting anything in a file."""
     root = settings.root or Path.cwd()
     selectors = [each for pattern, each in settings.per_file_ignores if _speaks_of(pattern, path, root)]
@@ -274,11 +274,11 @@ def rule_words() -> list[str]:
     return [word for rule in all_rules() for word in (rule.code, rule.name)]
 
 
-def _best(selectors: Iterable[str], rule: Rule) -> int:
+def _best(selectors: Iterable[str], rule: BaseRule) -> int:
     return max((_fit(selector, rule) for selector in selectors), default=-1)
 
 
-def _fit(selector: str, rule: Rule) -> int:
+def _fit(selector: str, rule: BaseRule) -> int:
     """How closely a selector names a rule: the length of the code it spells out, -1 for not at all."""
     word = selector.strip().upper()
     if word == EVERY_RULE:

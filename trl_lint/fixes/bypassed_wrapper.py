@@ -5,51 +5,41 @@ from __future__ import annotations
 import libcst as cst
 
 from trl_lint.analysis.events import ModelCalled
-from trl_lint.analysis.program.syntax import ancestors
 from trl_lint.domain.kinds import is_trained
-from trl_lint.fixes.support.edits import NoRewrite, Replace, Rewrite
+from trl_lint.findings import Applicability
+from trl_lint.fixes.base import RuleFix
+from trl_lint.fixes.support.edits import FixPlan, NoFix, Replace
 from trl_lint.fixes.support.node_types import Scope
-from trl_lint.fixes.support.scope import binders, dotted, last_name, names_spelled, scope_of, sole_binding
-from trl_lint.fixes.support.tree import uses_of
+from trl_lint.fixes.support.scope import binders, dotted, last_name, scope_of, sole_binding
 from trl_lint.knowledge import models
 
 _PART = "a part of the model is called: only its author can say how the wrapper's forward should run it"
 _OUT_OF_REACH = "no name of the wrapped model is in reach"
+_CHANGES_TRAINING = "it changes what is trained: the gradients are synchronised from then on"
 _UNWRAPS = frozenset({"extract_model_from_parallel", "unwrap_model"})
 
 
-def plan_for(event: ModelCalled) -> Rewrite | NoRewrite:
-    """How to call the wrapped model instead, or why that is left to the author."""
-    if event.path or not isinstance(event.node, cst.Call):
-        return NoRewrite(_PART)
-    callee = event.node.func
-    if isinstance(callee, cst.Attribute) and callee.attr.value in models.FORWARDS:
-        callee = callee.value
-    root = scope_of(event.owner, event.module)
-    wrapped = _wrapped_name(event, root, callee)
-    if wrapped is None:
-        return NoRewrite(_OUT_OF_REACH if _is_whole(root, callee) else _PART)
-    return Rewrite((Replace(event.node.func, cst.Name(wrapped)),))
+class BypassedWrapperFix(RuleFix[ModelCalled]):
+    title = "Call the wrapped model"
+    communication = "the wrapper's forward communicates"
+    applicabilities = (Applicability.UNSAFE, Applicability.DISPLAY)
 
+    def plan(self, event: ModelCalled) -> FixPlan | NoFix:
+        """How to call the wrapped model instead, or why that is left to the author."""
+        if event.path or not isinstance(event.node, cst.Call):
+            return NoFix(_PART)
+        callee = event.node.func
+        if isinstance(callee, cst.Attribute) and callee.attr.value in models.FORWARDS:
+            callee = callee.value
+        root = scope_of(event.owner, event.module)
+        wrapped = _wrapped_name(event, root, callee)
+        if wrapped is None:
+            return NoFix(_OUT_OF_REACH if _is_whole(root, callee) else _PART)
+        return FixPlan((Replace(event.node.func, cst.Name(wrapped)),), caution=_CHANGES_TRAINING)
 
-def is_dropped(event: ModelCalled) -> bool:
-    """Whether nothing is done with the result: it is not kept, or its name is bound anew before it is used."""
-    root = scope_of(event.owner, event.module)
-    path = ancestors(root, event.node)
-    match path[-1] if path else None:
-        case cst.Expr():
-            return True
-        case cst.Assign(targets=[cst.AssignTarget(target=cst.Name(name))]) as statement:
-            if any(isinstance(each, (cst.For, cst.While)) for each in path):
-                return not _is_mentioned(root, name, statement)
-            following = uses_of(root, name, after=statement)
-            return not following or isinstance(following[0][-2], cst.AssignTarget)
-    return False
-
-
-def _is_mentioned(root: Scope, name: str, statement: cst.Assign) -> bool:
-    """Whether a name is spelled anywhere but in one statement."""
-    return len(names_spelled(root, name)) > len(names_spelled(statement, name))
+    def uniformity(self, event: ModelCalled) -> int:
+        """A training step is run by all ranks, unless it is known that it isn't."""
+        return event.control.level if event.control.level > 1 else 0
 
 
 def _wrapped_name(event: ModelCalled, root: Scope, callee: cst.BaseExpression) -> str | None:

@@ -15,9 +15,11 @@ import libcst as cst
 from trl_lint.analysis.events import Parted
 from trl_lint.analysis.program.syntax import ancestors
 from trl_lint.domain.ranks import Origin
+from trl_lint.findings import Applicability
+from trl_lint.fixes.base import RuleFix
 from trl_lint.fixes.support.blocks import StatementInBlock, enclosing_statement, own_line
 from trl_lint.fixes.support.divergent_region import DivergentRegion, LeftToAuthor
-from trl_lint.fixes.support.edits import NoRewrite, Rewrite
+from trl_lint.fixes.support.edits import FixPlan, NoFix
 from trl_lint.fixes.support.hoisting import hoisted
 from trl_lint.fixes.support.node_types import Path
 from trl_lint.fixes.support.rank_conditions import conjuncts, other_reads, parted, shared_conjuncts, without
@@ -39,25 +41,31 @@ if TYPE_CHECKING:
     from trl_lint.analysis.observers.rendezvous import Meeting
     from trl_lint.domain.provenance import Step
 
-_UNFIT = NoRewrite("the code before the call may not work on every rank")
 # Calls that set up a model for all ranks alike.
 _MODES = frozenset({"eval", "train"})
 
 
-def plan_for(event: Parted) -> Rewrite | NoRewrite:
-    """How to have all ranks make the calls that a condition on the rank keeps some of them from."""
-    if event.origins != Origin.RANK or event.turns or not event.lacked:
-        return _UNFIT
-    if not all(meeting.alike and meeting.certain for meeting in event.lacked):
-        return NoRewrite("as it is, this call may not work on every rank")
-    if not all(_is_kept_away_by(event.condition.node, meeting) for meeting in event.lacked):
-        return NoRewrite("the call depends on more than this condition")
-    if not all(_leaves_no_trace(step) for meeting in event.lacked for step in _helpers(meeting)):
-        return NoRewrite("the function that makes the call does more, which may not be for all ranks")
-    try:
-        return hoisted(_region(event))
-    except LeftToAuthor as left:
-        return NoRewrite(str(left))
+class DivergentCollectiveFix(RuleFix[Parted]):
+    is_collective = False  # where it does, all ranks get to: that is what it is for
+    applicabilities = (Applicability.UNSAFE, Applicability.DISPLAY)
+
+    def plan(self, event: Parted) -> FixPlan | NoFix:
+        """How to have all ranks make the calls that a condition on the rank keeps some of them from."""
+        if event.origins != Origin.RANK or event.turns or not event.lacked:
+            return NoFix("the code before the call may not work on every rank")
+        if not all(meeting.alike and meeting.certain for meeting in event.lacked):
+            return NoFix("as it is, this call may not work on every rank")
+        if not all(_is_kept_away_by(event.condition.node, meeting) for meeting in event.lacked):
+            return NoFix("the call depends on more than this condition")
+        if not all(_leaves_no_trace(step) for meeting in event.lacked for step in _helpers(meeting)):
+            return NoFix("the function that makes the call does more, which may not be for all ranks")
+        try:
+            return hoisted(_region(event))
+        except LeftToAuthor as left:
+            return NoFix(str(left))
+
+    def title_for(self, event: Parted) -> str:
+        return f"Have every rank call `{event.meeting.name}`"
 
 
 # --- the functions that the calls stand in ----------------------------------------------------------------

@@ -13,8 +13,9 @@ from trl_lint.analysis.transfer.tensor_devices import may_be_cpu
 from trl_lint.domain.kinds import NumberValue, read_from
 from trl_lint.domain.ranks import State
 from trl_lint.domain.values import Kind, Value
+from trl_lint.fixes.base import RuleFix
 from trl_lint.fixes.support.blocks import torch_in_reach
-from trl_lint.fixes.support.edits import Edit, NoRewrite, Replace, Rewrite
+from trl_lint.fixes.support.edits import Edit, FixPlan, NoFix, Replace
 from trl_lint.fixes.support.node_types import Path
 from trl_lint.fixes.support.reductions import (
     HOST_METHODS,
@@ -39,6 +40,7 @@ from trl_lint.fixes.support.tree import (
 )
 
 _AS_LIST = "the result is used as a list of one value per rank"
+_HELP_AS_LIST = "hand it over as a tensor of one element, and call `.tolist()` on the result"
 # Functions that take a tensor to the host.
 _HOST_FUNCTIONS = frozenset({"float", "int"})
 # Methods of the result that say that it is one value, or make it one.
@@ -69,37 +71,43 @@ class _Plan:
     convert: str = ""
 
 
-def plan_for(event: CollectiveCalled) -> Rewrite | NoRewrite:
-    """How to mend a collective that is given a Python number, or why that is left to the author."""
-    plan = _plan(event)
-    if isinstance(plan, NoRewrite):
-        return plan
-    call = event.node
-    edits: list[Edit] = [Replace(call, _rewritten(call, event.argument, plan))]
-    if plan.factory:
-        torch = torch_in_reach(event.module, scope_of(event.owner, event.module), call)
-        if isinstance(torch, NoRewrite):
-            return torch
-        edits += torch
-    rounds = plan.factory and event.operand.dtype != "int"
-    return Rewrite(tuple(edits), caution="a Python float becomes a tensor in between" if rounds else "")
+class ItemBeforeGatherFix(RuleFix[CollectiveCalled]):
+    uncovers = frozenset({"TRL014"})
+
+    def plan(self, event: CollectiveCalled) -> FixPlan | NoFix:
+        """How to mend a collective that is given a Python number, or why that is left to the author."""
+        plan = _plan(event)
+        if isinstance(plan, NoFix):
+            return plan
+        call = event.node
+        edits: list[Edit] = [Replace(call, _rewritten(call, event.argument, plan))]
+        if plan.factory:
+            torch = torch_in_reach(event.module, scope_of(event.owner, event.module), call)
+            if isinstance(torch, NoFix):
+                return torch
+            edits += torch
+        rounds = plan.factory and event.operand.dtype != "int"
+        return FixPlan(tuple(edits), caution="a Python float becomes a tensor in between" if rounds else "")
+
+    def title_for(self, event: CollectiveCalled) -> str:
+        return f"Hand a tensor to `{event.row.name.rpartition('.')[2]}`"
 
 
-def _plan(event: CollectiveCalled) -> _Plan | NoRewrite:
+def _plan(event: CollectiveCalled) -> _Plan | NoFix:
     """What to write in place of the call, or why nothing can be written."""
     problem = _unsuitable(event)
     if problem:
-        return NoRewrite(problem, as_list=problem == _AS_LIST)
+        return NoFix(problem, help=_HELP_AS_LIST if problem == _AS_LIST else "")
     tensor, value = _peel(event.argument.value, event.operand)
     use = _use_of_result(event)
     if use is None:
-        return NoRewrite("the result is used as a tensor or list of one value per rank", as_list=True)
+        return NoFix("the result is used as a tensor or list of one value per rank", help=_HELP_AS_LIST)
     factory = value.kind is Kind.NUMBER or value.device == "host"
     device = ""
     if factory or may_be_cpu(value):
         device = _device(event)
         if not device:
-            return NoRewrite("no accelerator is in reach whose device the new tensor could be made on")
+            return NoFix("no accelerator is in reach whose device the new tensor could be made on")
     own_name = event.row.name.rpartition(".")[2]
     if own_name == "reduce":
         return _Plan(
@@ -107,7 +115,7 @@ def _plan(event: CollectiveCalled) -> _Plan | NoRewrite:
         )
     reduction = _reduction(tensor, event.operand, value)
     if not reduction:
-        return NoRewrite("how the ranks' values belong together can't be told from the code")
+        return NoFix("how the ranks' values belong together can't be told from the code")
     cast = not use.floats and needs_cast(value, use.reduction or reduction, written_reduction(tensor))
     convert = "" if factory else _converted_by(event.argument.value)
     convert = "" if convert == value.dtype else convert

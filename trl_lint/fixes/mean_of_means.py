@@ -14,7 +14,10 @@ import libcst as cst
 from trl_lint.analysis.events import Averaged
 from trl_lint.analysis.program.syntax import ancestors
 from trl_lint.domain.averaging import MeanForm
+from trl_lint.fixes.base import RuleFix
+from trl_lint.fixes.policy import DIVERGENT
 from trl_lint.fixes.support.blocks import enclosing_statement
+from trl_lint.fixes.support.edits import FixPlan, NoFix
 from trl_lint.fixes.support.logged import (
     Gathered,
     LogSite,
@@ -23,7 +26,7 @@ from trl_lint.fixes.support.logged import (
     with_expression,
 )
 from trl_lint.fixes.support.node_types import Replacement
-from trl_lint.fixes.support.placing import Mending, hint, placed
+from trl_lint.fixes.support.placing import placed
 from trl_lint.fixes.support.ratios import ratio_of
 from trl_lint.fixes.support.scope import (
     Binding,
@@ -55,30 +58,34 @@ class _Average:
     binding: Binding | None = None
 
 
-def plan_for(event: Averaged) -> Mending:
-    """How to divide the sums over all ranks instead, or why that is left to the author."""
-    if event.handed:
-        return hint("a helper averages it")
-    if event.control.level == 2:
-        return hint("not all ranks may get here together")
-    if len(event.means) != 1:
-        return hint("it is one of several means, depending on how one gets here")
-    (mean,) = event.means
-    module, ratio = event.module, mean.node
-    if mean.form is not MeanForm.RATIO or not isinstance(ratio, cst.BaseExpression):
-        return hint("its sum and its count do not stand in the code")
-    if mean.module is not module or mean.payload.owner is not event.owner:
-        return hint("its sum and its count stand in another function")
-    root = scope_of(event.owner, module)
-    if isinstance(root, cst.Lambda):
-        return hint("it stands in a lambda")
-    place = LogSite(event.module, root, event.statement, event.payload, "")
-    if not event.payload.accelerator and not event.payload.reducers:
-        return hint("no accelerator is in reach")
-    average = _average(place, event.node)
-    if average is None or not isinstance(event.node, cst.Call):
-        return hint("how the average is taken can't be told from the code")
-    return _divided_once(place, event.node, average, ratio)
+class MeanOfMeansFix(RuleFix[Averaged]):
+    title = "Divide the sums over all ranks once"
+    is_collective = False  # `placed` looks at where it is logged
+
+    def plan(self, event: Averaged) -> FixPlan | NoFix:
+        """How to divide the sums over all ranks instead, or why that is left to the author."""
+        if event.handed:
+            return NoFix("a helper averages it")
+        if event.control.level == 2:
+            return NoFix(DIVERGENT)
+        if len(event.means) != 1:
+            return NoFix("it is one of several means, depending on how one gets here")
+        (mean,) = event.means
+        module, ratio = event.module, mean.node
+        if mean.form is not MeanForm.RATIO or not isinstance(ratio, cst.BaseExpression):
+            return NoFix("its sum and its count do not stand in the code")
+        if mean.module is not module or mean.payload.owner is not event.owner:
+            return NoFix("its sum and its count stand in another function")
+        root = scope_of(event.owner, module)
+        if isinstance(root, cst.Lambda):
+            return NoFix("it stands in a lambda")
+        place = LogSite(event.module, root, event.statement, event.payload, "")
+        if not event.payload.accelerator and not event.payload.reducers:
+            return NoFix("no accelerator is in reach")
+        average = _average(place, event.node)
+        if average is None or not isinstance(event.node, cst.Call):
+            return NoFix("how the average is taken can't be told from the code")
+        return _divided_once(place, event.node, average, ratio)
 
 
 def _average(place: LogSite, node: cst.CSTNode) -> _Average | None:
@@ -97,16 +104,16 @@ def _average(place: LogSite, node: cst.CSTNode) -> _Average | None:
     return _Average(gather.node, gather.args[0].value, binding)
 
 
-def _divided_once(place: LogSite, node: cst.Call, average: _Average, wanted: cst.BaseExpression) -> Mending:
+def _divided_once(place: LogSite, node: cst.Call, average: _Average, wanted: cst.BaseExpression) -> FixPlan | NoFix:
     statement = place.statement if average.binding is None else average.binding.assign
     ratio, detached = _ratio(place, average.operand, wanted, statement)
     if ratio is None:
-        return hint("its sum or its count may be another one where it is averaged")
+        return NoFix("its sum or its count may be another one where it is averaged")
     named = LogSite(place.module, place.root, statement, place.payload, _name(place, average))
     named = with_expression(named, ratio, place.value_of(wanted) or place.payload.value)
     found = ratio_of(named, ratio)
     if found is None:
-        return hint("its sum and its count can't be told from the code")
+        return NoFix("its sum and its count can't be told from the code")
     quotient = in_parentheses(with_replaced(ratio, found.replaced))
     if detached:
         quotient = call_of(quotient, "detach")
@@ -114,7 +121,7 @@ def _divided_once(place: LogSite, node: cst.Call, average: _Average, wanted: cst
     edits: tuple[Replacement, ...]
     if average.binding is not None:
         if not _is_only_use(place, average.binding):
-            return hint("the ranks' means are needed for more than their average")
+            return NoFix("the ranks' means are needed for more than their average")
         edits = ((average.collective, _bare(quotient)), (node, cst.Name(average.binding.name.value)))
         return placed(named, replace(gathered, replaced=edits))
     mean = only_binding(place, average.operand)

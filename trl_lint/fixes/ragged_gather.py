@@ -7,7 +7,8 @@ import libcst as cst
 from trl_lint.analysis.events import CollectiveCalled
 from trl_lint.analysis.program.syntax import ancestors
 from trl_lint.domain.kinds import shape_of
-from trl_lint.fixes.support.edits import NoRewrite, Replace, Rewrite
+from trl_lint.fixes.base import RuleFix
+from trl_lint.fixes.support.edits import FixPlan, NoFix, Replace
 from trl_lint.fixes.support.node_types import Path
 from trl_lint.fixes.support.padding import padding_for, reduction_of_all
 from trl_lint.fixes.support.reductions import REPEATED, is_mean, needs_cast
@@ -20,21 +21,25 @@ _FLOATS = frozenset({"bfloat16", "double", "float", "half"})
 _GATHERS = {"accelerate.Accelerator.gather", "accelerate.Accelerator.gather_for_metrics"}
 
 
-def plan_for(event: CollectiveCalled) -> Rewrite | NoRewrite:
-    """How to give a collective the same shape on all ranks, or why that is left to the author."""
-    call = event.node
-    if event.parts != (event.operand,) or not isinstance(event.argument, cst.Arg) or event.argument.star:
-        return NoRewrite("a container of tensors: which of them have to be padded how is the author's to say")
-    if not isinstance(call, cst.Call) or len(call.args) != 1:
-        return NoRewrite("what else the collective is given decides on the fix")
-    if event.row.name not in _GATHERS or not isinstance(call.func, cst.Attribute):
-        return NoRewrite("no accelerator does the gathering")
-    if has_comment(event.argument.value):
-        return NoRewrite("a comment stands in what the fix would change")
-    reduction, floats = _reduced_by(event)
-    if reduction:
-        return _reduced_first(event, reduction, floats)
-    return _padded(event)
+class RaggedGatherFix(RuleFix[CollectiveCalled]):
+    title = "Give it the same shape on all ranks"
+    uncovers = frozenset({"TRL007", "TRL014"})
+
+    def plan(self, event: CollectiveCalled) -> FixPlan | NoFix:
+        """How to give a collective the same shape on all ranks, or why that is left to the author."""
+        call = event.node
+        if event.parts != (event.operand,) or not isinstance(event.argument, cst.Arg) or event.argument.star:
+            return NoFix("a container of tensors: which of them have to be padded how is the author's to say")
+        if not isinstance(call, cst.Call) or len(call.args) != 1:
+            return NoFix("what else the collective is given decides on the fix")
+        if event.row.name not in _GATHERS or not isinstance(call.func, cst.Attribute):
+            return NoFix("no accelerator does the gathering")
+        if has_comment(event.argument.value):
+            return NoFix("a comment stands in what the fix would change")
+        reduction, floats = _reduced_by(event)
+        if reduction:
+            return _reduced_first(event, reduction, floats)
+        return _padded(event)
 
 
 def _reduced_by(event: CollectiveCalled) -> tuple[str, bool]:
@@ -74,7 +79,7 @@ def _by_function(chain: Path) -> str:
     return ""
 
 
-def _reduced_first(event: CollectiveCalled, reduction: str, floats: bool) -> Rewrite:
+def _reduced_first(event: CollectiveCalled, reduction: str, floats: bool) -> FixPlan:
     """`gather(x.sum()).sum()` for `gather(x).sum()`."""
     value = event.operand
     tensor = event.argument.value
@@ -82,24 +87,24 @@ def _reduced_first(event: CollectiveCalled, reduction: str, floats: bool) -> Rew
         tensor = call_of(tensor, "float")
     # A mean of what is already gathered has a sum and a count of its own on each rank.
     caution = "the mean of the ranks' means weighs them equally, however many elements each has" * is_mean(reduction)
-    return Rewrite((_given(event, call_of(tensor, REPEATED[reduction])),), caution=caution)
+    return FixPlan((_given(event, call_of(tensor, REPEATED[reduction])),), caution=caution)
 
 
-def _padded(event: CollectiveCalled) -> Rewrite | NoRewrite:
+def _padded(event: CollectiveCalled) -> FixPlan | NoFix:
     """`gather(pad_across_processes(x))`, where the padding is left out by what follows."""
     shape = shape_of(event.operand)
     if shape is None or len(shape.ragged) != 1:
-        return NoRewrite("several dimensions differ between ranks")
+        return NoFix("several dimensions differ between ranks")
     if names_spelled(event.node, "pad_across_processes"):
-        return NoRewrite("it is padded along another dimension than the one that differs")
+        return NoFix("it is padded along another dimension than the one that differs")
     value = padding_for(scope_of(event.owner, event.module), event.node, shape.ragged[0])
     if isinstance(value, str):
-        return NoRewrite(value)
+        return NoFix(value)
     func = event.node.func.with_changes(attr=cst.Name("pad_across_processes"))
     args = [cst.Arg(event.argument.value), keyword_argument("dim", cst.Integer(str(shape.ragged[0])))]
     if value:
         args.append(keyword_argument("pad_index", cst.parse_expression(str(value))))
-    return Rewrite(
+    return FixPlan(
         (_given(event, cst.Call(func, args)),),
         caution="the result holds padding, which what follows has to leave out",
     )

@@ -5,8 +5,9 @@ from __future__ import annotations
 import libcst as cst
 
 from trl_lint.analysis.events import SideEffect
+from trl_lint.fixes.base import RuleFix
 from trl_lint.fixes.support.blocks import own_line
-from trl_lint.fixes.support.edits import Enclose, NoRewrite, Rewrite
+from trl_lint.fixes.support.edits import Enclose, FixPlan, NoFix
 from trl_lint.fixes.support.scope import nodes, scope_of
 
 # Modules whose objects are handed to a tracker: what they make meets nobody.
@@ -15,21 +16,25 @@ _WAITED_FOR = "whether other processes need it, and have to wait for it, is not 
 _MAY_MEET = "what is called in it may have to be called by all processes"
 
 
-def plan_for(event: SideEffect) -> Rewrite | NoRewrite:
-    """How to put a call whose result nobody uses under `is_main_process`."""
-    found = own_line(scope_of(event.owner, event.module), event.node)
-    if found is None:
-        return NoRewrite("it is part of a larger statement")
-    line, only = found.statement, found.statement.body[0]
-    if not isinstance(only, cst.Expr) or only.value is not event.node:
-        return NoRewrite("what it gives is used by all processes")
-    if not event.accelerator:
-        return NoRewrite("no Accelerator is in reach")
-    caution = "" if event.effect.shown else _WAITED_FOR
-    return Rewrite(
-        (Enclose(line, f"if {event.accelerator}.is_main_process"),),
-        caution=caution or _caution_for_arguments(event.node),
-    )
+class UnguardedSideEffectFix(RuleFix[SideEffect]):
+    title = "Do it on the main process only"
+    is_collective = False
+
+    def plan(self, event: SideEffect) -> FixPlan | NoFix:
+        """How to put a call whose result nobody uses under `is_main_process`."""
+        found = own_line(scope_of(event.owner, event.module), event.node)
+        if found is None:
+            return NoFix("it is part of a larger statement")
+        line, only = found.statement, found.statement.body[0]
+        if not isinstance(only, cst.Expr) or only.value is not event.node:
+            return NoFix("what it gives is used by all processes")
+        if not event.accelerator:
+            return NoFix("no Accelerator is in reach")
+        caution = "" if event.effect.shown else _WAITED_FOR
+        return FixPlan(
+            (Enclose(line, f"if {event.accelerator}.is_main_process"),),
+            caution=caution or _caution_for_arguments(event.node),
+        )
 
 
 def _caution_for_arguments(call: cst.Call) -> str:

@@ -7,8 +7,10 @@ from collections.abc import Iterator
 import libcst as cst
 
 from trl_lint.analysis.events import DatasetDrawn
+from trl_lint.findings import Applicability
+from trl_lint.fixes.base import RuleFix
 from trl_lint.fixes.support.blocks import certainly_bound, enclosing_statement, torch_in_reach
-from trl_lint.fixes.support.edits import Edit, NoRewrite, Replace, Rewrite
+from trl_lint.fixes.support.edits import Edit, FixPlan, NoFix, Replace
 from trl_lint.fixes.support.node_types import Scope
 from trl_lint.fixes.support.scope import nodes, scope_of
 from trl_lint.fixes.support.tree import keyword_of, with_keyword
@@ -18,16 +20,23 @@ _CHANGES = "it decides which rows come when, on one process as well"
 _SEEDS = SEED_ARGUMENTS | {"seeds"}
 
 
-def plan(event: DatasetDrawn) -> Rewrite | NoRewrite:
-    """How to draw with the same seed on all ranks."""
-    if not event.is_here:
-        return NoRewrite("it is drawn in another file")
-    root = scope_of(event.drawer, event.module)
-    found = enclosing_statement(root, event.node)
-    seed = None if found is None else next(_seeds(event, root, found.statement), None)
-    if seed is None:
-        return NoRewrite("there is no seed in reach of which it is sure that all ranks have the same")
-    return _with_keyword(event, root, seed) if event.how.keyword else _with_receiver(event, seed)
+class UnseededSplitFix(RuleFix[DatasetDrawn]):
+    title = "Draw with the same seed on all ranks"
+    is_collective = False
+    applicabilities = (Applicability.UNSAFE, Applicability.DISPLAY)
+    # Without a seed no rank can read what another one has computed.
+    uncovers = frozenset({"TRL012"})
+
+    def plan(self, event: DatasetDrawn) -> FixPlan | NoFix:
+        """How to draw with the same seed on all ranks."""
+        if not event.is_here:
+            return NoFix("it is drawn in another file")
+        root = scope_of(event.drawer, event.module)
+        found = enclosing_statement(root, event.node)
+        seed = None if found is None else next(_seeds(event, root, found.statement), None)
+        if seed is None:
+            return NoFix("there is no seed in reach of which it is sure that all ranks have the same")
+        return _with_keyword(event, root, seed) if event.how.keyword else _with_receiver(event, seed)
 
 
 def _seeds(event: DatasetDrawn, root: Scope, statement: cst.CSTNode) -> Iterator[str]:
@@ -48,31 +57,31 @@ def _there(root: Scope, statement: cst.CSTNode, text: str) -> Iterator[str]:
         yield text
 
 
-def _with_keyword(event: DatasetDrawn, root: Scope, seed: str) -> Rewrite | NoRewrite:
+def _with_keyword(event: DatasetDrawn, root: Scope, seed: str) -> FixPlan | NoFix:
     """The call with one more argument, in place of one of that name that says nothing."""
     edits: list[Edit] = []
     if event.how.needs:
         needed = torch_in_reach(event.module, root, event.node)
-        if isinstance(needed, NoRewrite):
+        if isinstance(needed, NoFix):
             return needed
         edits += needed
     keyword, _, value = event.how.keyword.format(seed=seed, torch="torch").partition("=")
     call = event.node
     if not isinstance(call, cst.Call):
-        return NoRewrite("it is not drawn by a call")
+        return NoFix("it is not drawn by a call")
     if any(arg.keyword is None and isinstance(arg.value, cst.Name) and arg.value.value == "None" for arg in call.args):
-        return NoRewrite("its seed is given by its position, as `None`")
+        return NoFix("its seed is given by its position, as `None`")
     expression = cst.parse_expression(value)
     given = next((arg for arg in call.args if keyword_of(arg) == keyword), None)
     if given is not None:
-        return Rewrite((Replace(given.value, expression), *edits), caution=_CHANGES)
-    return Rewrite((Replace(call, with_keyword(call, keyword, expression)), *edits), caution=_CHANGES)
+        return FixPlan((Replace(given.value, expression), *edits), caution=_CHANGES)
+    return FixPlan((Replace(call, with_keyword(call, keyword, expression)), *edits), caution=_CHANGES)
 
 
-def _with_receiver(event: DatasetDrawn, seed: str) -> Rewrite | NoRewrite:
+def _with_receiver(event: DatasetDrawn, seed: str) -> FixPlan | NoFix:
     """The same method of a generator of its own: `random.Random(seed).shuffle(rows)`."""
     func = event.node.func if isinstance(event.node, cst.Call) else None
     if not isinstance(func, cst.Attribute):
-        return NoRewrite("the function is imported by its own name, and its generator is out of reach")
+        return NoFix("the function is imported by its own name, and its generator is out of reach")
     text = event.how.receiver.format(module=event.module.tree.code_for_node(func.value), seed=seed)
-    return Rewrite((Replace(func.value, cst.parse_expression(text)),), caution=_CHANGES)
+    return FixPlan((Replace(func.value, cst.parse_expression(text)),), caution=_CHANGES)

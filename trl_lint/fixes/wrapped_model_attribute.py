@@ -10,8 +10,10 @@ from trl_lint.analysis.events import AttributeRead
 from trl_lint.analysis.program.classes import ClassInfo
 from trl_lint.analysis.program.syntax import ancestors
 from trl_lint.domain.kinds import is_trained
+from trl_lint.findings import Applicability
+from trl_lint.fixes.base import RuleFix
 from trl_lint.fixes.support.caching import Cached, cached, constructor_call, is_trainer
-from trl_lint.fixes.support.edits import Edit, Insert, NoRewrite, Replace, Rewrite
+from trl_lint.fixes.support.edits import Edit, FixPlan, Insert, NoFix, Replace
 from trl_lint.fixes.support.node_types import Path
 from trl_lint.fixes.support.scope import (
     always_reached,
@@ -68,31 +70,38 @@ class _Read:
         return self.path[0]
 
 
-def plan_for(event: AttributeRead) -> Rewrite | NoRewrite:
-    """How to read the attribute from the bare model, or why that is left to the author."""
-    read = _read(event)
-    if isinstance(read, NoRewrite):
-        return read
-    found = _cached(read)
-    if found is not None:
-        return _from_cache(read, found)
-    if not read.accelerator:
-        return NoRewrite(_NO_ACCELERATOR, _kept_before(read))
-    if _too_early(read):
-        return NoRewrite(_TOO_EARLY)
-    return _before_loop(read) or _in_place(read)
+class WrappedModelAttributeFix(RuleFix[AttributeRead]):
+    is_collective = False
+    applicabilities = (Applicability.SAFE, Applicability.DISPLAY)
+
+    def plan(self, event: AttributeRead) -> FixPlan | NoFix:
+        """How to read the attribute from the bare model, or why that is left to the author."""
+        read = _read(event)
+        if isinstance(read, NoFix):
+            return read
+        found = _cached(read)
+        if found is not None:
+            return _from_cache(read, found)
+        if not read.accelerator:
+            return NoFix(_NO_ACCELERATOR, _kept_before(read))
+        if _too_early(read):
+            return NoFix(_TOO_EARLY)
+        return _before_loop(read) or _in_place(read)
+
+    def title_for(self, event: AttributeRead) -> str:
+        return f"Read `.{event.attribute}` from the bare model"
 
 
-def _read(event: AttributeRead) -> _Read | NoRewrite:
+def _read(event: AttributeRead) -> _Read | NoFix:
     """The read as far as a fix has to know it, or why there is none."""
     reason = _unsuitable(event)
     if reason:
-        return NoRewrite(reason)
+        return NoFix(reason)
     node = event.node
     path = ancestors(scope_of(event.owner, event.module), node) or ancestors(event.module.tree, node)
     model = _receiver(node)
     if not path or model is None or not isinstance(node, (cst.Attribute, cst.Call)):
-        return NoRewrite(_OUT_OF_SIGHT)
+        return NoFix(_OUT_OF_SIGHT)
     whole: cst.Attribute | cst.Call = node
     further = ""
     if isinstance(path[-1], cst.Attribute) and path[-1].value is node:
@@ -100,8 +109,8 @@ def _read(event: AttributeRead) -> _Read | NoRewrite:
     accelerator = event.accelerator or _own_accelerator(event, model)
     read = _Read(event, node, model, whole, further, path, accelerator)
     if _is_written(read):
-        return NoRewrite(_WRITTEN)
-    return NoRewrite(_WRITTEN_NEAR) if _is_written_near(read) else read
+        return NoFix(_WRITTEN)
+    return NoFix(_WRITTEN_NEAR) if _is_written_near(read) else read
 
 
 def _receiver(node: cst.CSTNode) -> cst.BaseExpression | None:
@@ -231,28 +240,28 @@ def _is_always_read(read: _Read) -> bool:
     return read.event.owner.name in _EVERY_RUN and always_reached(read.path, read.whole)
 
 
-def _from_cache(read: _Read, found: Cached) -> Rewrite:
+def _from_cache(read: _Read, found: Cached) -> FixPlan:
     this = read.event.owner.parameters[0].name
     new = cst.Attribute(cst.Name(this), cst.Name(found.name))
     edits: list[Edit] = [Replace(read.whole, in_parentheses_of(read.whole, new))]
     if found.anchor is not None:
         edits.append(Insert(found.anchor, found.code, behind=True))
-    return Rewrite(tuple(edits))
+    return FixPlan(tuple(edits))
 
 
 # --- read from the bare model ---------------------------------------------------------------------------
 
 
-def _in_place(read: _Read) -> Rewrite:
+def _in_place(read: _Read) -> FixPlan:
     bare = cst.Call(cst.parse_expression(f"{read.accelerator}.unwrap_model"), [cst.Arg(read.model)])
     if isinstance(read.node, cst.Attribute):
         new: cst.BaseExpression = read.node.with_changes(value=bare)
     else:
         new = with_argument(read.node, read.node.args[0], bare)
-    return Rewrite((Replace(read.whole, new if read.whole is read.node else read.whole.with_changes(value=new)),))
+    return FixPlan((Replace(read.whole, new if read.whole is read.node else read.whole.with_changes(value=new)),))
 
 
-def _before_loop(read: _Read) -> Rewrite | None:
+def _before_loop(read: _Read) -> FixPlan | None:
     """The attribute is bound once, before the outermost loop that it stays the same in."""
     attribute = read.event.attribute
     if attribute not in models.LASTING or not isinstance(read.node, cst.Attribute):
@@ -266,7 +275,7 @@ def _before_loop(read: _Read) -> Rewrite | None:
     kept = cst.Name(name)
     new = cst.Attribute(kept, cst.Name(read.further)) if read.further else kept
     code = f"{name} = {read.accelerator}.unwrap_model({read.model.value}).{attribute}"
-    return Rewrite((Replace(read.whole, in_parentheses_of(read.whole, new)), Insert(loop, code)))
+    return FixPlan((Replace(read.whole, in_parentheses_of(read.whole, new)), Insert(loop, code)))
 
 
 def _loop_around(read: _Read, index: int) -> cst.For | cst.While | None:

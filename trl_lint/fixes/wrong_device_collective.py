@@ -9,7 +9,8 @@ import libcst as cst
 from trl_lint.analysis.events import CollectiveCalled, StepReturned
 from trl_lint.analysis.program.syntax import ancestors
 from trl_lint.domain.provenance import Step
-from trl_lint.fixes.support.edits import NoRewrite, Replace, Rewrite
+from trl_lint.fixes.base import RuleFix
+from trl_lint.fixes.support.edits import FixPlan, NoFix, Replace
 from trl_lint.fixes.support.node_types import Path
 from trl_lint.fixes.support.scope import last_name, scope_of
 from trl_lint.fixes.support.tree import (
@@ -24,42 +25,58 @@ from trl_lint.fixes.support.tree import (
 )
 
 
-def plan_for_collective(event: CollectiveCalled, made_by: Step | None) -> Rewrite | NoRewrite:
+class WrongDeviceCollectiveFix(RuleFix[CollectiveCalled | StepReturned]):
+    def plan(self, event: CollectiveCalled | StepReturned) -> FixPlan | NoFix:
+        if isinstance(event, CollectiveCalled):
+            return _for_collective(event, getattr(event.operand.device, "why", None))
+        return _for_step(event, getattr(event.value.device, "why", None))
+
+    def title_for(self, event: CollectiveCalled | StepReturned) -> str:
+        if isinstance(event, StepReturned):
+            return "Make it on the accelerator's device"
+        return f"Hand `{event.row.name.rpartition('.')[2]}` a tensor on the accelerator's device"
+
+    def uniformity(self, event: CollectiveCalled | StepReturned) -> int:
+        """What a step returns is gathered by its caller, whatever is done here."""
+        return event.control.level if isinstance(event, CollectiveCalled) else 0
+
+
+def _for_collective(event: CollectiveCalled, made_by: Step | None) -> FixPlan | NoFix:
     """How to hand a collective a tensor on the accelerator's device."""
     call = event.node
     argument = event.argument
     if event.parts != (event.operand,) or not isinstance(argument, cst.Arg) or argument.star:
-        return NoRewrite("which of several tensors has to be moved is the author's to say")
+        return NoFix("which of several tensors has to be moved is the author's to say")
     if event.row.into is not None:
-        return NoRewrite("this collective works in place on its tensor")
+        return NoFix("this collective works in place on its tensor")
     device = device_text(event)
     if not device:
-        return NoRewrite("no accelerator is in reach whose device the tensor could be moved to")
+        return NoFix("no accelerator is in reach whose device the tensor could be moved to")
     tensor = argument.value
     method = method_call(tensor)
     if method is not None and (method.name == "cpu" or (method.name == "to" and goes_to_cpu(method.args))):
         if has_comment(tensor) and not has_comment(method.receiver):
-            return NoRewrite("a comment stands in what the fix would remove")
+            return NoFix("a comment stands in what the fix would remove")
         inner = with_argument(call, argument, method.receiver).with_changes(lpar=[], rpar=[])
-        return Rewrite((Replace(call, in_parentheses_of(call, call_of(inner, "cpu"))),))
+        return FixPlan((Replace(call, in_parentheses_of(call, call_of(inner, "cpu"))),))
     if _becomes_an_array(event):
-        return NoRewrite("the result becomes an array at once, which a tensor on a GPU can't")
+        return NoFix("the result becomes an array at once, which a tensor on a GPU can't")
     if made_by is not None and made_by.node is tensor and _is_factory(tensor):
-        return Rewrite((Replace(tensor, with_keyword(tensor, "device", cst.parse_expression(device))),))
-    return Rewrite((Replace(tensor, call_of(tensor, "to", cst.Arg(cst.parse_expression(device)))),))
+        return FixPlan((Replace(tensor, with_keyword(tensor, "device", cst.parse_expression(device))),))
+    return FixPlan((Replace(tensor, call_of(tensor, "to", cst.Arg(cst.parse_expression(device)))),))
 
 
-def plan_for_step(event: StepReturned, made_by: Step) -> Rewrite | NoRewrite:
+def _for_step(event: StepReturned, made_by: Step | None) -> FixPlan | NoFix:
     """How to make what a hook returns on the accelerator's device."""
     if not event.accelerator:
-        return NoRewrite("no accelerator is in reach whose device the tensor could be made on")
+        return NoFix("no accelerator is in reach whose device the tensor could be made on")
     root = scope_of(event.owner, event.module)
-    around = ancestors(root, made_by.node)
-    if not around or not _is_factory(made_by.node):
-        return NoRewrite("the tensor is not made in this method")
+    around = () if made_by is None else ancestors(root, made_by.node)
+    if made_by is None or not around or not _is_factory(made_by.node):
+        return NoFix("the tensor is not made in this method")
     caution = "" if _only_returned(root, around, made_by.node) else "the tensor is used in other ways as well"
     by = with_keyword(made_by.node, "device", cst.parse_expression(f"{event.accelerator}.device"))
-    return Rewrite((Replace(made_by.node, by),), caution=caution)
+    return FixPlan((Replace(made_by.node, by),), caution=caution)
 
 
 def device_text(event: CollectiveCalled) -> str:

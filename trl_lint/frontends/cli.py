@@ -372,7 +372,6 @@ def _show(report: Report, result: FileResult) -> str | None:
 
 
 def _results(options: Options, settings: Settings, linter: Linter) -> Iterator[FileResult]:
-    from trl_lint.config import selected_rules
     from trl_lint.linter.discovery import find_files
     from trl_lint.linter.runner import FileResult, run, run_one
 
@@ -397,7 +396,7 @@ def _results(options: Options, settings: Settings, linter: Linter) -> Iterator[F
         exclude=settings.exclude,
         respect_gitignore=options.respect_gitignore,
         force_exclude=options.force_exclude,
-        launches=any(rule.launches for rule in selected_rules(settings)),
+        launches=linter.looks_for_launches,
     )
     named = {Path(os.path.abspath(path)) for path in options.paths if options.asked_for(path)}
     yield from run(files, linter, action, named)

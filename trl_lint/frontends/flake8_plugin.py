@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from trl_lint.linter.linter import Linter
     from trl_lint.linter.runner import FileResult
-    from trl_lint.rules.base import Rule
+    from trl_lint.rules.base import BaseRule
     from trl_lint.settings import Settings
 
 STDIN = "-"
@@ -130,7 +130,7 @@ class LintSession:
         return _outcome(run_one(path, source, self._new_linter(path), self._check))
 
     def _check(self, linter: Linter, path: Path, source: bytes) -> FileResult:
-        from trl_lint.linter.linter import SourceError
+        from trl_lint.linter.results import SourceError
         from trl_lint.linter.runner import FileResult
         from trl_lint.linter.suppressions import split
 
@@ -197,7 +197,7 @@ class LintSession:
 
         return Linter(*self._asked_of(path))
 
-    def _asked_of(self, path: Path) -> tuple[Settings, Sequence[Path], Sequence[Rule]]:
+    def _asked_of(self, path: Path) -> tuple[Settings, Sequence[Path], Sequence[BaseRule]]:
         """The settings, the places to look imports up, and the rules for a file."""
         from trl_lint.config import selected_rules
         from trl_lint.linter.discovery import import_roots
@@ -220,7 +220,7 @@ def _read_settings(folder: Path) -> Settings:
     return settings
 
 
-def _reported_rules(options: Namespace) -> tuple[Rule, ...]:
+def _reported_rules(options: Namespace) -> tuple[BaseRule, ...]:
     """The rules whose findings flake8 would show."""
     from flake8.style_guide import Decision, DecisionEngine
 

@@ -22,9 +22,10 @@ from trl_lint import __version__
 from trl_lint.findings import Finding
 from trl_lint.linter.cache import Cache, digest
 from trl_lint.linter.dependencies import Dependencies
-from trl_lint.linter.linter import Linter, SourceError
+from trl_lint.linter.linter import Linter
+from trl_lint.linter.results import SourceError
 from trl_lint.linter.serialization import CheckOutcome, outcome_of, row_of, with_edits_built
-from trl_lint.rules.base import Rule
+from trl_lint.rules.base import BaseRule
 from trl_lint.settings import Settings
 
 # Settings that say how findings are shown and where they are kept, not which there are.
@@ -40,7 +41,7 @@ class CachedLinter(Linter):
     """
 
     def __init__(
-        self, settings: Settings, roots: Sequence[Path], rules: Sequence[Rule], kept: Cache, *, edits: bool = False
+        self, settings: Settings, roots: Sequence[Path], rules: Sequence[BaseRule], kept: Cache, *, edits: bool = False
     ) -> None:
         super().__init__(settings, roots, rules)
         self._kept = kept

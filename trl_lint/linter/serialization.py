@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypedDict
 
-from trl_lint.findings import Applicability, Because, Edit, Finding, Fix, Position
-from trl_lint.linter.linter import SourceError
+from trl_lint.findings import Applicability, Edit, Finding, Fix, Note, Position
+from trl_lint.linter.results import SourceError
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +128,7 @@ def _finding(row: FindingRow) -> Finding:
         path=row["path"],
         start=Position(**row["start"]),
         end=Position(**row["end"]),
-        because=tuple(Because(step["text"], step["path"], Position(**step["start"])) for step in row["because"]),
+        because=tuple(Note(step["text"], step["path"], Position(**step["start"])) for step in row["because"]),
         help=row["help"],
         fix=_fix(row["fix"]) if row["fix"] else None,
     )

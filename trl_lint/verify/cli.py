@@ -20,7 +20,7 @@ from trl_lint import plain
 from trl_lint.linter.discovery import display_path
 
 if TYPE_CHECKING:
-    from trl_lint.rules.base import Rule
+    from trl_lint.rules.base import BaseRule
     from trl_lint.settings import Settings
     from trl_lint.verify.processes.launcher import Launch
     from trl_lint.verify.proof.proofs import Proof
@@ -250,7 +250,7 @@ def _written(path: Path) -> TextIO:
         raise Unusable(f"{path}: cannot write: {error.strerror}") from None
 
 
-def _rules(options: VerifyOptions) -> list[Rule] | None:
+def _rules(options: VerifyOptions) -> list[BaseRule] | None:
     """The rules whose fixtures are asked for; None when it is a script."""
     from trl_lint.rules import all_rules, find_rule
 
@@ -363,7 +363,7 @@ def _checked(word: str) -> Path:
 # --- the fixtures ---------------------------------------------------------------------------------------
 
 
-def _fixture_proofs(options: VerifyOptions, rules: list[Rule]) -> Iterator[Proof]:
+def _fixture_proofs(options: VerifyOptions, rules: list[BaseRule]) -> Iterator[Proof]:
     from trl_lint.verify.proof import fixtures, proofs
 
     found = list(fixtures.fixtures([rule.name.replace("-", "_") for rule in rules]))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 import libcst as cst
 
 from trl_lint.analysis.program.syntax import ancestors
-from trl_lint.fixes.support.edits import Import, NoRewrite
+from trl_lint.fixes.support.edits import Import, NoFix
 from trl_lint.fixes.support.importing import has_place
 from trl_lint.fixes.support.node_types import BLOCKS, Block, Path, Scope
 from trl_lint.fixes.support.scope import binders, binds, nodes
@@ -19,7 +19,7 @@ from trl_lint.fixes.support.scope import binders, binds, nodes
 if TYPE_CHECKING:
     from trl_lint.analysis.program.project import Module
 
-NO_PLACE = NoRewrite("there is no place for an import behind what the file sets up for its imports")
+NO_PLACE = NoFix("there is no place for an import behind what the file sets up for its imports")
 _Kind = TypeVar("_Kind", bound=cst.BaseStatement)
 
 
@@ -64,17 +64,17 @@ def own_line(root: cst.CSTNode, node: cst.CSTNode) -> StatementInBlock[cst.Simpl
     return StatementInBlock(found.statement, found.block, found.around)
 
 
-def torch_in_reach(module: Module, root: Scope, node: cst.CSTNode) -> tuple[Import, ...] | NoRewrite:
+def torch_in_reach(module: Module, root: Scope, node: cst.CSTNode) -> tuple[Import, ...] | NoFix:
     """The import that makes `torch` mean the library at a node (none if it does), or why it can't."""
     tree = module.tree
     if not all(_imports_torch(tree, each) for each in binders(tree, ["torch"])) or "torch" in _parameter_names(tree):
-        return NoRewrite("`torch` may mean something else here")
+        return NoFix("`torch` may mean something else here")
     if root is tree or not binders(root, ["torch"]):
         needed = Import("torch")
         return (needed,) if has_place(module, needed, node) else NO_PLACE
     found = enclosing_statement(root, node)
     if found is None or not certainly_bound(root, "torch", found.statement):
-        return NoRewrite("`torch` may not be imported yet here")
+        return NoFix("`torch` may not be imported yet here")
     return ()
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import libcst as cst
 
 from trl_lint.analysis.program.syntax import ancestors
-from trl_lint.fixes.support.edits import Edit, Enclose, ExtendImport, Import, Insert, Move, Part, Replace, Rewrite
+from trl_lint.fixes.support.edits import Edit, Enclose, ExtendImport, FixPlan, Import, Insert, Move, Part, Replace
 from trl_lint.fixes.support.importing import edits_for
 from trl_lint.fixes.support.sharing import edits_of
 
@@ -21,7 +21,7 @@ _Statement: TypeAlias = cst.SimpleStatementLine | cst.BaseCompoundStatement
 _New: TypeAlias = str | cst.SimpleStatementLine
 
 
-def all_edits(module: Module, rewrites: Iterable[Rewrite]) -> list[Edit]:
+def all_edits(module: Module, rewrites: Iterable[FixPlan]) -> list[Edit]:
     """The edits of these rewrites of one file, and those that import what they need."""
     edits = edits_of(rewrites)
     needed = [edit for edit in edits if isinstance(edit, Import)]

@@ -106,7 +106,7 @@ class Reduced:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Rewrite:
+class FixPlan:
     """How to mend one finding.
 
     reduced: what of it may be shared with other findings' rewrites. caution: why it is not safe in itself, if so.
@@ -118,18 +118,14 @@ class Rewrite:
 
 
 @dataclass(frozen=True, slots=True)
-class NoRewrite:
-    """Why there is only a hint. `text` is code the author may write instead, where it is known.
-
-    as_list: the result of a collective is used as one value per rank.
-    """
+class NoFix:
+    """Why there is only a hint. help: what the author may do instead, where that is known better than in general."""
 
     reason: str
-    text: str = ""
-    as_list: bool = False
+    help: str = ""
 
 
-def with_distinct_names(rewrites: Iterable[Rewrite]) -> list[Rewrite]:
+def with_distinct_names(rewrites: Iterable[FixPlan]) -> list[FixPlan]:
     """The rewrites with new names that do not collide: each was made as if there were no other."""
     taken: dict[tuple[int, str], tuple[int, str]] = {}
     found = []
@@ -159,7 +155,7 @@ def _another_name(root: cst.CSTNode, name: str, taken: Collection[tuple[int, str
     return next(each for each in numbered if each not in used and (id(root), each) not in taken)
 
 
-def _renamed(rewrite: Rewrite, names: dict[str, str]) -> Rewrite:
+def _renamed(rewrite: FixPlan, names: dict[str, str]) -> FixPlan:
     """The same rewrite with other names for what it binds."""
 
     def of_code(code: str) -> str:
@@ -177,7 +173,7 @@ def _renamed(rewrite: Rewrite, names: dict[str, str]) -> Rewrite:
     return replace(rewrite, edits=tuple(map(of_edit, rewrite.edits)))
 
 
-def merged(rewrites: Iterable[Rewrite]) -> Rewrite | None:
+def merged(rewrites: Iterable[FixPlan]) -> FixPlan | None:
     """One rewrite that does all of these; None when two of them put different things in one place."""
     edits: list[Edit] = []
     reduced: list[Reduced] = []
@@ -192,10 +188,10 @@ def merged(rewrites: Iterable[Rewrite]) -> Rewrite | None:
                     continue
             edits.append(edit)
         reduced += [each for each in rewrite.reduced if each.replace in edits]
-    return Rewrite(tuple(edits), tuple(reduced))
+    return FixPlan(tuple(edits), tuple(reduced))
 
 
-def independent(rewrites: Iterable[Rewrite]) -> list[bool]:
+def independent(rewrites: Iterable[FixPlan]) -> list[bool]:
     """For each rewrite, in order, whether it can be made together with those before it that can."""
     taken: dict[int, cst.BaseExpression] = {}
     around: set[int] = set()

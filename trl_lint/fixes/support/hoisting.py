@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import libcst as cst
 
 from trl_lint.fixes.support.divergent_region import DivergentRegion, LeftToAuthor
-from trl_lint.fixes.support.edits import Insert, Move, Replace, Rewrite
+from trl_lint.fixes.support.edits import FixPlan, Insert, Move, Replace
 from trl_lint.fixes.support.hoistable import check_alone, check_bound, check_order, inputs_of, is_private
 from trl_lint.fixes.support.placing import base_name
 from trl_lint.fixes.support.scope import binders, contains, free_name, last_name, nodes, used_names
@@ -22,7 +22,7 @@ _BEHIND = "it is called behind the condition, whenever the condition is asked, s
 _PARTED = "it is called wherever the rest of the condition holds, so that all ranks take part"
 
 
-def hoisted(region: DivergentRegion) -> Rewrite:
+def hoisted(region: DivergentRegion) -> FixPlan:
     """The plan by which all ranks make the calls of a region.
 
     Raises:
@@ -40,9 +40,9 @@ def hoisted(region: DivergentRegion) -> Rewrite:
         raise LeftToAuthor("the ranks part for more calls than those under the condition")
     check_alone(region)
     if region.shared is not None:
-        return Rewrite((*region.edits, region.shared), caution=_PARTED)
+        return FixPlan((*region.edits, region.shared), caution=_PARTED)
     behind = any(isinstance(edit, Move) and edit.behind for edit in region.edits)
-    return Rewrite(tuple(region.edits), caution=_BEHIND if behind else _BEFORE)
+    return FixPlan(tuple(region.edits), caution=_BEHIND if behind else _BEFORE)
 
 
 def _calls(region: DivergentRegion, line: cst.BaseStatement) -> list[cst.Call]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import dropwhile, takewhile
 from typing import TypeAlias
 
@@ -11,9 +10,9 @@ import libcst as cst
 from trl_lint.analysis.program.syntax import ancestors
 from trl_lint.domain.control import Control
 from trl_lint.domain.ranks import Origin, State
-from trl_lint.findings import Applicability
+from trl_lint.fixes.policy import NOT_KNOWN
 from trl_lint.fixes.support.blocks import certainly_bound, enclosing_statement, own_line
-from trl_lint.fixes.support.edits import Edit, Insert, NoRewrite, Reduced, Replace, Rewrite
+from trl_lint.fixes.support.edits import Edit, FixPlan, Insert, NoFix, Reduced, Replace
 from trl_lint.fixes.support.logged import Gathered, LogSite, identifier
 from trl_lint.fixes.support.scope import (
     binders,
@@ -32,26 +31,12 @@ from trl_lint.fixes.support.tree import call_of, method_call, text_of
 _Guard: TypeAlias = cst.If | cst.For
 
 
-@dataclass(frozen=True, slots=True)
-class Mending:
-    """A plan and how far it may be trusted. rewrite is a NoRewrite when there is only a hint."""
-
-    rewrite: Rewrite | NoRewrite
-    applicability: Applicability = Applicability.DISPLAY
-    reason: str = ""
-
-
-def hint(reason: str, text: str = "") -> Mending:
-    """What is left to the author, and why. text: code that may be written instead, where it is known."""
-    return Mending(NoRewrite(reason, text), reason=reason)
-
-
-def placed(place: LogSite, found: Gathered) -> Mending:
+def placed(place: LogSite, found: Gathered) -> FixPlan | NoFix:
     """The plan to write new code where the value is logged, or before the guard that keeps some ranks from there."""
     control: Control = place.payload.control
     guard = _outermost_guard(place, control.conditions)
-    if isinstance(guard, NoRewrite):
-        return hint(guard.reason)
+    if isinstance(guard, NoFix):
+        return guard
     if guard is not None:
         return _before_guard(place, found, guard)
     replacing = [Replace(node, by) for node, by in found.replaced]
@@ -60,16 +45,12 @@ def placed(place: LogSite, found: Gathered) -> Mending:
     if found.lines:
         target = own_line(place.root, place.statement)
         if target is None:
-            return hint("there is no line of its own before which the sums could be added up")
+            return NoFix("there is no line of its own before which the sums could be added up")
         if not is_pure(place.payload.expression) or _changes_something(target.statement):
-            return hint("the statement does more than to log it")
+            return NoFix("the statement does more than to log it")
         edits += [Insert(target.statement, line, root=place.root) for line in found.lines]
-    rewrite = Rewrite((*edits, *found.imports), reduced)
-    if control.level:
-        return Mending(rewrite, Applicability.UNSAFE, "it is not known whether all ranks get here together")
-    if found.is_number:
-        return Mending(rewrite, Applicability.UNSAFE, "a Python number becomes a tensor in between")
-    return Mending(rewrite, Applicability.SAFE)
+    caution = NOT_KNOWN if control.level else "a Python number becomes a tensor in between" * found.is_number
+    return FixPlan((*edits, *found.imports), reduced, caution)
 
 
 def _changes_something(statement: cst.BaseStatement) -> bool:
@@ -79,22 +60,22 @@ def _changes_something(statement: cst.BaseStatement) -> bool:
     return bool(inner or in_place)
 
 
-def _outermost_guard(place: LogSite, conditions: tuple[Control, ...]) -> _Guard | NoRewrite | None:
+def _outermost_guard(place: LogSite, conditions: tuple[Control, ...]) -> _Guard | NoFix | None:
     """The `if` or `for` before which the value has to be gathered; None when it can be gathered where it is."""
     divergent = [index for index, each in enumerate(conditions) if each.level == 2]
     if not divergent:
         return None
     inside = conditions[divergent[0] :]
     if any(each.level == 2 and each.rank.state is State.SAME for each in inside):
-        return NoRewrite("one rank after the other gets here")
+        return NoFix("one rank after the other gets here")
     if any(each.level != 2 or each.rank.origins != Origin.RANK for each in inside):
-        return NoRewrite("not all ranks may get here together, and more than the rank decides on that")
+        return NoFix("not all ranks may get here together, and more than the rank decides on that")
     test = conditions[divergent[0]].why.node
     around = ancestors(place.root, test)
     guards = [node for node in around if isinstance(node, (cst.For, cst.If, cst.While, cst.IfExp))]
     guard = guards[-1] if guards else None
     if not isinstance(guard, (cst.If, cst.For)):
-        return NoRewrite("not all ranks call the function that logs it")
+        return NoFix("not all ranks call the function that logs it")
     while isinstance(outer := around[around.index(guard) - 1], cst.If):
         guard = outer  # an `elif` has no place before it
     return guard
@@ -105,11 +86,11 @@ def _test_of(guard: _Guard) -> cst.BaseExpression:
     return guard.test if isinstance(guard, cst.If) else guard.iter
 
 
-def _before_guard(place: LogSite, found: Gathered, guard: _Guard) -> Mending:
+def _before_guard(place: LogSite, found: Gathered, guard: _Guard) -> FixPlan | NoFix:
     """The reduction stands before the guard, where all ranks get to; what is logged is its result."""
     reason = _why_not_before(place, found, guard)
     if reason:
-        return hint(reason)
+        return NoFix(reason)
     lines = list(found.lines)
     edits: list[Edit] = []
     for node, by in found.replaced:
@@ -121,11 +102,8 @@ def _before_guard(place: LogSite, found: Gathered, guard: _Guard) -> Mending:
         lines.append(f"{name} = {text_of(reduced)}")
         edits.append(Replace(node, call_of(cst.Name(name), "item") if found.ends_here else cst.Name(name)))
     edits += [Insert(guard, line, root=place.root) for line in lines]
-    return Mending(
-        Rewrite((*edits, *found.imports)),
-        Applicability.UNSAFE,
-        "it is gathered before the condition, in every round, so that all ranks take part",
-    )
+    caution = "it is gathered before the condition, in every round, so that all ranks take part"
+    return FixPlan((*edits, *found.imports), caution=caution)
 
 
 def _as_tensor(found: Gathered, by: cst.BaseExpression) -> cst.BaseExpression:

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Sequence
 import libcst as cst
 
 from trl_lint.fixes.support.blocks import own_line
-from trl_lint.fixes.support.edits import Edit, Insert, Reduced, Replace, Rewrite, with_distinct_names
+from trl_lint.fixes.support.edits import Edit, FixPlan, Insert, Reduced, Replace, with_distinct_names
 from trl_lint.fixes.support.scope import binders, free_name, is_pure, may_change_objects, nodes, used_names
 from trl_lint.fixes.support.tree import call_of, text_of
 
 
-def edits_of(rewrites: Iterable[Rewrite]) -> list[Edit]:
+def edits_of(rewrites: Iterable[FixPlan]) -> list[Edit]:
     """All edits of these rewrites of one file, with what they reduce alike reduced once."""
     rewrites = with_distinct_names(rewrites)
     edits = [edit for rewrite in rewrites for edit in rewrite.edits]
