@@ -58,12 +58,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
 from trl_lint.analysis.events import Logged
-from trl_lint.analysis.program.classes import FunctionInfo
 from trl_lint.domain.ranks import Origin, Rank, State
 from trl_lint.rules.base import Rule, Site, Violation
 from trl_lint.wording import said
 
 if TYPE_CHECKING:
+    from trl_lint.analysis.program.classes import FunctionInfo
     from trl_lint.analysis.program.project import Module
     from trl_lint.domain.writes import Write
 
