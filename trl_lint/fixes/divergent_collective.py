@@ -39,16 +39,12 @@ from trl_lint.fixes.support.scope import (
     used_names,
 )
 from trl_lint.fixes.support.tree import has_comment
-from trl_lint.knowledge.loggers import SHOWING
+from trl_lint.knowledge.heuristics import CHANGES_IN_PLACE, COMPUTES_ONLY, SHOWS, SWITCHES_MODE
 
 _BEFORE = "it is called before the condition, whenever the condition is asked, so that all ranks take part"
 _BEHIND = "it is called behind the condition, whenever the condition is asked, so that all ranks take part"
 _PARTED = "it is called wherever the rest of the condition holds, so that all ranks take part"
 _UNFIT = NoRewrite("the code before the call may not work on every rank")
-# Calls that set up a model for all ranks alike.
-_MODES = frozenset({"eval", "train"})
-# Modules whose functions only compute.
-_COMPUTE = frozenset({"F", "math", "np", "numpy", "torch"})
 # Meetings of which one process alone sees nothing.
 _WITHOUT_EFFECT = frozenset({"barrier", "broadcast", "gathered", "objects", "padded", "reduced"})
 
@@ -121,7 +117,7 @@ def _leaves_no_trace(step: Any) -> bool:
     stored = [each for each in bound(function.body) if not isinstance(each, cst.Name)]
     lone = [node.value for node in nodes(function.body) if isinstance(node, cst.Expr)]
     calls = [node for node in lone if isinstance(node, cst.Call) and node is not step.node]
-    changed = [*stored, *(call.func for call in calls if last_name(call.func) not in SHOWING | _MODES)]
+    changed = [*stored, *(call.func for call in calls if last_name(call.func) not in SHOWS.words | SWITCHES_MODE.words)]
     return not declared_names(function) and all(_holder(each) in own for each in changed)
 
 
@@ -510,9 +506,9 @@ def _is_plain(region: _Region, node: Any) -> bool:
 
 def _only_computes(call: cst.Call) -> bool:
     """Whether a function, whatever its arguments do, computes something new and no more."""
-    if isinstance(call.func, cst.Attribute) and call.func.attr.value.endswith("_"):
+    if isinstance(call.func, cst.Attribute) and CHANGES_IN_PLACE.fits(call.func.attr.value):
         return False
-    return root_name(call.func) in _COMPUTE or is_pure(call.with_changes(args=[]))
+    return COMPUTES_ONLY.fits(root_name(call.func)) or is_pure(call.with_changes(args=[]))
 
 
 def _asked(node: Any, seen: Mapping[int, Any]) -> Iterator[str]:
@@ -550,7 +546,8 @@ def _is_harmless(line: Any, data: set[str]) -> bool:
     if may_change_objects(line):
         return not data & used_names(line)
     calls = [node for node in nodes(line) if isinstance(node, cst.Call)]
-    return all(last_name(call.func) in SHOWING or _only_computes(call) or not data & used_names(call) for call in calls)
+    idle = (call for call in calls if not SHOWS.fits(last_name(call.func)) and not _only_computes(call))
+    return all(not data & used_names(call) for call in idle)
 
 
 def _check_bound(region: _Region, names: set[str]) -> None:

@@ -19,6 +19,7 @@ from trl_lint.fixes.support.placing import Mending, hint, placed
 from trl_lint.fixes.support.ratios import ratio_of
 from trl_lint.fixes.support.scope import binds, is_pure, nodes, root_name, used_names
 from trl_lint.fixes.support.tree import call_of, method_call, uses_of, with_replaced
+from trl_lint.knowledge.heuristics import CHANGES_IN_PLACE
 
 _GATHERS = frozenset({"gather", "gather_for_metrics"})
 _AVERAGES = frozenset({"mean", "nanmean"})
@@ -188,7 +189,7 @@ def _changed(node: Any) -> list[Any]:
     if isinstance(node, (cst.AssignTarget, cst.AugAssign, cst.AnnAssign)):
         return [_base(node.target)]
     method = method_call(node)
-    return [_base(method[0])] if method is not None and method[1].endswith("_") else []
+    return [_base(method[0])] if method is not None and CHANGES_IN_PLACE.fits(method[1]) else []
 
 
 def _base(node: Any) -> Any:

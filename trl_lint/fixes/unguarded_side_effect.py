@@ -5,12 +5,14 @@ from __future__ import annotations
 import libcst as cst
 
 from trl_lint.analysis.events import SideEffect
+from trl_lint.analysis.program.project import Module
+from trl_lint.domain.kinds import library_name_of
 from trl_lint.fixes.support.blocks import enclosing_statement
 from trl_lint.fixes.support.edits import Enclose, NoRewrite, Rewrite
 from trl_lint.fixes.support.scope import nodes
 
-# Modules whose objects are handed to a tracker: what they make meets nobody.
-_TABLES = frozenset({"pd", "trackio", "wandb"})
+# Libraries whose objects are handed to a tracker: what they make meets nobody.
+_TABLES = frozenset({"pandas", "trackio", "wandb"})
 _WAITED_FOR = "whether other processes need it, and have to wait for it, is not known"
 _MAY_MEET = "what is called in it may have to be called by all processes"
 
@@ -28,14 +30,16 @@ def plan_for(event: SideEffect) -> Rewrite | NoRewrite:
     if not event.accelerator:
         return NoRewrite("no Accelerator is in reach")
     caution = "" if event.effect.shown else _WAITED_FOR
-    return Rewrite((Enclose(line, f"if {event.accelerator}.is_main_process"),), caution=caution or _calls(event.node))
+    return Rewrite((Enclose(line, f"if {event.accelerator}.is_main_process"),), caution=caution or _calls(event))
 
 
-def _calls(call: cst.Call) -> str:
+def _calls(event: SideEffect) -> str:
     """Why it matters what the arguments call."""
-    inner = [each for arg in call.args for each in nodes(arg) if isinstance(each, cst.Call)]
-    return "" if all(_makes_a_table(each.func) for each in inner) else _MAY_MEET
+    inner = [each for arg in event.node.args for each in nodes(arg) if isinstance(each, cst.Call)]
+    return "" if all(_makes_a_table(event.module, each.func) for each in inner) else _MAY_MEET
 
 
-def _makes_a_table(func: cst.BaseExpression) -> bool:
-    return isinstance(func, cst.Attribute) and isinstance(func.value, cst.Name) and func.value.value in _TABLES
+def _makes_a_table(module: Module, func: cst.BaseExpression) -> bool:
+    if not (isinstance(func, cst.Attribute) and isinstance(func.value, cst.Name)):
+        return False
+    return library_name_of(module.names.get(func.value.value)).partition(".")[0] in _TABLES

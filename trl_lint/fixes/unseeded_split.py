@@ -11,11 +11,11 @@ from trl_lint.analysis.events import DatasetDrawn
 from trl_lint.fixes.support.blocks import certainly_bound, enclosing_statement, torch_in_reach
 from trl_lint.fixes.support.edits import Edit, NoRewrite, Replace, Rewrite
 from trl_lint.fixes.support.scope import nodes
-from trl_lint.knowledge.random_draws import SEED_ARGUMENTS
+from trl_lint.knowledge.heuristics import SEED_ARGUMENT
 
 _CHANGES = "it decides which rows come when, on one process as well"
 _NONE = cst.SimpleWhitespace("")
-_SEEDS = SEED_ARGUMENTS | {"seeds"}
+_SEEDS = SEED_ARGUMENT.words | {"seeds"}
 
 
 def plan(event: DatasetDrawn) -> Rewrite | NoRewrite:

@@ -12,7 +12,7 @@ from trl_lint.fixes.support.logged import LogSite
 from trl_lint.fixes.support.scope import dotted, last_name, nodes
 from trl_lint.fixes.support.uses import container_of, stays_shown
 from trl_lint.knowledge import library
-from trl_lint.knowledge.loggers import SHOWING
+from trl_lint.knowledge.heuristics import SHOWS
 from trl_lint.knowledge.torch import WITHOUT_GRADIENTS
 
 
@@ -47,7 +47,7 @@ def may_be_gone_back_from(place: LogSite) -> bool:
 
 def _is_log(statement: Any) -> bool:
     call = statement.value if isinstance(statement, cst.Expr) else None
-    return isinstance(call, cst.Call) and last_name(call.func) in SHOWING
+    return isinstance(call, cst.Call) and SHOWS.fits(last_name(call.func))
 
 
 def _is_store(place: LogSite, base: cst.Attribute) -> bool:

@@ -13,6 +13,7 @@ import libcst as cst
 
 from trl_lint.analysis.program.syntax import ancestors
 from trl_lint.fixes.support.scope import binders, nodes
+from trl_lint.knowledge.heuristics import COMPUTES_ONLY
 
 # Methods that hand the same elements on.
 _HANDS_ON = frozenset({
@@ -20,7 +21,6 @@ _HANDS_ON = frozenset({
 })  # fmt: skip
 # What zeros change nothing of. Another method, or another function, may count them.
 _SUMS = frozenset({"nansum", "sum"})
-_TORCH = frozenset({"np", "numpy", "torch"})
 _DIVISIONS = (cst.Divide, cst.FloorDivide, cst.Modulo)
 
 COUNTED = "the padding would be counted in what follows"
@@ -126,7 +126,7 @@ def _is_sum(call: cst.Call) -> bool:
 def _is_call_of_torch(node: Any) -> bool:
     match node:
         case cst.Call(func=cst.Attribute(value=cst.Name(library))):
-            return library in _TORCH
+            return COMPUTES_ONLY.fits(library)
         case cst.Call(func=cst.Name(name)):
             return name in ("len", "max", "min", "sorted")
     return False

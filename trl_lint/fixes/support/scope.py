@@ -10,6 +10,7 @@ import libcst as cst
 
 from trl_lint.analysis.program.syntax import below, children
 from trl_lint.knowledge import torch
+from trl_lint.knowledge.heuristics import CHANGES_IN_PLACE
 
 # What is inside runs at other times, or in a scope of its own.
 _SCOPES = (cst.FunctionDef, cst.Lambda, cst.BaseComp)
@@ -106,7 +107,8 @@ def may_change_objects(root: cst.CSTNode) -> bool:
     for node in nodes(root):
         if any(isinstance(part, (cst.Attribute, cst.Subscript)) for each in _targets(node) for part in _parts(each)):
             return True
-        if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and node.func.attr.value.endswith("_"):
+        method = node.func if isinstance(node, cst.Call) else None
+        if isinstance(method, cst.Attribute) and CHANGES_IN_PLACE.fits(method.attr.value):
             return True
     return False
 
