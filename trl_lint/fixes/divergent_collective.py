@@ -117,7 +117,8 @@ def _leaves_no_trace(step: Any) -> bool:
     stored = [each for each in bound(function.body) if not isinstance(each, cst.Name)]
     lone = [node.value for node in nodes(function.body) if isinstance(node, cst.Expr)]
     calls = [node for node in lone if isinstance(node, cst.Call) and node is not step.node]
-    changed = [*stored, *(call.func for call in calls if last_name(call.func) not in SHOWS.words | SWITCHES_MODE.words)]
+    named = ((call.func, last_name(call.func)) for call in calls)
+    changed = [*stored, *(func for func, name in named if not (SHOWS.fits(name) or SWITCHES_MODE.fits(name)))]
     return not declared_names(function) and all(_holder(each) in own for each in changed)
 
 

@@ -69,13 +69,15 @@ MAY_SYNCHRONISE = Guess(
     group=SYNCHRONISATION,
     pattern=r"(?i)all_?gather|all_?reduce|barrier|broadcast|collective|dummy|forward|backward|gather|sync|wait",
     says="In a function that is not in sight and has such a word in its name ranks may meet.",
-    because="?",
+    because="tests/rules/test_divergent_collective.py: the other arm of a branch calls `dummy_gather()`, so that "
+    "the ranks meet",
 )
 MAY_WAIT = Guess(
     group=SYNCHRONISATION,
     pattern=r"(?i)barrier|sync|wait",
     says="A function that is not in sight and has such a word in its name may be a barrier.",
-    because="?",
+    because="tatsu-lab/alpaca_farm, src/alpaca_farm/common.py:83: some ranks wait in `__enter__`, the others in "
+    "`__exit__`",
 )
 MAIN_PROCESS = Guess(
     group=SYNCHRONISATION,
@@ -84,51 +86,56 @@ MAIN_PROCESS = Guess(
         "is_rank_0 is_rank_zero is_world_process_zero"
     ),
     says="A function or attribute of this name, wherever it is defined, is true on one rank only.",
-    because="?",
+    because="Names of transformers `Trainer` and `TrainerState`, lightning `Trainer` and `Fabric`, mmengine and "
+    "detectron2 `comm`, torch_xla; tests/analysis/reveal/names_of_ranks.py",
 )
 RANK_NUMBER = Guess(
     group=SYNCHRONISATION,
     words=_one_of("get_global_rank get_local_ordinal get_local_rank get_ordinal get_rank global_rank local_rank"),
     says="A function or attribute of this name, wherever it is defined, is the number of the rank. "
     "A bare `rank` is not: that of LoRA is the same everywhere.",
-    because="?",
+    because="Names of lightning `Trainer`, ignite `idist`, detectron2 `comm`, torch_xla `xla_model`, scripts of "
+    "torchvision and timm; tests/analysis/reveal/names_of_ranks.py",
 )
 LAUNCHER_CONSTANT = Guess(
     group=SYNCHRONISATION,
     words=RANK_VARIABLES | WORLD_VARIABLES,
     says="A constant that is called like a variable of a launcher holds that variable.",
-    because="?",
+    because="tests/analysis/reveal/names_of_ranks.py: `from somewhere.distributed import RANK, WORLD_SIZE`",
 )
 TELLS_OF_THE_JOB = Guess(
     group=SYNCHRONISATION,
     pattern=r"^[^a-z]*(?:DDP|DISTRIBUTED|MAIN|MASTER|RANK|WORLD_SIZE)[^a-z]*$",
     says="A constant of another file with such a word in its name says how the job is run, and is looked up.",
-    because="?",
+    because='tests/analysis/reveal/world_size_guards.py: `DISTRIBUTED = int(os.environ.get("WORLD_SIZE", "1")) > 1`',
 )
 NAMES_ENGINE = Guess(
     group=SYNCHRONISATION,
     pattern=r"(?i)deepspeed|fsdp|fullyshard|zero3|zero_stage|is_zero|megatron|tensor_parallel|sagemaker",
     says="A condition or setting with such a word asks for an engine other than DDP, which may shard the model.",
-    because="?",
+    because="trl 0.11.4, models/utils.py:131 (`zero_stage`) and 0.17.0, trainer/gkd_trainer.py:303: without it 12 "
+    "and 10 false findings",
 )
 TORCH_DISTRIBUTED = Guess(
     group=SYNCHRONISATION,
     pattern=r"torch\.distributed|\bDistributedDataParallel",
     says="A file that has this and no Accelerator is helped in the words of torch.distributed.",
-    because="?",
+    because="tests/rules/test_wording.py: scripts that start with DistributedDataParallel have no accelerator to "
+    "be told of",
 )
 HARMLESS = Guess(
     group=SYNCHRONISATION,
     pattern=r"ctrl|is_accelerate_\w+|force_accelerate_hooks|_preprocess_accelerate|integrations\.accelerate"
     r"|accelerate\.hooks",
     says="A file that has nothing of TRL, Accelerate and torch.distributed but these is not looked at.",
-    because="?",
+    because="transformers 4.51.3: `is_accelerate_available` and `integrations.accelerate` stand in quantizers and "
+    "models that never gather; `trl` is a part of `ctrl`",
 )
 PACKAGE_CHECK = Guess(
     group=SYNCHRONISATION,
     pattern=r"^(?=is_).*_available$",
     says="A function of such a name asks whether a package is installed, which is the same on all ranks.",
-    because="?",
+    because="trl 0.11.4, trainer/dpo_trainer.py:1464: what stands under `is_peft_available()` is reached by all ranks",
 )
 
 # --- seeds ------------------------------------------------------------------------------------------------
@@ -139,31 +146,32 @@ SEEDS_ALL = Guess(
     group=SEEDS,
     pattern=r"(?i)seed|determin|reproduc|rng_state",
     says="A function with such a word in its name seeds all generators, or may.",
-    because="?",
+    because="tests/rules/test_unseeded_split.py: `pl.seed_everything(1)`, `fix_seeds()`, `make_reproducible()` "
+    "before a draw",
 )
 SETS_UP = Guess(
     group=SEEDS,
     pattern=r"(?i)^_?(init|initialize|setup|set_?up)(_|$)",
     says="A function that is not in sight, of no library that is known, and is called like this may seed in passing.",
-    because="?",
+    because="tests/rules/test_unseeded_split.py: `setup_environment()` before a draw",
 )
 SEED_ARGUMENT = Guess(
     group=SEEDS,
     words=_one_of("random_seed random_state seed"),
     says="A function that is not in sight and takes such an argument may seed with it.",
-    because="?",
+    because="tests/rules/test_unseeded_split.py: `begin(seed=3)` before a draw",
 )
 ASKS_FOR_SEED = Guess(
     group=SEEDS,
     pattern=r"(?i)seed|generator|rng|random_state",
     says="A draw under a condition with such a word is one without a seed because its author wants none.",
-    because="?",
+    because="tests/rules/test_unseeded_split.py: `rows.shuffle() if seed is None else rows.shuffle(seed=seed)`",
 )
 SEED_VARIABLE = Guess(
     group=SEEDS,
     pattern=r"(?i)^(?:random_)?seed$",
     says="A variable of this name that is the same on all ranks is a seed for the fix.",
-    because="?",
+    because="fixtures/unseeded_split/broken_loop.py: the fix hands on the script's own seed",
 )
 
 # --- models -----------------------------------------------------------------------------------------------
@@ -174,43 +182,40 @@ MODEL_CLASS = Guess(
     group=MODELS,
     pattern=r"^(?!DataCollator)(?:(?:TF|Flax)?AutoModel|.*Model$|(?:(?!For).)*For[A-Z]|.*WithValueHead$)",
     says="A class of Transformers, TRL, PEFT, Diffusers or Sentence Transformers that is called like this is a model.",
-    because="?",
+    because="trl 0.11.4, trainer/cpo_trainer.py:784; fixtures/bypassed_wrapper/broken_loop.py: models of whatever "
+    "task are loaded",
 )
 LOADED_ALIKE = Guess(
     group=MODELS,
     pattern=r"(?:Config|FeatureExtractor|ImageProcessor|Processor|Tokenizer|TokenizerFast)$",
     says="A class of these libraries that is called like this is no model, and the same on all ranks.",
-    because="?",
+    because="trl 1.16.0, experimental/sdft/sdft_trainer.py:842: what follows from a `GenerationConfig` is the "
+    "same on all ranks",
 )
 PART_OF_MODEL = Guess(
     group=MODELS,
     pattern=r"^get_",
     says="A method of a model that is called like this, with the same arguments on all ranks, gives a part of it.",
-    because="?",
-)
-DECODES = Guess(
-    group=MODELS,
-    pattern=r"decode",
-    says="A method of a tokenizer or processor with this in its name gives texts.",
-    because="?",
+    because="fixtures/bypassed_wrapper/broken_decoder.py: `get_decoder()` and `get_output_embeddings()` of the "
+    "bare model are called",
 )
 LOSS_CLASS = Guess(
     group=MODELS,
     pattern=r"Loss$",
     says="A module of torch.nn that is called like this averages over its batch.",
-    because="?",
+    because="trl 0.17.0, trainer/cpo_trainer.py:849: `nn.CrossEntropyLoss()` gives the loss that is gathered and cut",
 )
 LOSS_FUNCTION = Guess(
     group=MODELS,
     pattern=r"(?:_loss|cross_entropy|kl_div)$",
     says="A function of torch.nn.functional that is called like this averages over its batch.",
-    because="?",
+    because="trl 0.17.0, trainer/dpo_trainer.py:1334: `F.cross_entropy(…)` gives the loss that is gathered and cut",
 )
 GATHERS_PARAMETERS = Guess(
     group=MODELS,
     pattern=r"(?i)gather|summon|full_param|for_generation",
     says="Under a context manager with such a word in its name sharded parameters are whole.",
-    because="?",
+    because="trl 0.17.0: `unwrap_model_for_generation`, `gather_if_zero3`, `deepspeed.zero.GatheredParameters`",
 )
 # --- batches ----------------------------------------------------------------------------------------------
 
@@ -221,33 +226,34 @@ PADDED_FIELD = Guess(
     pattern=r"(?:^|_)(?:input_ids|attention_mask|token_type_ids|position_ids|completion_ids|completion_mask|prompt_ids"
     r"|prompt_mask|decoder_attention_mask|loss_mask|assistant_masks)$",
     says="A field of a batch whose name ends in this is padded to the longest sequence of this rank.",
-    because="?",
+    because="fixtures/ragged_gather/broken.py; trl 0.17.0: `prompt_input_ids`, `completion_attention_mask`",
 )
 PADDED_LABELS = Guess(
     group=BATCHES,
     words=_one_of("KL_labels chosen_labels completion_labels concatenated_labels lm_labels rejected_labels"),
     says="A field of a batch of this name holds a label per token, padded like those.",
-    because="?",
+    because="trl 0.11.4, trainer/bco_trainer.py and kto_trainer.py: `completion_labels`, `KL_completion_labels`",
 )
 FIXED_LENGTHS = Guess(
     group=BATCHES,
     pattern=r"""padding["']?\s*[=:]\s*["']max_length["']|PaddingStrategy\.MAX_LENGTH|pad_to_max_length"""
     r"""|\bgroup_texts\b|\bblock_size\b|default_data_collator|DefaultDataCollator|ConstantLengthDataset\(""",
     says="A file that has one of these may pad all batches to one length, or cut all samples to one.",
-    because="?",
+    because='tests/rules/test_ragged_gather.py: `tokenizer(rows, padding="max_length")`; accelerate 1.15.0, '
+    "examples: `block_size`, `group_texts`",
 )
 TOKEN_MODELS = Guess(
     group=BATCHES,
     pattern=r"For(?:CausalLM|Seq2SeqLM|ConditionalGeneration|TokenClassification|MaskedLM|Vision2Seq|ImageTextToText)\b"
     r"|LMHeadModel|WithValueHead",
     says="In a file that names such a class, and none of the next row, the logits of a model have a row per token.",
-    because="?",
+    because="trl 0.17.0: files that load `AutoModelForCausalLM`",
 )
 SAMPLE_MODELS = Guess(
     group=BATCHES,
     pattern=r"For(?:SequenceClassification|MultipleChoice|ImageClassification|AudioClassification)\b",
     says="In a file that names such a class, and none of the row above, they have a row per sample.",
-    because="?",
+    because="trl 0.17.0: files that load `AutoModelForSequenceClassification`, for rewards",
 )
 
 # --- gradients --------------------------------------------------------------------------------------------
@@ -258,7 +264,8 @@ COMPUTES_GRADIENTS = Guess(
     group=GRADIENTS,
     words=_one_of("backward"),
     says="A loop over a prepared loader in which a method of this name is written trains; another one evaluates.",
-    because="?",
+    because="fixtures/truncated_gather/broken_loop.py: batches that are trained with are no evaluation, whose "
+    "last one may be cut",
 )
 
 # --- what a fix may leave as it is --------------------------------------------------------------------------
@@ -269,43 +276,45 @@ SHOWS = Guess(
     group=FIXES,
     words=_one_of("add_scalar add_scalars debug info log log_metric log_metrics print report_scalar set_postfix"),
     says="A call of this name shows what it is given, and changes nothing.",
-    because="?",
+    because="tests/rules/test_unreduced_metric.py: a value that is printed and logged is gathered once, where it "
+    "is bound",
 )
 KEEPS = Guess(
     group=FIXES,
     words=_one_of("append extend record setdefault track update write"),
     says="A call of this name keeps what it is given for later.",
-    because="?",
+    because="tests/rules/test_unreduced_metric.py: a number that is appended to a list and logged is gathered once",
 )
 SWITCHES_MODE = Guess(
     group=FIXES,
     words=_one_of("eval train"),
     says="A method of this name that stands before a collective sets up a model, alike on all ranks.",
-    because="?",
+    because="not traced",
 )
 COMPUTES_ONLY = Guess(
     group=FIXES,
     words=_one_of("F math np numpy torch"),
     says="What is called behind one of these names only computes.",
-    because="?",
+    because="tests/rules/test_divergent_collective.py: `both = torch.stack([loss])` is moved along with the collective",
 )
 CHANGES_IN_PLACE = Guess(
     group=FIXES,
     pattern=r"_$",
     says="A method whose name ends in an underscore changes its object.",
-    because="?",
+    because="tests/rules/test_divergent_collective.py: what is changed in place before a collective keeps it where it is",
 )
 CONFIG_OBJECT = Guess(
     group=FIXES,
     pattern=r"config$",
     says="What is written to an object of such a name is written to the config of a model.",
-    because="?",
+    because="tests/rules/test_wrapped_model_attribute.py: `model_config.depth = 2` makes a kept copy of the depth "
+    "wrong",
 )
 MODEL_OBJECT = Guess(
     group=FIXES,
     pattern=r"model",
     says="An object with this in its name whose `config` is replaced is a model.",
-    because="?",
+    because="not traced",
 )
 
 # --- metrics ----------------------------------------------------------------------------------------------
@@ -317,13 +326,13 @@ CLOCK_METRIC = Guess(
     pattern=r"(?i)(^|[/_ ])((run|wall)?time|timing|timestamp|wall_?clock|elapsed|duration|latency|[mun]?s|secs?"
     r"|seconds?|throughput|speed|flops?|memory|mem|allocated|reserved|mfu|tps)($|[/_ :])|per_sec(ond)?|/s(ec)?$",
     says="`trl-lint verify` leaves a metric of such a name out: clocks and memory differ in right code.",
-    because="?",
+    because="trainers log `train_runtime`, `train_samples_per_second` and step times, which no two ranks share",
 )
 METRIC_OF_ONE_RANK = Guess(
     group=METRICS,
     pattern=r"(?i)(rank|gpu|device|process|worker)[_\-/ ]?\d",
     says="`trl-lint verify` leaves a metric of such a name out: it is that of one rank on purpose.",
-    because="?",
+    because="not traced",
 )
 
 # --- launch commands --------------------------------------------------------------------------------------
@@ -334,25 +343,25 @@ TRAINER_CLASS = Guess(
     group=LAUNCH,
     pattern=r"Trainer$",
     says="A class of Transformers, TRL, Sentence Transformers or Adapters that is called like this is a Trainer.",
-    because="?",
+    because="trl 0.17.0, scripts: `SFTTrainer`, `DPOTrainer`, `KTOTrainer`; trainers come with each release",
 )
 TRAINER_OBJECT = Guess(
     group=LAUNCH,
     pattern=r"(?i)trainer",
     says="An object with this in its name whose `train` is called is a trainer.",
-    because="?",
+    because="trl 0.17.0, scripts: `trainer.train()`",
 )
 ACCELERATOR_OBJECT = Guess(
     group=LAUNCH,
     pattern=r"(?i)accelerator",
     says="An object with this in its name whose `backward` or `prepare` is called is an Accelerator.",
-    because="?",
+    because="not traced",
 )
 OPTIMIZER_OBJECT = Guess(
     group=LAUNCH,
     pattern=r"optim",
     says="What is prepared along with an object of such a name is trained.",
-    because="?",
+    because="not traced",
 )
 TRL_SCRIPT = Guess(
     group=LAUNCH,
@@ -376,19 +385,19 @@ LOOP_SCRIPT = Guess(
     group=LAUNCH,
     pattern=r"(?:^|/)(?:ppo|ppo_tldr|ddpo|alignprop)\.py\Z",
     says="Of those scripts, one of this name has a loop around an Accelerator, and wraps nothing in DataParallel.",
-    because="?",
+    because="trl 0.11.4, examples/scripts/ppo.py, ddpo.py, alignprop.py",
 )
 TOOL_SCRIPT = Guess(
     group=LAUNCH,
     words=_one_of("collect_env.py conftest.py get-pip.py manage.py setup.py"),
     says="A script of this name is a tool, and trains nothing.",
-    because="?",
+    because="not traced",
 )
 INTERPRETER_VARIABLE = Guess(
     group=LAUNCH,
     pattern=r"(?i)^\"?\$[{(]?(?:PY|PYTHON|PYTHON3|[A-Z_]*PYTHON_?(?:BIN|EXE|CMD|PATH|EXEC|EXECUTABLE)?)[})]?\"?\Z",
     says="A variable of such a name, set nowhere in sight, holds the interpreter: `$PYTHON`, `${PYTHON_BIN}`, `$(PY)`.",
-    because="?",
+    because="tests/launch/test_bare.py: `$PYTHON`, `${PYTHON_BIN}`, `$(PY)`",
 )
 LAUNCHER_ARGUMENT = Guess(
     group=LAUNCH,
@@ -396,19 +405,19 @@ LAUNCHER_ARGUMENT = Guess(
     r"|gpus?|gpu[_-](?:ids?|index|num|number|device|devices|list)|devices|(?:cuda|visible)[_-]devices?"
     r"|cuda[_-]visible[_-]devices?)(?![\w-])",
     says="A script with such an argument is itself a launcher, has its rank from one, or spreads itself over GPUs.",
-    because="?",
+    because="tests/launch/test_gpus.py: scripts that take `--nproc_per_node`, `--local_rank`, `--gpus`",
 )
 PLACEMENT_ARGUMENT = Guess(
     group=LAUNCH,
     pattern=r"^--(?:device[_-]map|load[_-]in[_-]8bit)\b",
     says="A script with such an argument loads a model that Trainer does not wrap.",
-    because="?",
+    because="transformers, trainer.py: a model in 8 bits (`is_loaded_in_8bit`) or over several devices is not wrapped",
 )
 CPU_ARGUMENT = Guess(
     group=LAUNCH,
     pattern=r"(?i)^--(?:use[_-]cpu|no[_-]cuda|cpu|use_mps_device)(?:=(?:true|1|yes))?\Z",
     says="A script with such an argument trains on no GPU of CUDA.",
-    because="?",
+    because="transformers, training_args.py: `use_cpu`, `no_cuda`; fixtures/bare_python_launch: `--use_cpu`",
 )
 TRAIN_ARGUMENT = Guess(
     group=LAUNCH,
@@ -421,19 +430,19 @@ NO_TRAIN_ARGUMENT = Guess(
     pattern=r"(?s)^--?(?:do[_-](?:eval|predict|test)|(?:eval(?:uate)?|test|predict|inference)[_-]only)"
     r"(?:=(.*))?\Z",
     says="With such an argument, and none that asks for a training, a script trains nothing.",
-    because="?",
+    because="transformers, training_args.py: `do_eval`, `do_predict`; scripts of their own take `--eval_only`",
 )
 HOSTED_RUNNER = Guess(
     group=LAUNCH,
     pattern=r"^(?:ubuntu|windows|macos)-(?:latest|slim|\d[\w.-]*)\Z",
     says="A machine of such a name is a hosted runner without a GPU.",
-    because="?",
+    because="GitHub's and GitLab's lists of runner images; fixtures/bare_python_launch: `ubuntu-latest`",
 )
 ASKS_FOR_GPUS = Guess(
     group=LAUNCH,
     pattern=r"(?i)gpu|cuda|device|nproc|num_?proc|world_?size",
     says="A condition with such a word asks for the number of GPUs: its author thought of several.",
-    because="?",
+    because="tests/launch/test_gpus.py: `case $NUM_GPUS in 1) python x.py`",
 )
 ONE_GPU_NOTE = Guess(
     group=LAUNCH,
@@ -442,12 +451,13 @@ ONE_GPU_NOTE = Guess(
     r"|\b(?:single|one) (?:\w+ ){0,2}(?:rtx|gtx|titan|[ahvptkl]\d{1,3}|[2345]0[6789]0)\b|\bcolab\b"
     r"|\b(?:on|with|using) (?:a|the) (?:\w+ )?cpu\b|\bsingle cpu\b|\bcpu[- ]only\b|\bwithout (?:a )?gpu",
     says="A command beside such words is meant for one GPU, or none.",
-    because="?",
+    because="fixtures/bare_python_launch: `On a single GPU:`, `from a server without GPU`; "
+    "tests/launch/test_gpus.py: Colab, `one RTX 3060`",
 )
 SEVERAL_GPUS_NOTE = Guess(
     group=LAUNCH,
     pattern=r"(?i)\bmulti(?:ple\b|[- ]?(?:gpu|node|device|process|card|worker))|\bor multi\b|\bdistributed"
     r"|\bgpus\b",
     says="Words for one GPU say nothing beside such words.",
-    because="?",
+    because="tests/launch/test_gpus.py: `# single GPU or multi-GPU`",
 )

@@ -290,8 +290,7 @@ def _call_on_library_instance(frame: Frame, owner: InstanceValue, name: str, arg
     if cls == attributes.ENVIRON:
         return attributes.environment(frame, args.positional[0]) if args.positional else SAME
     if cls.startswith("torch.nn.") or isinstance(owner, PureObject):
-        result = pure_result(library_calls.spread(frame, args))
-        return result.as_a(StringValue) if heuristics.DECODES.fits(name) else result
+        return pure_result(library_calls.spread(frame, args))
     return library_calls.call_method(frame, owner, cls, name, args, node)
 
 
