@@ -301,7 +301,7 @@ CHANGES_IN_PLACE = Guess(
     group=FIXES,
     pattern=r"_$",
     says="A method whose name ends in an underscore changes its object.",
-    because="tests/rules/test_divergent_collective.py: what is changed in place before a collective keeps it where it is",
+    because="torch calls its methods that work in place so; `loss.mul_(2)` in tests/rules/test_divergent_collective.py",
 )
 CONFIG_OBJECT = Guess(
     group=FIXES,
@@ -314,7 +314,7 @@ MODEL_OBJECT = Guess(
     group=FIXES,
     pattern=r"model",
     says="An object with this in its name whose `config` is replaced is a model.",
-    because="not traced",
+    because="tests/rules/test_wrapped_model_attribute.py: `self.model.config = self.args.config`",
 )
 
 # --- metrics ----------------------------------------------------------------------------------------------
@@ -332,7 +332,7 @@ METRIC_OF_ONE_RANK = Guess(
     group=METRICS,
     pattern=r"(?i)(rank|gpu|device|process|worker)[_\-/ ]?\d",
     says="`trl-lint verify` leaves a metric of such a name out: it is that of one rank on purpose.",
-    because="not traced",
+    because="tests/verify/test_oracles.py: `loss/rank0`, `gpu_1/accuracy`",
 )
 
 # --- launch commands --------------------------------------------------------------------------------------
@@ -361,7 +361,7 @@ OPTIMIZER_OBJECT = Guess(
     group=LAUNCH,
     pattern=r"optim",
     says="What is prepared along with an object of such a name is trained.",
-    because="not traced",
+    because="tests/rules/test_bare_python_launch.py: `a.prepare(model, optimizer)`, and another loss goes back",
 )
 TRL_SCRIPT = Guess(
     group=LAUNCH,
@@ -391,7 +391,7 @@ TOOL_SCRIPT = Guess(
     group=LAUNCH,
     words=_one_of("collect_env.py conftest.py get-pip.py manage.py setup.py"),
     says="A script of this name is a tool, and trains nothing.",
-    because="not traced",
+    because="tests/launch/test_bare.py: `python setup.py install`",
 )
 INTERPRETER_VARIABLE = Guess(
     group=LAUNCH,
