@@ -795,5 +795,6 @@ def test_a_model_that_is_handed_on_in_the_constructor_may_get_another_config(cal
     ],
 )
 def test_a_wrapper_is_told_by_its_class_and_not_by_how_it_is_called(imported, found):
-    hook = "def compute_loss(self, model, inputs, *args):\n    if isinstance(model, Wrapper):\n        print(model.config)\n"
+    asked = "if isinstance(model, Wrapper):\n        print(model.config)\n"
+    hook = f"def compute_loss(self, model, inputs, *args):\n    {asked}"
     assert len(SNIPPETS.findings(f"from {imported}\n" + trainer(hook))) == found
