@@ -22,7 +22,6 @@ LARGE_MODULES = {
     "trl_lint/analysis/interpreter/expressions.py": 490,
     "trl_lint/analysis/interpreter/library_calls.py": 515,
     "trl_lint/analysis/interpreter/statements.py": 615,
-    "trl_lint/analysis/transfer/tensor_shapes.py": 675,
     "trl_lint/fixes/divergent_collective.py": 575,
     "trl_lint/launch/parsers/shell.py": 465,
     "trl_lint/linter/linter.py": 515,

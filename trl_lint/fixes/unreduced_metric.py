@@ -27,6 +27,7 @@ from trl_lint.fixes.support.reductions import REPEATED, needs_cast, written_redu
 from trl_lint.fixes.support.tree import call_of, with_replaced
 from trl_lint.fixes.support.uses import only_shown, read_again
 from trl_lint.knowledge.python import COMPILED_DECORATORS
+from trl_lint.knowledge.torch_ops import of_method
 
 _UNKNOWN_REASON = "how the ranks' values belong together can't be told from the code"
 # Why a reduction can't be repeated over the ranks' own results.
@@ -149,6 +150,4 @@ def _gathered(place: LogSite) -> Gathered | NoRewrite:
 
 
 def _spells(written: str, how: str) -> bool:
-    from trl_lint.knowledge.torch import REDUCTIONS
-
-    return REDUCTIONS.get(written) == how or (written == "nanmean" and how == "mean")
+    return of_method(written).reduction == how or (written == "nanmean" and how == "mean")

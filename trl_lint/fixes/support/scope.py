@@ -9,7 +9,7 @@ from typing import Any
 import libcst as cst
 
 from trl_lint.analysis.program.syntax import below, children
-from trl_lint.knowledge import torch
+from trl_lint.knowledge.torch_ops import of_method
 
 # What is inside runs at other times, or in a scope of its own.
 _SCOPES = (cst.FunctionDef, cst.Lambda, cst.BaseComp)
@@ -91,14 +91,13 @@ def _has_effects(node: Any) -> bool:
         case cst.Call(func=cst.Name(value=name)):
             return name not in _PURE_BUILTINS
         case cst.Call(func=cst.Attribute(attr=cst.Name(value=name))):
-            return name not in _PURE_CALLS
+            return not of_method(name).again
         case cst.Call():
             return True
     return False
 
 
 _PURE_BUILTINS = frozenset({"abs", "float", "int", "len", "max", "min", "round"})
-_PURE_CALLS = (torch.REDUCTIONS.keys() | torch.PASSTHROUGH | torch.ELEMENTWISE | torch.HOST) - {"requires_grad_"}
 
 
 def may_change_objects(root: cst.CSTNode) -> bool:
