@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, get_args
 
 from trl_lint.domain.averaging import Mean
 from trl_lint.domain.control import Control, Turn
@@ -11,6 +11,8 @@ from trl_lint.domain.provenance import Step
 from trl_lint.domain.ranks import Origin
 from trl_lint.domain.values import Value
 from trl_lint.domain.writes import Payload, Write
+from trl_lint.knowledge import mentions
+from trl_lint.knowledge.mentions import LIBRARIES, Mentions
 
 if TYPE_CHECKING:
     from libcst import Arg, Call, CSTNode, FunctionDef
@@ -20,10 +22,22 @@ if TYPE_CHECKING:
 class Event:
     """module, node: where. control: whether all ranks get there together. owner: the enclosing function."""
 
+    # What a file has to mention for it to happen there: one of each group.
+    mentions: ClassVar[Mentions] = (LIBRARIES,)
+
     module: Any
     node: CSTNode
     control: Control
     owner: Any = None
+
+
+EventT = TypeVar("EventT", bound=Event)
+
+
+def types_of(cls: type[Any]) -> tuple[type[Event], ...]:
+    """The events that a class is about, as its own base says: those of `Rule[A | B]` are A and B."""
+    (about,) = get_args(cls.__orig_bases__[0])
+    return get_args(about) or (about,)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +49,8 @@ class CollectiveCalled(Event):
     whether a batch that a prepared loader has handed out is being trained on there; None as in the caller. groups: the
     process groups that it is given.
     """
+
+    mentions = (LIBRARIES, mentions.COLLECTIVES)
 
     node: Call
     row: Any
@@ -54,6 +70,8 @@ class AttributeRead(Event):
     cls: the class of `self` there, if any. accelerator: the text by which the Accelerator is reached, or "".
     """
 
+    mentions = (LIBRARIES, mentions.WRAPPED)
+
     model: Value
     attribute: str
     called: bool = False
@@ -69,6 +87,8 @@ class ModelCalled(Event):
     the text of their expression.
     """
 
+    mentions = (LIBRARIES, mentions.WRAPPED)
+
     model: Value
     path: str = ""
     trains: bool = False
@@ -79,6 +99,8 @@ class ModelCalled(Event):
 class ParameterRead(Event):
     """The value of a parameter of a model is used outside a forward, where an engine may have sharded it."""
 
+    mentions = (LIBRARIES, mentions.WRAPPED, mentions.PARAMETERS)
+
     value: Value
     attribute: str
     trains: bool = False
@@ -88,6 +110,8 @@ class ParameterRead(Event):
 class UnwrappedForGeneration(Event):
     """A context manager that prepares a model for generation gets `model`; `argument` is the Arg node."""
 
+    mentions = (LIBRARIES, mentions.FOR_GENERATION)
+
     model: Value
     argument: Arg
     cls: Any = None
@@ -96,6 +120,8 @@ class UnwrappedForGeneration(Event):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeviceChosen(Event):
     """The rank in the whole job says on which device something is. why: the step that asked for that rank."""
+
+    mentions = (LIBRARIES, mentions.GLOBAL_RANKS)
 
     index: Value
     why: Step | None = None
@@ -107,6 +133,8 @@ class StepReturned(Event):
 
     accelerator: the text by which the Accelerator is reached in the hook, or "".
     """
+
+    mentions = (LIBRARIES, mentions.GATHERED_HOOKS)
 
     node: FunctionDef
     value: Value
@@ -124,6 +152,8 @@ class DatasetPrepared(Event):
     trainer that has been built is another one on each rank, as it holds the rank.
     """
 
+    mentions = (LIBRARIES, mentions.PREPARATIONS, mentions.DATASETS)
+
     method: str
     holds_trainer: bool = False
     turn: Turn | None
@@ -134,6 +164,8 @@ class DatasetPrepared(Event):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Logged(Event):
     """A value is shown to the user by `sink`, after it was put into a container by `writes` (or directly)."""
+
+    mentions = (LIBRARIES, mentions.SINKS)
 
     sink: str
     what: str
@@ -152,6 +184,8 @@ class Parted(Event):
     engine shards.
     """
 
+    mentions = (LIBRARIES, mentions.MEETINGS)
+
     condition: Step
     meeting: Any
     after: bool = False
@@ -169,6 +203,8 @@ class DatasetParted(Event):
     handed: the call that is given it, as `name`, and goes through it on every rank.
     """
 
+    mentions = (LIBRARIES, mentions.TRAINED_ON)
+
     condition: Step
     handed: Step
     name: str
@@ -183,6 +219,8 @@ class DatasetDrawn(Event):
     its result is shared out, and `handed` is the draw. arguments: the expression of the trainer's arguments there, if
     it is one. seeds: texts that are the same seed on all ranks at the draw. names: those bound there.
     """
+
+    mentions = (mentions.SHARERS, mentions.DRAWS)
 
     draw: Step
     how: Any
@@ -202,6 +240,8 @@ class SideEffect(Event):
     accelerator: the text by which the Accelerator is reached there, or "".
     """
 
+    mentions = (LIBRARIES, mentions.SIDE_EFFECTS)
+
     node: Call
     name: str
     effect: Any
@@ -215,6 +255,8 @@ class Averaged(Event):
     means: where they are computed. handed: the statements that handed them to a helper which averages them; empty
     where that is done in place. statement, payload: the statement of the average, and what a fix must know of it.
     """
+
+    mentions = (LIBRARIES, mentions.COLLECTIVES, mentions.AVERAGES)
 
     means: frozenset[Mean]
     handed: frozenset[Write]

@@ -21,7 +21,7 @@ from trl_lint.analysis.observers import (
     rendezvous,
     side_effects,
 )
-from trl_lint.analysis.program.classes import ClassInfo, alike
+from trl_lint.analysis.program.classes import ClassInfo
 from trl_lint.analysis.program.objects import FunctionValue
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.arguments import Arguments
@@ -31,6 +31,7 @@ from trl_lint.analysis.transfer.tensor_sizes import shaped
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import MISSING, WORLD_FALSE
 from trl_lint.domain.devices import Device
+from trl_lint.domain.equality import alike
 from trl_lint.domain.heap import Cell
 from trl_lint.domain.kinds import (
     BatchRole,

@@ -7,13 +7,12 @@ from typing import Any
 
 import libcst as cst
 
-from trl_lint.analysis.interpreter import expressions, library_calls, subscripts
+from trl_lint.analysis.interpreter import library_calls, operators, subscripts
 from trl_lint.analysis.interpreter.assignment import bind_target
 from trl_lint.analysis.interpreter.conditions import divides, engine_arm, narrow, other_ranks, truth
 from trl_lint.analysis.interpreter.expressions import evaluate
 from trl_lint.analysis.observers import backends, gradient_sync, preprocessing, rendezvous
 from trl_lint.analysis.program import syntax
-from trl_lint.analysis.program.classes import alike, alike_cells
 from trl_lint.analysis.program.objects import ClassValue, FunctionValue
 from trl_lint.analysis.program.syntax import below, identifiers
 from trl_lint.analysis.state import containers
@@ -21,6 +20,7 @@ from trl_lint.analysis.state.frame import Frame, Loop, derived
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import MISSING
 from trl_lint.domain.control import UNIFORM, Control, Uniformity
+from trl_lint.domain.equality import alike, alike_cells
 from trl_lint.domain.heap import Cell, Memory, join_elements
 from trl_lint.domain.kinds import NONE, ContainerValue, TupleValue
 from trl_lint.domain.ranks import Origin, Rank, State
@@ -88,7 +88,7 @@ def _augmented(frame: Frame, node: cst.AugAssign) -> bool:
     if isinstance(old, ContainerValue) and isinstance(node.operator, (cst.AddAssign, cst.BitOrAssign)):
         _grow(frame, old, right)
         return True
-    bind_target(frame, node.target, expressions.operate(frame, node.operator, old, right, node))
+    bind_target(frame, node.target, operators.operate(frame, node.operator, old, right, node))
     return True
 
 

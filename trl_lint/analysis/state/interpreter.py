@@ -6,7 +6,7 @@ of them know this protocol; `interprocedural.entry_points.Engine` is what stands
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 from trl_lint.domain.kinds import LibraryName, ProjectName
@@ -52,7 +52,7 @@ class Interpreter(Protocol):
         """What reading a property returns."""
         ...
 
-    def call_factory(self, frame: Frame, factory: Value, key: Any) -> Value:
+    def call_factory(self, frame: Frame, factory: Value, key: Hashable) -> Value:
         """What a defaultdict's factory makes for a missing key."""
         ...
 
@@ -68,7 +68,9 @@ class Interpreter(Protocol):
 
     def enter(self, function: FunctionInfo, parameters: Mapping[str, Value]) -> None: ...
 
-    def function(self, node: cst.CSTNode, outer: Frame | None, module: Module | None = None) -> FunctionInfo: ...
+    def function(
+        self, node: cst.FunctionDef | cst.Lambda, outer: Frame | None, module: Module | None = None
+    ) -> FunctionInfo: ...
 
     def on_some_ranks(self, function: FunctionInfo) -> FunctionInfo: ...
 
@@ -80,7 +82,7 @@ class Interpreter(Protocol):
 
     def is_subclass(self, cls: ClassInfo, canonical: str) -> bool: ...
 
-    def annotated(self, frame: Frame, annotation: Any) -> Value | None: ...
+    def annotated(self, frame: Frame, annotation: cst.BaseExpression) -> Value | None: ...
 
     # --- names and modules ---
 
@@ -112,4 +114,4 @@ class Interpreter(Protocol):
         """A number that no container on the heap has yet."""
         ...
 
-    def store_identity(self, owner: Any, name: str) -> int: ...
+    def store_identity(self, owner: ClassInfo | str, name: str) -> int: ...

@@ -12,7 +12,7 @@ shape, of which nothing is said.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 
 import libcst as cst
 
@@ -393,7 +393,7 @@ def padded(frame: Frame, operand: Value, args: Arguments, node: cst.CSTNode) -> 
     over = args.get(1, "dim")
     dim = 0 if over is None else over.const
 
-    def renewed(cell: Cell, entries: dict[object, Value], rest: Value | None) -> Cell:
+    def renewed(cell: Cell, entries: dict[Hashable, Value], rest: Value | None) -> Cell:
         return Cell(cell.shape, entries, rest, cell.factory, cell.length)
 
     def changed(value: Value, _: object) -> Value:
