@@ -34,7 +34,7 @@ from trl_lint.knowledge.torch_ops import of_method
 from trl_lint.wording import Surroundings, surroundings_of
 
 _UNKNOWN_REASON = "how the ranks' values belong together can't be told from the code"
-# Why a reduction can't be repeated over the ranks' own results.
+# Why a reduction can't be repeated over the ranks' own results. Not in torch_ops: kinds of reductions.
 _NOT_REPEATED = {
     "std": "the deviation over all ranks is not a mean of the ranks' deviations",
     "var": "the variance over all ranks is not a mean of the ranks' variances",
