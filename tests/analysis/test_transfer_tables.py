@@ -63,6 +63,13 @@ def test_a_reduction_makes_a_shard_partial(name: str, tmp_path: Path) -> None:
     assert in_hook(f"torch.{name}(x)", tmp_path) == partial
 
 
+@pytest.mark.parametrize("name", sorted(row.name for row in OPERATIONS if row.has_order))
+def test_which_quantile_or_norm_is_no_dimension(name: str, tmp_path: Path) -> None:
+    partial = f"partial({operation(name).reduction})"
+    assert in_hook(f"x.{name}(1)", tmp_path) == partial
+    assert in_hook(f"x.{name}(1, dim=-1)", tmp_path) == in_hook(f"x.{name}(1, -1)", tmp_path) == "shard"
+
+
 @pytest.mark.parametrize("name", named(RankTransfer.REDUCES))
 def test_a_reduction_keeps_every_other_fact(name: str, tmp_path: Path) -> None:
     assert in_hook(f"loss.{name}()", tmp_path) == "local(data)"

@@ -94,7 +94,7 @@ def _counted_attribute(row: Operation, value: Value) -> Value:
 
 
 def _kept_attribute(row: Operation, value: Value) -> Value:
-    return value.but(grad=False) if row.detaches else value
+    return value.but(grad=False) if row.name == "data" else value
 
 
 _ATTRIBUTES: Mapping[RankTransfer, Callable[[Operation, Value], Value]] = {
