@@ -9,12 +9,13 @@ batch["input_ids"]           -> (SAME, RAGGED)       see `batch_shapes.py`
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import libcst as cst
 
 from trl_lint.analysis.state.frame import Frame, derived
 from trl_lint.analysis.transfer.batch_shapes import of_field
+from trl_lint.analysis.transfer.operands import is_number
 from trl_lint.analysis.transfer.tensor_sizes import (
     MASK_REASON,
     PICKED_REASON,
@@ -111,13 +112,8 @@ class _Walk:
         if isinstance(index.value, cst.Ellipsis):
             return self._skip(behind)
         value = _value(self.frame, index.value)
-        if value.kind is Kind.NONE:
-            self.dims.append(SAME)
-            return True
-        if value.kind is Kind.NUMBER:
-            self._next(behind)
-            return True
-        return self._advanced(value, behind)
+        take = _BY_KIND.get(value.kind)
+        return take is not None and take(self, value, behind)
 
     def result(self) -> Shape | None:
         dims = [*self.dims, *self.left]
@@ -162,7 +158,7 @@ class _Walk:
             return RAGGED if shifts else UNKNOWN
         if dim is SAME:
             return SAME if all(bound is None or size_of(bound) is SAME for bound in (lower, upper)) else UNKNOWN
-        keeps_start = lower is None or (lower.kind is Kind.NUMBER and not _is_negative(lower, index.lower))
+        keeps_start = lower is None or (is_number(lower) and not _is_negative(lower, index.lower))
         keeps_end = upper is None or (type(upper.const) is int and upper.const < 0)
         if keeps_start and keeps_end:
             return dim
@@ -171,18 +167,27 @@ class _Walk:
             return size_of(_value(self.frame, negative.expression))
         return UNKNOWN
 
-    def _advanced(self, value: Value, behind: int) -> bool:
-        """A tensor or list as an index: a mask picks, numbers choose."""
-        if value.kind is Kind.CONTAINER:
-            length = elements(self.frame, value)[1]
-            if length is not RAGGED:
-                return False
-            self._next(behind)
-            self.dims.append(RAGGED)
-            self.reason = PICKED_REASON
-            return True
-        if value.kind not in TENSORS:
+    def _new(self, none: Value, behind: int) -> bool:
+        """`x[None]`: a dimension of one element is put in."""
+        self.dims.append(SAME)
+        return True
+
+    def _one(self, number: Value, behind: int) -> bool:
+        self._next(behind)
+        return True
+
+    def _listed(self, numbers: Value, behind: int) -> bool:
+        """A list of numbers: as many as are in it."""
+        length = elements(self.frame, numbers)[1]
+        if length is not RAGGED:
             return False
+        self._next(behind)
+        self.dims.append(RAGGED)
+        self.reason = PICKED_REASON
+        return True
+
+    def _advanced(self, value: Value, behind: int) -> bool:
+        """A tensor as an index: a mask picks, numbers choose."""
         chosen = shape_of(value)
         if value.dtype == "bool":
             return self._masked(value, chosen, behind)
@@ -205,6 +210,17 @@ class _Walk:
             for _ in shape.dims:
                 self._next(0)
         return True
+
+
+# What is an index, and goes over which dimensions.
+_BY_KIND: Mapping[Kind, Callable[[_Walk, Value, int], bool]] = {
+    Kind.NONE: _Walk._new,
+    Kind.NUMBER: _Walk._one,
+    Kind.CONTAINER: _Walk._listed,
+    Kind.BATCH: _Walk._advanced,
+    Kind.TENSOR: _Walk._advanced,
+    Kind.UNKNOWN: _Walk._advanced,
+}
 
 
 def _is_negative(value: Value, node: cst.CSTNode | None) -> bool:

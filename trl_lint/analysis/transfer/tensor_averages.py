@@ -21,7 +21,7 @@ from trl_lint.analysis.events import Averaged
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
-from trl_lint.analysis.transfer import tensors
+from trl_lint.analysis.transfer.operands import dimensions_of, is_data, is_number
 from trl_lint.domain import averaging, ranks
 from trl_lint.domain.averaging import NOTHING, RANKS, SELECTED, TOTAL, AveragingFact, Mean, MeanForm, Stage
 from trl_lint.domain.constants import WORLD_SIZE
@@ -109,7 +109,7 @@ def of_builtin(frame: Frame, name: str, args: Arguments, node: cst.CSTNode, resu
         return _with(result, RANKS if name == "len" else element.averaging._replace(stage=Stage.SUMMED))
     if name == "len":
         return _with(result, TOTAL if own.selected and result.rank.differs else None)
-    return _with(result, TOTAL if _is_of_data(result) and (result.scalar or result.kind is Kind.NUMBER) else None)
+    return _with(result, TOTAL if _is_of_data(result) and (result.scalar or is_number(result)) else None)
 
 
 def of_operation(
@@ -122,9 +122,9 @@ def of_operation(
     return _with(result, _operated(frame, how, left, right, node, result))
 
 
-def of_index(frame: Frame, container: Value, node: cst.CSTNode, result: Value) -> Value:
+def of_index(frame: Frame, container: Value, node: cst.Subscript, result: Value) -> Value:
     """`x[mask]` has as many elements as the mask says; one of several means is a mean."""
-    if container.kind not in (Kind.TENSOR, Kind.BATCH):
+    if not is_data(container):
         return result
     own = container.averaging or NOTHING
     indices = list(_indices(node))
@@ -242,7 +242,7 @@ def _computed(frame: Frame, call: _Call) -> AveragingFact | None:
 def _reduced(frame: Frame, call: _Call) -> AveragingFact | None:
     row, subject, args, keywords, node, _ = call
     own = call.own
-    over = tensors.dimensions_of(args, keywords)
+    over = dimensions_of(args, keywords)
     if over is not None and not (type(over.const) is int and over.const == 0):
         return SELECTED if own.selected else None
     is_mean, is_sum = row.averages in _MEANS, row.averages is AveragingTransfer.SUM
@@ -318,7 +318,7 @@ def _scaled(value: Value, factor: Value) -> AveragingFact | None:
         return None
     if own.stage is Stage.LOCAL:
         return own
-    is_one = factor.kind is Kind.NUMBER and factor.rank != ranks.REDUCED
+    is_one = is_number(factor) and factor.rank != ranks.REDUCED
     return own if own.stage is Stage.GATHERED and is_one else None
 
 
@@ -358,11 +358,13 @@ def _is_of_data(value: Value) -> bool:
     return value.rank.differs and bool(origins & _DATA_ORIGINS) and not origins & _OTHER_ORIGINS
 
 
-def _indices(node: cst.CSTNode) -> Iterable[cst.BaseExpression]:
-    for element in node.slice if isinstance(node, cst.Subscript) else ():
-        if isinstance(element.slice, cst.Index):
-            inner = element.slice.value
-            yield from (each.value for each in inner.elements) if isinstance(inner, cst.Tuple) else (inner,)
+def _indices(node: cst.Subscript) -> Iterable[cst.BaseExpression]:
+    for element in node.slice:
+        match element.slice:
+            case cst.Index(value=cst.Tuple(elements=inner)):
+                yield from (each.value for each in inner)
+            case cst.Index(value=index):
+                yield index
 
 
 def _selects(frame: Frame, index: cst.BaseExpression) -> bool:
@@ -374,7 +376,7 @@ def _selects(frame: Frame, index: cst.BaseExpression) -> bool:
         return True
     inverted = isinstance(index, cst.UnaryOperation) and isinstance(index.operator, cst.BitInvert)
     is_mask = value.dtype == "bool" or (inverted and value.dtype == "")
-    return is_mask and value.kind in (Kind.TENSOR, Kind.BATCH) and not value.scalar and _is_of_data(value)
+    return is_mask and is_data(value) and not value.scalar and _is_of_data(value)
 
 
 def _with(result: Value, own: AveragingFact | None) -> Value:

@@ -1,10 +1,9 @@
 """Places: where a tensor is made, where it is moved to, and what becomes of that in operations and joins.
 
-    torch.tensor(3)          cpu
-    cpu()                    "" -> cpu
-    to("cuda:1")             cpu -> cuda:1             one GPU for all processes
-    to(accelerator.device)   cpu -> ""                 this process's own
-    x + y                    as both are
+    x.cpu()                    "" -> cpu
+    x.to("cuda:1")             cpu -> cuda:1           one GPU for all processes
+    x.to(accelerator.device)   cpu -> ""               this process's own
+    torch.tensor(3)            cpu
 
 What an operation does is the column `device` of its row in `knowledge/torch_ops.py`.
 Only what is certain counts as being on the CPU or on one fixed device; a tensor of which that is not known may well be
@@ -17,6 +16,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from trl_lint.analysis.transfer.operands import SEQUENCES, given
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import MISSING
 from trl_lint.domain.devices import GLOBAL_RANK, MAYBE_CPU
@@ -46,10 +46,10 @@ def named(value: Value) -> str:
 def device(args: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
     """`torch.device(…)`."""
     kind = keywords.get("type", args[0] if args else None)
-    index = keywords.get("index", args[1] if len(args) > 1 else None)
+    index = given(keywords.get("index", args[1] if len(args) > 1 else None))
     if kind is None or (index is not None and not isinstance(kind.const, str)):
         return DeviceValue(ranks.SAME)
-    if index is None or index.kind is Kind.NONE:
+    if index is None:
         return DeviceValue(ranks.SAME, device=named(kind))
     return DeviceValue(ranks.SAME, device=f"{kind.const}:{index.const}" if type(index.const) is int else "")
 
@@ -73,7 +73,7 @@ def made(row: Operation, name: str, args: Arguments, value: Value) -> Value:
 
 _MADE = frozenset({DeviceTransfer.MADE, DeviceTransfer.MADE_BESIDE})
 # What is certainly no tensor: of these, and of lists of anything, a new tensor is made on the CPU.
-_MADE_OF_NUMBERS = _NUMBERS | {Kind.CONTAINER, Kind.ITERABLE, Kind.TUPLE}
+_MADE_OF_NUMBERS = _NUMBERS | SEQUENCES
 
 
 def moved(row: Operation, receiver: Value, args: Sequence[Value], keywords: Mapping[str, Value]) -> str:

@@ -1,11 +1,19 @@
 """What functions of torch, numpy and Python make of the rank facts of what goes in.
 
-torch.sum(x)                shard -> partial(sum)       as the method of its first argument
-torch.cat([x, y])           shard, same -> shard
-torch.tensor(len(x))        partial(count) -> partial(count)
-torch.zeros(len(x))         partial(count) -> zero      as long as it is, the same number
-torch.randn_like(x)         shard -> local(rng)
-float(x.sum())              partial(sum) -> partial(sum)
+>>> from trl_lint.knowledge.torch_ops import of_function
+>>> def after(name, *args):
+...     print(function(of_function(name), name, args, {}).rank)
+>>> x, count = TensorValue(ranks.SHARD), NumberValue(ranks.partial("count"))
+>>> after("torch.sum", x)  # as the method of its first argument
+partial(sum)
+>>> after("torch.cat", x, TensorValue(ranks.SAME))
+shard
+>>> after("torch.tensor", count)
+partial(count)
+>>> after("torch.zeros", count)  # so many of the same number
+same
+>>> after("torch.randn_like", x)
+local(rng)
 """
 
 from __future__ import annotations
@@ -14,9 +22,10 @@ from collections.abc import Callable, Mapping, Sequence
 
 from trl_lint.analysis.state.frame import derived
 from trl_lint.analysis.transfer import tensors
+from trl_lint.analysis.transfer.operands import dimensions_of, is_data, spread
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import MISSING, World
-from trl_lint.domain.kinds import NumberValue, TensorValue, TupleValue, read_out_of
+from trl_lint.domain.kinds import NumberValue, TensorValue, read_out_of
 from trl_lint.domain.ranks import Rank, State
 from trl_lint.domain.values import Kind, Value
 from trl_lint.knowledge import library
@@ -60,7 +69,7 @@ def _pure(row: Operation, args: Sequence[Value], keywords: Mapping[str, Value]) 
     if row.rank is RankTransfer.JOINS:
         return derived(rank, Kind.TENSOR, *values, dtype=_common_dtype(values))
     if row.rank is RankTransfer.DECIDES or (
-        row.rank is RankTransfer.INDEX and tensors.dimensions_of(args[1:], keywords) is None
+        row.rank is RankTransfer.INDEX and dimensions_of(args[1:], keywords) is None
     ):
         return tensors.decision(row, rank, values)
     scalar = bool(values) and all(value.scalar for value in values)
@@ -69,15 +78,16 @@ def _pure(row: Operation, args: Sequence[Value], keywords: Mapping[str, Value]) 
 
 
 def _common_dtype(values: Sequence[Value]) -> str:
-    known = {value.dtype for value in values if value.kind in (Kind.TENSOR, Kind.BATCH)}
+    known = {value.dtype for value in values if is_data(value)}
     return known.pop() if len(known) == 1 else ""
 
 
 def _filled(row: Operation, args: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
     """A tensor filled with one value: of a local length it is still the same number everywhere."""
     dtype = "" if "dtype" in keywords else row.dtype.of("")
-    sizes = args[0].items if len(args) == 1 and isinstance(args[0], TupleValue) else args
-    is_one = row.shape is ShapeTransfer.SIZES and all(type(size.const) is int and size.const == 1 for size in sizes)
+    is_one = row.shape is ShapeTransfer.SIZES and all(
+        type(size.const) is int and size.const == 1 for size in spread(args)
+    )
     rank = ranks.ZERO if row.rank is RankTransfer.ZEROS else ranks.SAME
     return TensorValue(rank, dtype=dtype, scalar=is_one)
 

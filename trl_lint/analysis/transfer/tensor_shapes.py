@@ -1,10 +1,21 @@
 """What methods and functions make of the shapes of tensors.
 
-    (SAME, RAGGED).mean(dim=1)              -> (SAME,)
-    (SAME, RAGGED).view(-1)                 -> (RAGGED,)
-    (SAME, RAGGED).unsqueeze(0)             -> (SAME, SAME, RAGGED)
-    x.nonzero()                             -> (RAGGED, SAME)
-    torch.cat([(SAME, RAGGED), …], dim=1)   -> (SAME, RAGGED)
+    >>> from trl_lint.domain import ranks
+    >>> from trl_lint.domain.kinds import TensorValue
+    >>> from trl_lint.knowledge import torch_ops
+    >>> def after(name, *args, **keywords):
+    ...     tokens = TensorValue(ranks.SHARD, shape=Shape((SAME, RAGGED)))
+    ...     print(of_method(torch_ops.of_method(name), tokens, args, keywords))
+    >>> after("mean", dim=Value(const=1))
+    (same)
+    >>> after("view", Value(const=-1))
+    (ragged)
+    >>> after("unsqueeze", Value(const=0))
+    (same, same, ragged)
+    >>> after("exp")
+    (same, ragged)
+    >>> after("nonzero")  # one row of indices for each
+    (ragged, same)
 
 What an operation does is the column `shape` of its row in `knowledge/torch_ops.py`. What has no row gives an unknown
 shape, of which nothing is said.
@@ -19,11 +30,10 @@ import libcst as cst
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
-from trl_lint.analysis.transfer import tensors
+from trl_lint.analysis.transfer.operands import SEQUENCES, dimensions_of, is_number, items_of, spread
 from trl_lint.analysis.transfer.tensor_sizes import (
     MASK_REASON,
     PICKED_REASON,
-    SEQUENCES,
     TENSORS,
     elements,
     is_own,
@@ -92,14 +102,13 @@ def _picked(row: Operation, receiver: Value, args: Sequence[Value], keywords: Ma
 
 
 def _constants(over: Value) -> list[object]:
-    dims = over.items if isinstance(over, TupleValue) else (over,)
-    return [each.const for each in dims]
+    return [each.const for each in items_of(over)]
 
 
 def _reduced(row: Operation, receiver: Value, args: Sequence[Value], keywords: Mapping[str, Value]) -> Shape | None:
     if row.has_order:
         args = args[1:]
-    over = tensors.dimensions_of(args, keywords)
+    over = dimensions_of(args, keywords)
     if over is None:
         return SCALAR
     keep = keywords.get("keepdim", keywords.get("keepdims", args[1] if len(args) > 1 else None))
@@ -126,8 +135,7 @@ def _broadcast(shape: Shape, args: Sequence[Value], keywords: Mapping[str, Value
 
 
 def _viewed(shape: Shape, args: Sequence[Value], keywords: Mapping[str, Value]) -> Shape | None:
-    if len(args) == 1 and isinstance(args[0], TupleValue):
-        args = args[0].items
+    args = spread(args)
     if not args or shape.open:
         return None
     dims = [RAGGED if each.const == -1 and type(each.const) is int else size_of(each) for each in args]
@@ -163,8 +171,7 @@ def _unsqueezed(shape: Shape, args: Sequence[Value], keywords: Mapping[str, Valu
 
 
 def _permuted(shape: Shape, args: Sequence[Value], keywords: Mapping[str, Value]) -> Shape | None:
-    if len(args) == 1 and isinstance(args[0], TupleValue):
-        args = args[0].items
+    args = spread(args)
     places = [shapes.position(shape, each.const) for each in args]
     if shape.open or sorted(place for place in places if place is not None) != list(range(len(shape.dims))):
         return None
@@ -191,7 +198,7 @@ def _repeated(shape: Shape, args: Sequence[Value], keywords: Mapping[str, Value]
     over = keywords.get("dim", args[1] if len(args) > 1 else None)
     if times is None or over is None or size_of(times) is not SAME or shapes.position(shape, over.const) is None:
         return None
-    return shape if times.kind is Kind.NUMBER else None
+    return shape if is_number(times) else None
 
 
 def _selected(shape: Shape, args: Sequence[Value], keywords: Mapping[str, Value]) -> Shape | None:
@@ -254,7 +261,7 @@ def of_function(frame: Frame, row: Operation, name: str, args: Arguments) -> Sha
     if transfer is not None:
         return transfer(frame, args)
     first = args.positional[0]
-    if first.kind not in TENSORS and first.kind is not Kind.NUMBER:
+    if first.kind not in TENSORS and not is_number(first):
         return None
     return of_method(row, first, args.positional[1:], args.keywords)
 
@@ -345,11 +352,11 @@ def padded_list(frame: Frame, args: Arguments, parameter: tuple[int, str]) -> Sh
 def _made(frame: Frame, args: Arguments) -> Shape | None:
     """`torch.tensor(x)`."""
     source = args.positional[0]
-    if source.kind is Kind.NUMBER:
+    if is_number(source):
         return SCALAR
     if source.kind in (Kind.CONTAINER, Kind.TUPLE):
         element = containers.iterate(frame, source)[0]
-        if element.kind is Kind.NUMBER:
+        if is_number(element):
             length = elements(frame, source)[1]
             return None if length is UNKNOWN else Shape((length,), PICKED_REASON if length is RAGGED else "")
         return None
@@ -359,7 +366,7 @@ def _made(frame: Frame, args: Arguments) -> Shape | None:
 def _filled(frame: Frame, args: Arguments) -> Shape | None:
     if len(args.positional) == 1 and args.positional[0].kind is Kind.TUPLE:
         return _filled_to(frame, args)
-    if any(value.kind is not Kind.NUMBER for value in args.positional):
+    if not all(map(is_number, args.positional)):
         return None
     return Shape([size_of(each) for each in args.positional], _FILLED_REASON)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.frame import Frame
+from trl_lint.analysis.transfer.operands import is_number
 from trl_lint.domain import shapes
 from trl_lint.domain.kinds import ContainerValue, shape_of
 from trl_lint.domain.ranks import PICKED, Origin, Rank, State
@@ -17,7 +18,6 @@ from trl_lint.domain.values import Kind, Value
 
 # What has dimensions, as far as is known. A number has none, and carries the size that it is.
 TENSORS = frozenset({Kind.BATCH, Kind.TENSOR, Kind.UNKNOWN})
-SEQUENCES = frozenset({Kind.CONTAINER, Kind.ITERABLE, Kind.TUPLE})
 _SHAPED = TENSORS | {Kind.NUMBER}
 MASK_REASON = "a mask picks as many elements as this rank's data have"
 PICKED_REASON = "only those of this rank's elements are left that pass a test"
@@ -42,7 +42,7 @@ def size_of(value: Value) -> Dim:
     """How a number used as a size compares with the other ranks'."""
     if type(value.const) is int:
         return SAME
-    if value.shape is not None and len(value.shape.dims) == 1 and value.kind is Kind.NUMBER:
+    if value.shape is not None and len(value.shape.dims) == 1 and is_number(value):
         return value.shape.dims[0]
     return SAME if value.rank.state is State.SAME else UNKNOWN
 

@@ -1,10 +1,17 @@
 """What operators and methods make of the rank facts of tensors, arrays and the data a loader yields.
 
-    sum           shard -> partial(sum)                of all elements, or over dimension 0
-    sum(dim=-1)   shard -> shard                       one value per sample stays one
-    exp           partial(mean) -> local               the mean of exponentials is another one
-    view          partial(mean) -> partial(mean)
-    argmax        shard -> local                       no collective completes it
+    >>> def after(name, rank, *args, **keywords):
+    ...     print(method(of_method(name), TensorValue(rank), args, keywords).rank)
+    >>> after("sum", ranks.SHARD)
+    partial(sum)
+    >>> after("sum", ranks.SHARD, dim=Value(const=-1))  # one value per sample stays one
+    shard
+    >>> after("view", ranks.partial("mean"))
+    partial(mean)
+    >>> after("exp", ranks.partial("mean"))  # the mean of exponentials is another one
+    local(data)
+    >>> after("argmax", ranks.SHARD)  # no collective completes it
+    local(data)
 
 What a method does is the column `rank` of its row in `knowledge/torch_ops.py`.
 """
@@ -16,13 +23,13 @@ from collections.abc import Callable, Mapping, Sequence
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import derived
 from trl_lint.analysis.transfer import tensor_devices
+from trl_lint.analysis.transfer.operands import dimensions_of, given, is_data, is_number, items_of
 from trl_lint.domain import ranks
 from trl_lint.domain.kinds import (
     BatchRole,
     LibraryName,
     SizesValue,
     TensorValue,
-    TupleValue,
     read_out_of,
     role_of,
 )
@@ -32,6 +39,10 @@ from trl_lint.knowledge import torch as table
 from trl_lint.knowledge.torch_ops import InPlace, Operation, RankTransfer, of_method, operation
 
 _NUMBERLIKE = frozenset({Kind.NUMBER, Kind.NONE})
+# Of what kind the result is, by the kind of what it is made of.
+_INDEXED = {Kind.BATCH: Kind.BATCH, Kind.STRING: Kind.STRING, Kind.TENSOR: Kind.TENSOR}
+_TAKEN_WHOLE = {Kind.BATCH: Kind.BATCH, Kind.STRING: Kind.STRING}
+_COMPUTED_OF = {Kind.STRING: Kind.STRING, Kind.TENSOR: Kind.TENSOR}
 # Not in torch_ops: kinds of reductions, of which these leave one element what it is.
 _OF_ONE = frozenset({"all", "any", "max", "mean", "median", "min", "nanmean", "prod", "quantile", "sum"})
 _SUM = of_method("sum")
@@ -72,10 +83,7 @@ def indexed(container: Value, index: Value) -> Value:
         rank = container.rank
     if index.rank.state is State.UNKNOWN and container.rank.state is State.SAME:
         rank = ranks.UNKNOWN
-    kind: Kind = container.kind if container.kind in (Kind.TENSOR, Kind.BATCH) else Kind.UNKNOWN
-    if container.kind is Kind.STRING:
-        kind = Kind.STRING
-    return derived(rank, kind, container, index, dtype=container.dtype)
+    return derived(rank, _INDEXED.get(container.kind, Kind.UNKNOWN), container, index, dtype=container.dtype)
 
 
 def attribute(value: Value, name: str) -> Value | None:
@@ -136,12 +144,6 @@ def collapsed(rank: Rank) -> Rank:
     return Rank(State.LOCAL, rank.origins) if rank.differs else rank
 
 
-def dimensions_of(args: Sequence[Value], keywords: Mapping[str, Value]) -> Value | None:
-    """The argument that says over which dimensions a reduction goes; None when it goes over all."""
-    over = keywords.get("dim", keywords.get("axis", args[0] if args else None))
-    return None if over is None or over.kind is Kind.NONE else over
-
-
 # --- methods --------------------------------------------------------------------------------------------
 
 
@@ -156,8 +158,8 @@ def _told(row: Operation, receiver: Value, args: Sequence[Value], keywords: Mapp
 
 def _sized(row: Operation, receiver: Value, args: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
     shape = _shape(receiver)
-    over = keywords.get("dim", args[0] if args else None)
-    sized = shape if over is None or over.kind is Kind.NONE else dimension(shape, over)
+    over = given(keywords.get("dim", args[0] if args else None))
+    sized = shape if over is None else dimension(shape, over)
     return sized if row.rank is RankTransfer.SIZE else sized.but(rank=collapsed(sized.rank))
 
 
@@ -176,8 +178,8 @@ def kept(row: Operation, receiver: Value, args: Sequence[Value], keywords: Mappi
     role = role_of(receiver)
     is_field = role is BatchRole.FIELD
     kind = Kind.BATCH if role in (BatchRole.METRICS, BatchRole.OUTPUT) else Kind.TENSOR
-    if row.takes_batches and receiver.kind in (Kind.BATCH, Kind.STRING) and not is_field:
-        kind = receiver.kind
+    if row.takes_batches and not is_field:
+        kind = _TAKEN_WHOLE.get(receiver.kind, kind)
     is_test = row.rank is RankTransfer.IS_TRUE and receiver.dtype != "bool"
     made = derived(
         ranks.nonlinear(receiver.rank) if is_test else receiver.rank,
@@ -207,7 +209,7 @@ def reduced(row: Operation, value: Value, args: Sequence[Value], keywords: Mappi
     over = dimensions_of(args[1:] if row.has_order else args, keywords)
     if over is None:
         return derived(_partial(value, row.reduction), Kind.TENSOR, value, dtype=dtype, scalar=True)
-    if row.has_other and over.kind in (Kind.TENSOR, Kind.BATCH):
+    if row.has_other and is_data(over):
         rank = ranks.nonlinear(ranks.combine(value.rank, over.rank))
         return derived(rank, Kind.TENSOR, value, over, dtype=dtype)
     return derived(_over_dimensions(value, over, row.reduction), Kind.TENSOR, value, dtype=dtype)
@@ -215,7 +217,7 @@ def reduced(row: Operation, value: Value, args: Sequence[Value], keywords: Mappi
 
 def _over_dimensions(value: Value, over: Value, how: str) -> Rank:
     """The batch is dimension 0: over the others, one value per sample stays one."""
-    dimensions = over.items if isinstance(over, TupleValue) else (over,)
+    dimensions = items_of(over)
     if any(type(dimension.const) is int and dimension.const == 0 for dimension in dimensions):
         return _partial(value, how)
     if all(type(dimension.const) is int for dimension in dimensions):
@@ -250,7 +252,7 @@ def made(row: Operation, args: Sequence[Value], keywords: Mapping[str, Value]) -
         source.rank,
         Kind.TENSOR,
         source,
-        scalar=source.kind is Kind.NUMBER,
+        scalar=is_number(source),
         dtype=source.dtype,
         pending=source.pending,
     )
@@ -293,7 +295,7 @@ def _decided(row: Operation, receiver: Value, args: Sequence[Value], keywords: M
 def _computed(row: Operation, receiver: Value, args: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
     values = (receiver, *args, *keywords.values())
     rank = ranks.nonlinear(ranks.combine_all(value.rank for value in values))
-    kind = receiver.kind if receiver.kind in (Kind.STRING, Kind.TENSOR) else Kind.BATCH
+    kind = _COMPUTED_OF.get(receiver.kind, Kind.BATCH)
     return derived(rank, kind, *values, dtype=row.dtype.of(receiver.dtype), scalar=receiver.scalar and not args)
 
 
