@@ -14,6 +14,7 @@ from trl_lint.domain import ranks
 from trl_lint.domain.values import Kind
 from trl_lint.knowledge import library, schema, torch_distributed
 from trl_lint.knowledge import torch as table
+from trl_lint.knowledge.torch_ops import OPERATIONS, InPlace, RankTransfer, operation
 
 # In a hook: x is a tensor with one value per sample, loss this rank's own mean, same a gathered one.
 HOOK = """\
@@ -41,26 +42,42 @@ def at_top(expression: str, tmp_path: Path, root: str) -> str:
     return fact(f"import {root}\nreveal_rank({expression})\n", tmp_path)
 
 
+def named(*transfers: RankTransfer) -> list[str]:
+    """The operations that do one of these to the rank fact; what changes a tensor in place is apart."""
+    return sorted(row.name for row in OPERATIONS if row.rank in transfers and row.in_place is None)
+
+
+def changing(*how: InPlace) -> list[str]:
+    return sorted(row.name for row in OPERATIONS if row.in_place in how)
+
+
 # --- tensor methods, and the functions of the same names ------------------------------------------------
 
 
-@pytest.mark.parametrize("name", sorted(table.REDUCTIONS))
+@pytest.mark.parametrize("name", named(RankTransfer.REDUCES))
 def test_a_reduction_makes_a_shard_partial(name: str, tmp_path: Path) -> None:
-    partial = f"partial({table.REDUCTIONS[name]})"
+    partial = f"partial({operation(name).reduction})"
     assert in_hook(f"x.{name}()", tmp_path) == partial
     assert in_hook(f"x.{name}(dim=0)", tmp_path) == partial
     assert in_hook(f"x.{name}(dim=-1)", tmp_path) == "shard"
     assert in_hook(f"torch.{name}(x)", tmp_path) == partial
 
 
-@pytest.mark.parametrize("name", sorted(table.REDUCTIONS))
+@pytest.mark.parametrize("name", sorted(row.name for row in OPERATIONS if row.has_order))
+def test_which_quantile_or_norm_is_no_dimension(name: str, tmp_path: Path) -> None:
+    partial = f"partial({operation(name).reduction})"
+    assert in_hook(f"x.{name}(1)", tmp_path) == partial
+    assert in_hook(f"x.{name}(1, dim=-1)", tmp_path) == in_hook(f"x.{name}(1, -1)", tmp_path) == "shard"
+
+
+@pytest.mark.parametrize("name", named(RankTransfer.REDUCES))
 def test_a_reduction_keeps_every_other_fact(name: str, tmp_path: Path) -> None:
     assert in_hook(f"loss.{name}()", tmp_path) == "local(data)"
     assert in_hook(f"same.{name}()", tmp_path) == "same"
     assert in_hook(f"torch.{name}(unknown)", tmp_path) == "unknown"
 
 
-@pytest.mark.parametrize("name", sorted(table.PASSTHROUGH))
+@pytest.mark.parametrize("name", named(RankTransfer.KEEPS, RankTransfer.IS_TRUE))
 def test_what_is_passed_through_keeps_its_fact(name: str, tmp_path: Path) -> None:
     assert in_hook(f"x.{name}()", tmp_path) == "shard"
     assert in_hook(f"loss.{name}()", tmp_path) == "local(data)"
@@ -69,13 +86,13 @@ def test_what_is_passed_through_keeps_its_fact(name: str, tmp_path: Path) -> Non
     assert in_hook(f"x.{name}", tmp_path) == "shard"
 
 
-@pytest.mark.parametrize("name", sorted(table.META))
+@pytest.mark.parametrize("name", named(RankTransfer.TOLD))
 def test_what_a_tensor_is_does_not_differ(name: str, tmp_path: Path) -> None:
     assert in_hook(f"x.{name}", tmp_path) == "same"
     assert in_hook(f"loss.{name}()", tmp_path) == "same"
 
 
-@pytest.mark.parametrize("name", sorted(table.COUNTS))
+@pytest.mark.parametrize("name", named(RankTransfer.SHAPE, RankTransfer.SIZE, RankTransfer.STRIDE, RankTransfer.COUNT))
 def test_how_many_there_are_differs_with_the_data(name: str, tmp_path: Path) -> None:
     wanted = "local(data)" if name in ("shape", "size", "stride") else "partial(count)"
     expression = f"x.{name}" if name in ("nbytes", "shape") else f"x.{name}()"
@@ -83,33 +100,33 @@ def test_how_many_there_are_differs_with_the_data(name: str, tmp_path: Path) -> 
     assert in_hook(expression.replace("x.", "same.", 1), tmp_path) == "same"
 
 
-@pytest.mark.parametrize("name", sorted(table.HOST))
+@pytest.mark.parametrize("name", named(RankTransfer.TO_NUMBER, RankTransfer.TO_LIST))
 def test_the_way_to_the_host_keeps_the_fact(name: str, tmp_path: Path) -> None:
     assert in_hook(f"loss.{name}()", tmp_path) == "local(data)"
     assert in_hook(f"x.sum().{name}()", tmp_path) == "partial(sum)"
     assert in_hook(f"same.{name}()", tmp_path) == "same"
 
 
-@pytest.mark.parametrize("name", sorted(table.IN_PLACE - table.IN_PLACE_RANDOM))
+@pytest.mark.parametrize("name", changing(*set(InPlace) - {InPlace.DRAWS}))
 def test_a_method_with_an_underscore_changes_the_tensor(name: str, tmp_path: Path) -> None:
     assert in_hook("t", tmp_path, "t = torch.zeros(3)", f"t.{name}(loss)") == "local(data)"
     assert in_hook("t", tmp_path, "t = torch.zeros(3)", f"t.{name}(same)") == "same"
-    kept = "same" if name in table.IN_PLACE_REPLACING else "local(data)"
+    kept = "same" if operation(name).in_place is InPlace.REPLACES else "local(data)"
     assert in_hook("t", tmp_path, "t = loss.clone()", f"t.{name}(1.0)") == kept
 
 
-@pytest.mark.parametrize("name", sorted(table.IN_PLACE_RANDOM))
+@pytest.mark.parametrize("name", changing(InPlace.DRAWS))
 def test_random_numbers_replace_what_was_there(name: str, tmp_path: Path) -> None:
     assert in_hook("t", tmp_path, "t = torch.zeros(3)", f"t.{name}()") == "local(rng)"
     assert in_hook("t", tmp_path, "t = loss.clone()", f"t.{name}()") == "local(rng)"
 
 
-@pytest.mark.parametrize("name", sorted(table.STATEMENT_METHODS))
+@pytest.mark.parametrize("name", named(RankTransfer.NOTHING))
 def test_methods_that_return_nothing(name: str, tmp_path: Path) -> None:
     assert in_hook(f"loss.{name}()", tmp_path) == "same"
 
 
-@pytest.mark.parametrize("name", sorted(table.FILLED_LIKE))
+@pytest.mark.parametrize("name", named(RankTransfer.FILLS_LIKE, RankTransfer.FULL_LIKE))
 def test_what_is_shaped_like_a_tensor_holds_constants(name: str, tmp_path: Path) -> None:
     if name.startswith("new_"):
         assert in_hook(f"x.{name}((3,))", tmp_path) == "same"
@@ -119,20 +136,20 @@ def test_what_is_shaped_like_a_tensor_holds_constants(name: str, tmp_path: Path)
         assert in_hook(f"torch.{name}(x, fill_value=loss)", tmp_path) == "local(data)"
 
 
-@pytest.mark.parametrize("name", sorted(table.RANDOM_LIKE))
+@pytest.mark.parametrize("name", named(RankTransfer.DRAWS, RankTransfer.DRAWS_LIKE))
 def test_what_is_drawn_is_random_too(name: str, tmp_path: Path) -> None:
     wanted = "local(rng)" if name.endswith("_like") else "local(data, rng)"
     assert in_hook(f"torch.{name}(x)", tmp_path) == wanted
     assert in_hook(f"x.{name}()", tmp_path) == wanted
 
 
-@pytest.mark.parametrize("name", sorted(table.DECISIONS))
+@pytest.mark.parametrize("name", named(RankTransfer.DECIDES))
 def test_one_answer_about_all_elements(name: str, tmp_path: Path) -> None:
     assert in_hook(f"torch.{name}(x, x)", tmp_path) == "local(data)"
     assert in_hook(f"torch.{name}(same, same)", tmp_path) == "same"
 
 
-@pytest.mark.parametrize("name", sorted(table.INDICES))
+@pytest.mark.parametrize("name", named(RankTransfer.INDEX))
 def test_an_index_among_all_elements(name: str, tmp_path: Path) -> None:
     assert in_hook(f"torch.{name}(x)", tmp_path) == "local(data)"
     assert in_hook(f"x.{name}(dim=1)", tmp_path) == "shard"
@@ -141,7 +158,7 @@ def test_an_index_among_all_elements(name: str, tmp_path: Path) -> None:
 # --- functions ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", sorted(table.JOINING))
+@pytest.mark.parametrize("name", named(RankTransfer.JOINS))
 def test_what_is_put_together(name: str, tmp_path: Path) -> None:
     assert in_hook(f"torch.{name}([x, x])", tmp_path) == "shard"
     assert in_hook(f"torch.{name}([loss, same])", tmp_path) == "local(data)"
@@ -149,7 +166,7 @@ def test_what_is_put_together(name: str, tmp_path: Path) -> None:
     assert in_hook(f"torch.{name}([unknown, same])", tmp_path) == "unknown"
 
 
-@pytest.mark.parametrize("dotted", sorted(table.TENSOR_MAKERS))
+@pytest.mark.parametrize("dotted", named(RankTransfer.MAKES))
 def test_a_tensor_of_a_number_is_as_the_number(dotted: str, tmp_path: Path) -> None:
     assert in_hook(f"{dotted}(loss.item())", tmp_path) == "local(data)"
     assert in_hook(f"{dotted}(x.sum().item())", tmp_path) == "partial(sum)"
@@ -157,7 +174,7 @@ def test_a_tensor_of_a_number_is_as_the_number(dotted: str, tmp_path: Path) -> N
     assert in_hook(f"{dotted}([1.0, 2.0])", tmp_path) == "same"
 
 
-@pytest.mark.parametrize("dotted", sorted(table.FILLED))
+@pytest.mark.parametrize("dotted", named(RankTransfer.FILLS, RankTransfer.ZEROS, RankTransfer.FULL))
 def test_a_filled_tensor_is_the_same_everywhere(dotted: str, tmp_path: Path) -> None:
     assert in_hook(f"{dotted}(3)", tmp_path, "import numpy") == "same"
     assert in_hook(f"{dotted}(len(x), 3)", tmp_path, "import numpy") == "same"
@@ -169,10 +186,18 @@ def called(dotted: str) -> str:
 
 @pytest.mark.parametrize("dotted", sorted(table.ORIGINS))
 def test_what_differs_for_a_reason_of_its_own(dotted: str, tmp_path: Path) -> None:
-    wanted = str(table.ORIGINS[dotted])
-    if dotted.rpartition(".")[2] in table.RANDOM_LIKE:
-        wanted = "local(rng)"
-    assert at_top(f"{called(dotted)}()", tmp_path, dotted.partition(".")[0]) == wanted
+    assert at_top(f"{called(dotted)}()", tmp_path, dotted.partition(".")[0]) == str(table.ORIGINS[dotted])
+
+
+@pytest.mark.parametrize("dotted", named(RankTransfer.DRAWS_NEW))
+def test_random_numbers_of_given_sizes(dotted: str, tmp_path: Path) -> None:
+    assert in_hook(f"{dotted}(3)", tmp_path) == "local(rng)"
+    assert in_hook(f"{dotted}(len(x))", tmp_path) == "local(rng)"
+
+
+def test_a_tensor_made_beside_another_is_as_the_numbers(tmp_path: Path) -> None:
+    assert in_hook("x.new_tensor(loss.item())", tmp_path) == "local(data)"
+    assert in_hook("x.new_tensor([1.0])", tmp_path) == "same"
 
 
 @pytest.mark.parametrize("dotted", sorted(name for name in table.SAME_FUNCTIONS if "." in name))

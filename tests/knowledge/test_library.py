@@ -6,7 +6,7 @@ import pytest
 
 from trl_lint.domain import ranks
 from trl_lint.domain.values import Kind, Wrapping
-from trl_lint.knowledge import library, torch
+from trl_lint.knowledge import library
 from trl_lint.knowledge.schema import Class, Collective, Function, Hook, Row, Sink, instance
 
 
@@ -273,20 +273,6 @@ def test_origins():
     assert library.origin("torch.cuda.max_memory_allocated") is ranks.MEMORY_LOCAL
     assert library.origin("torch.cuda.is_available") is ranks.SAME
     assert library.origin("torch.sum") is None
-
-
-def test_the_classes_of_tensor_methods_do_not_overlap():
-    classes = {
-        "reductions": frozenset(torch.REDUCTIONS),
-        "passthrough": torch.PASSTHROUGH,
-        "host": torch.HOST,
-        "meta": torch.META,
-        "counts": torch.COUNTS,
-        "in place": torch.IN_PLACE,
-    }
-    for one, names in classes.items():
-        for other, others in classes.items():
-            assert one == other or not names & (others - {"share_memory_", "requires_grad_"}), (one, other)
 
 
 @pytest.mark.parametrize(

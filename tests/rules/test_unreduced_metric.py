@@ -263,6 +263,18 @@ def test_a_tensor_that_is_only_logged_is_gathered_before_it_goes_to_the_cpu():
     assert added(text) == ["c = accelerator.gather(loss.detach()).mean().cpu()"]
 
 
+@pytest.mark.parametrize("step", ["clone", "contiguous", "cpu", "detach", "double", "float", "half"])
+def test_what_is_shown_as_it_is_is_only_logged(step):
+    text = loop(f"c = loss.detach().cpu()\nprint(c.{step}())\n" + logged("c.item()"))
+    assert added(text) == ["c = accelerator.gather(loss.detach()).mean().cpu()"]
+
+
+@pytest.mark.parametrize("step", ["exp", "long", "numpy", "sum"])
+def test_what_something_is_computed_from_is_not_only_logged(step):
+    text = loop(f"c = loss.detach().cpu()\nprint(c.{step}())\n" + logged("c.item()"))
+    assert added(text) == [logged("accelerator.gather(c.to(accelerator.device)).mean().item()")]
+
+
 @pytest.mark.parametrize("use", ["", "best = max(kl, 0)\n"])
 def test_a_ratio_behind_a_name_is_divided_once(use):
     text = loop("kl = (mask * 2).sum() / mask.sum()\n" + use + logged("kl.item()"))

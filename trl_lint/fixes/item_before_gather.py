@@ -18,10 +18,10 @@ from trl_lint.fixes.support.blocks import torch_in_reach
 from trl_lint.fixes.support.edits import Edit, FixPlan, NoFix, Replace
 from trl_lint.fixes.support.node_types import Path
 from trl_lint.fixes.support.reductions import (
-    HOST_METHODS,
     REPEATED,
-    TRANSPARENT,
+    goes_to_host,
     is_mean,
+    is_transparent,
     needs_cast,
     written_reduction,
 )
@@ -38,17 +38,17 @@ from trl_lint.fixes.support.tree import (
     uses_of,
     with_argument,
 )
+from trl_lint.knowledge.torch_ops import HandsOn, of_method
 
 _AS_LIST = "the result is used as a list of one value per rank"
 _HELP_AS_LIST = "hand it over as a tensor of one element, and call `.tolist()` on the result"
 # Functions that take a tensor to the host.
 _HOST_FUNCTIONS = frozenset({"float", "int"})
-# Methods of the result that say that it is one value, or make it one.
-_FOLLOWING = (TRANSPARENT | REPEATED.keys()) - {"count"}
 # Around the call: uses of the result as one value per rank.
 _TAKES_LISTS = frozenset(
     {"len", "list", "sum", "sorted", "max", "min", "enumerate", "zip", "tuple", "set", "any", "all"}
 )
+# Not in torch_ops: names as they are written, of any object that takes a list.
 _TAKES_TENSORS = frozenset({"extend", "stack", "cat", "mean", "sum", "array"})
 
 
@@ -147,7 +147,7 @@ def _peel(node: cst.BaseExpression, value: Value) -> tuple[cst.BaseExpression, V
     """Take the host tail (`.item()`, `.cpu()`, `float(…)`, …) off: the tensor under it and its facts."""
     while True:
         method = method_call(node)
-        if method is not None and method.name in HOST_METHODS and not method.args:
+        if method is not None and goes_to_host(method.name) and not method.args:
             node, value = method.receiver, _source(value, method.name)
         elif method is not None and method.name == "to" and goes_to_cpu(method.args):
             node, value = method.receiver, _source(value, "cpu")
@@ -260,12 +260,14 @@ def _use_of(chain: Path) -> _Use | None:
         node, attribute, outer = chain[-1], chain[-2], chain[-3]
         if not isinstance(attribute, cst.Attribute) or attribute.value is not node:
             break
-        name = attribute.attr.value
-        if not (isinstance(outer, cst.Call) and outer.func is attribute and name in _FOLLOWING):
+        if not (isinstance(outer, cst.Call) and outer.func is attribute):
             return None
-        if name in REPEATED:
-            return _Use(True, name, floats)
-        chain, tail, floats = chain[:-2], True, floats or name in ("float", "double", "half", "bfloat16")
+        row = of_method(attribute.attr.value)
+        if row.repeats:
+            return _Use(True, row.name, floats)
+        if not is_transparent(row.name):
+            return None
+        chain, tail, floats = chain[:-2], True, floats or row.hands_on is HandsOn.FLOATS
     return _Use(tail)
 
 

@@ -28,6 +28,7 @@ from trl_lint.fixes.support.logged import (
 from trl_lint.fixes.support.node_types import Replacement
 from trl_lint.fixes.support.placing import placed
 from trl_lint.fixes.support.ratios import ratio_of
+from trl_lint.fixes.support.reductions import is_mean
 from trl_lint.fixes.support.scope import (
     Binding,
     as_binding,
@@ -40,11 +41,9 @@ from trl_lint.fixes.support.scope import (
     works_in_place,
 )
 from trl_lint.fixes.support.tree import call_of, in_parentheses, method_call, uses_of, with_replaced
+from trl_lint.knowledge.torch_ops import HandsOn, of_method
 
 _GATHERS = frozenset({"gather", "gather_for_metrics"})
-_AVERAGES = frozenset({"mean", "nanmean"})
-# Steps between a mean and its gather that may be left out: what is divided anew has no need of them.
-_STEPS = frozenset({"clone", "contiguous", "detach"})
 # Heads of a mean's name that its sum does not keep.
 _HEADS = ("mean_", "avg_", "average_")
 
@@ -95,7 +94,7 @@ def _average(place: LogSite, node: cst.CSTNode) -> _Average | None:
         return None
     if average.name == "reduce" and average.args:
         return _Average(average.node, average.args[0].value)
-    if average.name not in _AVERAGES or average.args:
+    if not is_mean(average.name) or average.args:
         return None
     binding = only_binding(place, average.receiver)
     gather = method_call(average.receiver if binding is None else binding.value)
@@ -141,7 +140,8 @@ def _ratio(
     detached = False
     while operand is not wanted:
         method = method_call(operand)
-        if method is not None and method.name in _STEPS and not method.args:
+        if method is not None and of_method(method.name).hands_on is HandsOn.ALIKE and not method.args:
+            # What is divided anew has no need of it.
             detached = detached or method.name == "detach"
             operand = method.receiver
             continue

@@ -14,10 +14,10 @@ from trl_lint.fixes.support.padding import padding_for, reduction_of_all
 from trl_lint.fixes.support.reductions import REPEATED, is_mean, needs_cast
 from trl_lint.fixes.support.scope import names_spelled, scope_of
 from trl_lint.fixes.support.tree import call_of, has_comment, keyword_argument, method_on, with_argument
+from trl_lint.knowledge.torch_ops import HandsOn, of_method
 
 # What may stand between the collective and the reduction, and does not change which elements there are.
-_BETWEEN = frozenset({"bfloat16", "clone", "contiguous", "cpu", "detach", "double", "float", "half", "to"})
-_FLOATS = frozenset({"bfloat16", "double", "float", "half"})
+_BETWEEN = frozenset({HandsOn.ALIKE, HandsOn.FLOATS, HandsOn.MOVED})
 _GATHERS = {"accelerate.Accelerator.gather", "accelerate.Accelerator.gather_for_metrics"}
 
 
@@ -59,11 +59,12 @@ def _reduction_of(chain: Path) -> tuple[str, bool]:
     """The reduction that methods, or a function, make of the innermost node of a chain; whether of floats."""
     floats = False
     while (method := method_on(chain)) is not None:
-        if method.name in REPEATED:
-            return ("" if method.args or method.name == "count" else method.name), floats
-        if method.name not in _BETWEEN:
+        row = of_method(method.name)
+        if row.repeats:
+            return ("" if method.args else method.name), floats
+        if row.hands_on not in _BETWEEN:
             return "", floats
-        floats = floats or method.name in _FLOATS
+        floats = floats or row.hands_on is HandsOn.FLOATS
         chain = chain[:-2]
     return _by_function(chain), floats
 
@@ -75,7 +76,7 @@ def _by_function(chain: Path) -> str:
             cst.Call(func=cst.Attribute(value=cst.Name(value="torch"), attr=cst.Name(value=name)), args=[only]),
             cst.Arg() as arg,
         ] if only is arg:
-            return name if name in REPEATED and name != "count" else ""
+            return name if of_method(name).repeats else ""
     return ""
 
 

@@ -30,11 +30,11 @@ from trl_lint.fixes.support.scope import scope_of
 from trl_lint.fixes.support.tree import call_of, text_of, with_replaced
 from trl_lint.fixes.support.uses import only_shown, read_again
 from trl_lint.knowledge.python import COMPILED_DECORATORS
-from trl_lint.knowledge.torch import REDUCTIONS
+from trl_lint.knowledge.torch_ops import of_method
 from trl_lint.wording import Surroundings, surroundings_of
 
 _UNKNOWN_REASON = "how the ranks' values belong together can't be told from the code"
-# Why a reduction can't be repeated over the ranks' own results.
+# Why a reduction can't be repeated over the ranks' own results. Not in torch_ops: kinds of reductions.
 _NOT_REPEATED = {
     "std": "the deviation over all ranks is not a mean of the ranks' deviations",
     "var": "the variance over all ranks is not a mean of the ranks' variances",
@@ -165,4 +165,4 @@ def _gathered(place: LogSite) -> Gathered | NoFix:
 
 def _spells(written: str, how: str) -> bool:
     """Whether a reduction, as it is written, is the one that the facts know."""
-    return REDUCTIONS.get(written) == how or (written == "nanmean" and how == "mean")
+    return of_method(written).reduction == how or (written == "nanmean" and how == "mean")

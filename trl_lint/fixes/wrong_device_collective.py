@@ -23,6 +23,7 @@ from trl_lint.fixes.support.tree import (
     with_argument,
     with_keyword,
 )
+from trl_lint.knowledge.torch_ops import DeviceTransfer, HandsOn, of_method
 
 
 class WrongDeviceCollectiveFix(RuleFix[CollectiveCalled | StepReturned]):
@@ -97,7 +98,8 @@ def _is_factory(node: cst.CSTNode) -> TypeGuard[cst.Call]:
     if not isinstance(node, cst.Call) or not node.args or any(arg.star for arg in node.args):
         return False
     name = last_name(node.func)
-    return name not in ("cpu", "to", "cuda", "type_as", "from_numpy") and not name[:1].isupper()
+    moves = of_method(name).device is not DeviceTransfer.KEEPS
+    return not moves and name != "from_numpy" and not name[:1].isupper()
 
 
 def _becomes_an_array(event: CollectiveCalled) -> bool:
@@ -108,7 +110,8 @@ def _becomes_an_array(event: CollectiveCalled) -> bool:
         if isinstance(parent, cst.Attribute) and parent.value is node:
             if parent.attr.value in ("numpy", "__array__"):
                 return True
-            if parent.attr.value in ("cpu", "item", "tolist"):
+            row = of_method(parent.attr.value)
+            if row.device is DeviceTransfer.CPU or row.hands_on in (HandsOn.NUMBER, HandsOn.NUMBERS):
                 return False
         elif not (isinstance(parent, cst.Call) and parent.func is node):
             return False

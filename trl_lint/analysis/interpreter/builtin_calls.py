@@ -11,7 +11,7 @@ from trl_lint.analysis.program.objects import ProjectInstance, class_names
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame, derived
-from trl_lint.analysis.transfer import tensors
+from trl_lint.analysis.transfer import tensor_functions, tensors
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import MISSING, WORLD_FALSE, WORLD_TRUE, World
 from trl_lint.domain.heap import Cell, join, with_key
@@ -46,7 +46,7 @@ def call(frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> Value:
     if handler is not None and args.star is not None:
         return derived(_spread_rank(frame, args), Kind.UNKNOWN, *args.all())
     if name in table.PURE_BUILTINS and name not in ("dict", "list", "set"):
-        return tensors.builtin(name, args.all())
+        return tensor_functions.builtin(name, args.all())
     if name in _SILENT:
         return NONE if name == "print" else SAME
     if name == "open":
@@ -88,9 +88,7 @@ def _counted(frame: Frame, rank: Rank, value: Value, node: cst.CSTNode) -> Value
 def _sum(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     value = args.positional[0]
     if value.kind in (Kind.TENSOR, Kind.BATCH) or value.kind is Kind.UNKNOWN:
-        return (
-            tensors.reduced(value, "sum", (), {}) if value.rank.differs else value.as_a(BLANKS.get(value.kind, Value))
-        )
+        return tensors.summed(value) if value.rank.differs else value.as_a(BLANKS.get(value.kind, Value))
     result = _reduced(frame, args, "sum")
     start = args.positional[1] if len(args.positional) > 1 else args.keywords.get("start")
     if result.rank.state is State.BOTTOM:  # of nothing

@@ -34,7 +34,8 @@ from trl_lint.analysis.program.objects import ClassValue, FunctionValue, Project
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame, derived
-from trl_lint.analysis.transfer import tensor_averages, tensor_devices, tensor_shapes, tensors
+from trl_lint.analysis.transfer import batch_shapes, tensor_averages, tensor_devices, tensor_shapes, tensors
+from trl_lint.analysis.transfer.tensor_sizes import shaped
 from trl_lint.domain import ranks, shapes
 from trl_lint.domain.heap import WILDCARD, Cell, join, unknown_cell
 from trl_lint.domain.kinds import (
@@ -60,9 +61,10 @@ from trl_lint.domain.kinds import (
 )
 from trl_lint.domain.ranks import State
 from trl_lint.domain.values import BOTTOM, SAME, UNKNOWN, Kind, Value, Wrapping
-from trl_lint.knowledge import heuristics, library, models
+from trl_lint.knowledge import heuristics, library, models, torch_ops
 from trl_lint.knowledge import torch as torch_table
 from trl_lint.knowledge.schema import Collective, Sink
+from trl_lint.knowledge.torch_ops import Operation, RankTransfer
 
 
 def call(frame: Frame, node: cst.Call) -> Value:
@@ -198,9 +200,10 @@ def _call_on_something(frame: Frame, owner: Value, name: str, args: Arguments, n
     unique = library.unique_method(name)
     if unique is not None:
         return library_calls.call_method(frame, owner, unique, name, args, node)
-    if owner.kind is Kind.UNKNOWN and name in torch_table.HOST:
+    row = torch_ops.of_method(name)
+    if owner.kind is Kind.UNKNOWN and row.rank in tensors.TO_HOST:
         # Only tensors and array scalars have these.
-        return tensors.method(owner, name, args.positional, args.keywords)
+        return tensors.method(row, owner, args.positional, args.keywords)
     if isinstance(owner, FunctionValue) and name == "__call__":
         return call_value(frame, owner, args, node)
     return _call_on_unknown(frame, owner, name, args, node)
@@ -223,9 +226,8 @@ def _call_on_unknown(frame: Frame, owner: Value, name: str, args: Arguments, nod
     result = unresolved(frame, args, node)
     if name == "cpu" or (name == "to" and args.all()):
         # Who has this is a tensor, or is moved as one.
-        return device_choice.located(
-            frame, result.but(device=tensor_devices.moved(owner, name, args.positional, args.keywords)), node
-        )
+        place = tensor_devices.moved(torch_ops.of_method(name), owner, args.positional, args.keywords)
+        return device_choice.located(frame, result.but(device=place), node)
     return result
 
 
@@ -302,19 +304,20 @@ def _prepared_result(frame: Frame, owner: Value, name: str, value: Value, args: 
 
 def _call_on_data(frame: Frame, owner: Value, name: str, args: Arguments, node: cst.Call) -> Value:
     """A method of a tensor, or of data whose class is not known."""
-    if name in torch_table.STATEMENT_METHODS:
+    row = torch_ops.of_method(name)
+    if row.rank is RankTransfer.NOTHING:
         return NONE
     if owner.kind is Kind.BATCH and name == "update" and isinstance(node.func, cst.Attribute):
         promoted = assignment.as_dict(frame, owner, node.func.value, node)
         return container_methods.call(frame, promoted, name, args, node)
     if owner.kind is Kind.BATCH and name in ("items", "keys", "values", "get", "pop", "copy", "setdefault"):
-        return tensor_shapes.entry(frame, owner, _call_on_batch(owner, name, args), name, args)
-    if name in torch_table.IN_PLACE or name in torch_table.IN_PLACE_RANDOM:
-        return _in_place(frame, owner, name, args, node)
+        return batch_shapes.entry(frame, owner, _call_on_batch(owner, name, args), name, args)
+    if row.in_place is not None:
+        return _in_place(frame, owner, row, args, node)
     if role_of(owner) is BatchRole.OUTPUT and name == "to_tuple":
         return owner
-    value = device_choice.located(frame, tensors.method(owner, name, args.positional, args.keywords), node)
-    return tensor_shapes.shaped(value, tensor_shapes.of_method(owner, name, args.positional, args.keywords))
+    value = device_choice.located(frame, tensors.method(row, owner, args.positional, args.keywords), node)
+    return shaped(value, tensor_shapes.of_method(row, owner, args.positional, args.keywords))
 
 
 def _call_on_batch(owner: Value, name: str, args: Arguments) -> Value:
@@ -333,20 +336,9 @@ def _call_on_batch(owner: Value, name: str, args: Arguments) -> Value:
     return element.but(shape=None)
 
 
-def _in_place(frame: Frame, owner: Value, name: str, args: Arguments, node: cst.Call) -> Value:
+def _in_place(frame: Frame, owner: Value, row: Operation, args: Arguments, node: cst.Call) -> Value:
     """`x.add_(y)`: the tensor itself changes."""
-    if name in torch_table.IN_PLACE_REPLACING:
-        rank = args.rank()
-    elif name in torch_table.IN_PLACE_RANDOM:
-        rank = ranks.RNG_LOCAL
-    elif name in ("add_", "sub_", "subtract_"):
-        rank = ranks.combine_linear(owner.rank, args.rank())
-    elif name in ("div_", "divide_", "mul_", "multiply_", "true_divide_"):
-        rank = ranks.combine_scaling(owner.rank, args.rank())
-    else:
-        rank = ranks.nonlinear(ranks.combine(owner.rank, args.rank()))
-    result = derived(rank, owner.kind, owner, *args.all(), scalar=owner.scalar, dtype=owner.dtype)
-    result = tensor_shapes.shaped(result, tensor_shapes.of_in_place(owner, name))
+    result = shaped(tensors.in_place(row, owner, args), tensor_shapes.of_in_place(row, owner))
     if isinstance(node.func, cst.Attribute):
         assignment.rebind(frame, node.func.value, result)
     return result
@@ -376,7 +368,7 @@ def call_value(frame: Frame, callee: Value, args: Arguments, node: Any) -> Value
             if function.name in models.FOR_GENERATION:
                 library_calls.for_generation(frame, args, node)
             returned = frame.engine.call(frame, function, args, node, None)
-            return tensor_shapes.returned(frame, function, args, returned)
+            return batch_shapes.returned(frame, function, args, returned)
         case LibraryName():
             return _call_dotted(frame, callee.name, args, node)
         case BoundMethod():
@@ -386,7 +378,7 @@ def call_value(frame: Frame, callee: Value, args: Arguments, node: Any) -> Value
         case ModelValue():
             rendezvous.forwarded(frame, callee, node)
             gradient_sync.called(frame, callee, node)
-            return tensor_shapes.with_logits(frame, model_output(frame, args), callee, args)
+            return batch_shapes.with_logits(frame, model_output(frame, args), callee, args)
         case InstanceValue():
             return _call_instance(frame, callee, args, node)
     return BOTTOM if callee.rank.state is State.BOTTOM else unresolved(frame, args, node)
@@ -402,7 +394,7 @@ def _call_instance(frame: Frame, callee: InstanceValue, args: Arguments, node: A
                 return call_method(frame, callee, cls, method, args, node)
         case PreparedObject():
             rendezvous.forwarded(frame, callee, node)
-            return tensor_shapes.with_logits(frame, model_output(frame, args), callee, args)
+            return batch_shapes.with_logits(frame, model_output(frame, args), callee, args)
         case LibraryInstance(name=name) if name.startswith("torch.nn."):
             return library_calls.module_output(name, args)
         case PureObject():

@@ -14,7 +14,7 @@ from trl_lint.analysis.observers import rendezvous
 from trl_lint.analysis.program.objects import FunctionValue
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.frame import Frame, derived
-from trl_lint.analysis.transfer import tensor_averages, tensor_devices, tensor_shapes
+from trl_lint.analysis.transfer import subscript_shapes, tensor_averages, tensor_devices
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import MISSING, World
 from trl_lint.domain.heap import WILDCARD, join
@@ -120,7 +120,7 @@ def _attribute(frame: Frame, node: cst.Attribute) -> Value:
 def _subscript(frame: Frame, node: cst.Subscript) -> Value:
     container, index = evaluate(frame, node.value), subscript_value(frame, node)
     value = tensor_averages.of_index(frame, container, node, subscripts.item_of(frame, container, index, node))
-    return tensor_shapes.subscripted(frame, container, value, node)
+    return subscript_shapes.subscripted(frame, container, value, node)
 
 
 # --- operators ------------------------------------------------------------------------------------------

@@ -26,7 +26,8 @@ from trl_lint.analysis.program.objects import FunctionValue
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame, derived, explain
-from trl_lint.analysis.transfer import tensor_averages, tensor_devices, tensor_shapes, tensors
+from trl_lint.analysis.transfer import tensor_averages, tensor_devices, tensor_functions, tensor_shapes
+from trl_lint.analysis.transfer.tensor_sizes import shaped
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import MISSING, WORLD_FALSE
 from trl_lint.domain.devices import Device
@@ -54,7 +55,7 @@ from trl_lint.domain.kinds import (
 from trl_lint.domain.ranks import Rank, State
 from trl_lint.domain.values import SAME, UNKNOWN, Kind, Value, Wrapping
 from trl_lint.domain.writes import NO_WRITES
-from trl_lint.knowledge import heuristics, library
+from trl_lint.knowledge import heuristics, library, torch_ops
 from trl_lint.knowledge.schema import (
     BARE_MODEL,
     BATCH,
@@ -97,15 +98,16 @@ def call_function(frame: Frame, dotted: str, args: Arguments, node: cst.CSTNode)
     if name.startswith("torch.nn.") and name.rpartition(".")[2][:1].isupper():
         return LibraryInstance(name)
     flat = spread(frame, args)
-    found = tensors.function(name, flat.positional, flat.keywords)
+    tensor_row = torch_ops.of_function(name)
+    found = tensor_functions.function(tensor_row, name, flat.positional, flat.keywords)
     if found is None:
         own = name.rpartition(".")[2]
         if heuristics.tells_rank(own) and not args.all():
             return attributes.named_rank(frame, own)
         return frame.engine.unresolved(frame, args, node)
-    found = device_choice.located(frame, tensor_devices.made(name, args, found), node)
-    found = tensor_shapes.shaped(found, tensor_shapes.of_function(frame, name, args))
-    value = tensor_averages.of_function(frame, name, flat, node, _functional_loss(name, found, args))
+    found = device_choice.located(frame, tensor_devices.made(tensor_row, name, args, found), node)
+    found = shaped(found, tensor_shapes.of_function(frame, tensor_row, name, args))
+    value = tensor_averages.of_function(frame, tensor_row, flat, node, _functional_loss(name, found, args))
     return random_draws.explained(frame, name, args, node, _explained(frame, value, node, name))
 
 

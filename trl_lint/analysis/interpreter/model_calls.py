@@ -9,7 +9,7 @@ from trl_lint.analysis.observers import gradient_sync
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame, derived
-from trl_lint.analysis.transfer import tensor_shapes
+from trl_lint.analysis.transfer import batch_shapes
 from trl_lint.domain import ranks
 from trl_lint.domain.kinds import BatchRole, in_role
 from trl_lint.domain.values import SAME, UNKNOWN, Kind, Value
@@ -26,7 +26,7 @@ def call_on_model(frame: Frame, owner: Value, name: str, args: Arguments, node: 
         return SAME
     if name == "module":
         gradient_sync.called(frame, attributes.of_model(frame, owner, name, node.func), node)
-        return tensor_shapes.with_logits(frame, model_output(frame, args), owner, args)
+        return batch_shapes.with_logits(frame, model_output(frame, args), owner, args)
     attributes.of_model(frame, owner, name, node.func, called=True)
     if name in models.REFERENCE_CONTEXTS:
         frame.no_train_calls.add(id(node))
@@ -35,9 +35,9 @@ def call_on_model(frame: Frame, owner: Value, name: str, args: Arguments, node: 
     if gradient_sync.is_forward(owner, name):
         gradient_sync.called(frame, owner, node, "" if name in models.FORWARDS else name)
     if name in models.GENERATES:
-        return tensor_shapes.generated(model_output(frame, args), args)
+        return batch_shapes.generated(model_output(frame, args), args)
     if name == "forward" or (owner.wrapping and owner.wrapping.is_bare):
-        return tensor_shapes.with_logits(frame, model_output(frame, args), owner, args)
+        return batch_shapes.with_logits(frame, model_output(frame, args), owner, args)
     return UNKNOWN if args.differing() else SAME
 
 

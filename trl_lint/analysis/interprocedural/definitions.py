@@ -142,6 +142,7 @@ def _is_none(annotation: cst.BinaryOperation) -> bool:
     return any(isinstance(side, cst.Name) and side.value == "None" for side in (annotation.left, annotation.right))
 
 
+# Not in torch_ops: classes in annotations, and what is of them.
 _ANNOTATED_KINDS = {
     "torch.Tensor": TensorValue(ranks.UNKNOWN),
     "torch.FloatTensor": TensorValue(ranks.UNKNOWN, dtype="float"),

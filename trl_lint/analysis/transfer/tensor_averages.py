@@ -1,13 +1,19 @@
 """Follows means over a count of this rank's own from where they are divided to where the ranks' are averaged.
 
-Each function here is asked once an operation's value is known, and adds to it what `means.Own` says. What is not
+    mask.sum()                   selected, or a total of this rank's data
+    (x * mask).sum() / total     -> {the mean}, LOCAL
+    gather(mean)                 LOCAL -> GATHERED
+    gathered.sum() / ranks       GATHERED -> SUMMED -> told: the ranks' means are averaged
+    x[mask].mean()               selected -> {the mean}, LOCAL
+
+Each function here is asked once an operation's value is known, and adds to it what `AveragingFact` says. What is not
 known keeps nothing: a mean that is multiplied by something unknown may have been weighted by its count.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 import libcst as cst
 
@@ -15,14 +21,16 @@ from trl_lint.analysis.events import Averaged
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
+from trl_lint.analysis.transfer.operands import dimensions_of, is_data, is_number
 from trl_lint.domain import averaging, ranks
 from trl_lint.domain.averaging import NOTHING, RANKS, SELECTED, TOTAL, AveragingFact, Mean, MeanForm, Stage
 from trl_lint.domain.constants import WORLD_SIZE
 from trl_lint.domain.kinds import TupleValue
 from trl_lint.domain.ranks import Origin, State
 from trl_lint.domain.values import Kind, Value
-from trl_lint.domain.writes import NO_WRITES, Payload
-from trl_lint.knowledge import torch as table
+from trl_lint.domain.writes import NO_WRITES, Payload, Write
+from trl_lint.knowledge import torch_ops
+from trl_lint.knowledge.torch_ops import AveragingTransfer, Operation
 
 _WHY = {
     MeanForm.RATIO: "`{}` is a mean over this rank's own count",
@@ -30,23 +38,19 @@ _WHY = {
     MeanForm.NAN: "`{}` is a mean over as many elements as are not NaN on this rank",
     MeanForm.LOSS: "`{}` is a mean over as many labels as are not ignored on this rank",
 }
-_DIVIDE = (cst.Divide, cst.DivideAssign)
-_MULTIPLY = (cst.Multiply, cst.MultiplyAssign)
-_ADD = (cst.Add, cst.AddAssign, cst.Subtract, cst.SubtractAssign)
-# The methods and functions of torch that do what these operators do.
-_OPERATIONS: Mapping[str, type] = {
-    "add": cst.Add, "div": cst.Divide, "divide": cst.Divide, "mul": cst.Multiply, "multiply": cst.Multiply,
-    "sub": cst.Subtract, "subtract": cst.Subtract, "true_divide": cst.Divide,
+# The operators that do what methods and functions of torch do.
+_OPERATORS: Mapping[type[cst.CSTNode], AveragingTransfer] = {
+    cst.Add: AveragingTransfer.ADDS, cst.AddAssign: AveragingTransfer.ADDS,
+    cst.Subtract: AveragingTransfer.ADDS, cst.SubtractAssign: AveragingTransfer.ADDS,
+    cst.Multiply: AveragingTransfer.MULTIPLIES, cst.MultiplyAssign: AveragingTransfer.MULTIPLIES,
+    cst.Divide: AveragingTransfer.DIVIDES, cst.DivideAssign: AveragingTransfer.DIVIDES,
 }  # fmt: skip
-# What holds of a value holds of it within bounds, too.
-_BOUNDED = frozenset({"clamp", "clamp_max", "clamp_min", "clip", "maximum", "minimum", "nan_to_num"})
-# Their result has as many elements as the data say.
-_SELECTING = frozenset({"argwhere", "compress", "flatnonzero", "masked_select", "nonzero"})
-_AVERAGES = frozenset({"average", "fmean", "mean", "nanmean"})
-_SUMS = frozenset({"count_nonzero", "fsum", "nansum", "sum"})
-_COUNTS = frozenset({"__len__", "nelement", "numel"})
 # Methods that are looked at whatever they are called on.
-_TOLD_BY_NAME = _SELECTING | _SUMS | {"backward", "nanmean"} | _OPERATIONS.keys()
+_ALWAYS_LOOKED_AT = frozenset({
+    AveragingTransfer.ADDS, AveragingTransfer.DIVIDES, AveragingTransfer.MEAN_OF_NUMBERS,
+    AveragingTransfer.MULTIPLIES, AveragingTransfer.SELECTS, AveragingTransfer.SUM, AveragingTransfer.TRAINS,
+})  # fmt: skip
+_MEANS = frozenset({AveragingTransfer.MEAN, AveragingTransfer.MEAN_OF_NUMBERS})
 _HOST = frozenset({"float", "int", "list", "reversed", "round", "sorted", "tuple"})
 # A loss of torch.nn.functional takes the labels that don't count from here.
 _IGNORING = "ignore_index"
@@ -57,19 +61,20 @@ _IGNORING = "ignore_index"
 
 def of_method(frame: Frame, owner: Value, name: str, args: Arguments, node: cst.CSTNode, result: Value) -> Value:
     """What `owner.name(…)` is a mean or a count of."""
+    row = torch_ops.of_method(name)
     given = args.all()
     if (
         owner.averaging is None
-        and name not in _TOLD_BY_NAME
+        and row.averages not in _ALWAYS_LOOKED_AT
         and not any(value.averaging is not None for value in given)
     ):
         return result
-    if name == "backward":
+    if row.averages is AveragingTransfer.TRAINS:
         trained(owner, *given)
         return result
     if owner.kind not in _DATA:
         return result
-    return _with(result, _called(frame, _Call(name, owner, args.positional, args.keywords, node, result)))
+    return _with(result, _called(frame, _Call(row, owner, args.positional, args.keywords, node, result)))
 
 
 _DATA_ORIGINS = Origin.DATA | Origin.RANK
@@ -77,19 +82,16 @@ _OTHER_ORIGINS = Origin.CLOCK | Origin.MEMORY
 _DATA = frozenset({Kind.BATCH, Kind.NUMBER, Kind.NUMBER_LIST, Kind.TENSOR, Kind.UNKNOWN})
 
 
-def of_function(frame: Frame, dotted: str, args: Arguments, node: cst.CSTNode, result: Value) -> Value:
+def of_function(frame: Frame, row: Operation, args: Arguments, node: cst.CSTNode, result: Value) -> Value:
     """What a function of torch, numpy, … makes of its arguments (containers count as their elements)."""
-    name = dotted.rpartition(".")[2]
     if not args.positional:
         return result
     subject, *others = args.positional
-    if name in table.JOINING:
+    if row.averages is AveragingTransfer.JOINS:
         return _with(result, _joined(args.all()))
-    if dotted in table.TENSOR_MAKERS:
-        return _with(result, subject.averaging)
     if _IGNORING in args.keywords and result.rank.differs and result.rank.how == "mean":
         return _with(result, _made(frame, node, MeanForm.LOSS, result))
-    return _with(result, _called(frame, _Call(name, subject, others, args.keywords, node, result)))
+    return _with(result, _called(frame, _Call(row, subject, others, args.keywords, node, result)))
 
 
 def of_builtin(frame: Frame, name: str, args: Arguments, node: cst.CSTNode, result: Value) -> Value:
@@ -107,7 +109,7 @@ def of_builtin(frame: Frame, name: str, args: Arguments, node: cst.CSTNode, resu
         return _with(result, RANKS if name == "len" else element.averaging._replace(stage=Stage.SUMMED))
     if name == "len":
         return _with(result, TOTAL if own.selected and result.rank.differs else None)
-    return _with(result, TOTAL if _is_of_data(result) and (result.scalar or result.kind is Kind.NUMBER) else None)
+    return _with(result, TOTAL if _is_of_data(result) and (result.scalar or is_number(result)) else None)
 
 
 def of_operation(
@@ -116,12 +118,13 @@ def of_operation(
     """What a binary operator makes of means and totals."""
     if left.averaging is None and right.averaging is None:
         return result
-    return _with(result, _operated(frame, operator, left, right, node, result))
+    how = _OPERATORS.get(type(operator), AveragingTransfer.NOTHING)
+    return _with(result, _operated(frame, how, left, right, node, result))
 
 
-def of_index(frame: Frame, container: Value, node: cst.CSTNode, result: Value) -> Value:
+def of_index(frame: Frame, container: Value, node: cst.Subscript, result: Value) -> Value:
     """`x[mask]` has as many elements as the mask says; one of several means is a mean."""
-    if container.kind not in (Kind.TENSOR, Kind.BATCH):
+    if not is_data(container):
         return result
     own = container.averaging or NOTHING
     indices = list(_indices(node))
@@ -154,7 +157,7 @@ def collected(frame: Frame, value: Value, node: cst.CSTNode, how: str) -> Averag
     )
 
 
-def handed(value: Value, write: Any) -> Value:
+def handed(value: Value, write: Write) -> Value:
     """A mean that is handed to a function in sight: what that does with it is done by the statement of the call."""
     own = value.averaging
     if own is None or not own.means or own.handed:
@@ -181,70 +184,114 @@ def trained(*values: Value) -> None:
 
 
 class _Call(NamedTuple):
-    """A method of `subject`, or a function of it and `args`, by its own name, at `node`."""
+    """A method of `subject`, or a function of it and `args`, at `node`."""
 
-    name: str
+    row: Operation
     subject: Value
     args: Sequence[Value]
     keywords: Mapping[str, Value]
-    node: Any
+    node: cst.CSTNode
     result: Value
+
+    @property
+    def own(self) -> AveragingFact:
+        return self.subject.averaging or NOTHING
+
+    @property
+    def others(self) -> Sequence[Value]:
+        return (*self.args, *self.keywords.values())
 
 
 def _called(frame: Frame, call: _Call) -> AveragingFact | None:
-    name, args = call.name, call.args
-    own = call.subject.averaging or NOTHING
-    others = [*args, *call.keywords.values()]
-    if name in table.REDUCTIONS:
-        return _reduced(frame, call)
-    if name in _OPERATIONS and args:
-        return _operated(frame, _OPERATIONS[name](), call.subject, args[0], call.node, call.result)
-    if name in _COUNTS or (name == "size" and args and args[0].const == 0):
-        return RANKS if own.stage is Stage.GATHERED else TOTAL if own.selected else None
-    if name in _SELECTING:
-        return own._replace(selected=True, total=False) if _is_of_data(call.result) else own
-    if name in table.PASSTHROUGH or name in table.HOST:
-        return call.subject.averaging
-    if name in _BOUNDED:
-        return _bounded(own, others)
-    selected = own.selected or any(value.averaging is not None and value.averaging.selected for value in others)
+    return _TRANSFERS.get(call.row.averages, _computed)(frame, call)
+
+
+def _handed_on(frame: Frame, call: _Call) -> AveragingFact | None:
+    return call.subject.averaging
+
+
+def _within_bounds(frame: Frame, call: _Call) -> AveragingFact | None:
+    return _bounded(call.own, call.others)
+
+
+def _selected(frame: Frame, call: _Call) -> AveragingFact | None:
+    return call.own._replace(selected=True, total=False) if _is_of_data(call.result) else call.own
+
+
+def _counted(frame: Frame, call: _Call) -> AveragingFact | None:
+    return RANKS if call.own.stage is Stage.GATHERED else TOTAL if call.own.selected else None
+
+
+def _sized(frame: Frame, call: _Call) -> AveragingFact | None:
+    is_first = bool(call.args) and call.args[0].const == 0
+    return (_counted if is_first else _computed)(frame, call)
+
+
+def _combined(frame: Frame, call: _Call) -> AveragingFact | None:
+    if not call.args:
+        return _computed(frame, call)
+    return _operated(frame, call.row.averages, call.subject, call.args[0], call.node, call.result)
+
+
+def _computed(frame: Frame, call: _Call) -> AveragingFact | None:
+    others = call.others
+    selected = call.own.selected or any(value.averaging is not None and value.averaging.selected for value in others)
     return SELECTED if selected and not call.result.scalar else None
 
 
 def _reduced(frame: Frame, call: _Call) -> AveragingFact | None:
-    name, subject, args, keywords, node, _ = call
-    own = subject.averaging or NOTHING
-    over = keywords.get("dim", keywords.get("axis", args[0] if args else None))
-    if over is not None and over.kind is not Kind.NONE and not (type(over.const) is int and over.const == 0):
+    row, subject, args, keywords, node, _ = call
+    own = call.own
+    over = dimensions_of(args, keywords)
+    if over is not None and not (type(over.const) is int and over.const == 0):
         return SELECTED if own.selected else None
+    is_mean, is_sum = row.averages in _MEANS, row.averages is AveragingTransfer.SUM
     if own.means and own.stage is Stage.GATHERED:
-        if name in _AVERAGES and "weights" not in keywords:
+        if is_mean and "weights" not in keywords:
             _tell(frame, own, node)
-        return own._replace(stage=Stage.SUMMED) if name in _SUMS else None
+        return own._replace(stage=Stage.SUMMED) if is_sum else None
     if own.means:
-        return own if subject.scalar or name in _AVERAGES or name in _SUMS else None
+        return own if subject.scalar or is_mean or is_sum else None
     if not _is_of_data(subject):
         return None
-    if name in _SUMS:
+    if is_sum:
         return TOTAL if over is None else None
-    if name in _AVERAGES and (own.selected or (name == "nanmean" and not subject.scalar)):
+    over_numbers = row.averages is AveragingTransfer.MEAN_OF_NUMBERS and not subject.scalar
+    if is_mean and (own.selected or over_numbers):
         return _made(frame, node, MeanForm.SELECTED if own.selected else MeanForm.NAN, subject)
     return None
 
 
+_TRANSFERS: Mapping[AveragingTransfer, Callable[[Frame, _Call], AveragingFact | None]] = {
+    AveragingTransfer.HANDS_ON: _handed_on,
+    AveragingTransfer.BOUNDS: _within_bounds,
+    AveragingTransfer.SELECTS: _selected,
+    AveragingTransfer.COUNTS: _counted,
+    AveragingTransfer.SIZE: _sized,
+    AveragingTransfer.SUM: _reduced,
+    AveragingTransfer.MEAN: _reduced,
+    AveragingTransfer.MEAN_OF_NUMBERS: _reduced,
+    AveragingTransfer.REDUCES: _reduced,
+    AveragingTransfer.ADDS: _combined,
+    AveragingTransfer.MULTIPLIES: _combined,
+    AveragingTransfer.DIVIDES: _combined,
+}
+
+
 def _operated(
-    frame: Frame, operator: cst.CSTNode, left: Value, right: Value, node: cst.CSTNode, result: Value
+    frame: Frame, how: AveragingTransfer, left: Value, right: Value, node: cst.CSTNode, result: Value
 ) -> AveragingFact | None:
     one, two = left.averaging or NOTHING, right.averaging or NOTHING
     selected = (one.selected or two.selected) and not result.scalar
-    if isinstance(operator, _DIVIDE):
-        found = _divided(frame, left, right, node)
-    elif isinstance(operator, _MULTIPLY):
-        found = _scaled(left, right) or _scaled(right, left)
-    elif isinstance(operator, _ADD):
-        found = _added(left, right)
-    else:
-        found = None
+    match how:
+        case AveragingTransfer.DIVIDES:
+            found = _divided(frame, left, right, node)
+        case AveragingTransfer.MULTIPLIES:
+            found = _scaled(left, right) or _scaled(right, left)
+        case AveragingTransfer.ADDS:
+            found = _added(left, right)
+        case _:
+            found = None
     if not selected:
         return found
     return SELECTED if found is None else found._replace(selected=True, total=False)
@@ -271,7 +318,7 @@ def _scaled(value: Value, factor: Value) -> AveragingFact | None:
         return None
     if own.stage is Stage.LOCAL:
         return own
-    is_one = factor.kind is Kind.NUMBER and factor.rank != ranks.REDUCED
+    is_one = is_number(factor) and factor.rank != ranks.REDUCED
     return own if own.stage is Stage.GATHERED and is_one else None
 
 
@@ -311,14 +358,16 @@ def _is_of_data(value: Value) -> bool:
     return value.rank.differs and bool(origins & _DATA_ORIGINS) and not origins & _OTHER_ORIGINS
 
 
-def _indices(node: cst.CSTNode) -> Iterable[Any]:
-    for element in node.slice if isinstance(node, cst.Subscript) else ():
-        if isinstance(element.slice, cst.Index):
-            inner = element.slice.value
-            yield from (each.value for each in inner.elements) if isinstance(inner, cst.Tuple) else (inner,)
+def _indices(node: cst.Subscript) -> Iterable[cst.BaseExpression]:
+    for element in node.slice:
+        match element.slice:
+            case cst.Index(value=cst.Tuple(elements=inner)):
+                yield from (each.value for each in inner)
+            case cst.Index(value=index):
+                yield index
 
 
-def _selects(frame: Frame, index: Any) -> bool:
+def _selects(frame: Frame, index: cst.BaseExpression) -> bool:
     """Whether an index is a mask of this rank's data, or a list of positions that they select."""
     value = frame.node_values.get(id(index))
     if value is None:
@@ -327,7 +376,7 @@ def _selects(frame: Frame, index: Any) -> bool:
         return True
     inverted = isinstance(index, cst.UnaryOperation) and isinstance(index.operator, cst.BitInvert)
     is_mask = value.dtype == "bool" or (inverted and value.dtype == "")
-    return is_mask and value.kind in (Kind.TENSOR, Kind.BATCH) and not value.scalar and _is_of_data(value)
+    return is_mask and is_data(value) and not value.scalar and _is_of_data(value)
 
 
 def _with(result: Value, own: AveragingFact | None) -> Value:

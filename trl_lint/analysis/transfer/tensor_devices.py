@@ -1,5 +1,11 @@
 """Places: where a tensor is made, where it is moved to, and what becomes of that in operations and joins.
 
+    x.cpu()                    "" -> cpu
+    x.to("cuda:1")             cpu -> cuda:1           one GPU for all processes
+    x.to(accelerator.device)   cpu -> ""               this process's own
+    torch.tensor(3)            cpu
+
+What an operation does is the column `device` of its row in `knowledge/torch_ops.py`.
 Only what is certain counts as being on the CPU or on one fixed device; a tensor of which that is not known may well be
 on this process's own device, which is right.
 """
@@ -7,15 +13,16 @@ on this process's own device, which is right.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from trl_lint.analysis.transfer.operands import SEQUENCES, given
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import MISSING
 from trl_lint.domain.devices import GLOBAL_RANK, MAYBE_CPU
 from trl_lint.domain.kinds import DeviceValue
 from trl_lint.domain.values import Kind, Value
-from trl_lint.knowledge import torch as table
+from trl_lint.knowledge.torch_ops import DeviceTransfer, Operation
 
 if TYPE_CHECKING:
     from trl_lint.analysis.state.arguments import Arguments
@@ -39,21 +46,19 @@ def named(value: Value) -> str:
 def device(args: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
     """`torch.device(…)`."""
     kind = keywords.get("type", args[0] if args else None)
-    index = keywords.get("index", args[1] if len(args) > 1 else None)
+    index = given(keywords.get("index", args[1] if len(args) > 1 else None))
     if kind is None or (index is not None and not isinstance(kind.const, str)):
         return DeviceValue(ranks.SAME)
-    if index is None or index.kind is Kind.NONE:
+    if index is None:
         return DeviceValue(ranks.SAME, device=named(kind))
     return DeviceValue(ranks.SAME, device=f"{kind.const}:{index.const}" if type(index.const) is int else "")
 
 
-def made(name: str, args: Arguments, value: Value) -> Value:
+def made(row: Operation, name: str, args: Arguments, value: Value) -> Value:
     """What a function of torch makes, with the place where it makes it."""
     if name == "torch.device":
         return device(args.positional, args.keywords)
-    if name not in table.TENSOR_MAKERS and name not in table.FILLED and name not in table.RANDOM_MAKERS:
-        return value
-    if name.startswith("numpy."):
+    if row.device not in _MADE:
         return value
     asked = args.keywords.get("device")
     if asked is not None:
@@ -61,28 +66,56 @@ def made(name: str, args: Arguments, value: Value) -> Value:
     source = next(iter(args.all()), None)
     if args.double is not None or args.star is not None or source is None:
         return value.but(device="")
-    if name in table.KEEP_DEVICE and source.kind not in _MADE_OF_NUMBERS:
+    if row.device is DeviceTransfer.MADE_BESIDE and source.kind not in _MADE_OF_NUMBERS:
         return value.but(device=source.device if source.kind is Kind.TENSOR else "")
     return value.but(device="cpu")
 
 
+_MADE = frozenset({DeviceTransfer.MADE, DeviceTransfer.MADE_BESIDE})
 # What is certainly no tensor: of these, and of lists of anything, a new tensor is made on the CPU.
-_MADE_OF_NUMBERS = _NUMBERS | {Kind.CONTAINER, Kind.ITERABLE, Kind.TUPLE}
+_MADE_OF_NUMBERS = _NUMBERS | SEQUENCES
 
 
-def moved(receiver: Value, name: str, args: Sequence[Value], keywords: Mapping[str, Value]) -> str:
+def moved(row: Operation, receiver: Value, args: Sequence[Value], keywords: Mapping[str, Value]) -> str:
     """Where a tensor is after a method that may move it."""
-    if name in ("to", "type_as"):
-        asked = [keywords["device"]] if "device" in keywords else list(args[:1])
-        if not asked:
-            return receiver.device if "dtype" in keywords else ""
-        target = asked[0]
-        if target.kind is Kind.MODULE:  # a dtype
-            return receiver.device
-        return named(target) if name == "to" or target.kind is Kind.TENSOR else ""
-    if name == "cuda" and (args or keywords):
-        return named(args[0] if args else keywords.get("device", Value()))
-    return table.PLACES.get(name, receiver.device)
+    fixed = _FIXED_PLACES.get(row.device)
+    if fixed is not None:
+        return fixed
+    move = _MOVES.get(row.device)
+    return receiver.device if move is None else move(receiver, args, keywords)
+
+
+def _to_given(receiver: Value, args: Sequence[Value], keywords: Mapping[str, Value]) -> str:
+    target = _target(args, keywords)
+    if target is None:
+        return receiver.device if "dtype" in keywords else ""
+    return receiver.device if target.kind is Kind.MODULE else named(target)  # a dtype moves nothing
+
+
+def _beside(receiver: Value, args: Sequence[Value], keywords: Mapping[str, Value]) -> str:
+    target = _target(args, keywords)
+    return named(target) if target is not None and target.kind is Kind.TENSOR else ""
+
+
+def _to_gpu(receiver: Value, args: Sequence[Value], keywords: Mapping[str, Value]) -> str:
+    target = args[0] if args else keywords.get("device")
+    return "" if target is None else named(target)
+
+
+def _target(args: Sequence[Value], keywords: Mapping[str, Value]) -> Value | None:
+    return keywords.get("device", args[0] if args else None)
+
+
+_FIXED_PLACES: Mapping[DeviceTransfer, str] = {
+    DeviceTransfer.CPU: "cpu",
+    DeviceTransfer.HOST: "host",
+    DeviceTransfer.ACCELERATOR: "",
+}
+_MOVES: Mapping[DeviceTransfer, Callable[[Value, Sequence[Value], Mapping[str, Value]], str]] = {
+    DeviceTransfer.GIVEN: _to_given,
+    DeviceTransfer.BESIDE: _beside,
+    DeviceTransfer.CUDA: _to_gpu,
+}
 
 
 def formatted(values: Sequence[Value]) -> str:

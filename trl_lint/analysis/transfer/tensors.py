@@ -1,36 +1,51 @@
-"""What operators, methods and functions make of tensors, arrays and the data a loader yields."""
+"""What operators and methods make of the rank facts of tensors, arrays and the data a loader yields.
+
+    >>> def after(name, rank, *args, **keywords):
+    ...     print(method(of_method(name), TensorValue(rank), args, keywords).rank)
+    >>> after("sum", ranks.SHARD)
+    partial(sum)
+    >>> after("sum", ranks.SHARD, dim=Value(const=-1))  # one value per sample stays one
+    shard
+    >>> after("view", ranks.partial("mean"))
+    partial(mean)
+    >>> after("exp", ranks.partial("mean"))  # the mean of exponentials is another one
+    local(data)
+    >>> after("argmax", ranks.SHARD)  # no collective completes it
+    local(data)
+
+What a method does is the column `rank` of its row in `knowledge/torch_ops.py`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
 
+from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import derived
 from trl_lint.analysis.transfer import tensor_devices
+from trl_lint.analysis.transfer.operands import dimensions_of, given, is_data, is_number, items_of
 from trl_lint.domain import ranks
-from trl_lint.domain.constants import MISSING, World
 from trl_lint.domain.kinds import (
     BatchRole,
     LibraryName,
-    NumberValue,
     SizesValue,
     TensorValue,
-    TupleValue,
     read_out_of,
     role_of,
 )
 from trl_lint.domain.ranks import Rank, State
 from trl_lint.domain.values import Kind, Value
-from trl_lint.knowledge import library
 from trl_lint.knowledge import torch as table
-from trl_lint.knowledge.schema import GRADIENT_NORM
+from trl_lint.knowledge.torch_ops import InPlace, Operation, RankTransfer, of_method, operation
 
 _NUMBERLIKE = frozenset({Kind.NUMBER, Kind.NONE})
-# Reductions that leave one element what it is.
+# Of what kind the result is, by the kind of what it is made of.
+_INDEXED = {Kind.BATCH: Kind.BATCH, Kind.STRING: Kind.STRING, Kind.TENSOR: Kind.TENSOR}
+_TAKEN_WHOLE = {Kind.BATCH: Kind.BATCH, Kind.STRING: Kind.STRING}
+_COMPUTED_OF = {Kind.STRING: Kind.STRING, Kind.TENSOR: Kind.TENSOR}
+# Not in torch_ops: kinds of reductions, of which these leave one element what it is.
 _OF_ONE = frozenset({"all", "any", "max", "mean", "median", "min", "nanmean", "prod", "quantile", "sum"})
-# Marks the sizes of a tensor's dimensions: of these the first is how many samples there are.
-# Reductions that keep a value's dtype.
-_SAME_DTYPE = frozenset({"amax", "amin", "max", "min", "sum", "nansum", "prod", "median"})
+_SUM = of_method("sum")
 
 
 def arithmetic(rank: Rank, left: Value, right: Value, divides: bool) -> Value:
@@ -68,23 +83,37 @@ def indexed(container: Value, index: Value) -> Value:
         rank = container.rank
     if index.rank.state is State.UNKNOWN and container.rank.state is State.SAME:
         rank = ranks.UNKNOWN
-    kind: Kind = container.kind if container.kind in (Kind.TENSOR, Kind.BATCH) else Kind.UNKNOWN
-    if container.kind is Kind.STRING:
-        kind = Kind.STRING
-    return derived(rank, kind, container, index, dtype=container.dtype)
+    return derived(rank, _INDEXED.get(container.kind, Kind.UNKNOWN), container, index, dtype=container.dtype)
 
 
 def attribute(value: Value, name: str) -> Value | None:
     """A tensor's attribute; None when it is a method to be called."""
-    if name in table.META:
-        return Value(ranks.SAME, device=value.device if name == "device" else "")
-    if name == "shape":
-        return _shape(value)
-    if name in table.COUNTS:
-        return derived(_count(value), Kind.TENSOR, value, dtype="int").as_a(Value)
-    if name in table.PASSTHROUGH:
-        return value.but(grad=False) if name == "data" else value
-    return None
+    row = operation(name)
+    transfer = None if row is None else _ATTRIBUTES.get(row.rank)
+    return None if row is None or transfer is None else transfer(row, value)
+
+
+def _told_attribute(row: Operation, value: Value) -> Value:
+    return Value(ranks.SAME, device=value.device if row.name == "device" else "")
+
+
+def _counted_attribute(row: Operation, value: Value) -> Value:
+    return derived(_count(value), Kind.TENSOR, value, dtype="int").as_a(Value)
+
+
+def _kept_attribute(row: Operation, value: Value) -> Value:
+    return value.but(grad=False) if row.name == "data" else value
+
+
+_ATTRIBUTES: Mapping[RankTransfer, Callable[[Operation, Value], Value]] = {
+    RankTransfer.TOLD: _told_attribute,
+    RankTransfer.SHAPE: lambda _, value: _shape(value),
+    RankTransfer.COUNT: _counted_attribute,
+    RankTransfer.SIZE: _counted_attribute,
+    RankTransfer.STRIDE: _counted_attribute,
+    RankTransfer.KEEPS: _kept_attribute,
+    RankTransfer.IS_TRUE: _kept_attribute,
+}
 
 
 def _count(value: Value) -> Rank:
@@ -115,119 +144,85 @@ def collapsed(rank: Rank) -> Rank:
     return Rank(State.LOCAL, rank.origins) if rank.differs else rank
 
 
-def method(receiver: Value, name: str, args: Sequence[Value], keywords: dict[str, Value]) -> Value:
-    """The result of `receiver.name(...)`: tensor methods are pure unless the tables say otherwise."""
-    if name in table.META:
-        return Value(ranks.SAME)
-    if name in ("size", "stride"):
-        shape = _shape(receiver)
-        over = keywords.get("dim", args[0] if args else None)
-        sized = shape if over is None or over.kind is Kind.NONE else dimension(shape, over)
-        return sized if name == "size" else sized.but(rank=collapsed(sized.rank))
-    if name in table.COUNTS:
-        return derived(_count(receiver), Kind.NUMBER, receiver, scalar=True, dtype="int")
-    if name in table.HOST:
-        return _to_host(receiver, name)
-    if name in table.REDUCTIONS:
-        return reduced(receiver, name, args, keywords)
-    if name in table.PASSTHROUGH:
-        return _passed(receiver, name, args, keywords)
-    if name == "new_tensor":
-        return _made(args).but(device=receiver.device)
-    if name in table.FILLED_LIKE:
-        return _filled_with(keywords.get("fill_value", args[1] if len(args) > 1 and name == "new_full" else None))
-    values = (receiver, *args, *keywords.values())
-    if name in table.RANDOM_LIKE:
-        return _drawn(name, values)
-    rank = ranks.nonlinear(ranks.combine_all(value.rank for value in values))
-    if name in table.DECISIONS or (name in table.INDICES and not _dimensions(args, keywords)):
-        return _decision(rank, name, values)
-    kind = receiver.kind if receiver.kind in (Kind.STRING, Kind.TENSOR) else Kind.BATCH
-    dtype = table.DTYPES.get(name, receiver.dtype)
-    return derived(rank, kind, *values, dtype=dtype, scalar=receiver.scalar and not args)
+# --- methods --------------------------------------------------------------------------------------------
 
 
-def _dimensions(args: Sequence[Value], keywords: dict[str, Value]) -> Value | None:
-    """The argument that says over which dimensions a reduction goes; None when it goes over all."""
-    over = keywords.get("dim", keywords.get("axis", args[0] if args else None))
-    return None if over is None or over.kind is Kind.NONE else over
+def method(row: Operation, receiver: Value, args: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
+    """The result of `receiver.name(...)`: tensor methods are pure unless the table says otherwise."""
+    return _METHODS.get(row.rank, _computed)(row, receiver, args, keywords)
 
 
-def _decision(rank: Rank, name: str, values: Sequence[Value]) -> Value:
-    """One answer about all elements (`equal`, `argmax`): no collective makes the whole's of the pieces'."""
-    kind = Kind.NUMBER if name in table.DECISIONS else Kind.TENSOR
-    return derived(collapsed(rank), kind, *values, scalar=True, dtype=table.DTYPES.get(name, "bool"))
+def _told(row: Operation, receiver: Value, args: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
+    return Value(ranks.SAME)
 
 
-def _drawn(name: str, values: Sequence[Value]) -> Value:
-    """Random numbers: of the given distribution, or only shaped like the argument."""
-    given = () if name.endswith("_like") else values
-    rank = ranks.combine_all([ranks.RNG_LOCAL, *(ranks.nonlinear(value.rank) for value in given)])
-    return derived(rank, Kind.TENSOR, *given)
+def _sized(row: Operation, receiver: Value, args: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
+    shape = _shape(receiver)
+    over = given(keywords.get("dim", args[0] if args else None))
+    sized = shape if over is None else dimension(shape, over)
+    return sized if row.rank is RankTransfer.SIZE else sized.but(rank=collapsed(sized.rank))
 
 
-def _filled_with(filling: Value | None) -> Value:
-    """A tensor shaped like another, filled with one value (a constant when none is given)."""
-    return TensorValue(ranks.SAME) if filling is None else derived(filling.rank, Kind.TENSOR, filling)
+def _counted(row: Operation, receiver: Value, args: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
+    return derived(_count(receiver), Kind.NUMBER, receiver, scalar=True, dtype="int")
 
 
-def _to_host(receiver: Value, name: str) -> Value:
-    kind = Kind.NUMBER_LIST if name == "tolist" and not receiver.scalar else Kind.NUMBER
-    is_one = kind is Kind.NUMBER
+def _to_host(row: Operation, receiver: Value, args: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
+    is_one = row.rank is RankTransfer.TO_NUMBER or receiver.scalar
+    kind = Kind.NUMBER if is_one else Kind.NUMBER_LIST
     made = derived(receiver.rank, kind, receiver, scalar=is_one, dtype=receiver.dtype, pending=receiver.pending)
     return read_out_of(receiver, made)
 
 
-def _passed(receiver: Value, name: str, args: Sequence[Value], keywords: dict[str, Value]) -> Value:
-    dtype = table.DTYPES.get(name, receiver.dtype)
-    for arg in args:
-        if isinstance(arg, LibraryName) and arg.name.startswith("torch."):
-            dtype = table.DTYPE_NAMES.get(arg.name[6:], dtype)
-    kind = Kind.BATCH if role_of(receiver) in (BatchRole.METRICS, BatchRole.OUTPUT) else Kind.TENSOR
-    is_field = role_of(receiver) is BatchRole.FIELD
-    if receiver.kind in (Kind.BATCH, Kind.STRING) and not is_field and name in ("to", "copy", "split"):
-        kind = receiver.kind
-    scalar = receiver.scalar and name not in ("expand", "repeat", "repeat_interleave")
-    rank = receiver.rank if name != "bool" or receiver.dtype == "bool" else ranks.nonlinear(receiver.rank)
-    grad = receiver.grad and name not in ("detach", "data", "numpy")
-    place = tensor_devices.moved(receiver, name, args, keywords)
-    made = derived(rank, kind, receiver, scalar=scalar, dtype=dtype, pending=receiver.pending, device=place, grad=grad)
+def kept(row: Operation, receiver: Value, args: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
+    role = role_of(receiver)
+    is_field = role is BatchRole.FIELD
+    kind = Kind.BATCH if role in (BatchRole.METRICS, BatchRole.OUTPUT) else Kind.TENSOR
+    if row.takes_batches and not is_field:
+        kind = _TAKEN_WHOLE.get(receiver.kind, kind)
+    is_test = row.rank is RankTransfer.IS_TRUE and receiver.dtype != "bool"
+    made = derived(
+        ranks.nonlinear(receiver.rank) if is_test else receiver.rank,
+        kind,
+        receiver,
+        scalar=receiver.scalar and not row.grows,
+        dtype=_dtype_asked(args) or row.dtype.of(receiver.dtype),
+        pending=receiver.pending,
+        device=tensor_devices.moved(row, receiver, args, keywords),
+        grad=receiver.grad and not row.detaches,
+    )
     return receiver.with_facts_of(made) if made.kind is receiver.kind and not is_field else made
 
 
-def reduced(value: Value, name: str, args: Sequence[Value], keywords: dict[str, Value]) -> Value:
+def _dtype_asked(args: Sequence[Value]) -> str:
+    """The dtype that is given, as in `x.to(torch.float32)`."""
+    asked = ""
+    for arg in args:
+        if isinstance(arg, LibraryName) and arg.name.startswith("torch."):
+            asked = table.DTYPE_NAMES.get(arg.name[6:], asked)
+    return asked
+
+
+def reduced(row: Operation, value: Value, args: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
     """The result of a reduction, over everything or over given dimensions."""
-    how = table.REDUCTIONS[name]
-    dtype = _reduced_dtype(value, name)
-    if how in table.ORDERED:
-        args = args[1:]
-    over = _dimensions(args, keywords)
+    dtype = row.dtype.of(value.dtype)
+    over = dimensions_of(args[1:] if row.has_order else args, keywords)
     if over is None:
-        return derived(_partial(value, how), Kind.TENSOR, value, dtype=dtype, scalar=True)
-    if name in ("max", "min") and over.kind in (Kind.TENSOR, Kind.BATCH):
+        return derived(_partial(value, row.reduction), Kind.TENSOR, value, dtype=dtype, scalar=True)
+    if row.has_other and is_data(over):
         rank = ranks.nonlinear(ranks.combine(value.rank, over.rank))
         return derived(rank, Kind.TENSOR, value, over, dtype=dtype)
-    return derived(_over_dimensions(value, over, how), Kind.TENSOR, value, dtype=dtype)
+    return derived(_over_dimensions(value, over, row.reduction), Kind.TENSOR, value, dtype=dtype)
 
 
 def _over_dimensions(value: Value, over: Value, how: str) -> Rank:
     """The batch is dimension 0: over the others, one value per sample stays one."""
-    dimensions = over.items if isinstance(over, TupleValue) else (over,)
+    dimensions = items_of(over)
     if any(type(dimension.const) is int and dimension.const == 0 for dimension in dimensions):
         return _partial(value, how)
     if all(type(dimension.const) is int for dimension in dimensions):
         return ranks.nonlinear(value.rank)
     return collapsed(value.rank)
-
-
-def _reduced_dtype(value: Value, name: str) -> str:
-    if name in ("any", "all"):
-        return "bool"
-    if name in table.DTYPES:
-        return table.DTYPES[name]
-    if name in _SAME_DTYPE:
-        return "int" if value.dtype == "bool" and name in ("sum", "nansum", "prod") else value.dtype
-    return "float"
 
 
 def _partial(value: Value, how: str) -> Rank:
@@ -243,61 +238,12 @@ def _partial(value: Value, how: str) -> Rank:
     return rank
 
 
-def function(dotted: str, args: Sequence[Value], keywords: dict[str, Value]) -> Value | None:
-    """The result of a function under one of the pure roots; None when the tables do not know it."""
-    name = dotted.rpartition(".")[2]
-    if name in table.RANDOM_LIKE and dotted.startswith("torch."):
-        return _drawn(name, [*args, *keywords.values()])
-    origin = library.origin(dotted)
-    if origin is not None:
-        return _of_origin(dotted, name, origin)
-    if dotted in table.SAME_FUNCTIONS:
-        return Value(ranks.SAME)
-    if dotted in table.GRADIENT_NORMS:
-        return GRADIENT_NORM
-    place = "host" if dotted.startswith("numpy.") else "" if "device" in keywords else "cpu"
-    if dotted in table.TENSOR_MAKERS:
-        return _made(args).but(device=place)
-    if dotted in table.FILLED:
-        return _filled(name, args, keywords).but(device=place)
-    if not library.is_pure(dotted):
-        return None
-    value = _pure(name, args, keywords)
-    if dotted.startswith(("math.", "statistics.")):
-        return value.as_a(NumberValue, scalar=True)
-    return value.but(device=place) if place == "host" and value.rank.differs else value
+def summed(value: Value) -> Value:
+    """`sum(x)`: as the method."""
+    return reduced(_SUM, value, (), {})
 
 
-def _pure(name: str, args: Sequence[Value], keywords: dict[str, Value]) -> Value:
-    if name in table.FILLED_LIKE:
-        return _filled_with(keywords.get("fill_value", args[1] if len(args) > 1 and name == "full_like" else None))
-    if args and args[0].kind is not Kind.MODULE:
-        if name in table.REDUCTIONS:
-            return reduced(args[0], name, args[1:], keywords)
-        if name in table.PASSTHROUGH and len(args) > 0 and name not in ("split",):
-            return _passed(args[0], name, args[1:], keywords)
-    values = [*args, *keywords.values()]
-    rank = ranks.combine_all(value.rank for value in values)
-    if name in table.JOINING:
-        return derived(rank, Kind.TENSOR, *values, dtype=_common_dtype(values))
-    if name in table.DECISIONS or (name in table.INDICES and not _dimensions(args[1:], keywords)):
-        return _decision(rank, name, values)
-    scalar = bool(values) and all(value.scalar for value in values)
-    return derived(
-        ranks.nonlinear(rank),
-        Kind.TENSOR,
-        *values,
-        dtype=table.DTYPES.get(name, _common_dtype(values)),
-        scalar=scalar,
-    )
-
-
-def _common_dtype(values: Sequence[Value]) -> str:
-    known = {value.dtype for value in values if value.kind in (Kind.TENSOR, Kind.BATCH)}
-    return known.pop() if len(known) == 1 else ""
-
-
-def _made(args: Sequence[Value]) -> Value:
+def made(row: Operation, args: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
     """`torch.tensor(x)`: the same facts, now a tensor."""
     if not args:
         return TensorValue(ranks.SAME)
@@ -306,54 +252,96 @@ def _made(args: Sequence[Value]) -> Value:
         source.rank,
         Kind.TENSOR,
         source,
-        scalar=source.kind is Kind.NUMBER,
+        scalar=is_number(source),
         dtype=source.dtype,
         pending=source.pending,
     )
 
 
-def _filled(name: str, args: Sequence[Value], keywords: dict[str, Value]) -> Value:
-    """A tensor filled with one value: of a local length it is still the same number everywhere."""
-    if name == "full" and len(args) > 1:
-        return derived(args[1].rank, Kind.TENSOR, args[1])
-    rank = ranks.ZERO if name == "zeros" else ranks.SAME
-    dtype = "float" if name in table.FLOATS_UNLESS_TOLD and "dtype" not in keywords else ""
-    sizes = args[0].items if len(args) == 1 and isinstance(args[0], TupleValue) else args
-    ones = all(type(size.const) is int and size.const == 1 for size in sizes)
-    return TensorValue(rank, dtype=dtype, scalar=name in ("zeros", "ones", "empty") and ones)
+def _made_beside(row: Operation, receiver: Value, args: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
+    return made(row, args, keywords).but(device=receiver.device)
 
 
-def _of_origin(dotted: str, name: str, rank: Rank) -> Value:
-    if rank.state is State.UNKNOWN or rank.state is State.SAME:
-        return Value(rank)
-    is_tensor = dotted.startswith("torch.") and rank == ranks.RNG_LOCAL
-    return TensorValue(rank) if is_tensor else NumberValue(rank, scalar=True)
+def filled_like(row: Operation, receiver: Value, args: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
+    """A tensor shaped like another, filled with one value (a constant when none is given)."""
+    second = args[1] if len(args) > 1 and row.rank is RankTransfer.FULL_LIKE else None
+    filling = keywords.get("fill_value", second)
+    return TensorValue(ranks.SAME) if filling is None else derived(filling.rank, Kind.TENSOR, filling)
 
 
-def builtin(name: str, args: Sequence[Value]) -> Value:
-    """A pure builtin that needs no look at containers."""
-    rank = ranks.combine_all(value.rank for value in args)
-    if name in table.HOST_BUILTINS:
-        source = args[0] if args else Value(ranks.SAME)
-        const = _converted(name, source.const)
-        kept = rank if name != "bool" else ranks.nonlinear(rank)
-        made = derived(
-            kept,
-            Kind.NUMBER,
-            source,
-            scalar=True,
-            dtype=table.HOST_BUILTINS[name],
-            device=source.device,
-            const=const,
-            pending=source.pending,
-        )
-        return read_out_of(source, made)
-    if name == "round":
-        source = args[0] if args else NumberValue(ranks.SAME)
-        kept = source.rank if all(value.rank.state is State.SAME for value in args[1:]) else rank
-        return derived(kept, source.kind, source, scalar=True, dtype=source.dtype)
-    return derived(ranks.nonlinear(rank), Kind.UNKNOWN, *args)
+def drawn(row: Operation, values: Sequence[Value]) -> Value:
+    """Random numbers: of the given distribution, of given sizes, or only shaped like the argument."""
+    if row.rank is RankTransfer.DRAWS_NEW:
+        return TensorValue(ranks.RNG_LOCAL)
+    given = values if row.rank is RankTransfer.DRAWS else ()
+    rank = ranks.combine_all([ranks.RNG_LOCAL, *(ranks.nonlinear(value.rank) for value in given)])
+    return derived(rank, Kind.TENSOR, *given)
 
 
-def _converted(name: str, const: Any) -> Any:
-    return const if isinstance(const, World) else MISSING
+def _drawn_of(row: Operation, receiver: Value, args: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
+    return drawn(row, (receiver, *args, *keywords.values()))
+
+
+def _indexed(row: Operation, receiver: Value, args: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
+    over = dimensions_of(args, keywords)
+    return (_decided if over is None else _computed)(row, receiver, args, keywords)
+
+
+def _decided(row: Operation, receiver: Value, args: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
+    values = (receiver, *args, *keywords.values())
+    return decision(row, ranks.nonlinear(ranks.combine_all(value.rank for value in values)), values)
+
+
+def _computed(row: Operation, receiver: Value, args: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
+    values = (receiver, *args, *keywords.values())
+    rank = ranks.nonlinear(ranks.combine_all(value.rank for value in values))
+    kind = _COMPUTED_OF.get(receiver.kind, Kind.BATCH)
+    return derived(rank, kind, *values, dtype=row.dtype.of(receiver.dtype), scalar=receiver.scalar and not args)
+
+
+def decision(row: Operation, rank: Rank, values: Sequence[Value]) -> Value:
+    """One answer about all elements (`equal`, `argmax`): no collective makes the whole's of the pieces'."""
+    kind = Kind.NUMBER if row.rank is RankTransfer.DECIDES else Kind.TENSOR
+    return derived(collapsed(rank), kind, *values, scalar=True, dtype=row.dtype.of(""))
+
+
+MethodTransfer = Callable[[Operation, Value, Sequence[Value], Mapping[str, Value]], Value]
+# What is only a function computes from what goes in where it is called like a method.
+_METHODS: Mapping[RankTransfer, MethodTransfer] = {
+    RankTransfer.KEEPS: kept,
+    RankTransfer.IS_TRUE: kept,
+    RankTransfer.REDUCES: reduced,
+    RankTransfer.DECIDES: _decided,
+    RankTransfer.INDEX: _indexed,
+    RankTransfer.TO_NUMBER: _to_host,
+    RankTransfer.TO_LIST: _to_host,
+    RankTransfer.TOLD: _told,
+    RankTransfer.SHAPE: _counted,
+    RankTransfer.SIZE: _sized,
+    RankTransfer.STRIDE: _sized,
+    RankTransfer.COUNT: _counted,
+    RankTransfer.MAKES_BESIDE: _made_beside,
+    RankTransfer.FILLS_LIKE: filled_like,
+    RankTransfer.FULL_LIKE: filled_like,
+    RankTransfer.DRAWS: _drawn_of,
+    RankTransfer.DRAWS_LIKE: _drawn_of,
+}
+# Only tensors and array scalars have these.
+TO_HOST = frozenset({RankTransfer.TO_NUMBER, RankTransfer.TO_LIST})
+
+
+def in_place(row: Operation, owner: Value, args: Arguments) -> Value:
+    """What `x.add_(y)` makes of the tensor itself."""
+    given = args.rank()
+    match row.in_place:
+        case InPlace.REPLACES:
+            rank = given
+        case InPlace.DRAWS:
+            rank = ranks.RNG_LOCAL
+        case InPlace.ADDS:
+            rank = ranks.combine_linear(owner.rank, given)
+        case InPlace.SCALES:
+            rank = ranks.combine_scaling(owner.rank, given)
+        case _:
+            rank = ranks.nonlinear(ranks.combine(owner.rank, given))
+    return derived(rank, owner.kind, owner, *args.all(), scalar=owner.scalar, dtype=owner.dtype)

@@ -14,7 +14,7 @@ from trl_lint.domain.writes import Payload
 from trl_lint.fixes.support.blocks import enclosing_statement
 from trl_lint.fixes.support.edits import Import
 from trl_lint.fixes.support.node_types import Path, Replacement, Scope
-from trl_lint.fixes.support.reductions import HOST_METHODS
+from trl_lint.fixes.support.reductions import goes_to_host
 from trl_lint.fixes.support.scope import Binding, sole_binding
 from trl_lint.fixes.support.tree import goes_to_cpu, method_call
 from trl_lint.fixes.support.uses import only_shown
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     pass
 
 _HOST_FUNCTIONS = frozenset({"float", "int", "round"})
-# Steps that only a tensor of one element survives.
+# Steps that only a tensor of one element survives. Not in torch_ops: a method, and functions of Python.
 _PROVES_ONE = frozenset({"item", "float", "int", "round"})
 
 
@@ -103,7 +103,7 @@ def _inner(place: LogSite, node: cst.BaseExpression, value: Value) -> tuple[cst.
     """The operand of the outermost step that commutes with the reduction, and the name of that step."""
     method = method_call(node)
     if method is not None:
-        is_host = method.name in HOST_METHODS and not method.args
+        is_host = goes_to_host(method.name) and not method.args
         keeps = is_host or (method.name == "to" and goes_to_cpu(method.args))
         return (method.receiver, method.name) if keeps else (None, "")
     match node:

@@ -15,13 +15,10 @@ from trl_lint.fixes.support.node_types import Path
 from trl_lint.fixes.support.scope import binders, names_spelled, nodes
 from trl_lint.fixes.support.tree import keyword_of, method_on
 from trl_lint.knowledge.heuristics import COMPUTES_ONLY
+from trl_lint.knowledge.torch_ops import AveragingTransfer, HandsOn, of_method
 
 # Methods that hand the same elements on.
-_HANDS_ON = frozenset({
-    "bfloat16", "clone", "contiguous", "cpu", "cuda", "detach", "double", "float", "half", "int", "long", "numpy", "to",
-})  # fmt: skip
-# What zeros change nothing of. Another method, or another function, may count them.
-_SUMS = frozenset({"nansum", "sum"})
+_HANDS_ON = frozenset({HandsOn.ALIKE, HandsOn.FLOATS, HandsOn.INTEGERS, HandsOn.MOVED, HandsOn.AWAY})
 _DIVISIONS = (cst.Divide, cst.FloorDivide, cst.Modulo)
 
 COUNTED = "the padding would be counted in what follows"
@@ -92,11 +89,11 @@ def _padding_of(root: cst.CSTNode, chain: Path, dim: int) -> int | str:
         node, parent = chain[-1], chain[-2]
         outer = chain[-3] if len(chain) > 2 else None
         method = method_on(chain)
-        if method is not None and method.name in _HANDS_ON:
+        if method is not None and of_method(method.name).hands_on in _HANDS_ON:
             chain = chain[:-2]
             continue
         if method is not None:
-            return _summed(root, chain[:-2], dim, method.args) if method.name in _SUMS else COUNTED
+            return _summed(root, chain[:-2], dim, method.args) if _adds_up(method.name) else COUNTED
         match parent:
             case cst.Arg() if isinstance(outer, cst.Call) and _is_sum(outer):
                 return _summed(root, chain[:-2], dim, outer.args[1:])
@@ -113,10 +110,15 @@ def _padding_of(root: cst.CSTNode, chain: Path, dim: int) -> int | str:
                 return COUNTED if _is_call_of_torch(outer) else UNKNOWN_USE
 
 
+def _adds_up(reduction: str) -> bool:
+    """Whether zeros change nothing of a reduction. Another method, or another function, may count them."""
+    return of_method(reduction).averages is AveragingTransfer.SUM
+
+
 def _is_sum(call: cst.Call) -> bool:
     """Whether it is `torch.sum(x)` or the like."""
     func = call.func
-    return isinstance(func, cst.Attribute) and func.attr.value in _SUMS and _is_call_of_torch(call)
+    return isinstance(func, cst.Attribute) and _adds_up(func.attr.value) and _is_call_of_torch(call)
 
 
 def _is_call_of_torch(node: cst.CSTNode | None) -> bool:

@@ -6,16 +6,27 @@ import libcst as cst
 
 from trl_lint.domain.values import Value
 from trl_lint.fixes.support.tree import MethodCall, keyword_of, method_call
+from trl_lint.knowledge.torch_ops import OPERATIONS, AveragingTransfer, DeviceTransfer, HandsOn, of_method
 
-# Reductions that commute with gathering, and the method that repeats them on what was gathered.
-REPEATED = {
-    "sum": "sum", "nansum": "nansum", "mean": "mean", "nanmean": "nanmean", "max": "max", "amax": "amax",
-    "min": "min", "amin": "amin", "count": "sum",
-}  # fmt: skip
-# Methods that take a tensor to the host, or to its memory.
-HOST_METHODS = frozenset({"item", "tolist", "cpu", "numpy"})
-# Methods that hand a reduced tensor on.
-TRANSPARENT = frozenset({"detach", "float", "double", "long", "int", "to", "clone", "cpu", "item", "half", "bfloat16"})
+# Reductions that commute with gathering, and the method that repeats them on what was gathered: methods, and the one
+# kind of reduction in the facts that is no method.
+REPEATED = {row.name: row.name for row in OPERATIONS if row.repeats} | {"count": "sum"}
+# What a reduced tensor stays one in.
+_TRANSPARENT = frozenset({HandsOn.ALIKE, HandsOn.FLOATS, HandsOn.INTEGERS, HandsOn.MOVED, HandsOn.NUMBER})
+_TO_HOST = frozenset({HandsOn.NUMBER, HandsOn.NUMBERS})
+_HOST_PLACES = frozenset({DeviceTransfer.CPU, DeviceTransfer.HOST})
+_MEANS = frozenset({AveragingTransfer.MEAN, AveragingTransfer.MEAN_OF_NUMBERS})
+
+
+def is_transparent(method: str) -> bool:
+    """Whether a method hands a reduced tensor on."""
+    return of_method(method).hands_on in _TRANSPARENT
+
+
+def goes_to_host(method: str) -> bool:
+    """Whether a method takes a tensor to the host, or to its memory."""
+    row = of_method(method)
+    return row.hands_on in _TO_HOST or row.device in _HOST_PLACES
 
 
 def written_reduction(node: cst.BaseExpression) -> str | None:
@@ -24,9 +35,9 @@ def written_reduction(node: cst.BaseExpression) -> str | None:
         method = method_call(node)
         if method is None:
             return None
-        if method.name in REPEATED and method.name != "count":
+        if of_method(method.name).repeats:
             return method.name if _is_over_all(method) else None
-        if method.name not in TRANSPARENT:
+        if not is_transparent(method.name):
             return None
         node = method.receiver
 
@@ -44,4 +55,4 @@ def needs_cast(value: Value, reduction: str, written: str | None) -> bool:
 
 
 def is_mean(reduction: str) -> bool:
-    return reduction in ("mean", "nanmean")
+    return of_method(reduction).averages in _MEANS

@@ -11,8 +11,8 @@ import libcst as cst
 from trl_lint.analysis.program.syntax import ancestors, below, children
 from trl_lint.domain.provenance import SourceModule
 from trl_lint.fixes.support.node_types import Path, Scope
-from trl_lint.knowledge import torch
 from trl_lint.knowledge.heuristics import CHANGES_IN_PLACE
+from trl_lint.knowledge.torch_ops import of_method
 
 if TYPE_CHECKING:
     from trl_lint.analysis.program.classes import FunctionInfo
@@ -115,14 +115,13 @@ def _has_effects(node: cst.CSTNode) -> bool:
         case cst.Call(func=cst.Name(value=name)):
             return name not in _PURE_BUILTINS
         case cst.Call(func=cst.Attribute(attr=cst.Name(value=name))):
-            return name not in _PURE_CALLS
+            return not of_method(name).again
         case cst.Call():
             return True
     return False
 
 
 _PURE_BUILTINS = frozenset({"abs", "float", "int", "len", "max", "min", "round"})
-_PURE_CALLS = (torch.REDUCTIONS.keys() | torch.PASSTHROUGH | torch.ELEMENTWISE | torch.HOST) - {"requires_grad_"}
 
 
 def may_change_objects(root: cst.CSTNode) -> bool:

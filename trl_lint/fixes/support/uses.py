@@ -13,10 +13,10 @@ from trl_lint.fixes.support.node_types import Path
 from trl_lint.fixes.support.scope import last_name, names_spelled, nodes
 from trl_lint.fixes.support.tree import text_of
 from trl_lint.knowledge.heuristics import COMPUTES_ONLY, KEEPS, SHOWS
+from trl_lint.knowledge.torch_ops import DeviceTransfer, HandsOn, Operation, of_method
 
-# Methods and functions that show no more of a tensor than it is, and those that make it a number.
-_HANDS_ON = frozenset({"cpu", "detach", "float"})
-_TO_NUMBER = frozenset({"item"})
+# Methods that show no more of a tensor than it is, and functions that make it a number.
+_HANDS_ON = frozenset({HandsOn.ALIKE, HandsOn.FLOATS, HandsOn.NUMBER})
 _TO_NUMBER_FUNCTIONS = frozenset({"float", "int", "round"})
 # What only holds a value, on its way to a call or a name.
 _HOLDERS = (cst.Arg, cst.Dict, cst.DictElement, cst.FormattedString, cst.FormattedStringExpression, cst.List,
@@ -46,9 +46,10 @@ def _is_shown(around: Path, node: cst.CSTNode, numeric: bool) -> bool:
             case cst.Param(name=name) if name is node:
                 return True
             case cst.Attribute(value=receiver, attr=cst.Name(value=step)) if receiver is inner:
-                if step not in _HANDS_ON | _TO_NUMBER:
+                row = of_method(step)
+                if not _shows_as_much(row):
                     return False
-                numeric = numeric or step in _TO_NUMBER
+                numeric = numeric or row.hands_on is HandsOn.NUMBER
             case cst.Call(func=func) if func is inner:
                 pass
             case cst.Call(func=func) if last_name(func) in _TO_NUMBER_FUNCTIONS and isinstance(func, cst.Name):
@@ -65,6 +66,11 @@ def _is_shown(around: Path, node: cst.CSTNode, numeric: bool) -> bool:
                 return False
         inner = outer
     return False
+
+
+def _shows_as_much(row: Operation) -> bool:
+    """Whether a method shows no more of a tensor than it is."""
+    return row.hands_on in _HANDS_ON or row.device is DeviceTransfer.CPU
 
 
 def read_again(root: cst.CSTNode, statement: cst.CSTNode) -> bool:
@@ -122,7 +128,7 @@ def _is_written_or_shown(around: Path, node: cst.CSTNode) -> bool:
     return False
 
 
-# What takes the elements of a container to compute with them.
+# What takes the elements of a container to compute with them. Not in torch_ops: names as they are written.
 _COMPUTING = frozenset({"backward", "cat", "mean", "stack", "sum", "tensor"})
 _TAKING = frozenset({"get", "pop", "values"})
 

@@ -1,0 +1,150 @@
+"""One row per tensor operation: each name once, each member of each column in use, and no other table of them."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import importlib
+import inspect
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from trl_lint.knowledge import torch_ops
+from trl_lint.knowledge.torch_ops import OPERATIONS, PLAIN, Operation, of_function, of_method, operation
+
+ROOT = Path(__file__).parents[2]
+NAMES = frozenset(row.name for row in OPERATIONS)
+COLUMNS = [name for name in Operation._fields if name not in ("name", "reduction")]
+# Where an operation that torch has not under its own name is one: of arrays, numbers and lists.
+OTHERS = ("numpy", "math", "itertools", "builtins", "torch.nn.functional", "torch.nn.utils.rnn")
+
+
+def test_each_name_has_one_row() -> None:
+    assert len(NAMES) == len(OPERATIONS)
+    assert "" not in NAMES
+
+
+def test_each_row_says_something() -> None:
+    assert [row.name for row in OPERATIONS if row._replace(name="") == PLAIN] == []
+
+
+def test_a_row_is_found_by_its_name() -> None:
+    for row in OPERATIONS:
+        assert operation(row.name) is of_method(row.name) is of_function(row.name) is row
+    assert operation("frobnicate") is None
+    assert of_method("frobnicate") is of_function("torch.frobnicate") is PLAIN
+
+
+def test_a_function_has_the_row_of_the_method_unless_it_has_its_own() -> None:
+    assert of_function("torch.sum") is of_function("numpy.sum") is of_method("sum")
+    assert of_function("torch.zeros") is operation("torch.zeros")
+    assert of_method("zeros") is PLAIN
+    assert of_function("mine.zeros") is PLAIN
+
+
+@pytest.mark.parametrize("column", COLUMNS)
+def test_each_member_of_a_column_is_in_use(column: str) -> None:
+    """A member that no row has is a transfer that nothing comes to."""
+    values = {getattr(row, column) for row in (*OPERATIONS, PLAIN)}
+    kind = type(getattr(PLAIN, column) if column != "in_place" else next(filter(None, values)))
+    members = {False, True} if kind is bool else set(kind)
+    assert members - values == set()
+
+
+def test_a_reduction_has_its_kind_and_nothing_else_has() -> None:
+    of_a_kind = {row.name for row in OPERATIONS if row.reduction}
+    assert of_a_kind == {row.name for row in OPERATIONS if row.rank is torch_ops.RankTransfer.REDUCES}
+    assert {row.name for row in OPERATIONS if row.repeats} <= of_a_kind
+
+
+def test_what_is_evaluated_again_changes_nothing_and_draws_nothing() -> None:
+    drawing = {member for member in torch_ops.RankTransfer if member.name.startswith("DRAWS")}
+    again = [row for row in OPERATIONS if row.again]
+    assert [row.name for row in again if row.in_place or row.rank in drawing] == []
+    assert [row.name for row in again if row.name.endswith("_") and not row.name.startswith("__")] == []
+
+
+# --- torch has them ----------------------------------------------------------------------------------------
+
+
+# Of a plug-in, and of named tensors, which torch 2.13 has no more.
+NOT_IN_TORCH = frozenset({"has_names", "names", "npu"})
+
+
+@cache
+def owners() -> list[object]:
+    torch = pytest.importorskip("torch", reason="whether torch has an operation is asked of torch")
+    numpy = pytest.importorskip("numpy", reason="whether numpy has an operation is asked of numpy")
+    return [torch.Tensor, torch, numpy.ndarray, *map(importlib.import_module, OTHERS)]
+
+
+def has(owner: object, name: str) -> bool:
+    return hasattr(owner, name) and not inspect.ismodule(getattr(owner, name))
+
+
+@pytest.mark.parametrize("row", OPERATIONS, ids=lambda row: row.name)
+def test_torch_has_the_operation(row: Operation) -> None:
+    places = owners()
+    root, _, own = row.name.rpartition(".")
+    found = has(importlib.import_module(root), own) if root else any(has(place, own) for place in places)
+    assert found or own in NOT_IN_TORCH
+
+
+# --- no other table has them -------------------------------------------------------------------------------
+
+BUILTINS = frozenset(dir(builtins))
+WHY = "Not in torch_ops:"
+
+
+@cache
+def modules() -> list[Path]:
+    inside = [ROOT / "trl_lint" / package for package in ("analysis", "fixes")]
+    return sorted(path for folder in inside for path in folder.rglob("*.py"))
+
+
+def tables(tree: ast.AST) -> Iterator[ast.expr]:
+    """The displays of three and more names of operations: sets, lists, tuples, and dicts by their keys.
+
+    Names that all are Python's own, too, are Python's.
+    """
+    for node in ast.walk(tree):
+        entries = node.keys if isinstance(node, ast.Dict) else getattr(node, "elts", ())
+        if isinstance(node, ast.Dict | ast.List | ast.Set | ast.Tuple):
+            texts = {entry.value for entry in entries if isinstance(entry, ast.Constant)}
+            named = NAMES & {text for text in texts if isinstance(text, str)}
+            if len(named) >= 3 and not named <= BUILTINS:
+                yield node
+
+
+def is_explained(lines: list[str], node: ast.expr) -> bool:
+    """Whether a comment above (or in the last line before) a table says why it is one of its own."""
+    above = node.lineno - 1
+    while above and not lines[above].lstrip().startswith("#") and node.lineno - above < 5:
+        above -= 1
+    block = []
+    while lines[above].lstrip().startswith("#"):
+        block.append(lines[above].strip())
+        above -= 1
+    return any(WHY in line for line in block)
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_names_of_operations_stand_in_no_other_table(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    lines = text.splitlines()
+    assert [lines[node.lineno - 1] for node in tables(ast.parse(text)) if not is_explained(lines, node)] == []
+
+
+def test_what_is_a_table_and_what_explains_it() -> None:
+    def found(text: str) -> list[bool]:
+        return [is_explained(text.splitlines(), node) for node in tables(ast.parse(text))]
+
+    assert found('A = {"sum", "mean"}\n') == []
+    assert found('A = {"sum", "min", "max"}\n') == []
+    assert found('A = frozenset({"sum", "mean", "max"})\n') == [False]
+    assert found('A = {"sum": 1, "mean": 2, "max": 3}\n') == [False]
+    assert found('# Others.\nif name in ("sum", "mean", "max"):\n    pass\n') == [False]
+    assert found('# Not in torch_ops: Python\'s own.\nA = frozenset(\n    {"sum", "min", "mean"}\n)\n') == [True]

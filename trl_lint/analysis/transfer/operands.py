@@ -1,0 +1,49 @@
+"""How the operands of a tensor operation are read: which of them are tensors, over which dimensions, to which sizes.
+
+>>> from trl_lint.domain.kinds import NONE, NumberValue
+>>> zero, one = NumberValue(const=0), NumberValue(const=1)
+>>> dimensions_of((), {"dim": one}).const, dimensions_of((NONE,), {})  # x.sum(dim=1), x.sum(None)
+(1, None)
+>>> [each.const for each in spread((zero, one))], [each.const for each in spread((TupleValue(items=(zero, one)),))]
+([0, 1], [0, 1])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from trl_lint.domain.kinds import TupleValue
+from trl_lint.domain.values import Kind, Value
+
+# What is certainly no single value.
+SEQUENCES = frozenset({Kind.CONTAINER, Kind.ITERABLE, Kind.TUPLE})
+_DATA = frozenset({Kind.BATCH, Kind.TENSOR})
+
+
+def is_data(value: Value) -> bool:
+    """Whether it is a tensor, or a batch of them."""
+    return value.kind in _DATA
+
+
+def is_number(value: Value) -> bool:
+    return value.kind is Kind.NUMBER
+
+
+def given(value: Value | None) -> Value | None:
+    """An argument, unless it says no more than its absence."""
+    return None if value is None or value.kind is Kind.NONE else value
+
+
+def dimensions_of(args: Sequence[Value], keywords: Mapping[str, Value]) -> Value | None:
+    """The argument that says over which dimensions a reduction goes; None when it goes over all."""
+    return given(keywords.get("dim", keywords.get("axis", args[0] if args else None)))
+
+
+def items_of(value: Value) -> Sequence[Value]:
+    """What is in a tuple; another value by itself."""
+    return value.items if isinstance(value, TupleValue) else (value,)
+
+
+def spread(args: Sequence[Value]) -> Sequence[Value]:
+    """Sizes or dimensions, which are given one by one or in one tuple."""
+    return items_of(args[0]) if len(args) == 1 else args

@@ -1,0 +1,71 @@
+"""How long a dimension is: what numbers, lists and masks say of it, and which values have dimensions at all.
+
+len(batch)                          SAME       loaders give all ranks equally many samples
+x.size(1) of (SAME, RAGGED)         RAGGED
+[x for x in data if test(x)]        RAGGED     only those are left that pass the test
+"""
+
+from __future__ import annotations
+
+from trl_lint.analysis.state import containers
+from trl_lint.analysis.state.frame import Frame
+from trl_lint.analysis.transfer.operands import is_number
+from trl_lint.domain import shapes
+from trl_lint.domain.kinds import ContainerValue, shape_of
+from trl_lint.domain.ranks import PICKED, Origin, Rank, State
+from trl_lint.domain.shapes import RAGGED, SAME, UNKNOWN, Dim, Shape
+from trl_lint.domain.values import Kind, Value
+
+# What has dimensions, as far as is known. A number has none, and carries the size that it is.
+TENSORS = frozenset({Kind.BATCH, Kind.TENSOR, Kind.UNKNOWN})
+_SHAPED = TENSORS | {Kind.NUMBER}
+MASK_REASON = "a mask picks as many elements as this rank's data have"
+PICKED_REASON = "only those of this rank's elements are left that pass a test"
+
+
+def shaped(value: Value, shape: Shape | None) -> Value:
+    """A value with this shape, if it can have one."""
+    return value if value.shape is shape or value.kind not in _SHAPED else value.but(shape=shape)
+
+
+def varies(value: Value) -> bool:
+    """Whether this rank's own data decide on the value."""
+    return value.rank.differs and Origin.DATA in value.rank.origins
+
+
+def is_own(value: Value) -> bool:
+    """Whether the value is this rank's: its own data, or its slice of everybody's."""
+    return value.rank.differs and bool((Origin.DATA | Origin.RANK) & value.rank.origins)
+
+
+def size_of(value: Value) -> Dim:
+    """How a number used as a size compares with the other ranks'."""
+    if type(value.const) is int:
+        return SAME
+    if value.shape is not None and len(value.shape.dims) == 1 and is_number(value):
+        return value.shape.dims[0]
+    return SAME if value.rank.state is State.SAME else UNKNOWN
+
+
+def size_along(shape: Shape | None, dim: Value | None) -> Shape | None:
+    """The size of one dimension, as the shape of a number: one dimension like that."""
+    place = None if shape is None or dim is None else shapes.position(shape, dim.const)
+    return None if shape is None or place is None else Shape((shape.dims[place],), shape.reason)
+
+
+def elements(frame: Frame, value: Value) -> tuple[list[Shape | None], Dim]:
+    """The shapes of what is in a list or tuple, and whether there are equally many."""
+    items = containers.positions_of(frame, value)
+    if items is not None:
+        return [shape_of(item) for item in items], SAME
+    element, length = containers.iterate(frame, value)
+    if isinstance(value, ContainerValue):
+        sizes = {_length(cell.length) for cell in frame.memory.cells(value)}
+        return [shape_of(element)], sizes.pop() if len(sizes) == 1 else UNKNOWN
+    return [shape_of(element)], _length(length)
+
+
+def _length(rank: Rank) -> Dim:
+    if rank.state is State.SAME:
+        return SAME
+    return RAGGED if rank.how == PICKED else UNKNOWN

@@ -1,0 +1,482 @@
+"""One row per tensor operation: what each domain makes of it, and what a fix may do with it.
+
+An operation is a method of a tensor or an array, and the function of the same name under a pure root (`x.sum()`,
+`torch.sum(x)`, `numpy.sum(x)`). What there is only as a function of one library has its dotted name. The analysis
+looks the row up once per call; each domain goes by its own column, of which the first member is what holds of names
+that have no row. Read from the documentation of torch 2.13, numpy 2 and Python.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import Enum
+from typing import NamedTuple
+
+
+class RankTransfer(str, Enum):
+    """What becomes of the rank fact, and of what kind the result is."""
+
+    __hash__ = str.__hash__  # an enum's own is slow, and rows are looked up all the time
+
+    COMPUTES = "from all that goes in, element by element: x.exp(): shard -> shard, partial(mean) -> local"
+    KEEPS = "it stays, spread over the same dimensions: x.view(-1): shard -> shard, partial(mean) -> partial(mean)"
+    IS_TRUE = "it stays where these are bools already: x.bool()"
+    REDUCES = "a shard becomes this rank's part of a reduction: x.sum(): shard -> partial(sum)"
+    DECIDES = "one Python answer about all elements, which no collective completes: x.equal(y): shard -> local"
+    INDEX = "one index among all elements, unless a dimension is given: x.argmax(): shard -> local"
+    JOINS = "of several tensors in a list, as all of them: torch.cat([x, same]): shard"
+    TO_NUMBER = "it stays, of a Python number: x.sum().item(): partial(sum) -> partial(sum)"
+    TO_LIST = "it stays, of a list of them, or of one"
+    TOLD = "the same on every rank whatever the tensor holds: x.dtype"
+    SHAPE = "the sizes of all dimensions"
+    SIZE = "all sizes, or that of one dimension: x.size(0): shard -> partial(count)"
+    STRIDE = "as the sizes, of which nothing adds up: x.stride(0): shard -> local"
+    COUNT = "how many elements: x.numel(): shard -> partial(count)"
+    MAKES = "a tensor of numbers, as the numbers: torch.tensor(len(x))"
+    MAKES_BESIDE = "the same, where the tensor is: x.new_tensor(len(y))"
+    FILLS = "one constant: torch.ones(len(x)): same"
+    ZEROS = "zeros, which change no sum: torch.zeros(len(x))"
+    FULL = "the given value: torch.full((2,), loss)"
+    FILLS_LIKE = "one constant, shaped like the tensor: x.new_zeros(3), torch.ones_like(x): same"
+    FULL_LIKE = "the second argument, shaped like the tensor: x.new_full((2,), loss)"
+    DRAWS = "random numbers of the given distribution, of each rank's own: torch.normal(x, y)"
+    DRAWS_LIKE = "random numbers that are only shaped like the argument: torch.randn_like(x)"
+    DRAWS_NEW = "random numbers of the given sizes: torch.rand(2)"
+    NOTHING = "nothing of interest is returned: loss.backward()"
+
+
+class InPlace(str, Enum):
+    """What the tensor itself is afterwards."""
+
+    __hash__ = str.__hash__
+
+    COMPUTES = "as the function without the underscore makes it"
+    ADDS = "a sum of itself and the operand, which a reduction may still complete"
+    SCALES = "scaled by the operand"
+    REPLACES = "as the operand, or a constant: what it held is gone"
+    DRAWS = "random numbers"
+
+
+class ShapeTransfer(str, Enum):
+    """What becomes of the dimensions."""
+
+    __hash__ = str.__hash__
+
+    UNKNOWN = "nothing is known of them"
+    KEEPS = "they stay"
+    BROADCASTS = "those of all operands, broadcast against each other"
+    CHOOSES = "the same; as a function it may have the condition only"
+    PICKS = "one, which is as long as the data say"
+    PICKS_BY_MASK = "the same, by what is true in the mask"
+    PICKS_POSITIONS = "the same, with one number per dimension"
+    REDUCES = "the given ones are gone"
+    REDUCES_WITH_INDICES = "all are gone; with a dimension it gives values and indices"
+    SIZE = "the size of the given one, as a number"
+    AS_INDEX = "those of the index"
+    VIEWS = "the given sizes"
+    FLATTENS = "all in one"
+    SQUEEZES = "one of one element goes"
+    UNSQUEEZES = "one of one element is put in"
+    PERMUTES = "another order"
+    TRANSPOSES = "two of them change places"
+    TURNS = "of two, the other order"
+    REPEATS = "one of them several times"
+    SELECTS = "one of them, as long as the index"
+    STACKS = "a new one, as long as the list"
+    CONCATENATES = "one of them, as long as those of all pieces"
+    MADE = "none for a number, one for a list of numbers"
+    SIZES = "the given sizes, one by one or in a tuple"
+    SIZES_IN_A_TUPLE = "the given sizes, in a tuple"
+    COUNTS_UP = "one, as long as the argument says"
+    OF_TARGET = "those of the target if a loss is not reduced"
+
+
+class DtypeTransfer(str, Enum):
+    """The dtype of the result."""
+
+    __hash__ = str.__hash__
+
+    KEEPS = ""
+    COUNTS = "as before; bools are counted"
+    INT = "int"
+    FLOAT = "float"
+    BOOL = "bool"
+
+    def of(self, before: str) -> str:
+        """The dtype after it."""
+        if self is DtypeTransfer.KEEPS:
+            return before
+        if self is DtypeTransfer.COUNTS:
+            return "int" if before == "bool" else before
+        return str(self.value)
+
+
+class DeviceTransfer(str, Enum):
+    """Where the result is."""
+
+    __hash__ = str.__hash__
+
+    KEEPS = "where the tensor is"
+    CPU = "on the CPU"
+    HOST = "in the host's memory, as something else than a tensor of torch"
+    ACCELERATOR = "on this process's accelerator"
+    CUDA = "on this process's GPU, or on the one that is named"
+    GIVEN = "on the device that is named, or where the tensor is for a dtype"
+    BESIDE = "where the other tensor is"
+    MADE = "on the CPU, unless `device` says otherwise"
+    MADE_BESIDE = "the same; what is a tensor already stays where it is"
+
+
+class AveragingTransfer(str, Enum):
+    """What the result is a mean, a sum or a count of."""
+
+    __hash__ = str.__hash__
+
+    NOTHING = "that is not known"
+    HANDS_ON = "the same as before"
+    BOUNDS = "the same, within bounds that are the same everywhere"
+    SELECTS = "the same, of as many elements as the data say"
+    JOINS = "any of what is put together"
+    COUNTS = "how many there are"
+    SIZE = "the same, of the first dimension"
+    SUM = "a sum over all elements"
+    MEAN = "a mean over all elements"
+    MEAN_OF_NUMBERS = "a mean over as many elements as are no NaN"
+    REDUCES = "another reduction"
+    ADDS = "a sum of two"
+    MULTIPLIES = "a product of two"
+    DIVIDES = "a quotient of two"
+    TRAINS = "it starts a backward pass"
+
+
+class HandsOn(str, Enum):
+    """What a method hands on that changes nothing of a tensor but where and as what it is."""
+
+    __hash__ = str.__hash__
+
+    NOTHING = "it does more"
+    ALIKE = "the same elements, as what they are, where they are"
+    FLOATS = "them as floats"
+    INTEGERS = "them as integers"
+    MOVED = "them on a device, or as another dtype"
+    AWAY = "them on a GPU, or as an array"
+    NUMBER = "the only one as a Python number"
+    NUMBERS = "them as Python numbers"
+
+
+class Operation(NamedTuple):
+    """One tensor operation.
+
+    reduction: the kind of partial result that a shard becomes. Some kinds ("median", "std", …) no collective can
+    complete: they are told apart so that no fix claims to.
+    in_place: what it makes of the tensor itself.
+    has_order: the first argument is which quantile, or which norm.
+    has_other: with another tensor, it is the larger or the smaller of each two.
+    detaches: the result has no gradient.
+    grows: one element becomes several.
+    takes_batches: batches and texts have it, too, and stay what they are.
+    is_method: the function of the name does something else (`re.split`).
+    again: it computes and does nothing else, by whatever object's method of that name: evaluating it again gives the
+    same again.
+    repeats: it commutes with gathering, and is repeated on what was gathered.
+    """
+
+    name: str
+    rank: RankTransfer = RankTransfer.COMPUTES
+    reduction: str = ""
+    shape: ShapeTransfer = ShapeTransfer.UNKNOWN
+    dtype: DtypeTransfer = DtypeTransfer.KEEPS
+    device: DeviceTransfer = DeviceTransfer.KEEPS
+    averages: AveragingTransfer = AveragingTransfer.NOTHING
+    hands_on: HandsOn = HandsOn.NOTHING
+    in_place: InPlace | None = None
+    has_order: bool = False
+    has_other: bool = False
+    detaches: bool = False
+    grows: bool = False
+    takes_batches: bool = False
+    is_method: bool = False
+    again: bool = False
+    repeats: bool = False
+
+
+R, S, T, D, A, H = RankTransfer, ShapeTransfer, DtypeTransfer, DeviceTransfer, AveragingTransfer, HandsOn
+INT, FLOAT, BOOL = T.INT, T.FLOAT, T.BOOL
+
+
+def _reduction(
+    name: str,
+    reduction: str,
+    averages: AveragingTransfer = A.REDUCES,
+    dtype: DtypeTransfer = FLOAT,
+    shape: ShapeTransfer = S.REDUCES,
+    *,
+    has_order: bool = False,
+    has_other: bool = False,
+    repeats: bool = False,
+) -> Operation:
+    return Operation(
+        name, R.REDUCES, reduction, shape, dtype, averages=averages,
+        has_order=has_order, has_other=has_other, again=True, repeats=repeats,
+    )  # fmt: skip
+
+
+def _kept(
+    name: str,
+    shape: ShapeTransfer = S.UNKNOWN,
+    hands_on: HandsOn = H.NOTHING,
+    *,
+    rank: RankTransfer = R.KEEPS,
+    dtype: DtypeTransfer = T.KEEPS,
+    device: DeviceTransfer = D.KEEPS,
+    detaches: bool = False,
+    grows: bool = False,
+    takes_batches: bool = False,
+    is_method: bool = False,
+    again: bool = True,
+) -> Operation:
+    return Operation(
+        name, rank, "", shape, dtype, device, A.HANDS_ON, hands_on,
+        detaches=detaches, grows=grows, takes_batches=takes_batches, is_method=is_method, again=again,
+    )  # fmt: skip
+
+
+def _computed(
+    name: str,
+    shape: ShapeTransfer = S.UNKNOWN,
+    dtype: DtypeTransfer = T.KEEPS,
+    averages: AveragingTransfer = A.NOTHING,
+    *,
+    again: bool = True,
+) -> Operation:
+    return Operation(name, R.COMPUTES, "", shape, dtype, averages=averages, again=again)
+
+
+def _made(name: str, rank: RankTransfer, shape: ShapeTransfer, dtype: DtypeTransfer = T.KEEPS) -> Iterable[Operation]:
+    """A maker of torch and the one of numpy."""
+    yield Operation(f"torch.{name}", rank, "", shape, dtype, D.MADE)
+    yield Operation(f"numpy.{name}", rank, "", shape, dtype)
+
+
+def _alike(row: Operation, names: str) -> Iterable[Operation]:
+    """Operations that have nothing but their names of their own."""
+    return (row._replace(name=name) for name in names.split())
+
+
+# The layout of the table is by hand: one line per row.
+# fmt: off
+
+OPERATIONS: tuple[Operation, ...] = (
+    # --- reductions of all elements, or of the given dimensions ---
+    _reduction("all", "all", dtype=BOOL),
+    _reduction("amax", "max", dtype=T.KEEPS, repeats=True),
+    _reduction("amin", "min", dtype=T.KEEPS, repeats=True),
+    _reduction("any", "any", dtype=BOOL),
+    _reduction("average", "mean", A.MEAN),
+    _reduction("count_nonzero", "sum", A.SUM, INT),
+    _reduction("fsum", "sum", A.SUM),
+    _reduction("logsumexp", "logsumexp"),
+    _reduction("max", "max", dtype=T.KEEPS, shape=S.REDUCES_WITH_INDICES, has_other=True, repeats=True),
+    _reduction("mean", "mean", A.MEAN, repeats=True),
+    _reduction("median", "median", dtype=T.KEEPS, shape=S.REDUCES_WITH_INDICES),
+    _reduction("min", "min", dtype=T.KEEPS, shape=S.REDUCES_WITH_INDICES, has_other=True, repeats=True),
+    _reduction("nanmax", "max"),
+    _reduction("nanmean", "nanmean", A.MEAN_OF_NUMBERS, repeats=True),
+    _reduction("nanmedian", "median", shape=S.REDUCES_WITH_INDICES),
+    _reduction("nanmin", "min"),
+    _reduction("nanquantile", "quantile", has_order=True),
+    _reduction("nanstd", "std"),
+    _reduction("nansum", "sum", A.SUM, T.COUNTS, repeats=True),
+    _reduction("nanvar", "var"),
+    _reduction("norm", "norm", has_order=True),
+    _reduction("percentile", "quantile", has_order=True),
+    _reduction("prod", "prod", dtype=T.COUNTS),
+    _reduction("ptp", "ptp"),
+    _reduction("quantile", "quantile", has_order=True),
+    _reduction("std", "std"),
+    _reduction("sum", "sum", A.SUM, T.COUNTS, repeats=True),
+    _reduction("var", "var"),
+
+    # --- answers about all elements ---
+    *_alike(Operation("", R.DECIDES, dtype=BOOL), "allclose array_equal equal is_nonzero"),
+    *_alike(Operation("", R.INDEX, shape=S.REDUCES, dtype=INT, again=True), "argmax argmin"),
+    *_alike(Operation("", R.INDEX, dtype=INT), "nanargmax nanargmin"),
+
+    # --- the same elements: as they are, as another dtype, elsewhere, on the host ---
+    _kept("clone", S.KEEPS, H.ALIKE),
+    _kept("contiguous", S.KEEPS, H.ALIKE),
+    _kept("detach", S.KEEPS, H.ALIKE, detaches=True),
+    _kept("data", S.KEEPS, detaches=True),
+    *_alike(_kept("", S.KEEPS, H.FLOATS, dtype=FLOAT), "bfloat16 double float half"),
+    *_alike(_kept("", S.KEEPS, H.INTEGERS, dtype=INT), "int long"),
+    *_alike(_kept("", S.KEEPS, dtype=INT), "byte short"),
+    _kept("char", dtype=INT),
+    _kept("bool", S.KEEPS, rank=R.IS_TRUE, dtype=BOOL),
+    _kept("type", S.KEEPS),
+    _kept("astype"),
+    _kept("to", S.KEEPS, H.MOVED, device=D.GIVEN, takes_batches=True),
+    _kept("type_as", S.KEEPS, device=D.BESIDE),
+    _kept("cpu", S.KEEPS, H.MOVED, device=D.CPU),
+    _kept("cuda", S.KEEPS, H.AWAY, device=D.CUDA),
+    *_alike(_kept("", device=D.ACCELERATOR), "npu xpu"),
+    _kept("numpy", S.KEEPS, H.AWAY, device=D.HOST, detaches=True),
+    *_alike(_kept(""), "coalesce mtia pin_memory positive real resolve_conj resolve_neg to_dense"),
+    _kept("copy", takes_batches=True),
+    *_alike(_kept("", again=False), "retain_grad share_memory_"),
+    _kept("requires_grad_", S.KEEPS, again=False),
+    Operation("item", R.TO_NUMBER, averages=A.HANDS_ON, hands_on=H.NUMBER, again=True),
+    Operation("tolist", R.TO_LIST, averages=A.HANDS_ON, hands_on=H.NUMBERS, again=True),
+    *_alike(Operation("", R.TO_NUMBER, averages=A.HANDS_ON, again=True), "__bool__ __float__ __index__ __int__"),
+
+    # --- the same elements in other dimensions ---
+    *_alike(_kept("", S.KEEPS), "flip roll"),
+    *_alike(_kept("", S.FLATTENS), "flatten ravel"),
+    *_alike(_kept("", S.VIEWS), "reshape view"),
+    *_alike(_kept("", S.TRANSPOSES), "swapaxes swapdims transpose"),
+    _kept("permute", S.PERMUTES),
+    _kept("squeeze", S.SQUEEZES),
+    _kept("t", S.TURNS),
+    _kept("unsqueeze", S.UNSQUEEZES),
+    _kept("repeat_interleave", S.REPEATS, grows=True),
+    *_alike(_kept("", grows=True), "expand repeat"),
+    _kept("split", takes_batches=True, is_method=True),
+    *_alike(
+        _kept(""),
+        "H T as_strided broadcast_to chunk diagonal expand_as mH mT movedim moveaxis narrow reshape_as rot90 select "
+        "split_with_sizes tensor_split tile unbind unflatten unfold view_as",
+    ),
+
+    # --- element by element ---
+    *_alike(_computed("", S.KEEPS), "abs cumsum log1p masked_fill neg relu round square"),
+    *_alike(_computed("", S.KEEPS, FLOAT), "exp log log_softmax sigmoid softmax sqrt tanh"),
+    *_alike(_computed("", S.KEEPS, averages=A.BOUNDS), "clamp clamp_max clamp_min clip nan_to_num"),
+    *_alike(_computed("", S.BROADCASTS, averages=A.BOUNDS, again=False), "maximum minimum"),
+    *_alike(_computed("", S.BROADCASTS, averages=A.ADDS), "add sub"),
+    *_alike(_computed("", averages=A.ADDS, again=False), "subtract"),
+    _computed("mul", S.BROADCASTS, averages=A.MULTIPLIES),
+    _computed("multiply", averages=A.MULTIPLIES, again=False),
+    _computed("div", S.BROADCASTS, averages=A.DIVIDES),
+    _computed("divide", averages=A.DIVIDES, again=False),
+    _computed("true_divide", S.BROADCASTS, averages=A.DIVIDES, again=False),
+    _computed("pow", S.BROADCASTS),
+    *_alike(_computed("", S.BROADCASTS, BOOL), "eq ge gt le logical_and logical_or lt ne"),
+    _computed("logical_xor", S.BROADCASTS, BOOL, again=False),
+    _computed("logical_not", S.KEEPS, BOOL),
+    *_alike(_computed("", S.KEEPS, BOOL, again=False), "isfinite isinf isnan"),
+    *_alike(
+        _computed("", S.KEEPS, again=False),
+        "bitwise_and bitwise_not bitwise_or cumprod expm1 floor logit sign tril triu",
+    ),
+    _computed("logsigmoid", S.KEEPS, FLOAT, again=False),
+    _computed("argsort", dtype=INT, again=False),
+    _computed("where", S.CHOOSES),
+
+    # --- some of the elements ---
+    *_alike(_computed("", S.PICKS_POSITIONS, averages=A.SELECTS, again=False), "argwhere nonzero"),
+    _computed("masked_select", S.PICKS_BY_MASK, averages=A.SELECTS, again=False),
+    *_alike(_computed("", averages=A.SELECTS, again=False), "compress flatnonzero"),
+    _computed("unique", S.PICKS, again=False),
+    *_alike(_computed("", S.AS_INDEX, again=False), "gather take_along_dim"),
+    _computed("index_select", S.SELECTS, again=False),
+
+    # --- losses ---
+    *_alike(
+        _computed("", S.OF_TARGET, again=False),
+        "binary_cross_entropy_with_logits cross_entropy nll_loss",
+    ),
+
+    # --- several tensors: a tuple or list argument counts as its elements ---
+    Operation("stack", R.JOINS, shape=S.STACKS, averages=A.JOINS),
+    *_alike(Operation("", R.JOINS, shape=S.CONCATENATES, averages=A.JOINS), "cat concat concatenate"),
+    *_alike(
+        Operation("", R.JOINS, averages=A.JOINS),
+        "block_diag broadcast_tensors chain column_stack dstack hstack meshgrid pack_sequence pad_sequence row_stack "
+        "vstack zip zip_longest",
+    ),
+
+    # --- what a tensor is, and how many elements it has ---
+    *_alike(
+        Operation("", R.TOLD),
+        "device dim dtype element_size get_device grad_fn has_names is_complex is_contiguous is_cpu is_cuda "
+        "is_floating_point is_inference is_leaf is_meta is_mps is_pinned is_quantized is_shared is_signed is_sparse "
+        "is_xpu itemsize layout names ndim ndimension output_nr requires_grad retains_grad",
+    ),
+    *_alike(Operation("", R.COUNT, averages=A.COUNTS), "__len__ nelement"),
+    Operation("numel", R.COUNT, averages=A.COUNTS, again=True),
+    *_alike(Operation("", R.COUNT), "nbytes untyped_storage"),
+    Operation("shape", R.SHAPE),
+    Operation("size", R.SIZE, shape=S.SIZE, averages=A.SIZE, again=True),
+    Operation("stride", R.STRIDE, shape=S.SIZE),
+
+    # --- new tensors ---
+    Operation("torch.tensor", R.MAKES, shape=S.MADE, device=D.MADE_BESIDE, averages=A.HANDS_ON),
+    Operation("torch.as_tensor", R.MAKES, shape=S.MADE, device=D.MADE_BESIDE, averages=A.HANDS_ON),
+    Operation("torch.asarray", R.MAKES, shape=S.MADE, device=D.MADE_BESIDE, averages=A.HANDS_ON),
+    *_alike(
+        Operation("", R.MAKES, shape=S.MADE, device=D.MADE, averages=A.HANDS_ON),
+        "torch.BoolTensor torch.FloatTensor torch.IntTensor torch.LongTensor torch.Tensor torch.from_numpy "
+        "torch.scalar_tensor",
+    ),
+    Operation("new_tensor", R.MAKES_BESIDE),
+    *_made("arange", R.FILLS, S.COUNTS_UP),
+    *_made("empty", R.FILLS, S.SIZES, FLOAT),
+    *_made("eye", R.FILLS, S.UNKNOWN),
+    *_made("full", R.FULL, S.SIZES_IN_A_TUPLE),
+    *_made("linspace", R.FILLS, S.UNKNOWN, FLOAT),
+    *_made("ones", R.FILLS, S.SIZES, FLOAT),
+    *_made("zeros", R.ZEROS, S.SIZES, FLOAT),
+    Operation("torch.logspace", R.FILLS, dtype=FLOAT, device=D.MADE),
+    *_alike(Operation("", R.FILLS_LIKE, shape=S.KEEPS), "empty_like ones_like zeros_like"),
+    *_alike(Operation("", R.FILLS_LIKE), "new_empty new_ones new_zeros"),
+    Operation("full_like", R.FULL_LIKE, shape=S.KEEPS),
+    Operation("new_full", R.FULL_LIKE),
+
+    # --- random numbers: a shared seed is the author's business, and TRL's samplers seed by rank ---
+    *_alike(Operation("", R.DRAWS), "bernoulli multinomial normal"),
+    *_alike(Operation("", R.DRAWS_LIKE, shape=S.KEEPS), "rand_like randn_like"),
+    Operation("randint_like", R.DRAWS_LIKE),
+    *_alike(Operation("", R.DRAWS_NEW, device=D.MADE), "torch.rand torch.randint torch.randn torch.randperm"),
+
+    # --- statements ---
+    Operation("backward", R.NOTHING, averages=A.TRAINS),
+    *_alike(Operation("", R.NOTHING), "record_stream register_hook"),
+
+    # --- in place: they change the tensor itself, as the function without the underscore, and return it ---
+    *_alike(Operation("", shape=S.KEEPS, in_place=InPlace.ADDS), "add_ sub_ subtract_"),
+    *_alike(Operation("", shape=S.KEEPS, in_place=InPlace.SCALES), "div_ divide_ mul_ multiply_ true_divide_"),
+    *_alike(Operation("", shape=S.KEEPS, in_place=InPlace.REPLACES), "copy_ fill_ zero_"),
+    Operation("set_", in_place=InPlace.REPLACES),
+    *_alike(
+        Operation("", shape=S.KEEPS, in_place=InPlace.DRAWS),
+        "bernoulli_ cauchy_ exponential_ geometric_ log_normal_ normal_ random_ uniform_",
+    ),
+    *_alike(Operation("", in_place=InPlace.COMPUTES), "squeeze_ t_ transpose_ unsqueeze_"),
+    *_alike(
+        Operation("", shape=S.KEEPS, in_place=InPlace.COMPUTES),
+        "abs_ acos_ addcdiv_ addcmul_ addmm_ asin_ atan_ bitwise_and_ bitwise_not_ bitwise_or_ bitwise_xor_ ceil_ "
+        "clamp_ clamp_max_ clamp_min_ clip_ cos_ cumprod_ cumsum_ eq_ erf_ erfinv_ exp_ expm1_ fill_diagonal_ floor_ "
+        "floor_divide_ fmod_ ge_ gt_ index_add_ index_copy_ index_fill_ index_put_ le_ lerp_ log10_ log1p_ log2_ log_ "
+        "logical_and_ logical_not_ logical_or_ lt_ masked_fill_ masked_scatter_ mvlgamma_ nan_to_num_ ne_ neg_ pow_ "
+        "put_ reciprocal_ relu_ remainder_ renorm_ round_ rsqrt_ scatter_ scatter_add_ scatter_reduce_ sigmoid_ sign_ "
+        "sin_ sqrt_ square_ tan_ tanh_ tril_ triu_ trunc_ xlogy_",
+    ),
+)
+# fmt: on
+
+_BY_NAME = {row.name: row for row in OPERATIONS}
+# Of which nothing is said: it computes from all that goes in.
+PLAIN = Operation("")
+
+
+def operation(name: str) -> Operation | None:
+    """The row of a method, or of what is only a function, by its dotted name."""
+    return _BY_NAME.get(name)
+
+
+def of_method(name: str) -> Operation:
+    return _BY_NAME.get(name, PLAIN)
+
+
+def of_function(dotted: str) -> Operation:
+    """A function has a row of its own, or that of the method of its name."""
+    return _BY_NAME.get(dotted) or _BY_NAME.get(dotted.rpartition(".")[2], PLAIN)
