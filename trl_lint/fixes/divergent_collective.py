@@ -14,7 +14,7 @@ from typing import Any
 
 import libcst as cst
 
-from trl_lint.analysis.events import Parted
+from trl_lint.analysis.events import Divergence
 from trl_lint.analysis.interpreter.conditions import alone
 from trl_lint.analysis.program.syntax import ancestors, children
 from trl_lint.domain.ranks import Origin, State
@@ -82,15 +82,15 @@ class _Region:
     names: set[str] = field(default_factory=set)
 
 
-def plan_for(event: Parted) -> Rewrite | NoRewrite:
+def plan_for(event: Divergence) -> Rewrite | NoRewrite:
     """How to have all ranks make the calls that a condition on the rank keeps some of them from."""
-    if event.origins != Origin.RANK or event.turns or not event.lacked:
+    if event.origins != Origin.RANK or event.one_by_one or not event.missing:
         return _UNFIT
-    if not all(meeting.alike and meeting.certain for meeting in event.lacked):
+    if not all(meeting.symmetric and meeting.certain for meeting in event.missing):
         return NoRewrite("as it is, this call may not work on every rank")
-    if not all(_is_parted_by(meeting, event.condition.node) for meeting in event.lacked):
+    if not all(_is_parted_by(meeting, event.condition.node) for meeting in event.missing):
         return NoRewrite("the call depends on more than this condition")
-    if not all(_leaves_no_trace(step) for meeting in event.lacked for step in _helpers(meeting)):
+    if not all(_leaves_no_trace(step) for meeting in event.missing for step in _helpers(meeting)):
         return NoRewrite("the function that makes the call does more, which may not be for all ranks")
     try:
         return _rewrite(_region(event))
@@ -135,14 +135,14 @@ def _holder(node: Any) -> str:
 # --- what only some ranks get to ------------------------------------------------------------------------
 
 
-def _region(event: Parted) -> _Region:
+def _region(event: Divergence) -> _Region:
     root = event.owner.node if event.owner is not None else event.module.tree
     test: Any = event.condition.node
     around = ancestors(root, test)
     guard: Any = around[-1] if around else None
-    called = {id(meeting.node): meeting for meeting in event.lacked}
+    called = {id(meeting.node): meeting for meeting in event.missing}
     asked = frozenset(_asked(test, event.seen))
-    first = event.lacked[0].node
+    first = event.missing[0].node
     if isinstance(guard, (cst.IfExp, cst.BooleanOperation)):
         own = own_line(root, guard)
         if own is None or not always_reached((own[0], *_between(own[0], guard)), guard):
@@ -179,7 +179,7 @@ def _region(event: Parted) -> _Region:
 # --- what of the condition is the rank's ------------------------------------------------------------------
 
 
-def _shared(event: Parted, test: Any, holds: bool) -> list[Any]:
+def _shared(event: Divergence, test: Any, holds: bool) -> list[Any]:
     """The parts of a condition that go on to be asked around what only some ranks get to, where it is `holds`.
 
     On one process the rank's part lets it through: without that, it does what it did before.
@@ -232,15 +232,15 @@ def _asks_rank(seen: Mapping[int, Value], test: Any) -> bool:
     return seen[id(test)].rank.differs
 
 
-def _check_harmless(event: Parted, parts: Sequence[Any]) -> None:
+def _check_harmless(event: Divergence, parts: Sequence[Any]) -> None:
     """Where nothing of it is done on one process, only what has no effect there may be done by all."""
-    plain = all(meeting.via is None and meeting.kind in _WITHOUT_EFFECT for meeting in event.lacked)
+    plain = all(meeting.via is None and meeting.kind in _WITHOUT_EFFECT for meeting in event.missing)
     mixed = any(isinstance(node, cst.BooleanOperation) for part in parts for node in nodes(part))
     if not plain or mixed:
         raise _Left("one process does nothing of this, and would")
 
 
-def _part(event: Parted, guard: cst.If, shared: Sequence[Any]) -> Part:
+def _part(event: Divergence, guard: cst.If, shared: Sequence[Any]) -> Part:
     """How an `if` is parted into what all ranks ask, and what tells one from the others."""
     module = event.module.tree
     if guard.orelse is not None:

@@ -60,7 +60,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from trl_lint.analysis.events import DatasetParted, Event, Parted
+from trl_lint.analysis.events import DatasetParted, Divergence, Event
 from trl_lint.domain.provenance import Step
 from trl_lint.findings import Applicability
 from trl_lint.rules.base import LIBRARIES, Problem, Rule, offered
@@ -98,7 +98,7 @@ class DivergentCollective(Rule):
     def visit(self, event: Event) -> Iterator[Problem]:
         if isinstance(event, DatasetParted):
             yield _of_dataset(event)
-        if not isinstance(event, Parted) or (event.meeting.needs == "sharded" and event.knows_sharding):
+        if not isinstance(event, Divergence) or (event.sync_point.needs == "sharded" and event.knows_sharding):
             return
         from trl_lint.fixes.divergent_collective import plan_for
 
@@ -108,7 +108,7 @@ class DivergentCollective(Rule):
             message=_message(event),
             why=_chain(event),
             help=_help(event).format(said("agree", event)),
-            title=f"Have every rank call `{event.meeting.name}`",
+            title=f"Have every rank call `{event.sync_point.name}`",
             owner=event.owner,
             **offered(plan_for(event)),
         )
@@ -131,31 +131,31 @@ def _of_dataset(event: DatasetParted) -> Problem:
     )
 
 
-def _message(event: Parted) -> str:
-    name = event.meeting.name
+def _message(event: Divergence) -> str:
+    name = event.sync_point.name
     call = _NAMES.get(name, f"`{name}`")
-    outcome = _OUTCOMES[event.meeting.needs]
-    if event.turns:
+    outcome = _OUTCOMES[event.sync_point.needs]
+    if event.one_by_one:
         return f"{call} is called by one rank after the other, but waits for all of them: a deadlock"
     if event.after:
         return f"ranks that leave here do not reach {call}: {outcome}"
     return f"{call} may not be reached by all ranks: {outcome}"
 
 
-def _help(event: Parted) -> str:
+def _help(event: Divergence) -> str:
     if event.after:
         return _HELPS["leaves"]
-    if event.meeting.kind == "forward":
+    if event.sync_point.kind == "forward":
         return _HELPS["forward"]
-    return _HELPS["nothing"] if event.meeting.name in _WITHOUT_RESULT else _HELP
+    return _HELPS["nothing"] if event.sync_point.name in _WITHOUT_RESULT else _HELP
 
 
-def _chain(event: Parted) -> Step | None:
+def _chain(event: Divergence) -> Step | None:
     """What parts the ranks, then where they would meet."""
     chain: Step | None = event.condition
     if event.after:
-        chain = Step(event.module, event.meeting.node, "the other ranks call it here", chain)
-    via = event.meeting.via
+        chain = Step(event.module, event.sync_point.node, "the other ranks call it here", chain)
+    via = event.sync_point.via
     while via is not None:
         chain = Step(via.module, via.node, via.text, chain)
         via = via.before

@@ -4,20 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from trl_lint.analysis.events import (
     CollectiveCalled,
-    DatasetDrawn,
     DatasetPrepared,
     Event,
     EventTrace,
     ModelCalled,
     ParameterRead,
 )
-
-if TYPE_CHECKING:
-    from trl_lint.analysis.program.project import Module
 
 
 def trained(roots: Iterable[EventTrace]) -> set[int]:
@@ -69,29 +64,6 @@ def told(trace: EventTrace, trains: bool, steps: bool, builds: bool) -> Iterator
             yield replace(event, stepping=True)
         else:
             yield event
-
-
-def unseeded(events: list[Event], program: EventTrace, imported: Iterable[Module]) -> list[Event]:
-    """These events, less the draws before which a program may have seeded, and those that no program is known to make.
-
-    program: the run of the module's body, as a script. imported: the modules that it imports, which may seed as well.
-    """
-    drawn = [event for event in events if isinstance(event, DatasetDrawn)]
-    if not drawn:
-        return events
-    known: set[int] = set()
-    seen: set[tuple[int, frozenset[str]]] = set()
-    before = frozenset[str]().union(*(module.trace.seeds for module in imported if module.trace is not None))
-    todo = [(program, before)]
-    todo += [(summary.trace, before | program.seeds) for run in program.runs for summary in run.summaries.values()]
-    while todo:
-        trace, seeds = todo.pop()
-        if (id(trace), seeds) in seen:
-            continue
-        seen.add((id(trace), seeds))
-        known.update(id(draw) for draw in trace.draws if draw.how.generator not in seeds | draw.seeded)
-        todo.extend((summary.trace, seeds | trace.seeded[edge]) for edge, summary in trace.calls.items())
-    return [event for event in events if not isinstance(event, DatasetDrawn) or id(event.draw) in known]
 
 
 def _callees(trace: EventTrace) -> list[EventTrace]:

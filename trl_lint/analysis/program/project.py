@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import libcst as cst
 
 from trl_lint import files
+from trl_lint.analysis.notes import Notes
 from trl_lint.analysis.program.depth import TooDeep, measure
-from trl_lint.analysis.program.process_groups import Backends
 
 if TYPE_CHECKING:
     from trl_lint.domain.heap import Cell, Memory
@@ -44,7 +44,7 @@ class Module:
         self.written: Any = None
         self.starts = False  # whether it makes a trainer, an Accelerator or a process group
         self.one_process = False  # whether it trains a model that is spread over all GPUs
-        self.backends = Backends()
+        self.notes = Notes()
         self.functions: list[Any] = []
         self.classes: list[Any] = []
         self._code: bytes | None = None
