@@ -1,10 +1,12 @@
 """Synchronisation points: the calls at which all ranks have to come together.
 
-accelerator.gather(loss)              SyncPoint("gather", kind="gathered")
-dist.barrier()                        SyncPoint("barrier", kind="barrier")
-model(**batch)                        SyncPoint("forward", kind="forward")
-trainer.save_model(path)              SyncPoint("save_model", kind="save", needs="sharded")
-sync_everything()  # not in sight     SyncPoint("sync_everything", kind="?")
+What each of these calls is:
+
+    accelerator.gather(loss)              SyncPoint("gather", kind="gathered")
+    dist.barrier()                        SyncPoint("barrier", kind="barrier")
+    model(**batch)                        SyncPoint("forward", kind="forward")
+    trainer.save_model(path)              SyncPoint("save_model", kind="save", needs="sharded")
+    sync_everything()  # not in sight     SyncPoint("sync_everything", kind="?")
 """
 
 from __future__ import annotations

@@ -1,8 +1,10 @@
 """Devices: where the rank in the whole job is taken for a device's index.
 
-torch.cuda.set_device(dist.get_rank())    DeviceChosen: on the second node there is no such device
-x.to(f"cuda:{rank}")                      DeviceChosen
-torch.cuda.set_device(local_rank)         nothing
+What is told of a program:
+
+    torch.cuda.set_device(dist.get_rank())    DeviceChosen: on the second node there is no such device
+    x.to(f"cuda:{rank}")                      DeviceChosen
+    torch.cuda.set_device(local_rank)         nothing
 """
 
 from __future__ import annotations

@@ -1,10 +1,12 @@
 """Data sets: who computes and caches them, and who goes through one that only some ranks have.
 
-with accelerator.main_process_first():
-    data = data.map(tokenize)         DatasetPrepared(turn=…): the main process computes, the others read its file
-data = data.map(tokenize)             DatasetPrepared(turn=None): every rank computes it
-if rank == 0: train = train.map(tokenize)
-Trainer(train_dataset=train)          DatasetParted: the others go through the raw one
+What is told of a program:
+
+    with accelerator.main_process_first():
+        data = data.map(tokenize)         DatasetPrepared(turn=…): the main process computes, the others read its file
+    data = data.map(tokenize)             DatasetPrepared(turn=None): every rank computes it
+    if rank == 0: train = train.map(tokenize)
+    Trainer(train_dataset=train)          DatasetParted: the others go through the raw one
 """
 
 from __future__ import annotations

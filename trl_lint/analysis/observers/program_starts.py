@@ -1,7 +1,9 @@
 """How a script is run: by what it makes, it shows that every rank runs it, or that there is one process only.
 
-accelerator = Accelerator()           module.starts: every rank runs this script
-AutoModel.from_pretrained(name, device_map="auto")   module.one_process: one process for all GPUs
+What is noted of a program:
+
+    accelerator = Accelerator()           module.starts: every rank runs this script
+    AutoModel.from_pretrained(name, device_map="auto")   module.one_process: one process for all GPUs
 """
 
 from __future__ import annotations

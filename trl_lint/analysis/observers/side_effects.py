@@ -1,10 +1,12 @@
 """Side effects: calls that change what all ranks share, told to the rules where every rank is known to make them.
 
-wandb.init(project="trl")             SideEffect(name="wandb.init")
-model.save_pretrained("out")          SideEffect(name="save_pretrained"), as `model` is not wrapped
-open("log.txt", "w")                  SideEffect(name="open")
-if accelerator.is_main_process:
-    wandb.init(project="trl")         nothing: one rank alone gets here
+What is told of a program:
+
+    wandb.init(project="trl")             SideEffect(name="wandb.init")
+    model.save_pretrained("out")          SideEffect(name="save_pretrained"), as `model` is not wrapped
+    open("log.txt", "w")                  SideEffect(name="open")
+    if accelerator.is_main_process:
+        wandb.init(project="trl")         nothing: one rank alone gets here
 """
 
 from __future__ import annotations

@@ -1,10 +1,12 @@
 """Data sets: which ranks have which, after a condition on the rank and after a draw.
 
-if rank == 0:                         on rank 0 another one than on the others, behind the `if`:
-    data = data.map(tokenize)         DATASET with rank RANK_LOCAL
-if rank != 0:
-    data = data.map(tokenize)         now all ranks have it: DATASET
-data.shuffle()                        rank UNKNOWN: no seed was given
+What a data set is after each of these:
+
+    if rank == 0:                         on rank 0 another one than on the others, behind the `if`:
+        data = data.map(tokenize)         DATASET with rank RANK_LOCAL
+    if rank != 0:
+        data = data.map(tokenize)         now all ranks have it: DATASET
+    data.shuffle()                        rank UNKNOWN: no seed was given
 """
 
 from __future__ import annotations

@@ -1,7 +1,9 @@
 """What put a tensor where it is: the step that explains its device.
 
-x = x.cpu()                           Device("cpu", why=Step("it is made, or moved to, the CPU here"))
-x = x.to(f"cuda:{rank}")              Device("cuda:…", why=Step("it goes to `cuda:…` here"))
+What `x` has as its device:
+
+    x = x.cpu()                           Device("cpu", why=Step("it is made, or moved to, the CPU here"))
+    x = x.to(f"cuda:{rank}")              Device("cuda:…", why=Step("it goes to `cuda:…` here"))
 """
 
 from __future__ import annotations

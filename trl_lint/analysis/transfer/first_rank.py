@@ -1,13 +1,15 @@
 """First-rank contexts: in which code one rank runs before the others do, and who that is.
 
-with accelerator.main_process_first(): ...   control.turn "job", and inside not all ranks come together
-with local_main_process_first(): ...         control.turn "node"
-if rank != 0:
-    dist.barrier()                           control.turn "barrier" until
-prepare()
-if rank == 0:
-    dist.barrier()                           none again
-with helper(): ...                           "unknown": it is not in sight
+What holds in a program:
+
+    with accelerator.main_process_first(): ...   control.turn "job", and inside not all ranks come together
+    with local_main_process_first(): ...         control.turn "node"
+    if rank != 0:
+        dist.barrier()                           control.turn "barrier" until
+    prepare()
+    if rank == 0:
+        dist.barrier()                           none again
+    with helper(): ...                           "unknown": it is not in sight
 """
 
 from __future__ import annotations

@@ -1,9 +1,11 @@
 """Where gradients are on, and where sharded parameters have been gathered.
 
-with torch.no_grad(): ...             control.grad False inside
-@torch.no_grad()                      control.grad False in the whole function
-with GatheredParameters(weights): ... control.whole True inside
-torch.set_grad_enabled(False)         control.grad False from here on
+What holds at a point:
+
+    with torch.no_grad(): ...             control.grad False inside
+    @torch.no_grad()                      control.grad False in the whole function
+    with GatheredParameters(weights): ... control.whole True inside
+    torch.set_grad_enabled(False)         control.grad False from here on
 """
 
 from __future__ import annotations

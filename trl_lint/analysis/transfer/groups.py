@@ -1,8 +1,10 @@
 """Process groups: which of them a collective is given, and what takes the tensors of a new one.
 
-dist.new_group(ranks)                     as the backend of all ranks (LikeAllRanks)
-dist.new_group(ranks, backend="nccl")     GPUs only (GpuGroup)
-dist.all_reduce(x, group=pair)            groups_of: [pair]
+What each of these is:
+
+    dist.new_group(ranks)                     as the backend of all ranks (LikeAllRanks)
+    dist.new_group(ranks, backend="nccl")     GPUs only (GpuGroup)
+    dist.all_reduce(x, group=pair)            groups_of: [pair]
 """
 
 from __future__ import annotations

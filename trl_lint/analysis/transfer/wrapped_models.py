@@ -1,10 +1,12 @@
 """Models and what wraps them: what is inside a wrapper, a part of it, and what is made of both.
 
-model = accelerator.prepare(net)      model: WRAPPED, and `net`, another name of what is inside: UNWRAPPED
-inner = model.module                  UNWRAPPED: its gradients are the wrapper's business
-inner.encoder                         UNWRAPPED, as the whole
-copy.deepcopy(inner)                  BARE: another model, which nothing wraps
-model.eval()                          WRAPPED, device EVALUATED: nothing is trained
+What each of these is:
+
+    model = accelerator.prepare(net)      model: WRAPPED, and `net`, another name of what is inside: UNWRAPPED
+    inner = model.module                  UNWRAPPED: its gradients are the wrapper's business
+    inner.encoder                         UNWRAPPED, as the whole
+    copy.deepcopy(inner)                  BARE: another model, which nothing wraps
+    model.eval()                          WRAPPED, device EVALUATED: nothing is trained
 """
 
 from __future__ import annotations
