@@ -129,7 +129,7 @@ def test_a_hook_is_offered_by_the_walk_and_used_by_an_observer(hook: str):
     assert getattr(Observers(all_observers()), hook)
     folders = ("interpreter", "interprocedural")
     walk = [path for folder in folders for path in (ROOT / "trl_lint" / "analysis" / folder).glob("*.py")]
-    assert any(f"observers.{hook}:" in path.read_text(encoding="utf-8") for path in walk)
+    assert any(re.search(rf"observers\.{hook}\b", path.read_text(encoding="utf-8")) for path in walk)
 
 
 def test_hooks_that_an_observer_leaves_alone_are_not_called():
@@ -138,6 +138,7 @@ def test_hooks_that_an_observer_leaves_alone_are_not_called():
 
     found = Observers([Silent()])
     assert [hook for hook in HOOKS if getattr(found, hook)] == []
+    assert all(getattr(Observers(all_observers()), hook) for hook in HOOKS)
 
 
 NEW = """

@@ -13,7 +13,7 @@ from trl_lint.analysis.interpreter.subscripts import subscript_value
 from trl_lint.analysis.program.objects import FunctionValue
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.frame import Frame, derived
-from trl_lint.analysis.transfer import first_rank, tensor_averages, tensor_devices, tensor_shapes, tensors
+from trl_lint.analysis.transfer import first_rank, gradients, tensor_averages, tensor_devices, tensor_shapes, tensors
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import MISSING, WORLD_SIZE, World
 from trl_lint.domain.heap import WILDCARD, Cell, join, with_key
@@ -448,7 +448,7 @@ def _yield(frame: Frame, node: cst.Yield) -> Value:
         value = evaluate(frame, node.value)
     first_rank.note_yield(frame)
     frame.yielded = value if frame.yielded is None else join(frame.yielded, value)
-    frame.yields_gradients &= frame.memory.control.grad
+    gradients.note_yield(frame)
     return UNKNOWN
 
 

@@ -18,6 +18,7 @@ from trl_lint.analysis.transfer import (
     device_steps,
     draws,
     first_rank,
+    gradients,
     tensor_averages,
     tensor_devices,
     tensor_shapes,
@@ -155,7 +156,7 @@ def _returned(frame: Frame, rows: Sequence[Function | Hook], args: Arguments, no
         first_rank.note_context(frame, node, row.in_turn)
         return FirstRankContext(row.in_turn)
     if isinstance(row, Function) and row.frozen:
-        frame.no_train_calls.add(id(node))
+        gradients.note_no_train(frame, node)
     if row.yields is not None:
         frame.context_values[id(node)] = row_transfers.transferred(frame, row.yields, args, node, row.name)
     return row_transfers.transferred(frame, returns, args, node, row.name)

@@ -9,7 +9,7 @@ from trl_lint.analysis.program.syntax import callee_of
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame, derived
-from trl_lint.analysis.transfer import tensor_shapes, wrapped_models
+from trl_lint.analysis.transfer import gradients, tensor_shapes, wrapped_models
 from trl_lint.domain import ranks
 from trl_lint.domain.kinds import BatchRole, in_role
 from trl_lint.domain.values import SAME, UNKNOWN, Kind, Value
@@ -32,7 +32,7 @@ def call_on_model(frame: Frame, owner: Value, name: str, args: Arguments, node: 
         return tensor_shapes.with_logits(frame, model_output(frame, args), owner, args)
     attributes.of_model(frame, owner, name, callee, called=True)
     if name in models.REFERENCE_CONTEXTS:
-        frame.no_train_calls.add(id(node))
+        gradients.note_no_train(frame, node)
     if name.startswith("get_") and not args.differing():
         return wrapped_models.part(owner)
     for observe in frame.observers.model_method:

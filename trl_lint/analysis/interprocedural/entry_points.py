@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 
-from trl_lint.analysis.events import Event, EventTrace, SideEffect, StepReturned
+from trl_lint.analysis.events import Event, EventTrace, StepReturned
 from trl_lint.analysis.interpreter import calls, expressions, instantiation, row_transfers, sinks, statements
 from trl_lint.analysis.interprocedural import reachability
 from trl_lint.analysis.interprocedural.contexts import key_of
@@ -83,7 +83,7 @@ class Engine(Runs):
             if not function.reached:
                 roots.append(self._run_unreached(function).trace)
         roots.extend(self._handed_over())
-        events = _events(roots)
+        events = reachability.events_of(roots, self.observers)
         for settle in self.observers.settled:
             events = settle(events, module.trace, self.imported(module))
         return events
@@ -329,31 +329,6 @@ class Engine(Runs):
         if log is None:
             return False
         return any(key[1] == name for summary in log.summaries.values() for key in summary.dependencies)
-
-
-def _events(roots: Iterable[EventTrace]) -> list[Event]:
-    """The events of these runs and of all they called.
-
-    A side effect counts where each process is known to come: in what is launched, and in what that calls.
-    """
-    found: list[Event] = []
-    seen: set[tuple[int, bool]] = set()
-    roots = list(roots)
-    training, stepping, built = reachability.trained(roots), reachability.stepping(roots), reachability.built(roots)
-    todo = [(trace, trace.launched) for trace in roots]
-    while todo:
-        trace, launched = todo.pop()
-        launched = launched or trace.launched
-        if (id(trace), launched) in seen or (id(trace), True) in seen:
-            continue
-        again = (id(trace), False) in seen
-        seen.add((id(trace), launched))
-        for event in reachability.told(trace, id(trace) in training, id(trace) in stepping, id(trace) in built):
-            is_effect = isinstance(event, SideEffect)
-            if launched if is_effect else not again:
-                found.append(event)
-        todo.extend((summary.trace, launched) for summary in trace.calls.values())
-    return found
 
 
 def _parameters_of(rows: tuple[Hook, ...]) -> Mapping[str, Value]:

@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
-from trl_lint.analysis.events import (
-    CollectiveCalled,
-    DatasetPrepared,
-    Event,
-    EventTrace,
-    ModelCalled,
-    ParameterRead,
-)
+from trl_lint.analysis.events import CollectiveCalled, Event, EventTrace
+from trl_lint.analysis.state.observing import Observers, Reached
 
 
 def trained(roots: Iterable[EventTrace]) -> set[int]:
@@ -53,17 +47,28 @@ def built(roots: Iterable[EventTrace]) -> set[int]:
     return _closure((trace for trace in roots if trace.builds), _callees)
 
 
-def told(trace: EventTrace, trains: bool, steps: bool, builds: bool) -> Iterator[Event]:
-    """The events of one run, with what its callers are."""
-    for event in trace.events.values():
-        if isinstance(event, DatasetPrepared) and event.holds_trainer and not builds:
-            continue  # each rank has a cache file of its own
-        if trains and isinstance(event, (ModelCalled, ParameterRead)):
-            yield replace(event, trains=True)
-        elif steps and isinstance(event, CollectiveCalled) and event.stepping is None:
-            yield replace(event, stepping=True)
-        else:
-            yield event
+def events_of(roots: Sequence[EventTrace], observers: Observers) -> list[Event]:
+    """The events of these runs and of all they called, with what their callers are."""
+    in_training, in_steps, in_building = trained(roots), stepping(roots), built(roots)
+    every = _all_of(roots)
+    launched = _closure((trace for trace in every if trace.launched), _callees)
+    found = []
+    for trace in every:
+        name = id(trace)
+        reached = Reached(name in in_training, name in in_steps, name in in_building, name in launched)
+        for event in trace.events.values():
+            ask = observers.reached.get(type(event), _of_the_walk)
+            known = ask(event, reached)
+            if known is not None:
+                found.append(known)
+    return found
+
+
+def _of_the_walk(event: Event, reached: Reached) -> Event:
+    """An event that the walk itself has told."""
+    if reached.steps and isinstance(event, CollectiveCalled) and event.stepping is None:
+        return replace(event, stepping=True)
+    return event
 
 
 def _callees(trace: EventTrace) -> list[EventTrace]:

@@ -157,7 +157,7 @@ class Runs(Definitions):
             frame.memory = memory
         if frame.yielded is not None:
             first_rank.note_manager(frame, function, entry)
-            return IterableValue(ranks.SAME, frame.yielded, ranks.UNKNOWN, grad=frame.yields_gradients)
+            return IterableValue(ranks.SAME, frame.yielded, ranks.UNKNOWN, grad=gradients.at_yields(frame))
         return result
 
     def _entered_by(self, frame: Frame, function: FunctionInfo) -> Control:

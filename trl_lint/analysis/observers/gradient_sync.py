@@ -11,14 +11,16 @@ wrapper hears of.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import libcst as cst
 
-from trl_lint.analysis.events import ModelCalled, ParameterRead
+from trl_lint.analysis.events import Event, ModelCalled, ParameterRead
 from trl_lint.analysis.program.classes import ClassInfo
 from trl_lint.analysis.program.objects import class_of
 from trl_lint.analysis.program.syntax import below
 from trl_lint.analysis.state.frame import Frame
-from trl_lint.analysis.state.observing import Observer
+from trl_lint.analysis.state.observing import Observer, Reached
 from trl_lint.domain.kinds import TensorValue
 from trl_lint.domain.values import Kind, Value, Wrapping
 from trl_lint.knowledge import models
@@ -40,6 +42,11 @@ class GradientSync(Observer):
         read = value.parameter if isinstance(value, TensorValue) else None
         if read is not None and read.function is frame.function and not _is_in_sight(frame, call.func):
             frame.emit(ParameterRead, read.node, value=value, attribute=read.name)
+
+    def on_reached(self, event: Event, reached: Reached) -> Event | None:
+        if reached.trains and isinstance(event, (ModelCalled, ParameterRead)):
+            return replace(event, trains=True)
+        return event
 
 
 def _tell(frame: Frame, model: Value, node: cst.CSTNode, path: str = "") -> None:

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from trl_lint.analysis.events import DatasetParted, DatasetPrepared
+from trl_lint.analysis.events import DatasetParted, DatasetPrepared, Event
 from trl_lint.analysis.program.objects import FunctionValue
 from trl_lint.analysis.program.syntax import below
-from trl_lint.analysis.state.observing import Observer
+from trl_lint.analysis.state.observing import Observer, Reached
 from trl_lint.domain import ranks
 from trl_lint.domain.control import Uniformity
 from trl_lint.domain.kinds import BoundMethod
@@ -56,6 +56,11 @@ class Preprocessing(Observer):
     ) -> None:
         if isinstance(row, Preparation):
             _tell(frame, row, args, node, owner)
+
+    def on_reached(self, event: Event, reached: Reached) -> Event | None:
+        """Where what is mapped holds a trainer that has been built, each rank has a cache file of its own."""
+        is_own = isinstance(event, DatasetPrepared) and event.holds_trainer and not reached.builds
+        return None if is_own else event
 
 
 def _look_through(frame: Frame, args: Arguments, node: cst.CSTNode) -> None:

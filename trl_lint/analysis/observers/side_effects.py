@@ -13,10 +13,10 @@ from __future__ import annotations
 
 import libcst as cst
 
-from trl_lint.analysis.events import SideEffect
+from trl_lint.analysis.events import Event, SideEffect
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
-from trl_lint.analysis.state.observing import Observer
+from trl_lint.analysis.state.observing import Observer, Reached
 from trl_lint.domain.control import Uniformity
 from trl_lint.domain.kinds import LibraryInstance
 from trl_lint.domain.ranks import State
@@ -42,6 +42,10 @@ class SideEffects(Observer):
         effect = OF_MODELS.get(name) if is_bare else METHODS.get(name)
         if effect is not None and owner.kind is not Kind.INSTANCE:
             _tell(frame, effect, name, args, node)
+
+    def on_reached(self, event: Event, reached: Reached) -> Event | None:
+        """It counts where each process is known to come: in what is launched, and in what that calls."""
+        return event if reached.launched else None
 
 
 def _opened(frame: Frame, args: Arguments, node: cst.CSTNode) -> None:

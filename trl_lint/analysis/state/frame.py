@@ -60,7 +60,6 @@ class Frame:
         self.trace = EventTrace()
         self.returned: list[tuple[Value, Memory]] = []
         self.yielded: Value | None = None
-        self.yields_gradients = True  # whether gradients are on where it yields
         self.exit_count = 0
         self.unroll_index: tuple[int, ...] = ()  # in which rounds of the loops that are run once per item
         self.unrolled = 1  # how often what stands here is run because of these loops
@@ -71,7 +70,6 @@ class Frame:
         self.statement: Any = None
         self.node_values: dict[int, Value] = {}  # the value of each expression when it was last evaluated, by its node
         self.context_values: dict[int, Value] = {}  # what a `with` statement binds, by its call
-        self.no_train_calls: set[int] = set()  # the calls in whose `with` block nothing is trained
         self.discarded: Any = None  # the call whose result the current statement throws away
         self.sync_points: list[SyncPoint] = []  # the calls at which all ranks meet, in program order
         self.notes = Notes()

@@ -38,6 +38,19 @@ class CalleeRun(NamedTuple):
     trace: EventTrace
 
 
+class Reached(NamedTuple):
+    """From where a run is reached, once all runs are known.
+
+    trains: by a training step. steps: by one on a batch that a prepared loader has handed out. builds: while a trainer
+    is being built. launched: where each process of a distributed run is known to come.
+    """
+
+    trains: bool
+    steps: bool
+    builds: bool
+    launched: bool
+
+
 class Branch(NamedTuple):
     """A place where ranks may go different ways.
 
@@ -123,6 +136,10 @@ class Observer:
 
     # --- the whole program ---
 
+    def on_reached(self, event: Event, reached: Reached) -> Event | None:
+        """One of the events that it has told, now that it is known from where its run is reached; None: not at all."""
+        return event
+
     def settled(self, events: list[Event], program: EventTrace, imported: Iterable[Module]) -> list[Event]:
         """The events of a module, once all of its runs are known.
 
@@ -150,6 +167,13 @@ class Observers:
         self.branch = self._of(Observer.on_branch)
         self.exit = self._of(Observer.on_exit)
         self.settled = self._of(Observer.settled)
+        # By the class of the event: nobody is asked about those of others.
+        self.reached = {
+            event: each.on_reached
+            for each in self._observers
+            if type(each).on_reached is not Observer.on_reached
+            for event in each.emits
+        }
 
     def _of(self, hook: Callable[Concatenate[Observer, ArgsT], ResultT]) -> tuple[Callable[ArgsT, ResultT], ...]:
         name = hook.__name__

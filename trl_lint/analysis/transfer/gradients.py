@@ -25,6 +25,31 @@ from trl_lint.knowledge import models
 from trl_lint.knowledge.torch import WITHOUT_GRADIENTS
 
 
+class GradientScopes:
+    """no_train_calls: the calls, by the id of their node, in whose `with` block nothing is trained. yields: whether
+    gradients are on where a context manager yields.
+    """
+
+    def __init__(self) -> None:
+        self.no_train_calls: set[int] = set()
+        self.yields = True
+
+
+def note_no_train(frame: Frame, node: cst.CSTNode) -> None:
+    """A call gives a context manager under which nothing is trained."""
+    frame.notes.of(GradientScopes).no_train_calls.add(id(node))
+
+
+def note_yield(frame: Frame) -> None:
+    """A context manager yields here."""
+    frame.notes.of(GradientScopes).yields &= frame.memory.control.grad
+
+
+def at_yields(frame: Frame) -> bool:
+    """Whether gradients are on inside a context manager in sight."""
+    return frame.notes.of(GradientScopes).yields
+
+
 def within(frame: Frame, control: Control, items: Sequence[cst.WithItem], values: list[Value]) -> Control:
     """The control inside a `with` statement with these items."""
     for item, value in zip(items, values, strict=True):
@@ -42,7 +67,7 @@ def _switches_off(frame: Frame, node: cst.CSTNode, value: Value | None) -> bool:
     if isinstance(node, cst.IfExp):
         arms = (node.body, node.orelse)
         return any(_switches_off(frame, arm, frame.node_values.get(id(arm))) for arm in arms)
-    if id(node) in frame.no_train_calls:
+    if id(node) in frame.notes.of(GradientScopes).no_train_calls:
         return True
     if value is None:
         return False
