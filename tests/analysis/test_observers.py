@@ -27,7 +27,7 @@ from trl_lint.settings import Settings
 
 ROOT = Path(__file__).parents[2]
 # The rule in preview has no fixtures yet.
-SHARDED = """\
+SHARDED = """
 from transformers import Trainer
 
 class MyTrainer(Trainer):
@@ -35,8 +35,36 @@ class MyTrainer(Trainer):
         bare = self.accelerator.unwrap_model(model)
         return self.fused(inputs["x"], bare.lm_head.weight)
 """
+# What is on the CPU fails as the backend is for GPUs, which is said elsewhere in the file.
+BACKEND = """
+import torch
+import torch.distributed as dist
+
+dist.init_process_group("nccl")
+
+def count(rows):
+    total = torch.tensor(float(len(rows)))
+    dist.all_reduce(total)
+    return total
+"""
+# The barriers have the main process compute first, and the others read its file.
+BARRIERS = """
+import torch.distributed as dist
+from datasets import load_dataset
+
+dist.init_process_group("gloo")
+data = load_dataset("imdb", split="train")
+if dist.get_rank() != 0:
+    dist.barrier()
+data = data.map(lambda row: row)
+if dist.get_rank() == 0:
+    dist.barrier()
+"""
 PROGRAMS = {path: path.read_bytes() for path in sorted((ROOT / "fixtures").glob("*/*.py"))}
-PROGRAMS[ROOT / "fixtures" / "sharded.py"] = SHARDED.encode()
+PROGRAMS |= {
+    ROOT / "fixtures" / name: text.encode()
+    for name, text in (("sharded.py", SHARDED), ("backend.py", BACKEND), ("barriers.py", BARRIERS))
+}
 SETTINGS = Settings(target_trl="0.17.0", target_transformers="4.51.3")
 CODE_RULES = [rule for rule in all_rules() if rule.code != "TRL004"]
 HOOKS = sorted(vars(Observers(())).keys() - {"_observers"})
@@ -85,6 +113,12 @@ def test_a_rule_finds_alone_what_it_finds_with_the_others(together: Together, ru
     alone = Asking([rule], together.asked[rule.code]).all_findings()
     assert alone == [finding for finding in together.findings if finding.code == rule.code]
     assert alone
+
+
+@pytest.mark.parametrize(("program", "codes"), [("backend.py", {"TRL011"}), ("barriers.py", set())])
+def test_what_is_noted_for_others_decides(together: Together, program: str, codes: set[str]):
+    path = str(ROOT / "fixtures" / program)
+    assert {finding.code for finding in together.findings if finding.path == path} == codes
 
 
 def test_where_nothing_is_asked_for_only_what_all_facts_rest_on_runs():
