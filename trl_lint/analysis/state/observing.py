@@ -73,6 +73,9 @@ class Branch(NamedTuple):
 class Observer:
     """Watches the walk by the hooks that it overrides; one that it leaves alone costs nothing.
 
+    It keeps nothing itself, as one object serves all analyses: what it notes is in `Notes`, of a frame, of its trace or
+    of its module.
+
     emits: the events that it tells. needed_by: those of others that are decided by what it notes; None: all of them.
     It runs if any of these is asked for.
     """
