@@ -4,7 +4,8 @@ A page of its own per rule, from its docstring; and in the other pages the table
 
     <!-- generated: options check -->
 
-Nothing of this is kept, so none of it can be out of date.
+Nothing of this is kept, so none of it can be out of date. README is read where it lies: `python docs/generate.py`
+writes its table of rules anew, and a test says when that has to be done.
 """
 
 from __future__ import annotations
@@ -21,9 +22,13 @@ import click
 import msgspec
 
 import trl_lint
-from trl_lint import config
+from trl_lint import codemods, config
+from trl_lint.findings import Applicability
+from trl_lint.fixes import fix_of
+from trl_lint.fixes.base import RuleFix
 from trl_lint.frontends.cli import main
 from trl_lint.rules import all_rules
+from trl_lint.rules.base import BaseRule
 from trl_lint.settings import Settings
 
 if TYPE_CHECKING:
@@ -120,7 +125,7 @@ def collectives_table() -> str:
 
 
 def codemods_table() -> str:
-    rows = ((rule.code, f"`{rule.codemod.replace(':', '.')}`") for rule in all_rules() if rule.codemod)
+    rows = ((command.CODE, f"`{codemods.__name__}.{command.__name__}`") for command in codemods.COMMANDS)
     return _table(("rule", "command"), rows)
 
 
@@ -131,6 +136,34 @@ def signature(name: str) -> str:
     (tree,) = ast.parse(source).body
     head = source.splitlines()[: tree.body[0].end_lineno]
     return "\n".join(("```python", *head, "```"))
+
+
+def with_rules_table(text: str) -> str:
+    """README with the table of rules as it is now."""
+    above, heading, rest = text.partition("\n## Rules\n\n")
+    table, blank, below = rest.partition("\n\n")
+    if not table.startswith("| code |"):
+        raise ValueError("there is no table of rules")
+    return f"{above}{heading}{_readme_table()}{blank}{below}"
+
+
+def _readme_table() -> str:
+    rows = (
+        (f"[{rule.code}](trl_lint/rules/{rule.module}.py)", rule.name, rule.summary, _trust(rule))
+        for rule in all_rules()
+    )
+    return _table(("code", "name", "what it reports", "fix"), rows)
+
+
+def _trust(rule: BaseRule) -> str:
+    """How far the fixes of a rule may be trusted, in words."""
+    if not rule.has_fix:
+        return "no automatic fix yet"
+    fix = fix_of(rule.module)
+    *others, last = (
+        "hint" if each is Applicability.DISPLAY else each.value for each in (fix or RuleFix).applicabilities
+    )
+    return f"{', '.join(others)} or {last}"
 
 
 def readme(*heading: str) -> str:
@@ -242,3 +275,8 @@ def on_files(files: Files, config: MkDocsConfig) -> None:
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
     return expanded(markdown)
+
+
+if __name__ == "__main__":
+    path = ROOT / "README.md"
+    path.write_text(with_rules_table(path.read_text(encoding="utf-8")), encoding="utf-8")

@@ -25,7 +25,8 @@ from evaluation.corpora import ACCELERATE, ACCELERATE_LOOPS, TRANSFORMERS, TRL, 
 from evaluation.history import ALL_RULES, CASES, GROUPS, Verdict, judge_all
 from trl_lint.config import selected_rules
 from trl_lint.findings import Applicability, Finding
-from trl_lint.linter.linter import Linter, SourceError
+from trl_lint.linter.linter import Linter
+from trl_lint.linter.results import SourceError
 from trl_lint.rules import all_rules
 from trl_lint.settings import Settings
 

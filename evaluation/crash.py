@@ -20,7 +20,8 @@ from pathlib import Path
 from evaluation.common import ALL_RULES, FAILED, PASSED, new_linter, run, symbol_at, table
 from evaluation.corpora import CRASH, Corpus
 from trl_lint.findings import Finding
-from trl_lint.linter.linter import Linter, SourceError
+from trl_lint.linter.linter import Linter
+from trl_lint.linter.results import SourceError
 
 
 @dataclass

@@ -33,9 +33,10 @@ from evaluation.lines import carried
 from evaluation.mending import NO_FIX
 from evaluation.releases import Release
 from trl_lint.findings import Applicability, Finding
-from trl_lint.linter.fixing import UNCOVERED
+from trl_lint.linter.fixing import uncovered_by
 from trl_lint.linter.hunks import Hunk, hunks
-from trl_lint.linter.linter import Linter, SourceError
+from trl_lint.linter.linter import Linter
+from trl_lint.linter.results import SourceError
 
 CORPORA = (
     Corpus(Release("trl", "0.13.0")),
@@ -296,7 +297,7 @@ class Mender:
             old = _by_symbol(self.sources[path], self.found.get(path, ()))
             new = _by_symbol(sources[path], after.get(path, ()))
             for (code, symbol), count in (new - old).items():
-                if any(where == symbol and code in UNCOVERED.get(mended_by, ()) for mended_by, where in old):
+                if any(where == symbol and code in uncovered_by(mended_by) for mended_by, where in old):
                     continue
                 yield f"{path.relative_to(self.root).as_posix()}: new: {count} x {code} in {symbol}"
         for path, source in mended.items():

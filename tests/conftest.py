@@ -10,7 +10,7 @@ os.environ["TRL_LINT_NO_CACHE"] = "1"
 
 HERE = Path(__file__).parent
 # What is worth running after each edit: every rule on its programs and fixtures, every fact, the structure.
-FAST = ("rules", "analysis/test_reveal.py", "test_fixtures.py", "test_structure.py")
+FAST = ("rules", "analysis/test_reveal.py", "test_examples.py", "test_fixtures.py", "test_structure.py")
 
 
 def pytest_collection_modifyitems(items):

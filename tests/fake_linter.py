@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from trl_lint.findings import Applicability, Because, Edit, Finding, Fix, Position
-from trl_lint.linter.linter import FixResult, SourceError
+from trl_lint.findings import Applicability, Edit, Finding, Fix, Note, Position
+from trl_lint.linter.results import FixResult, SourceError
 
 KINDS = {
     "BUG": ("TRL001", "item-before-gather", Applicability.SAFE),
@@ -27,6 +27,10 @@ class FakeLinter:
 
     def matters(self, path: Path, source: bytes) -> bool:
         return path.suffix != ".toml" and self.may_matter(source)
+
+    @property
+    def looks_for_launches(self) -> bool:
+        return "TRL004" in self.codes
 
     def remark(self, path: Path, source: bytes) -> str:
         return ""
@@ -73,7 +77,7 @@ def finding(word: str, path: str, row: int, column: int, *, end: Position | None
         path=path,
         start=start,
         end=end,
-        because=(Because("it was written", path, Position(1, 1)),),
+        because=(Note("it was written", path, Position(1, 1)),),
         help="write good",
         fix=Fix(applicability, "Write good", lambda: (Edit(start, end, "good"),), reason=f"it is {word.lower()}"),
     )

@@ -169,7 +169,7 @@ def test_what_is_known_not_to_matter_is_not_looked_through_again(monkeypatch):
     def refuse(source):
         raise AssertionError("looked through again")
 
-    monkeypatch.setattr("trl_lint.linter.linter.code_of", refuse)
+    monkeypatch.setattr("trl_lint.linter.prefilter.code_of", refuse)
     assert lint(".") == fresh
 
 
@@ -350,7 +350,7 @@ def test_what_can_not_be_parsed_is_said_each_time(project, analyses):
 
 def test_what_the_tool_failed_on_is_tried_again(project, monkeypatch):
     with monkeypatch.context() as patched:
-        patched.setattr("trl_lint.linter.linter._located", lambda *args: {}["no"])
+        patched.setattr("trl_lint.linter.locate.located", lambda *args: {}["no"])
         code, _, err = run("mine.py")
     assert (code, "internal error: KeyError" in err) == (2, True)
     assert not entries(project, "run")
@@ -360,7 +360,7 @@ def test_what_the_tool_failed_on_is_tried_again(project, monkeypatch):
 def test_edits_that_can_not_be_built_are_tried_again(project, monkeypatch):
     write(project, mine=FIXABLE)
     with monkeypatch.context() as patched:
-        patched.setattr("trl_lint.linter.linter._edits", lambda *args: {}["no"])
+        patched.setattr("trl_lint.linter.locate._edits", lambda *args: {}["no"])
         code, _, err = run("--output-format=json", "mine.py")
     assert (code, "internal error: KeyError" in err) == (2, True)
     assert not entries(project, "run")

@@ -15,7 +15,8 @@ from trl_lint.analysis.program.depth import MAX_DEPTH, TooDeep, deeply, measure
 from trl_lint.analysis.program.source_text import code_of
 from trl_lint.linter.cache import Cache
 from trl_lint.linter.cached_linter import CachedLinter
-from trl_lint.linter.linter import Linter, SourceError
+from trl_lint.linter.linter import Linter
+from trl_lint.linter.results import SourceError
 from trl_lint.linter.runner import check, run_one
 from trl_lint.rules import all_rules
 from trl_lint.settings import Settings

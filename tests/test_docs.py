@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
+import importlib
 import json
 import posixpath
 import re
@@ -13,6 +13,7 @@ from pathlib import Path
 import click
 import pytest
 from click.testing import CliRunner
+from generating import generate
 from markdown_it import MarkdownIt
 from markdowns import FENCE, block, cells, section
 from ruamel.yaml import YAML
@@ -23,14 +24,11 @@ from trl_lint.findings import Finding, Position
 from trl_lint.frontends.cli import main
 from trl_lint.knowledge.custom import REDUCERS
 from trl_lint.rules import all_rules
+from trl_lint.rules.base import LaunchRule
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 SITE = YAML(typ="safe").load(ROOT / "mkdocs.yml")
-
-_spec = importlib.util.spec_from_file_location("generate", DOCS / "generate.py")
-generate = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(generate)
 
 
 def read(path: str) -> str:
@@ -148,10 +146,11 @@ def test_the_link_of_a_finding_leads_to_the_page(rule, pages, monkeypatch):
 
 def test_every_codemod_is_named(pages):
     named = [row[1].strip("`") for row in cells(section(pages["integrations.md"], "## LibCST codemods"))]
-    assert named == [rule.codemod.replace(":", ".") for rule in all_rules() if rule.codemod]
-    for name in named:
+    fixable = [rule for rule in all_rules() if rule.has_fix and not isinstance(rule, LaunchRule)]
+    assert named == [f"trl_lint.codemods.{type(rule).__name__}Command" for rule in fixable]
+    for name, rule in zip(named, fixable, strict=True):
         module, _, command = name.rpartition(".")
-        assert hasattr(importlib.import_module(module), command)
+        assert rule.code == getattr(importlib.import_module(module), command).CODE
 
 
 # The command line and the settings

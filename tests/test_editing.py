@@ -8,7 +8,7 @@ from test_fix_properties import BROKEN, FIXTURES, FORMS, RANK_GUARDED, identity,
 
 from trl_lint.fixes.support.editing import Editing, all_edits
 from trl_lint.linter.fixing import transformed
-from trl_lint.linter.linter import Reported
+from trl_lint.linter.locate import LocatedViolation
 from trl_lint.linter.regenerating import Written, written
 
 # What no fixture has: a condition of which one part stays around all ranks' call.
@@ -27,11 +27,11 @@ class Everywhere(Editing):
         return True
 
 
-def planned(name: str, form: str | None = None) -> list[Reported]:
+def planned(name: str, form: str | None = None) -> list[LocatedViolation]:
     """The findings of a text that have a plan."""
     path, text = TEXTS[name]
     source = text.encode() if form is None else FORMS[form].write(text)
-    return [each for each in linter().report(path, source) if each.problem.plan is not None]
+    return [each for each in linter().report(path, source) if each.fix.plan is not None]
 
 
 @pytest.mark.parametrize("form", [None, *FORMS])
@@ -41,10 +41,9 @@ def test_the_text_of_a_fix_is_that_of_the_whole_tree(name: str, form: str | None
     groups = [[each] for each in found]
     groups += [[each for each in found if each.rule is rule] for rule in {each.rule for each in found}]
     for group in groups:
-        problems = [each.problem for each in group]
-        module = problems[0].module
-        edits = all_edits(module, [each.plan for each in problems])
-        assert transformed(group[0].rule, problems) == module.tree.visit(Everywhere(module.tree, edits)).code
+        module = group[0].violation.module
+        edits = all_edits(module, [each.fix.plan for each in group])
+        assert transformed([each.fix for each in group]) == module.tree.visit(Everywhere(module.tree, edits)).code
         assert written(module).code == module.tree.code
 
 
@@ -52,8 +51,8 @@ def test_the_texts_ask_for_edits_of_all_kinds() -> None:
     kinds = set()
     for name in TEXTS:
         for each in planned(name):
-            kinds.update(type(edit).__name__ for edit in each.problem.plan.edits)
-            assert transformed(each.rule, [each.problem]) != each.problem.module.tree.code
+            kinds.update(type(edit).__name__ for edit in each.fix.plan.edits)
+            assert transformed([each.fix]) != each.violation.module.tree.code
     assert kinds == {"Replace", "Insert", "Enclose", "Move", "Part", "Import"}
 
 

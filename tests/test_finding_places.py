@@ -9,7 +9,8 @@ import libcst as cst
 import pytest
 
 from trl_lint.analysis.program.syntax import ancestors, below
-from trl_lint.linter.linter import Linter, positions
+from trl_lint.linter.linter import Linter
+from trl_lint.linter.locate import positions
 from trl_lint.rules import all_rules
 from trl_lint.settings import Settings
 
@@ -23,10 +24,10 @@ def reported(path: Path, source: bytes):
 
 def check_range(found) -> None:
     """A finding does not start at a class, and spans no statement of a block below its own."""
-    problem, finding = found.problem, found.finding
-    places = positions(problem.module)
-    assert not isinstance(problem.node, (cst.ClassDef, cst.Module)), finding
-    for node in below(problem.module.tree):
+    violation, finding = found.violation, found.finding
+    places = positions(violation.module)
+    assert not isinstance(violation.node, (cst.ClassDef, cst.Module)), finding
+    for node in below(violation.module.tree):
         if isinstance(node, (cst.BaseCompoundStatement, cst.ExceptHandler)):
             first = next((each for each in below(node) if isinstance(each, cst.BaseSuite)), None)
             if first is None or not first.body:
@@ -35,7 +36,7 @@ def check_range(found) -> None:
             begin = places[node].start
             before = (finding.start.line, finding.start.column - 1) <= (begin.line, begin.column)
             covers = (finding.end.line, finding.end.column - 1) > (start.line, start.column)
-            around = node in (*ancestors(problem.module.tree, problem.node), problem.node)
+            around = node in (*ancestors(violation.module.tree, violation.node), violation.node)
             assert not (before and covers and around), (finding, type(node))
 
 

@@ -19,7 +19,8 @@ from hypothesis import strategies as st
 from trl_lint.analysis.program.project import decode
 from trl_lint.frontends.cli import main
 from trl_lint.linter import fixing, runner
-from trl_lint.linter.linter import FixResult, Linter
+from trl_lint.linter.linter import Linter
+from trl_lint.linter.results import FixResult
 from trl_lint.rules import all_rules
 from trl_lint.settings import Settings
 
@@ -329,12 +330,12 @@ def _breaks(text: str) -> str:
     return text.replace("def first(batch):", "def first(batch:")
 
 
-def bad_codemod(spoil: Callable[[str], str], real, rule, problems) -> str:
+def bad_codemod(spoil: Callable[[str], str], real, fixes) -> str:
     """A codemod that gets the first function wrong, and does its work in the second."""
-    text = problems[0].module.tree.code
-    wrong = [problem for problem in problems if 'batch["x"]' in problem.module.tree.code_for_node(problem.node)]
-    right = [problem for problem in problems if problem not in wrong]
-    done = real(rule, right) if right else text
+    tree = fixes[0].violation.module.tree
+    wrong = [fix for fix in fixes if 'batch["x"]' in tree.code_for_node(fix.violation.node)]
+    right = [fix for fix in fixes if fix not in wrong]
+    done = real(right) if right else tree.code
     return spoil(done) if wrong else done
 
 
@@ -404,8 +405,8 @@ def test_what_is_withheld_is_said_once_however_often_the_rules_are_gone_through(
     ).removeprefix("from accelerate import Accelerator\n").replace("def main", "def guarded")
     real = fixing.transformed
 
-    def spoilt(rule, problems):
-        return bad_codemod(_leaves, real, rule, problems) if rule.code == "TRL001" else real(rule, problems)
+    def spoilt(fixes):
+        return bad_codemod(_leaves, real, fixes) if fixes[0].title.startswith("Hand a tensor") else real(fixes)
 
     monkeypatch.setattr(fixing, "transformed", spoilt)
     result = linter().fix(FIXTURES / "snippet.py", text.encode(), unsafe=True)
@@ -416,7 +417,7 @@ def test_what_is_withheld_is_said_once_however_often_the_rules_are_gone_through(
 def test_a_codemod_that_fails_leaves_the_file_as_it_is(folder: Path, monkeypatch) -> None:
     path = folder / "train.py"
     path.write_text(TWO)
-    monkeypatch.setattr(fixing, "transformed", lambda rule, problems: 1 / 0)
+    monkeypatch.setattr(fixing, "transformed", lambda fixes: 1 / 0)
     done = call("--fix", "train.py")
     assert (done.exit_code, "internal error: ZeroDivisionError" in done.output) == (2, True)
     assert path.read_text() == TWO

@@ -10,43 +10,15 @@ import pytest
 from trl_lint.linter.linter import Linter
 from trl_lint.rules import all_rules, find_rule
 from trl_lint.settings import Settings
+from trl_lint.verify.proof.fixtures import ways
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 MARK = re.compile(r"[ \t]*# expect: (?P<codes>[A-Z0-9, ]+)$", re.MULTILINE)
 FILES = sorted(path for path in FIXTURES.glob("*/*") if path.suffix in (".py", ".sh"))
 BROKEN = [path for path in FILES if path.stem.startswith("broken")]
-# There is only a hint for these: `--fix` changes nothing, and their fixed twins are written by hand.
-BY_HAND = {
-    "bypassed_wrapper/broken_loop",
-    "divergent_collective/broken",
-    "divergent_collective/broken_ddp",
-    "divergent_collective/broken_loop",
-    "mean_of_means/broken_helper",
-    "mean_of_means/broken_selected",
-    "unreduced_metric/broken_ddp",
-    "unreduced_metric/broken_reward_function",
-    "wrapped_model_attribute/broken_data_parallel",
-    "wrapped_model_attribute/broken_ddp",
-    "wrapped_generate/broken",
-    "wrapped_model_attribute/broken_unwrap_order",
-}
-# These are mended with --unsafe-fixes only.
-UNSAFE = {
-    "bypassed_wrapper/broken",
-    "bypassed_wrapper/broken_self_model",
-    "divergent_collective/broken_barrier",
-    "divergent_collective/broken_exit",
-    "divergent_collective/broken_guarded",
-    "ragged_gather/broken_loop",
-    "unguarded_side_effect/broken",
-    "unguarded_side_effect/broken_loop",
-    "unordered_preprocessing/broken",
-    "unordered_preprocessing/broken_loop",
-    "unreduced_metric/broken_callback",
-    "unreduced_metric/broken_loop",
-    "unseeded_split/broken",
-    "unseeded_split/broken_loop",
-}
+# Those that are mended by hand, and those whose fix is unsafe, as `proof.toml` says beside them.
+BY_HAND = {f"{rule}/{stem}" for rule, way in ways().items() for stem in way.by_hand}
+UNSAFE = {f"{rule}/{stem}" for rule, way in ways().items() for stem in way.unsafe}
 
 
 def identity(path: Path) -> str:
@@ -110,6 +82,13 @@ def test_the_fix_makes_the_fixed_twin(path: Path) -> None:
 
 def test_what_is_mended_by_hand_is_there() -> None:
     assert {identity(path) for path in BROKEN if twin(path).exists()} >= BY_HAND
+    assert {identity(path) for path in BROKEN} >= UNSAFE
+    assert not BY_HAND & UNSAFE and len(BY_HAND) > 5 < len(UNSAFE)
+
+
+def test_every_rule_with_fixtures_says_how_they_fail() -> None:
+    assert {path.parent.name for path in BROKEN} == ways().keys()
+    assert {rule_name(path) for path in BROKEN} >= {rule.name for rule in all_rules() if not rule.preview}
 
 
 @pytest.mark.parametrize(

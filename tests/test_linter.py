@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from trl_lint.findings import Applicability
-from trl_lint.linter.linter import Linter, SourceError
+from trl_lint.linter.linter import Linter
+from trl_lint.linter.results import SourceError
 from trl_lint.rules import all_rules
 from trl_lint.settings import Settings
 

@@ -104,7 +104,7 @@ def fact(folder: Path, expression: str, **settings) -> str:
     from trl_lint.analysis.events import Revealed
     from trl_lint.analysis.interprocedural.entry_points import Engine
     from trl_lint.analysis.program.project import Project
-    from trl_lint.linter.linter import known_of
+    from trl_lint.linter.versions import known_of
 
     project = Project((folder,))
     module = project.add(folder / "program.py", dedent(FACT.format(expression)))

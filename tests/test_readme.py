@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from generating import generate
 from markdowns import block, cells, section
 
 from trl_lint.frontends.cli import main
@@ -55,6 +56,12 @@ def test_the_fixed_example_is_what_the_tool_makes_of_the_broken_one(train):
 def test_the_example_is_a_fixture(name):
     text = (ROOT / "fixtures" / "item_before_gather" / f"{name}.py").read_text(encoding="utf-8")
     assert block(README, name) in MARK.sub("", text)
+
+
+def test_the_table_of_rules_is_as_it_is_made():
+    """Else: `python docs/generate.py`."""
+    assert generate.with_rules_table(README) == README
+    assert generate.with_rules_table(README.replace("TRL001](", "TRL999](")) == README
 
 
 def test_every_rule_is_in_the_table():

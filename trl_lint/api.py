@@ -72,10 +72,8 @@ def _findings(paths: list[Path], settings: Settings) -> list[Finding]:
     from trl_lint.linter.discovery import find_files, import_roots
     from trl_lint.linter.linter import Linter
 
-    rules = selected_rules(settings)
-    launches = any(rule.launches for rule in rules)
-    files = find_files(paths, root=settings.root, exclude=settings.exclude, launches=launches)
-    linter = Linter(settings, import_roots(settings.root, paths), rules)
+    linter = Linter(settings, import_roots(settings.root, paths), selected_rules(settings))
+    files = find_files(paths, root=settings.root, exclude=settings.exclude, launches=linter.looks_for_launches)
     asked_for = {Path(os.path.abspath(path)) for path in paths if not os.path.isdir(path)}
     results = list(runner.run(files, linter, runner.check, asked_for))
     findings = [finding for result in results for finding in result.findings]

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import os
-import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from trl_lint import files
+from trl_lint import files, toml
 from trl_lint.settings import EVERY_RULE, OUTPUT_FORMATS, OWN_NAMES, ConfigError, Settings, names_in
+from trl_lint.toml import Table, Toml
 
 if TYPE_CHECKING:
-    from trl_lint.rules.base import Rule
+    from trl_lint.rules.base import BaseRule
 
 
 KEYS = tuple(field.name.replace("_", "-") for field in fields(Settings) if field.name != "root")
@@ -59,15 +59,10 @@ def _nearest_settings(start: Path) -> Settings:
     return Settings(root=nearest)
 
 
-def _table(path: Path) -> dict[str, Any] | None:
+def _table(path: Path) -> Table | None:
     """The `[tool.trl-lint]` table of a TOML file; None when it has none."""
-    if sys.version_info >= (3, 11):
-        import tomllib
-    else:
-        import tomli as tomllib
-
     try:
-        document = tomllib.loads(files.read(path).decode("utf-8-sig"))
+        document = toml.parse(files.read(path).decode("utf-8-sig"))
     except OSError as error:
         raise ConfigError(f"{path}: cannot read: {error.strerror}") from None
     except ValueError as error:  # TOMLDecodeError and UnicodeDecodeError
@@ -84,7 +79,7 @@ def _table(path: Path) -> dict[str, Any] | None:
     return table
 
 
-def _misspelled(document: Mapping[str, Any]) -> Iterator[str]:
+def _misspelled(document: Table) -> Iterator[str]:
     """The tables of a TOML file that can only be meant for this tool, as their names stand in it."""
     tool = document.get("tool")
     tables = (("", document), ("tool.", tool if isinstance(tool, dict) else {}))
@@ -108,7 +103,7 @@ def _is_nearly(word: str, name: str) -> bool:
     return SequenceMatcher(None, plain, word).ratio() > 0.85
 
 
-def _settings(path: Path, table: Mapping[str, Any], root: Path) -> Settings:
+def _settings(path: Path, table: Table, root: Path) -> Settings:
     import msgspec
 
     for key in table:
@@ -128,26 +123,29 @@ def _settings(path: Path, table: Mapping[str, Any], root: Path) -> Settings:
     return settings
 
 
-def _flattened(value: Any) -> Any:
+def _dotted(value: Toml) -> Toml:
     """A table from dotted names, which TOML takes for tables in tables where they are not quoted."""
-    if not isinstance(value, dict):
-        return value
-    flat: dict[str, Any] = {}
-    for key, inner in value.items():
-        below = _flattened(inner).items() if isinstance(inner, dict) else None
-        flat |= {key: inner} if below is None else {f"{key}.{rest}": each for rest, each in below}
-    return flat
+    return dict(_flattened(value)) if isinstance(value, dict) else value
 
 
-def _bases(value: Any) -> Any:
+def _flattened(table: Table) -> Iterator[tuple[str, Toml]]:
+    for key, value in table.items():
+        if isinstance(value, dict):
+            yield from ((f"{key}.{rest}", each) for rest, each in _flattened(value))
+        else:
+            yield key, value
+
+
+def _bases(value: Toml) -> Toml:
     """A list of trainer bases is a table of plain trainers."""
-    if isinstance(value, list) and all(isinstance(name, str) for name in value):
-        return dict.fromkeys(value, "transformers.Trainer")
-    return _flattened(value)
+    names = [name for name in value if isinstance(name, str)] if isinstance(value, list) else []
+    if isinstance(value, list) and len(names) == len(value):
+        return dict.fromkeys(names, "transformers.Trainer")
+    return _dotted(value)
 
 
 # Keys that may be written in more than one way.
-_WRITTEN_OUT = {"reducers": _flattened, "trainer-bases": _bases}
+_WRITTEN_OUT = {"reducers": _dotted, "trainer-bases": _bases}
 
 
 def wrong_names(settings: Settings) -> Iterator[str]:
@@ -221,7 +219,7 @@ def schema() -> type:
     return msgspec.defstruct("Table", columns, rename="kebab", frozen=True)
 
 
-def selected_rules(settings: Settings) -> tuple[Rule, ...]:
+def selected_rules(settings: Settings) -> tuple[BaseRule, ...]:
     """The rules the settings ask for, sorted by code. The longer selector wins; in a draw, `ignore` does.
 
     A preview rule is asked for by its own code or name, or with all others by `preview`.
@@ -245,7 +243,7 @@ def selected_rules(settings: Settings) -> tuple[Rule, ...]:
     )
 
 
-def ignored_rules(settings: Settings, path: Path, rules: Iterable[Rule]) -> frozenset[Rule]:
+def ignored_rules(settings: Settings, path: Path, rules: Iterable[BaseRule]) -> frozenset[BaseRule]:
     """Of some rules, those that `per-file-ignores` keeps from reporting anything in a file."""
     root = settings.root or Path.cwd()
     selectors = [each for pattern, each in settings.per_file_ignores if _speaks_of(pattern, path, root)]
@@ -276,11 +274,11 @@ def rule_words() -> list[str]:
     return [word for rule in all_rules() for word in (rule.code, rule.name)]
 
 
-def _best(selectors: Iterable[str], rule: Rule) -> int:
+def _best(selectors: Iterable[str], rule: BaseRule) -> int:
     return max((_fit(selector, rule) for selector in selectors), default=-1)
 
 
-def _fit(selector: str, rule: Rule) -> int:
+def _fit(selector: str, rule: BaseRule) -> int:
     """How closely a selector names a rule: the length of the code it spells out, -1 for not at all."""
     word = selector.strip().upper()
     if word == EVERY_RULE:

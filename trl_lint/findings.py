@@ -31,7 +31,7 @@ class Position:
 
 
 @dataclass(frozen=True, slots=True)
-class Because:
+class Note:
     """One step of the chain that explains a finding: what happened there, and where."""
 
     text: str
@@ -73,7 +73,7 @@ class Finding:
     path: str
     start: Position
     end: Position
-    because: tuple[Because, ...] = ()
+    because: tuple[Note, ...] = ()
     help: str = ""
     fix: Fix | None = None
 

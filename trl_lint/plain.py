@@ -6,7 +6,11 @@ forge a line of its own nor be obeyed by a terminal. JSON must be one for strict
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
+
+# What JSON can say. Sequences and mappings stand for lists and objects of any more particular kind.
+Json: TypeAlias = "str | int | float | Sequence[Json] | Mapping[str, Json] | None"
 
 _LETTERS = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 # How Python keeps the bytes of a file name that are no UTF-8.
@@ -27,13 +31,17 @@ def _written(char: str) -> str:
     return f"\\u{number:04x}" if number < 0x10000 else f"\\U{number:08x}"
 
 
-def in_json(value: Any) -> Any:
+def in_json(value: Json) -> Json:
     """A value for JSON whose strings hold no half of a surrogate pair, which is no character to others than Python."""
     if isinstance(value, str):
-        return value if value.isascii() else value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        return _whole(value)
     if isinstance(value, dict):
-        return {in_json(key): in_json(each) for key, each in value.items()}
+        return {_whole(key): in_json(each) for key, each in value.items()}
     return [in_json(each) for each in value] if isinstance(value, (list, tuple)) else value
+
+
+def _whole(text: str) -> str:
+    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def in_diff(name: bytes) -> bytes:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TypeVar, overload
+
+_Default = TypeVar("_Default")
 
 
 def installed(name: str) -> str:
@@ -33,7 +35,13 @@ class Releases(Mapping[str, str]):
             self.asked[name] = installed(name)
         return self.asked[name]
 
-    def get(self, name: str, default: Any = None) -> Any:
+    @overload
+    def get(self, name: str, /) -> str | None: ...
+    @overload
+    def get(self, name: str, default: str, /) -> str: ...
+    @overload
+    def get(self, name: str, default: _Default, /) -> str | _Default: ...
+    def get(self, name: str, default: object = None, /) -> object:
         return self[name] or default
 
     def __iter__(self) -> Iterator[str]:

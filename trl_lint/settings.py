@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     pass
@@ -89,6 +89,6 @@ class Settings:
 OWN_NAMES = ("reducers", "guards", "sinks", "unwrappers", "trainer_bases")
 
 
-def names_in(setting: Pairs[Any] | tuple[str, ...]) -> Iterator[str]:
+def names_in(setting: Pairs[object] | tuple[str, ...]) -> Iterator[str]:
     """The names that a setting lists, or that its table gives a meaning to."""
     return (each if isinstance(each, str) else each[0] for each in setting)

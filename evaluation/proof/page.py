@@ -125,7 +125,7 @@ def decisive(column: Column, verdict: Verdict) -> str:
         case "value":
             return _and([f"`{name}`" for name in verdict.data["metrics"]])
         case "sequence":
-            return f"the ranks part at collective no. {verdict.data['index'] + 1},{at}"
+            return f"the ranks diverge at collective no. {verdict.data['index'] + 1},{at}"
         case "loss" | "rows":
             return verdict.summary
         case "abort":

@@ -15,7 +15,7 @@ from trl_lint.analysis.events import Revealed
 from trl_lint.analysis.interprocedural.entry_points import Engine
 from trl_lint.analysis.program.project import Project
 from trl_lint.domain.kinds import shape_of
-from trl_lint.linter.linter import positions
+from trl_lint.linter.locate import positions
 
 MARK = re.compile(r"#\s*revealed:\s*(?P<facts>[^#]+?)\s*$")
 NEVER = "never"

@@ -163,7 +163,7 @@ class FakeLinter:
 
 
 def fixes_result(source, applied):
-    from trl_lint.linter.linter import FixResult
+    from trl_lint.linter.results import FixResult
 
     return FixResult(source, applied, (), ())
 

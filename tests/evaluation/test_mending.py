@@ -68,7 +68,7 @@ def test_what_is_only_hinted_at_has_a_reason(tmp_path):
 
 
 def test_a_fix_that_leaves_its_finding_is_withheld_and_counts_as_such(tmp_path, monkeypatch):
-    monkeypatch.setattr("trl_lint.linter.fixing.transformed", lambda rule, problems: problems[0].module.tree.code)
+    monkeypatch.setattr("trl_lint.linter.fixing.transformed", lambda fixes: fixes[0].violation.module.tree.code)
     result = mended(tmp_path, DROP, "none", RIGHT)
     assert (result.level, result.equal) == ("withheld", False)
     assert [reason.startswith("withheld: ") for reason in result.reasons] == [True]

@@ -15,7 +15,7 @@ from cpu_time import spent
 
 from trl_lint.launch import checker
 from trl_lint.launch.commands import commands
-from trl_lint.launch.parsers import makefile, notebooks, readers, shell
+from trl_lint.launch.parsers import makefile, notebooks, readers, shell_tree
 from trl_lint.launch.rewrite import TextEdit, applied
 from trl_lint.launch.training import trainers
 from trl_lint.launch.training.launch_project import LaunchProject
@@ -136,7 +136,7 @@ GIVEN_UP = {
     "one cell": (
         "a.ipynb",
         json.dumps({"cells": [{"cell_type": "code", "source": ["!python a.py\n"] * 30_000}]}),
-        f"a cell has more than {shell.LARGEST:,} characters",
+        f"a cell has more than {shell_tree.LARGEST:,} characters",
     ),
     "lines of a cell": (
         "a.ipynb",

@@ -6,7 +6,8 @@ from pathlib import Path
 from textwrap import dedent, indent
 
 from trl_lint.findings import Finding
-from trl_lint.linter.linter import FixResult, Linter
+from trl_lint.linter.linter import Linter
+from trl_lint.linter.results import FixResult
 from trl_lint.rules import find_rule
 from trl_lint.settings import Settings
 
@@ -57,7 +58,10 @@ class Snippets:
         return Linter(self.settings, (HERE,), (self.rule,))
 
     def findings(self, text: str) -> list[Finding]:
-        return self.linter().check(self.path, text.encode())
+        linter = self.linter()
+        found = linter.check(self.path, text.encode())
+        assert linter.may_matter(text.encode()) or not found, "the prefilter of the rule passes it over"
+        return found
 
     def finding(self, text: str) -> Finding:
         """The only finding of a text."""

@@ -12,7 +12,8 @@ from click.testing import CliRunner
 
 from trl_lint.findings import Applicability, Finding
 from trl_lint.frontends.cli import main
-from trl_lint.linter.linter import FixResult, Linter
+from trl_lint.linter.linter import Linter
+from trl_lint.linter.results import FixResult
 from trl_lint.rules import find_rule
 from trl_lint.settings import Settings
 

@@ -399,7 +399,7 @@ def test_the_codemod_alone_applies_the_safe_fixes(tmp_path):
     path = tmp_path / "train.py"
     path.write_text(broken)
     (tmp_path / "other.py").write_text("x = 1\n")
-    command = "trl_lint.codemods.item_before_gather.ItemBeforeGatherCommand"
+    command = "trl_lint.codemods.ItemBeforeGatherCommand"
     for _ in range(2):  # the second run changes nothing
         done = subprocess.run(
             [sys.executable, "-m", "libcst.tool", "codemod", "-x", command, "--no-format", "."],

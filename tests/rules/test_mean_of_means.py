@@ -221,6 +221,10 @@ def test_the_bound_of_a_count_is_that_of_the_count_of_all():
             "its sum or its count may be another one where it is averaged",
         ),
         (
+            RATIO + "kl[0].data[0] += 1\nvalue = accelerator.gather(mean).mean()",
+            "its sum or its count may be another one where it is averaged",
+        ),
+        (
             RATIO + "g = accelerator.gather(mean)\nvalue = g.mean()\nlargest = g.max()",
             "the ranks' means are needed for more than their average",
         ),
@@ -248,3 +252,8 @@ def test_under_a_condition_that_is_not_known_the_fix_is_unsafe():
     assert SNIPPETS.finding(text).fix.applicability is UNSAFE
     assert SNIPPETS.mended(text) == text
     assert "accelerator.reduce(" in SNIPPETS.mended(text, unsafe=True)
+
+
+def test_the_entries_of_a_dict_are_averaged_where_the_collective_is():
+    body = RATIO + 'both = accelerator.reduce({"a": mean, "b": [mean * 2]}, reduction="mean")'
+    assert found(body) == ['accelerator.reduce({"a": mean, "b": [mean * 2]}, reduction="mean")']

@@ -268,6 +268,15 @@ def test_collectives_of_torch_in_a_program_that_a_library_starts(line: str, spea
          "x = torch.ones(1)\ny = accelerator.reduce(x.to(accelerator.device), 'sum')"),
         ("x = accelerator.gather(torch.tensor(\n    [1],\n    dtype=torch.long,\n))",
          "x = accelerator.gather(torch.tensor(\n    [1],\n    dtype=torch.long,\n    device=accelerator.device,\n))"),
+        ("x = accelerator.gather(torch.tensor(\n    [1],\n))",
+         "x = accelerator.gather(torch.tensor(\n    [1],\n    device=accelerator.device,\n))"),
+        ("x = accelerator.gather(torch.tensor(\n    [1],\n    dtype=torch.long\n))",
+         "x = accelerator.gather(torch.tensor(\n    [1],\n    dtype=torch.long,\n    device=accelerator.device\n))"),
+        ("x = accelerator.gather(torch.tensor(\n    [1],  # one\n    dtype=torch.long,  # whole\n))",
+         "x = accelerator.gather(torch.tensor(\n    [1],  # one\n    dtype=torch.long,  # whole\n"
+         "    device=accelerator.device,\n))"),
+        ("x = accelerator.gather(torch.tensor([1],\n    dtype=torch.long  # whole\n))",
+         "x = accelerator.gather(torch.tensor([1],\n    dtype=torch.long,  # whole\n    device=accelerator.device\n))"),
     ],
 )  # fmt: skip
 def test_the_tensor_is_made_or_moved_where_it_is_needed(broken: str, mended: str):

@@ -63,7 +63,7 @@ class ForkServer:
         request = [str(file), 0 if plain else launch.nproc, dict(launch.environment[known:])]
         print(json.dumps(request), file=self.process.stdin, flush=True)
         stuck = self._wait(watch)
-        run = read_run(folder, job.own)
+        run = read_run(folder, job.user_files)
         run.stuck = stuck
         run.seconds = time.monotonic() - begun
         return run

@@ -12,8 +12,6 @@ from trl_lint.verify.proof import fixtures, proofs
 from trl_lint.verify.proof.session import Session
 
 FIXTURES = list(fixtures.fixtures())
-# How many rows are left over in the last batch is counted for two processes.
-FOR_TWO = {"truncated_gather"}
 # Seconds after which ranks are given up that do nothing: in none of the fixtures that hang are they anywhere but in
 # collectives, and that is seen at once.
 PATIENCE = 3600
@@ -57,7 +55,7 @@ def test_where_they_are_installed(name, launch, server, tmp_path, monkeypatch):
 def _on_four():
     """Of each rule the first fixture in every run of the tests, the others in the slow ones."""
     seen = set()
-    for fixture in (each for each in FIXTURES if each.rule not in FOR_TWO):
+    for fixture in (each for each in FIXTURES if fixtures.ways()[each.rule].processes is None):
         marks = [pytest.mark.slow] if fixture.rule in seen else []
         seen.add(fixture.rule)
         yield pytest.param(fixture, id=fixture.name, marks=marks)

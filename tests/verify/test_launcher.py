@@ -143,7 +143,7 @@ def test_a_run_that_takes_too_long_is_stopped_where_it_is(tmp_path, monkeypatch)
     text = "import time, wandb\ndef wait():\n    time.sleep(600)\nwandb.log({'x': 1})\nwait()\n"
     monkeypatch.setattr(launcher, "time", Clock(asleep(tmp_path, {0: "log"})))
     rank = plain(tmp_path, text, limit=3600, environment=(("PYTHONPATH", STAND_INS),))
-    assert (rank.told, rank.exit, rank.end) == (True, -9, None)
+    assert (rank.asked_to_stop, rank.exit, rank.end) == (True, -9, None)
     assert [str(place) for place in rank.stack] == ["script.py:3 (wait)"]
 
 

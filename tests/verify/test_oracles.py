@@ -86,7 +86,7 @@ def test_groups_are_compared_each_by_itself():
     assert sequence.judge(run).outcome is Outcome.PASSED
     run.ranks[1].calls.pop(0)
     verdict = sequence.judge(run)
-    assert verdict.summary == "the ranks part at collective no. 1 of the group [0, 1]"
+    assert verdict.summary == "the ranks diverge at collective no. 1 of the group [0, 1]"
     assert [*verdict.data["calls"]] == [0, 1]
 
 
@@ -139,7 +139,7 @@ def test_a_watchdog_of_nccl_that_aborts_is_a_hang():
         "Watchdog caught collective operation timeout: WorkNCCL(SeqNum=3, OpType=ALLREDUCE)\n"
     )
     gave_up = RankRecord(0, output=said, calls=[call()], exit=-6, exit_time=1)
-    assert termination.judge(Run([gave_up, RankRecord(1, exit=-9, told=True)])).way == "hang"
+    assert termination.judge(Run([gave_up, RankRecord(1, exit=-9, asked_to_stop=True)])).way == "hang"
 
 
 def test_what_a_script_printed_before_it_aborted_is_no_hang():
@@ -149,7 +149,7 @@ def test_what_a_script_printed_before_it_aborted_is_no_hang():
     )
     assert (
         termination.judge(
-            Run([RankRecord(0, output=said, exit=-6, exit_time=1), RankRecord(1, exit=-9, told=True)])
+            Run([RankRecord(0, output=said, exit=-6, exit_time=1), RankRecord(1, exit=-9, asked_to_stop=True)])
         ).way
         == "abort"
     )

@@ -56,7 +56,7 @@ def test_a_hang_is_told_in_time_and_leaves_no_process(torchrun, tmp_path):
     for rank in (0, 1):
         assert line("starts_helper", "waits", rank) in verdict.evidence[rank]
     # Rank 1 has left its sleep no sooner than it was asked to.
-    assert judged.run.stuck and judged.run.ranks[1].told and judged.run.ranks[1].end is None
+    assert judged.run.stuck and judged.run.ranks[1].asked_to_stop and judged.run.ranks[1].end is None
     ranks, helpers = of_ranks(tmp_path), [int(path.read_text()) for path in tmp_path.glob("helper*")]
     assert (len(ranks), len(helpers)) == (2, 2)
     assert not left([*ranks, *helpers])

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
+from trl_lint.verify.rank.call_stack import UserFiles
 from trl_lint.verify.rank.job import Job
-from trl_lint.verify.rank.places import Own
 from trl_lint.verify.rank.trace import Trace, output_path, stacks_path, trace_path
 from trl_lint.verify.record.traces import SourcePlace, read_run
 
@@ -20,7 +20,7 @@ def trace(tmp_path):
 
 
 def only(folder, root="/project"):
-    (rank,) = read_run(folder, Own(root)).ranks
+    (rank,) = read_run(folder, UserFiles(root)).ranks
     return rank
 
 
@@ -36,7 +36,7 @@ def test_records_are_read_back(trace, tmp_path):
     trace.write("moved", by=1)
     trace.write("native", collectives=[["gloo:all_reduce", [[2]]]], total=1)
     trace.write("end", status=1, error="ValueError", said="no", at=[["/project/train.py", 4, "main"]])
-    trace.write("exit", status=-6, told=True)
+    trace.write("exit", status=-6, asked_to_stop=True)
     rank = only(tmp_path)
     assert [(call.number, call.group) for call in rank.calls] == [(0, None), (1, (0, 2))]
     assert rank.pending is rank.calls[1]
@@ -45,7 +45,7 @@ def test_records_are_read_back(trace, tmp_path):
     assert rank.logs[0].values["loss"] != rank.logs[0].values["loss"]
     assert (rank.end.status, rank.end.error, rank.end.said) == (1, "ValueError", "no")
     assert str(rank.end.at[0]) == "train.py:4 (main)"
-    assert (rank.exit, rank.told, rank.ended_well) == (-6, True, False)
+    assert (rank.exit, rank.asked_to_stop, rank.ended_well) == (-6, True, False)
     assert rank.native == [["gloo:all_reduce", [[2]]]]
 
 
@@ -59,7 +59,7 @@ def test_a_last_line_that_was_cut_is_left_out(trace, tmp_path):
 
 def test_records_of_kinds_unknown_are_passed_over(trace, tmp_path):
     trace.write("of tomorrow", value=1)
-    trace.write("exit", status=0, told=False)
+    trace.write("exit", status=0, asked_to_stop=False)
     assert only(tmp_path).exit == 0
 
 
@@ -71,11 +71,11 @@ def test_what_json_does_not_know_is_written_by_its_name(trace, tmp_path):
 def test_ranks_are_in_the_order_of_their_numbers(tmp_path):
     for number in (10, 2, 0):
         Trace(trace_path(str(tmp_path), number)).write("start", rank=number)
-    assert [rank.number for rank in read_run(tmp_path, Own("/project")).ranks] == [0, 2, 10]
+    assert [rank.number for rank in read_run(tmp_path, UserFiles("/project")).ranks] == [0, 2, 10]
 
 
 def test_an_abort_is_read_from_what_the_rank_printed(trace, tmp_path):
-    trace.write("exit", status=-6, told=False)
+    trace.write("exit", status=-6, asked_to_stop=False)
     output_path(str(tmp_path), 0).write_bytes(
         b"step 1 \xff\nterminate called after throwing an instance of 'gloo::EnforceNotMet'\n"
         b"  what():  [enforce fail at pair.cc:456] 6 vs 4.  Different sizes\nmore\n"

@@ -25,7 +25,7 @@ def waiting(number, name="barrier", *, calls=1, group=None, **fields):
     """A rank in the last of so many collectives of a group."""
     at = (SourcePlace("/project/train.py", 3, "main"),)
     made = [Call(index, name, group, "", None, None, None, at) for index in range(calls)]
-    return RankRecord(number, calls=made, done=set(range(calls - 1)), told=True, **fields)
+    return RankRecord(number, calls=made, done=set(range(calls - 1)), asked_to_stop=True, **fields)
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def test_ranks_meet_that_are_all_in_the_same_collective(ranks, meet):
 
 
 def test_a_run_that_was_stuck_is_a_hang_unless_a_rank_is_through():
-    run = Run([waiting(0), RankRecord(1, synchronises=True, told=True)], stuck=True)
+    run = Run([waiting(0), RankRecord(1, synchronises=True, asked_to_stop=True)], stuck=True)
     verdict = termination.judge(run)
     assert verdict.way == "hang"
     assert not any("--timeout" in each for each in verdict.evidence)

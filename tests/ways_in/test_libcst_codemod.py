@@ -12,7 +12,7 @@ from samples import BASE, BROKEN, FIXTURES, MINE, unmarked
 
 def codemod(folder: Path, rule: str, *paths: str) -> str:
     """Run the command of a rule on files or folders; what LibCST says of it."""
-    command = f"trl_lint.codemods.{rule}.{rule.title().replace('_', '')}Command"
+    command = f"trl_lint.codemods.{rule.title().replace('_', '')}Command"
     done = subprocess.run(
         [sys.executable, "-m", "libcst.tool", "codemod", "-x", command, "--no-format", *paths],
         cwd=folder,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar, get_args
 
 from trl_lint.analysis.notes import Notes
 from trl_lint.domain.averaging import Mean
@@ -14,36 +14,67 @@ from trl_lint.domain.ranks import Origin
 from trl_lint.domain.sync_points import SyncPoint
 from trl_lint.domain.values import Value
 from trl_lint.domain.writes import Payload, Write
+from trl_lint.knowledge import mentions
+from trl_lint.knowledge.mentions import LIBRARIES, Mentions
 
 if TYPE_CHECKING:
-    from libcst import Arg, Call, CSTNode, FunctionDef
+    from collections.abc import Hashable
+
+    from libcst import Arg, BaseExpression, Call, CSTNode, FunctionDef
+
+    from trl_lint.analysis.program.classes import ClassInfo, FunctionInfo
+    from trl_lint.analysis.program.project import Module
+    from trl_lint.knowledge.effects import Effect
+    from trl_lint.knowledge.random_draws import DrawRow
+    from trl_lint.knowledge.schema import Collective
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
     """module, node: where. control: whether all ranks get there together. owner: the enclosing function."""
 
-    module: Any
+    # What a file has to mention for it to happen there: one of each group.
+    mentions: ClassVar[Mentions] = (LIBRARIES,)
+
+    module: Module
     node: CSTNode
     control: Control
-    owner: Any = None
+    owner: FunctionInfo | None = None
+
+
+EventT = TypeVar("EventT", bound=Event)
+
+
+def types_of(cls: type[Any]) -> tuple[type[Event], ...]:
+    """The events that a class is about, as its own base says: those of `Rule[A | B]` are A and B."""
+    (about,) = get_args(cls.__orig_bases__[0])
+    return get_args(about) or (about,)
+
+
+class NumberEntry(NamedTuple):
+    """A Python number in a "dict", a "list" or a "set". key: its key in a dict, where that is known."""
+
+    container: str
+    key: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CollectiveCalled(Event):
     """A call of a collective. `operand` is what it communicates, `argument` the Arg node that holds it.
 
-    numbers: the entries of a container that are Python numbers, as `shape:key`. parts: the operand, or what is in
+    numbers: the entries of a container that are Python numbers. parts: the operand, or what is in
     the containers that it is. accelerator: the text by which the Accelerator is reached there, or "". stepping:
     whether a batch that a prepared loader has handed out is being trained on there; None as in the caller. groups: the
     process groups that it is given.
     """
 
+    mentions = (LIBRARIES, mentions.COLLECTIVES)
+
     node: Call
-    row: Any
+    row: Collective
     operand: Value
     argument: Arg
-    numbers: tuple[str, ...] = ()
+    numbers: tuple[NumberEntry, ...] = ()
     parts: tuple[Value, ...] = ()
     accelerator: str = ""
     stepping: bool | None = None
@@ -57,10 +88,12 @@ class AttributeRead(Event):
     cls: the class of `self` there, if any. accelerator: the text by which the Accelerator is reached, or "".
     """
 
+    mentions = (LIBRARIES, mentions.WRAPPED)
+
     model: Value
     attribute: str
     called: bool = False
-    cls: Any = None
+    cls: ClassInfo | None = None
     accelerator: str = ""
 
 
@@ -72,6 +105,8 @@ class ModelCalled(Event):
     the text of their expression.
     """
 
+    mentions = (LIBRARIES, mentions.WRAPPED)
+
     model: Value
     path: str = ""
     trains: bool = False
@@ -82,6 +117,8 @@ class ModelCalled(Event):
 class ParameterRead(Event):
     """The value of a parameter of a model is used outside a forward, where an engine may have sharded it."""
 
+    mentions = (LIBRARIES, mentions.WRAPPED, mentions.PARAMETERS)
+
     value: Value
     attribute: str
     trains: bool = False
@@ -91,14 +128,18 @@ class ParameterRead(Event):
 class UnwrappedForGeneration(Event):
     """A context manager that prepares a model for generation gets `model`; `argument` is the Arg node."""
 
+    mentions = (LIBRARIES, mentions.FOR_GENERATION)
+
     model: Value
     argument: Arg
-    cls: Any = None
+    cls: ClassInfo | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeviceChosen(Event):
     """The rank in the whole job says on which device something is. why: the step that asked for that rank."""
+
+    mentions = (LIBRARIES, mentions.GLOBAL_RANKS)
 
     index: Value
     why: Step | None = None
@@ -110,6 +151,8 @@ class StepReturned(Event):
 
     accelerator: the text by which the Accelerator is reached in the hook, or "".
     """
+
+    mentions = (LIBRARIES, mentions.GATHERED_HOOKS)
 
     node: FunctionDef
     value: Value
@@ -127,6 +170,8 @@ class DatasetPrepared(Event):
     trainer that has been built is another one on each rank, as it holds the rank.
     """
 
+    mentions = (LIBRARIES, mentions.PREPARATIONS, mentions.DATASETS)
+
     method: str
     holds_trainer: bool = False
     turn: Turn | None
@@ -137,6 +182,8 @@ class DatasetPrepared(Event):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Logged(Event):
     """A value is shown to the user by `sink`, after it was put into a container by `writes` (or directly)."""
+
+    mentions = (LIBRARIES, mentions.SINKS)
 
     sink: str
     what: str
@@ -155,6 +202,8 @@ class Divergence(Event):
     engine shards.
     """
 
+    mentions = (LIBRARIES, mentions.MEETINGS)
+
     condition: Step
     sync_point: SyncPoint
     after: bool = False
@@ -172,6 +221,8 @@ class DatasetParted(Event):
     handed: the call that is given it, as `name`, and goes through it on every rank.
     """
 
+    mentions = (LIBRARIES, mentions.TRAINED_ON)
+
     condition: Step
     handed: Step
     name: str
@@ -187,13 +238,15 @@ class DatasetDrawn(Event):
     it is one. seeds: texts that are the same seed on all ranks at the draw. names: those bound there.
     """
 
+    mentions = (mentions.SHARERS, mentions.DRAWS)
+
     draw: Step
-    how: Any
+    how: DrawRow
     name: str
     handed: Step
-    drawer: Any = None
+    drawer: FunctionInfo | None = None
     is_here: bool = True
-    arguments: Any = None
+    arguments: BaseExpression | None = None
     seeds: tuple[str, ...] = ()
     names: frozenset[str] = frozenset()
 
@@ -205,9 +258,11 @@ class SideEffect(Event):
     accelerator: the text by which the Accelerator is reached there, or "".
     """
 
+    mentions = (LIBRARIES, mentions.SIDE_EFFECTS)
+
     node: Call
     name: str
-    effect: Any
+    effect: Effect
     accelerator: str = ""
 
 
@@ -219,9 +274,11 @@ class Averaged(Event):
     where that is done in place. statement, payload: the statement of the average, and what a fix must know of it.
     """
 
+    mentions = (LIBRARIES, mentions.COLLECTIVES, mentions.AVERAGES)
+
     means: frozenset[Mean]
     handed: frozenset[Write]
-    statement: Any
+    statement: CSTNode
     payload: Payload
 
 
@@ -237,8 +294,8 @@ class Revealed(Event):
 class EventTrace:
     """The events of one run of one function, by node: a later pass over a loop replaces an earlier one's."""
 
-    events: dict[Any, Event] = field(default_factory=dict)
-    calls: dict[Any, Any] = field(default_factory=dict)
+    events: dict[Hashable, Event] = field(default_factory=dict)
+    calls: dict[tuple[int, int], Any] = field(default_factory=dict)
     launched: bool = False  # whether it is known that each process of a distributed run comes here
     shows: bool = False  # whether it hands anything to a sink, itself or in what it calls
     backward: bool = False  # whether it starts a backward pass itself
@@ -247,7 +304,7 @@ class EventTrace:
     notes: Notes = field(default_factory=Notes)
     steps: bool = False  # whether a library hands it the batches of a prepared loader, to train on
     # Of the calls in a loop over a prepared loader, whether it trains on what it is handed.
-    stepping: dict[Any, bool] = field(default_factory=dict)
+    stepping: dict[tuple[int, int], bool] = field(default_factory=dict)
 
 
 def steps(step: Step | None) -> list[Step]:

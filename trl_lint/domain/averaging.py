@@ -2,16 +2,26 @@
 
 A rank fact says how a value relates to the other ranks'. For a mean of means one has to know more of a value: that
 the data decide how many elements it has, that it is a total that such a count can be, that it was divided by one.
-`AveragingFact` says that, `averages.py` makes it and hands it on.
+`AveragingFact` says that; `transfer/tensor_averages.py` makes it and hands it on. In `kl[mask].mean()`, the elements
+are selected, their mean is this rank's own, and `gather(…).mean()` of it is a mean of means:
+
+    >>> joined(SELECTED, TOTAL)[:2], only_terms(SELECTED)  # selected and a total, in one arm or the other
+    ((True, True), None)
+    >>> joined(RANKS, None).stage.name, NOTHING.stage.name
+    ('RANKS', 'LOCAL')
 """
 
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from trl_lint.domain.provenance import Step
+    from collections.abc import Hashable
+
+    from libcst import CSTNode
+
+    from trl_lint.domain.provenance import SourceModule, Step
     from trl_lint.domain.writes import Payload, Write
 
 
@@ -36,7 +46,9 @@ class Mean:
 
     __slots__ = ("form", "module", "node", "order", "payload", "trained", "why")
 
-    def __init__(self, module: Any, node: Any, form: MeanForm, why: Step, payload: Payload, order: int) -> None:
+    def __init__(
+        self, module: SourceModule, node: CSTNode, form: MeanForm, why: Step, payload: Payload, order: int
+    ) -> None:
         self.module = module
         self.node = node
         self.form = form
@@ -77,7 +89,7 @@ class AveragingFact(NamedTuple):
     terms: frozenset[Mean] = NO_MEANS
     handed: frozenset[Write] = NO_CALLS
 
-    def key(self) -> Any:
+    def key(self) -> tuple[Hashable, ...]:
         """What tells contexts of a function apart: what merely went into a value does not."""
         return self[:4], self.handed
 

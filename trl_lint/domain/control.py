@@ -1,12 +1,27 @@
-"""Control: which ranks reach a point of the program together, and under which conditions."""
+"""Control: which ranks reach a point of the program together, and under which conditions.
+
+>>> from trl_lint.domain.provenance import Step
+>>> some = Control(Uniformity.DIVERGENT, Step(None, None, "`is_main_process` differs between ranks"), ranks.RANK_LOCAL)
+>>> maybe = Control(Uniformity.UNKNOWN, Step(None, None, "whether `flag` is the same is not known"), ranks.UNKNOWN)
+>>> inside = UNIFORM.under(maybe).under(some)  # if flag: if is_main_process: …
+>>> inside.uniformity.name, [condition.uniformity.name for condition in inside.conditions]
+('DIVERGENT', ['UNKNOWN', 'DIVERGENT'])
+>>> UNIFORM.under(some).under(some).conditions == (some,)  # the same condition twice
+True
+>>> UNIFORM.without_gradients().under(some).grad  # inside `torch.no_grad()`
+False
+"""
 
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from trl_lint.domain import ranks
 from trl_lint.domain.ranks import Rank
+
+if TYPE_CHECKING:
+    from trl_lint.domain.provenance import SourceModule
 
 
 class Uniformity(IntEnum):
@@ -28,7 +43,7 @@ class Turn:
 
     __slots__ = ("module", "node", "scope")
 
-    def __init__(self, scope: str, node: Any, module: Any) -> None:
+    def __init__(self, scope: str, node: Any, module: SourceModule | None) -> None:
         self.scope = scope
         self.node = node
         self.module = module
@@ -49,7 +64,7 @@ class Control:
     def __init__(
         self,
         uniformity: Uniformity,
-        why: Any = None,
+        why: Any = None,  # a Step, wherever not all ranks get here for sure
         rank: Rank = ranks.SAME,
         engine: bool = False,
         conditions: tuple[Control, ...] = (),

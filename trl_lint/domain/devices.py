@@ -1,4 +1,12 @@
-"""Devices: where a tensor is, or which device a value names, and what that is in operations and joins."""
+"""Devices: where a tensor is, or which device a value names, and what that is in operations and joins.
+
+>>> from trl_lint.domain.kinds import NumberValue, TensorValue
+>>> on_cpu, on_gpu = TensorValue(device="cpu"), TensorValue(device="cuda:0")
+>>> together([on_cpu, NumberValue()]), together([TensorValue(), TensorValue()])
+('cpu', '')
+>>> together([on_cpu, on_gpu]), joined(on_cpu, on_cpu), joined(on_cpu, TensorValue())
+('cpu?', 'cpu', 'cpu?')
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,17 @@
-"""Mutable state: local names, containers on an abstract heap, and attributes of `self`, with their joins."""
+"""Mutable state: local names, containers on an abstract heap, and attributes of `self`, with their joins.
+
+>>> from trl_lint.domain.kinds import TensorValue
+>>> loss, same = TensorValue(ranks.LOCAL_MEAN), Value(ranks.SAME)
+>>> print(join(loss, same).rank, join(loss, loss) is loss, join(loss, BOTTOM) is loss)
+local(data) True True
+>>> print(join(same, Value(ranks.SAME, const=1), divided=ranks.RANK_LOCAL).rank)  # x = a if rank == 0 else 1
+local(rank)
+>>> logs = with_key(Cell("dict"), "loss", loss)  # logs["loss"] = loss
+>>> print(read_key(logs, "loss").rank, read_key(logs, "step"), read_key(with_key(logs, MISSING, same), "step").rank)
+local(data) None same
+>>> print(join_elements(loss, UNKNOWN).rank, join(loss, UNKNOWN).rank)  # in a list, or as one value
+local(data) unknown
+"""
 
 from __future__ import annotations
 
@@ -14,12 +27,14 @@ from trl_lint.domain.kinds import (
     BatchValue,
     BoundMethod,
     ContainerValue,
+    Identity,
     IterableValue,
     TupleValue,
     is_small,
     shape_of,
 )
 from trl_lint.domain.ranks import Rank, State
+from trl_lint.domain.shapes import Shape
 from trl_lint.domain.values import BOTTOM, UNKNOWN, Kind, Value, Wrapping
 from trl_lint.domain.writes import NO_WRITES
 
@@ -133,7 +148,7 @@ def _is_same_but_for_its_story(a: Value, b: Value) -> bool:
     )
 
 
-def _shapes(a: Value, b: Value) -> tuple[Any, Any]:
+def _shapes(a: Value, b: Value) -> tuple[Shape | None, Shape | None]:
     """The shapes of two values that meet: for a None, which has none, the other's counts."""
     if Kind.NONE in (a.kind, b.kind):
         known = a.shape or b.shape
@@ -155,7 +170,7 @@ def join_elements(a: Value, b: Value, divided: Rank = ranks.SAME) -> Value:
     return merged
 
 
-def _same_constant(a: Any, b: Any) -> bool:
+def _same_constant(a: object, b: object) -> bool:
     return a is b or (type(a) is type(b) and a is not MISSING and a == b)
 
 
@@ -260,8 +275,8 @@ class Memory:
     def __init__(
         self,
         names: dict[str, Value],
-        heap: dict[Any, Cell],
-        attributes: dict[tuple[Any, str], Value],
+        heap: dict[Identity, Cell],
+        attributes: dict[tuple[Hashable, str], Value],
         control: Control,
     ) -> None:
         self.names = names
@@ -289,7 +304,7 @@ class Memory:
     def cells(self, value: ContainerValue) -> list[Cell]:
         return [self.heap[identity] for identity in value.identities if identity in self.heap]
 
-    def load(self, value: Value, source: Mapping[Any, Cell]) -> None:
+    def load(self, value: Value, source: Mapping[Identity, Cell]) -> None:
         """Bring the cells a value reaches onto this heap."""
         for identity in reachable(value, source):
             if identity not in self.heap and identity in source:
@@ -306,14 +321,14 @@ def _merge_values(mine: dict[_Key, Value], others: Mapping[_Key, Value], divided
             mine[name] = value if own is None else join(own, value, divided)
 
 
-def reachable(value: Value, heap: Mapping[Any, Cell]) -> list[Any]:
+def reachable(value: Value, heap: Mapping[Identity, Cell]) -> list[Identity]:
     """The identities of all cells that can be reached from a value, in a stable order."""
     return reachable_from((value,), heap)
 
 
-def reachable_from(values: Iterable[Value], heap: Mapping[Any, Cell]) -> list[Any]:
+def reachable_from(values: Iterable[Value], heap: Mapping[Identity, Cell]) -> list[Identity]:
     """The identities of all cells that can be reached from some values, in a stable order."""
-    found: dict[Any, None] = {}
+    found: dict[Identity, None] = {}
     seen: set[int] = set()
     todo = [*values]
     todo.reverse()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import Enum
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, TypeAlias
 
 from trl_lint.domain import ranks, shapes
 from trl_lint.domain.constants import Alone
@@ -144,6 +144,10 @@ class LoaderValue(Value):
 # --- containers -----------------------------------------------------------------------------------------
 
 
+# What tells the containers on the abstract heap apart.
+Identity: TypeAlias = int
+
+
 class TupleValue(Value):
     __slots__ = ("items",)
     kind = Kind.TUPLE
@@ -165,7 +169,7 @@ class ContainerValue(Value):
     parts: ClassVar[dict[str, object]] = {"identities": frozenset()}
 
     def __init__(
-        self, rank: Rank = ranks.UNKNOWN, identities: frozenset[Any] = frozenset(), **facts: Unpack[Facts]
+        self, rank: Rank = ranks.UNKNOWN, identities: frozenset[Identity] = frozenset(), **facts: Unpack[Facts]
     ) -> None:
         super().__init__(rank, **facts)
         self.identities = identities

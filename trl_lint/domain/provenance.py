@@ -2,10 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
     from libcst import CSTNode
+    from libcst import Module as Tree
+    from libcst.metadata import CodeRange
+
+
+class SourceModule(Protocol):
+    """A file that was parsed, as far as who explains a fact has to know it."""
+
+    path: Path
+    tree: Tree
+    # The range of every node, once somebody has asked for one.
+    positions: Mapping[CSTNode, CodeRange] | None
+
+    @property
+    def text(self) -> str: ...
 
 
 class Step:
@@ -16,7 +33,7 @@ class Step:
 
     __slots__ = ("before", "module", "node", "text")
 
-    def __init__(self, module: Any, node: CSTNode, text: str, before: Step | None = None) -> None:
+    def __init__(self, module: SourceModule, node: CSTNode, text: str, before: Step | None = None) -> None:
         self.module = module
         self.node = node
         self.text = text

@@ -1,8 +1,19 @@
 """Rank facts: how a value relates to the same value on the other ranks.
 
-The lattice and its two operations, `join` (control flow merges) and `combine` (an operator takes both), are
-those of the design: `BOTTOM` is neutral in a join and `UNKNOWN` absorbs all; in a combination the strongest
-of local > partial, shard > unknown > same wins, as a local operand makes any result local.
+`join` says what holds where control flow merges, `combine` what an operator makes of both sides. `BOTTOM` is neutral in
+a join and `UNKNOWN` absorbs all; in a combination the strongest of local > partial, shard > unknown > same wins, as a
+local operand makes any result local. A batch is a shard of the data; its sum is a part of the global sum, and stays
+one when it is scaled by what is the same everywhere, but not when its logarithm is taken:
+
+    >>> total = partial("sum")
+    >>> print(combine(SHARD, SAME), combine(SHARD, UNKNOWN), join(SHARD, UNKNOWN), join(SHARD, BOTTOM))
+    shard shard unknown shard
+    >>> print(combine_linear(total, total), combine_scaling(total, SAME), nonlinear(total))
+    partial(sum) partial(sum) local(data)
+    >>> print(combine_linear(total, SAME), combine_linear(total, ZERO))  # a constant would be added once per rank
+    local(data) partial(sum)
+    >>> print(LOCAL_MEAN, RANK_LOCAL, combine(RANK_LOCAL, CLOCK_LOCAL), REDUCED)
+    local(data) local(rank) local(rank, clock) same
 """
 
 from __future__ import annotations

@@ -4,6 +4,14 @@ A collective of tensors takes equal shapes. What makes a dimension *ragged* is t
 own longest sample, a mask picks as many elements as there are, a completion ends where it ends. The batch itself is
 dimension 0, and loaders give all ranks equally many samples. A value whose `shape` is None has an unknown one, and
 of an unknown dimension nothing is said.
+
+    >>> tokens, logits = Shape((SAME, RAGGED)), Shape((SAME, RAGGED, SAME))
+    >>> print(without(tokens, [1]), without(tokens, [-1], keep=True))  # tokens.sum(1), tokens.sum(-1, keepdim=True)
+    (same) (same, same)
+    >>> print(broadcast([logits, Shape((SAME, RAGGED, SAME))]), broadcast([tokens, SCALAR]))
+    (same, ragged, same) (same, ragged)
+    >>> print(padded(tokens, 1), flattened(tokens).value, join(tokens, Shape((SAME, SAME))))
+    (same, same) ragged (same, unknown)
 """
 
 from __future__ import annotations
@@ -11,10 +19,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from enum import Enum
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    pass
 
 
 class Dim(str, Enum):
@@ -124,7 +128,7 @@ def _strongest(dims: Iterable[Dim]) -> Dim:
     return RAGGED if RAGGED in present else UNKNOWN if UNKNOWN in present else SAME
 
 
-def position(shape: Shape, dim: Any) -> int | None:
+def position(shape: Shape, dim: object) -> int | None:
     """Where a dimension stands that is named by a constant; None when that is not known."""
     if type(dim) is not int or (dim < 0 and shape.open):
         return None
@@ -132,7 +136,7 @@ def position(shape: Shape, dim: Any) -> int | None:
     return index if 0 <= index < len(shape.dims) else None
 
 
-def without(shape: Shape | None, dims: Sequence[Any], *, keep: bool = False) -> Shape | None:
+def without(shape: Shape | None, dims: Sequence[object], *, keep: bool = False) -> Shape | None:
     """The shape after a reduction over these dimensions (constants), which are kept with one element or go."""
     if shape is None:
         return None
@@ -143,7 +147,7 @@ def without(shape: Shape | None, dims: Sequence[Any], *, keep: bool = False) -> 
     return shape.but(left)
 
 
-def padded(shape: Shape | None, dim: Any) -> Shape | None:
+def padded(shape: Shape | None, dim: object) -> Shape | None:
     """The shape after `pad_across_processes`: one dimension is as long as the longest rank's."""
     if shape is None:
         return None

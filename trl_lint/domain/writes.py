@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from libcst import CSTNode
 
     from trl_lint.domain.control import Control
-    from trl_lint.domain.provenance import Step
+    from trl_lint.domain.provenance import SourceModule, Step
     from trl_lint.domain.ranks import Rank
     from trl_lint.domain.values import Value
 
@@ -54,7 +54,13 @@ class Write:
     __slots__ = ("module", "node", "payload", "rank", "what", "why")
 
     def __init__(
-        self, module: Any, node: CSTNode, what: str, rank: Rank, why: Step | None, payload: Payload | None = None
+        self,
+        module: SourceModule,
+        node: CSTNode,
+        what: str,
+        rank: Rank,
+        why: Step | None,
+        payload: Payload | None = None,
     ) -> None:
         self.module = module
         self.node = node

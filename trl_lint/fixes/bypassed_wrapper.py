@@ -2,59 +2,47 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import libcst as cst
 
 from trl_lint.analysis.events import ModelCalled
-from trl_lint.analysis.program.syntax import ancestors
 from trl_lint.domain.kinds import is_trained
-from trl_lint.fixes.support.edits import NoRewrite, Replace, Rewrite
-from trl_lint.fixes.support.scope import bound, bound_names, dotted, last_name, nodes
-from trl_lint.fixes.support.tree import uses_of
+from trl_lint.findings import Applicability
+from trl_lint.fixes.base import RuleFix
+from trl_lint.fixes.support.edits import FixPlan, NoFix, Replace
+from trl_lint.fixes.support.node_types import Scope
+from trl_lint.fixes.support.scope import binders, dotted, last_name, scope_of, sole_binding
 from trl_lint.knowledge import models
 
 _PART = "a part of the model is called: only its author can say how the wrapper's forward should run it"
 _OUT_OF_REACH = "no name of the wrapped model is in reach"
+_CHANGES_TRAINING = "it changes what is trained: the gradients are synchronised from then on"
 _UNWRAPS = frozenset({"extract_model_from_parallel", "unwrap_model"})
 
 
-def plan_for(event: ModelCalled) -> Rewrite | NoRewrite:
-    """How to call the wrapped model instead, or why that is left to the author."""
-    if event.path or not isinstance(event.node, cst.Call):
-        return NoRewrite(_PART)
-    callee: Any = event.node.func
-    if isinstance(callee, cst.Attribute) and callee.attr.value in models.FORWARDS:
-        callee = callee.value
-    root = event.owner.node if event.owner is not None else event.module.tree
-    wrapped = _wrapped_name(event, root, callee)
-    if wrapped is None:
-        return NoRewrite(_OUT_OF_REACH if _is_whole(root, callee) else _PART)
-    return Rewrite((Replace(event.node.func, cst.Name(wrapped)),))
+class BypassedWrapperFix(RuleFix[ModelCalled]):
+    title = "Call the wrapped model"
+    communication = "the wrapper's forward communicates"
+    applicabilities = (Applicability.UNSAFE, Applicability.DISPLAY)
+
+    def plan(self, event: ModelCalled) -> FixPlan | NoFix:
+        """How to call the wrapped model instead, or why that is left to the author."""
+        if event.path or not isinstance(event.node, cst.Call):
+            return NoFix(_PART)
+        callee = event.node.func
+        if isinstance(callee, cst.Attribute) and callee.attr.value in models.FORWARDS:
+            callee = callee.value
+        root = scope_of(event.owner, event.module)
+        wrapped = _wrapped_name(event, root, callee)
+        if wrapped is None:
+            return NoFix(_OUT_OF_REACH if _is_whole(root, callee) else _PART)
+        return FixPlan((Replace(event.node.func, cst.Name(wrapped)),), caution=_CHANGES_TRAINING)
+
+    def uniformity(self, event: ModelCalled) -> int:
+        """A training step is run by all ranks, unless it is known that it isn't."""
+        return event.control.level if event.control.level > 1 else 0
 
 
-def is_dropped(event: ModelCalled) -> bool:
-    """Whether nothing is done with the result: it is not kept, or its name is bound anew before it is used."""
-    root = event.owner.node if event.owner is not None else event.module.tree
-    path = ancestors(root, event.node)
-    match path[-1] if path else None:
-        case cst.Expr():
-            return True
-        case cst.Assign(targets=[cst.AssignTarget(target=cst.Name(name))]) as statement:
-            if any(isinstance(each, (cst.For, cst.While)) for each in path):
-                return not _is_mentioned(root, name, statement)
-            following = uses_of(root, name, after=statement)
-            return not following or isinstance(following[0][-2], cst.AssignTarget)
-    return False
-
-
-def _is_mentioned(root: Any, name: str, statement: Any) -> bool:
-    """Whether a name is used anywhere but in one statement."""
-    inside = {id(each) for each in nodes(statement)}
-    return any(isinstance(each, cst.Name) and each.value == name and id(each) not in inside for each in nodes(root))
-
-
-def _wrapped_name(event: ModelCalled, root: Any, callee: Any) -> str | None:
+def _wrapped_name(event: ModelCalled, root: Scope, callee: cst.BaseExpression) -> str | None:
     """The name of the model that holds the one that is called."""
     known = dict(event.names)
     source = _source(root, callee)
@@ -67,26 +55,18 @@ def _wrapped_name(event: ModelCalled, root: Any, callee: Any) -> str | None:
     return None
 
 
-def _source(root: Any, callee: Any) -> Any:
+def _source(root: Scope, callee: cst.BaseExpression) -> cst.BaseExpression:
     """The expression that a name was bound to, if that was done once; else the expression as it is."""
-    if not isinstance(callee, cst.Name) or _times_bound(root, callee.value) != 1:
-        return callee
-    for node in nodes(root):
-        match node:
-            case cst.Assign(targets=[cst.AssignTarget(target=cst.Name(name))], value=value) if name == callee.value:
-                return value
-    return callee
+    bound = sole_binding(root, callee)
+    return callee if bound is None else bound.value
 
 
-def _times_bound(root: Any, name: str) -> int:
-    """How often a function binds a name, its parameters apart."""
-    body = root.body
-    if name not in bound_names(body):
-        return 0
-    return sum(isinstance(target, cst.Name) and target.value == name for target in bound(body)) or 2
+def _times_bound(root: Scope, name: str) -> int:
+    """How often a function or module binds a name, its parameters apart."""
+    return len(binders(root, [name]))
 
 
-def _holder(source: Any) -> str | None:
+def _holder(source: cst.BaseExpression) -> str | None:
     """The `model` in `accelerator.unwrap_model(model)` and in `model.module`."""
     match source:
         case cst.Call(func=func, args=[cst.Arg(value=cst.Name(name), star=""), *_]) if last_name(func) in _UNWRAPS:
@@ -96,6 +76,7 @@ def _holder(source: Any) -> str | None:
     return None
 
 
-def _is_whole(root: Any, callee: Any) -> bool:
+def _is_whole(root: Scope, callee: cst.BaseExpression) -> bool:
+    """Whether it may be a whole model that is called, and not a part of one."""
     source = _source(root, callee)
     return last_name(source) in ("model", "module") or _holder(source) is not None or isinstance(source, cst.Name)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import libcst as cst
 
@@ -13,8 +13,10 @@ from trl_lint.analysis.transfer.tensor_devices import may_be_cpu
 from trl_lint.domain.kinds import NumberValue, read_from
 from trl_lint.domain.ranks import State
 from trl_lint.domain.values import Kind, Value
+from trl_lint.fixes.base import RuleFix
 from trl_lint.fixes.support.blocks import torch_in_reach
-from trl_lint.fixes.support.edits import Edit, NoRewrite, Replace, Rewrite
+from trl_lint.fixes.support.edits import Edit, FixPlan, NoFix, Replace
+from trl_lint.fixes.support.node_types import Path
 from trl_lint.fixes.support.reductions import (
     HOST_METHODS,
     REPEATED,
@@ -23,9 +25,22 @@ from trl_lint.fixes.support.reductions import (
     needs_cast,
     written_reduction,
 )
-from trl_lint.fixes.support.tree import TIGHT, call_of, goes_to_cpu, has_comment, method_call, tensor_of, uses_of
+from trl_lint.fixes.support.scope import last_name, scope_of
+from trl_lint.fixes.support.tree import (
+    call_of,
+    goes_to_cpu,
+    has_comment,
+    in_parentheses_of,
+    keyword_argument,
+    keyword_of,
+    method_call,
+    tensor_of,
+    uses_of,
+    with_argument,
+)
 
 _AS_LIST = "the result is used as a list of one value per rank"
+_HELP_AS_LIST = "hand it over as a tensor of one element, and call `.tolist()` on the result"
 # Functions that take a tensor to the host.
 _HOST_FUNCTIONS = frozenset({"float", "int"})
 # Methods of the result that say that it is one value, or make it one.
@@ -56,36 +71,43 @@ class _Plan:
     convert: str = ""
 
 
-def plan_for(event: CollectiveCalled) -> Rewrite | NoRewrite:
-    """How to mend a collective that is given a Python number, or why that is left to the author."""
-    plan = _plan(event)
-    if isinstance(plan, NoRewrite):
-        return plan
-    call: Any = event.node
-    edits: list[Edit] = [Replace(call, _rewritten(call, event.argument, plan))]
-    if plan.factory:
-        torch = torch_in_reach(event.module, _root(event), call)
-        if isinstance(torch, NoRewrite):
-            return torch
-        edits += torch
-    rounds = plan.factory and event.operand.dtype != "int"
-    return Rewrite(tuple(edits), caution="a Python float becomes a tensor in between" if rounds else "")
+class ItemBeforeGatherFix(RuleFix[CollectiveCalled]):
+    uncovers = frozenset({"TRL014"})
+
+    def plan(self, event: CollectiveCalled) -> FixPlan | NoFix:
+        """How to mend a collective that is given a Python number, or why that is left to the author."""
+        plan = _plan(event)
+        if isinstance(plan, NoFix):
+            return plan
+        call = event.node
+        edits: list[Edit] = [Replace(call, _rewritten(call, event.argument, plan))]
+        if plan.factory:
+            torch = torch_in_reach(event.module, scope_of(event.owner, event.module), call)
+            if isinstance(torch, NoFix):
+                return torch
+            edits += torch
+        rounds = plan.factory and event.operand.dtype != "int"
+        return FixPlan(tuple(edits), caution="a Python float becomes a tensor in between" if rounds else "")
+
+    def title_for(self, event: CollectiveCalled) -> str:
+        return f"Hand a tensor to `{event.row.name.rpartition('.')[2]}`"
 
 
-def _plan(event: CollectiveCalled) -> _Plan | NoRewrite:
+def _plan(event: CollectiveCalled) -> _Plan | NoFix:
+    """What to write in place of the call, or why nothing can be written."""
     problem = _unsuitable(event)
     if problem:
-        return NoRewrite(problem, as_list=problem == _AS_LIST)
-    tensor, value = peel(event.argument.value, event.operand)
+        return NoFix(problem, help=_HELP_AS_LIST if problem == _AS_LIST else "")
+    tensor, value = _peel(event.argument.value, event.operand)
     use = _use_of_result(event)
     if use is None:
-        return NoRewrite("the result is used as a tensor or list of one value per rank", as_list=True)
+        return NoFix("the result is used as a tensor or list of one value per rank", help=_HELP_AS_LIST)
     factory = value.kind is Kind.NUMBER or value.device == "host"
     device = ""
     if factory or may_be_cpu(value):
         device = _device(event)
         if not device:
-            return NoRewrite("no accelerator is in reach whose device the new tensor could be made on")
+            return NoFix("no accelerator is in reach whose device the new tensor could be made on")
     own_name = event.row.name.rpartition(".")[2]
     if own_name == "reduce":
         return _Plan(
@@ -93,7 +115,7 @@ def _plan(event: CollectiveCalled) -> _Plan | NoRewrite:
         )
     reduction = _reduction(tensor, event.operand, value)
     if not reduction:
-        return NoRewrite("how the ranks' values belong together can't be told from the code")
+        return NoFix("how the ranks' values belong together can't be told from the code")
     cast = not use.floats and needs_cast(value, use.reduction or reduction, written_reduction(tensor))
     convert = "" if factory else _converted_by(event.argument.value)
     convert = "" if convert == value.dtype else convert
@@ -101,6 +123,7 @@ def _plan(event: CollectiveCalled) -> _Plan | NoRewrite:
 
 
 def _unsuitable(event: CollectiveCalled) -> str:
+    """Why this call is not mended, whatever it is given; "" if it may be."""
     call, row = event.node, event.row
     if event.numbers or event.operand.kind is not Kind.NUMBER:
         return "a container of numbers: which of them belong together is the author's to say"
@@ -112,22 +135,22 @@ def _unsuitable(event: CollectiveCalled) -> str:
         return "the arguments are starred"
     if not isinstance(event.argument, cst.Arg):
         return "the argument is out of sight"
-    tensor, _ = peel(event.argument.value, event.operand)
-    if has_comment(event.module.tree, event.argument.value) and not has_comment(event.module.tree, tensor):
+    tensor, _ = _peel(event.argument.value, event.operand)
+    if has_comment(event.argument.value) and not has_comment(tensor):
         return "a comment stands in what the fix would remove"
     if _used_as_list(event):
         return _AS_LIST
     return ""
 
 
-def peel(node: Any, value: Value) -> tuple[Any, Value]:
+def _peel(node: cst.BaseExpression, value: Value) -> tuple[cst.BaseExpression, Value]:
     """Take the host tail (`.item()`, `.cpu()`, `float(…)`, …) off: the tensor under it and its facts."""
     while True:
         method = method_call(node)
-        if method is not None and method[1] in HOST_METHODS and not node.args:
-            node, value = method[0], _source(value, method[1])
-        elif method is not None and method[1] == "to" and goes_to_cpu(node):
-            node, value = method[0], _source(value, "cpu")
+        if method is not None and method.name in HOST_METHODS and not method.args:
+            node, value = method.receiver, _source(value, method.name)
+        elif method is not None and method.name == "to" and goes_to_cpu(method.args):
+            node, value = method.receiver, _source(value, "cpu")
         elif isinstance(node, cst.Call) and isinstance(node.func, cst.Name) and len(node.args) == 1:
             if node.func.value not in _HOST_FUNCTIONS or not _from_tensor(value):
                 return node, value
@@ -136,7 +159,7 @@ def peel(node: Any, value: Value) -> tuple[Any, Value]:
             return node, value
 
 
-def _converted_by(node: Any) -> str:
+def _converted_by(node: cst.BaseExpression) -> str:
     """The function around an argument that decides on the type of the number: `int` or `float`."""
     match node:
         case cst.Call(func=cst.Name(value=name)) if name in _HOST_FUNCTIONS:
@@ -145,18 +168,20 @@ def _converted_by(node: Any) -> str:
 
 
 def _source(value: Value, step: str) -> Value:
+    """The facts of what a step to the host, such as `.item()`, was made of."""
     if step in ("cpu", "numpy"):
         return value.but(device="")  # it was somewhere else before
     return read_from(value) or value
 
 
 def _from_tensor(value: Value) -> bool:
+    """Whether a number is known to have been a tensor."""
     while isinstance(value, NumberValue) and value.source is not None:
         value = value.source
     return value.kind in (Kind.TENSOR, Kind.BATCH)
 
 
-def _reduction(tensor: Any, operand: Value, source: Value) -> str:
+def _reduction(tensor: cst.BaseExpression, operand: Value, source: Value) -> str:
     """The reduction to repeat: the one in the text, else the one the facts know."""
     written = written_reduction(tensor)
     if written is not None:
@@ -167,7 +192,7 @@ def _reduction(tensor: Any, operand: Value, source: Value) -> str:
     return "mean" if operand.dtype == "float" and not _is_product(tensor) else ""
 
 
-def _is_product(node: Any) -> bool:
+def _is_product(node: cst.BaseExpression) -> bool:
     """Whether a number may be weighted, as a loss is by the length of its batch: a mean would be wrong."""
     if not isinstance(node, cst.BinaryOperation) or not isinstance(node.operator, cst.Multiply):
         return False
@@ -175,10 +200,11 @@ def _is_product(node: Any) -> bool:
 
 
 def _mode(event: CollectiveCalled) -> str:
+    """How a `reduce` is told to reduce: its own argument, else its default."""
     _, _, default = event.row.reduction or (0, "", "")
     for index, arg in enumerate(event.node.args):
-        named = arg.keyword is not None and arg.keyword.value == "reduction"
-        if (named or (arg.keyword is None and index == 1)) and isinstance(arg.value, cst.SimpleString):
+        is_mode = keyword_of(arg) == "reduction" or (arg.keyword is None and index == 1)
+        if is_mode and isinstance(arg.value, cst.SimpleString):
             return str(arg.value.evaluated_value)
     return default
 
@@ -198,10 +224,6 @@ def _device(event: CollectiveCalled) -> str:
 # --- how the result is used -----------------------------------------------------------------------------
 
 
-def _root(event: CollectiveCalled) -> Any:
-    return event.owner.node if event.owner is not None else event.module.tree
-
-
 @dataclass(frozen=True, slots=True)
 class _Use:
     """How a result is used: methods of a tensor follow (`tail`), and one of them reduces it by `reduction`.
@@ -216,7 +238,7 @@ class _Use:
 
 def _use_of_result(event: CollectiveCalled) -> _Use | None:
     """How the result is used where it stands, or else through the name it is bound to; None: per rank."""
-    around = ancestors(_root(event), event.node)
+    around = ancestors(scope_of(event.owner, event.module), event.node)
     here = _use_of((*around, event.node))
     if here != _Use():
         return here
@@ -231,7 +253,7 @@ def _use_of_result(event: CollectiveCalled) -> _Use | None:
     return (means or reducing)[0]
 
 
-def _use_of(chain: tuple[Any, ...]) -> _Use | None:
+def _use_of(chain: Path) -> _Use | None:
     """What the methods called on the innermost node of a chain make of it."""
     tail = floats = False
     while len(chain) >= 3:
@@ -247,7 +269,7 @@ def _use_of(chain: tuple[Any, ...]) -> _Use | None:
     return _Use(tail)
 
 
-def _bound_names(around: tuple[Any, ...]) -> list[str]:
+def _bound_names(around: Path) -> list[str]:
     """The names that a call is assigned to, as it is."""
     bound: list[cst.BaseExpression]
     match around[-1] if around else None:
@@ -260,14 +282,15 @@ def _bound_names(around: tuple[Any, ...]) -> list[str]:
     return [each.value for each in bound if isinstance(each, cst.Name)]
 
 
-def _later_uses(event: CollectiveCalled, around: tuple[Any, ...]) -> list[tuple[Any, ...]]:
+def _later_uses(event: CollectiveCalled, around: Path) -> list[Path]:
     """The uses of these names in the text after the call, with the nodes around them."""
-    names = _bound_names(around)
-    return [chain for name in names for chain in uses_of(_root(event), name, after=event.node)]
+    root = scope_of(event.owner, event.module)
+    return [chain for name in _bound_names(around) for chain in uses_of(root, name, after=event.node)]
 
 
 def _used_as_list(event: CollectiveCalled) -> bool:
-    around = ancestors(_root(event), event.node)
+    """Whether the result, here or by its name, is taken for one value per rank: indexed, unpacked, looped over."""
+    around = ancestors(scope_of(event.owner, event.module), event.node)
     if not around:
         return False
     if _takes_list((*around[-3:], event.node)):
@@ -278,7 +301,7 @@ def _used_as_list(event: CollectiveCalled) -> bool:
     return any(_takes_list(use) for use in _later_uses(event, around))
 
 
-def _takes_list(chain: tuple[Any, ...]) -> bool:
+def _takes_list(chain: Path) -> bool:
     """Whether the innermost node of a chain is used as a sequence by what is around it."""
     node, parents = chain[-1], chain[:-1][::-1]
     if not parents:
@@ -303,7 +326,7 @@ def _takes_list(chain: tuple[Any, ...]) -> bool:
 # --- the new expression ---------------------------------------------------------------------------------
 
 
-def _rewritten(call: cst.Call, argument: Any, plan: _Plan) -> cst.Call:
+def _rewritten(call: cst.Call, argument: cst.Arg, plan: _Plan) -> cst.Call:
     """The collective with a tensor inside, reduced again outside, on the host last."""
     tensor = plan.tensor
     if plan.factory:
@@ -312,22 +335,20 @@ def _rewritten(call: cst.Call, argument: Any, plan: _Plan) -> cst.Call:
         tensor = call_of(tensor, "to", cst.Arg(cst.parse_expression(plan.device)))
     if plan.cast:
         tensor = call_of(tensor, "float")
-    args = [arg.with_changes(value=tensor) if arg is argument else arg for arg in call.args]
-    inner: Any = call.with_changes(args=_named_mode(call, args), lpar=[], rpar=[])
+    given = with_argument(call, argument, tensor)
+    inner = given.with_changes(args=_named_mode(call, given.args), lpar=[], rpar=[])
     if plan.reduction:
         inner = call_of(inner, plan.reduction)
     if plan.host and plan.convert:
         inner = cst.Call(cst.Name(plan.convert), [cst.Arg(inner)])
     elif plan.host:
         inner = call_of(inner, "item")
-    mended: cst.Call = inner.with_changes(lpar=call.lpar, rpar=call.rpar)
-    return mended
+    return in_parentheses_of(call, inner)
 
 
-def _named_mode(call: cst.Call, args: list[cst.Arg]) -> list[cst.Arg]:
+def _named_mode(call: cst.Call, args: Sequence[cst.Arg]) -> Sequence[cst.Arg]:
     """`reduce(x, "mean")` says which reduction by name: next to a tensor, a bare string reads badly."""
-    func = call.func
-    name = func.attr.value if isinstance(func, cst.Attribute) else getattr(func, "value", "")
-    if name != "reduce" or len(args) < 2 or args[1].keyword is not None:
+    if last_name(call.func) != "reduce" or len(args) < 2 or args[1].keyword is not None:
         return args
-    return [args[0], args[1].with_changes(keyword=cst.Name("reduction"), equal=TIGHT), *args[2:]]
+    named = keyword_argument("reduction", args[1].value)
+    return [args[0], args[1].with_changes(keyword=named.keyword, equal=named.equal), *args[2:]]

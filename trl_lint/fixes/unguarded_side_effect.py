@@ -5,9 +5,10 @@ from __future__ import annotations
 import libcst as cst
 
 from trl_lint.analysis.events import SideEffect
-from trl_lint.fixes.support.blocks import enclosing_statement
-from trl_lint.fixes.support.edits import Enclose, NoRewrite, Rewrite
-from trl_lint.fixes.support.scope import nodes
+from trl_lint.fixes.base import RuleFix
+from trl_lint.fixes.support.blocks import own_line
+from trl_lint.fixes.support.edits import Enclose, FixPlan, NoFix
+from trl_lint.fixes.support.scope import nodes, scope_of
 
 # Modules whose objects are handed to a tracker: what they make meets nobody.
 _TABLES = frozenset({"pd", "trackio", "wandb"})
@@ -15,27 +16,33 @@ _WAITED_FOR = "whether other processes need it, and have to wait for it, is not 
 _MAY_MEET = "what is called in it may have to be called by all processes"
 
 
-def plan_for(event: SideEffect) -> Rewrite | NoRewrite:
-    """How to put a call whose result nobody uses under `is_main_process`."""
-    root = event.owner.node if event.owner is not None else event.module.tree
-    found = enclosing_statement(root, event.node)
-    line = found[0] if found is not None else None
-    if not isinstance(line, cst.SimpleStatementLine) or len(line.body) > 1:
-        return NoRewrite("it is part of a larger statement")
-    only = line.body[0]
-    if not isinstance(only, cst.Expr) or only.value is not event.node:
-        return NoRewrite("what it gives is used by all processes")
-    if not event.accelerator:
-        return NoRewrite("no Accelerator is in reach")
-    caution = "" if event.effect.shown else _WAITED_FOR
-    return Rewrite((Enclose(line, f"if {event.accelerator}.is_main_process"),), caution=caution or _calls(event.node))
+class UnguardedSideEffectFix(RuleFix[SideEffect]):
+    title = "Do it on the main process only"
+    is_collective = False
+
+    def plan(self, event: SideEffect) -> FixPlan | NoFix:
+        """How to put a call whose result nobody uses under `is_main_process`."""
+        found = own_line(scope_of(event.owner, event.module), event.node)
+        if found is None:
+            return NoFix("it is part of a larger statement")
+        line, only = found.statement, found.statement.body[0]
+        if not isinstance(only, cst.Expr) or only.value is not event.node:
+            return NoFix("what it gives is used by all processes")
+        if not event.accelerator:
+            return NoFix("no Accelerator is in reach")
+        caution = "" if event.effect.shown else _WAITED_FOR
+        return FixPlan(
+            (Enclose(line, f"if {event.accelerator}.is_main_process"),),
+            caution=caution or _caution_for_arguments(event.node),
+        )
 
 
-def _calls(call: cst.Call) -> str:
-    """Why it matters what the arguments call."""
+def _caution_for_arguments(call: cst.Call) -> str:
+    """Why it matters what the arguments call; "" if they call nothing that all processes may have to."""
     inner = [each for arg in call.args for each in nodes(arg) if isinstance(each, cst.Call)]
     return "" if all(_makes_a_table(each.func) for each in inner) else _MAY_MEET
 
 
 def _makes_a_table(func: cst.BaseExpression) -> bool:
+    """Whether it is a function of a module that only makes what is handed to a tracker."""
     return isinstance(func, cst.Attribute) and isinstance(func.value, cst.Name) and func.value.value in _TABLES

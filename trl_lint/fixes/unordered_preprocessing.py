@@ -2,52 +2,68 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import libcst as cst
 
 from trl_lint.analysis.events import DatasetPrepared
 from trl_lint.analysis.observers.backends import uses_accelerate
 from trl_lint.domain.control import Turn
-from trl_lint.fixes.support.blocks import NO_PLACE, enclosing_statement
-from trl_lint.fixes.support.edits import Edit, Enclose, Import, NoRewrite, Replace, Rewrite
+from trl_lint.findings import Applicability
+from trl_lint.fixes.base import RuleFix
+from trl_lint.fixes.support.blocks import NO_PLACE, own_line
+from trl_lint.fixes.support.edits import Edit, Enclose, FixPlan, Import, NoFix, Replace
 from trl_lint.fixes.support.importing import bound_at_top, has_place
-from trl_lint.fixes.support.scope import binders, nodes, used_names
+from trl_lint.fixes.support.scope import binders, nodes, scope_of, used_names
+
+if TYPE_CHECKING:
+    from trl_lint.analysis.program.project import Module
 
 _STATE = "PartialState"
 _WAITS = "the other processes wait in a barrier, which fails if the work takes longer than the collective time-out"
+_NOT_SHARED = "nodes that share no files then compute on all their ranks"
 _SMALL = (cst.Assign, cst.AnnAssign, cst.Expr, cst.Return)
 
 
-def plan_for_everybody(event: DatasetPrepared) -> Rewrite | NoRewrite:
+class UnorderedPreprocessingFix(RuleFix[DatasetPrepared]):
+    is_collective = False  # every rank is known to get there
+    applicabilities = (Applicability.UNSAFE, Applicability.DISPLAY)
+
+    def plan(self, event: DatasetPrepared) -> FixPlan | NoFix:
+        return _for_everybody(event) if event.turn is None else _for_each_node(event.turn)
+
+    def title_for(self, event: DatasetPrepared) -> str:
+        return f"Let the main process{' of the whole job' if event.turn is not None else ''} go first"
+
+
+def _for_everybody(event: DatasetPrepared) -> FixPlan | NoFix:
     """How to let the main process run a statement first."""
-    root = event.owner.node if event.owner is not None else event.module.tree
-    found = enclosing_statement(root, event.node)
-    if found is None or not isinstance(found[0], cst.SimpleStatementLine) or len(found[0].body) > 1:
-        return NoRewrite("the data set is computed in a statement that is more than one line of its own")
-    statement, around = found
+    found = own_line(scope_of(event.owner, event.module), event.node)
+    if found is None:
+        return NoFix("the data set is computed in a statement that is more than one line of its own")
+    statement = found.statement
     if not isinstance(statement.body[0], _SMALL):
-        return NoRewrite("the data set is computed in a statement that is no plain call")
-    if any(isinstance(each, (cst.For, cst.While)) for each in around):
-        return NoRewrite("the data set is computed in a loop: the author may let one rank go through all of it first")
-    accelerator = _accelerator(event, statement)
+        return NoFix("the data set is computed in a statement that is no plain call")
+    if any(isinstance(each, (cst.For, cst.While)) for each in found.around):
+        return NoFix("the data set is computed in a loop: the author may let one rank go through all of it first")
+    accelerator = _accelerator(event)
     if accelerator:
-        return Rewrite((Enclose(statement, f"with {accelerator}.main_process_first()"),), caution=_WAITS)
-    found_state = _state_in_reach(event.module, root, statement)
-    if isinstance(found_state, NoRewrite):
+        return FixPlan((Enclose(statement, f"with {accelerator}.main_process_first()"),), caution=_WAITS)
+    found_state = _state_in_reach(event.module, statement)
+    if isinstance(found_state, NoFix):
         return found_state
     state, imports = found_state
-    return Rewrite((Enclose(statement, f"with {state}().main_process_first()"), *imports), caution=_WAITS)
+    return FixPlan((Enclose(statement, f"with {state}().main_process_first()"), *imports), caution=_WAITS)
 
 
-def _accelerator(event: DatasetPrepared, statement: Any) -> str:
+def _accelerator(event: DatasetPrepared) -> str:
     """The accelerator there, unless it is only made by the time `__init__` is done."""
     if event.in_trainer and event.owner is not None and event.owner.name == "__init__":
         return ""
     return event.accelerator
 
 
-def _state_in_reach(module: Any, root: Any, statement: Any) -> tuple[str, tuple[Edit, ...]] | NoRewrite:
+def _state_in_reach(module: Module, statement: cst.CSTNode) -> tuple[str, tuple[Edit, ...]] | NoFix:
     """How `PartialState` is called at a statement, and what has to be imported for that."""
     needed = Import("accelerate", _STATE)
     name = bound_at_top(module, needed, statement)
@@ -57,9 +73,9 @@ def _state_in_reach(module: Any, root: Any, statement: Any) -> tuple[str, tuple[
     if package and _is_only_imported(module.tree, package):
         return f"{package}.{_STATE}", ()
     if not uses_accelerate(module):
-        return NoRewrite("the file uses no Accelerate")
+        return NoFix("the file uses no Accelerate")
     if _STATE in used_names(module.tree):
-        return NoRewrite(f"`{_STATE}` may mean something else here")
+        return NoFix(f"`{_STATE}` may mean something else here")
     return (_STATE, (needed,)) if has_place(module, needed, statement) else NO_PLACE
 
 
@@ -70,11 +86,11 @@ def _is_only_imported(tree: cst.Module, name: str) -> bool:
     return name not in parameters and all(isinstance(each, (cst.ImportAlias, cst.AsName)) for each in bound)
 
 
-def plan_for_each_node(turn: Turn) -> Rewrite | NoRewrite:
+def _for_each_node(turn: Turn) -> FixPlan | NoFix:
     """How to have one rank of the job go first instead of one of each node."""
     call = turn.node.item
     if isinstance(call, cst.Call) and isinstance(call.func, cst.Attribute):
         name = call.func.attr
         if name.value == "local_main_process_first":
-            return Rewrite((Replace(name, name.with_changes(value="main_process_first")),))
-    return NoRewrite("another function says who goes first")
+            return FixPlan((Replace(name, name.with_changes(value="main_process_first")),), caution=_NOT_SHARED)
+    return NoFix("another function says who goes first")

@@ -6,27 +6,32 @@ shape is the same on all ranks, and the tail of the expression stays what it was
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
 
 import libcst as cst
 
+from trl_lint.analysis.events import Logged
+from trl_lint.analysis.program.classes import is_module_class
+from trl_lint.analysis.program.project import Module
 from trl_lint.analysis.program.syntax import ancestors
 from trl_lint.analysis.transfer.tensor_devices import may_be_cpu
 from trl_lint.domain.ranks import Origin, State
 from trl_lint.domain.values import Kind
-from trl_lint.domain.writes import Write
-from trl_lint.findings import Applicability
+from trl_lint.fixes.base import RuleFix
 from trl_lint.fixes.support.blocks import torch_in_reach
 from trl_lint.fixes.support.collecting import collected, on_device
-from trl_lint.fixes.support.edits import NoRewrite, Rewrite
-from trl_lint.fixes.support.gradients import may_be_gone_back_from, may_have_gradient
-from trl_lint.fixes.support.logged import Gathered, LogSite, binding_of, core_of, is_number, with_payload
-from trl_lint.fixes.support.placing import Mending, hint, placed
+from trl_lint.fixes.support.edits import FixPlan, NoFix
+from trl_lint.fixes.support.gradients import may_have_gradient, may_reach_a_loss
+from trl_lint.fixes.support.logged import Gathered, LogSite, binding_of, core_of, is_number, with_accelerator
+from trl_lint.fixes.support.placing import placed
 from trl_lint.fixes.support.ratios import ratio_of
 from trl_lint.fixes.support.reductions import REPEATED, needs_cast, written_reduction
-from trl_lint.fixes.support.tree import call_of, with_replaced
+from trl_lint.fixes.support.scope import scope_of
+from trl_lint.fixes.support.tree import call_of, text_of, with_replaced
 from trl_lint.fixes.support.uses import only_shown, read_again
 from trl_lint.knowledge.python import COMPILED_DECORATORS
+from trl_lint.knowledge.torch import REDUCTIONS
+from trl_lint.wording import Surroundings, surroundings_of
 
 _UNKNOWN_REASON = "how the ranks' values belong together can't be told from the code"
 # Why a reduction can't be repeated over the ranks' own results.
@@ -41,32 +46,40 @@ _CONDITIONAL = (cst.Lambda, cst.CompFor, cst.IfExp, cst.BooleanOperation, cst.Di
                 cst.GeneratorExp)  # fmt: skip
 
 
-def plan_for(write: Write) -> Mending:
-    """How to mend a metric where a statement puts it into the log, or why that is left to the author."""
-    payload = write.payload
-    if payload is None:
-        return hint("what is logged does not stand there as one expression")
-    root = payload.owner.node if payload.owner is not None else write.module.tree
-    place = LogSite(write.module, root, write.node, payload, write.what)
-    problem = _unsuitable(place)
-    if problem:
-        return hint(problem, _text(place))
+class UnreducedMetricFix(RuleFix[Logged]):
+    title = "Gather it over the ranks"
+    is_collective = False  # `placed` looks at where it is logged
+    uncovers = frozenset({"TRL007"})
+
+    def plan(self, event: Logged) -> FixPlan | NoFix:
+        """How to mend a metric where the one statement of the event puts it into the log."""
+        (write,) = event.writes
+        payload = write.payload
+        if payload is None:
+            return NoFix("what is logged does not stand there as one expression")
+        assert isinstance(write.module, Module)  # only files of the project are written to
+        root = scope_of(payload.owner, write.module)
+        place = LogSite(write.module, root, write.node, payload, write.what)
+        problem = _unsuitable(place)
+        return NoFix(problem, _help(place)) if problem else _plan(place)
+
+
+def _plan(place: LogSite) -> FixPlan | NoFix:
     found = _gathered(place)
     if isinstance(found, Gathered) and (reason := _needed_for_more(place)):
-        found = NoRewrite(reason)
-    if isinstance(found, NoRewrite) or found.is_number or found.moves or found.lines:
+        found = NoFix(reason)
+    if isinstance(found, NoFix) or found.is_number or found.moves or found.lines:
         binding = binding_of(place)
         better = None if binding is None else _gathered(binding)
-        mending = placed(binding, better) if binding is not None and isinstance(better, Gathered) else None
-        if mending is not None and isinstance(mending.rewrite, Rewrite):
-            return mending
-    if isinstance(found, NoRewrite):
-        return Mending(found, reason=found.reason)
-    mending = placed(place, found)
-    if mending.applicability is Applicability.SAFE and may_be_gone_back_from(place):
-        reason = "if a loss is computed from it elsewhere, that loss has no gradient any more"
-        return Mending(mending.rewrite, Applicability.UNSAFE, reason)
-    return mending
+        plan = placed(binding, better) if binding is not None and isinstance(better, Gathered) else None
+        if isinstance(plan, FixPlan):
+            return plan
+    if isinstance(found, NoFix):
+        return found
+    plan = placed(place, found)
+    if isinstance(plan, FixPlan) and not plan.caution and may_reach_a_loss(place):
+        return replace(plan, caution="if a loss is computed from it elsewhere, that loss has no gradient any more")
+    return plan
 
 
 def _needed_for_more(place: LogSite) -> str:
@@ -81,6 +94,7 @@ def _needed_for_more(place: LogSite) -> str:
 
 
 def _unsuitable(place: LogSite) -> str:
+    """Why nothing can be gathered where it is logged, whatever it is; "" if something may be."""
     owner, payload = place.payload.owner, place.payload
     if isinstance(place.root, cst.Lambda):
         return "it stands in a lambda"
@@ -88,43 +102,44 @@ def _unsuitable(place: LogSite) -> str:
         return "the expression is not evaluated exactly once where it is logged"
     if owner is not None and (owner.decorators & COMPILED_DECORATORS):
         return "a collective does not belong into a function that is compiled or run again"
-    if owner is not None and owner.cls is not None and _is_module(owner.cls):
+    if owner is not None and owner.cls is not None and is_module_class(owner.cls):
         return "a collective does not belong into the forward of a module"
     return "" if payload.accelerator or payload.reducers else "no accelerator is in reach"
 
 
-def _is_module(cls: Any) -> bool:
-    from trl_lint.analysis.program.classes import is_module_class
-
-    return is_module_class(cls)
+def _help(place: LogSite) -> str:
+    surroundings = surroundings_of(place.module, place.payload.owner)
+    text = _text(place) if surroundings in (Surroundings.TRAINER, Surroundings.ACCELERATE) else ""
+    return f"where all ranks get to and an accelerator is at hand, write `{text}`" if text else ""
 
 
 def _text(place: LogSite) -> str:
     """What the author may write where the tool can't: the expression, gathered by some accelerator."""
-    found = _gathered(with_payload(place, accelerator="accelerator"))
-    if isinstance(found, NoRewrite) or found.lines or len(found.replaced) != 1:
+    found = _gathered(with_accelerator(place, "accelerator"))
+    if isinstance(found, NoFix) or found.lines or len(found.replaced) != 1:
         return ""
-    return cst.Module([]).code_for_node(with_replaced(place.payload.expression, found.replaced))
+    return text_of(with_replaced(place.expression, found.replaced))
 
 
-def _gathered(place: LogSite) -> Gathered | NoRewrite:
+def _gathered(place: LogSite) -> Gathered | NoFix:
+    """The expression that gathers what is logged, and repeats its reduction; why there is none."""
     payload = place.payload
     if Origin.RANK in payload.value.rank.origins:
-        return NoRewrite("it depends on the number of the rank")
-    core, value, proven = core_of(place, payload.expression, payload.value)
+        return NoFix("it depends on the number of the rank")
+    core, value, proven = core_of(place, place.expression, payload.value)
     ratio = ratio_of(place, core)
     if ratio is not None:
         return ratio
     how = value.rank.how if value.rank.state in (State.PARTIAL, State.LOCAL) else ""
     if how not in REPEATED:
-        return NoRewrite(_NOT_REPEATED.get(how, _UNKNOWN_REASON))
+        return NoFix(_NOT_REPEATED.get(how, _UNKNOWN_REASON))
     if not (value.scalar or proven or value.kind is Kind.NUMBER):
-        return NoRewrite("it may have more than one element")
+        return NoFix("it may have more than one element")
     numeric = is_number(value)
     if value.kind not in (Kind.TENSOR, Kind.BATCH, Kind.NUMBER):
-        return NoRewrite("whether it is a tensor is not known")
+        return NoFix("whether it is a tensor is not known")
     if not place.payload.accelerator and (numeric or may_be_cpu(value)):
-        return NoRewrite("no accelerator is in reach whose device the tensor could be made on")
+        return NoFix("no accelerator is in reach whose device the tensor could be made on")
     tensor = on_device(place, core, value)
     written = written_reduction(core)
     reduction = written if written is not None and _spells(written, how) else REPEATED[how]
@@ -132,7 +147,7 @@ def _gathered(place: LogSite) -> Gathered | NoRewrite:
         tensor = call_of(tensor, "float")
     reduced = collected(place, tensor, reduction)
     if reduced is None:
-        return NoRewrite("none of the reducers in reach reduces like that")
+        return NoFix("none of the reducers in reach reduces like that")
     gathered, imports = reduced
     # An array's own `.item()` or `float(…)` takes the tensor to the host as well.
     ends_here = value.kind is Kind.NUMBER or (numeric and not proven)
@@ -142,13 +157,12 @@ def _gathered(place: LogSite) -> Gathered | NoRewrite:
         gathered = call_of(gathered, "cpu")  # what was on the CPU stays there
     if numeric:
         torch = torch_in_reach(place.module, place.root, place.statement)
-        if isinstance(torch, NoRewrite):
+        if isinstance(torch, NoFix):
             return torch
         imports += torch
     return Gathered(((core, gathered),), numeric, ends_here, may_be_cpu(value), imports, (), reduction)
 
 
 def _spells(written: str, how: str) -> bool:
-    from trl_lint.knowledge.torch import REDUCTIONS
-
+    """Whether a reduction, as it is written, is the one that the facts know."""
     return REDUCTIONS.get(written) == how or (written == "nanmean" and how == "mean")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import libcst as cst
 
@@ -11,21 +10,25 @@ from trl_lint.analysis.events import AttributeRead
 from trl_lint.analysis.program.classes import ClassInfo
 from trl_lint.analysis.program.syntax import ancestors
 from trl_lint.domain.kinds import is_trained
+from trl_lint.findings import Applicability
+from trl_lint.fixes.base import RuleFix
 from trl_lint.fixes.support.caching import Cached, cached, constructor_call, is_trainer
-from trl_lint.fixes.support.edits import Edit, Insert, NoRewrite, Replace, Rewrite
+from trl_lint.fixes.support.edits import Edit, FixPlan, Insert, NoFix, Replace
+from trl_lint.fixes.support.node_types import Path
 from trl_lint.fixes.support.scope import (
     always_reached,
-    bound,
     bound_names,
+    bound_targets,
+    contains,
     declared_names,
     dotted,
     is_nested,
     last_name,
-    nodes,
     root_name,
+    scope_of,
     used_names,
 )
-from trl_lint.fixes.support.tree import has_comment
+from trl_lint.fixes.support.tree import has_comment, in_parentheses_of, with_argument
 from trl_lint.knowledge import models
 
 # The hooks that every run of a trainer gets to: what they read in any case can be read before.
@@ -47,51 +50,70 @@ _TOO_EARLY = "the accelerator is not there yet: `super().__init__` comes later"
 class _Read:
     """A read and what is around it.
 
-    model: the expression of the wrapped model. whole: what a fix replaces, the read with the next attribute of its
-    chain (`model.config.vocab_size`), which is `further`, "" without one. path: the nodes around `whole`, from the
-    function (or module) inwards. accelerator: the text by which the Accelerator is reached.
+    node: `model.x` or `getattr(model, "x")`. model: the expression of the wrapped model. whole: what a fix replaces,
+    the read with the next attribute of its chain (`model.config.vocab_size`), which is `further`, "" without one.
+    path: the nodes around `whole`, from the function (or module) inwards. accelerator: the text by which the
+    Accelerator is reached.
     """
 
     event: AttributeRead
-    model: Any
-    whole: Any
+    node: cst.Attribute | cst.Call
+    model: cst.BaseExpression
+    whole: cst.BaseExpression
     further: str
-    path: tuple[Any, ...]
+    path: Path
     accelerator: str
 
     @property
-    def root(self) -> Any:
+    def root(self) -> cst.CSTNode:
+        """The function or module that it stands in."""
         return self.path[0]
 
 
-def plan_for(event: AttributeRead) -> Rewrite | NoRewrite:
-    """How to read the attribute from the bare model, or why that is left to the author."""
-    read = _read(event)
-    reason = _unsuitable(read)
+class WrappedModelAttributeFix(RuleFix[AttributeRead]):
+    is_collective = False
+    applicabilities = (Applicability.SAFE, Applicability.DISPLAY)
+
+    def plan(self, event: AttributeRead) -> FixPlan | NoFix:
+        """How to read the attribute from the bare model, or why that is left to the author."""
+        read = _read(event)
+        if isinstance(read, NoFix):
+            return read
+        found = _cached(read)
+        if found is not None:
+            return _from_cache(read, found)
+        if not read.accelerator:
+            return NoFix(_NO_ACCELERATOR, _kept_before(read))
+        if _too_early(read):
+            return NoFix(_TOO_EARLY)
+        return _before_loop(read) or _in_place(read)
+
+    def title_for(self, event: AttributeRead) -> str:
+        return f"Read `.{event.attribute}` from the bare model"
+
+
+def _read(event: AttributeRead) -> _Read | NoFix:
+    """The read as far as a fix has to know it, or why there is none."""
+    reason = _unsuitable(event)
     if reason:
-        return NoRewrite(reason)
-    found = _cached(read)
-    if found is not None:
-        return _from_cache(read, found)
-    if not read.accelerator:
-        return NoRewrite(_NO_ACCELERATOR, _kept_before(read))
-    if _too_early(read):
-        return NoRewrite(_TOO_EARLY)
-    return _before_loop(read) or _in_place(read)
-
-
-def _read(event: AttributeRead) -> _Read:
-    node: Any = event.node
-    root = event.owner.node if event.owner is not None else event.module.tree
-    path = ancestors(root, node) or ancestors(event.module.tree, node)
-    whole, further = node, ""
-    if path and isinstance(path[-1], cst.Attribute) and path[-1].value is node:
-        whole, further, path = path[-1], path[-1].attr.value, path[:-1]
+        return NoFix(reason)
+    node = event.node
+    path = ancestors(scope_of(event.owner, event.module), node) or ancestors(event.module.tree, node)
     model = _receiver(node)
-    return _Read(event, model, whole, further, path, event.accelerator or _own_accelerator(event, model))
+    if not path or model is None or not isinstance(node, (cst.Attribute, cst.Call)):
+        return NoFix(_OUT_OF_SIGHT)
+    whole: cst.Attribute | cst.Call = node
+    further = ""
+    if isinstance(path[-1], cst.Attribute) and path[-1].value is node:
+        whole, further, path = path[-1], path[-1].attr.value, path[:-1]
+    accelerator = event.accelerator or _own_accelerator(event, model)
+    read = _Read(event, node, model, whole, further, path, accelerator)
+    if _is_written(read):
+        return NoFix(_WRITTEN)
+    return NoFix(_WRITTEN_NEAR) if _is_written_near(read) else read
 
 
-def _receiver(node: Any) -> Any:
+def _receiver(node: cst.CSTNode) -> cst.BaseExpression | None:
     """The model in `model.x` and `getattr(model, "x")`; None where it is read in another way."""
     match node:
         case cst.Attribute(value=model):
@@ -101,7 +123,7 @@ def _receiver(node: Any) -> Any:
     return None
 
 
-def _own_accelerator(event: AttributeRead, model: Any) -> str:
+def _own_accelerator(event: AttributeRead, model: cst.BaseExpression) -> str:
     """The accelerator of a trainer whose `model_wrapped` is read from somewhere else, as `self.trainer.accelerator`."""
     if not is_trained(event.model) or last_name(model) != "model_wrapped" or not isinstance(model, cst.Attribute):
         return ""
@@ -112,29 +134,24 @@ def _own_accelerator(event: AttributeRead, model: Any) -> str:
 # --- what is never mended -------------------------------------------------------------------------------
 
 
-def _unsuitable(read: _Read) -> str:
-    name = read.event.attribute
-    if read.event.called:
+def _unsuitable(event: AttributeRead) -> str:
+    """Why what is read is not for the bare model, however it is read; "" if it may be."""
+    name = event.attribute
+    if event.called:
         return _CALLED
     if name in models.PARAMETERS:
         return _PARAMETER
     if name in models.MODULES:
         return _MODULE
-    if name not in models.DATA:
-        return _CUSTOM
-    if not read.path or read.model is None:
-        return _OUT_OF_SIGHT
-    if _is_written(read):
-        return _WRITTEN
-    return _WRITTEN_NEAR if _is_written_near(read) else ""
+    return "" if name in models.DATA else _CUSTOM
 
 
 def _is_written(read: _Read) -> bool:
     """Whether the chain that starts with the read ends in an assignment, a deletion or an update."""
     top, path = read.whole, read.path
-    while path and isinstance(path[-1], (cst.Attribute, cst.Subscript)) and path[-1].value is top:
-        top, path = path[-1], path[:-1]
-    if any(target is top for target in bound(read.root)):
+    while path and isinstance(outer := path[-1], (cst.Attribute, cst.Subscript)) and outer.value is top:
+        top, path = outer, path[:-1]
+    if any(target is top for target in bound_targets(read.root)):
         return True
     call = path[-1] if path and isinstance(path[-1], cst.Call) else path[-2] if len(path) > 1 else None
     if not isinstance(call, cst.Call) or last_name(call.func) not in _WRITES:
@@ -145,7 +162,7 @@ def _is_written(read: _Read) -> bool:
 def _is_written_near(read: _Read) -> bool:
     """Whether the function writes what it reads here, by the same expression."""
     chain = dotted(read.whole)
-    return bool(chain) and any(dotted(target) == chain for target in bound(read.root))
+    return bool(chain) and any(dotted(target) == chain for target in bound_targets(read.root))
 
 
 def _kept_before(read: _Read) -> str:
@@ -158,18 +175,21 @@ def _too_early(read: _Read) -> bool:
     owner = read.event.owner
     if owner is None or owner.name != "__init__" or owner.cls is None or not owner.parameters:
         return False
-    if root_of(read.accelerator) != owner.parameters[0].name:
+    if _root_name(read.accelerator) != owner.parameters[0].name:
         return False
-    anchor = constructor_call(owner)
-    for statement in owner.node.body.body:
-        if any(node is read.whole for node in nodes(statement)):
+    call = constructor_call(owner)
+    body = owner.node.body
+    for statement in body.body if isinstance(body, cst.BaseSuite) else ():
+        if contains(statement, read.whole):
             return True
-        if statement is anchor or any(dotted(target) == read.accelerator for target in bound(statement)):
+        if call is not None and statement is call.statement:
+            return False
+        if any(dotted(target) == read.accelerator for target in bound_targets(statement)):
             return False
     return True
 
 
-def root_of(text: str) -> str:
+def _root_name(text: str) -> str:
     """The name that the text of a chain of attributes starts with."""
     return text.partition(".")[0]
 
@@ -182,7 +202,7 @@ def _cached(read: _Read) -> Cached | None:
     event = read.event
     if event.attribute != "config" or not read.further or not isinstance(event.cls, ClassInfo):
         return None
-    if event.owner is None or event.owner.cls is None or has_comment(event.module.tree, read.whole):
+    if event.owner is None or event.owner.cls is None or has_comment(read.whole):
         return None
     if not _is_plain(read) or not _is_trained(read):
         return None
@@ -197,17 +217,19 @@ def _is_plain(read: _Read) -> bool:
     outer = read.path[-1] if read.path else None
     if isinstance(outer, cst.Attribute):
         return False
-    return not (isinstance(outer, cst.Call) and outer.func is read.whole) and isinstance(read.event.node, cst.Attribute)
+    return not (isinstance(outer, cst.Call) and outer.func is read.whole) and isinstance(read.node, cst.Attribute)
 
 
 def _is_trained(read: _Read) -> bool:
     """Whether it is the trained model's config that is read, however the method is called in sight."""
     if not is_trained(read.event.model):
         return False
-    owner = read.event.owner
+    owner, cls = read.event.owner, read.event.cls
+    if owner is None:
+        return False
     if isinstance(read.model, cst.Attribute):
         this = owner.parameters[0].name if owner.parameters else ""
-        return dotted(read.model) == f"{this}.model_wrapped" and is_trainer(read.event.cls)
+        return dotted(read.model) == f"{this}.model_wrapped" and cls is not None and is_trainer(cls)
     name = root_name(read.model)
     if name in bound_names(owner.node.body) or name not in {parameter.name for parameter in owner.parameters}:
         return False
@@ -218,82 +240,73 @@ def _is_always_read(read: _Read) -> bool:
     """Whether a config without the attribute would fail as it is: then `__init__` may ask for it, too."""
     if read.further in models.EVERY_CONFIG_HAS:
         return True
-    return read.event.owner.name in _EVERY_RUN and always_reached(read.path, read.whole)
+    owner = read.event.owner
+    return owner is not None and owner.name in _EVERY_RUN and always_reached(read.path, read.whole)
 
 
-def _from_cache(read: _Read, found: Cached) -> Rewrite:
+def _from_cache(read: _Read, found: Cached) -> FixPlan:
+    assert read.event.owner is not None  # what `self` keeps is read in a method
     this = read.event.owner.parameters[0].name
     new = cst.Attribute(cst.Name(this), cst.Name(found.name))
-    edits: list[Edit] = [Replace(read.whole, _in_parentheses_of(read.whole, new))]
+    edits: list[Edit] = [Replace(read.whole, in_parentheses_of(read.whole, new))]
     if found.anchor is not None:
         edits.append(Insert(found.anchor, found.code, behind=True))
-    return Rewrite(tuple(edits))
+    return FixPlan(tuple(edits))
 
 
 # --- read from the bare model ---------------------------------------------------------------------------
 
 
-def _in_place(read: _Read) -> Rewrite:
-    model = read.model
-    call = cst.parse_expression(f"{read.accelerator}.unwrap_model")
-    bare = cst.Call(call, [cst.Arg(model)])
-    node: Any = read.event.node
-    if isinstance(node, cst.Attribute):
-        new: Any = node.with_changes(value=bare)
+def _in_place(read: _Read) -> FixPlan:
+    bare = cst.Call(cst.parse_expression(f"{read.accelerator}.unwrap_model"), [cst.Arg(read.model)])
+    if isinstance(read.node, cst.Attribute):
+        new: cst.BaseExpression = read.node.with_changes(value=bare)
     else:
-        new = node.with_changes(args=[node.args[0].with_changes(value=bare), *node.args[1:]])
-    if read.whole is not node:
-        new = read.whole.with_changes(value=new)
-    return Rewrite((Replace(read.whole, new),))
+        new = with_argument(read.node, read.node.args[0], bare)
+    return FixPlan((Replace(read.whole, new if read.whole is read.node else read.whole.with_changes(value=new)),))
 
 
-def _before_loop(read: _Read) -> Rewrite | None:
+def _before_loop(read: _Read) -> FixPlan | None:
     """The attribute is bound once, before the outermost loop that it stays the same in."""
     attribute = read.event.attribute
-    if attribute not in models.LASTING or not isinstance(read.event.node, cst.Attribute):
+    if attribute not in models.LASTING or not isinstance(read.node, cst.Attribute):
         return None
-    if not isinstance(read.model, cst.Name) or has_comment(read.event.module.tree, read.whole):
+    if not isinstance(read.model, cst.Name) or has_comment(read.whole):
         return None
-    loop = next((each for index, each in enumerate(read.path) if _is_around(read, index)), None)
+    loop = next((each for index in range(len(read.path)) if (each := _loop_around(read, index)) is not None), None)
     if loop is None:
         return None
-    name = _free_name(read)
-    new: Any = cst.Name(name)
-    if read.further:
-        new = cst.Attribute(new, cst.Name(read.further))
+    name = _free_name(read, read.model.value)
+    kept = cst.Name(name)
+    new = cst.Attribute(kept, cst.Name(read.further)) if read.further else kept
     code = f"{name} = {read.accelerator}.unwrap_model({read.model.value}).{attribute}"
-    return Rewrite((Replace(read.whole, _in_parentheses_of(read.whole, new)), Insert(loop, code)))
+    return FixPlan((Replace(read.whole, in_parentheses_of(read.whole, new)), Insert(loop, code)))
 
 
-def _is_around(read: _Read, index: int) -> bool:
-    """Whether a node of the path is a loop that gets to the read in every round, and changes none of its parts."""
+def _loop_around(read: _Read, index: int) -> cst.For | cst.While | None:
+    """A node of the path, if it is a loop that gets to the read in every round, and changes none of its parts."""
     loop, inside = read.path[index], read.path[index + 1 :]
     if not isinstance(loop, (cst.For, cst.While)) or is_nested(inside):
-        return False
+        return None
     if any(isinstance(each, cst.ClassDef) for each in read.path[1:]):
-        return False
+        return None
     first = (*inside, read.whole)[0]
-    if first is not loop.body and first is not getattr(loop, "test", None):
-        return False
-    parts = {read.model.value, root_of(read.accelerator)}
+    if first is not loop.body and not (isinstance(loop, cst.While) and first is loop.test):
+        return None
+    parts = {root_name(read.model), _root_name(read.accelerator)}
     if parts & (bound_names(loop) | declared_names(read.root)):
-        return False
-    changed = {last_name(each) for each in bound(loop)}
+        return None
+    changed = {last_name(each) for each in bound_targets(loop)}
     if not changed.isdisjoint({read.event.attribute, "accelerator"}):
-        return False
-    return always_reached(read.path[index:], read.whole, through_loops=True)
+        return None
+    return loop if always_reached(read.path[index:], read.whole, through_loops=True) else None
 
 
-def _free_name(read: _Read) -> str:
+def _free_name(read: _Read, model: str) -> str:
     """A name for the bare model's attribute that the function (or module) does not use for anything else."""
-    model: str = read.model.value
-    attribute: str = read.event.attribute
+    attribute = read.event.attribute
     taken = used_names(read.root)
-    first = (attribute,) if model == "model" else ()
+    first: tuple[str, ...] = (attribute,) if model == "model" else ()
     numbered = (f"bare_{model}_{attribute}_{number}" for number in range(2, 1000))
-    candidates: tuple[str, ...] = (*first, f"{model}_{attribute}", f"bare_{model}_{attribute}", *numbered)
+    candidates = [*first, f"{model}_{attribute}", f"bare_{model}_{attribute}", *numbered]
     return next(name for name in candidates if name not in taken)
-
-
-def _in_parentheses_of(old: Any, new: Any) -> Any:
-    return new.with_changes(lpar=old.lpar, rpar=old.rpar)

@@ -2,57 +2,81 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeGuard
+from typing import TypeGuard
 
 import libcst as cst
 
 from trl_lint.analysis.events import CollectiveCalled, StepReturned
 from trl_lint.analysis.program.syntax import ancestors
 from trl_lint.domain.provenance import Step
-from trl_lint.fixes.support.edits import NoRewrite, Replace, Rewrite
-from trl_lint.fixes.support.tree import TIGHT, call_of, goes_to_cpu, has_comment, method_call, uses_of
+from trl_lint.fixes.base import RuleFix
+from trl_lint.fixes.support.edits import FixPlan, NoFix, Replace
+from trl_lint.fixes.support.node_types import Path
+from trl_lint.fixes.support.scope import last_name, scope_of
+from trl_lint.fixes.support.tree import (
+    call_of,
+    goes_to_cpu,
+    has_comment,
+    in_parentheses_of,
+    method_call,
+    uses_of,
+    with_argument,
+    with_keyword,
+)
 
 
-def plan_for_collective(event: CollectiveCalled, made_by: Step | None) -> Rewrite | NoRewrite:
+class WrongDeviceCollectiveFix(RuleFix[CollectiveCalled | StepReturned]):
+    def plan(self, event: CollectiveCalled | StepReturned) -> FixPlan | NoFix:
+        if isinstance(event, CollectiveCalled):
+            return _for_collective(event, getattr(event.operand.device, "why", None))
+        return _for_step(event, getattr(event.value.device, "why", None))
+
+    def title_for(self, event: CollectiveCalled | StepReturned) -> str:
+        if isinstance(event, StepReturned):
+            return "Make it on the accelerator's device"
+        return f"Hand `{event.row.name.rpartition('.')[2]}` a tensor on the accelerator's device"
+
+    def uniformity(self, event: CollectiveCalled | StepReturned) -> int:
+        """What a step returns is gathered by its caller, whatever is done here."""
+        return event.control.level if isinstance(event, CollectiveCalled) else 0
+
+
+def _for_collective(event: CollectiveCalled, made_by: Step | None) -> FixPlan | NoFix:
     """How to hand a collective a tensor on the accelerator's device."""
-    call: Any = event.node
+    call = event.node
     argument = event.argument
     if event.parts != (event.operand,) or not isinstance(argument, cst.Arg) or argument.star:
-        return NoRewrite("which of several tensors has to be moved is the author's to say")
+        return NoFix("which of several tensors has to be moved is the author's to say")
     if event.row.into is not None:
-        return NoRewrite("this collective works in place on its tensor")
+        return NoFix("this collective works in place on its tensor")
     device = device_text(event)
     if not device:
-        return NoRewrite("no accelerator is in reach whose device the tensor could be moved to")
+        return NoFix("no accelerator is in reach whose device the tensor could be moved to")
     tensor = argument.value
     method = method_call(tensor)
-    if (
-        method is not None
-        and isinstance(tensor, cst.Call)
-        and (method[1] == "cpu" or (method[1] == "to" and goes_to_cpu(tensor)))
-    ):
-        if has_comment(event.module.tree, tensor) and not has_comment(event.module.tree, method[0]):
-            return NoRewrite("a comment stands in what the fix would remove")
-        inner = call.with_changes(args=_with_argument(call, argument, method[0]), lpar=[], rpar=[])
-        return Rewrite((Replace(call, call_of(inner, "cpu").with_changes(lpar=call.lpar, rpar=call.rpar)),))
+    if method is not None and (method.name == "cpu" or (method.name == "to" and goes_to_cpu(method.args))):
+        if has_comment(tensor) and not has_comment(method.receiver):
+            return NoFix("a comment stands in what the fix would remove")
+        inner = with_argument(call, argument, method.receiver).with_changes(lpar=[], rpar=[])
+        return FixPlan((Replace(call, in_parentheses_of(call, call_of(inner, "cpu"))),))
     if _becomes_an_array(event):
-        return NoRewrite("the result becomes an array at once, which a tensor on a GPU can't")
+        return NoFix("the result becomes an array at once, which a tensor on a GPU can't")
     if made_by is not None and made_by.node is tensor and _is_factory(tensor):
-        return Rewrite((Replace(tensor, on_device(tensor, device)),))
-    return Rewrite((Replace(tensor, call_of(tensor, "to", cst.Arg(cst.parse_expression(device)))),))
+        return FixPlan((Replace(tensor, with_keyword(tensor, "device", cst.parse_expression(device))),))
+    return FixPlan((Replace(tensor, call_of(tensor, "to", cst.Arg(cst.parse_expression(device)))),))
 
 
-def plan_for_step(event: StepReturned, made_by: Step) -> Rewrite | NoRewrite:
+def _for_step(event: StepReturned, made_by: Step | None) -> FixPlan | NoFix:
     """How to make what a hook returns on the accelerator's device."""
     if not event.accelerator:
-        return NoRewrite("no accelerator is in reach whose device the tensor could be made on")
-    root = event.owner.node
-    around = ancestors(root, made_by.node)
-    if not around or not _is_factory(made_by.node):
-        return NoRewrite("the tensor is not made in this method")
+        return NoFix("no accelerator is in reach whose device the tensor could be made on")
+    root = scope_of(event.owner, event.module)
+    around = () if made_by is None else ancestors(root, made_by.node)
+    if made_by is None or not around or not _is_factory(made_by.node):
+        return NoFix("the tensor is not made in this method")
     caution = "" if _only_returned(root, around, made_by.node) else "the tensor is used in other ways as well"
-    by = on_device(made_by.node, f"{event.accelerator}.device")
-    return Rewrite((Replace(made_by.node, by),), caution=caution)
+    by = with_keyword(made_by.node, "device", cst.parse_expression(f"{event.accelerator}.device"))
+    return FixPlan((Replace(made_by.node, by),), caution=caution)
 
 
 def device_text(event: CollectiveCalled) -> str:
@@ -68,44 +92,18 @@ def device_text(event: CollectiveCalled) -> str:
     return f"{event.accelerator}.device" if event.accelerator else ""
 
 
-def on_device(factory: cst.Call, device: str) -> cst.Call:
-    """The call of a factory, with `device=`."""
-    value = cst.parse_expression(device)
-    args = list(factory.args)
-    for index, arg in enumerate(args):
-        if arg.keyword is not None and arg.keyword.value == "device":
-            args[index] = arg.with_changes(value=value)
-            return factory.with_changes(args=args)
-    new = cst.Arg(value, keyword=cst.Name("device"), equal=TIGHT)
-    last = args[-1]
-    if isinstance(last.comma, cst.Comma):
-        # As the others are laid out, with the comma that ends them.
-        before = args[-2].comma if len(args) > 1 else cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))
-        return factory.with_changes(
-            args=[*args[:-1], last.with_changes(comma=before), new.with_changes(comma=last.comma)]
-        )
-    comma = cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))
-    moved = new.with_changes(whitespace_after_arg=last.whitespace_after_arg)
-    first = last.with_changes(comma=comma, whitespace_after_arg=cst.SimpleWhitespace(""))
-    return factory.with_changes(args=[*args[:-1], first, moved])
-
-
-def _is_factory(node: Any) -> TypeGuard[cst.Call]:
+def _is_factory(node: cst.CSTNode) -> TypeGuard[cst.Call]:
     """Whether it is a call of a function that makes a tensor where it is told to (a method moves one)."""
     if not isinstance(node, cst.Call) or not node.args or any(arg.star for arg in node.args):
         return False
-    name = node.func.attr.value if isinstance(node.func, cst.Attribute) else getattr(node.func, "value", "")
-    return name not in ("cpu", "to", "cuda", "type_as", "from_numpy") and not str(name)[:1].isupper()
-
-
-def _with_argument(call: cst.Call, argument: cst.Arg, value: cst.BaseExpression) -> list[cst.Arg]:
-    return [arg.with_changes(value=value) if arg is argument else arg for arg in call.args]
+    name = last_name(node.func)
+    return name not in ("cpu", "to", "cuda", "type_as", "from_numpy") and not name[:1].isupper()
 
 
 def _becomes_an_array(event: CollectiveCalled) -> bool:
-    root = event.owner.node if event.owner is not None else event.module.tree
-    around = ancestors(root, event.node)
-    node: Any = event.node
+    """Whether the result is made an array of NumPy before it is moved to the CPU."""
+    around = ancestors(scope_of(event.owner, event.module), event.node)
+    node: cst.CSTNode = event.node
     for parent in reversed(around):
         if isinstance(parent, cst.Attribute) and parent.value is node:
             if parent.attr.value in ("numpy", "__array__"):
@@ -118,7 +116,7 @@ def _becomes_an_array(event: CollectiveCalled) -> bool:
     return False
 
 
-def _only_returned(root: Any, around: tuple[Any, ...], node: Any) -> bool:
+def _only_returned(root: cst.CSTNode, around: Path, node: cst.CSTNode) -> bool:
     """Whether the name a tensor is bound to is used in nothing but `return`."""
     parent = around[-1]
     if not isinstance(parent, cst.Assign) or len(parent.targets) != 1:

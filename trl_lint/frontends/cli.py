@@ -71,7 +71,7 @@ class Commands(click.Group):
         _stand_in_for_closed_streams()
         return super().main(*args, **options)
 
-    def invoke(self, ctx: click.Context) -> Any:
+    def invoke(self, ctx: click.Context) -> object:
         try:
             return super().invoke(ctx)
         except ConfigError as error:
@@ -149,7 +149,9 @@ def _words(ctx: click.Context, parameter: click.Parameter, values: tuple[str, ..
     return tuple(word.strip() for value in values for word in value.split(",") if word.strip())
 
 
-def _pairs(ctx: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> Any:
+def _pairs(
+    ctx: click.Context, parameter: click.Parameter, values: tuple[str, ...]
+) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """`PATTERN:CODE` pairs, separated by commas, by pattern."""
     found: dict[str, tuple[str, ...]] = {}
     for word in _words(ctx, parameter, values):
@@ -160,7 +162,7 @@ def _pairs(ctx: click.Context, parameter: click.Parameter, values: tuple[str, ..
     return tuple(found.items())
 
 
-_Decorated = TypeVar("_Decorated", bound=Callable[..., Any])
+_Decorated = TypeVar("_Decorated", bound=Callable[..., object])
 
 
 def _rules_option(name: str, text: str) -> Callable[[_Decorated], _Decorated]:
@@ -370,7 +372,6 @@ def _show(report: Report, result: FileResult) -> str | None:
 
 
 def _results(options: Options, settings: Settings, linter: Linter) -> Iterator[FileResult]:
-    from trl_lint.config import selected_rules
     from trl_lint.linter.discovery import find_files
     from trl_lint.linter.runner import FileResult, run, run_one
 
@@ -395,7 +396,7 @@ def _results(options: Options, settings: Settings, linter: Linter) -> Iterator[F
         exclude=settings.exclude,
         respect_gitignore=options.respect_gitignore,
         force_exclude=options.force_exclude,
-        launches=any(rule.launches for rule in selected_rules(settings)),
+        launches=linter.looks_for_launches,
     )
     named = {Path(os.path.abspath(path)) for path in options.paths if options.asked_for(path)}
     yield from run(files, linter, action, named)

@@ -5,6 +5,7 @@ flake8 loads it for every run, so nothing heavy is imported that files without t
 
 from __future__ import annotations
 
+import ast
 import os
 import sys
 from argparse import Namespace
@@ -12,14 +13,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from trl_lint import __version__, files, plain
 
 if TYPE_CHECKING:
+    from flake8.options.manager import OptionManager
+
     from trl_lint.linter.linter import Linter
     from trl_lint.linter.runner import FileResult
-    from trl_lint.rules.base import Rule
+    from trl_lint.rules.base import BaseRule
     from trl_lint.settings import Settings
 
 STDIN = "-"
@@ -32,13 +35,13 @@ class Plugin:
     version = __version__
     session: ClassVar[LintSession]
 
-    def __init__(self, tree: Any, lines: Sequence[str], filename: str) -> None:
+    def __init__(self, tree: ast.AST, lines: Sequence[str], filename: str) -> None:
         # flake8 takes a plugin that asks for the tree as one that looks at a whole file.
         self.lines = lines
         self.filename = filename
 
     @classmethod
-    def parse_options(cls, manager: Any, options: Namespace, filenames: Any = None) -> None:
+    def parse_options(cls, manager: OptionManager, options: Namespace, filenames: Sequence[str] | None = None) -> None:
         """Called once, before flake8 starts its processes: what is worked out here, they all know."""
         cls.session = LintSession(options)
         if _starts_processes(options):
@@ -67,7 +70,7 @@ class LintSession:
 
     def __init__(self, options: Namespace) -> None:
         self.options = options
-        self._asked: tuple[Any, ...] | None = None
+        self._asked: tuple[object, ...] | None = None
         self._begin()
 
     def _begin(self) -> None:
@@ -127,7 +130,7 @@ class LintSession:
         return _outcome(run_one(path, source, self._new_linter(path), self._check))
 
     def _check(self, linter: Linter, path: Path, source: bytes) -> FileResult:
-        from trl_lint.linter.linter import SourceError
+        from trl_lint.linter.results import SourceError
         from trl_lint.linter.runner import FileResult
         from trl_lint.linter.suppressions import split
 
@@ -194,7 +197,7 @@ class LintSession:
 
         return Linter(*self._asked_of(path))
 
-    def _asked_of(self, path: Path) -> tuple[Settings, Sequence[Path], Sequence[Rule]]:
+    def _asked_of(self, path: Path) -> tuple[Settings, Sequence[Path], Sequence[BaseRule]]:
         """The settings, the places to look imports up, and the rules for a file."""
         from trl_lint.config import selected_rules
         from trl_lint.linter.discovery import import_roots
@@ -217,7 +220,7 @@ def _read_settings(folder: Path) -> Settings:
     return settings
 
 
-def _reported_rules(options: Namespace) -> tuple[Rule, ...]:
+def _reported_rules(options: Namespace) -> tuple[BaseRule, ...]:
     """The rules whose findings flake8 would show."""
     from flake8.style_guide import Decision, DecisionEngine
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from trl_lint.domain import ranks
 from trl_lint.domain.kinds import LibraryName
@@ -16,19 +17,21 @@ if TYPE_CHECKING:
 _SOURCE = "[tool.trl-lint]"
 
 
-def _reduction(name: str) -> Mapping[str, Any]:
-    return {"result": "reduced", "reduction": (-1, "", name)}
+def _unnamed(result: str, *, reduction: str = "", lists: bool = False) -> Collective:
+    # It may well take a Python number, so a number in it is no mistake that is known of.
+    kind = (-1, "", reduction) if reduction else None
+    return Collective(name="", source=_SOURCE, operand=ANY, fails="", result=result, reduction=kind, lists=lists)
 
 
-# What a reducer may be said to do, and the fields of a Collective that say so.
-REDUCERS: Mapping[str, Mapping[str, Any]] = {
-    "broadcast": {"result": "broadcast"},
-    "gather": {"result": "gathered"},
-    "max": _reduction("max"),
-    "mean": _reduction("mean"),
-    "min": _reduction("min"),
-    "objects": {"result": "objects", "lists": True},
-    "sum": _reduction("sum"),
+# What a reducer may be said to do, and the row that says so, less its name.
+REDUCERS: Mapping[str, Collective] = {
+    "broadcast": _unnamed("broadcast"),
+    "gather": _unnamed("gathered"),
+    "max": _unnamed("reduced", reduction="max"),
+    "mean": _unnamed("reduced", reduction="mean"),
+    "min": _unnamed("reduced", reduction="min"),
+    "objects": _unnamed("objects", lists=True),
+    "sum": _unnamed("reduced", reduction="sum"),
 }
 
 
@@ -41,8 +44,7 @@ def rows_of(settings: Settings) -> tuple[Row, ...]:
 
 
 def _reducer(name: str, word: str) -> Iterator[Row]:
-    # It may well take a Python number, so a number in it is no mistake that is known of.
-    yield Collective(name=library.canonical(name), source=_SOURCE, operand=ANY, fails="", **REDUCERS[word])
+    yield replace(REDUCERS[word], name=library.canonical(name))
 
 
 def _guard(name: str) -> Iterator[Row]:

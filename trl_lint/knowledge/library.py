@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
-from typing import Any, TypeVar
+from typing import TypeVar, overload
 
 from trl_lint.domain.ranks import Rank
 from trl_lint.domain.values import Value
@@ -81,6 +81,7 @@ _UNIQUE: dict[str, str] = accelerate.UNIQUE | datasets.UNIQUE | transformers.UNI
 # Libraries whose classes keep their name wherever they are imported from.
 _FLAT_ROOTS = frozenset({"accelerate", "datasets", "peft", "transformers", "trl"})
 _R = TypeVar("_R", bound=Row)
+_T = TypeVar("_T")
 
 
 def _add(more: Iterable[Row]) -> None:
@@ -118,7 +119,13 @@ class Extended(Mapping[str, str]):
     def __getitem__(self, name: str) -> str:
         return self.versions[name]
 
-    def get(self, name: str, default: Any = None) -> Any:
+    @overload
+    def get(self, name: str, /) -> str | None: ...
+    @overload
+    def get(self, name: str, default: str, /) -> str: ...
+    @overload
+    def get(self, name: str, default: _T, /) -> str | _T: ...
+    def get(self, name: str, default: object = None, /) -> object:
         return self.versions.get(name, default)
 
     def __iter__(self) -> Iterator[str]:

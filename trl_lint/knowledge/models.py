@@ -18,6 +18,8 @@ MODULE_CLASSES = frozenset(
 WRAPPER_CLASSES = ("DistributedDataParallel", "DataParallel")
 PLAIN_CLASSES = ("PreTrainedModel", "PeftModel", "PeftMixedModel", "PeftModelForCausalLM")
 
+# What a file has to mention where a model in it is wrapped: a trainer, or what wraps it.
+WRAPPED_BY = (b"DataParallel", b"Trainer", b"model_wrapped", b"prepare")
 # Attributes only models have among the things that are prepared.
 ONLY_MODELS_HAVE = frozenset(
     {

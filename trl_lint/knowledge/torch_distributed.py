@@ -21,6 +21,7 @@ from trl_lint.knowledge.schema import (
     Class,
     Collective,
     Function,
+    Parameter,
     Row,
     instance,
 )
@@ -40,14 +41,17 @@ _SAMPLER = "torch/utils/data/distributed.py::DistributedSampler"
 _SHARDED_SAMPLER = LibraryInstance("torch.utils.data.DistributedSampler")
 
 
-def _c10d(name: str, operand: tuple[int, str], result: str, **more: object) -> Collective:
-    return Collective(name=f"torch.distributed.{name}", source=f"{_C10D}::{name}", operand=operand,
-                      result=result, fails=more.pop("fails", "always"), **more)  # type: ignore[arg-type]
+def _c10d(name: str, operand: Parameter, result: str, *, into: Parameter | None = None, lists: bool = False,
+          fails: str = "always", reduction: tuple[int, str, str] | None = None,
+          root: tuple[int, str, int] | None = None) -> Collective:
+    return Collective(name=f"torch.distributed.{name}", source=f"{_C10D}::{name}", operand=operand, result=result,
+                      into=into, lists=lists, fails=fails, reduction=reduction, root=root)
 
 
-def _functional(name: str, operand: tuple[int, str], result: str, **more: object) -> Collective:
-    return Collective(name=f"torch.distributed.nn.functional.{name}", source=f"{_NN}::{name}",
-                      operand=operand, result=result, fails="always", **more)  # type: ignore[arg-type]
+def _functional(name: str, operand: Parameter, result: str, *, reduction: tuple[int, str, str] | None = None,
+                root: tuple[int, str, int] | None = None) -> Collective:
+    return Collective(name=f"torch.distributed.nn.functional.{name}", source=f"{_NN}::{name}", operand=operand,
+                      result=result, fails="always", reduction=reduction, root=root)
 
 
 _COLLECTIVES: tuple[Row, ...] = (

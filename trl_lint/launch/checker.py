@@ -15,7 +15,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from trl_lint.findings import Applicability, Because, Finding, Fix, Position
+from trl_lint.findings import Applicability, Finding, Fix, Note, Position
 from trl_lint.findings import Edit as PlacedEdit
 from trl_lint.launch.judge.arguments import may_train
 from trl_lint.launch.judge.gpus import Gpus, GpuVerdict, gpus
@@ -139,7 +139,7 @@ def _launch(path: Path, text: str, places: _Places, group: Sequence[_Fault | Non
     edits, reason = _edits(text, group)
     command, training = fault.start.command, fault.training
     because = (
-        (Because(f"it trains with `{training.trainer}`", str(training.path), Position(training.line, training.column)),)
+        (Note(f"it trains with `{training.trainer}`", str(training.path), Position(training.line, training.column)),)
         if training
         else ()
     )

@@ -17,7 +17,7 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from trl_lint import files
 
@@ -84,21 +84,21 @@ class Cache:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
-    def load(self, name: str) -> Any:
+    def load(self, name: str) -> object:
         """The content of an entry; None when there is none, or none that is whole."""
         path = self._path(name)
         try:
             check, _, body = files.read(path, MAX_BYTES, follow=False).partition(b"\n")
             if json.loads(check) != digest(body):
                 return None
-            content = json.loads(body)
+            content: object = json.loads(body)
         except (OSError, ValueError, RecursionError):
             return None
         with suppress(OSError):
             os.utime(path)  # what is used stays
         return content
 
-    def save(self, name: str, content: Any) -> None:
+    def save(self, name: str, content: object) -> None:
         """Keep a content, which must be fit for JSON, and drop what has become too much."""
         body = json.dumps(content, separators=(",", ":")).encode()
         with suppress(OSError):

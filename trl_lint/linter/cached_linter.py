@@ -13,32 +13,25 @@ import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, fields, replace
-from functools import cache, partial
+from dataclasses import asdict, fields
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 from trl_lint import __version__
-from trl_lint.findings import Applicability, Because, Edit, Finding, Fix, Position
+from trl_lint.findings import Finding
 from trl_lint.linter.cache import Cache, digest
 from trl_lint.linter.dependencies import Dependencies
-from trl_lint.linter.linter import Linter, SourceError
-from trl_lint.rules.base import Rule
+from trl_lint.linter.linter import Linter
+from trl_lint.linter.results import SourceError
+from trl_lint.linter.serialization import CheckOutcome, outcome_of, row_of, with_edits_built
+from trl_lint.rules.base import BaseRule
 from trl_lint.settings import Settings
 
 # Settings that say how findings are shown and where they are kept, not which there are.
 _PRESENTATION = frozenset({"unsafe_fixes", "output_format", "cache_dir"})
 # How many contents are remembered to matter or not.
 _MAX_VERDICTS = 20_000
-
-
-@dataclass(frozen=True, slots=True)
-class _Outcome:
-    """What a check of one content comes to: findings, or why it can't be parsed."""
-
-    findings: tuple[Finding, ...] = ()
-    error: SourceError | None = None
 
 
 class CachedLinter(Linter):
@@ -48,7 +41,7 @@ class CachedLinter(Linter):
     """
 
     def __init__(
-        self, settings: Settings, roots: Sequence[Path], rules: Sequence[Rule], kept: Cache, *, edits: bool = False
+        self, settings: Settings, roots: Sequence[Path], rules: Sequence[BaseRule], kept: Cache, *, edits: bool = False
     ) -> None:
         super().__init__(settings, roots, rules)
         self._kept = kept
@@ -57,7 +50,7 @@ class CachedLinter(Linter):
         self._entry = ""
         # The contents of the run that matter, and what came of each, as far as that is known.
         self._contents: dict[Path, bytes] = {}
-        self._outcomes: dict[Path, _Outcome] = {}
+        self._outcomes: dict[Path, CheckOutcome] = {}
 
     def may_matter(self, source: bytes) -> bool:
         if self._verdicts is None:
@@ -89,18 +82,18 @@ class CachedLinter(Linter):
             raise outcome.error
         return list(outcome.findings)
 
-    def _check(self, path: Path, source: bytes) -> _Outcome:
+    def _check(self, path: Path, source: bytes) -> CheckOutcome:
         """The outcome of an analysis, which is not noted down where the tool itself fails."""
         try:
             found = super().check_code(path, source)
         except SourceError as error:
-            outcome = self._outcomes[path] = _Outcome(error=error)
+            outcome = self._outcomes[path] = CheckOutcome(error=error)
             return outcome
         try:
-            found = [_with_edits(finding) for finding in found] if self._with_edits else found
+            found = [with_edits_built(finding) for finding in found] if self._with_edits else found
         except Exception:  # it will be said when a report asks for the edits
-            return _Outcome(tuple(found))
-        outcome = self._outcomes[path] = _Outcome(tuple(found))
+            return CheckOutcome(tuple(found))
+        outcome = self._outcomes[path] = CheckOutcome(tuple(found))
         return outcome
 
     def _name(self) -> str:
@@ -120,13 +113,13 @@ class CachedLinter(Linter):
     def _codes(self) -> list[str]:
         return [rule.code for rule in self.rules]
 
-    def _load(self) -> dict[Path, _Outcome]:
+    def _load(self) -> dict[Path, CheckOutcome]:
         """What is kept of this run; empty when there is nothing, or when it does not hold any more."""
         entry = self._kept.load(self._entry) if self._contents else None
-        if entry is None:
+        if not isinstance(entry, dict):
             return {}
         try:
-            outcomes = {Path(path): _outcome(path, row) for path, row in entry["files"].items()}
+            outcomes = {Path(path): outcome_of(path, row) for path, row in entry["files"].items()}
             holds = outcomes.keys() == self._contents.keys() and Dependencies(**entry["dependencies"]).hold()
         except (AttributeError, KeyError, TypeError, ValueError):  # not of our making
             return {}
@@ -137,7 +130,7 @@ class CachedLinter(Linter):
         self._releases["libcst"]
         found = self.dependencies()
         if found is not None:
-            files = {str(path): _row(outcome, self._with_edits) for path, outcome in self._outcomes.items()}
+            files = {str(path): row_of(outcome, self._with_edits) for path, outcome in self._outcomes.items()}
             self._kept.save(self._entry, {"files": files, "dependencies": asdict(found)})
 
 
@@ -174,7 +167,7 @@ def _short(source: bytes) -> str:
     return digest(source)[:32]
 
 
-def _key(*parts: Any) -> str:
+def _key(*parts: object) -> str:
     return digest(json.dumps(parts, sort_keys=True, default=str).encode())[:32]
 
 
@@ -199,56 +192,3 @@ def _code(folder: str) -> Iterator[os.DirEntry[str]]:
                 yield from _code(entry.path)
             elif entry.name.endswith(".py"):
                 yield entry
-
-
-# --- findings as JSON -------------------------------------------------------------------------------------
-
-
-def _with_edits(finding: Finding) -> Finding:
-    """The finding with its edits built."""
-    if finding.fix is None:
-        return finding
-    edits = finding.fix.edits()
-    return replace(finding, fix=replace(finding.fix, edits=lambda: edits))
-
-
-def _row(outcome: _Outcome, with_edits: bool) -> dict[str, Any]:
-    error = outcome.error
-    return {
-        "findings": [_finding_row(finding, with_edits) for finding in outcome.findings],
-        "error": [error.line, error.column, error.message, error.verdict] if error else None,
-    }
-
-
-def _finding_row(finding: Finding, with_edits: bool) -> dict[str, Any]:
-    row = asdict(replace(finding, fix=None))
-    fix = finding.fix
-    if fix is not None:
-        edits = [asdict(edit) for edit in fix.edits()] if with_edits else None
-        row["fix"] = [fix.applicability.value, fix.title, fix.reason, edits]
-    return row
-
-
-def _outcome(path: str, row: dict[str, Any]) -> _Outcome:
-    error = SourceError(path, *row["error"]) if row["error"] else None
-    return _Outcome(tuple(_finding(each) for each in row["findings"]), error)
-
-
-def _finding(row: dict[str, Any]) -> Finding:
-    because = tuple(Because(**{**each, "start": Position(**each["start"])}) for each in row["because"])
-    places = {"start": Position(**row["start"]), "end": Position(**row["end"])}
-    return Finding(**{**row, **places, "because": because, "fix": _fix(row["fix"]) if row["fix"] else None})
-
-
-def _fix(row: list[Any]) -> Fix:
-    applicability, title, reason, edits = row
-    build = _not_kept if edits is None else partial(tuple, [_edit(each) for each in edits])
-    return Fix(Applicability(applicability), title, build, reason)
-
-
-def _edit(row: dict[str, Any]) -> Edit:
-    return Edit(Position(**row["start"]), Position(**row["end"]), row["content"])
-
-
-def _not_kept() -> tuple[Edit, ...]:
-    raise LookupError("this run was not asked to keep the edits of its fixes")

@@ -7,11 +7,14 @@ import stat
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from trl_lint import files
 from trl_lint.linter import patterns
 from trl_lint.settings import ConfigError
+
+if TYPE_CHECKING:
+    from pathspec import GitIgnoreSpec
 
 # A file of patterns has no megabyte.
 LARGEST_GITIGNORE = 1_000_000
@@ -68,7 +71,7 @@ class _Layer:
     """Patterns in gitignore's language, and the folder they are relative to."""
 
     base: Path
-    spec: Any
+    spec: GitIgnoreSpec
 
     def verdict(self, path: Path, is_dir: bool) -> bool | None:
         """True: ignored. False: a `!` pattern brings it back. None: no pattern speaks of it."""
@@ -76,8 +79,7 @@ class _Layer:
             relative = path.relative_to(self.base).as_posix()
         except ValueError:
             return None
-        included: bool | None = self.spec.check_file(relative + "/" * is_dir).include
-        return included
+        return self.spec.check_file(relative + "/" * is_dir).include
 
     def hides(self, path: Path) -> bool:
         """Whether a path is ignored itself or lies in a folder that is."""

@@ -16,25 +16,22 @@ from pathlib import Path
 from trl_lint.analysis.program.depth import deeply
 from trl_lint.config import load_settings
 from trl_lint.findings import Applicability, Edit, Finding, Position
+from trl_lint.fixes import fix_of
 from trl_lint.linter import suppressions
 from trl_lint.linter.accounting import Counted, account, standing
 from trl_lint.linter.hunks import common, hunks
-from trl_lint.linter.linter import FixResult, Linter, Reported, SourceError
+from trl_lint.linter.linter import Linter
+from trl_lint.linter.locate import LocatedViolation
+from trl_lint.linter.planning import PlannedFix, mendable
 from trl_lint.linter.regenerating import written
-from trl_lint.rules import all_rules
-from trl_lint.rules.base import Problem, Rule
+from trl_lint.linter.results import FixResult, SourceError
+from trl_lint.rules import all_rules, find_rule
+from trl_lint.rules.base import BaseRule, LaunchRule
 
 # How often one rule's fixes are applied to a file: one that lies inside another has to wait for the next round.
 _ROUNDS = 10
 # How often all rules are gone through: what one of them uncovers may be for another one to mend.
 _PASSES = 5
-# Findings that were there before a fix of the first code, on the same value, and only became visible by it.
-UNCOVERED = {
-    "TRL001": frozenset({"TRL014"}),
-    "TRL003": frozenset({"TRL007"}),
-    "TRL005": frozenset({"TRL007", "TRL014"}),
-    "TRL015": frozenset({"TRL012"}),  # without a seed no rank can read what another one has computed
-}
 
 
 @dataclass(slots=True)
@@ -43,12 +40,13 @@ class _FileText:
 
     source: bytes
     linter: Linter
-    found: Sequence[Reported]
-    by_all: Sequence[Reported] | None = None
+    found: Sequence[LocatedViolation]
+    by_all: Sequence[LocatedViolation] | None = None
 
-    def by_all_rules(self, path: Path) -> Sequence[Reported]:
+    def by_all_rules(self, path: Path) -> Sequence[LocatedViolation]:
         if self.by_all is None:
-            others = [rule for rule in all_rules() if rule not in self.linter.rules and not rule.launches]
+            asked = self.linter.rules
+            others = [rule for rule in all_rules() if rule not in asked and not isinstance(rule, LaunchRule)]
             self.by_all = [*self.found, *self.linter.report_by(others, path, self.source)] if others else self.found
         return self.by_all
 
@@ -67,9 +65,9 @@ def fix(linter: Linter, path: Path, source: bytes, *, unsafe: bool) -> FixResult
     for _ in range(_PASSES):
         begun, withheld = now, []
         for rule in linter.rules:
-            for _ in range(_ROUNDS if rule.codemod is not None else 0):
+            for _ in range(_ROUNDS if rule.has_fix else 0):
                 wanted = _wanted(now.found, rule, now.source, unsafe)
-                chosen = list(compress(wanted, independent(each.problem.plan for each in wanted)))
+                chosen = list(compress(wanted, independent(each.fix.plan for each in wanted if each.fix.plan)))
                 if not chosen:
                     break
                 now, mended, left = _apply(linter, path, now, chosen)
@@ -145,7 +143,7 @@ def _accounted(
     return FixResult(current, told.fixed, left, tuple(remaining), told.partly, told.uncovered)
 
 
-def _counted(found: Sequence[Reported]) -> list[Counted]:
+def _counted(found: Sequence[LocatedViolation]) -> list[Counted]:
     return [Counted(each.finding, frozenset(_places(each))) for each in found]
 
 
@@ -157,7 +155,7 @@ def _trusted(found: Sequence[Finding], path: Path, source: bytes, unsafe: bool) 
 
 
 def _apply(
-    linter: Linter, path: Path, now: _FileText, wanted: Sequence[Reported]
+    linter: Linter, path: Path, now: _FileText, wanted: Sequence[LocatedViolation]
 ) -> tuple[_FileText, list[Finding], list[tuple[Finding, str]]]:
     """The content with as many of these fixes as pass the gate: all together, else one by one."""
     before = now.by_all_rules(path)
@@ -166,7 +164,7 @@ def _apply(
         return new, [each.finding for each in wanted], []
     if len(wanted) == 1:
         return now, [], [(wanted[0].finding, reason)]
-    passing: list[Reported] = []
+    passing: list[LocatedViolation] = []
     withheld: list[tuple[Finding, str]] = []
     current = now
     for each in wanted:
@@ -179,19 +177,17 @@ def _apply(
     return current, [each.finding for each in passing], withheld
 
 
-def _wanted(found: Sequence[Reported], rule: Rule, source: bytes, unsafe: bool) -> list[Reported]:
+def _wanted(found: Sequence[LocatedViolation], rule: BaseRule, source: bytes, unsafe: bool) -> list[LocatedViolation]:
     """The findings to mend: those with a plan that is trusted far enough, and that no comment silences."""
     levels = {Applicability.SAFE, Applicability.UNSAFE} if unsafe else {Applicability.SAFE}
     mendable = [
-        each
-        for each in found
-        if each.rule is rule and each.problem.plan is not None and each.problem.applicability in levels
+        each for each in found if each.rule is rule and each.fix.plan is not None and each.fix.applicability in levels
     ]
     silenced = set(suppressions.split([each.finding for each in mendable], source)[1])
     return [each for each in mendable if each.finding not in silenced]
 
 
-def _fresh(linter: Linter, path: Path, rules: Sequence[Rule] | None = None) -> Linter:
+def _fresh(linter: Linter, path: Path, rules: Sequence[BaseRule] | None = None) -> Linter:
     """A linter that knows nothing of the old text, and as much as the first of the other files."""
     fresh = Linter(linter.settings, linter.roots, linter.rules if rules is None else rules)
     fresh.overlay = {key: value for key, value in linter.overlay.items() if key != path}
@@ -200,15 +196,15 @@ def _fresh(linter: Linter, path: Path, rules: Sequence[Rule] | None = None) -> L
 
 
 def _passed(
-    linter: Linter, path: Path, now: _FileText, chosen: Sequence[Reported], before: Sequence[Reported]
+    linter: Linter, path: Path, now: _FileText, chosen: Sequence[LocatedViolation], before: Sequence[LocatedViolation]
 ) -> tuple[_FileText, str]:
     """The new content with these fixes, and why it does not pass the gate ("" when it does)."""
     from trl_lint.analysis.program.project import decode, encode
 
     text, encoding = decode(now.source)
-    if written(chosen[0].problem.module).code != text:
+    if written(chosen[0].violation.module).code != text:
         return now, "the parser does not give this file back byte for byte"
-    new = encode(transformed(chosen[0].rule, [each.problem for each in chosen]), encoding)
+    new = encode(transformed([each.fix for each in chosen]), encoding)
     fresh = _fresh(linter, path, all_rules())
     try:
         after = fresh.report(path, new)
@@ -220,11 +216,13 @@ def _passed(
     )
 
 
-def _left_over(before: Sequence[Reported], after: Sequence[Reported], chosen: Sequence[Reported]) -> str:
+def _left_over(
+    before: Sequence[LocatedViolation], after: Sequence[LocatedViolation], chosen: Sequence[LocatedViolation]
+) -> str:
     """What the new text has that it should not: function by function, the old findings without the mended ones."""
     allowed = Counter(place for each in before for place in _places(each))
     allowed.subtract(place for each in chosen for place in _places(each, mended=True))
-    uncovered = {code for each in chosen for code in UNCOVERED.get(each.rule.code, ())}
+    uncovered = {code for each in chosen for code in uncovered_by(each.rule.code)}
     now = Counter(place for each in after if each.rule.code not in uncovered for place in _places(each))
     mended = {each.rule.code for each in chosen}
     for code in sorted({place[0] for place, count in now.items() if count > allowed[place]}):
@@ -232,24 +230,30 @@ def _left_over(before: Sequence[Reported], after: Sequence[Reported], chosen: Se
     return ""
 
 
-def _places(reported: Reported, *, mended: bool = False) -> set[tuple[str, str, str]]:
+def _places(located: LocatedViolation, *, mended: bool = False) -> set[tuple[str, str, str]]:
     """In which function a finding stands, once per metric it names; `mended`: those that its fix is for."""
-    parts = reported.parts
-    if mended:
-        beyond_help = {part.subject for part in parts if part.plan is None}
-        parts = tuple(part for part in parts if part.subject not in beyond_help)
-    return {(reported.rule.code, repr(part.owner), part.subject) for part in parts}
+    parts = mendable(located.parts) if mended else located.parts
+    violations = (part.violation for part in parts)
+    return {(located.rule.code, repr(each.function), each.metric) for each in violations}
+
+
+def uncovered_by(code: str) -> frozenset[str]:
+    """The codes of findings that were there before a rule's fixes, on the same value, and are only seen with them."""
+    rule = find_rule(code)
+    fix = None if rule is None else fix_of(rule.module)
+    return frozenset() if fix is None else fix.uncovers
 
 
 # --- text -----------------------------------------------------------------------------------------------
 
 
-def transformed(rule: Rule, problems: Sequence[Problem]) -> str:
-    """The text after the plans for these problems of one file are carried out."""
+def transformed(fixes: Sequence[PlannedFix]) -> str:
+    """The text after these fixes of one file are made, all of which have a plan."""
     from trl_lint.fixes.support.editing import all_edits, mended_tree
 
-    module = problems[0].module
-    return written(module).after(mended_tree(module.tree, all_edits(module, [each.plan for each in problems])))
+    module = fixes[0].violation.module
+    plans = [each.plan for each in fixes if each.plan is not None]
+    return written(module).after(mended_tree(module.tree, all_edits(module, plans)))
 
 
 def edits_between(before: str, after: str) -> tuple[Edit, ...]:

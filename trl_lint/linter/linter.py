@@ -6,85 +6,42 @@ LibCST, and all that needs it, is imported only once a file turns out to matter.
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from trl_lint.analysis.program.depth import TooDeep, deeply
-from trl_lint.analysis.program.source_text import code_of
 from trl_lint.config import ignored_rules
-from trl_lint.findings import Applicability, Because, Edit, Finding, Fix, Position
+from trl_lint.findings import Finding
 from trl_lint.launch.parsers.readers import is_launch_file, may_start
-from trl_lint.releases import Releases
-from trl_lint.rules.base import Problem, Rule
+from trl_lint.linter.prefilter import Prefilter
+from trl_lint.linter.results import GIVEN_UP, FixResult, SourceError
+from trl_lint.linter.versions import known_of, versions_of
+from trl_lint.rules import by_event
+from trl_lint.rules.base import BaseRule, LaunchRule, Rule
 from trl_lint.settings import Settings
 
 if TYPE_CHECKING:
     from trl_lint.analysis.events import Event
     from trl_lint.analysis.program.project import Module, Project
-    from trl_lint.domain.provenance import Step
     from trl_lint.launch.checker import Checked
     from trl_lint.launch.training.launch_project import LaunchProject as Launches
     from trl_lint.linter.dependencies import Dependencies
-
-
-class SourceError(Exception):
-    """A file that can't be read, decoded, parsed or analysed. `line` and `column` count from 1."""
-
-    def __init__(self, path: str, line: int, column: int, message: str, verdict: str = "cannot parse") -> None:
-        super().__init__(f"{path}:{line}:{column}: {verdict}: {message}")
-        self.line = line
-        self.column = column
-        self.message = message
-        self.verdict = verdict
-
-
-# The verdict on a file that is valid, and that the analysis can't bear.
-GIVEN_UP = "not analysed"
-
-
-@dataclass(frozen=True, slots=True)
-class FixResult:
-    """What `--fix` did to one file: its new content, what was mended, what was not and why, what is left.
-
-    applied, partly: findings of the text as it was, those that are gone and those that are only mended in part.
-    uncovered: how many of those that are left could not be seen before.
-    """
-
-    source: bytes
-    applied: tuple[Finding, ...]
-    withheld: tuple[tuple[Finding, str], ...]
-    remaining: tuple[Finding, ...]
-    partly: tuple[Finding, ...] = ()
-    uncovered: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Reported:
-    """A finding together with what it takes to mend it.
-
-    problem is all that `parts`, the problems at one place, come to. A fix may mend some of the parts only.
-    """
-
-    finding: Finding
-    rule: Rule
-    problem: Problem
-    parts: tuple[Problem, ...]
+    from trl_lint.linter.locate import LocatedViolation, RuleViolation
 
 
 class Linter:
     """Lints files of one project. It keeps what it parsed, so files that import each other are read once."""
 
-    def __init__(self, settings: Settings, roots: Sequence[Path], rules: Sequence[Rule]) -> None:
+    def __init__(self, settings: Settings, roots: Sequence[Path], rules: Sequence[BaseRule]) -> None:
         self.settings = settings
         self.roots = tuple(roots)
         self.rules = tuple(rules)
-        # Those that the analysis of Python code answers.
-        self._code_rules = tuple(rule for rule in rules if not rule.launches)
-        self._launch_rules = tuple(rule for rule in rules if rule.launches)
+        # Those that the analysis of Python code answers, and the others.
+        self._code_rules = tuple(rule for rule in rules if isinstance(rule, Rule))
+        self._launch_rules = tuple(rule for rule in rules if isinstance(rule, LaunchRule))
+        self._prefilter = Prefilter(self._code_rules, settings.own_names())
         self._launches: Launches | None = None
         # The file that was last looked through for launch commands, and what came of it.
         self._last: tuple[Path, bytes, Checked] | None = None
@@ -96,15 +53,13 @@ class Linter:
         # something in it. Without them a finding that lives by another file would be gone as soon as a fix is tried.
         self.linted: set[Path] = set()
         self.found_from: dict[Path, dict[Path, bytes]] = {}
-        # A file that uses a name of the user's own names its last part.
-        self._own_needles = tuple(name.rpartition(".")[2].encode() for name in settings.own_names())
         self._project: Project | None = None
         self._engine: Any = None
         self._releases = versions_of(settings)
         # The contents that could not be analysed, and why.
         self._failed: dict[Path, tuple[bytes, Exception]] = {}
-        # Problems that the analysis of one file found in another, by that file.
-        self._elsewhere: dict[Path, list[tuple[Rule, Problem]]] = {}
+        # Violations that the analysis of one file found in another, by that file.
+        self._elsewhere: dict[Path, list[RuleViolation]] = {}
 
     def matters(self, path: Path, source: bytes) -> bool:
         """Whether any selected rule can have a finding in this file (a search of bytes)."""
@@ -125,15 +80,7 @@ class Linter:
 
     def may_matter(self, source: bytes) -> bool:
         """Whether the analysis can find anything in Python code with this content (a search of bytes)."""
-        return bool(self._code_rules) and self._has_needles(source) and self._has_needles(code_of(source))
-
-    def _has_needles(self, source: bytes) -> bool:
-        # What a name of the user's own stands for may be a library, a collective or a log: it is in every group.
-        if any(needle in source for needle in self._own_needles):
-            return True
-        groups = {group for rule in self._code_rules for group in rule.needles}
-        present = {group for group in groups if any(needle in source for needle in group)}
-        return any(present.issuperset(rule.needles) for rule in self._code_rules)
+        return self._prefilter.may_matter(source)
 
     def check(self, path: Path, source: bytes) -> list[Finding]:
         """All findings of the selected rules in `source`, sorted by place; suppressions are not applied here.
@@ -190,29 +137,33 @@ class Linter:
                 gc.freeze()  # all of it is needed until the end
 
     @deeply
-    def report(self, path: Path, source: bytes) -> list[Reported]:
-        """The findings with their problems; see `check`."""
+    def report(self, path: Path, source: bytes) -> list[LocatedViolation]:
+        """The findings with their violations; see `check`."""
         with _given_up(path):
             module, found = self._analyse(path, source)
             for other, content in list(self.found_from.get(path, {}).items()):
                 self._analyse(other, content)
             found = [*found, *(each for each in self._elsewhere.get(path, ()) if each[1].module is module)]
-            return self._reported(module, found)
+            return self._located(module, found)
 
     @deeply
-    def report_by(self, rules: Sequence[Rule], path: Path, source: bytes) -> list[Reported]:
+    def report_by(self, rules: Sequence[BaseRule], path: Path, source: bytes) -> list[LocatedViolation]:
         """What other rules than the selected say of a file, without another analysis."""
         with _given_up(path):
             module, _ = self._analyse(path, source)
             analysed = self._tools()[0].analysed
             events = [event for each in (path, *self.found_from.get(path, ())) for event in analysed[each][3]]
-            return self._reported(module, [each for each in _answers(rules, events) if each[1].module is module])
+            return self._located(module, [each for each in _answers(rules, events) if each[1].module is module])
 
-    def _reported(self, module: Module, found: Sequence[tuple[Rule, Problem]]) -> list[Reported]:
+    def _located(self, module: Module, found: Sequence[RuleViolation]) -> list[LocatedViolation]:
         if found and self.settings.per_file_ignores:
             ignored = ignored_rules(self.settings, module.path, {rule for rule, _ in found})
             found = [each for each in found if each[0] not in ignored]
-        return _located(module, found) if found else []
+        if not found:
+            return []
+        from trl_lint.linter.locate import located
+
+        return located(module, found)
 
     def fix(self, path: Path, source: bytes, *, unsafe: bool = False) -> FixResult:
         """Apply the fixes that pass the gate; `unsafe` also applies the unsafe ones."""
@@ -247,8 +198,8 @@ class Linter:
 
     # --- analysis ---
 
-    def _analyse(self, path: Path, source: bytes) -> tuple[Module, list[tuple[Rule, Problem]]]:
-        """The parsed module and what the rules say of it; problems in other files are put aside for those."""
+    def _analyse(self, path: Path, source: bytes) -> tuple[Module, list[RuleViolation]]:
+        """The parsed module and what the rules say of it; violations in other files are put aside for those."""
         project, engine = self._tools()
         known = project.analysed.get(path)
         if known is not None and known[0] == source:
@@ -260,13 +211,13 @@ class Linter:
         with _without_collector():
             module = self._parse(project, path, source)
             events = engine.analyse(module)
-        here: list[tuple[Rule, Problem]] = []
-        for rule, problem in _answers(self._code_rules, events):
-            if problem.module is module:
-                here.append((rule, problem))
+        here: list[RuleViolation] = []
+        for rule, violation in _answers(self._code_rules, events):
+            if violation.module is module:
+                here.append((rule, violation))
             else:
-                self._elsewhere.setdefault(problem.module.path, []).append((rule, problem))
-                self.found_from.setdefault(problem.module.path, {})[path] = source
+                self._elsewhere.setdefault(violation.module.path, []).append((rule, violation))
+                self.found_from.setdefault(violation.module.path, {})[path] = source
         project.analysed[path] = (source, module, here, events)
         return module, here
 
@@ -303,9 +254,12 @@ class Linter:
             raise SourceError(str(path), 1, 1, f"{type(error).__name__}: {error}") from None
 
 
-def _answers(rules: Sequence[Rule], events: Sequence[Event]) -> Iterator[tuple[Rule, Problem]]:
-    """What rules say of events."""
-    return ((rule, problem) for event in events for rule in rules for problem in rule.visit(event))
+def _answers(rules: Sequence[BaseRule], events: Sequence[Event]) -> Iterator[RuleViolation]:
+    """What rules say of events: each is asked about those of its own classes."""
+    asked = by_event(rules)
+    return (
+        (rule, violation) for event in events for rule in asked.get(type(event), ()) for violation in rule.check(event)
+    )
 
 
 @contextmanager
@@ -340,174 +294,3 @@ def _syntax_error(path: Path, source: bytes, error: Any) -> SourceError:
         return SourceError(str(path), *known)
     message = str(error.message).partition("\n")[0]
     return SourceError(str(path), max(error.raw_line, 1), error.raw_column + 1, message or "syntax error")
-
-
-# --- versions -------------------------------------------------------------------------------------------
-
-
-def versions_of(settings: Settings) -> Releases:
-    """The releases of trl and transformers that the user's code runs with, as far as they are known."""
-    configured = {"trl": settings.target_trl, "transformers": settings.target_transformers}
-    return Releases({name: version for name, version in configured.items() if version})
-
-
-def known_of(settings: Settings, releases: Releases | None = None) -> Mapping[str, str]:
-    """The releases in use, with what the settings say of names of the user's own."""
-    versions = versions_of(settings) if releases is None else releases
-    if not settings.own_names():
-        return versions
-    from trl_lint.knowledge.custom import rows_of
-    from trl_lint.knowledge.library import Extended
-
-    return Extended(versions, rows_of(settings))
-
-
-# --- places ---------------------------------------------------------------------------------------------
-
-
-def _located(module: Module, found: Sequence[tuple[Rule, Problem]]) -> list[Reported]:
-    """Give problems their places; one finding per place and rule."""
-    groups: dict[tuple[str, int], list[tuple[Rule, Problem]]] = {}
-    for rule, problem in found:
-        groups.setdefault((rule.code, id(problem.node)), []).append((rule, problem))
-    places = {module: positions(module)}
-    reported = [_finding(places, group) for group in groups.values()]
-    return sorted(reported, key=lambda each: each.finding.sort_key)
-
-
-def positions(module: Module) -> Mapping[Any, Any]:
-    """The range of every node; computed only where something is reported."""
-    if module.positions is None:
-        from trl_lint.linter.positions import Positions
-
-        module.positions = Positions(module.tree, module.text)
-    return module.positions
-
-
-_CAUTION = [None, Applicability.SAFE, Applicability.UNSAFE, Applicability.DISPLAY]
-
-
-def _combined(problems: Sequence[Problem]) -> Problem:
-    """Several problems at one place: their fix mends all of them that can be, and is as safe as the least safe.
-
-    A metric that is reached in several ways is mended in all of them or not at all.
-    """
-    beyond_help = {each.subject for each in problems if each.plan is None}
-    mended = [each for each in problems if each.subject not in beyond_help]
-    worst = max(mended or problems, key=lambda each: _CAUTION.index(each.applicability))
-    if len(mended) < 2:
-        return worst
-    from trl_lint.fixes.support.edits import merged
-
-    plan = merged(each.plan for each in (worst, *mended))
-    if plan is None:
-        reason = "it is reached in several ways, which ask for different fixes"
-        return replace(worst, plan=None, applicability=Applicability.DISPLAY, reason=reason)
-    return replace(worst, plan=plan)
-
-
-def _finding(places: dict[Any, Any], group: list[tuple[Rule, Problem]]) -> Reported:
-    from trl_lint.analysis.events import steps
-
-    rule, parts = group[0][0], tuple(each for _, each in group)
-    problem = _combined(parts)
-    module = problem.module
-    where = places[module][problem.node]
-    because = []
-    for step in steps(problem.why):
-        if step.module not in places:
-            places[step.module] = positions(step.module)
-        place = places[step.module].get(step.node)
-        if place is not None:
-            start = Position(place.start.line, place.start.column + 1)
-            because.append(Because(_said(step), str(step.module.path), start))
-    finding = Finding(
-        code=rule.code,
-        name=rule.name,
-        message=_merged(parts),
-        path=str(module.path),
-        start=Position(where.start.line, where.start.column + 1),
-        end=_end(places[module], problem.node),
-        because=tuple(dict.fromkeys(because)),
-        help=_help(rule, problem, where.start.line),
-        fix=_fix(rule, problem),
-    )
-    return Reported(finding, rule, problem, parts)
-
-
-def _end(places: Mapping[Any, Any], node: Any) -> Position:
-    """Where a finding ends: at the end of its expression or line, never behind the block of a statement."""
-    from trl_lint.analysis.program.syntax import heading
-
-    last = heading(node)
-    if last is None:
-        start = places[node].start
-        return Position(start.line, start.column + 1 + len("except" if hasattr(node, "type") else "try"))
-    return Position(places[last].end.line, places[last].end.column + 1)
-
-
-def _help(rule: Rule, problem: Problem, line: int) -> str:
-    """How to mend it; in a copy of a released trainer, the release that is mended as well."""
-    from trl_lint.linter import upstream
-
-    if not upstream.concerns(rule.code):
-        return problem.help
-    row = upstream.mended(rule.code, _functions_around(problem), line)
-    if row is None:
-        return problem.help
-    said = f"this is `{row.symbol}` as trl had it up to {row.last}: {row.fixed} has it mended ({row.pull})"
-    return f"{problem.help}; {said}" if problem.help else said
-
-
-def _functions_around(problem: Problem) -> Iterator[tuple[int, Sequence[str]]]:
-    """The line of the `def` of each function around a problem, and its lines, the innermost first."""
-    from libcst import FunctionDef
-
-    from trl_lint.analysis.program.syntax import ancestors
-
-    module = problem.module
-    places, lines = positions(module), _lines(module)
-    for node in reversed((*ancestors(module.tree, problem.node), problem.node)):
-        if isinstance(node, FunctionDef):
-            first, last = places[node.name].start.line, places[node].end.line
-            yield first, lines[first - 1 : last]
-
-
-@lru_cache(maxsize=4)
-def _lines(module: Module) -> Sequence[str]:
-    return module.text.splitlines()
-
-
-def _said(step: Step) -> str:
-    """The text of a step, with the source of its node on one line where the text asks for it."""
-    if "{}" not in step.text:
-        return step.text
-    source = " ".join(step.module.tree.code_for_node(step.node).split())
-    return step.text.replace("{}", source if len(source) <= 60 else f"{source[:57]}...")
-
-
-def _merged(problems: Sequence[Problem]) -> str:
-    """Several metrics of one statement are one finding that names them all."""
-    message = problems[0].message
-    names = list(dict.fromkeys(problem.subject for problem in problems if problem.subject))
-    if len(names) < 2:
-        return message
-    listed = ", ".join(f"`{name}`" for name in names[:5]) + (", …" if len(names) > 5 else "")
-    return message.replace(f"`{names[0]}` is", f"{listed} are", 1).replace(" and reaches ", " and reach ", 1)
-
-
-def _fix(rule: Rule, problem: Problem) -> Fix | None:
-    if problem.applicability is None:
-        return None
-    from functools import partial
-
-    edits = partial(_edits, rule, problem) if problem.plan is not None else tuple
-    return Fix(problem.applicability, problem.title, edits, problem.reason)
-
-
-@deeply
-def _edits(rule: Rule, problem: Problem) -> tuple[Edit, ...]:
-    from trl_lint.linter.fixing import edits_between, transformed
-    from trl_lint.linter.regenerating import written
-
-    return edits_between(written(problem.module).code, transformed(rule, [problem]))

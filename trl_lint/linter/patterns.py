@@ -12,7 +12,14 @@ import re
 from collections.abc import Iterable, Iterator
 from inspect import signature
 from itertools import count
-from typing import Any
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from pathspec import GitIgnoreSpec
+    from pathspec.pattern import RegexPattern
+    from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
+
+_Pattern = TypeVar("_Pattern", bound="RegexPattern")
 
 # Nobody writes more, and each is held against every path.
 MOST = 5_000
@@ -27,7 +34,7 @@ class TooMany(ValueError):
     """More patterns than anybody writes."""
 
 
-def spec(lines: Iterable[str]) -> Any:
+def spec(lines: Iterable[str]) -> GitIgnoreSpec:
     """A GitIgnoreSpec of these lines; those that can't be read are passed over, as by git.
 
     Raises:
@@ -35,7 +42,7 @@ def spec(lines: Iterable[str]) -> Any:
     """
     from pathspec import GitIgnoreSpec
 
-    patterns: list[Any] = []
+    patterns: list[GitIgnoreSpecPattern] = []
     for line in lines:
         if len(line) > LONGEST:
             continue
@@ -49,7 +56,7 @@ def spec(lines: Iterable[str]) -> Any:
     return of(patterns)
 
 
-def of(patterns: Iterable[Any]) -> Any:
+def of(patterns: Iterable[GitIgnoreSpecPattern]) -> GitIgnoreSpec:
     """A GitIgnoreSpec of patterns that are made already."""
     from pathspec import GitIgnoreSpec
 
@@ -59,7 +66,9 @@ def of(patterns: Iterable[Any]) -> Any:
     return GitIgnoreSpec(list(patterns))
 
 
-def _linear(pattern: Any) -> Any:
+def _linear(pattern: _Pattern) -> _Pattern:
+    if pattern.regex is None:
+        return pattern
     text = pattern.regex.pattern
     made = linear(text)
     return pattern if made == text else type(pattern)(re.compile(made), pattern.include)

@@ -70,7 +70,7 @@ class Positions(Mapping[cst.CSTNode, CodeRange]):
         for each, (line, column, last, end) in state.numbers.items():
             self._numbers[each] = (line + above, column, last + above, end)
 
-    def _statement_around(self, node: cst.CSTNode, state: CodegenState) -> Any:
+    def _statement_around(self, node: cst.CSTNode, state: CodegenState) -> cst.BaseStatement | None:
         """The outermost statement around a node that is not a class; `state` is indented as far as it is."""
         if not self._text:
             return None
@@ -116,7 +116,9 @@ class _State(CodegenState):
         if node not in self.numbers:  # else without the blanks around it
             self.numbers[node] = (*start, self.line, self.column)
 
-    def record_syntactic_position(self, node: Any, *, start_node: Any = None, end_node: Any = None) -> Any:
+    def record_syntactic_position(
+        self, node: cst.CSTNode, *, start_node: cst.CSTNode | None = None, end_node: cst.CSTNode | None = None
+    ) -> Any:  # LibCST's type names the class that `contextmanager` makes, which takes twice as long
         return _Recorded(self, node, start_node, end_node)
 
 
@@ -125,7 +127,9 @@ class _Recorded:
 
     __slots__ = ("end_node", "node", "start", "start_node", "state")
 
-    def __init__(self, state: _State, node: Any, start_node: Any, end_node: Any) -> None:
+    def __init__(
+        self, state: _State, node: cst.CSTNode, start_node: cst.CSTNode | None, end_node: cst.CSTNode | None
+    ) -> None:
         self.state, self.node, self.start_node, self.end_node = state, node, start_node, end_node
         self.start = (state.line, state.column)
 

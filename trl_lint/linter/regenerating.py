@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import fields
 from itertools import accumulate
-from typing import Any
+from typing import TYPE_CHECKING, TypeAlias
 
 import libcst as cst
 from libcst._nodes.internal import CodegenState
 
+if TYPE_CHECKING:
+    from trl_lint.analysis.program.project import Module
+
 # From where to where in a text, and what comes there.
 _Splice = tuple[int, int, str]
+# What holds statements: a module has `SimpleStatementLine`s besides `BaseStatement`s, as a type of their own.
+_Block: TypeAlias = cst.Module | cst.IndentedBlock
+_Statements: TypeAlias = Sequence[cst.SimpleStatementLine | cst.BaseStatement]
 # What a block may hold.
 _STATEMENTS = frozenset((cst.SimpleStatementLine, *cst.BaseCompoundStatement.__subclasses__()))
 
@@ -34,7 +41,7 @@ class Written:
         splices = self._splices(self.tree, new, ()) if self.tree.has_trailing_newline else None
         return new.code if splices is None else _spliced(self.code, splices)
 
-    def _splices(self, old: Any, new: Any, indents: tuple[str, ...]) -> list[_Splice] | None:
+    def _splices(self, old: _Block, new: _Block, indents: tuple[str, ...]) -> list[_Splice] | None:
         """What differs between two blocks with the same head; None where it is not in their statements alone."""
         if not (old.body and new.body) or not _is_alike(old, new):
             return None
@@ -44,7 +51,7 @@ class Written:
             found += [self._whole(old.body, start, end, lines, indents)] if inner is None else inner
         return found
 
-    def _inside(self, before: Sequence[Any], after: Sequence[Any], indents: tuple[str, ...]) -> list[_Splice] | None:
+    def _inside(self, before: _Statements, after: _Statements, indents: tuple[str, ...]) -> list[_Splice] | None:
         """What differs within a single statement with a block, if nothing else of it does."""
         if len(before) != 1 or len(after) != 1 or type(before[0]) is not type(after[0]):
             return None
@@ -57,9 +64,7 @@ class Written:
         indent = self.tree.default_indent if block.indent is None else block.indent
         return self._splices(block, other, (*indents, indent))
 
-    def _whole(
-        self, body: Sequence[Any], start: int, end: int, lines: Sequence[Any], indents: tuple[str, ...]
-    ) -> _Splice:
+    def _whole(self, body: _Statements, start: int, end: int, lines: _Statements, indents: tuple[str, ...]) -> _Splice:
         """Statements written out in the place of those from `start` up to `end`."""
         first = self._spans[body[start]][0] if start < len(body) else self._spans[body[-1]][1]
         last = self._spans[body[end - 1]][1] if end > start else first
@@ -94,18 +99,19 @@ def _spliced(text: str, splices: Sequence[_Splice]) -> str:
     return "".join([*parts, text[at:]])
 
 
-def _is_alike(old: Any, new: Any) -> bool:
+def _is_alike(old: cst.CSTNode, new: cst.CSTNode) -> bool:
     """Whether two nodes are the same but for the statements in them."""
-    return all(_is_same(getattr(old, name), getattr(new, name)) for name in old.__dataclass_fields__ if name != "body")
+    names = (field.name for field in fields(old))
+    return all(_is_same(getattr(old, name), getattr(new, name)) for name in names if name != "body")
 
 
-def _is_same(old: Any, new: Any) -> bool:
+def _is_same(old: object, new: object) -> bool:
     if isinstance(old, list | tuple) and isinstance(new, list | tuple):
         return len(old) == len(new) and all(map(_is_same, old, new))
     return old is new or (isinstance(old, str | bool) and old == new)
 
 
-def _changes(old: Sequence[Any], new: Sequence[Any]) -> Iterator[tuple[int, int, Sequence[Any]]]:
+def _changes(old: _Statements, new: _Statements) -> Iterator[tuple[int, int, _Statements]]:
     """Which statements, from one up to another, were replaced, and by which."""
     places = {id(node): place for place, node in enumerate(new)}
     kept = [(place, places[id(node)]) for place, node in enumerate(old) if id(node) in places]
@@ -116,9 +122,9 @@ def _changes(old: Sequence[Any], new: Sequence[Any]) -> Iterator[tuple[int, int,
         begin, first = end + 1, last + 1
 
 
-def written(module: Any) -> Written:
+def written(module: Module) -> Written:
     """A module of the analysis as text; written out once, where somebody asks for it."""
-    if module.written is None:
-        module.written = Written(module.tree)
-    found: Written = module.written
-    return found
+    known = module.written
+    if not isinstance(known, Written):
+        known = module.written = Written(module.tree)
+    return known

@@ -12,7 +12,8 @@ from trl_lint.findings import Finding
 from trl_lint.launch.parsers.readers import unread
 from trl_lint.linter import suppressions
 from trl_lint.linter.discovery import PathProblem, display_path
-from trl_lint.linter.linter import Linter, SourceError
+from trl_lint.linter.linter import Linter
+from trl_lint.linter.results import SourceError
 
 
 @dataclass(frozen=True, slots=True)

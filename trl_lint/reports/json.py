@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-from typing import Any
+from typing import TextIO
 
 from trl_lint import plain, reports
 from trl_lint.findings import Finding, Fix, Position
 from trl_lint.launch.parsers.readers import is_launch_file
 from trl_lint.linter import suppressions
 from trl_lint.linter.runner import FileResult
+from trl_lint.plain import Json
 
 
 class Report(reports.Report):
@@ -18,9 +19,9 @@ class Report(reports.Report):
 
     needs_edits = True
 
-    def __init__(self, *args: Any, **options: Any) -> None:
-        super().__init__(*args, **options)
-        self.rows: list[dict[str, Any]] = []
+    def __init__(self, out: TextIO, *, unsafe: bool = False, fixing: bool = False, colour: bool = False) -> None:
+        super().__init__(out, unsafe=unsafe, fixing=fixing, colour=colour)
+        self.rows: list[dict[str, Json]] = []
 
     def show(self, result: FileResult) -> None:
         if result.findings:
@@ -33,7 +34,7 @@ class Report(reports.Report):
         self.out.write("\n")
 
 
-def _row(finding: Finding, spans: dict[int, tuple[int, int]], is_launch: bool) -> dict[str, Any]:
+def _row(finding: Finding, spans: dict[int, tuple[int, int]], is_launch: bool) -> dict[str, Json]:
     line = finding.start.line
     last = finding.end.line if is_launch else line
     return {
@@ -53,8 +54,8 @@ def _row(finding: Finding, spans: dict[int, tuple[int, int]], is_launch: bool) -
     }
 
 
-def _fix(fix: Fix) -> dict[str, Any]:
-    edits = [
+def _fix(fix: Fix) -> dict[str, Json]:
+    edits: list[Json] = [
         {"content": edit.content, "location": _place(edit.start), "end_location": _place(edit.end)}
         for edit in fix.edits()
     ]

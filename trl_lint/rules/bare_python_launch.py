@@ -60,21 +60,9 @@ unless the setting `launch-unknown-gpus` is false. Configuration files of Accele
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from trl_lint.analysis.events import Event
-from trl_lint.rules.base import Problem, Rule
+from trl_lint.rules.base import LaunchRule
 
 
-class BarePythonLaunch(Rule):
-    """Its findings come from `trl_lint.launch.checker`, as no event speaks of a launch."""
-
+class BarePythonLaunch(LaunchRule):
     code = "TRL004"
     name = "bare-python-launch"
-    launches = True
-
-    def visit(self, event: Event) -> Iterator[Problem]:
-        return iter(())
-
-
-RULES = (BarePythonLaunch(),)

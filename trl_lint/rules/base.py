@@ -4,66 +4,84 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from functools import cache
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, ClassVar, Generic, cast
 
-from trl_lint.findings import Applicability
+from trl_lint.analysis.events import Event, EventT, types_of
 
 if TYPE_CHECKING:
-    from trl_lint.analysis.events import Event
-    from trl_lint.domain.provenance import Step
-    from trl_lint.fixes.support.edits import NoRewrite, Rewrite
+    from libcst import CSTNode
+
+    from trl_lint.analysis.program.classes import FunctionInfo
+    from trl_lint.analysis.program.project import Module
+    from trl_lint.domain.provenance import SourceModule, Step
+    from trl_lint.knowledge.mentions import Mentions
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A place in the code: a node of a module, and the function around it."""
+
+    module: SourceModule
+    node: CSTNode
+    function: FunctionInfo | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Problem:
-    """What a rule says of an event, before it has a place in a file.
+class Violation:
+    """What a rule says of an event, before it has a place in a file. From the event its fix is planned.
 
-    node is where the finding stands, in `module`. why is the chain that explains it. applicability is None
-    when there is nothing to rewrite; reason says why a fix is not safe. plan is how it is mended.
-    owner is the function that a fix would edit. subject is what the message is about, where one statement may
-    concern several.
+    site: where it stands, if not where the event does. provenance: the chain that explains it. metric: what the message
+    is about, where one statement may concern several. by_hand: why it is for the author to mend, where the fix of the
+    rule is for other events.
     """
 
-    module: Any
-    node: Any
+    event: Event
     message: str
-    why: Step | None = None
+    site: Site | None = None
+    provenance: Step | None = None
     help: str = ""
-    applicability: Applicability | None = None
-    title: str = ""
-    reason: str = ""
-    plan: Any = None
-    owner: Any = None
-    subject: str = ""
+    metric: str = ""
+    by_hand: str = ""
+
+    @property
+    def module(self) -> Module:
+        # What the analysis explains stands in a file of the project.
+        return self.event.module if self.site is None else cast("Module", self.site.module)
+
+    @property
+    def node(self) -> CSTNode:
+        return self.event.node if self.site is None else self.site.node
+
+    @property
+    def function(self) -> FunctionInfo | None:
+        """The function that a fix would edit."""
+        return self.event.owner if self.site is None else self.site.function
 
 
-class Rule:
-    """A question about the events of the analysis.
+class BaseRule:
+    """What all rules have: a code, a name, and a page for users.
 
-    A subclass names its `code` and `name` and answers for one kind of event. The docstring of the module it
-    lives in is its page for users; the first line of it is its summary.
+    The page is the docstring of the module; its first line is the summary.
     """
 
     code: ClassVar[str]
     name: ClassVar[str]
-    # The codemod that makes the rule's safe fixes, as `module:Command`; None where the rule only hints.
-    codemod: ClassVar[str | None] = None
-    # A file can only matter to the rule if, for every group, it contains one of the group's byte strings.
-    needles: ClassVar[tuple[tuple[bytes, ...], ...]] = ()
-    # Whether it is about launch commands, in files of any kind: `trl_lint.launch.checker` asks it, no event does.
-    launches: ClassVar[bool] = False
     # Whether it has not yet shown that no more than one in twenty of its findings is a false alarm: off by default.
     preview: ClassVar[bool] = False
 
-    def visit(self, event: Event) -> Iterator[Problem]:
-        """What is wrong about an event, if anything."""
-        raise NotImplementedError
+    @property
+    def module(self) -> str:
+        """The name of its module, which is that of its fix and its fixtures, too."""
+        return type(self).__module__.rpartition(".")[2]
 
     @property
     def has_fix(self) -> bool:
-        return self.codemod is not None or self.launches
+        """Whether any of its findings can be mended by the tool."""
+        raise NotImplementedError
 
     @property
     def documentation(self) -> str:
@@ -81,27 +99,45 @@ class Rule:
         return self.documentation.partition("\n")[0].rstrip(".")
 
 
-# How far a fix may be trusted, and why no further, by the level of its place: all ranks get there together, that is
-# not known, or they may not.
-LEVELS = (Applicability.SAFE, Applicability.UNSAFE, Applicability.DISPLAY)
-REASONS = (
-    "",
-    "it is not known whether all ranks get here together",
-    "not all ranks may get here together",
-)
+class Rule(BaseRule, Generic[EventT]):
+    """A question about events: a `class MyRule(Rule[CollectiveCalled])` is asked about those and no others.
+
+    How it is mended is said by `trl_lint/fixes/`, in a module of the same name; without one it only hints.
+    """
+
+    # The classes of the events that it asks about.
+    events: ClassVar[tuple[type[Event], ...]]
+    # What a file has to mention, besides what these events ask for: one of each group.
+    mentions: ClassVar[Mentions] = ()
+    # A file can only matter to the rule if it mentions, for one of these, a name of each group.
+    prefilter: ClassVar[tuple[Mentions, ...]]
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        cls.events = types_of(cls)
+        cls.prefilter = tuple((*event.mentions, *cls.mentions) for event in cls.events)
+
+    def check(self, event: EventT) -> Iterator[Violation]:
+        """What is wrong about an event, if anything."""
+        raise NotImplementedError
+
+    def message_for(self, violation: Violation, metrics: Sequence[str]) -> str:
+        """What is said where one statement concerns several metrics; by default the first violation speaks for all."""
+        return violation.message
+
+    @property
+    def has_fix(self) -> bool:
+        return _is_there(f"trl_lint.fixes.{self.module}")
 
 
-def offered(plan: Rewrite | NoRewrite, level: int = 0) -> dict[str, Any]:
-    """What a problem says of its fix: how far it may be trusted at a place of this level, and why no further."""
-    from trl_lint.fixes.support.edits import NoRewrite
+class LaunchRule(BaseRule):
+    """A question about launch commands, in files of any kind: `trl_lint.launch.checker` answers it, no event does."""
 
-    if isinstance(plan, NoRewrite):
-        return {"applicability": Applicability.DISPLAY, "reason": plan.reason}
-    applicability, reason = LEVELS[level], REASONS[level]
-    if plan.caution and applicability is Applicability.SAFE:
-        applicability, reason = Applicability.UNSAFE, plan.caution
-    return {"applicability": applicability, "reason": reason, "plan": plan}
+    @property
+    def has_fix(self) -> bool:
+        return True
 
 
-# A file that concerns several ranks names one of these.
-LIBRARIES = tuple(b"accelerat Accelerator Trainer torch.distributed DataParallel wandb trl".split())
+@cache
+def _is_there(module: str) -> bool:
+    return find_spec(module) is not None

@@ -50,52 +50,30 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from trl_lint.analysis.events import Event, ModelCalled
+from trl_lint.analysis.events import ModelCalled
 from trl_lint.domain.provenance import Step
 from trl_lint.domain.values import Wrapping
-from trl_lint.findings import Applicability
-from trl_lint.rules.base import LIBRARIES, Problem, Rule
+from trl_lint.rules.base import Rule, Violation
 
 _HELP = "call the wrapped model, or have its forward run the part that you want"
-_CHANGES_TRAINING = "it changes what is trained: the gradients are synchronised from then on"
-_DIVERGENT = "not all ranks may get here together, and the wrapper's forward communicates"
 
 
-class BypassedWrapper(Rule):
+class BypassedWrapper(Rule[ModelCalled]):
     code = "TRL009"
     name = "bypassed-wrapper"
-    codemod = "trl_lint.codemods.bypassed_wrapper:BypassedWrapperCommand"
-    needles = (LIBRARIES, (b"Trainer", b"prepare", b"DataParallel", b"model_wrapped"))
 
-    def visit(self, event: Event) -> Iterator[Problem]:
-        if not isinstance(event, ModelCalled) or not _is_bypass(event):
+    def check(self, event: ModelCalled) -> Iterator[Violation]:
+        if not _is_bypass(event) or _is_dropped(event):
             return
-        from trl_lint.fixes.bypassed_wrapper import is_dropped, plan_for
-        from trl_lint.fixes.support.edits import NoRewrite
-
-        if is_dropped(event):
-            return
-        plan = plan_for(event)
-        applicability, reason = Applicability.UNSAFE, _CHANGES_TRAINING
-        if isinstance(plan, NoRewrite):
-            applicability, reason = Applicability.DISPLAY, plan.reason
-        elif event.control.level > 1:
-            applicability, reason = Applicability.DISPLAY, _DIVERGENT
         what = f"`.{event.path}` of the module" if event.path else "the module"
-        yield Problem(
-            module=event.module,
-            node=event.node,
+        yield Violation(
+            event=event,
             message=(
                 f"{what} inside the wrapper is called where gradients are needed: DDP does not see this forward, "
                 "and on several GPUs each rank trains a model of its own"
             ),
-            why=event.model.why or Step(event.module, event.node, "it is the module inside the wrapper"),
+            provenance=event.model.why or Step(event.module, event.node, "it is the module inside the wrapper"),
             help=_HELP,
-            applicability=applicability,
-            title="Call the wrapped model",
-            reason=reason,
-            plan=None if isinstance(plan, NoRewrite) else plan,
-            owner=event.owner,
         )
 
 
@@ -106,4 +84,7 @@ def _is_bypass(event: ModelCalled) -> bool:
     return event.trains and event.control.grad and not event.control.engine
 
 
-RULES = (BypassedWrapper(),)
+def _is_dropped(event: ModelCalled) -> bool:
+    from trl_lint.analysis.program.uses import is_dropped
+
+    return is_dropped(event.owner.node if event.owner is not None else event.module.tree, event.node)

@@ -60,10 +60,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from trl_lint.analysis.events import DatasetParted, Divergence, Event
+from trl_lint.analysis.events import DatasetParted, Divergence
 from trl_lint.domain.provenance import Step
-from trl_lint.findings import Applicability
-from trl_lint.rules.base import LIBRARIES, Problem, Rule, offered
+from trl_lint.rules.base import Rule, Violation
 from trl_lint.wording import said
 
 _AGREE = "let the ranks agree on the condition first ({})"
@@ -83,51 +82,37 @@ _OUTCOMES = {
 _NAMES = {"forward": "the forward pass of a wrapped model"}
 
 
-class DivergentCollective(Rule):
+class DivergentCollective(Rule[Divergence | DatasetParted]):
     code = "TRL006"
     name = "divergent-collective"
-    codemod = "trl_lint.codemods.divergent_collective:DivergentCollectiveCommand"
-    needles = (
-        LIBRARIES,
-        tuple(
-            b"gather reduce broadcast scatter all_to_all barrier wait_for_everyone main_process_first backward prepare "
-            b"evaluate predict train save_model save_state get_state_dict GatheredParameters summon_full_params".split()
-        ),
-    )
 
-    def visit(self, event: Event) -> Iterator[Problem]:
+    def check(self, event: Divergence | DatasetParted) -> Iterator[Violation]:
         if isinstance(event, DatasetParted):
             yield _of_dataset(event)
-        if not isinstance(event, Divergence) or (event.sync_point.needs == "sharded" and event.knows_sharding):
-            return
-        from trl_lint.fixes.divergent_collective import plan_for
-
-        yield Problem(
-            module=event.module,
-            node=event.node,
-            message=_message(event),
-            why=_chain(event),
-            help=_help(event).format(said("agree", event)),
-            title=f"Have every rank call `{event.sync_point.name}`",
-            owner=event.owner,
-            **offered(plan_for(event)),
-        )
+        elif event.sync_point.needs != "sharded" or not event.knows_sharding:
+            yield _of_sync_point(event)
 
 
-def _of_dataset(event: DatasetParted) -> Problem:
-    return Problem(
-        module=event.module,
-        node=event.node,
+def _of_sync_point(event: Divergence) -> Violation:
+    return Violation(
+        event=event,
+        message=_message(event),
+        provenance=_chain(event),
+        help=_help(event).format(said("agree", event)),
+    )
+
+
+def _of_dataset(event: DatasetParted) -> Violation:
+    return Violation(
+        event=event,
         message=(
             f"only some ranks prepare `{event.name}` here: the others go on with the raw one, and where it has more or "
             "fewer batches some wait until the time-out"
         ),
-        why=Step(event.handed.module, event.handed.node, event.handed.text, event.condition),
+        provenance=Step(event.handed.module, event.handed.node, event.handed.text, event.condition),
         help=f"prepare it on every rank, the main process first: {said('first', event)}",
-        applicability=Applicability.DISPLAY,
-        reason="what all ranks have to do, and in which order, is the author's to say",
-        owner=event.owner,
-        subject=event.name,
+        metric=event.name,
+        by_hand="what all ranks have to do, and in which order, is the author's to say",
     )
 
 
@@ -160,6 +145,3 @@ def _chain(event: Divergence) -> Step | None:
         chain = Step(via.module, via.node, via.text, chain)
         via = via.before
     return chain
-
-
-RULES = (DivergentCollective(),)

@@ -42,12 +42,11 @@ lists or tuples handed to `gather_for_metrics`, which gathers them as objects, a
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
-from trl_lint.analysis.events import CollectiveCalled, Event
+from trl_lint.analysis.events import CollectiveCalled
 from trl_lint.domain.provenance import Step
 from trl_lint.domain.values import Kind
-from trl_lint.rules.base import LIBRARIES, Problem, Rule, offered
+from trl_lint.rules.base import Rule, Violation
 from trl_lint.wording import said
 
 _LAUNCHES = {
@@ -55,39 +54,23 @@ _LAUNCHES = {
     "group": ("it passes on bare python and raises as soon as a process group exists (torchrun, accelerate launch)"),
 }
 _HELP = "keep the local reduction inside as a tensor, repeat it on the result, and call `.item()` last"
-_HELP_AS_LIST = "hand it over as a tensor of one element, and call `.tolist()` on the result"
 _HELP_IN_PLACE = "make it a tensor {}, hand that over, and call `.item()` on it afterwards"
 
 
-class ItemBeforeGather(Rule):
+class ItemBeforeGather(Rule[CollectiveCalled]):
     code = "TRL001"
     name = "item-before-gather"
-    codemod = "trl_lint.codemods.item_before_gather:ItemBeforeGatherCommand"
-    needles = (LIBRARIES, (b"gather", b"reduce", b"pad_across", b"broadcast", b"scatter", b"all_to_all"))
 
-    def visit(self, event: Event) -> Iterator[Problem]:
-        if not isinstance(event, CollectiveCalled) or not _is_number(event):
+    def check(self, event: CollectiveCalled) -> Iterator[Violation]:
+        if not _is_number(event):
             return
-        from trl_lint.fixes.item_before_gather import plan_for
-
         own_name = event.row.name.rpartition(".")[2]
-        plan = plan_for(event)
-        yield Problem(
-            module=event.module,
-            node=event.node,
+        yield Violation(
+            event=event,
             message=f"`{own_name}` gets {_what(event)}, not a tensor: {_LAUNCHES[event.row.fails]}",
-            why=event.operand.why or Step(event.module, event.argument, "the number is made here"),
-            help=_help(event, plan),
-            title=f"Hand a tensor to `{own_name}`",
-            owner=event.owner,
-            **offered(plan, event.control.level),
+            provenance=event.operand.why or Step(event.module, event.argument, "the number is made here"),
+            help=_HELP if event.row.into is None else _HELP_IN_PLACE.format(said("device", event)),
         )
-
-
-def _help(event: CollectiveCalled, plan: Any) -> str:
-    if event.row.into is not None:
-        return _HELP_IN_PLACE.format(said("device", event))
-    return _HELP_AS_LIST if getattr(plan, "as_list", False) else _HELP
 
 
 def _is_number(event: CollectiveCalled) -> bool:
@@ -97,17 +80,13 @@ def _is_number(event: CollectiveCalled) -> bool:
         return True
     if kind is Kind.NUMBER_LIST:
         return not event.row.lists
-    return any(entry.startswith("dict:") or not event.row.lists for entry in event.numbers)
+    return any(entry.container == "dict" or not event.row.lists for entry in event.numbers)
 
 
 def _what(event: CollectiveCalled) -> str:
     if event.operand.kind is Kind.NUMBER:
         return "a Python number"
-    entries = [entry.partition(":") for entry in event.numbers]
-    keys = [key for shape, _, key in entries if shape == "dict" and key]
+    keys = [entry.key for entry in event.numbers if entry.container == "dict" and entry.key]
     if keys:
         return f"a dict of Python numbers ({', '.join(keys[:3])}{', …' * (len(keys) > 3)})"
-    return f"a {entries[0][0] if entries else 'list'} of Python numbers"
-
-
-RULES = (ItemBeforeGather(),)
+    return f"a {event.numbers[0].container if event.numbers else 'list'} of Python numbers"

@@ -49,9 +49,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from trl_lint.analysis.events import Averaged, Event
+from trl_lint.analysis.events import Averaged
 from trl_lint.domain.averaging import Mean, MeanForm
-from trl_lint.rules.base import LIBRARIES, Problem, Rule
+from trl_lint.rules.base import Rule, Site, Violation
 from trl_lint.wording import said
 
 _MESSAGE = (
@@ -70,41 +70,27 @@ _HELP = {
 }
 
 
-class MeanOfMeans(Rule):
+class MeanOfMeans(Rule[Averaged]):
     code = "TRL007"
     name = "mean-of-means"
-    codemod = "trl_lint.codemods.mean_of_means:MeanOfMeansCommand"
-    needles = (LIBRARIES, (b"gather", b"reduce"), (b"mean", b"avg", b"AVG", b"average", b"sum"))
 
-    def visit(self, event: Event) -> Iterator[Problem]:
-        if not isinstance(event, Averaged) or any(mean.trained for mean in event.means):
+    def check(self, event: Averaged) -> Iterator[Violation]:
+        if any(mean.trained for mean in event.means):
             return
-        from trl_lint.fixes.mean_of_means import plan_for
-        from trl_lint.fixes.support.edits import Rewrite
-
         mean = _first(event)
-        mending = plan_for(event)
-        places = [(write.module, write.node) for write in event.handed] or [(event.module, event.node)]
-        for module, node in places:
-            yield Problem(
-                module=module,
-                node=node,
+        handed = [Site(write.module, write.node, event.owner) for write in event.handed]
+        for site in handed or (Site(event.module, event.node, event.owner),):
+            yield Violation(
+                event=event,
+                site=site,
                 message=_MESSAGE.format(what=_WHAT[mean.form]),
-                why=mean.why,
+                provenance=mean.why,
                 help=_HELP["helper" if event.handed else "reduce"].format(
                     said("add up", event, event.payload.accelerator)
                 ),
-                applicability=mending.applicability,
-                title="Divide the sums over all ranks once",
-                reason=mending.reason,
-                plan=mending.rewrite if isinstance(mending.rewrite, Rewrite) else None,
-                owner=event.owner,
             )
 
 
 def _first(event: Averaged) -> Mean:
     """The mean to explain it with: always the same one."""
     return min(event.means, key=lambda mean: (mean.form, mean.order))
-
-
-RULES = (MeanOfMeans(),)

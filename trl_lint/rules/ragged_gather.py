@@ -49,11 +49,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from trl_lint.analysis.events import CollectiveCalled, Event
+from trl_lint.analysis.events import CollectiveCalled
 from trl_lint.domain.kinds import shape_of
 from trl_lint.domain.provenance import Step
 from trl_lint.domain.values import Value
-from trl_lint.rules.base import LIBRARIES, Problem, Rule, offered
+from trl_lint.rules.base import Rule, Violation
 from trl_lint.wording import said
 
 _TRANSFERS = frozenset({"broadcast", "gathered", "reduced"})
@@ -63,35 +63,27 @@ _HELP = (
 )
 
 
-class RaggedGather(Rule):
+class RaggedGather(Rule[CollectiveCalled]):
     code = "TRL005"
     name = "ragged-gather"
-    codemod = "trl_lint.codemods.ragged_gather:RaggedGatherCommand"
-    needles = (LIBRARIES, (b"gather", b"reduce", b"broadcast"))
 
-    def visit(self, event: Event) -> Iterator[Problem]:
-        if not isinstance(event, CollectiveCalled) or event.row.result not in _TRANSFERS:
+    def check(self, event: CollectiveCalled) -> Iterator[Violation]:
+        if event.row.result not in _TRANSFERS:
             return
         part = next((part for part in event.parts if _is_ragged(part)), None)
         if part is None:
             return
-        from trl_lint.fixes.ragged_gather import plan_for
-
         own_name = event.row.name.rpartition(".")[2]
         shape = shape_of(part)
         assert shape is not None
-        yield Problem(
-            module=event.module,
-            node=event.node,
+        yield Violation(
+            event=event,
             message=(
                 f"`{own_name}` gets a tensor whose shape differs between ranks: on several processes gloo aborts, "
                 "nccl hangs or mixes the ranks' values up"
             ),
-            why=Step(event.module, event.argument, shape.reason, part.why),
+            provenance=Step(event.module, event.argument, shape.reason, part.why),
             help=_HELP.format(said("add up", event), said("pad", event)),
-            title="Give it the same shape on all ranks",
-            owner=event.owner,
-            **offered(plan_for(event), event.control.level),
         )
 
 
@@ -99,6 +91,3 @@ def _is_ragged(part: Value) -> bool:
     """Known to be one tensor with a ragged dimension, of this rank's own data."""
     shape = shape_of(part)
     return part.rank.differs and shape is not None and shape.is_ragged
-
-
-RULES = (RaggedGather(),)

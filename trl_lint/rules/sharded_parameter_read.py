@@ -41,34 +41,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from trl_lint.analysis.events import Event, ParameterRead
+from trl_lint.analysis.events import ParameterRead
 from trl_lint.domain.provenance import Step
-from trl_lint.findings import Applicability
-from trl_lint.rules.base import LIBRARIES, Problem, Rule
+from trl_lint.rules.base import Rule, Violation
 
 
-class ShardedParameterRead(Rule):
+class ShardedParameterRead(Rule[ParameterRead]):
     code = "TRL013"
     name = "sharded-parameter-read"
     preview = True
-    needles = (LIBRARIES, (b"weight", b"bias"), (b"Trainer", b"prepare", b"DataParallel", b"model_wrapped"))
 
-    def visit(self, event: Event) -> Iterator[Problem]:
-        if not isinstance(event, ParameterRead) or not event.trains or event.control.whole:
+    def check(self, event: ParameterRead) -> Iterator[Violation]:
+        if not event.trains or event.control.whole:
             return
-        yield Problem(
-            module=event.module,
-            node=event.node,
+        yield Violation(
+            event=event,
             message=(
                 f"`.{event.attribute}` is used outside the forward of the module that owns it: under ZeRO-3 and FSDP "
                 "it is this rank's shard, which may be empty"
             ),
-            why=event.value.why or Step(event.module, event.node, "it is a parameter of the model that is trained"),
+            provenance=event.value.why
+            or Step(event.module, event.node, "it is a parameter of the model that is trained"),
             help="gather it first (`deepspeed.zero.GatheredParameters`, `FSDP.summon_full_params`)",
-            applicability=Applicability.DISPLAY,
-            reason="which context it needs depends on the engine",
-            owner=event.owner,
+            by_hand="which context it needs depends on the engine",
         )
-
-
-RULES = (ShardedParameterRead(),)

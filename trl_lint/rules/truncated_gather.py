@@ -45,45 +45,36 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from trl_lint.analysis.events import CollectiveCalled, Event
+from trl_lint.analysis.events import CollectiveCalled
 from trl_lint.domain.provenance import Step
 from trl_lint.domain.values import Kind, Value
-from trl_lint.rules.base import LIBRARIES, Problem, Rule, offered
+from trl_lint.knowledge.mentions import named
+from trl_lint.rules.base import Rule, Violation
 
 _NAME = "accelerate.Accelerator.gather_for_metrics"
 
 
-class TruncatedGather(Rule):
+class TruncatedGather(Rule[CollectiveCalled]):
     code = "TRL014"
     name = "truncated-gather"
-    codemod = "trl_lint.codemods.truncated_gather:TruncatedGatherCommand"
-    needles = (LIBRARIES, (b"gather_for_metrics",))
+    mentions = (named([_NAME]),)
 
-    def visit(self, event: Event) -> Iterator[Problem]:
-        if not isinstance(event, CollectiveCalled) or event.row.name != _NAME or not event.stepping:
+    def check(self, event: CollectiveCalled) -> Iterator[Violation]:
+        if event.row.name != _NAME or not event.stepping:
             return
         if not event.parts or not all(map(_is_one_value, event.parts)):
             return
-        from trl_lint.fixes.truncated_gather import plan_for
-
-        yield Problem(
-            module=event.module,
-            node=event.node,
+        yield Violation(
+            event=event,
             message=(
                 "`gather_for_metrics` gets one value per rank and keeps as many as the last batch has samples: on "
                 "several processes the values of some ranks are dropped at an uneven end of the data"
             ),
-            why=event.parts[0].why or Step(event.module, event.argument, "this rank's own value"),
+            provenance=event.parts[0].why or Step(event.module, event.argument, "this rank's own value"),
             help="gather values that are not one per sample with `gather`",
-            title="Gather all ranks' values",
-            owner=event.owner,
-            **offered(plan_for(event), event.control.level),
         )
 
 
 def _is_one_value(part: Value) -> bool:
     """Certain to be a tensor with one element, computed from this rank's own data."""
     return part.kind is Kind.TENSOR and part.scalar and part.rank.differs
-
-
-RULES = (TruncatedGather(),)

@@ -44,38 +44,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from trl_lint.analysis.events import Event, SideEffect
-from trl_lint.rules.base import LIBRARIES, Problem, Rule, offered
+from trl_lint.analysis.events import SideEffect
+from trl_lint.rules.base import Rule, Violation
 from trl_lint.wording import said
 
 
-class UnguardedSideEffect(Rule):
+class UnguardedSideEffect(Rule[SideEffect]):
     code = "TRL008"
     name = "unguarded-side-effect"
-    codemod = "trl_lint.codemods.unguarded_side_effect:UnguardedSideEffectCommand"
-    needles = (
-        LIBRARIES,
-        tuple(
-            b"wandb trackio open( save savefig makedirs mkdir remove rename replace move rmtree to_csv to_excel "
-            b"to_json to_parquet to_pickle push_to_hub print_rich_table print_prompt_completions_sample".split()
-        ),
-    )
 
-    def visit(self, event: Event) -> Iterator[Problem]:
-        if not isinstance(event, SideEffect):
-            return
-        from trl_lint.fixes.unguarded_side_effect import plan_for
-
+    def check(self, event: SideEffect) -> Iterator[Violation]:
         outcome = "; the second one fails" if event.effect.fails else ""
-        yield Problem(
-            module=event.module,
-            node=event.node,
+        yield Violation(
+            event=event,
             message=f"`{event.name}` runs on all processes: each of them {event.effect.does}{outcome}",
             help=event.effect.instead or f"do it on the main process only: {said('main', event)}",
-            title="Do it on the main process only",
-            owner=event.owner,
-            **offered(plan_for(event)),
         )
-
-
-RULES = (UnguardedSideEffect(),)

@@ -51,72 +51,47 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from trl_lint.analysis.events import DatasetPrepared, Event
+from trl_lint.analysis.events import DatasetPrepared
+from trl_lint.domain.control import Turn
 from trl_lint.domain.provenance import Step
-from trl_lint.findings import Applicability
-from trl_lint.rules.base import LIBRARIES, Problem, Rule, offered
+from trl_lint.rules.base import Rule, Site, Violation
 from trl_lint.wording import said
 
 
-class UnorderedPreprocessing(Rule):
+class UnorderedPreprocessing(Rule[DatasetPrepared]):
     code = "TRL012"
     name = "unordered-preprocessing"
-    codemod = "trl_lint.codemods.unordered_preprocessing:UnorderedPreprocessingCommand"
-    needles = (LIBRARIES, (b".map", b".filter"), (b"atasets", b"dataset"))
 
-    def visit(self, event: Event) -> Iterator[Problem]:
-        if not isinstance(event, DatasetPrepared) or not (event.in_trainer or event.module.starts):
-            return
-        if event.module.one_process:
+    def check(self, event: DatasetPrepared) -> Iterator[Violation]:
+        if event.module.one_process or not (event.in_trainer or event.module.starts):
             return
         if event.turn is None:
             if event.control.level == 0:
                 yield _everybody(event)
         elif event.turn.scope == "node":
-            yield _each_node(event)
+            yield _each_node(event, event.turn)
 
 
-def _everybody(event: DatasetPrepared) -> Problem:
-    from trl_lint.fixes.unordered_preprocessing import plan_for_everybody
-
-    return Problem(
-        module=event.module,
-        node=event.node,
+def _everybody(event: DatasetPrepared) -> Violation:
+    return Violation(
+        event=event,
         message=(
             f"every rank runs this `{event.method}` at the same time: on several GPUs each of them computes the "
             "whole data set and writes the same cache file"
         ),
         help=f"let one rank go first, so that the others read its file: {said('first', event)}",
-        title="Let the main process go first",
-        owner=event.owner,
-        **offered(plan_for_everybody(event)),
     )
 
 
-def _each_node(event: DatasetPrepared) -> Problem:
-    from trl_lint.fixes.support.edits import NoRewrite
-    from trl_lint.fixes.unordered_preprocessing import plan_for_each_node
-
-    turn = event.turn
-    assert turn is not None
-    plan = plan_for_each_node(turn)
-    reason = plan.reason if isinstance(plan, NoRewrite) else "nodes that share no files then compute on all their ranks"
-    return Problem(
-        module=turn.module,
-        node=turn.node.item,
+def _each_node(event: DatasetPrepared, turn: Turn) -> Violation:
+    return Violation(
+        event=event,
+        site=Site(turn.module or event.module, turn.node.item, event.owner),
         message=(
             "one rank of each node goes first: on several nodes with a shared file system all of them write the same "
             "cache file of the data set"
         ),
-        why=Step(event.module, event.node, "the data set is computed and cached here"),
+        provenance=Step(event.module, event.node, "the data set is computed and cached here"),
         help="let one rank of the whole job go first: `main_process_first()`",
-        applicability=Applicability.DISPLAY if isinstance(plan, NoRewrite) else Applicability.UNSAFE,
-        title="Let the main process of the whole job go first",
-        reason=reason,
-        plan=None if isinstance(plan, NoRewrite) else plan,
-        owner=event.owner,
-        subject="turn",
+        metric="turn",
     )
-
-
-RULES = (UnorderedPreprocessing(),)

@@ -53,66 +53,60 @@ are right as they are; so is a metric store whose `log` reduces it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
-from trl_lint.analysis.events import Event, Logged
+from trl_lint.analysis.events import Logged
 from trl_lint.domain.ranks import Origin, Rank, State
-from trl_lint.rules.base import LIBRARIES, Problem, Rule
-from trl_lint.wording import Surroundings, said, surroundings_of
+from trl_lint.rules.base import Rule, Site, Violation
+from trl_lint.wording import said
 
 if TYPE_CHECKING:
+    from trl_lint.analysis.program.classes import FunctionInfo
+    from trl_lint.analysis.program.project import Module
     from trl_lint.domain.writes import Write
-    from trl_lint.fixes.support.edits import NoRewrite, Rewrite
 
 # Where a value that is mixed with one of these differs for a reason that no reduction mends.
 _SILENT = Origin.CLOCK | Origin.MEMORY
 # The level of a place that only some ranks may get to.
 _DIVERGENT = 2
+# How many metrics a message names.
+_LISTED = 5
 
 
-class UnreducedMetric(Rule):
+class UnreducedMetric(Rule[Logged]):
     code = "TRL003"
     name = "unreduced-metric"
-    codemod = "trl_lint.codemods.unreduced_metric:UnreducedMetricCommand"
-    needles = (LIBRARIES, (b".log", b"add_scalar", b"metric", b"stats", b"track", b"report_scalar"))
 
-    def visit(self, event: Event) -> Iterator[Problem]:
-        if not isinstance(event, Logged):
+    def check(self, event: Logged) -> Iterator[Violation]:
+        if not _is_reported(event.value.rank):
             return
-        rank = event.value.rank
-        if not _is_reported(rank):
-            return
-        from trl_lint.fixes.support.edits import Rewrite
-        from trl_lint.fixes.unreduced_metric import plan_for
-
         for write in event.writes:
-            if not _is_reported(write.rank):
-                continue
-            what = write.what or event.what
-            mending = plan_for(write)
-            rewrite = mending.rewrite
-            yield Problem(
-                module=write.module,
-                node=write.node,
-                message=self._message(what, event),
-                why=write.why or event.value.why,
-                help=_help(event, write, rewrite),
-                applicability=mending.applicability,
-                title="Gather it over the ranks",
-                reason=mending.reason,
-                plan=rewrite if isinstance(rewrite, Rewrite) else None,
-                owner=event.owner if write.payload is None else write.payload.owner,
-                subject=what,
-            )
+            if _is_reported(write.rank):
+                what = write.what or event.what
+                yield Violation(
+                    event=replace(event, writes=frozenset({write})),
+                    site=Site(write.module, write.node, _function(event, write)),
+                    message=_message([what] if what else [], event),
+                    provenance=write.why or event.value.why,
+                    help=_help(event, write),
+                    metric=what,
+                )
 
-    def _message(self, what: str, event: Logged) -> str:
-        subject = f"`{what}`" if what else "this metric"
-        return (
-            f"{subject} is computed from this rank's own data and reaches `{_short(event.sink)}` unreduced: "
-            "on several GPUs the log shows the main process's share only"
-        )
+    def message_for(self, violation: Violation, metrics: Sequence[str]) -> str:
+        assert isinstance(violation.event, Logged)
+        return _message(metrics, violation.event)
+
+
+def _message(metrics: Sequence[str], event: Logged) -> str:
+    """What is wrong about some metrics of one statement. One may have no name."""
+    listed = ", ".join(f"`{name}`" for name in metrics[:_LISTED]) + ", …" * (len(metrics) > _LISTED)
+    are, reach = ("are", "reach") if len(metrics) > 1 else ("is", "reaches")
+    return (
+        f"{listed or 'this metric'} {are} computed from this rank's own data and {reach} `{_short(event.sink)}` "
+        "unreduced: on several GPUs the log shows the main process's share only"
+    )
 
 
 def _is_reported(rank: Rank) -> bool:
@@ -123,19 +117,17 @@ def _short(sink: str) -> str:
     return ".".join(sink.split(".")[-2:])
 
 
-def _help(event: Logged, write: Write, rewrite: Rewrite | NoRewrite) -> str:
+def _function(event: Logged, write: Write) -> FunctionInfo | None:
+    return event.owner if write.payload is None else write.payload.owner
+
+
+def _help(event: Logged, write: Write) -> str:
     payload, rank = write.payload, write.rank
-    owner = event.owner if payload is None else payload.owner
-    place = replace(event, module=write.module, owner=owner)
-    has_accelerator = surroundings_of(write.module, owner) in (Surroundings.TRAINER, Surroundings.ACCELERATE)
-    if has_accelerator and (text := getattr(rewrite, "text", "")):
-        return f"where all ranks get to and an accelerator is at hand, write `{text}`"
+    # What is looked at are files of the project.
+    place = replace(event, module=cast("Module", write.module), owner=_function(event, write))
     how = rank.how if rank.state is State.PARTIAL else ""
     reduction = {"sum": "sum", "count": "sum", "max": "max", "min": "min"}.get(how, "mean")
     divergent = event.control.level == _DIVERGENT
     where = "where all of them get to, before the condition around this log" if divergent else "first"
     words = said(f"gather {reduction}", place, "" if payload is None else payload.accelerator)
     return f"gather it over the ranks {where}: {words}"
-
-
-RULES = (UnreducedMetric(),)

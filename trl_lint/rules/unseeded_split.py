@@ -52,35 +52,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from trl_lint.analysis.events import DatasetDrawn, Event
-from trl_lint.rules.base import Problem, Rule, offered
-
-_TRAINERS = (b"Trainer", b"accelerate", b"Accelerator", b"DistributedSampler")
-_DRAWS = (
-    b".shuffle", b"train_test_split", b"random_split", b"randperm", b"shuffle(", b"sample(", b"permutation(",
-)  # fmt: skip
+from trl_lint.analysis.events import DatasetDrawn
+from trl_lint.rules.base import Rule, Site, Violation
 
 
-class UnseededSplit(Rule):
+class UnseededSplit(Rule[DatasetDrawn]):
     code = "TRL015"
     name = "unseeded-split"
-    codemod = "trl_lint.codemods.unseeded_split:UnseededSplitCommand"
-    needles = (_TRAINERS, _DRAWS)
 
-    def visit(self, event: Event) -> Iterator[Problem]:
-        if not isinstance(event, DatasetDrawn) or event.module.one_process:
+    def check(self, event: DatasetDrawn) -> Iterator[Violation]:
+        if event.module.one_process:
             return
-        from trl_lint.fixes.unseeded_split import plan
-
-        yield Problem(
-            module=event.module,
-            node=event.node,
+        yield Violation(
+            event=event,
+            site=Site(event.module, event.node, event.drawer),
             message=_message(event),
-            why=event.handed,
+            provenance=event.handed,
             help=f"draw alike on all ranks: {_advice(event)}, or call `set_seed` before it",
-            title="Draw with the same seed on all ranks",
-            owner=event.drawer,
-            **offered(plan(event)),
         )
 
 
@@ -99,9 +87,7 @@ def _advice(event: DatasetDrawn) -> str:
 
 
 def _module_of(event: DatasetDrawn) -> str:
-    own = getattr(getattr(event.node, "func", None), "value", None)
-    is_dotted = event.is_here and own is not None and not isinstance(own, str)
-    return str(event.module.tree.code_for_node(own) if is_dotted else event.how.module)
-
-
-RULES = (UnseededSplit(),)
+    owner = getattr(getattr(event.node, "func", None), "value", None)
+    if not event.is_here or owner is None or isinstance(owner, str):
+        return event.how.module
+    return event.module.tree.code_for_node(owner)

@@ -42,40 +42,37 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from trl_lint.analysis.events import AttributeRead, Event, UnwrappedForGeneration
+from trl_lint.analysis.events import AttributeRead, UnwrappedForGeneration
 from trl_lint.domain.kinds import is_trained
 from trl_lint.domain.values import Wrapping
-from trl_lint.findings import Applicability
-from trl_lint.knowledge.models import GENERATES
-from trl_lint.rules.base import LIBRARIES, Problem, Rule, offered
+from trl_lint.knowledge.mentions import either, named
+from trl_lint.knowledge.models import FOR_GENERATION, GENERATES
+from trl_lint.rules.base import Rule, Site, Violation
 from trl_lint.wording import said
 
 _CALLED = "what is generated is needed outside the `with` statement, too: where that ends is the author's to say"
 
 
-class WrappedGenerate(Rule):
+class WrappedGenerate(Rule[AttributeRead | UnwrappedForGeneration]):
     code = "TRL010"
     name = "wrapped-generate"
-    codemod = "trl_lint.codemods.wrapped_generate:WrappedGenerateCommand"
-    needles = (LIBRARIES, (b"generat",), (b"Trainer", b"prepare", b"DataParallel", b"model_wrapped", b"for_generation"))
+    mentions = (either(named(GENERATES), named(FOR_GENERATION)),)
 
-    def visit(self, event: Event) -> Iterator[Problem]:
-        if isinstance(event, AttributeRead) and event.attribute in GENERATES:
-            yield _generates(event)
-        elif isinstance(event, UnwrappedForGeneration) and _is_trained(event):
+    def check(self, event: AttributeRead | UnwrappedForGeneration) -> Iterator[Violation]:
+        if isinstance(event, AttributeRead):
+            if event.attribute in GENERATES:
+                yield _generates(event)
+        elif _is_trained(event):
             yield _unwraps(event)
 
 
-def _generates(event: AttributeRead) -> Problem:
-    return Problem(
-        module=event.module,
-        node=event.node,
+def _generates(event: AttributeRead) -> Violation:
+    return Violation(
+        event=event,
         message=f"`.{event.attribute}` is called on a wrapped model: AttributeError under DDP and DataParallel",
-        why=event.model.why,
+        provenance=event.model.why,
         help=said("generate", event),
-        applicability=Applicability.DISPLAY,
-        reason=_CALLED,
-        owner=event.owner,
+        by_hand=_CALLED,
     )
 
 
@@ -86,22 +83,14 @@ def _is_trained(event: UnwrappedForGeneration) -> bool:
     )
 
 
-def _unwraps(event: UnwrappedForGeneration) -> Problem:
-    from trl_lint.fixes.wrapped_generate import plan_for
-
-    return Problem(
-        module=event.module,
-        node=event.argument,
+def _unwraps(event: UnwrappedForGeneration) -> Violation:
+    return Violation(
+        event=event,
+        site=Site(event.module, event.argument, event.owner),
         message=(
             "`unwrap_model_for_generation` gets the bare model: under DeepSpeed ZeRO-3 it finds no engine in it, "
             "whose hooks stay on while the model generates"
         ),
-        why=event.model.why,
+        provenance=event.model.why,
         help="give it the wrapped model: `self.model_wrapped`, or the `model` that the hook gets",
-        title="Give it the wrapped model",
-        owner=event.owner,
-        **offered(plan_for(event)),
     )
-
-
-RULES = (WrappedGenerate(),)

@@ -65,10 +65,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from trl_lint.analysis.events import AttributeRead, Event
-from trl_lint.findings import Applicability
+from trl_lint.analysis.events import AttributeRead
 from trl_lint.knowledge.models import GENERATES
-from trl_lint.rules.base import LIBRARIES, Problem, Rule
+from trl_lint.rules.base import Rule, Violation
 from trl_lint.wording import said
 
 # By whether the attribute is called.
@@ -80,36 +79,21 @@ _HELP = {
 _ENGINE = {"config": ", another object under DeepSpeed (`engine.config`)"}
 
 
-class WrappedModelAttribute(Rule):
+class WrappedModelAttribute(Rule[AttributeRead]):
     code = "TRL002"
     name = "wrapped-model-attribute"
-    codemod = "trl_lint.codemods.wrapped_model_attribute:WrappedModelAttributeCommand"
-    needles = (LIBRARIES, (b"Trainer", b"prepare", b"DataParallel", b"model_wrapped"))
 
-    def visit(self, event: Event) -> Iterator[Problem]:
-        if not isinstance(event, AttributeRead) or event.attribute in GENERATES:
+    def check(self, event: AttributeRead) -> Iterator[Violation]:
+        if event.attribute in GENERATES:
             return
-        from trl_lint.fixes.support.edits import NoRewrite
-        from trl_lint.fixes.wrapped_model_attribute import plan_for
-
         name = event.attribute
         bare = said("unwrap", event, what=f"{name}(...)" if event.called else name)
         verb = "called on" if event.called else "read from"
-        plan = plan_for(event)
-        yield Problem(
-            module=event.module,
-            node=event.node,
+        yield Violation(
+            event=event,
             message=(
                 f"`.{name}` is {verb} a wrapped model: AttributeError under DDP and DataParallel{_ENGINE.get(name, '')}"
             ),
-            why=event.model.why,
-            help=(plan.text if isinstance(plan, NoRewrite) else "") or _HELP[event.called].format(bare),
-            applicability=Applicability.DISPLAY if isinstance(plan, NoRewrite) else Applicability.SAFE,
-            title=f"Read `.{name}` from the bare model",
-            reason=plan.reason if isinstance(plan, NoRewrite) else "",
-            plan=None if isinstance(plan, NoRewrite) else plan,
-            owner=event.owner,
+            provenance=event.model.why,
+            help=_HELP[event.called].format(bare),
         )
-
-
-RULES = (WrappedModelAttribute(),)

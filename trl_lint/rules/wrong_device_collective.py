@@ -54,60 +54,44 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from trl_lint.analysis.events import CollectiveCalled, DeviceChosen, Event, StepReturned
+from trl_lint.analysis.events import CollectiveCalled, DeviceChosen, StepReturned
 from trl_lint.analysis.observers.backends import is_one_process, takes_gpu_only
 from trl_lint.analysis.transfer.tensor_devices import is_known
 from trl_lint.domain.provenance import Step
 from trl_lint.domain.values import Kind, Value
-from trl_lint.rules.base import LIBRARIES, Problem, Rule, offered
+from trl_lint.rules.base import Rule, Site, Violation
 from trl_lint.wording import said
 
 # What may be a tensor; a place is only known of what is one.
 _TENSORS = frozenset({Kind.BATCH, Kind.TENSOR, Kind.UNKNOWN})
 
 
-class WrongDeviceCollective(Rule):
+class WrongDeviceCollective(Rule[CollectiveCalled | StepReturned | DeviceChosen]):
     code = "TRL011"
     name = "wrong-device-collective"
-    codemod = "trl_lint.codemods.wrong_device_collective:WrongDeviceCollectiveCommand"
-    needles = (
-        LIBRARIES,
-        (
-            b"gather", b"reduce", b"pad_across", b"broadcast", b"scatter", b"all_to_all", b"prediction_step",
-            b"process_index", b"get_rank", b"RANK",
-        ),
-        (b"torch", b"cpu", b"cuda", b"device"),
-    )  # fmt: skip
 
-    def visit(self, event: Event) -> Iterator[Problem]:
+    def check(self, event: CollectiveCalled | StepReturned | DeviceChosen) -> Iterator[Violation]:
         if isinstance(event, CollectiveCalled):
             yield from _communicated(event)
         elif isinstance(event, StepReturned):
             yield from _returned(event)
-        elif isinstance(event, DeviceChosen):
-            yield from _chosen(event)
+        else:
+            yield _chosen(event)
 
 
-def _communicated(event: CollectiveCalled) -> Iterator[Problem]:
+def _communicated(event: CollectiveCalled) -> Iterator[Violation]:
     wrong = _wrong(event)
     by_torch = event.row.name.startswith("torch.")
     if wrong is None or is_one_process(event.owner):
         return
     if not takes_gpu_only(event.module, event.groups, by_torch=by_torch):
         return
-    from trl_lint.fixes.wrong_device_collective import plan_for_collective
-
     own_name = event.row.name.rpartition(".")[2]
-    plan = plan_for_collective(event, getattr(wrong.device, "why", None))
-    yield Problem(
-        module=event.module,
-        node=event.node,
+    yield Violation(
+        event=event,
         message=f"`{own_name}` gets a tensor on {_where(wrong)}: {_FAILS[wrong.device == 'cpu']}",
-        why=_why(wrong),
+        provenance=_why(wrong),
         help=f"make it {said('device', event)}, or move it there, before the collective",
-        **offered(plan, event.control.level),
-        title=f"Hand `{own_name}` a tensor on the accelerator's device",
-        owner=event.owner,
     )
 
 
@@ -137,50 +121,41 @@ def _why(value: Value) -> Step | None:
     return getattr(value.device, "why", None) or value.why
 
 
-def _returned(event: StepReturned) -> Iterator[Problem]:
+def _returned(event: StepReturned) -> Iterator[Violation]:
     why = getattr(event.value.device, "why", None)
     if why is None or not _is_wrong(event.value) or not takes_gpu_only(why.module):
         return
-    from trl_lint.fixes.wrong_device_collective import plan_for_step
-
-    yield Problem(
-        module=why.module,
-        node=why.node,
-        **offered(plan_for_step(event, why), 0),
-        title="Make it on the accelerator's device",
+    yield Violation(
+        event=event,
+        site=Site(why.module, why.node, event.owner),
         message=(
             f"`prediction_step` returns {event.what} on {_where(event.value)}, and the evaluation loop gathers them: "
             f"{_FAILS[event.value.device == 'cpu']}"
         ),
-        why=Step(event.module, event.node.name, "what this returns is gathered by the evaluation loop"),
+        provenance=Step(event.module, event.node.name, "what this returns is gathered by the evaluation loop"),
         help=f"make it {said('device', event)}, or move it there, before it is returned",
-        owner=event.owner,
-        subject=event.what,
+        metric=event.what,
     )
 
 
-def _chosen(event: DeviceChosen) -> Iterator[Problem]:
-    module, node = event.module, event.node
+def _chosen(event: DeviceChosen) -> Violation:
+    site = Site(event.module, event.node, event.owner)
     why = event.why
     if why is not None and not _is_inside(why.node, event):
         # Another function says which device it is.
-        module, node = why.module, why.node
-    yield Problem(
-        module=module,
-        node=node,
+        site = Site(why.module, why.node, event.owner)
+    return Violation(
+        event=event,
+        site=site,
         message=("the global rank is used as the index of a device: on a second node there is no such device"),
-        why=Step(event.module, event.node, "the device is chosen here") if node is not event.node else why,
+        provenance=Step(event.module, event.node, "the device is chosen here") if site.node is not event.node else why,
         help=f"use the index on this node: {said('local rank', event)}",
-        owner=event.owner,
     )
 
 
 def _is_inside(node: Any, event: DeviceChosen) -> bool:
     """Whether a statement belongs to the function in which a device is chosen."""
-    from trl_lint.fixes.support.scope import nodes
+    from trl_lint.analysis.program.syntax import ancestors
 
-    owner = event.owner.node if event.owner is not None else event.module.tree
-    return any(each is node for each in nodes(owner))
-
-
-RULES = (WrongDeviceCollective(),)
+    function = event.owner.node if event.owner is not None else event.module.tree
+    return node is function or bool(ancestors(function, node))

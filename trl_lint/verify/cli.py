@@ -7,10 +7,11 @@ import shlex
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING, Any, TextIO
 
 import click
@@ -19,9 +20,10 @@ from trl_lint import plain
 from trl_lint.linter.discovery import display_path
 
 if TYPE_CHECKING:
-    from trl_lint.rules.base import Rule
+    from trl_lint.rules.base import BaseRule
     from trl_lint.settings import Settings
     from trl_lint.verify.processes.launcher import Launch
+    from trl_lint.verify.proof.proofs import Proof
     from trl_lint.verify.proof.session import Session, Subject
 
 CLEAN, FINDINGS, FAILED = 0, 1, 2
@@ -81,7 +83,9 @@ class VerifyOptions:
         return Launch(**{name: getattr(self, name) for name in names})
 
 
-def _report_files(ctx: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> Any:
+def _report_files(
+    ctx: click.Context, parameter: click.Parameter, values: tuple[str, ...]
+) -> tuple[tuple[str, Path], ...]:
     """`FORMAT=FILE` pairs, as (format, file)."""
     for value in values:
         name, equals, file = value.partition("=")
@@ -199,7 +203,7 @@ def verify(**given: Any) -> None:
     sys.exit(status)
 
 
-def _stopped(number: int, frame: Any) -> None:
+def _stopped(number: int, frame: FrameType | None) -> None:
     sys.exit(128 + number)
 
 
@@ -246,7 +250,7 @@ def _written(path: Path) -> TextIO:
         raise Unusable(f"{path}: cannot write: {error.strerror}") from None
 
 
-def _rules(options: VerifyOptions) -> list[Rule] | None:
+def _rules(options: VerifyOptions) -> list[BaseRule] | None:
     """The rules whose fixtures are asked for; None when it is a script."""
     from trl_lint.rules import all_rules, find_rule
 
@@ -262,7 +266,7 @@ def _rules(options: VerifyOptions) -> list[Rule] | None:
 # --- a script, or a launch file -------------------------------------------------------------------------
 
 
-def _own_proofs(options: VerifyOptions) -> Iterator[Any]:
+def _own_proofs(options: VerifyOptions) -> Iterator[Proof]:
     """Those of what the user has named."""
     from trl_lint.launch.parsers.readers import is_launch_file
 
@@ -279,7 +283,7 @@ def _head(path: Path) -> bytes:
         return b""
 
 
-def _launch_proofs(options: VerifyOptions, path: Path) -> Iterator[Any]:
+def _launch_proofs(options: VerifyOptions, path: Path) -> Iterator[Proof]:
     from trl_lint.config import load_settings
     from trl_lint.verify.proof import launches, proofs
 
@@ -295,7 +299,7 @@ def _launch_proofs(options: VerifyOptions, path: Path) -> Iterator[Any]:
             yield proofs.of_launch(launch, settings, runner, one_process=options.one_process)
 
 
-def _script_proof(options: VerifyOptions) -> Iterator[Any]:
+def _script_proof(options: VerifyOptions) -> Iterator[Proof]:
     from trl_lint.verify.proof import proofs
 
     subject, settings = _subject(options)
@@ -359,7 +363,7 @@ def _checked(word: str) -> Path:
 # --- the fixtures ---------------------------------------------------------------------------------------
 
 
-def _fixture_proofs(options: VerifyOptions, rules: list[Rule]) -> Iterator[Any]:
+def _fixture_proofs(options: VerifyOptions, rules: list[BaseRule]) -> Iterator[Proof]:
     from trl_lint.verify.proof import fixtures, proofs
 
     found = list(fixtures.fixtures([rule.name.replace("-", "_") for rule in rules]))
@@ -417,7 +421,7 @@ def _session(options: VerifyOptions, launch: Launch, subjects: int = 1, *, bare:
 
 
 @contextmanager
-def _progress(subjects: int) -> Iterator[Any]:
+def _progress(subjects: int) -> Iterator[Callable[[str], None]]:
     if not sys.stderr.isatty():
         yield lambda text: None
         return

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Hashable
 
 import libcst as cst
 
@@ -17,7 +17,7 @@ from trl_lint.domain.kinds import BatchRole, ContainerValue, NumberValue, SizesV
 from trl_lint.domain.values import UNKNOWN, Kind, Value
 
 
-def bind_target(frame: Frame, target: Any, value: Value) -> None:
+def bind_target(frame: Frame, target: cst.CSTNode, value: Value) -> None:
     """Assign a value to a name, attribute, subscript or a pattern of them."""
     if isinstance(target, cst.Name):
         if target.value in frame.nonlocals:
@@ -44,7 +44,7 @@ def _assign_outside(frame: Frame, name: str, value: Value) -> None:
     names[name] = value if known is None or scope is not None else join(known, value)
 
 
-def _unpack(frame: Frame, target: Any, value: Value) -> None:
+def _unpack(frame: Frame, target: cst.Tuple | cst.List, value: Value) -> None:
     elements = target.elements
     stars = [index for index, element in enumerate(elements) if isinstance(element, cst.StarredElement)]
     known = containers.positions_of(frame, value)
@@ -97,7 +97,7 @@ def _assign_subscript(frame: Frame, target: cst.Subscript, value: Value) -> None
         rebind(frame, target.value, merged if container.shape is None else merged.but(shape=container.shape))
 
 
-def _assigned(frame: Frame, target: Any) -> Any:
+def _assigned(frame: Frame, target: cst.CSTNode) -> cst.BaseExpression | None:
     """The expression that the current statement assigns to this target, as it is; None for what is unpacked."""
     statement = frame.statement
     match statement:
@@ -109,7 +109,7 @@ def _assigned(frame: Frame, target: Any) -> Any:
     return None
 
 
-def as_dict(frame: Frame, batch: Value, target: Any, node: cst.CSTNode) -> ContainerValue:
+def as_dict(frame: Frame, batch: Value, target: cst.CSTNode, node: cst.CSTNode) -> ContainerValue:
     """A batch, or a dict of metrics, is about to get more entries: from here on it is a dict in sight."""
     element = in_role(derived(batch.rank, Kind.BATCH, batch, shape=shapes.FIELD), BatchRole.FIELD)
     promoted = frame.allocate(node, Cell("dict", rest=element))
@@ -128,7 +128,7 @@ def _write_elements(frame: Frame, value: ContainerValue, what: str) -> None:
     frame.update(value, mark)
 
 
-def _listed(frame: Frame, index: Any) -> Any:
+def _listed(frame: Frame, index: Hashable) -> cst.BaseExpression | None:
     """The element at a position of the list that the current statement assigns, if it writes one out."""
     listed = getattr(frame.statement, "value", None)
     if isinstance(listed, cst.List) and isinstance(index, int) and index < len(listed.elements):
@@ -136,14 +136,14 @@ def _listed(frame: Frame, index: Any) -> Any:
     return None
 
 
-def _put(cell: Cell, key: Any, value: Value, weak: bool) -> Cell:
+def _put(cell: Cell, key: Hashable, value: Value, weak: bool) -> Cell:
     if weak:
         old = read_key(cell, key)
         value = value if old is None else join(old, value)
     return with_key(cell, key, value)
 
 
-def rebind(frame: Frame, target: Any, value: Value) -> None:
+def rebind(frame: Frame, target: cst.CSTNode, value: Value) -> None:
     """Give the variable behind an expression a new value, after something changed it in place."""
     if isinstance(target, cst.Name):
         if target.value in frame.memory.names:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from trl_lint.analysis.interpreter import attributes
 from trl_lint.analysis.program.objects import ClassValue, ProjectInstance
@@ -102,7 +102,7 @@ def _sum(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     return tensors.arithmetic(ranks.combine_linear(result.rank, start.rank), result, start, False)
 
 
-def _extreme(name: str) -> Callable[[Frame, Arguments, Any], Value]:
+def _extreme(name: str) -> Callable[[Frame, Arguments, cst.CSTNode], Value]:
     def handler(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
         if len(args.positional) > 1:
             return _strongest(args.positional)
@@ -161,14 +161,14 @@ def _adds_up(rank: Rank, length: Rank, how: str) -> bool:
     return how == "sum" and rank.how in ranks.ADDITIVE and length.state is State.SAME
 
 
-def _quantified(how: str) -> Callable[[Frame, Arguments, Any], Value]:
+def _quantified(how: str) -> Callable[[Frame, Arguments, cst.CSTNode], Value]:
     def handler(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
         return _reduced(frame, args, how)
 
     return handler
 
 
-def _sequence(shape: str) -> Callable[[Frame, Arguments, Any], Value]:
+def _sequence(shape: str) -> Callable[[Frame, Arguments, cst.CSTNode], Value]:
     """`list(x)`, `sorted(x)`, `set(x)`: a new container of the same elements."""
 
     def handler(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
@@ -258,14 +258,14 @@ def _enumerate(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     return IterableValue(ranks.SAME, TupleValue(ranks.SAME, (index, element)), length)
 
 
-def _zip(frame: Frame, args: Arguments, node: Any) -> Value:
+def _zip(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     pairs = [containers.iterate(frame, value) for value in args.positional]
     length = ranks.combine_all(pair[1] for pair in pairs)
     row = containers.tuple_of(frame, [pair[0] for pair in pairs], (node, "row"))
     return IterableValue(ranks.SAME, row, length)
 
 
-def _unzipped(frame: Frame, row: Value, node: Any) -> Value:
+def _unzipped(frame: Frame, row: Value, node: cst.CSTNode) -> Value:
     """`zip(*rows)`: the columns, one by one where the rows are tuples in sight."""
     if isinstance(row, TupleValue):
         columns = [frame.allocate((node, index), Cell("list", rest=item)) for index, item in enumerate(row.items)]
@@ -418,7 +418,7 @@ def _absolute(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     return derived(ranks.nonlinear(value.rank), value.kind, value, scalar=value.scalar, dtype=value.dtype)
 
 
-BUILTINS: dict[str, Callable[[Frame, Arguments, Any], Value]] = {
+BUILTINS: dict[str, Callable[[Frame, Arguments, cst.CSTNode], Value]] = {
     "abs": _absolute,
     "all": _quantified("all"),
     "any": _quantified("any"),

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Mapping
 
-from trl_lint.analysis.program.classes import ClassInfo
+from trl_lint.analysis.program.classes import ClassInfo, FunctionInfo
 from trl_lint.analysis.program.objects import FunctionValue
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
@@ -31,8 +30,8 @@ def hand_over_to(frame: Frame, row: Class, args: Arguments) -> None:
                 frame.engine.enter(function, facts_of)
 
 
-def _callbacks(frame: Frame, row: Class) -> dict[str, Any]:
-    merged: dict[str, Any] = {}
+def _callbacks(frame: Frame, row: Class) -> dict[str, Mapping[str, Value]]:
+    merged: dict[str, Mapping[str, Value]] = {}
     for name in library.mro(row.name, frame.engine.versions):
         each = frame.engine.class_row(name)
         if each is not None:
@@ -41,7 +40,7 @@ def _callbacks(frame: Frame, row: Class) -> dict[str, Any]:
     return merged
 
 
-def _functions(frame: Frame, value: Value) -> Iterable[Any]:
+def _functions(frame: Frame, value: Value) -> Iterable[FunctionInfo]:
     if isinstance(value, FunctionValue):
         yield value.function
     elif isinstance(value, TupleValue):

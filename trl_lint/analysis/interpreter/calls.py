@@ -157,7 +157,7 @@ def unresolved(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     for value in args.all():
         if isinstance(value, ContainerValue) and not frame.is_stored(value):
             frame.update(value, unknown_cell)
-    for key, value in (*enumerate(args.positional), *args.keywords.items()):
+    for key, value in args.named():
         arg = args.nodes.get(key)
         if arg is not None and frame.discarded is node and value.kind is Kind.TENSOR and value.rank.differs:
             assignment.rebind(frame, arg.value, UNKNOWN)

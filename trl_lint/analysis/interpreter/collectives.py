@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Hashable
 
 import libcst as cst
 
-from trl_lint.analysis.events import CollectiveCalled
+from trl_lint.analysis.events import CollectiveCalled, NumberEntry
 from trl_lint.analysis.interpreter import assignment
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.arguments import Arguments
-from trl_lint.analysis.state.frame import Frame, derived, explain
+from trl_lint.analysis.state.frame import Frame, Place, derived, explain
 from trl_lint.analysis.transfer import first_rank, groups, tensor_averages, tensor_shapes
 from trl_lint.domain import ranks
 from trl_lint.domain.heap import Cell
@@ -58,8 +58,7 @@ def _own_collective(frame: Frame, row: Collective, args: Arguments, node: cst.CS
 
 def _work_in_place(frame: Frame, row: Collective, args: Arguments, operand: Value | None, node: cst.CSTNode) -> None:
     """A collective whose result is thrown away changes what it is given: a tensor as it says, others somehow."""
-    given = (*enumerate(args.positional), *args.keywords.items())
-    argument = next((args.nodes.get(key) for key, value in given if value is operand), None)
+    argument = next((args.nodes.get(key) for key, value in args.named() if value is operand), None)
     told = row.result in ("broadcast", "reduced")
     if told and argument is not None and operand is not None and operand.kind in (Kind.TENSOR, Kind.UNKNOWN):
         assignment.rebind(frame, argument.value, _result(frame, row, operand, node))
@@ -119,7 +118,7 @@ def parts_of(frame: Frame, operand: Value, depth: int = 2) -> tuple[Value, ...]:
     return (operand,)
 
 
-def _numbers(frame: Frame, operand: Value) -> tuple[str, ...]:
+def _numbers(frame: Frame, operand: Value) -> tuple[NumberEntry, ...]:
     """The entries of a dict (or the items of a list) that are Python numbers."""
     if not isinstance(operand, ContainerValue):
         return ()
@@ -127,9 +126,9 @@ def _numbers(frame: Frame, operand: Value) -> tuple[str, ...]:
     for cell in frame.memory.cells(operand):
         for key, value in cell.entries.items():
             if value.kind in (Kind.NUMBER, Kind.NUMBER_LIST):
-                found.append(f"{cell.shape}:{key}")
+                found.append(NumberEntry(cell.shape, str(key)))
         if cell.rest is not None and cell.rest.kind in (Kind.NUMBER, Kind.NUMBER_LIST):
-            found.append(f"{cell.shape}:")
+            found.append(NumberEntry(cell.shape))
     return tuple(found)
 
 
@@ -153,10 +152,10 @@ def _result(
 def gathered(frame: Frame, value: Value, node: cst.CSTNode, scalar: bool, how: str = "gathered") -> Value:
     """A value after a collective that gathers or reduces: the same on all ranks, containers entry by entry."""
 
-    def communicated(item: Value, place: Any) -> Value:
-        return _communicated_item(frame, item, place, scalar, how)
+    def communicated(item: Value, _: Place) -> Value:
+        return _communicated_item(frame, item, node, scalar, how)
 
-    def renewed(cell: Cell, entries: dict[Any, Value], rest: Value | None) -> Cell:
+    def renewed(cell: Cell, entries: dict[Hashable, Value], rest: Value | None) -> Cell:
         return Cell(cell.shape, entries, rest)
 
     return containers.each(frame, value, node, communicated, renewed)

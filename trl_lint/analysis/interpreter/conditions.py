@@ -110,11 +110,13 @@ _RANKS: dict[tuple[type, int], World] = {
 _SIZES = (2, 3, 8, 1024)
 
 
-def other_ranks(frame: Frame, test: Any, other: Any) -> bool:
+def other_ranks(frame: Frame, test: cst.CSTNode, other: cst.CSTNode) -> bool:
     """Whether `elif rank > 0` takes all ranks that `if rank == 0` leaves: it is an `else`."""
     return (
         _compares_with_zero(test, cst.Equal)
         and _compares_with_zero(other, cst.GreaterThan, cst.NotEqual)
+        and isinstance(test, cst.Comparison)
+        and isinstance(other, cst.Comparison)
         and test.left.deep_equals(other.left)
         and frame.node_values[id(test)].rank.origins == Origin.RANK
     )
@@ -127,7 +129,9 @@ def _compares_with_zero(test: cst.CSTNode, *operators: type) -> bool:
     return isinstance(target.operator, operators) and getattr(target.comparator, "value", "") == "0"
 
 
-def compare(frame: Frame, left: Value, node: cst.Comparison, evaluate: Callable[[Frame, Any], Value]) -> Value:
+def compare(
+    frame: Frame, left: Value, node: cst.Comparison, evaluate: Callable[[Frame, cst.BaseExpression], Value]
+) -> Value:
     """The value of a comparison, possibly chained."""
     result: Value | None = None
     for target in node.comparisons:
@@ -298,7 +302,7 @@ def narrow(frame: Frame, test: cst.CSTNode, taken: bool) -> None:
     _narrow(frame, test, taken)
 
 
-def narrow_further(frame: Frame, part: Any, taken: bool, asks: bool | None) -> bool:
+def narrow_further(frame: Frame, part: cst.BaseExpression, taken: bool, asks: bool | None) -> bool:
     """Refine it where one more part of a chain of `and` or `or` has come out as `taken`.
 
     asks: whether a part before asks for an engine; None for the first part. Returns whether one does by now.
@@ -318,17 +322,16 @@ def _under_engine(frame: Frame) -> None:
             frame.memory.names[name] = value.but(wrapping=Wrapping.UNKNOWN)
 
 
-def _narrow(frame: Frame, test: Any, taken: bool) -> None:
-    kind = type(test)
-    if kind is cst.Comparison:
+def _narrow(frame: Frame, test: cst.CSTNode, taken: bool) -> None:
+    if type(test) is cst.Comparison:
         _narrow_none(frame, test, taken)
-    elif kind is cst.Call:
+    elif type(test) is cst.Call:
         _narrow_call(frame, test, taken)
-    elif kind is cst.BooleanOperation:
+    elif type(test) is cst.BooleanOperation:
         if isinstance(test.operator, cst.And) is taken:
             _narrow(frame, test.left, taken)
             _narrow(frame, test.right, taken)
-    elif kind is cst.UnaryOperation and isinstance(test.operator, cst.Not):
+    elif type(test) is cst.UnaryOperation and isinstance(test.operator, cst.Not):
         _narrow(frame, test.expression, not taken)
 
 

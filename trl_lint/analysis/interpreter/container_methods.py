@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+
+import libcst as cst
 
 from trl_lint.analysis.program import syntax
 from trl_lint.analysis.state import containers
@@ -15,9 +16,6 @@ from trl_lint.domain.constants import MISSING
 from trl_lint.domain.heap import Cell, join, join_elements, read_key, with_key
 from trl_lint.domain.kinds import NONE, ContainerValue, IterableValue, NumberValue, StringValue, TupleValue
 from trl_lint.domain.values import BOTTOM, UNKNOWN, Value
-
-if TYPE_CHECKING:
-    import libcst as cst
 
 
 def call(frame: Frame, owner: ContainerValue, name: str, args: Arguments, node: cst.CSTNode) -> Value:
@@ -55,8 +53,8 @@ def _append(frame: Frame, owner: ContainerValue, args: Arguments, node: cst.CSTN
     return NONE
 
 
-def _called(node: Any) -> str:
-    return node.func.attr.value if hasattr(getattr(node, "func", None), "attr") else ""
+def _called(node: cst.CSTNode) -> str:
+    return node.func.attr.value if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) else ""
 
 
 def _longer(cell: Cell, length: ranks.Rank) -> ranks.Rank:
@@ -144,7 +142,7 @@ def _pop(frame: Frame, owner: ContainerValue, args: Arguments, node: cst.CSTNode
     return result
 
 
-def _without(cell: Cell, key: Any) -> Cell:
+def _without(cell: Cell, key: Hashable) -> Cell:
     entries = {name: value for name, value in cell.entries.items() if name != key}
     return Cell(cell.shape, entries, cell.rest, cell.factory, cell.length)
 
@@ -176,7 +174,7 @@ def _setdefault(frame: Frame, owner: ContainerValue, args: Arguments, node: cst.
     return UNKNOWN if result is BOTTOM else result
 
 
-def _view(form: str) -> Callable[[Frame, ContainerValue, Arguments, Any], Value]:
+def _view(form: str) -> Callable[[Frame, ContainerValue, Arguments, cst.CSTNode], Value]:
     """`items()`, `values()` or `keys()`: an iterable that remembers whose entries it gives."""
 
     def view(frame: Frame, owner: ContainerValue, args: Arguments, node: cst.CSTNode) -> Value:
@@ -211,7 +209,7 @@ def _nothing(frame: Frame, owner: ContainerValue, args: Arguments, node: cst.CST
     return NONE
 
 
-METHODS: dict[str, Callable[[Frame, ContainerValue, Arguments, Any], Value]] = {
+METHODS: dict[str, Callable[[Frame, ContainerValue, Arguments, cst.CSTNode], Value]] = {
     "add": _append,
     "append": _append,
     "appendleft": _append,

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import libcst as cst
 
-from trl_lint.analysis.interpreter import assignment, attributes, calls, subscripts
+from trl_lint.analysis.interpreter import assignment, attributes, calls, displays, operators, subscripts
 from trl_lint.analysis.interpreter.conditions import alone, choose, narrow, narrow_further, truth
 from trl_lint.analysis.interpreter.subscripts import subscript_value
 from trl_lint.analysis.program.objects import FunctionValue
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.frame import Frame, derived
-from trl_lint.analysis.transfer import first_rank, gradients, tensor_averages, tensor_devices, tensor_shapes, tensors
+from trl_lint.analysis.transfer import first_rank, gradients, tensor_averages, tensor_devices, tensor_shapes
 from trl_lint.domain import ranks
-from trl_lint.domain.constants import MISSING, WORLD_SIZE, World
-from trl_lint.domain.heap import WILDCARD, Cell, join, with_key
-from trl_lint.domain.kinds import BLANKS, NONE, IterableValue, NumberValue, StringValue, TupleValue, on_one_process
+from trl_lint.domain.constants import MISSING, World
+from trl_lint.domain.heap import WILDCARD, join
+from trl_lint.domain.kinds import BLANKS, NONE, NumberValue, StringValue, on_one_process
 from trl_lint.domain.ranks import Origin, State
 from trl_lint.domain.values import UNKNOWN, Kind, Value
 
@@ -93,21 +93,7 @@ def _concatenated(frame: Frame, node: cst.CSTNode) -> Value:
     while isinstance(node, cst.ConcatenatedString):
         texts.append(evaluate(frame, node.left))
         node = node.right
-    return _add_texts([*texts, evaluate(frame, node)])
-
-
-def _add_texts(texts: Sequence[Value]) -> Value:
-    rank = ranks.combine_all(text.rank for text in texts)
-    const = "".join(text.const if isinstance(text.const, str) else WILDCARD for text in texts)
-    return derived(rank, Kind.STRING, *texts, const=_known_text(const))
-
-
-# No text that is longer names anything; `text += text` makes it twice as long each time.
-_MAX_TEXT = 10_000
-
-
-def _known_text(text: str) -> Any:
-    return text if len(text) <= _MAX_TEXT else MISSING
+    return operators.add_texts([*texts, evaluate(frame, node)])
 
 
 def _formatted(frame: Frame, node: cst.FormattedString) -> Value:
@@ -124,113 +110,9 @@ def _formatted(frame: Frame, node: cst.FormattedString) -> Value:
             parts.append(str(value.const) if known else WILDCARD)
     rank = ranks.combine_all(value.rank for value in values)
     place = tensor_devices.formatted(values)
-    return derived(ranks.nonlinear(rank), Kind.STRING, *values, const=_known_text("".join(parts)), device=place)
-
-
-# --- containers -----------------------------------------------------------------------------------------
-
-
-def _tuple(frame: Frame, node: cst.Tuple) -> Value:
-    items: list[Value] = []
-    for element in node.elements:
-        value = evaluate(frame, element.value)
-        if isinstance(element, cst.StarredElement):
-            if not isinstance(value, TupleValue):
-                return _list_of(frame, node, [containers.iterate(frame, value)[0]])
-            items.extend(value.items)
-        else:
-            items.append(value)
-    return containers.tuple_of(frame, items, node)
-
-
-def _list(frame: Frame, node: Any) -> Value:
-    values: list[Value] = []
-    exact = True
-    for element in node.elements:
-        value = evaluate(frame, element.value)
-        if isinstance(element, cst.StarredElement):
-            value, exact = containers.iterate(frame, value)[0], False
-        values.append(value)
-    if exact and isinstance(node, cst.List):
-        return frame.allocate(node, Cell("list", dict(enumerate(values))))
-    return _list_of(frame, node, values, "list" if isinstance(node, cst.List) else "set")
-
-
-def _list_of(frame: Frame, node: cst.CSTNode, values: list[Value], shape: str = "list") -> Value:
-    element: Value | None = None
-    for value in values:
-        element = value if element is None else join(element, value)
-    return frame.allocate(node, Cell(shape, rest=element))
-
-
-def _dict(frame: Frame, node: cst.Dict) -> Value:
-    cell = Cell("dict")
-    for element in node.elements:
-        value = evaluate(frame, element.value)
-        if type(element) is cst.DictElement:
-            key = containers.constant_key(evaluate(frame, element.key))
-            what = key.replace(WILDCARD, "…") if isinstance(key, str) else ""
-            cell = with_key(cell, key, frame.written(value, what, element.value))
-        else:
-            cell = containers.merged_into(frame, cell, value)
-    return frame.allocate(node, cell)
-
-
-def _comprehension(frame: Frame, node: Any) -> Value:
-    """A list, set or generator comprehension: one element that stands for all."""
-    saved = dict(frame.memory.names)
-    length, taken = _bind_comprehension(frame, node.for_in)
-    element = evaluate(frame, node.elt)
-    frame.memory.names = saved
-    if isinstance(node, cst.GeneratorExp):
-        made: Value = IterableValue(ranks.SAME, element, ranks.picked(length, taken))
-    else:
-        shape = "list" if isinstance(node, cst.ListComp) else "set"
-        made = frame.allocate(node, Cell(shape, rest=element, length=ranks.picked(length, taken)))
-    return tensor_averages.of_comprehension(taken, made)
-
-
-def _dict_comprehension(frame: Frame, node: cst.DictComp) -> Value:
-    saved = dict(frame.memory.names)
-    loop = node.for_in
-    iterable = containers.as_view(frame, evaluate(frame, loop.iter))
-    cell = Cell("dict")
-    outside, unrolled = frame.unroll_index, frame.unrolled
-    entries = (
-        (containers.items_of(frame, iterable) or containers.constants_of(frame, iterable))
-        if not loop.inner_for_in
-        else None
+    return derived(
+        ranks.nonlinear(rank), Kind.STRING, *values, const=operators.known_text("".join(parts)), device=place
     )
-    if entries is not None and frame.may_unroll(len(entries)):
-        frame.unrolled *= len(entries)
-        for index, item in enumerate(entries):
-            frame.unroll_index = (*outside, index)
-            assignment.bind_target(frame, loop.target, item)
-            if any(truth(frame, evaluate(frame, test.test)) is False for test in loop.ifs):
-                continue
-            key = containers.constant_key(evaluate(frame, node.key))
-            cell = with_key(cell, key, frame.written(evaluate(frame, node.value), containers.key_text(key), node.value))
-    else:
-        _bind_comprehension(frame, loop)
-        key = containers.constant_key(evaluate(frame, node.key))
-        cell = with_key(cell, key, frame.written(evaluate(frame, node.value), containers.key_text(key), node.value))
-    frame.memory.names = saved
-    frame.unroll_index, frame.unrolled = outside, unrolled
-    return frame.allocate(node, cell)
-
-
-def _bind_comprehension(frame: Frame, loop: cst.CompFor) -> tuple[ranks.Rank, ranks.Rank]:
-    """Bind the loop variables; the facts of the number of rounds and of the filters."""
-    element, length = containers.iterate(frame, evaluate(frame, loop.iter))
-    assignment.bind_target(frame, loop.target, element)
-    taken = ranks.SAME
-    for test in loop.ifs:
-        taken = ranks.combine(taken, evaluate(frame, test.test).rank)
-        narrow(frame, test.test, True)
-    if loop.inner_for_in is not None:
-        inner_length, inner_taken = _bind_comprehension(frame, loop.inner_for_in)
-        return ranks.combine(length, inner_length), ranks.combine(taken, inner_taken)
-    return length, taken
 
 
 # --- attributes and subscripts --------------------------------------------------------------------------
@@ -248,76 +130,9 @@ def _subscript(frame: Frame, node: cst.Subscript) -> Value:
 
 # --- operators ------------------------------------------------------------------------------------------
 
-# By type: `isinstance` takes ten times as long for what LibCST makes.
-_ADD = frozenset({cst.Add, cst.AddAssign})
-_LINEAR = _ADD | {cst.Subtract, cst.SubtractAssign}
-_MULTIPLY = frozenset({cst.Multiply, cst.MultiplyAssign})
-_DIVIDE = frozenset({cst.Divide, cst.DivideAssign})
-_OR = frozenset({cst.BitOr, cst.BitOrAssign})
-_BITS = _OR | {cst.BitAnd, cst.BitAndAssign, cst.BitXor, cst.BitXorAssign}
-
 
 def _binary(frame: Frame, node: cst.BinaryOperation) -> Value:
-    return operate(frame, node.operator, evaluate(frame, node.left), evaluate(frame, node.right), node)
-
-
-def operate(frame: Frame, operator: cst.CSTNode, left: Value, right: Value, node: cst.CSTNode) -> Value:
-    """The value of a binary operation."""
-    kind = type(operator)
-    if kind in _ADD:
-        joined = _concatenation(frame, left, right, node)
-        if joined is not None:
-            return joined
-    if kind in _OR and left.kind is Kind.CONTAINER:
-        return frame.allocate(
-            node, containers.merged_into(frame, containers.merged_into(frame, Cell("dict"), left), right)
-        )
-    if kind in _MULTIPLY:
-        for value in (left, right):
-            if value.kind is Kind.CONTAINER:
-                element, length = containers.iterate(frame, value)
-                return frame.allocate(node, Cell("list", rest=element, length=length))
-    divides = kind in _DIVIDE
-    if kind in _LINEAR:
-        rank = ranks.combine_linear(left.rank, right.rank)
-    elif divides or kind in _MULTIPLY:
-        rank = ranks.combine_scaling(left.rank, right.rank)
-        if not _keeps_reduction(left, right, node, divides):
-            rank = tensors.collapsed(rank)
-    else:
-        rank = ranks.nonlinear(ranks.combine(left.rank, right.rank))
-    result = tensors.arithmetic(rank, left, right, divides)
-    if kind in _BITS and left.dtype == right.dtype == "bool":
-        result = result.but(dtype="bool")
-    result = tensor_shapes.broadcast(result, left, right)
-    return tensor_averages.of_operation(frame, operator, left, right, node, result)
-
-
-def _keeps_reduction(left: Value, right: Value, node: cst.CSTNode, divides: bool) -> bool:
-    """Whether a product or quotient is still a piece of what its left side is one of.
-
-    A sum over a count that happens to be the same on all ranks is an average of this rank's own, and what is scaled
-    by the number of ranks has been made fit for another sum.
-    """
-    if WORLD_SIZE in (left.const, right.const):
-        return False
-    if not divides:
-        return True
-    if right.rank.differs:
-        return False
-    divisor = getattr(node, "right", getattr(node, "value", None))
-    return left.rank.how not in ("sum", "count") or isinstance(divisor, cst.BaseNumber)
-
-
-def _concatenation(frame: Frame, left: Value, right: Value, node: cst.CSTNode) -> Value | None:
-    if left.kind is right.kind is Kind.STRING:
-        return _add_texts((left, right))
-    if isinstance(left, TupleValue) and isinstance(right, TupleValue):
-        return containers.tuple_of(frame, left.items + right.items, node)
-    if Kind.CONTAINER in (left.kind, right.kind):
-        (first, one), (second, two) = containers.iterate(frame, left), containers.iterate(frame, right)
-        return frame.allocate(node, Cell("list", rest=join(first, second), length=ranks.combine(one, two)))
-    return None
+    return operators.operate(frame, node.operator, evaluate(frame, node.left), evaluate(frame, node.right), node)
 
 
 def _unary(frame: Frame, node: cst.UnaryOperation) -> Value:
@@ -327,21 +142,13 @@ def _unary(frame: Frame, node: cst.UnaryOperation) -> Value:
         rank = ranks.nonlinear(value.rank)
         result = derived(rank, Kind.NUMBER, value, scalar=True, dtype="bool")
         result = on_one_process(result, alone(value, negated=True))
-        return result if known is None else result.but(const=_negated(value.const, known))
+        return result if known is None else result.but(const=operators.negated(value.const, known))
     if isinstance(node.operator, cst.Minus):
         const = -value.const if type(value.const) in (int, float) else MISSING
         linear = value.rank.state is not State.PARTIAL or value.rank.how in ranks.ADDITIVE
         rank = value.rank if linear else ranks.nonlinear(value.rank)
         return value.but(rank=rank, const=const)
     return value.but(rank=ranks.nonlinear(value.rank), const=MISSING)
-
-
-def _negated(const: Any, known: bool) -> Any:
-    from trl_lint.domain.constants import WORLD_FALSE, WORLD_TRUE
-
-    if isinstance(const, World):
-        return WORLD_FALSE if known else WORLD_TRUE
-    return not known
 
 
 def _boolean(frame: Frame, node: cst.BooleanOperation) -> Value:
@@ -352,11 +159,12 @@ def _boolean(frame: Frame, node: cst.BooleanOperation) -> Value:
     saved = frame.memory.names
     narrowed = saved.copy()
     asks: bool | None = None
-    for link in chain:
+    for index, link in enumerate(chain):
         known = truth(frame, value)
         if known is None or known is is_and:
             frame.memory.names = narrowed
-            asks = narrow_further(frame, link.left if asks is None else link.left.right, is_and, asks)
+            part = link.left if asks is None else chain[index - 1].right
+            asks = narrow_further(frame, part, is_and, asks)
             frame.memory.names = narrowed.copy()
             value = _linked(frame, link, value, known)
         frame.node_values[id(link)] = value
@@ -364,10 +172,10 @@ def _boolean(frame: Frame, node: cst.BooleanOperation) -> Value:
     return value
 
 
-def _links(node: cst.BooleanOperation, is_and: bool) -> list[Any]:
+def _links(node: cst.BooleanOperation, is_and: bool) -> list[cst.BooleanOperation]:
     """The operations that a chain of `and` (or of `or`) consists of, the innermost first."""
-    found: list[Any] = []
-    inner: Any = node
+    found: list[cst.BooleanOperation] = []
+    inner: cst.BaseExpression = node
     while isinstance(inner, cst.BooleanOperation) and isinstance(inner.operator, cst.And) is is_and:
         found.append(inner)
         inner = inner.left
@@ -468,23 +276,23 @@ HANDLERS: dict[type, Callable[[Frame, Any], Value]] = {
     cst.Call: _call,
     cst.Comparison: _comparison,
     cst.ConcatenatedString: _concatenated,
-    cst.Dict: _dict,
-    cst.DictComp: _dict_comprehension,
+    cst.Dict: displays.dict_display,
+    cst.DictComp: displays.dict_comprehension,
     cst.Float: _float,
     cst.FormattedString: _formatted,
-    cst.GeneratorExp: _comprehension,
+    cst.GeneratorExp: displays.comprehension,
     cst.IfExp: _conditional,
     cst.Integer: _integer,
     cst.Lambda: _lambda,
-    cst.List: _list,
-    cst.ListComp: _comprehension,
+    cst.List: displays.list_display,
+    cst.ListComp: displays.comprehension,
     cst.Name: _name,
     cst.NamedExpr: _named,
-    cst.Set: _list,
-    cst.SetComp: _comprehension,
+    cst.Set: displays.list_display,
+    cst.SetComp: displays.comprehension,
     cst.SimpleString: _string,
     cst.Subscript: _subscript,
-    cst.Tuple: _tuple,
+    cst.Tuple: displays.tuple_display,
     cst.UnaryOperation: _unary,
     cst.Yield: _yield,
 }

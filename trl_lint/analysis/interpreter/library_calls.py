@@ -11,7 +11,7 @@ from trl_lint.analysis.interpreter.callbacks import hand_over_to
 from trl_lint.analysis.interpreter.collectives import collective
 from trl_lint.analysis.interpreter.pure_calls import spread
 from trl_lint.analysis.interpreter.sinks import show
-from trl_lint.analysis.program.classes import ClassInfo, alike
+from trl_lint.analysis.program.classes import ClassInfo
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer import (
@@ -25,6 +25,7 @@ from trl_lint.analysis.transfer import (
     tensors,
 )
 from trl_lint.domain import ranks
+from trl_lint.domain.equality import alike
 from trl_lint.domain.kinds import (
     BatchRole,
     BatchValue,

@@ -11,7 +11,6 @@ from trl_lint.analysis.interpreter.assignment import bind_target
 from trl_lint.analysis.interpreter.branches import otherwise, run_body
 from trl_lint.analysis.interpreter.conditions import divides, narrow, truth
 from trl_lint.analysis.interpreter.expressions import evaluate
-from trl_lint.analysis.program.classes import alike, alike_cells
 from trl_lint.analysis.program.syntax import below
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.frame import Frame, Loop, derived
@@ -19,6 +18,7 @@ from trl_lint.analysis.state.observing import Branch
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import MISSING
 from trl_lint.domain.control import Control
+from trl_lint.domain.equality import alike, alike_cells
 from trl_lint.domain.heap import Memory
 from trl_lint.domain.kinds import TupleValue
 from trl_lint.domain.ranks import Origin, Rank, State

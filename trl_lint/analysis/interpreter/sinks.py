@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import islice
-from typing import Any
 
 import libcst as cst
 
@@ -49,7 +48,14 @@ def _show_all(frame: Frame, row: Sink, args: Arguments, node: cst.CSTNode) -> No
 
 
 def report(
-    frame: Frame, sink: str, payload: Value, node: cst.CSTNode, *, mapping: bool, named: str = "", stands: Any = None
+    frame: Frame,
+    sink: str,
+    payload: Value,
+    node: cst.CSTNode,
+    *,
+    mapping: bool,
+    named: str = "",
+    stands: cst.CSTNode | None = None,
 ) -> None:
     """Tell the rules of every value that differs in what a sink is given.
 

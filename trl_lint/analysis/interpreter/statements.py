@@ -7,7 +7,7 @@ from typing import Any
 
 import libcst as cst
 
-from trl_lint.analysis.interpreter import branches, exceptions, expressions, loops, subscripts, with_blocks
+from trl_lint.analysis.interpreter import branches, exceptions, loops, operators, subscripts, with_blocks
 from trl_lint.analysis.interpreter.assignment import bind_target
 from trl_lint.analysis.interpreter.conditions import narrow
 from trl_lint.analysis.interpreter.expressions import evaluate
@@ -76,7 +76,7 @@ def _augmented(frame: Frame, node: cst.AugAssign) -> bool:
     if isinstance(old, ContainerValue) and isinstance(node.operator, (cst.AddAssign, cst.BitOrAssign)):
         _grow(frame, old, right)
         return True
-    bind_target(frame, node.target, expressions.operate(frame, node.operator, old, right, node))
+    bind_target(frame, node.target, operators.operate(frame, node.operator, old, right, node))
     return True
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Hashable
 
 import libcst as cst
 
@@ -18,6 +18,7 @@ from trl_lint.domain.kinds import (
     BatchRole,
     BatchValue,
     ContainerValue,
+    Identity,
     InstanceValue,
     IterableValue,
     ModelValue,
@@ -95,7 +96,9 @@ def _item_of_cells(frame: Frame, container: ContainerValue, index: Value, node: 
     return result
 
 
-def _make_missing(frame: Frame, identity: Any, key: Any, cell: Cell, factory: Value, node: cst.CSTNode) -> Value:
+def _make_missing(
+    frame: Frame, identity: Identity, key: Hashable, cell: Cell, factory: Value, node: cst.CSTNode
+) -> Value:
     """`d[key]` of a defaultdict makes the entry."""
     made = frame.engine.call_factory(frame, factory, (id(node), identity, key if key is not MISSING else None))
     frame.memory.heap[identity] = with_key(cell, key, made)
@@ -119,9 +122,9 @@ def _sliced(frame: Frame, container: ContainerValue, index: Value, node: cst.CST
     return frame.allocate(node, Cell("list", rest=element, length=length))
 
 
-def _item_of_tuple(frame: Frame, container: TupleValue, index: Value, node: Any) -> Value:
+def _item_of_tuple(frame: Frame, container: TupleValue, index: Value, node: cst.CSTNode) -> Value:
     items = container.items
-    if _is_slice(node):
+    if isinstance(node, cst.Subscript) and _is_slice(node):
         return _tuple_slice(frame, items, node)
     if isinstance(index.const, int) and -len(items) <= index.const < len(items):
         return items[index.const]
@@ -132,7 +135,7 @@ def _tuple_slice(frame: Frame, items: tuple[Value, ...], node: cst.Subscript) ->
     index = node.slice[0].slice
     if not isinstance(index, cst.Slice):  # `t[0, 1:]`, which no tuple has
         return Value(ranks.UNKNOWN)
-    bounds: list[Any] = []
+    bounds: list[int | None] = []
     for part in (index.lower, index.upper, index.step):
         const = None if part is None else frame.engine.evaluate(frame, part).const
         if const is not None and not isinstance(const, int):

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from trl_lint.analysis.program.classes import FunctionInfo, alike, alike_cells, freeze
+from trl_lint.analysis.program.classes import ClassInfo, FunctionInfo
 from trl_lint.analysis.transfer import first_rank
 from trl_lint.domain.constants import MISSING, World
 from trl_lint.domain.control import Control
+from trl_lint.domain.equality import Frozen, alike, alike_cells, freeze
 from trl_lint.domain.heap import REST, Cell, Memory, join, join_cells
-from trl_lint.domain.kinds import ContainerValue, IterableValue, TupleValue
+from trl_lint.domain.kinds import ContainerValue, Identity, IterableValue, TupleValue
+from trl_lint.domain.ranks import State
 from trl_lint.domain.values import BOTTOM, UNKNOWN, Kind, Value
 
 # How deep the containers in containers are told apart where calls are joined.
@@ -32,25 +34,25 @@ class Context:
     the caller's by the one that stands for them.
     """
 
-    key: Any
+    key: tuple[Hashable, ...]
     names: dict[str, Value]
     memory: Memory
-    inputs: list[Any]
-    given: tuple[Mapping[str, Value], Mapping[Any, Cell]]
-    stands_for: Mapping[Any, tuple[Any, ...]] = field(default_factory=dict)
+    inputs: list[Identity]
+    given: tuple[Mapping[str, Value], Mapping[Identity, Cell]]
+    stands_for: Mapping[Identity, tuple[Identity, ...]] = field(default_factory=dict)
     joined: bool = False
 
-    def targets(self, inputs: Sequence[Any]) -> dict[Any, tuple[Any, ...]]:
+    def targets(self, inputs: Sequence[Identity]) -> dict[Identity, tuple[Identity, ...]]:
         """The caller's containers by those (inputs) of the run that is the summary for this context."""
         if self.joined:
             return {identity: tuple(dict.fromkeys(theirs)) for identity, theirs in self.stands_for.items()}
         return {mine: (theirs,) for mine, theirs in zip(inputs, self.inputs, strict=False)}
 
 
-def key_of(memory: Memory, function: FunctionInfo, names: Mapping[str, Value], cls: Any) -> Any:
+def key_of(memory: Memory, function: FunctionInfo, names: Mapping[str, Value], cls: ClassInfo | None) -> Any:
     """What tells one context of a function from another."""
     heap, control = memory.heap, memory.control
-    frozen: dict[Any, Any] = {}
+    frozen: Frozen = {}
     parts = [(name, freeze(value, heap, frozen=frozen)) for name, value in names.items()]
     if function.pending_used:
         parts.append(("", tuple(sorted(hash(write) for value in names.values() for write in value.pending))))
@@ -75,7 +77,9 @@ def how_models_run(names: Mapping[str, Value], control: Control) -> tuple[bool, 
 # --- without constants ----------------------------------------------------------------------------------
 
 
-def without_constants(names: Mapping[str, Value], inputs: list[Any], memory: Memory) -> tuple[dict[str, Value], Memory]:
+def without_constants(
+    names: Mapping[str, Value], inputs: list[Identity], memory: Memory
+) -> tuple[dict[str, Value], Memory]:
     """A function called in many ways: the constants and types of its arguments no longer make a difference."""
     heap = dict(memory.heap)
     for identity in inputs:
@@ -104,7 +108,11 @@ _WHOLE = frozenset({Kind.INSTANCE, Kind.MODEL, Kind.NONE})
 
 
 def joined_for(
-    function: FunctionInfo, names: Mapping[str, Value], memory: Memory, cls: Any, fresh: Callable[[], Any]
+    function: FunctionInfo,
+    names: Mapping[str, Value],
+    memory: Memory,
+    cls: ClassInfo | None,
+    fresh: Callable[[], Identity],
 ) -> Joined:
     """The context that a call beyond the limit shares with those whose arguments are of the same kinds and ranks.
 
@@ -120,7 +128,7 @@ def joined_for(
     return shared
 
 
-def _states(value: Value, heap: Mapping[Any, Cell], depth: int) -> frozenset[Any]:
+def _states(value: Value, heap: Mapping[Identity, Cell], depth: int) -> frozenset[State]:
     """How a value, or what is in the containers that it is, stands to those of the other ranks."""
     if isinstance(value, TupleValue):
         inside: Iterable[Value] = value.items
@@ -139,23 +147,23 @@ class Joined:
     have grown.
     """
 
-    def __init__(self, key: tuple[Any, ...], fresh: Callable[[], Any]) -> None:
+    def __init__(self, key: tuple[Hashable, ...], fresh: Callable[[], Identity]) -> None:
         self._key = key
         self.names: dict[str, Value] = {}
-        self.heap: dict[Any, Cell] = {}
+        self.heap: dict[Identity, Cell] = {}
         self.control: Control | None = None
         self._fresh = fresh
-        self._identities: dict[Any, Any] = {}
+        self._identities: dict[tuple[Hashable, ...], Identity] = {}
         self.growth = 0
 
     @property
-    def key(self) -> tuple[Any, ...]:
+    def key(self) -> tuple[Hashable, ...]:
         """The key of its run, which is another one when the facts have grown."""
         return (*self._key, self.growth)
 
-    def take(self, names: Mapping[str, Value], memory: Memory) -> dict[Any, tuple[Any, ...]]:
+    def take(self, names: Mapping[str, Value], memory: Memory) -> dict[Identity, tuple[Identity, ...]]:
         """Join a call; the caller's containers by the one that stands for them."""
-        stands_for: dict[Any, tuple[Any, ...]] = {}
+        stands_for: dict[Identity, tuple[Identity, ...]] = {}
         grown = self._place(memory.control)
         for name, value in names.items():
             known = self.names.get(name, BOTTOM)
@@ -189,7 +197,11 @@ class Joined:
         return True
 
     def _moved(
-        self, value: Value, path: tuple[Any, ...], heap: Mapping[Any, Cell], stands_for: dict[Any, tuple[Any, ...]]
+        self,
+        value: Value,
+        path: tuple[Hashable, ...],
+        heap: Mapping[Identity, Cell],
+        stands_for: dict[Identity, tuple[Identity, ...]],
     ) -> Value:
         """An argument, with the containers of this context in place of the caller's."""
         if isinstance(value, TupleValue):
@@ -232,5 +244,5 @@ def _either(a: Cell, b: Cell) -> Cell:
     return Cell(joined.shape, joined.entries, rest, joined.factory, joined.length)
 
 
-def _says(control: Control) -> tuple[Any, ...]:
+def _says(control: Control) -> tuple[Hashable, ...]:
     return control.uniformity, control.engine, control.grad, control.whole, control.turn

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import libcst as cst
 
@@ -31,13 +30,16 @@ class Definitions(Names):
         self._functions: dict[int, FunctionInfo] = {}
         self._on_some_ranks: dict[FunctionInfo, FunctionInfo] = {}
 
-    def function(self, node: cst.CSTNode, outer: Frame | None, module: Module | None = None) -> FunctionInfo:
+    def function(
+        self, node: cst.FunctionDef | cst.Lambda, outer: Frame | None, module: Module | None = None
+    ) -> FunctionInfo:
         known = self._functions.get(id(node))
         if known is None:
-            module = module or (outer.module if outer is not None else None)
-            known = self._functions[id(node)] = FunctionInfo(node, module)
-            if outer is None and module is not None:
-                module.functions.append(known)
+            home = module if outer is None or module is not None else outer.module
+            assert home is not None  # what has no frame around it is told its module
+            known = self._functions[id(node)] = FunctionInfo(node, home)
+            if outer is None:
+                home.functions.append(known)
         known.closure = outer
         return known
 
@@ -92,7 +94,7 @@ class Definitions(Names):
                 cls.variables[small.target.value] = UNKNOWN
                 cls.annotations[small.target.value] = small.annotation.annotation
 
-    def annotated(self, frame: Frame, annotation: Any) -> Value | None:
+    def annotated(self, frame: Frame, annotation: cst.BaseExpression) -> Value | None:
         """What a parameter is by its annotation: an instance of a class whose objects the rules ask about."""
         if isinstance(annotation, cst.SimpleString):
             try:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping
 
+import libcst as cst
+
 from trl_lint.analysis.events import Event, EventTrace, StepReturned
 from trl_lint.analysis.interpreter import calls, expressions, instantiation, row_transfers, sinks, statements
 from trl_lint.analysis.interprocedural import reachability
+from trl_lint.analysis.interprocedural.binding import bind
 from trl_lint.analysis.interprocedural.contexts import key_of
 from trl_lint.analysis.interprocedural.summaries import MAX_CONTEXTS, Runs, Summary
 from trl_lint.analysis.observers import all_observers
@@ -258,7 +261,9 @@ class Engine(Runs):
 
     def _tell_what_is_gathered(self, cls: ClassInfo, method: FunctionInfo, row: Hook, summary: Summary) -> None:
         """A base out of sight hands what a hook returns to collectives, as it is."""
-        if not isinstance(summary.result, TupleValue) or not self.asks_for(StepReturned):
+        if not isinstance(summary.result, TupleValue) or not isinstance(method.node, cst.FunctionDef):
+            return
+        if not self.asks_for(StepReturned):
             return
         frame = Frame(self, method.module, method, cls)
         frame.memory.names = dict(summary.names)
@@ -302,7 +307,7 @@ class Engine(Runs):
                 frame = Frame(self, base.module, None, base)
                 frame.memory = memory.fork()
                 owner = None if method.is_static else ProjectInstance(cls)
-                names = self._bind(frame, method, args, method.node, owner)
+                names = bind(frame, method, args, owner)
                 method.reached = True
                 summary = self._enter_names(frame, method, cls, names)
                 summary.trace.steps |= id(caller) in stepping if steps is None else steps

@@ -36,7 +36,7 @@ class Tables(Interpreter):
     def fresh(self) -> int:
         return next(self._serial)
 
-    def store_identity(self, owner: Any, name: str) -> int:
+    def store_identity(self, owner: ClassInfo | str, name: str) -> int:
         key = (owner, name)
         if key not in self._stores:
             self._stores[key] = self.fresh()
@@ -87,7 +87,7 @@ class Tables(Interpreter):
 
     def own_rows(self, function: FunctionInfo) -> tuple[Row, ...]:
         """What the configuration says of a function in sight, or of one that it overrides."""
-        if function.closure is not None or function.module is None:
+        if function.closure is not None:
             return ()
         if function not in self._own_methods:
             self._own_methods[function] = self._rows_of_own(function)

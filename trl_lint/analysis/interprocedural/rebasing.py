@@ -1,21 +1,23 @@
-"""Why a result differs between ranks, told by each caller in its own terms.
+"""Provenance rebasing: why a result differs between ranks, explained to each caller in its own terms.
 
 A function is run once for all calls with the same facts, and the chains that explain its result begin with what
-explained the arguments of the first of them. Another caller has arguments, and a story, of its own.
+explained the arguments of the first of them. Another caller has arguments of its own: with `def half(x): return x / 2`,
+
+    half(loss)       because `loss` is this rank's own mean, because of `x / 2`, returned by `half`
+    half(other)      because `other` is this rank's own mean, because of `x / 2`, returned by `half`
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from trl_lint.domain.heap import Cell, reachable
-from trl_lint.domain.kinds import TupleValue
+from trl_lint.domain.kinds import ContainerValue, Identity, IterableValue, TupleValue
 from trl_lint.domain.provenance import Step
 from trl_lint.domain.values import Kind, Value
 
 
-def origins(names: Mapping[str, Value], heap: Mapping[Any, Cell]) -> dict[int, str]:
+def origins(names: Mapping[str, Value], heap: Mapping[Identity, Cell]) -> dict[int, str]:
     """The arguments by the (ids of the) steps that explain them, or what is in the containers that they are."""
     found: dict[int, str] = {}
     for name, value in names.items():
@@ -24,7 +26,7 @@ def origins(names: Mapping[str, Value], heap: Mapping[Any, Cell]) -> dict[int, s
     return found
 
 
-def _whys(value: Value, heap: Mapping[Any, Cell]) -> Iterable[Step]:
+def _whys(value: Value, heap: Mapping[Identity, Cell]) -> Iterable[Step]:
     if value.why is not None:
         yield value.why
     if isinstance(value, TupleValue):
@@ -36,14 +38,14 @@ def _whys(value: Value, heap: Mapping[Any, Cell]) -> Iterable[Step]:
                 yield from (each.why for each in heap[identity].values() if each.why is not None)
 
 
-class Retelling:
+class Rebasing:
     """Puts a caller's own explanations in place of those of the call that a function was run for.
 
-    told: the arguments of that call by the steps that explain them (see `origins`). names, heap: the caller's.
+    sources: the arguments of that call by the steps that explain them (see `origins`). names, heap: the caller's.
     """
 
-    def __init__(self, told: Mapping[int, str], names: Mapping[str, Value], heap: Mapping[Any, Cell]) -> None:
-        self._told = told
+    def __init__(self, sources: Mapping[int, str], names: Mapping[str, Value], heap: Mapping[Identity, Cell]) -> None:
+        self._sources = sources
         self._names = names
         self._heap = heap
         self._own: dict[str, Step | None] = {}
@@ -52,18 +54,18 @@ class Retelling:
         """The value with a chain that begins where the caller's argument does."""
         if value.why is None or not value.rank.differs:
             return value
-        why = self._retold(value.why)
+        why = self._rebased(value.why)
         return value if why is value.why else value.but(why=why)
 
-    def _retold(self, why: Step) -> Step:
+    def _rebased(self, why: Step) -> Step:
         chain: list[Step] = []
         step: Step | None = why
-        while step is not None and id(step) not in self._told:
+        while step is not None and id(step) not in self._sources:
             chain.append(step)
             step = step.before
         if step is None:
             return why
-        own = self._of(self._told[id(step)])
+        own = self._of(self._sources[id(step)])
         if own is None or own is step:
             return why
         for each in reversed(chain):
@@ -75,3 +77,23 @@ class Retelling:
             value = self._names.get(name)
             self._own[name] = None if value is None else next(iter(_whys(value, self._heap)), None)
         return self._own[name]
+
+
+def renamed_value(value: Value, renamed: Mapping[Identity, tuple[Identity, ...]], rebase: Rebasing | None) -> Value:
+    """A callee's value in the caller's terms: its names for containers, its own explanations."""
+    if rebase is not None:
+        value = rebase(value)
+    if isinstance(value, ContainerValue):
+        return value.having(frozenset(new for old in value.identities for new in renamed.get(old, (old,))))
+    if isinstance(value, TupleValue):
+        items = tuple(renamed_value(item, renamed, rebase) for item in value.items)
+        return value if all(a is b for a, b in zip(items, value.items, strict=True)) else value.having(items)
+    if isinstance(value, IterableValue):
+        return value.having(renamed_value(value.element, renamed, rebase), value.length, None)
+    return value
+
+
+def renamed_cell(cell: Cell, renamed: Mapping[Identity, tuple[Identity, ...]], rebase: Rebasing | None) -> Cell:
+    entries = {key: renamed_value(value, renamed, rebase) for key, value in cell.entries.items()}
+    rest = None if cell.rest is None else renamed_value(cell.rest, renamed, rebase)
+    return Cell(cell.shape, entries, rest, cell.factory, cell.length)

@@ -9,22 +9,23 @@ import libcst as cst
 
 from trl_lint.analysis.events import EventTrace
 from trl_lint.analysis.interpreter import expressions, library_calls, statements
+from trl_lint.analysis.interprocedural.binding import bind
 from trl_lint.analysis.interprocedural.contexts import Context, how_models_run, joined_for, key_of, without_constants
 from trl_lint.analysis.interprocedural.definitions import Definitions
-from trl_lint.analysis.interprocedural.rebasing import Retelling, origins
-from trl_lint.analysis.program.classes import ClassInfo, FunctionInfo, Parameter, alike_cells
+from trl_lint.analysis.interprocedural.rebasing import Rebasing, origins, renamed_cell, renamed_value
+from trl_lint.analysis.program.classes import ClassInfo, FunctionInfo
 from trl_lint.analysis.program.objects import class_of
 from trl_lint.analysis.program.project import Project
 from trl_lint.analysis.state.arguments import Arguments
-from trl_lint.analysis.state.frame import NUMERIC, Frame
+from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import CalleeRun
 from trl_lint.analysis.transfer import first_rank, gradients, tensor_averages
 from trl_lint.domain import ranks
 from trl_lint.domain.averaging import Mean
-from trl_lint.domain.constants import MISSING
 from trl_lint.domain.control import UNIFORM, Control, Uniformity
+from trl_lint.domain.equality import alike_cells
 from trl_lint.domain.heap import Cell, Memory, join, join_cells, reachable, reachable_from
-from trl_lint.domain.kinds import NONE, ContainerValue, IterableValue, TupleValue, is_small
+from trl_lint.domain.kinds import NONE, Identity, IterableValue
 from trl_lint.domain.sync_points import SyncPoint
 from trl_lint.domain.values import BOTTOM, UNKNOWN, Kind, Value
 from trl_lint.domain.writes import NO_WRITES
@@ -45,6 +46,7 @@ class Summary:
     """One run of one function: what it returns and does, for given facts of its arguments."""
 
     __slots__ = (
+        "argument_sources",
         "attribute_writes",
         "cell_writes",
         "dependencies",
@@ -56,21 +58,20 @@ class Summary:
         "round",
         "runs",
         "sync_points",
-        "told",
         "trace",
     )
 
     def __init__(self) -> None:
         self.result: Value = BOTTOM
-        self.inputs: list[Any] = []
+        self.inputs: list[Identity] = []
         self.names: dict[str, Value] = {}
-        self.told: dict[int, str] = {}  # see `stories`
-        self.final: dict[Any, Cell] = {}
+        self.argument_sources: dict[int, str] = {}  # see `rebasing.origins`
+        self.final: dict[Identity, Cell] = {}
         self.trace = EventTrace()
         self.sync_points: tuple[list[SyncPoint], Control] = ([], UNIFORM)
-        self.dependencies: dict[Any, int] = {}
-        self.attribute_writes: set[Any] = set()
-        self.cell_writes: set[Any] = set()
+        self.dependencies: dict[tuple[ClassInfo, str | Identity], int] = {}
+        self.attribute_writes: set[tuple[ClassInfo, str]] = set()
+        self.cell_writes: set[Identity] = set()
         self.pending_used = False
         self.round = 0
         self.runs = 0
@@ -88,7 +89,7 @@ class Runs(Definitions):
         self.round = 0
         self.engine_arms: dict[int, bool | None] = {}  # by condition; see `conditions.engine_arm`
         self.means: dict[int, Mean] = {}  # by the expression that computes it; see `averages`
-        self._running: list[Any] = []
+        self._running: list[tuple[Hashable, ...]] = []
 
     def call(
         self, frame: Frame, function: FunctionInfo, args: Arguments, node: cst.CSTNode, owner: Value | None
@@ -101,9 +102,8 @@ class Runs(Definitions):
             if rows:
                 return library_calls.apply(frame, rows, args, node, owner)
         function.reached = True
-        if function.module is not None:
-            self.load(function.module)
-        names = self._bind(frame, function, args, node, owner)
+        self.load(function.module)
+        names = bind(frame, function, args, owner)
         if function.closure is not None or isinstance(function.node, cst.Lambda):
             value = self._inline(frame, function, names, node)
         else:
@@ -204,7 +204,9 @@ class Runs(Definitions):
             frame.trace.stepping[edge] = frame.stepping
         return self._instantiate(frame, summary, context, node, function)
 
-    def _context(self, function: FunctionInfo, names: dict[str, Value], memory: Memory, cls: Any) -> Context:
+    def _context(
+        self, function: FunctionInfo, names: dict[str, Value], memory: Memory, cls: ClassInfo | None
+    ) -> Context:
         """The context in which a call runs: its own, one with less detail, or the one for all further calls."""
         inputs = self._inputs(names, memory)
         given = (names, memory.heap)
@@ -233,8 +235,8 @@ class Runs(Definitions):
         if frame.dirty or frame.dirty_cells:
             frame.flush(frame.memory)
 
-    def _inputs(self, names: dict[str, Value], memory: Memory) -> list[Any]:
-        found: dict[Any, None] = {}
+    def _inputs(self, names: dict[str, Value], memory: Memory) -> list[Identity]:
+        found: dict[Identity, None] = {}
         for value in names.values():
             if value.kind in (Kind.CONTAINER, Kind.TUPLE, Kind.ITERABLE):
                 for identity in reachable(value, memory.heap):
@@ -244,10 +246,10 @@ class Runs(Definitions):
     def _run(
         self,
         function: FunctionInfo,
-        key: Any,
+        key: tuple[Hashable, ...],
         names: dict[str, Value],
-        inputs: list[Any],
-        cls: Any,
+        inputs: list[Identity],
+        cls: ClassInfo | None,
         caller: Memory,
     ) -> Summary:
         level = caller.control.uniformity
@@ -268,7 +270,7 @@ class Runs(Definitions):
         frame.flush(frame.memory)
         summary.inputs = inputs
         summary.names = names
-        summary.told = origins(names, caller.heap)
+        summary.argument_sources = origins(names, caller.heap)
         summary.final = self._final(frame, summary.result, inputs)
         summary.trace = frame.trace
         summary.sync_points = (frame.sync_points, control)
@@ -282,7 +284,7 @@ class Runs(Definitions):
         function.summaries[key] = summary
         return summary
 
-    def _claim(self, frame: Frame, cls: Any, inputs: Iterable[Any]) -> None:
+    def _claim(self, frame: Frame, cls: ClassInfo | None, inputs: Iterable[Identity]) -> None:
         """Containers handed over may live on an object: writes to them are writes to that object."""
         if isinstance(cls, ClassInfo):
             for each in cls.in_sight():
@@ -290,7 +292,7 @@ class Runs(Definitions):
                     if identity in each.heap:
                         frame.class_cells[identity] = cls
 
-    def _final(self, frame: Frame, result: Value, inputs: list[Any]) -> dict[Any, Cell]:
+    def _final(self, frame: Frame, result: Value, inputs: list[Identity]) -> dict[Identity, Cell]:
         heap = frame.memory.heap
         kept = {identity: heap[identity] for identity in inputs if identity in heap}
         for identity in (*reachable(result, heap), *self._inputs_of_cells(kept, heap)):
@@ -298,7 +300,7 @@ class Runs(Definitions):
                 kept[identity] = heap[identity]
         return kept
 
-    def _inputs_of_cells(self, cells: dict[Any, Cell], heap: dict[Any, Cell]) -> Iterator[Any]:
+    def _inputs_of_cells(self, cells: dict[Identity, Cell], heap: dict[Identity, Cell]) -> Iterator[Any]:
         yield from reachable_from((value for cell in cells.values() for value in cell.values()), heap)
 
     def _instantiate(
@@ -319,9 +321,9 @@ class Runs(Definitions):
                 renamed[identity] = (self._renamed(frame, identity, node),)
         heap = frame.memory.heap
         is_first = summary.names is context.names
-        retell = None if is_first else Retelling(summary.told, *context.given)
+        rebase = None if is_first else Rebasing(summary.argument_sources, *context.given)
         for identity, cell in summary.final.items():
-            content = _rename_cell(cell, renamed, retell)
+            content = renamed_cell(cell, renamed, rebase)
             given = context.memory.heap.get(identity) if context.joined else None
             if given is not None and alike_cells(cell, given):
                 continue  # left as it was, in all of the calls that are joined
@@ -329,7 +331,7 @@ class Runs(Definitions):
                 if identity in summary.inputs and target in frame.class_cells:
                     frame.touch(target)
                 heap[target] = content if given is None or target not in heap else join_cells(heap[target], content)
-        return self._explained(frame, _rename(summary.result, renamed, retell), function, node)
+        return self._explained(frame, renamed_value(summary.result, renamed, rebase), function, node)
 
     def _tell_of_call(self, frame: Frame, function: FunctionInfo, run: CalleeRun, node: cst.CSTNode) -> None:
         before = len(frame.sync_points)
@@ -340,7 +342,7 @@ class Runs(Definitions):
     def _passes_pending(self, frame: Frame) -> bool:
         return any(value.pending for value in frame.memory.names.values())
 
-    def _renamed(self, frame: Frame, identity: Any, node: cst.CSTNode) -> Any:
+    def _renamed(self, frame: Frame, identity: Identity, node: cst.CSTNode) -> Any:
         """The caller's own name for a container that a callee made; those on objects keep theirs."""
         if identity in frame.class_cells or self._lives_on_object(frame, identity):
             return identity
@@ -349,7 +351,7 @@ class Runs(Definitions):
             frame.allocations[key] = self.fresh()
         return frame.allocations[key]
 
-    def _lives_on_object(self, frame: Frame, identity: Any) -> bool:
+    def _lives_on_object(self, frame: Frame, identity: Identity) -> bool:
         cls = frame.cls
         if cls is not None and any(identity in each.heap for each in cls.in_sight()):
             frame.class_cells[identity] = cls
@@ -363,96 +365,3 @@ class Runs(Definitions):
             why = frame.step(node, f"returned by `{function.name}`", value.why)
             return value.but(why=why, pending=NO_WRITES, const=value.const)
         return value
-
-    # --- binding parameters ---
-
-    def _bind(
-        self, frame: Frame, function: FunctionInfo, args: Arguments, node: cst.CSTNode, owner: Value | None
-    ) -> dict[str, Value]:
-        names: dict[str, Value] = {}
-        positional = list(args.positional)
-        if owner is not None:
-            positional.insert(0, owner)
-        index = 0
-        taken: set[str] = set()
-        for parameter in function.parameters:
-            name = parameter.name
-            if parameter.star == "*":
-                rest = positional[index:]
-                index = len(positional)
-                names[name] = self._rest_of(frame, parameter, rest, args.star)
-            elif parameter.star == "**":
-                names[name] = self._keywords_of(frame, parameter, args, taken)
-            elif parameter.positional and index < len(positional):
-                given = index - (owner is not None)
-                stands = args.expression(given) if given >= 0 else None
-                names[name] = self._handed(frame, positional[index], given < 0, stands, (function, name))
-                index += 1
-                taken.add(name)
-            elif name in args.keywords:
-                stands = args.expression(name)
-                names[name] = self._handed(frame, args.keywords[name], False, stands, (function, name))
-                taken.add(name)
-            else:
-                names[name] = self._missing(frame, function, parameter, args)
-        return names
-
-    def _handed(
-        self,
-        frame: Frame,
-        value: Value,
-        is_owner: bool,
-        expression: cst.CSTNode | None,
-        parameter: tuple[FunctionInfo, str],
-    ) -> Value:
-        """An argument, marked with the call by which it came: a callee that stores it stores it from here."""
-        if value.averaging is not None and value.averaging.means and not is_owner and frame.statement is not None:
-            value = tensor_averages.handed(value, frame.handing_on(value, "", expression, parameter))
-        if is_owner or not value.rank.differs or value.writes or value.kind not in NUMERIC:
-            return value
-        if value.pending or frame.statement is None:
-            return value
-        return value.but(pending=frozenset((frame.handing_on(value, "", expression, parameter),)))
-
-    def _rest_of(self, frame: Frame, parameter: Parameter, rest: list[Value], star: Value | None) -> Value:
-        if star is None and is_small(rest):
-            return TupleValue(ranks.SAME, tuple(rest))
-        element = BOTTOM if star is None else star
-        for value in rest:
-            element = join(element, value)
-        return frame.allocate(parameter.node, Cell("list", rest=element))
-
-    def _keywords_of(self, frame: Frame, parameter: Parameter, args: Arguments, taken: set[str]) -> Value:
-        entries: dict[Hashable, Value] = {name: value for name, value in args.keywords.items() if name not in taken}
-        return frame.allocate(parameter.node, Cell("dict", entries, args.double))
-
-    def _missing(self, frame: Frame, function: FunctionInfo, parameter: Parameter, args: Arguments) -> Value:
-        possible = [value for value in (args.star, args.double) if value is not None]
-        if possible:
-            return possible[0].but(const=MISSING)
-        if parameter.default is None:
-            return UNKNOWN
-        return self.default(function, parameter.default)
-
-    def default(self, function: FunctionInfo, expression: cst.BaseExpression) -> Value:
-        module_frame = Frame(self, function.module)
-        return expressions.evaluate(module_frame, expression)
-
-
-def _rename(value: Value, renamed: Mapping[Any, tuple[Any, ...]], retell: Retelling | None) -> Value:
-    if retell is not None:
-        value = retell(value)
-    if isinstance(value, ContainerValue):
-        return value.having(frozenset(new for old in value.identities for new in renamed.get(old, (old,))))
-    if isinstance(value, TupleValue):
-        items = tuple(_rename(item, renamed, retell) for item in value.items)
-        return value if all(a is b for a, b in zip(items, value.items, strict=True)) else value.having(items)
-    if isinstance(value, IterableValue):
-        return value.having(_rename(value.element, renamed, retell), value.length, None)
-    return value
-
-
-def _rename_cell(cell: Cell, renamed: Mapping[Any, tuple[Any, ...]], retell: Retelling | None) -> Cell:
-    entries = {key: _rename(value, renamed, retell) for key, value in cell.entries.items()}
-    rest = None if cell.rest is None else _rename(cell.rest, renamed, retell)
-    return Cell(cell.shape, entries, rest, cell.factory, cell.length)

@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Hashable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 import libcst as cst
 
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import MISSING, World
+from trl_lint.domain.equality import alike, alike_cells, contents_of
 from trl_lint.domain.heap import Cell, Memory, join, join_cells, reachable
 from trl_lint.domain.kinds import (
-    BoundMethod,
-    ContainerValue,
-    IterableValue,
-    LoaderValue,
-    ModelValue,
-    NumberListValue,
-    NumberValue,
-    TupleValue,
+    Identity,
 )
-from trl_lint.domain.values import BOTTOM, Kind, Value
+from trl_lint.domain.values import BOTTOM, Value
 from trl_lint.knowledge import library, models
+
+if TYPE_CHECKING:
+    from trl_lint.analysis.program.project import Module
 
 
 class FunctionInfo:
@@ -43,16 +40,22 @@ class FunctionInfo:
         "takes_turns",
     )
 
-    def __init__(self, node: Any, module: Any, cls: ClassInfo | None = None, closure: Any = None) -> None:
-        self.node = node  # a FunctionDef or a Lambda
+    def __init__(
+        self,
+        node: cst.FunctionDef | cst.Lambda,
+        module: Module,
+        cls: ClassInfo | None = None,
+        closure: Any = None,
+    ) -> None:
+        self.node = node
         self.module = module
         self.cls = cls
         self.closure = closure  # the Frame it was defined in, for nested functions
         self.name = node.name.value if isinstance(node, cst.FunctionDef) else "<lambda>"
         self.decorators = frozenset(_decorators(node))
         self.parameters = _parameters(node.params)
-        self.summaries: dict[Any, Any] = {}
-        self.joined: dict[Any, Any] = {}  # what calls beyond the limit have in common: see `contexts`
+        self.summaries: dict[tuple[Hashable, ...], Any] = {}
+        self.joined: dict[tuple[Hashable, ...], Any] = {}  # what calls beyond the limit have in common: see `contexts`
         self.pending_used = False
         self.reached = False
         # A context manager under which one rank has the first turn: of the "job", of each "node" (see `control.Turn`).
@@ -117,20 +120,22 @@ class ClassInfo:
     attributes, heap: the join of all that its methods assign, loaded and flushed by the interpreter.
     """
 
-    def __init__(self, node: cst.ClassDef, module: Any, bases: Sequence[ClassInfo | str | None]) -> None:
+    def __init__(self, node: cst.ClassDef, module: Module, bases: Sequence[ClassInfo | str | None]) -> None:
         self.node = node
         self.module = module
         self.name = node.name.value
         self.bases = tuple(bases)
         self.methods: dict[str, FunctionInfo] = {}
         self.attributes: dict[str, Value] = {}
-        self._left: dict[str, dict[Any, Value]] = {}
-        self.heap: dict[Any, Cell] = {}
-        self._versions: dict[Any, int] = {}
+        self._left: dict[str, dict[Hashable, Value]] = {}
+        self.heap: dict[Identity, Cell] = {}
+        self._versions: dict[str | Identity, int] = {}
         self._heirs: list[ClassInfo] = []  # those whose own versions count what is noted here
-        self._totals: dict[Any, int] | None = None
+        self._totals: dict[str | Identity, int] | None = None
         self.variables: dict[str, Value] = {}  # names assigned in the body of the class
-        self.annotations: dict[str, Any] = {}  # of those, the ones that are only annotated, until one is asked for
+        self.annotations: dict[
+            str, cst.BaseExpression
+        ] = {}  # of those, the ones that are only annotated, until one is asked for
         self.traces: list[Any] = []
         self.stored: dict[Any, Any] = {}  # hooks of which a base out of sight logs what they return, with their runs
         self.calls: dict[str, dict[Any, Any]] = {}  # how a class in sight calls methods of its own `self`
@@ -148,7 +153,7 @@ class ClassInfo:
 
     def lineage(self) -> Iterator[ClassInfo | str | None]:
         """This class and its bases, depth first and each once: ClassInfo, canonical names, None where unknown."""
-        seen: set[Any] = set()
+        seen: set[ClassInfo | str | None] = set()
         todo: list[ClassInfo | str | None] = [self]
         while todo:
             item = todo.pop()
@@ -202,18 +207,18 @@ class ClassInfo:
             return result
         return BOTTOM if any(name in cls.assigned() for cls in self.in_sight()) else None
 
-    def contents(self) -> dict[Any, Cell]:
+    def contents(self) -> dict[Identity, Cell]:
         """The heap of its instances, joined over the bases in sight."""
         layers = [cls.heap for cls in self.in_sight() if cls.heap]
         if len(layers) == 1:
             return layers[0]
-        merged: dict[Any, Cell] = {}
+        merged: dict[Identity, Cell] = {}
         for layer in layers:
             for identity, cell in layer.items():
                 merged[identity] = join_cells(merged[identity], cell) if identity in merged else cell
         return merged
 
-    def flush(self, name: str, value: Value, writer: Any, heap: dict[Any, Cell]) -> None:
+    def flush(self, name: str, value: Value, writer: Hashable, heap: dict[Identity, Cell]) -> None:
         """Note what a method left in `self.name`; what it left there before, on its way, no longer counts.
 
         One more container is no news to who has read the others, if one of those has the same contents.
@@ -227,25 +232,25 @@ class ClassInfo:
             merged = merged.but(rank=ranks.UNKNOWN)  # ranks agree on it, and at which calls is not known
         known = self.attributes.get(name)
         if known is None or not alike(known, merged):
-            is_news = known is None or _contents(known, self.heap) != _contents(merged, ChainMap(heap, self.heap))
+            is_news = known is None or contents_of(known, self.heap) != contents_of(merged, ChainMap(heap, self.heap))
             self.attributes[name] = merged
             if is_news:
                 self._count(name)
 
-    def flush_cell(self, identity: Any, cell: Cell) -> None:
+    def flush_cell(self, identity: Identity, cell: Cell) -> None:
         known = self.heap.get(identity)
         merged = cell if known is None else join_cells(known, cell)
         if known is None or not alike_cells(known, merged):
             self.heap[identity] = merged
             self._count(identity)
 
-    def _count(self, name: Any) -> None:
+    def _count(self, name: str | Identity) -> None:
         self._versions[name] = self._versions.get(name, 0) + 1
         for heir in self._heirs:
             if heir._totals is not None:
                 heir._totals[name] = heir._totals.get(name, 0) + 1
 
-    def version(self, name: Any) -> int:
+    def version(self, name: str | Identity) -> int:
         """How often what is known of an attribute or a container has changed, here and in the bases in sight."""
         if self._totals is None:
             self._totals = {}
@@ -260,12 +265,13 @@ class ClassInfo:
         if self._assigned is None:
             found: set[str] = set()
             for method in self.methods.values():
-                _collect_assigned(method.node.body, found)
+                if isinstance(method.node, cst.FunctionDef):
+                    _collect_assigned(method.node.body, found)
             self._assigned = frozenset(found)
         return self._assigned
 
 
-def _collect_assigned(body: Any, found: set[str]) -> None:
+def _collect_assigned(body: cst.BaseSuite, found: set[str]) -> None:
     for statement in body.body:
         if isinstance(statement, cst.SimpleStatementLine):
             for small in statement.body:
@@ -278,7 +284,7 @@ def _collect_assigned(body: Any, found: set[str]) -> None:
             _collect_assigned(child, found)
 
 
-def _targets(small: Any) -> list[Any]:
+def _targets(small: cst.BaseSmallStatement) -> list[cst.BaseAssignTargetExpression]:
     if isinstance(small, cst.Assign):
         return [target.target for target in small.targets]
     if isinstance(small, (cst.AnnAssign, cst.AugAssign)):
@@ -294,7 +300,7 @@ def _collect_target(target: cst.CSTNode, found: set[str]) -> None:
         found.add(target.attr.value)
 
 
-def _blocks(statement: cst.CSTNode) -> Iterator[Any]:
+def _blocks(statement: cst.CSTNode) -> Iterator[cst.BaseSuite]:
     """The suites directly below a compound statement."""
     body = getattr(statement, "body", None)
     if isinstance(body, cst.BaseSuite) and not isinstance(statement, cst.FunctionDef):
@@ -316,115 +322,6 @@ def _without_plain_constant(value: Value) -> Value:
     if value.const is MISSING or isinstance(value.const, World):
         return value
     return value.but(const=MISSING)
-
-
-def alike(a: Value, b: Value) -> bool:
-    """Whether two values carry the same facts (the chains that explain them apart)."""
-    return a is b or (
-        a.rank == b.rank
-        and a.kind is b.kind
-        and a.wrapping is b.wrapping
-        and a.writes == b.writes
-        and a.scalar == b.scalar
-        and a.shape == b.shape
-        and a.averaging == b.averaging
-        and a.device == b.device
-        and (a.const is b.const or a.const == b.const)
-        and _alike_parts(a, b)
-    )
-
-
-# What they were made of only explains the value.
-_EXPLAINED = frozenset({Kind.NUMBER, Kind.NUMBER_LIST})
-
-
-def _alike_parts(a: Value, b: Value) -> bool:
-    if isinstance(a, TupleValue) and isinstance(b, TupleValue):
-        return _alike_items(a.items, b.items)
-    return a.kind in _EXPLAINED or a.same_parts(b)
-
-
-def _alike_items(a: tuple[Value, ...], b: tuple[Value, ...]) -> bool:
-    return len(a) == len(b) and all(alike(x, y) for x, y in zip(a, b, strict=True))
-
-
-def alike_cells(a: Cell, b: Cell) -> bool:
-    if a is b:
-        return True
-    if a.shape != b.shape or a.length != b.length or a.entries.keys() != b.entries.keys():
-        return False
-    if (a.rest is None) != (b.rest is None) or (a.rest is not None and not alike(a.rest, b.rest)):  # type: ignore[arg-type]
-        return False
-    return all(alike(value, b.entries[key]) for key, value in a.entries.items())
-
-
-def freeze(value: Value, heap: Mapping[Any, Cell], depth: int = 3, frozen: dict[Any, Any] | None = None) -> Any:
-    """A hashable key of a value's facts, with those of the tuples and containers it reaches, to a depth.
-
-    frozen: the containers whose keys are known already, by their identity and depth.
-    """
-    frozen = {} if frozen is None else frozen
-    const = value.const if isinstance(value.const, (str, int, float, type(None))) else id(value.const)
-    return (
-        value.rank,
-        type(value),
-        _frozen_parts(value, heap, depth, frozen),
-        value.wrapping,
-        type(const),
-        const,
-        value.scalar,
-        value.dtype,
-        value.device,
-        value.writes,
-        value.shape,
-        value.averaging and value.averaging.key(),
-    )
-
-
-def _frozen_parts(value: Value, heap: Mapping[Any, Cell], depth: int, frozen: dict[Any, Any]) -> Any:
-    match value:
-        case NumberValue() | NumberListValue():
-            return None
-        case TupleValue():
-            return tuple(freeze(item, heap, depth - 1, frozen) for item in value.items) if depth > 0 else None
-        case IterableValue():
-            return (freeze(value.element, heap, depth - 1, frozen), value.length) if depth > 0 else None
-        case ContainerValue():
-            cells = sorted(value.identities)
-            return tuple(_freeze_cell(each, heap, depth - 1, frozen) for each in cells) if depth > 0 else None
-        case BoundMethod():
-            return id(value.owner), value.name
-        case ModelValue():
-            return (*(getattr(value, part) for part in value.parts), value.grad)
-        case LoaderValue():
-            return None if value.batch is None else id(value.batch)
-    return tuple(getattr(value, part) for part in value.parts)
-
-
-def _contents(value: Value, heap: Mapping[Any, Cell]) -> Any:
-    """What a value says, whichever containers it is in."""
-    if not isinstance(value, ContainerValue):
-        return value
-    frozen: dict[Any, Any] = {}
-    cells = frozenset(_freeze_cell(identity, heap, 2, frozen) for identity in value.identities)
-    return cells, freeze(value.having(frozenset()), heap)
-
-
-def _freeze_cell(identity: Any, heap: Mapping[Any, Cell], depth: int, frozen: dict[Any, Any]) -> Any:
-    cell = heap.get(identity)
-    if cell is None or depth < 0:
-        return None
-    key = frozen.get((identity, depth))
-    if key is None:
-        named = [(str(name), freeze(value, heap, depth, frozen)) for name, value in cell.entries.items()]
-        rest = None if cell.rest is None else freeze(cell.rest, heap, depth, frozen)
-        key = (cell.shape, tuple(sorted(named, key=_text)), rest, cell.length, cell.factory is not None)
-        frozen[identity, depth] = key
-    return key
-
-
-def _text(item: tuple[str, Any]) -> str:
-    return item[0]
 
 
 def load_attribute(memory: Memory, cls: ClassInfo, value: Value) -> None:

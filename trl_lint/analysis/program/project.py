@@ -12,12 +12,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import libcst as cst
+from libcst.metadata import CodeRange
 
 from trl_lint import files
 from trl_lint.analysis.notes import Notes
+from trl_lint.analysis.program.classes import ClassInfo, FunctionInfo
 from trl_lint.analysis.program.depth import TooDeep, measure
+from trl_lint.domain.kinds import Identity
 
 if TYPE_CHECKING:
+    from trl_lint.analysis.program.classes import ClassInfo, FunctionInfo
     from trl_lint.domain.heap import Cell, Memory
     from trl_lint.domain.values import Value
 
@@ -34,19 +38,19 @@ class Module:
         self.names: dict[str, Value] = {}
         self.stars: list[Path] = []  # the files whose names `from … import *` brings
         self.not_starred: set[str] = set()
-        self.heap: dict[Any, Cell] = {}
+        self.heap: dict[Identity, Cell] = {}
         self.trace: Any = None
         self.memory: Callable[[], Memory] | None = None  # its state while its body is run
         self.state = "new"  # new, running, done
         self.gave_up = False  # its body is nested more deeply than could be followed
         self.source: bytes | None = None
-        self.positions: Mapping[Any, Any] | None = None
+        self.positions: Mapping[cst.CSTNode, CodeRange] | None = None
         self.written: Any = None
         self.starts = False  # whether it makes a trainer, an Accelerator or a process group
         self.one_process = False  # whether it trains a model that is spread over all GPUs
         self.notes = Notes()
-        self.functions: list[Any] = []
-        self.classes: list[Any] = []
+        self.functions: list[FunctionInfo] = []
+        self.classes: list[ClassInfo] = []
         self._code: bytes | None = None
         self._mentions: dict[bytes, bool] = {}
 

@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from dataclasses import fields
 from functools import lru_cache
 from itertools import takewhile
-from typing import Any
 
 import libcst as cst
 
@@ -21,10 +20,10 @@ PUNCTUATION = (
     *("relative", "rpar", "second_colon", "semicolon", "trailing", "whitespace"),
 )
 
-_parts: dict[type[Any], tuple[str, ...]] = {}
+_parts: dict[type[cst.CSTNode], tuple[str, ...]] = {}
 
 
-def children(node: cst.CSTNode) -> list[Any]:
+def children(node: cst.CSTNode) -> list[cst.CSTNode]:
     """The nodes directly below a node, in the order of the text."""
     kind = type(node)
     names = _parts.get(kind)
@@ -40,7 +39,7 @@ def children(node: cst.CSTNode) -> list[Any]:
     return found
 
 
-def below(root: Any) -> Iterator[Any]:
+def below(root: cst.CSTNode) -> Iterator[cst.CSTNode]:
     """A node and all below it, in the order of the text."""
     todo = [root]
     while todo:
@@ -74,7 +73,7 @@ def _parents(root: cst.CSTNode) -> dict[cst.CSTNode, cst.CSTNode]:
     return found
 
 
-def heading(node: cst.CSTNode) -> Any:
+def heading(node: cst.CSTNode) -> cst.CSTNode | None:
     """What a finding at a statement points at: of one with a block the last part before it, as the test of an `if`.
 
     The statement itself where it has no block, and None where nothing but a word stands before it (`try:`).
@@ -118,7 +117,7 @@ class _Recorder(cst.CSTVisitor):
         self.names.append(attribute)
 
 
-def only_element(node: cst.CSTNode | None) -> Any:
+def only_element(node: cst.CSTNode | None) -> cst.BaseExpression | None:
     """The element of a list or tuple that is written out with one; None for all else."""
     elements = node.elements if isinstance(node, (cst.List, cst.Tuple)) else ()
     return elements[0].value if len(elements) == 1 and isinstance(elements[0], cst.Element) else None
@@ -143,7 +142,7 @@ def identifiers(node: cst.CSTNode) -> Iterator[str]:
             todo.extend(_operands(current))
 
 
-def _operands(node: cst.CSTNode) -> list[Any]:
+def _operands(node: cst.CSTNode) -> list[cst.CSTNode]:
     if isinstance(node, cst.Call):
         return [node.func, *(arg.value for arg in node.args)]
     if isinstance(node, cst.Comparison):

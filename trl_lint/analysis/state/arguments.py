@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Iterator
 
 import libcst as cst
 
@@ -24,7 +23,7 @@ class Arguments:
         self.keywords: dict[str, Value] = dict(keywords or {})
         self.star: Value | None = None
         self.double: Value | None = None
-        self.nodes: dict[Any, cst.Arg] = {}
+        self.nodes: dict[int | str, cst.Arg] = {}
 
     def get(self, position: int, name: str) -> Value | None:
         """The argument of a parameter; None when it was not given (or came with a star)."""
@@ -37,12 +36,17 @@ class Arguments:
     def node(self, position: int, name: str) -> cst.Arg | None:
         return self.nodes.get(name) or self.nodes.get(position)
 
-    def expression(self, key: int | str) -> Any:
+    def expression(self, key: int | str) -> cst.BaseExpression | None:
         """The expression of a positional (by index, also from the end) or keyword argument; None when starred."""
         if isinstance(key, int) and key < 0:
             key += len(self.positional)
         arg = self.nodes.get(key)
         return None if arg is None else arg.value
+
+    def named(self) -> Iterator[tuple[int | str, Value]]:
+        """The arguments without a star, by position or name."""
+        yield from enumerate(self.positional)
+        yield from self.keywords.items()
 
     def all(self) -> list[Value]:
         values = [*self.positional, *self.keywords.values()]

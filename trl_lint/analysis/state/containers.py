@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Hashable, Sequence
+from typing import TYPE_CHECKING
 
-from trl_lint.analysis.state.frame import Frame, derived
+from trl_lint.analysis.state.frame import Frame, Place, derived
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import MISSING
 from trl_lint.domain.heap import REST, WILDCARD, Cell, join, join_all, join_elements, with_key
 from trl_lint.domain.kinds import (
     BatchValue,
     ContainerValue,
+    Identity,
     InstanceValue,
     IterableValue,
     LoaderValue,
@@ -47,7 +48,7 @@ def merged_into(frame: Frame, cell: Cell, other: Value) -> Cell:
     return with_key(cell, MISSING, frame.written(value, ""))
 
 
-def tuple_of(frame: Frame, items: Sequence[Value], node: cst.CSTNode | tuple[Any, ...]) -> Value:
+def tuple_of(frame: Frame, items: Sequence[Value], node: Place) -> Value:
     """A tuple of these items; a list of what they may be where they are too many."""
     if is_small(items):
         return TupleValue(ranks.SAME, tuple(items))
@@ -58,17 +59,17 @@ def each(
     frame: Frame,
     value: Value,
     node: cst.CSTNode,
-    change: Callable[[Value, Any], Value],
-    renewed: Callable[[Cell, dict[Any, Value], Value | None], Cell],
+    change: Callable[[Value, Place], Value],
+    renewed: Callable[[Cell, dict[Hashable, Value], Value | None], Cell],
 ) -> Value:
     """A copy of a value, with `change(item, place)` of what the tuples and containers in sight that it is hold.
 
     renewed: the copy of a container, of its entries and rest. A container that is reached twice is copied once: it may
     hold itself.
     """
-    copies: dict[frozenset[Any], Value] = {}
+    copies: dict[frozenset[Identity], Value] = {}
 
-    def copy(value: Value, place: Any) -> Value:
+    def copy(value: Value, place: Place) -> Value:
         if isinstance(value, TupleValue):
             return TupleValue(ranks.SAME, tuple(copy(item, place) for item in value.items))
         cells = frame.memory.cells(value) if isinstance(value, ContainerValue) else []
@@ -85,15 +86,18 @@ def each(
     return copy(value, node)
 
 
-def constant_key(value: Value) -> Any:
+def constant_key(value: Value) -> Hashable:
     """What a subscript's value is as a key of a cell: a constant, or MISSING."""
-    const = value.const
+    const: Hashable = value.const
     if const is REST or (const is not MISSING and isinstance(const, (str, int, float, bool, type(None)))):
-        return MISSING if const == WILDCARD else const
-    return MISSING
+        return const if const != WILDCARD else _UNKNOWN_KEY
+    return _UNKNOWN_KEY
 
 
-def key_text(key: Any) -> str:
+_UNKNOWN_KEY: Hashable = MISSING
+
+
+def key_text(key: Hashable) -> str:
     return key.replace(WILDCARD, "…") if isinstance(key, str) else ""
 
 
@@ -158,7 +162,7 @@ class ViewKey(str):
     """A key met in a loop over `d.items()`: an assignment `d[key] = …` in that loop is about that one entry."""
 
     __slots__ = ("cells",)
-    cells: frozenset[Any]
+    cells: frozenset[Identity]
 
 
 # More entries than this are not walked one by one.
@@ -177,7 +181,7 @@ def items_of(frame: Frame, iterable: Value) -> list[Value] | None:
     if not isinstance(iterable, IterableValue) or iterable.view is None:
         return None
     source, form = iterable.view
-    entries: dict[Any, Value] = {}
+    entries: dict[Hashable, Value] = {}
     rest: Value | None = None
     for cell in frame.memory.cells(source):
         for key, value in cell.entries.items():
@@ -205,7 +209,7 @@ def constants_of(frame: Frame, iterable: Value) -> list[Value] | None:
     return list(items) if all(isinstance(item.const, str) for item in items) else None
 
 
-def _key_value(key: Any, source: ContainerValue) -> Value:
+def _key_value(key: Hashable, source: ContainerValue) -> Value:
     if isinstance(key, str):
         key = ViewKey(key)
         key.cells = source.identities

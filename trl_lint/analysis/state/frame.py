@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Hashable
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from trl_lint.analysis.events import Event, EventTrace
 from trl_lint.analysis.notes import Notes
@@ -13,7 +13,15 @@ from trl_lint.domain import devices, ranks
 from trl_lint.domain.averaging import joined, only_terms
 from trl_lint.domain.control import UNIFORM, Control, Uniformity
 from trl_lint.domain.heap import Cell, Memory, reachable
-from trl_lint.domain.kinds import BLANKS, ContainerValue, LibraryInstance, LibraryName, ProjectName, TupleValue
+from trl_lint.domain.kinds import (
+    BLANKS,
+    ContainerValue,
+    Identity,
+    LibraryInstance,
+    LibraryName,
+    ProjectName,
+    TupleValue,
+)
 from trl_lint.domain.provenance import Step
 from trl_lint.domain.ranks import Rank, State
 from trl_lint.domain.sync_points import SyncPoint
@@ -27,6 +35,8 @@ if TYPE_CHECKING:
     from trl_lint.analysis.program.project import Module
     from trl_lint.analysis.state.interpreter import Interpreter
 
+# Where a container is made: a node, or what tells several that are made at one apart.
+Place: TypeAlias = "cst.CSTNode | tuple[Hashable, ...]"
 # Kinds of values that are metrics when they are logged.
 NUMERIC = frozenset({Kind.TENSOR, Kind.NUMBER, Kind.NUMBER_LIST, Kind.BATCH})
 ACCELERATOR = "accelerate.Accelerator"
@@ -75,20 +85,20 @@ class Frame:
         self.notes = Notes()
         self.asks_for_engine = False  # whether it asks, or says, what wraps or shards the model
         self.attribute_error_depth = 0  # inside how many `try` blocks that catch AttributeError
-        self.dependencies: dict[tuple[ClassInfo, Any], int] = {}
+        self.dependencies: dict[tuple[ClassInfo, str | Identity], int] = {}
         self.attribute_writes: set[tuple[ClassInfo, str]] = set()
-        self.cell_writes: set[Any] = set()
-        self.class_cells: dict[Any, ClassInfo] = {}
+        self.cell_writes: set[Identity] = set()
+        self.class_cells: dict[Identity, ClassInfo] = {}
         self.dirty: set[tuple[ClassInfo, str]] = set()
-        self.dirty_cells: set[Any] = set()
-        self.key: Any = function
-        self.allocations: dict[Any, int] = {}
+        self.dirty_cells: set[Identity] = set()
+        self.key: Hashable = function
+        self.allocations: dict[Hashable, Identity] = {}
         self.pending_used = False
         self._accelerator = ""
 
     # --- containers ---
 
-    def allocate(self, node: cst.CSTNode | tuple[Any, ...], cell: Cell) -> ContainerValue:
+    def allocate(self, node: Place, cell: Cell) -> ContainerValue:
         """A new container made at `node`; a loop that comes here again makes the same one anew."""
         key = (node if isinstance(node, tuple) else id(node), self.unroll_index)
         identity = self.allocations.get(key)
@@ -111,7 +121,7 @@ class Frame:
                 if identity in self.class_cells:
                     self.touch(identity)
 
-    def touch(self, identity: Any) -> None:
+    def touch(self, identity: Identity) -> None:
         """Note that a container on an object was changed."""
         self.cell_writes.add(identity)
         self.dirty_cells.add(identity)
@@ -178,7 +188,7 @@ class Frame:
                             seen.add(inner)
                             todo.append(inner)
 
-    def forget(self, attributes: set[tuple[ClassInfo, str]], cells: set[Any]) -> None:
+    def forget(self, attributes: set[tuple[ClassInfo, str]], cells: set[Identity]) -> None:
         """A callee changed these: what was known of them here is no longer all."""
         from trl_lint.domain.heap import join_cells
 
@@ -253,7 +263,7 @@ class Frame:
         if known is None:
             return name not in self.memory.names
         if isinstance(known, FunctionValue):
-            return known.function.module is not None and known.function.module.name == module
+            return known.function.module.name == module
         return isinstance(known, (LibraryName, ProjectName)) and known.name in (name, f"{module}.{name}")
 
     # --- explanations and events ---
@@ -261,7 +271,7 @@ class Frame:
     def step(self, node: cst.CSTNode, text: str, before: Step | None = None) -> Step:
         return Step(self.module, node, text, before)
 
-    def emit(self, kind: type[Event], node: cst.CSTNode, tag: Any = None, **fields: Any) -> None:
+    def emit(self, kind: type[Event], node: cst.CSTNode, tag: Hashable = None, **fields: Any) -> None:
         """Tell the rules, if any asks; `tag` tells several events of one kind at one node apart."""
         if not self.engine.asks_for(kind):
             return
@@ -269,7 +279,7 @@ class Frame:
             module=self.module, node=node, control=self.memory.control, owner=self.function, **fields
         )
 
-    def written(self, value: Value, what: str, expression: Any = None) -> Value:
+    def written(self, value: Value, what: str, expression: cst.CSTNode | None = None) -> Value:
         """A value as it is once the current statement put it into a container of metrics.
 
         expression is where the value stands in the statement, if it does. A value that came here unchanged as a
@@ -297,7 +307,7 @@ class Frame:
         return value.but(writes=frozenset((write,)))
 
     def handing_on(
-        self, value: Value, what: str, expression: cst.CSTNode | None, handed: tuple[Any, str] | None = None
+        self, value: Value, what: str, expression: cst.CSTNode | None, handed: tuple[FunctionInfo, str] | None = None
     ) -> Write:
         """The current statement as the one that hands this value on (to a function, as the parameter of a name)."""
         payload = None

@@ -5,7 +5,7 @@ What is not listed here gives an unknown shape, of which nothing is said.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 import libcst as cst
@@ -674,7 +674,7 @@ def padded(frame: Frame, operand: Value, args: Arguments, node: cst.CSTNode) -> 
     over = args.get(1, "dim")
     dim = 0 if over is None else over.const
 
-    def renewed(cell: Cell, entries: dict[Any, Value], rest: Value | None) -> Cell:
+    def renewed(cell: Cell, entries: dict[Hashable, Value], rest: Value | None) -> Cell:
         return Cell(cell.shape, entries, rest, cell.factory, cell.length)
 
     def changed(value: Value, _: Any) -> Value:

@@ -2,53 +2,83 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 import libcst as cst
 
 from trl_lint.analysis.program.syntax import ancestors
-from trl_lint.fixes.support.edits import Import, NoRewrite
+from trl_lint.fixes.support.edits import Import, NoFix
 from trl_lint.fixes.support.importing import has_place
+from trl_lint.fixes.support.node_types import BLOCKS, Block, Path, Scope
 from trl_lint.fixes.support.scope import binders, binds, nodes
 
-NO_PLACE = NoRewrite("there is no place for an import behind what the file sets up for its imports")
-_BLOCKS = (cst.IndentedBlock, cst.Module)
+if TYPE_CHECKING:
+    from trl_lint.analysis.program.project import Module
+
+NO_PLACE = NoFix("there is no place for an import behind what the file sets up for its imports")
+_Kind = TypeVar("_Kind", bound=cst.BaseStatement)
 
 
-def enclosing_statement(root: Any, node: Any) -> tuple[Any, tuple[Any, ...]] | None:
-    """The statement around a node that new ones can be put before, and the nodes around that, from the root."""
+@dataclass(frozen=True, slots=True)
+class StatementInBlock(Generic[_Kind]):
+    """A statement that new ones can be put before. around: the nodes around it, of which the block is the last."""
+
+    statement: _Kind
+    block: Block
+    around: Path
+
+    @property
+    def siblings(self) -> Sequence[cst.BaseStatement]:
+        """All statements of the block."""
+        return self.block.body
+
+    @property
+    def index(self) -> int:
+        """Which of the statements of the block it is."""
+        return _index_in(self.block, self.statement)
+
+
+def _index_in(block: Block, statement: cst.CSTNode) -> int:
+    return next(index for index, each in enumerate(block.body) if each is statement)
+
+
+def enclosing_statement(root: cst.CSTNode, node: cst.CSTNode) -> StatementInBlock[cst.BaseStatement] | None:
+    """The innermost statement around a node (or the node itself) that new ones can be put before; None without one."""
     chain = (*ancestors(root, node), node)
     for index in range(len(chain) - 1, 0, -1):
-        if isinstance(chain[index], cst.BaseStatement) and isinstance(chain[index - 1], _BLOCKS):
-            return chain[index], chain[:index]
+        statement, block = chain[index], chain[index - 1]
+        if isinstance(statement, cst.BaseStatement) and isinstance(block, BLOCKS):
+            return StatementInBlock(statement, block, chain[:index])
     return None
 
 
-def own_line(root: Any, node: Any) -> tuple[Any, tuple[Any, ...]] | None:
-    """The statement around a node and the nodes around that, if a line put before it is run just before the node."""
+def own_line(root: cst.CSTNode, node: cst.CSTNode) -> StatementInBlock[cst.SimpleStatementLine] | None:
+    """The statement around a node, if it is a line of its own: a line put before it is run just before the node."""
     found = enclosing_statement(root, node)
-    if found is None or not isinstance(found[0], cst.SimpleStatementLine) or len(found[0].body) > 1:
+    if found is None or not isinstance(found.statement, cst.SimpleStatementLine) or len(found.statement.body) > 1:
         return None
-    return found
+    return StatementInBlock(found.statement, found.block, found.around)
 
 
-def torch_in_reach(module: Any, root: Any, node: Any) -> tuple[Import, ...] | NoRewrite:
+def torch_in_reach(module: Module, root: Scope, node: cst.CSTNode) -> tuple[Import, ...] | NoFix:
     """The import that makes `torch` mean the library at a node (none if it does), or why it can't."""
     tree = module.tree
     if not all(_imports_torch(tree, each) for each in binders(tree, ["torch"])) or "torch" in _parameter_names(tree):
-        return NoRewrite("`torch` may mean something else here")
+        return NoFix("`torch` may mean something else here")
     if root is tree or not binders(root, ["torch"]):
         needed = Import("torch")
         return (needed,) if has_place(module, needed, node) else NO_PLACE
     found = enclosing_statement(root, node)
-    if found is None or not certainly_bound(root, "torch", found[0]):
-        return NoRewrite("`torch` may not be imported yet here")
+    if found is None or not certainly_bound(root, "torch", found.statement):
+        return NoFix("`torch` may not be imported yet here")
     return ()
 
 
-def _imports_torch(tree: cst.Module, node: Any) -> bool:
+def _imports_torch(tree: cst.Module, node: cst.CSTNode) -> bool:
     """Whether a node binds `torch` to the library: in an `import`, not in a `from … import`."""
     around = ancestors(tree, node)
     return isinstance(node, cst.ImportAlias) and isinstance(around[-1], cst.Import)
@@ -59,7 +89,7 @@ def _parameter_names(tree: cst.Module) -> set[str]:
     return {node.name.value for node in nodes(tree) if isinstance(node, cst.Param)}
 
 
-def certainly_bound(root: Any, name: str, before: Any) -> bool:
+def certainly_bound(root: cst.CSTNode, name: str, before: cst.CSTNode) -> bool:
     """Whether a name has a value on every way to a statement of a function.
 
     True for names that the function does not bind at all: they live outside of it.
@@ -74,23 +104,24 @@ def certainly_bound(root: Any, name: str, before: Any) -> bool:
             return True
         if isinstance(outer, cst.With) and any(name in _as_names(item) for item in outer.items):
             return True
-        if isinstance(outer, _BLOCKS):
-            earlier = outer.body[: list(map(id, outer.body)).index(id(inner))]
-            if any(_always_binds(statement, name) for statement in earlier):
-                return True
+        earlier = outer.body[: _index_in(outer, inner)] if isinstance(outer, BLOCKS) else ()
+        if any(_always_binds(statement, name) for statement in earlier):
+            return True
     return False
 
 
 def _parameters(params: cst.Parameters) -> set[str]:
+    """The names of all parameters."""
     listed = [*params.posonly_params, *params.params, *params.kwonly_params, params.star_arg, params.star_kwarg]
     return {param.name.value for param in listed if isinstance(param, cst.Param)}
 
 
 def _as_names(item: cst.WithItem) -> set[str]:
+    """The names that an item of a `with` binds."""
     return binds(item.asname) if item.asname is not None else set()
 
 
-def _always_binds(statement: Any, name: str) -> bool:
+def _always_binds(statement: cst.CSTNode, name: str) -> bool:
     """Whether a statement that has been run has bound the name."""
     match statement:
         case cst.SimpleStatementLine() | cst.SimpleStatementSuite():
@@ -99,14 +130,15 @@ def _always_binds(statement: Any, name: str) -> bool:
             return any(name in _as_names(item) for item in items) or _block_binds(body, name)
         case cst.If(body=body, orelse=orelse):
             # An arm that leaves is not followed by what comes next.
-            arms = [body, orelse.body if isinstance(orelse, cst.Else) else orelse]
-            return all(arm is not None and (_leaves(arm) or _block_binds(arm, name)) for arm in arms)
+            other = orelse.body if isinstance(orelse, cst.Else) else orelse
+            return other is not None and all(_leaves(arm) or _block_binds(arm, name) for arm in (body, other))
         case cst.FunctionDef(name=own) | cst.ClassDef(name=own):
             return own.value == name
     return False
 
 
-def _block_binds(block: Any, name: str) -> bool:
+def _block_binds(block: cst.BaseSuite | cst.If, name: str) -> bool:
+    """Whether a block, or an `elif` with all that follows it, has bound the name once it has been run."""
     if isinstance(block, cst.If):
         return _always_binds(block, name)
     return any(_always_binds(each, name) for each in block.body) or (
@@ -114,7 +146,8 @@ def _block_binds(block: Any, name: str) -> bool:
     )
 
 
-def _leaves(block: Any) -> bool:
+def _leaves(block: cst.BaseSuite | cst.If) -> bool:
+    """Whether a block ends with a statement that nothing in the block is run after."""
     last = block.body[-1] if isinstance(block, (cst.IndentedBlock, cst.SimpleStatementSuite)) and block.body else None
     if isinstance(last, cst.SimpleStatementLine):
         last = last.body[-1]

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import NamedTuple
 
 import libcst as cst
 
 from trl_lint.analysis.program.classes import ClassInfo, FunctionInfo
 from trl_lint.domain.values import Kind, Value
-from trl_lint.fixes.support.scope import binds, bound, bound_names, dotted, last_name, leaves, nodes
+from trl_lint.fixes.support.scope import binds, bound_names, bound_targets, dotted, last_name, leaves, nodes
+from trl_lint.fixes.support.tree import keyword_of
 from trl_lint.knowledge import library, models
 from trl_lint.knowledge.schema import Attribute, Class
 from trl_lint.knowledge.transformers import TRAINER_NAMES
@@ -32,7 +33,7 @@ class Cached:
     """
 
     name: str
-    anchor: Any = None
+    anchor: cst.BaseStatement | None = None
     code: str = ""
 
 
@@ -50,20 +51,20 @@ def cached(owner: FunctionInfo, cls: ClassInfo, attribute: str) -> Cached | None
         return None
     if not all(_passes_through(each, owner.name) for each in family):
         return None
-    for constructor, anchor in _constructors(home):
-        for name, statement in _assigned(constructor, anchor, attribute):
+    for constructor, call in _constructors(home):
+        for name, statement in _assigned(constructor, call, attribute):
             early = (_called_early(constructor, statement, each) for each in family)
             if _is_assigned_once(name, family) and not any(owner.name in names for names in early):
                 return Cached(name)
     own = home.methods.get("__init__")
-    anchor = None if own is None else constructor_call(own)
-    if own is None or anchor is None:
+    own_call = None if own is None else constructor_call(own)
+    if own is None or own_call is None:
         return None
     name = _free_name(attribute, family)
     this = own.parameters[0].name
     if _hands_on(own, f"{this}.model"):
         return None
-    return Cached(name, anchor, f"{this}.{name} = {this}.model.config.{attribute}")
+    return Cached(name, own_call.statement, f"{this}.{name} = {this}.model.config.{attribute}")
 
 
 # Functions that change nothing about a model they are given.
@@ -77,12 +78,12 @@ def _hands_on(constructor: FunctionInfo, model: str) -> bool:
     return any(last_name(call.func) not in _LOOKS_ONLY for call in handed)
 
 
-def _constructors(cls: ClassInfo) -> Iterator[tuple[FunctionInfo, Any]]:
-    """The `__init__` of a class and of its bases in sight, with the statement that runs the next one."""
+def _constructors(cls: ClassInfo) -> Iterator[tuple[FunctionInfo, ConstructorCall]]:
+    """The `__init__` of a class and of its bases in sight, with the call that runs the next one."""
     for each in cls.in_sight():
         constructor = each.methods.get("__init__")
-        if constructor is not None and (anchor := constructor_call(constructor)) is not None:
-            yield constructor, anchor
+        if constructor is not None and (call := constructor_call(constructor)) is not None:
+            yield constructor, call
 
 
 def _family(home: ClassInfo, cls: ClassInfo) -> tuple[ClassInfo, ...]:
@@ -92,6 +93,7 @@ def _family(home: ClassInfo, cls: ClassInfo) -> tuple[ClassInfo, ...]:
 
 
 def _lineages(family: Iterable[ClassInfo]) -> tuple[ClassInfo, ...]:
+    """All classes in sight that these are or inherit from."""
     return tuple(dict.fromkeys(base for cls in family for base in cls.in_sight()))
 
 
@@ -128,6 +130,7 @@ def _is_known(base: ClassInfo | str | None) -> bool:
 
 
 def _model_rows(base: str) -> list[Attribute]:
+    """What the tables say of `model` on instances of a library class, release by release."""
     for current in library.mro(base):
         rows = [row for row in library.rows(f"{current}.model") if isinstance(row, Attribute)]
         if rows:
@@ -151,7 +154,7 @@ def changed_config(tree: cst.Module) -> frozenset[str]:
     """The attributes of configs that a file writes; "*" where it may be any of them."""
     found = set()
     aliases = _aliases_of_configs(tree)
-    for target in bound(tree):
+    for target in bound_targets(tree):
         if isinstance(target, cst.Attribute):
             receiver = last_name(target.value)
             if receiver.endswith("config") or receiver in aliases:
@@ -176,6 +179,7 @@ def _aliases_of_configs(tree: cst.Module) -> set[str]:
 
 
 def _changed_by(call: cst.Call) -> Iterator[str]:
+    """The attributes of a config that a call may write; "*" for any of them."""
     name = last_name(call.func)
     if name == "vars":
         yield "*"
@@ -191,18 +195,25 @@ def _changed_by(call: cst.Call) -> Iterator[str]:
 # --- the constructor ------------------------------------------------------------------------------------
 
 
-def constructor_call(function: FunctionInfo) -> Any:
-    """The one statement `super().__init__(…)` directly in the body of an `__init__` that always gets to it."""
+class ConstructorCall(NamedTuple):
+    """`super().__init__(…)`, and the line that holds nothing else."""
+
+    statement: cst.SimpleStatementLine
+    call: cst.Call
+
+
+def constructor_call(function: FunctionInfo) -> ConstructorCall | None:
+    """The one call `super().__init__(…)` directly in the body of an `__init__` that always gets to it."""
     own_class = function.cls.name if function.cls is not None else ""
     calls = [node for node in nodes(function.node.body) if _is_constructor_call(node, own_class)]
     for statement in _plain_statements(function) if len(calls) == 1 else ():
-        small = statement.body[0] if isinstance(statement, cst.SimpleStatementLine) else None
-        if isinstance(small, cst.Expr) and small.value is calls[0]:
-            return statement if len(statement.body) == 1 else None
+        match statement:
+            case cst.SimpleStatementLine(body=[cst.Expr(value=cst.Call() as call)]) if call is calls[0]:
+                return ConstructorCall(statement, call)
     return None
 
 
-def _plain_statements(function: FunctionInfo) -> Iterator[Any]:
+def _plain_statements(function: FunctionInfo) -> Iterator[cst.BaseStatement]:
     """The statements directly in a function's body, up to the first one that may leave it."""
     if not isinstance(function.node.body, cst.IndentedBlock):
         return
@@ -212,7 +223,7 @@ def _plain_statements(function: FunctionInfo) -> Iterator[Any]:
         yield statement
 
 
-def _is_constructor_call(node: Any, own_class: str) -> bool:
+def _is_constructor_call(node: cst.CSTNode, own_class: str) -> bool:
     """`super().__init__(…)`; `super(Other, self)` would jump over a class."""
     match node:
         case cst.Call(func=cst.Attribute(value=cst.Call(func=cst.Name("super"), args=args), attr=cst.Name("__init__"))):
@@ -226,18 +237,19 @@ def _passes_through(cls: ClassInfo, method: str) -> bool:
         constructor = each.methods.get("__init__")
         if constructor is None:
             continue
-        anchor = constructor_call(constructor)
-        if anchor is None and not each.canonical:
+        call = constructor_call(constructor)
+        if call is None and not each.canonical:
             return False
-        if method in _called_early(constructor, anchor, cls):
+        if method in _called_early(constructor, None if call is None else call.statement, cls):
             return False
     return True
 
 
-def _called_early(constructor: FunctionInfo, last: Any, cls: ClassInfo) -> set[str]:
+def _called_early(constructor: FunctionInfo, last: cst.BaseStatement | None, cls: ClassInfo) -> set[str]:
     """What an `__init__` asks of `self`, itself or through methods, up to a statement (None: to its end)."""
     early = []
-    for statement in constructor.node.body.body:
+    body = constructor.node.body
+    for statement in body.body if isinstance(body, cst.BaseSuite) else ():
         early.append(statement)
         if statement is last:
             break
@@ -253,7 +265,7 @@ def _called_early(constructor: FunctionInfo, last: Any, cls: ClassInfo) -> set[s
     return found
 
 
-def _own_attributes(roots: Iterable[Any], method: FunctionInfo) -> set[str]:
+def _own_attributes(roots: Iterable[cst.CSTNode], method: FunctionInfo) -> set[str]:
     """The names of all `self.x` below some nodes of a method."""
     this = method.parameters[0].name if method.parameters else ""
     return {
@@ -267,23 +279,24 @@ def _own_attributes(roots: Iterable[Any], method: FunctionInfo) -> set[str]:
 # --- an attribute that is there already ------------------------------------------------------------------
 
 
-def _assigned(constructor: FunctionInfo, anchor: Any, attribute: str) -> Iterator[tuple[str, Any]]:
+def _assigned(
+    constructor: FunctionInfo, call: ConstructorCall, attribute: str
+) -> Iterator[tuple[str, cst.BaseStatement]]:
     """The attributes that an `__init__` takes from the config of the bare model, with the statements."""
     this = constructor.parameters[0].name
-    handed_on = {f"{name}.config.{attribute}" for name in _handed_on(constructor, anchor)}
+    handed_on = {f"{name}.config.{attribute}" for name in _handed_on(constructor, call.call)}
     own = {f"{this}.model.config.{attribute}"}
     passed = False
     for statement in _plain_statements(constructor):
         name = _taken_from(statement, this, handed_on | own if passed else handed_on)
         if name:
             yield name, statement
-        passed = passed or statement is anchor
+        passed = passed or statement is call.statement
 
 
-def _handed_on(constructor: FunctionInfo, anchor: Any) -> Iterator[str]:
+def _handed_on(constructor: FunctionInfo, call: cst.Call) -> Iterator[str]:
     """The parameter of an `__init__` that is handed on as the model, if it stays what it is."""
-    call = anchor.body[0].value
-    named = [arg.value for arg in call.args if arg.keyword is not None and arg.keyword.value == "model"]
+    named = [arg.value for arg in call.args if keyword_of(arg) == "model"]
     first = [arg.value for arg in call.args[:1] if arg.keyword is None and not arg.star]
     own = {parameter.name for parameter in constructor.parameters} - bound_names(constructor.node.body)
     for value in (named or (first if _takes_model_first(constructor) else []))[:1]:
@@ -298,7 +311,7 @@ def _takes_model_first(constructor: FunctionInfo) -> bool:
     return above is None or [parameter.name for parameter in above.parameters[1:2]] == ["model"]
 
 
-def _taken_from(statement: Any, this: str, sources: set[str]) -> str:
+def _taken_from(statement: cst.BaseStatement, this: str, sources: set[str]) -> str:
     """The `x` of `self.x = <one of the sources>`."""
     match statement:
         case cst.SimpleStatementLine(
@@ -314,11 +327,12 @@ def _taken_from(statement: Any, this: str, sources: set[str]) -> str:
 
 
 def _is_assigned_once(name: str, family: Iterable[ClassInfo]) -> bool:
+    """Whether one statement, in all the files of these classes, gives an attribute of that name its value."""
     lineages = _lineages(family)
     if any(name in cls.methods or name in cls.variables for cls in lineages):
         return False
     trees = dict.fromkeys(cls.module.tree for cls in lineages)
-    stores = [each for tree in trees for each in bound(tree) if isinstance(each, cst.Attribute)]
+    stores = [each for tree in trees for each in bound_targets(tree) if isinstance(each, cst.Attribute)]
     return sum(each.attr.value == name for each in stores) == 1
 
 
@@ -326,6 +340,7 @@ def _is_assigned_once(name: str, family: Iterable[ClassInfo]) -> bool:
 
 
 def _free_name(attribute: str, family: Iterable[ClassInfo]) -> str:
+    """A name for the new attribute that means nothing yet on instances of these classes."""
     taken = _taken(family)
     plain = attribute.lstrip("_")
     other = plain if plain.startswith("model_") else f"model_{plain}"
@@ -336,7 +351,7 @@ def _free_name(attribute: str, family: Iterable[ClassInfo]) -> str:
 def _spelled(tree: cst.Module) -> set[str]:
     """The words in a file by which an attribute may be asked for: `getattr(trainer, "name")`."""
     texts = (node.raw_value for node in nodes(tree) if isinstance(node, cst.SimpleString))
-    stored = (target.attr.value for target in bound(tree) if isinstance(target, cst.Attribute))
+    stored = (target.attr.value for target in bound_targets(tree) if isinstance(target, cst.Attribute))
     return {text for text in texts if isinstance(text, str) and text.isidentifier()} | set(stored)
 
 

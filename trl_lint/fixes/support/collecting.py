@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import libcst as cst
 
 from trl_lint.analysis.transfer.tensor_devices import may_be_cpu
@@ -11,52 +9,47 @@ from trl_lint.domain.values import Value
 from trl_lint.fixes.support.edits import Import
 from trl_lint.fixes.support.importing import has_place
 from trl_lint.fixes.support.logged import LogSite, is_number
-from trl_lint.fixes.support.tree import TIGHT, call_of, tensor_of
+from trl_lint.fixes.support.tree import call_of, keyword_argument, tensor_of, without_parentheses
 
 
 def collected(
     place: LogSite, tensor: cst.BaseExpression, reduction: str
 ) -> tuple[cst.BaseExpression, tuple[Import, ...]] | None:
     """The tensor reduced over the ranks, by the user's own helper where there is one, and what that imports."""
-    for wanted, and_then in ((reduction, ""), ("gather", reduction)):
-        for text, name, own in place.payload.reducers:
-            if own == wanted and (imports := _import_of(place, text, name)) is not None:
+    for wanted, repeated in ((reduction, ""), ("gather", reduction)):
+        for text, name, reduces_by in place.payload.reducers:
+            if reduces_by == wanted and (imports := _import_of(place, text, name)) is not None:
                 call = cst.Call(cst.parse_expression(text), [cst.Arg(tensor)])
-                return (call_of(call, and_then) if and_then else call), imports
+                return (call_of(call, repeated) if repeated else call), imports
     if not place.payload.accelerator:
         return None
-    return call_of(cst.Call(cst.Attribute(place.accelerator, cst.Name("gather")), [cst.Arg(tensor)]), reduction), ()
+    return call_of(call_of(place.accelerator, "gather", cst.Arg(tensor)), reduction), ()
 
 
 def summed(place: LogSite, stacked: cst.BaseExpression) -> tuple[cst.BaseExpression, tuple[Import, ...]]:
     """Several sums in one tensor, added up over the ranks element by element."""
-    for text, name, own in place.payload.reducers:
-        if own == "sum" and (imports := _import_of(place, text, name)) is not None:
+    for text, name, reduces_by in place.payload.reducers:
+        if reduces_by == "sum" and (imports := _import_of(place, text, name)) is not None:
             return cst.Call(cst.parse_expression(text), [cst.Arg(stacked)]), imports
-    how = cst.Arg(cst.SimpleString('"sum"'), keyword=cst.Name("reduction"), equal=TIGHT)
-    comma = cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))
-    return cst.Call(cst.Attribute(place.accelerator, cst.Name("reduce")), [cst.Arg(stacked, comma=comma), how]), ()
+    how = keyword_argument("reduction", cst.SimpleString('"sum"'))
+    return call_of(place.accelerator, "reduce", cst.Arg(stacked), how), ()
 
 
 def _import_of(place: LogSite, text: str, name: str) -> tuple[Import, ...] | None:
     """What makes a helper callable by its own name in this file; None if there is no place for that."""
-    module, _, own = name.rpartition(".")
-    if text != own or module == place.module.name:
+    module, _, function = name.rpartition(".")
+    if text != function or module == place.module.name:
         return ()
-    needed = Import(module, own)
+    needed = Import(module, function)
     return (needed,) if has_place(place.module, needed, place.statement) else None
 
 
 def on_device(place: LogSite, core: cst.BaseExpression, value: Value) -> cst.BaseExpression:
     """The tensor to gather, on the accelerator's device."""
-    core = core.with_changes(lpar=[], rpar=[]) if hasattr(core, "lpar") and not _breaks_lines(core) else core
+    core = without_parentheses(core)
     if not is_number(value) and not may_be_cpu(value):
         return core
     device = cst.Attribute(place.accelerator, cst.Name("device"))
     if not is_number(value):
         return call_of(core, "to", cst.Arg(device))
     return tensor_of(core, device)
-
-
-def _breaks_lines(node: Any) -> bool:
-    return "\n" in cst.Module([]).code_for_node(node)

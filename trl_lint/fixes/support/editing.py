@@ -3,21 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import libcst as cst
 
 from trl_lint.analysis.program.syntax import ancestors
-from trl_lint.fixes.support.edits import Edit, Enclose, Import, Insert, Move, Part, Replace, Rewrite
+from trl_lint.fixes.support.edits import Edit, Enclose, ExtendImport, FixPlan, Import, Insert, Move, Part, Replace
 from trl_lint.fixes.support.importing import edits_for
 from trl_lint.fixes.support.sharing import edits_of
 
+if TYPE_CHECKING:
+    from trl_lint.analysis.program.project import Module
 
-def all_edits(module: Any, rewrites: Iterable[Rewrite]) -> list[Edit]:
+# What statements that new ones are put beside are in LibCST, of which each has its leading lines.
+_Statement: TypeAlias = cst.SimpleStatementLine | cst.BaseCompoundStatement
+# A new line: its text, or a line that was moved there.
+_New: TypeAlias = str | cst.SimpleStatementLine
+
+
+def all_edits(module: Module, rewrites: Iterable[FixPlan]) -> list[Edit]:
     """The edits of these rewrites of one file, and those that import what they need."""
     edits = edits_of(rewrites)
     needed = [edit for edit in edits if isinstance(edit, Import)]
-    return edits + edits_for(module, needed, filter(None, map(_changed, edits))) if needed else edits
+    touched = (node for edit in edits for node in _touched(edit)[:1])
+    return edits + edits_for(module, needed, touched) if needed else edits
 
 
 def mended_tree(tree: cst.Module, edits: Iterable[Edit]) -> cst.Module:
@@ -30,25 +39,24 @@ class Editing(cst.CSTTransformer):
 
     def __init__(self, tree: cst.Module, edits: Iterable[Edit]) -> None:
         super().__init__()
-        self.replaced: dict[int, cst.BaseExpression] = {}
-        # New lines, as text, and lines that were moved there.
-        self.before: dict[int, list[Any]] = {}
-        self.behind: dict[int, list[Any]] = {}
+        self.replaced: dict[int, cst.BaseExpression | cst.ImportFrom] = {}
+        self.before: dict[int, list[_New]] = {}
+        self.behind: dict[int, list[_New]] = {}
         self.enclosed: dict[int, str] = {}
         self.moved: set[int] = set()
         self.parted: dict[int, Part] = {}
         self.around: set[int] = set()
         for edit in edits:
             self._note(edit)
-            for node in (_changed(edit), getattr(edit, "anchor", None)):
-                self.around.update(() if node is None else map(id, ancestors(tree, node)))
+            for node in _touched(edit):
+                self.around.update(map(id, ancestors(tree, node)))
 
     def on_visit(self, node: cst.CSTNode) -> bool:
         return id(node) in self.around
 
-    def _note(self, edit: Any) -> None:
+    def _note(self, edit: Edit) -> None:
         match edit:
-            case Replace(node, by):
+            case Replace(node, by) | ExtendImport(node, by):
                 self.replaced[id(node)] = by
             case Insert(anchor, code, behind):
                 codes = (self.behind if behind else self.before).setdefault(id(anchor), [])
@@ -62,42 +70,44 @@ class Editing(cst.CSTTransformer):
             case Part(statement):
                 self.parted[id(statement)] = edit
 
-    def on_leave(self, original_node: Any, updated: Any) -> Any:
-        if id(original_node) in self.moved:
+    # LibCST has no type for a node that takes the place of one of another kind.
+    def on_leave(self, original_node: cst.CSTNode, updated_node: Any) -> Any:
+        key = id(original_node)
+        if key in self.moved:
             return cst.RemoveFromParent()
-        replacement = self.replaced.get(id(original_node))
+        replacement = self.replaced.get(key)
         if replacement is not None:
             return replacement.deep_clone()
-        head = self.enclosed.get(id(original_node))
-        if head is not None:
-            updated = _enclosed(updated, head)
-        before = self.before.get(id(original_node), ())
-        behind = self.behind.get(id(original_node), ())
-        if id(original_node) in self.parted:
-            return _parted(updated, self.parted[id(original_node)], _lines(before), _lines(behind))
+        if key in self.enclosed:
+            updated_node = _enclosed(updated_node, self.enclosed[key])
+        before, behind = _lines(self.before.get(key, ())), _lines(self.behind.get(key, ()))
+        if key in self.parted:
+            return _parted(updated_node, self.parted[key], before, behind)
         if not before and not behind:
-            return updated
-        if isinstance(updated, cst.If) and not updated.body.body:
-            return cst.FlattenSentinel(_in_place_of(updated, _lines([*before, *behind])))
-        return cst.FlattenSentinel([*_placed_before(before, updated), *_lines(behind)])
+            return updated_node
+        if isinstance(updated_node, cst.If) and not updated_node.body.body:
+            return cst.FlattenSentinel(_in_place_of(updated_node, [*before, *behind]))
+        return cst.FlattenSentinel([*_placed_before(before, updated_node), *behind])
 
 
-def _changed(edit: Any) -> Any:
-    """The node that an edit changes, or puts something beside; None where it only says what is imported."""
+def _touched(edit: Edit) -> list[cst.CSTNode]:
+    """The nodes that an edit changes, or puts something beside; none where it only says what is imported."""
     match edit:
-        case Replace(node) | Insert(node) | Enclose(node) | Move(node) | Part(node):
-            return node
-    return None
+        case Replace(node) | ExtendImport(node) | Insert(node) | Enclose(node) | Part(node):
+            return [node]
+        case Move(statement, anchor):
+            return [statement, anchor]
+    return []
 
 
-def _enclosed(line: Any, head: str) -> Any:
+def _enclosed(line: cst.SimpleStatementLine, head: str) -> cst.BaseStatement:
     """The line in a block, behind the comments that stand above it."""
     block = cst.IndentedBlock([line.with_changes(leading_lines=[])])
     around = cst.parse_statement(f"{head}:\n    pass\n")
     return around.with_changes(body=block, leading_lines=line.leading_lines)
 
 
-def _parted(block: Any, part: Part, before: list[Any], behind: list[Any]) -> Any:
+def _parted(block: cst.If, part: Part, before: list[_Statement], behind: list[_Statement]) -> cst.If:
     """The `if` around new lines, and around itself with the other part of its condition if anything is left in it."""
     blank = cst.SimpleWhitespace(" ")
     outer = block.with_changes(test=part.outer.deep_clone(), whitespace_before_test=blank)
@@ -107,24 +117,24 @@ def _parted(block: Any, part: Part, before: list[Any], behind: list[Any]) -> Any
     return outer.with_changes(body=cst.IndentedBlock([*before, inner, *behind]))
 
 
-def _lines(codes: Sequence[Any]) -> list[Any]:
+def _lines(lines: Sequence[_New]) -> list[_Statement]:
     """New lines of these texts, and copies of those that have been moved."""
-    return [cst.parse_statement(code) if isinstance(code, str) else code.deep_clone() for code in codes]
+    return [cst.parse_statement(line) if isinstance(line, str) else line.deep_clone() for line in lines]
 
 
-def _in_place_of(block: Any, lines: list[Any]) -> list[Any]:
+def _in_place_of(block: cst.If, lines: list[_Statement]) -> list[_Statement]:
     """The lines that are left of a block, with what stood above it."""
     first, *rest = lines
     return [first.with_changes(leading_lines=[*block.leading_lines, *first.leading_lines]), *rest]
 
 
-def _placed_before(codes: Sequence[Any], statement: Any) -> list[Any]:
+def _placed_before(lines: list[_Statement], statement: _Statement) -> list[_Statement]:
     """New lines and the statement they stand before, which keeps its comments; the blank lines come first."""
-    if not codes:
+    if not lines:
         return [statement]
     comments = _comments(statement)
     blank = statement.leading_lines[: len(statement.leading_lines) - len(comments)]
-    first, *rest = _lines(codes)
+    first, *rest = lines
     return [
         first.with_changes(leading_lines=[*blank, *_comments(first)]),
         *rest,
@@ -132,7 +142,7 @@ def _placed_before(codes: Sequence[Any], statement: Any) -> list[Any]:
     ]
 
 
-def _comments(line: Any) -> list[Any]:
+def _comments(line: _Statement) -> list[cst.EmptyLine]:
     """What stands above a line, from its first comment on."""
     leading = list(line.leading_lines)
     comment = next((index for index, each in enumerate(leading) if each.comment is not None), len(leading))

@@ -10,11 +10,10 @@ import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from itertools import count
-from typing import Any
 
 import libcst as cst
 
-from trl_lint.fixes.support.scope import nodes, used_names
+from trl_lint.fixes.support.scope import nodes, used_names, value_names
 from trl_lint.fixes.support.tree import with_replaced
 
 
@@ -81,7 +80,15 @@ class Import:
     name: str | None = None
 
 
-Edit = Replace | Insert | Enclose | Move | Part | Import
+@dataclass(frozen=True, slots=True, eq=False)
+class ExtendImport:
+    """An import that is there takes in more names."""
+
+    node: cst.ImportFrom
+    by: cst.ImportFrom
+
+
+Edit = Replace | Insert | Enclose | Move | Part | Import | ExtendImport
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -99,7 +106,7 @@ class Reduced:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Rewrite:
+class FixPlan:
     """How to mend one finding.
 
     reduced: what of it may be shared with other findings' rewrites. caution: why it is not safe in itself, if so.
@@ -111,28 +118,24 @@ class Rewrite:
 
 
 @dataclass(frozen=True, slots=True)
-class NoRewrite:
-    """Why there is only a hint. `text` is code the author may write instead, where it is known.
-
-    as_list: the result of a collective is used as one value per rank.
-    """
+class NoFix:
+    """Why there is only a hint. help: what the author may do instead, where that is known better than in general."""
 
     reason: str
-    text: str = ""
-    as_list: bool = False
+    help: str = ""
 
 
-def apart(rewrites: Iterable[Rewrite]) -> list[Rewrite]:
+def with_distinct_names(rewrites: Iterable[FixPlan]) -> list[FixPlan]:
     """The rewrites with new names that do not collide: each was made as if there were no other."""
     taken: dict[tuple[int, str], tuple[int, str]] = {}
     found = []
     for rewrite in rewrites:
-        inserts = [edit for edit in rewrite.edits if isinstance(edit, Insert)]
+        binding = [(edit, edit.root) for edit in rewrite.edits if isinstance(edit, Insert) and edit.root is not None]
         renamed: dict[str, str] = {}
-        for edit in inserts:
+        for edit, root in binding:
             for name in edit.new_names:
-                if taken.get((id(edit.root), name), _bound_by(edit)) != _bound_by(edit):
-                    renamed[name] = _another_name(edit.root, name, taken)
+                if taken.get((id(root), name), _bound_by(edit)) != _bound_by(edit):
+                    renamed[name] = _another_name(root, name, taken)
         rewrite = _renamed(rewrite, renamed) if renamed else rewrite
         for each in rewrite.edits:
             if isinstance(each, Insert):
@@ -142,16 +145,19 @@ def apart(rewrites: Iterable[Rewrite]) -> list[Rewrite]:
 
 
 def _bound_by(edit: Insert) -> tuple[int, str]:
+    """What tells the statement that binds new names from others: the same text is put in one place only once."""
     return id(edit.anchor), edit.code
 
 
-def _another_name(root: Any, name: str, taken: Collection[tuple[int, str]]) -> str:
+def _another_name(root: cst.CSTNode, name: str, taken: Collection[tuple[int, str]]) -> str:
     used = used_names(root)
     numbered = (f"{name}_{number}" for number in count(2))
     return next(each for each in numbered if each not in used and (id(root), each) not in taken)
 
 
-def _renamed(rewrite: Rewrite, names: dict[str, str]) -> Rewrite:
+def _renamed(rewrite: FixPlan, names: dict[str, str]) -> FixPlan:
+    """The same rewrite with other names for what it binds."""
+
     def of_code(code: str) -> str:
         return re.sub(r"(?<![\w.])(\w+)\b", lambda match: names.get(match[1], match[1]), code)
 
@@ -159,26 +165,20 @@ def _renamed(rewrite: Rewrite, names: dict[str, str]) -> Rewrite:
         if isinstance(edit, Insert):
             return replace(edit, code=of_code(edit.code))
         if isinstance(edit, Replace):
-            uses = [(node, node.with_changes(value=names[node.value])) for node in _uses(edit.by, names)]
-            return replace(edit, by=with_replaced(edit.by, uses))
+            uses = [use for use in value_names(edit.by) if use.value in names]
+            renamed = [(use, use.with_changes(value=names[use.value])) for use in uses]
+            return replace(edit, by=with_replaced(edit.by, renamed))
         return edit
 
     return replace(rewrite, edits=tuple(map(of_edit, rewrite.edits)))
 
 
-def _uses(root: cst.BaseExpression, names: Collection[str]) -> list[cst.Name]:
-    aside = {id(node.attr) for node in nodes(root) if isinstance(node, cst.Attribute)}
-    return [
-        each for each in nodes(root) if isinstance(each, cst.Name) and each.value in names and id(each) not in aside
-    ]
-
-
-def merged(rewrites: Iterable[Rewrite]) -> Rewrite | None:
+def merged(rewrites: Iterable[FixPlan]) -> FixPlan | None:
     """One rewrite that does all of these; None when two of them put different things in one place."""
     edits: list[Edit] = []
     reduced: list[Reduced] = []
     replaced: dict[int, cst.BaseExpression] = {}
-    for rewrite in apart(dict.fromkeys(rewrites)):
+    for rewrite in with_distinct_names(dict.fromkeys(rewrites)):
         for edit in rewrite.edits:
             if isinstance(edit, Replace):
                 other = replaced.setdefault(id(edit.node), edit.by)
@@ -188,10 +188,10 @@ def merged(rewrites: Iterable[Rewrite]) -> Rewrite | None:
                     continue
             edits.append(edit)
         reduced += [each for each in rewrite.reduced if each.replace in edits]
-    return Rewrite(tuple(edits), tuple(reduced))
+    return FixPlan(tuple(edits), tuple(reduced))
 
 
-def independent(rewrites: Iterable[Rewrite]) -> list[bool]:
+def independent(rewrites: Iterable[FixPlan]) -> list[bool]:
     """For each rewrite, in order, whether it can be made together with those before it that can."""
     taken: dict[int, cst.BaseExpression] = {}
     around: set[int] = set()

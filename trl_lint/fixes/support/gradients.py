@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import libcst as cst
 
 from trl_lint.analysis.program.syntax import ancestors
@@ -28,12 +26,13 @@ def may_have_gradient(place: LogSite) -> bool:
 
 
 def _is_inside_no_grad(place: LogSite) -> bool:
+    """Whether it is computed in a `with torch.no_grad():` or the like."""
     around = ancestors(place.root, place.payload.expression)
     items = [item.item for node in around if isinstance(node, cst.With) for item in node.items]
     return any(isinstance(item, cst.Call) and last_name(item.func) in WITHOUT_GRADIENTS for item in items)
 
 
-def may_be_gone_back_from(place: LogSite) -> bool:
+def may_reach_a_loss(place: LogSite) -> bool:
     """Whether what is logged has a gradient, and is put where a loss may be computed from it."""
     if not may_have_gradient(place) or place.payload.handed is not None or _is_log(place.statement):
         return False
@@ -45,7 +44,8 @@ def may_be_gone_back_from(place: LogSite) -> bool:
     return not (_becomes_numbers(place.root, base.value) or stays_shown(place.root, base.value))
 
 
-def _is_log(statement: Any) -> bool:
+def _is_log(statement: cst.CSTNode) -> bool:
+    """Whether a statement is a call that only shows what it is given."""
     call = statement.value if isinstance(statement, cst.Expr) else None
     return isinstance(call, cst.Call) and last_name(call.func) in SHOWING
 
@@ -59,7 +59,7 @@ def _is_store(place: LogSite, base: cst.Attribute) -> bool:
     return any(base.attr.value in library.stores(name, library.NO_VERSIONS) for name in bases)
 
 
-def _becomes_numbers(root: Any, name: str) -> bool:
+def _becomes_numbers(root: cst.CSTNode, name: str) -> bool:
     """Whether a function makes numbers of all entries of a dict: `for k, v in d.items(): d[k] = v.item()`."""
     for node in nodes(root):
         match node:

@@ -8,15 +8,23 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from enum import IntEnum
-from typing import Any
+from typing import TYPE_CHECKING, TypeAlias
 
 import libcst as cst
 
 from trl_lint.analysis.program.syntax import ancestors
-from trl_lint.fixes.support.edits import Edit, Import, Insert, Replace
+from trl_lint.fixes.support.edits import Edit, ExtendImport, Import, Insert
 from trl_lint.fixes.support.scope import dotted, last_name, nodes
+from trl_lint.fixes.support.tree import text_of
+
+if TYPE_CHECKING:
+    from trl_lint.analysis.program.project import Module
+
+_ImportStatement: TypeAlias = cst.Import | cst.ImportFrom
+# The key by which the imports of one section are sorted.
+_Order: TypeAlias = Callable[[cst.SimpleStatementLine], tuple[bool, str] | tuple[str, bool]]
 
 
 class _Section(IntEnum):
@@ -29,44 +37,46 @@ class _Section(IntEnum):
 
 
 # Libraries that import another one themselves: behind them it is there, whatever a script sets up later.
-_BRINGS = {
+_IMPORTED_BY = {
     "accelerate": frozenset({"accelerate", "transformers", "trl"}),
     "torch": frozenset({"accelerate", "peft", "torch", "transformers", "trl"}),
 }
 # Libraries that change others when they are imported, and have to come before them.
-_FIRST = frozenset({"unsloth"})
+_COMES_FIRST = frozenset({"unsloth"})
 # What sets up the environment of later imports: calls by their last name, and methods of these objects.
-_SETS_UP = frozenset({"addsitedir", "load_dotenv", "putenv"})
-_SET_UP = frozenset({"environ", "os.environ", "sys.path"})
-_CHANGES = frozenset({"append", "extend", "insert", "setdefault", "update"})
-_LATE = re.compile(r"#\s*noqa:\s*E402\s*")
+_SETUP_FUNCTIONS = frozenset({"addsitedir", "load_dotenv", "putenv"})
+_SETUP_OBJECTS = frozenset({"environ", "os.environ", "sys.path"})
+_SETUP_METHODS = frozenset({"append", "extend", "insert", "setdefault", "update"})
+_NOQA = re.compile(r"#\s*noqa:\s*E402\s*")
 _LONGEST = 119
 
 
-def has_place(module: Any, needed: Import, node: Any) -> bool:
+def has_place(module: Module, needed: Import, node: cst.CSTNode) -> bool:
     """Whether there is a place for an import, for code at this node."""
-    return _edits(module, (needed,), (node,)) is not None
+    return _edits_for_module(module, (needed,), (node,)) is not None
 
 
-def edits_for(module: Any, needed: Iterable[Import], used: Iterable[Any]) -> list[Edit]:
+def edits_for(module: Module, needed: Iterable[Import], used: Iterable[cst.CSTNode]) -> list[Edit]:
     """The edits that import these for code at these nodes; each of them has a place for its own."""
     grouped: dict[str, dict[Import, None]] = {}
     for each in needed:
         grouped.setdefault(each.module if each.name else f"{each.module} itself", {})[each] = None
     places = tuple(used)
-    return [edit for group in grouped.values() for edit in _edits(module, tuple(group), places) or ()]
+    return [edit for group in grouped.values() for edit in _edits_for_module(module, tuple(group), places) or ()]
 
 
-def bound_at_top(module: Any, wanted: Import, *used: Any) -> str:
+def bound_at_top(module: Module, wanted: Import, *used: cst.CSTNode) -> str:
     """The name that a module's own imports, before the code at these nodes, give what is wanted; "" for none."""
     lines = _before(module.tree, used)
-    found = (_name_of(small, alias, wanted) for line in lines for small in _imports(line) for alias in _aliases(small))
-    return min(filter(None, found), key=lambda name: name != _own(wanted), default="")
+    found = (
+        _name_of(small, alias, wanted) for line in lines for small in _imports_of(line) for alias in _aliases(small)
+    )
+    return min(filter(None, found), key=lambda name: name != _name_bound_by(wanted), default="")
 
 
-def _edits(module: Any, needed: Sequence[Import], used: Sequence[Any]) -> list[Edit] | None:
+def _edits_for_module(module: Module, needed: Sequence[Import], used: Sequence[cst.CSTNode]) -> list[Edit] | None:
     """The edits for imports from one module; None when there is no place for them."""
-    missing = [each for each in needed if bound_at_top(module, each, *used) != _own(each)]
+    missing = [each for each in needed if bound_at_top(module, each, *used) != _name_bound_by(each)]
     if not missing:
         return []
     statements = _before(module.tree, used)
@@ -76,14 +86,15 @@ def _edits(module: Any, needed: Sequence[Import], used: Sequence[Any]) -> list[E
     first = missing[0]
     names = ", ".join(sorted(each.name for each in missing if each.name))
     line = f"from {first.module} import {names}" if names else f"import {first.module}"
-    return _placed(module, statements, first, line)
+    return _new_line(module, statements, first, line)
 
 
-def _own(needed: Import) -> str:
+def _name_bound_by(needed: Import) -> str:
+    """The name that a plain import of what is needed binds."""
     return needed.name or needed.module.partition(".")[0]
 
 
-def _name_of(small: Any, alias: Any, wanted: Import) -> str:
+def _name_of(small: _ImportStatement, alias: cst.ImportAlias, wanted: Import) -> str:
     """By which name an import makes what is wanted known, if it does."""
     if isinstance(small, cst.ImportFrom):
         if wanted.name is None or _module_of(small) != wanted.module or alias.evaluated_name != wanted.name:
@@ -96,14 +107,14 @@ def _name_of(small: Any, alias: Any, wanted: Import) -> str:
     return alias.evaluated_alias or "" if alias.evaluated_name == wanted.module else ""
 
 
-def _aliases(small: Any) -> Sequence[cst.ImportAlias]:
+def _aliases(small: _ImportStatement) -> Sequence[cst.ImportAlias]:
     return () if isinstance(small.names, cst.ImportStar) else small.names
 
 
 # --- lines and blocks -----------------------------------------------------------------------------------
 
 
-def _before(tree: cst.Module, used: Sequence[Any]) -> Sequence[Any]:
+def _before(tree: cst.Module, used: Sequence[cst.CSTNode]) -> Sequence[cst.BaseStatement]:
     """The statements of a module that come before all code at these nodes."""
     inside = {id((*ancestors(tree, node), node)[1]) if node is not tree else 0 for node in used}
     for index, statement in enumerate(tree.body):
@@ -112,37 +123,39 @@ def _before(tree: cst.Module, used: Sequence[Any]) -> Sequence[Any]:
     return tree.body
 
 
-def _imports(statement: Any) -> Sequence[Any]:
+def _imports_of(statement: cst.BaseStatement) -> Sequence[_ImportStatement]:
     """The imports of a line that holds nothing else."""
     if not isinstance(statement, cst.SimpleStatementLine):
         return ()
-    small = statement.body
-    return small if all(isinstance(each, (cst.Import, cst.ImportFrom)) for each in small) else ()
+    found = [each for each in statement.body if isinstance(each, (cst.Import, cst.ImportFrom))]
+    return found if len(found) == len(statement.body) else ()
 
 
-def _blocks(statements: Sequence[Any]) -> list[list[Any]]:
+def _import_blocks(statements: Sequence[cst.BaseStatement]) -> list[list[cst.SimpleStatementLine]]:
     """The runs of lines that import."""
-    blocks: list[list[Any]] = [[]]
+    blocks: list[list[cst.SimpleStatementLine]] = [[]]
     for statement in statements:
-        if _imports(statement):
+        if isinstance(statement, cst.SimpleStatementLine) and _imports_of(statement):
             blocks[-1].append(statement)
         elif blocks[-1]:
             blocks.append([])
     return [block for block in blocks if block]
 
 
-def _module_of(small: Any) -> str:
+def _module_of(small: _ImportStatement) -> str:
     """The module that an import names first, with the dots of a relative one."""
     if isinstance(small, cst.Import):
         return small.names[0].evaluated_name
-    return "." * len(small.relative) + (dotted(small.module) if small.module is not None else "")
+    return "." * len(small.relative) + dotted(small.module)
 
 
-def _root(line: Any) -> str:
-    return _module_of(_imports(line)[0]).partition(".")[0]
+def _package_of(line: cst.SimpleStatementLine) -> str:
+    """The top-level package that a line imports from; "" for a relative import."""
+    return _module_of(_imports_of(line)[0]).partition(".")[0]
 
 
-def _section(module: Any, root: str) -> _Section:
+def _section(module: Module, root: str) -> _Section:
+    """The section that imports of a top-level package belong to in this file."""
     if root == "__future__":
         return _Section.FUTURE
     if root in sys.stdlib_module_names:
@@ -150,7 +163,7 @@ def _section(module: Any, root: str) -> _Section:
     return _Section.LOCAL if not root or _is_near(module, root) else _Section.LIBRARY
 
 
-def _is_near(module: Any, root: str) -> bool:
+def _is_near(module: Module, root: str) -> bool:
     """Whether a module of that name lies beside the file, or beside the package that it is in."""
     folders = (module.path.parent, module.top)
     return any(os.path.isdir(folder / root) or os.path.isfile(folder / f"{root}.py") for folder in folders)
@@ -159,18 +172,18 @@ def _is_near(module: Any, root: str) -> bool:
 # --- the place ------------------------------------------------------------------------------------------
 
 
-def _placed(module: Any, statements: Sequence[Any], needed: Import, line: str) -> list[Edit] | None:
+def _new_line(module: Module, statements: Sequence[cst.BaseStatement], needed: Import, line: str) -> list[Edit] | None:
     """The edit that puts a line into the block that it belongs to."""
     root = needed.module.partition(".")[0]
     section = _section(module, root)
-    blocks = _blocks(statements)
-    own = [block for block in blocks if any(_root(each) == root for each in block)]
-    bringing = [block for block in blocks if any(_root(each) in _BRINGS.get(root, ()) for each in block)]
+    blocks = _import_blocks(statements)
+    own = [block for block in blocks if any(_package_of(each) == root for each in block)]
+    bringing = [block for block in blocks if any(_package_of(each) in _IMPORTED_BY.get(root, ()) for each in block)]
     block = next((found[-1] for found in (own, bringing) if found), None)
     if block is None:
         if _sets_up(module.tree):
             return None
-        alike = [each for each in blocks if any(_section(module, _root(one)) is section for one in each)]
+        alike = [each for each in blocks if any(_section(module, _package_of(one)) is section for one in each)]
         block = next((found[-1] for found in (alike, blocks) if found), None)
     if block is None:
         return _at_the_top(module.tree, line)
@@ -178,16 +191,16 @@ def _placed(module: Any, statements: Sequence[Any], needed: Import, line: str) -
 
 
 def _sets_up(tree: cst.Module) -> bool:
-    """Whether code changes what later imports go by."""
+    """Whether code changes the environment or the path that later imports go by."""
     for node in nodes(tree):
         match node:
-            case cst.Call(func=func) if last_name(func) in _SETS_UP:
+            case cst.Call(func=func) if last_name(func) in _SETUP_FUNCTIONS:
                 return True
-            case cst.Call(func=cst.Attribute(value=owner, attr=cst.Name(name))) if name in _CHANGES:
-                if dotted(owner) in _SET_UP:
+            case cst.Call(func=cst.Attribute(value=owner, attr=cst.Name(name))) if name in _SETUP_METHODS:
+                if dotted(owner) in _SETUP_OBJECTS:
                     return True
             case cst.AssignTarget(target=target) | cst.AugAssign(target=target):
-                if dotted(target.value if isinstance(target, cst.Subscript) else target) in _SET_UP:
+                if dotted(target.value if isinstance(target, cst.Subscript) else target) in _SETUP_OBJECTS:
                     return True
     return False
 
@@ -200,82 +213,86 @@ def _at_the_top(tree: cst.Module, line: str) -> list[Edit] | None:
     return None
 
 
-def _in_block(module: Any, block: list[Any], section: _Section, line: str) -> Insert:
+def _in_block(module: Module, block: list[cst.SimpleStatementLine], section: _Section, line: str) -> Insert:
     """The line among those of its section; else between the sections before and behind it."""
-    alike = [each for each in block if _section(module, _root(each)) is section]
+    alike = [each for each in block if _section(module, _package_of(each)) is section]
     if alike:
         order = None if "isort:" in module.text else _order_of(alike)
-        key = order(cst.parse_statement(line)) if order is not None else None
-        earlier = [each for each in alike if order is None or order(each) <= key]
+        new = cst.ensure_type(cst.parse_statement(line), cst.SimpleStatementLine)
+        earlier = [each for each in alike if order is None or order(each) <= order(new)]
         anchor, behind = (earlier[-1], True) if earlier else (alike[0], False)
-        return Insert(anchor, f"{line}{_late(anchor)}", behind)
-    earlier = [each for each in block if _section(module, _root(each)) < section]
+        return Insert(anchor, f"{line}{_noqa_of(anchor)}", behind)
+    earlier = [each for each in block if _section(module, _package_of(each)) < section]
     if earlier:
-        return Insert(earlier[-1], f"\n{line}{_late(earlier[-1])}", behind=True)
-    return Insert(block[0], f"{line}{_late(block[0])}")
+        return Insert(earlier[-1], f"\n{line}{_noqa_of(earlier[-1])}", behind=True)
+    return Insert(block[0], f"{line}{_noqa_of(block[0])}")
 
 
-def _order_of(lines: Sequence[Any]) -> Any:
+def _order_of(lines: Sequence[cst.SimpleStatementLine]) -> _Order | None:
     """The key by which lines of one section are sorted; None when they are not, or may not be."""
-    if any(_root(line) in _FIRST for line in lines):
+    if any(_package_of(line) in _COMES_FIRST for line in lines):
         return None
-    for order in (_straight_first, _by_module):
+    orders: tuple[_Order, ...] = (_straight_first, _by_module)
+    for order in orders:
         keys = [order(line) for line in lines]
         if keys == sorted(keys):
             return order
     return None
 
 
-def _straight_first(line: Any) -> tuple[bool, str]:
-    small = _imports(line)[0]
+def _straight_first(line: cst.SimpleStatementLine) -> tuple[bool, str]:
+    small = _imports_of(line)[0]
     return isinstance(small, cst.ImportFrom), _module_of(small).lower()
 
 
-def _by_module(line: Any) -> tuple[str, bool]:
-    return _straight_first(line)[::-1]
+def _by_module(line: cst.SimpleStatementLine) -> tuple[str, bool]:
+    is_from, name = _straight_first(line)
+    return name, is_from
 
 
-def _late(line: Any) -> str:
+def _noqa_of(line: cst.SimpleStatementLine) -> str:
     """The comment that a neighbour has where linters would have all imports at the top."""
     comment = line.trailing_whitespace.comment
-    return f"  {comment.value}" if comment is not None and _LATE.fullmatch(comment.value) else ""
+    return f"  {comment.value}" if comment is not None and _NOQA.fullmatch(comment.value) else ""
 
 
 # --- into an import that is there -----------------------------------------------------------------------
 
 
-def _merged(statements: Sequence[Any], needed: Sequence[Import]) -> Replace | None:
+def _merged(statements: Sequence[cst.BaseStatement], needed: Sequence[Import]) -> ExtendImport | None:
     """The last import from the same module, with the names that are missing."""
-    for statement in reversed(statements):
-        for small in _imports(statement):
+    for line in reversed([line for block in _import_blocks(statements) for line in block]):
+        for small in _imports_of(line):
             if isinstance(small, cst.ImportFrom) and needed[0].name and _module_of(small) == needed[0].module:
-                return _extended(statement, small, [each.name for each in needed if each.name])
+                return _extended(line, small, [each.name for each in needed if each.name])
     return None
 
 
-def _extended(line: Any, small: cst.ImportFrom, names: Iterable[str]) -> Replace | None:
-    code = cst.Module([]).code_for_node
+def _extended(line: cst.SimpleStatementLine, small: cst.ImportFrom, names: Iterable[str]) -> ExtendImport | None:
+    """A line's import with more names, in its order; None where that would be too long, or loses a comment."""
     aliases = list(_aliases(small))
-    if not aliases or "#" in code(small) or "\\" in code(small):
+    if not aliases or "#" in text_of(small) or "\\" in text_of(small):
         return None
-    in_order = [_rank(each.evaluated_name) for each in aliases]
+    in_order = [_isort_key(each.evaluated_name) for each in aliases]
     is_sorted = in_order == sorted(in_order)
     commas = [each.comma for each in aliases]
     between = next((each for each in commas[:-1]), cst.Comma(whitespace_after=cst.SimpleWhitespace(" ")))
     if len(aliases) == 1 and isinstance(small.lpar, cst.LeftParen):
         return None
     for name in names:
-        later = [at for at, each in enumerate(aliases) if is_sorted and _rank(each.evaluated_name) > _rank(name)]
+        later = [
+            at for at, each in enumerate(aliases) if is_sorted and _isort_key(each.evaluated_name) > _isort_key(name)
+        ]
         aliases.insert(later[0] if later else len(aliases), cst.ImportAlias(cst.Name(name)))
     last = commas[-1]
     aliases = [each.with_changes(comma=between) for each in aliases[:-1]] + [aliases[-1].with_changes(comma=last)]
     new = small.with_changes(names=aliases)
-    if max(map(len, code(line.with_deep_changes(small, names=aliases)).splitlines())) > _LONGEST:
+    if max(map(len, text_of(line.with_deep_changes(small, names=aliases)).splitlines())) > _LONGEST:
         return None
-    return Replace(small, new)  # type: ignore[arg-type]
+    return ExtendImport(small, new)
 
 
-def _rank(name: str) -> tuple[int, str]:
+def _isort_key(name: str) -> tuple[int, str]:
     """isort's order of names: constants, classes, then the rest."""
     kind = 0 if name.isupper() and len(name) > 1 else 1 if name[:1].isupper() else 2
     return kind, name.lower()

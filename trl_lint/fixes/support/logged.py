@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from trl_lint.analysis.program.syntax import ancestors
+from trl_lint.analysis.program.project import Module
 from trl_lint.domain.ranks import SCALABLE, State
 from trl_lint.domain.values import Kind, Value
 from trl_lint.domain.writes import Payload
 from trl_lint.fixes.support.blocks import enclosing_statement
 from trl_lint.fixes.support.edits import Import
+from trl_lint.fixes.support.node_types import Path, Replacement, Scope
 from trl_lint.fixes.support.reductions import HOST_METHODS
-from trl_lint.fixes.support.scope import binders
+from trl_lint.fixes.support.scope import Binding, sole_binding
 from trl_lint.fixes.support.tree import goes_to_cpu, method_call
 from trl_lint.fixes.support.uses import only_shown
+
+if TYPE_CHECKING:
+    pass
 
 _HOST_FUNCTIONS = frozenset({"float", "int", "round"})
 # Steps that only a tensor of one element survives.
@@ -27,17 +31,25 @@ _PROVES_ONE = frozenset({"item", "float", "int", "round"})
 class LogSite:
     """What is logged, and the statement and the function (or module) it stands in."""
 
-    module: Any
-    root: Any
-    statement: Any
+    module: Module
+    root: Scope
+    statement: cst.CSTNode
     payload: Payload
     what: str
 
-    def value_of(self, node: Any) -> Value | None:
+    def value_of(self, node: cst.CSTNode) -> Value | None:
+        """The facts of an expression that the statement is computed from, where they are known."""
         return self.payload.seen.get(id(node))
 
     @property
+    def expression(self) -> cst.BaseExpression:
+        """What is logged."""
+        assert isinstance(self.payload.expression, cst.BaseExpression)
+        return self.payload.expression
+
+    @property
     def accelerator(self) -> cst.BaseExpression:
+        """The expression by which the Accelerator is reached here."""
         return cst.parse_expression(self.payload.accelerator)
 
 
@@ -49,7 +61,7 @@ class Gathered:
     had been moved to the CPU goes back to the device. reduction: how one value is reduced ("" for a ratio).
     """
 
-    replaced: tuple[tuple[Any, cst.BaseExpression], ...]
+    replaced: tuple[Replacement, ...]
     is_number: bool
     ends_here: bool = False
     moves: bool = False
@@ -59,13 +71,21 @@ class Gathered:
     reduction: str = ""
 
 
-def with_payload(place: LogSite, **changes: Any) -> LogSite:
-    payload = place.payload
-    fields = {name: getattr(payload, name) for name in Payload.__slots__} | changes
-    return replace(place, payload=Payload(**fields))
+def with_expression(place: LogSite, expression: cst.BaseExpression, value: Value) -> LogSite:
+    """The same place, where another expression is logged."""
+    old = place.payload
+    reach = (old.accelerator, old.reducers, old.handed)
+    return replace(place, payload=Payload(expression, value, old.seen, old.control, old.owner, *reach))
 
 
-def core_of(place: LogSite, node: Any, value: Value) -> tuple[Any, Value, bool]:
+def with_accelerator(place: LogSite, accelerator: str) -> LogSite:
+    """The same place, where an Accelerator is reached by this text."""
+    old = place.payload
+    reach = (accelerator, old.reducers, old.handed)
+    return replace(place, payload=Payload(old.expression, old.value, old.seen, old.control, old.owner, *reach))
+
+
+def core_of(place: LogSite, node: cst.BaseExpression, value: Value) -> tuple[cst.BaseExpression, Value, bool]:
     """Take off what only hands the reduced value on: the part to gather, its facts, whether it has one element."""
     proven = False
     while True:
@@ -79,13 +99,13 @@ def core_of(place: LogSite, node: Any, value: Value) -> tuple[Any, Value, bool]:
         node, value = inner, found
 
 
-def _inner(place: LogSite, node: Any, value: Value) -> tuple[Any, str]:
+def _inner(place: LogSite, node: cst.BaseExpression, value: Value) -> tuple[cst.BaseExpression | None, str]:
     """The operand of the outermost step that commutes with the reduction, and the name of that step."""
     method = method_call(node)
     if method is not None:
-        receiver, name = method
-        is_host = name in HOST_METHODS and not node.args
-        return (receiver, name) if is_host or (name == "to" and goes_to_cpu(node)) else (None, "")
+        is_host = method.name in HOST_METHODS and not method.args
+        keeps = is_host or (method.name == "to" and goes_to_cpu(method.args))
+        return (method.receiver, method.name) if keeps else (None, "")
     match node:
         case cst.Call(func=cst.Name(value=name), args=[first, *_]) if name in _HOST_FUNCTIONS and not first.star:
             return first.value, name
@@ -96,7 +116,7 @@ def _inner(place: LogSite, node: Any, value: Value) -> tuple[Any, str]:
     return None, ""
 
 
-def _one_side(place: LogSite, node: cst.BinaryOperation, value: Value) -> Any:
+def _one_side(place: LogSite, node: cst.BinaryOperation, value: Value) -> cst.BaseExpression | None:
     """The side of an operation that carries the reduction, when the other is the same on all ranks."""
     for side, other in ((node.left, node.right), (node.right, node.left)):
         mine, theirs = place.value_of(side), place.value_of(other)
@@ -125,39 +145,26 @@ def binding_of(place: LogSite) -> LogSite | None:
 
     There the tensor is still at hand, and a value with several sinks is gathered once.
     """
-    name, _, _ = core_of(place, place.payload.expression, place.payload.value)
-    assign = only_binding(place, name)
-    if assign is None or not only_shown(
-        place.root, name.value, assign.targets[0].target, numeric=_is_host_number(place, assign.value)
-    ):
+    core, _, _ = core_of(place, place.expression, place.payload.value)
+    bound = only_binding(place, core)
+    value = None if bound is None else place.value_of(bound.value)
+    if bound is None or value is None:
         return None
-    value = place.value_of(assign.value)
-    if value is None:
+    if not only_shown(place.root, bound.name.value, bound.name, numeric=value.kind is Kind.NUMBER):
         return None
-    return replace(with_payload(place, expression=assign.value, value=value), statement=assign)
+    return replace(with_expression(place, bound.value, value), statement=bound.assign)
 
 
-def _is_host_number(place: LogSite, node: Any) -> bool:
-    value = place.value_of(node)
-    return value is not None and value.kind is Kind.NUMBER
-
-
-def only_binding(place: LogSite, name: Any) -> Any:
+def only_binding(place: LogSite, name: cst.CSTNode) -> Binding | None:
     """The assignment that alone binds a name, on the way to the statement; None when there is none."""
-    found = binders(place.root, [name.value]) if isinstance(name, cst.Name) else []
-    if len(found) != 1 or not isinstance(found[0], cst.AssignTarget):
+    bound = sole_binding(place.root, name)
+    if bound is None:
         return None
-    around = ancestors(place.root, found[0])
-    assign = around[-1] if around else None
-    if not isinstance(assign, cst.Assign) or len(assign.targets) != 1 or not isinstance(found[0].target, cst.Name):
-        return None
-    here, there = enclosing_statement(place.root, name), enclosing_statement(place.root, assign)
-    if here is None or there is None or not _same_block(here[1], there[1]):
-        return None
-    return assign
+    here, there = enclosing_statement(place.root, name), enclosing_statement(place.root, bound.assign)
+    return bound if here is not None and there is not None and _same_block(here.around, there.around) else None
 
 
-def _same_block(inner: tuple[Any, ...], outer: tuple[Any, ...]) -> bool:
+def _same_block(inner: Path, outer: Path) -> bool:
     """Whether a statement with these nodes around it stands in the block of another, or in a `with` in it."""
     if len(inner) < len(outer) or inner[len(outer) - 1] is not outer[-1]:
         return False

@@ -6,13 +6,14 @@ selections of what differs from one value, which then is the padding.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
 
 import libcst as cst
 
 from trl_lint.analysis.program.syntax import ancestors
-from trl_lint.fixes.support.scope import binders, nodes
+from trl_lint.fixes.support.node_types import Path
+from trl_lint.fixes.support.scope import binders, names_spelled, nodes
+from trl_lint.fixes.support.tree import keyword_of, method_on
 
 # Methods that hand the same elements on.
 _HANDS_ON = frozenset({
@@ -27,7 +28,7 @@ COUNTED = "the padding would be counted in what follows"
 UNKNOWN_USE = "whether what follows leaves the padding out can't be told from the code"
 
 
-def padding_for(root: Any, node: Any, dim: int) -> int | str:
+def padding_for(root: cst.CSTNode, node: cst.CSTNode, dim: int) -> int | str:
     """What a value may be padded with along a dimension, as a function (or module) uses it, or why it may not be."""
     uses = _uses(root, node)
     if uses is None:
@@ -43,7 +44,7 @@ def padding_for(root: Any, node: Any, dim: int) -> int | str:
     return values.pop() if values else 0
 
 
-def reduction_of_all(root: Any, node: Any, reduction_of: Any) -> str:
+def reduction_of_all(root: cst.CSTNode, node: cst.CSTNode, reduction_of: Callable[[Path], str]) -> str:
     """The reduction that is made at once of the name a call is bound to, wherever that is used; "" for none."""
     if _bound_name(root, node) is None:
         return ""
@@ -51,7 +52,7 @@ def reduction_of_all(root: Any, node: Any, reduction_of: Any) -> str:
     return found.pop() if len(found) == 1 else ""
 
 
-def _uses(root: Any, node: Any) -> list[tuple[Any, ...]] | None:
+def _uses(root: cst.CSTNode, node: cst.CSTNode) -> list[Path] | None:
     """Each use of a value: the nodes around it and itself last. None where it goes out of sight."""
     around = ancestors(root, node)
     parent = around[-1] if around else None
@@ -62,17 +63,11 @@ def _uses(root: Any, node: Any) -> list[tuple[Any, ...]] | None:
         return [(*around, node)] if not isinstance(parent, (cst.AssignTarget, cst.Assign, cst.Return)) else None
     if len(binders(root, [name])) != 1:
         return None
-    found: list[tuple[Any, ...]] = []
-    for each in nodes(root):
-        if not isinstance(each, cst.Name) or each.value != name:
-            continue
-        chain = ancestors(root, each)
-        if not _only_names(chain[-1], each):
-            found.append((*chain, each))
-    return found
+    chains = ((*ancestors(root, each), each) for each in names_spelled(root, name))
+    return [chain for chain in chains if not _only_names(chain[-2], chain[-1])]
 
 
-def _only_names(parent: Any, name: Any) -> bool:
+def _only_names(parent: cst.CSTNode, name: cst.CSTNode) -> bool:
     """Whether a name is that of a target, a keyword or an attribute, and no use of a value."""
     match parent:
         case cst.AssignTarget():
@@ -82,7 +77,7 @@ def _only_names(parent: Any, name: Any) -> bool:
     return False
 
 
-def _bound_name(root: Any, node: Any) -> str | None:
+def _bound_name(root: cst.CSTNode, node: cst.CSTNode) -> str | None:
     """The name that a value is assigned to, as it is."""
     around = ancestors(root, node)
     match around[-1] if around else None:
@@ -91,27 +86,27 @@ def _bound_name(root: Any, node: Any) -> str | None:
     return None
 
 
-def _padding_of(root: Any, chain: tuple[Any, ...], dim: int) -> int | str:
+def _padding_of(root: cst.CSTNode, chain: Path, dim: int) -> int | str:
     """What one use lets a value be padded with, or why it lets it not."""
     while True:
         node, parent = chain[-1], chain[-2]
         outer = chain[-3] if len(chain) > 2 else None
+        method = method_on(chain)
+        if method is not None and method.name in _HANDS_ON:
+            chain = chain[:-2]
+            continue
+        if method is not None:
+            return _summed(root, chain[:-2], dim, method.args) if method.name in _SUMS else COUNTED
         match parent:
-            case cst.Attribute(attr=cst.Name(name)) if isinstance(outer, cst.Call) and outer.func is parent:
-                if name in _SUMS:
-                    return _summed(root, chain[:-2], dim, outer.args)
-                if name not in _HANDS_ON:
-                    return COUNTED
-                chain = chain[:-2]
             case cst.Arg() if isinstance(outer, cst.Call) and _is_sum(outer):
                 return _summed(root, chain[:-2], dim, outer.args[1:])
             case cst.Assign():
                 return padding_for(root, node, dim)
             case cst.Subscript() if parent.value is node:
-                return _selected(root, node, parent)
+                return _selected(node, parent)
             case cst.Comparison() if parent.left is node:
                 selection = next((each for each in reversed(chain) if isinstance(each, cst.Subscript)), None)
-                return UNKNOWN_USE if selection is None else _selected(root, node, selection)
+                return UNKNOWN_USE if selection is None else _selected(node, selection)
             case cst.Attribute():
                 return COUNTED
             case _:
@@ -119,11 +114,13 @@ def _padding_of(root: Any, chain: tuple[Any, ...], dim: int) -> int | str:
 
 
 def _is_sum(call: cst.Call) -> bool:
+    """Whether it is `torch.sum(x)` or the like."""
     func = call.func
     return isinstance(func, cst.Attribute) and func.attr.value in _SUMS and _is_call_of_torch(call)
 
 
-def _is_call_of_torch(node: Any) -> bool:
+def _is_call_of_torch(node: cst.CSTNode | None) -> bool:
+    """Whether a function of a library, or a builtin, is called that would go through the padding as well."""
     match node:
         case cst.Call(func=cst.Attribute(value=cst.Name(library))):
             return library in _TORCH
@@ -132,9 +129,9 @@ def _is_call_of_torch(node: Any) -> bool:
     return False
 
 
-def _summed(root: Any, chain: tuple[Any, ...], dim: int, args: Sequence[cst.Arg]) -> int | str:
+def _summed(root: cst.CSTNode, chain: Path, dim: int, args: Sequence[cst.Arg]) -> int | str:
     """A sum over what is padded is right with zeros, unless it is divided: whether by what counts them is open."""
-    over = next((arg.value for arg in args if arg.keyword is None or arg.keyword.value in ("axis", "dim")), None)
+    over = next((arg.value for arg in args if keyword_of(arg) in ("", "axis", "dim")), None)
     if over is not None and _integer(over) != dim:
         return UNKNOWN_USE
     if any(isinstance(each, cst.BinaryOperation) and isinstance(each.operator, _DIVISIONS) for each in chain):
@@ -148,22 +145,22 @@ def _summed(root: Any, chain: tuple[Any, ...], dim: int, args: Sequence[cst.Arg]
     return COUNTED if any(_is_divided(root, name) for name in names) else 0
 
 
-def _is_divided(root: Any, name: str) -> bool:
+def _is_divided(root: cst.CSTNode, name: str) -> bool:
     """Whether a function divides what it calls by this name, or by it."""
     for node in nodes(root):
         match node:
             case cst.BinaryOperation(operator=operator) if isinstance(operator, _DIVISIONS):
-                parts: Any = node
+                pass
             case cst.AugAssign(operator=cst.DivideAssign() | cst.FloorDivideAssign()):
-                parts = node
+                pass
             case _:
                 continue
-        if any(isinstance(each, cst.Name) and each.value == name for each in nodes(parts)):
+        if names_spelled(node, name):
             return True
     return False
 
 
-def _selected(root: Any, value: Any, selection: cst.Subscript) -> int | str:
+def _selected(value: cst.CSTNode, selection: cst.Subscript) -> int | str:
     """`x[x != 3]` leaves out what is padded with 3."""
     match selection.slice:
         case [cst.SubscriptElement(slice=cst.Index(value=cst.Comparison(left=left, comparisons=[target])))]:
@@ -174,7 +171,8 @@ def _selected(root: Any, value: Any, selection: cst.Subscript) -> int | str:
     return UNKNOWN_USE
 
 
-def _integer(node: Any) -> int | None:
+def _integer(node: cst.CSTNode) -> int | None:
+    """The number that is written there, if it is a whole one."""
     match node:
         case cst.Integer():
             return node.evaluated_value

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import dropwhile, takewhile
-from typing import Any
+from typing import TypeAlias
 
 import libcst as cst
 
 from trl_lint.analysis.program.syntax import ancestors
 from trl_lint.domain.control import Control
 from trl_lint.domain.ranks import Origin, State
-from trl_lint.findings import Applicability
+from trl_lint.fixes.policy import NOT_KNOWN
 from trl_lint.fixes.support.blocks import certainly_bound, enclosing_statement, own_line
-from trl_lint.fixes.support.edits import Edit, Insert, NoRewrite, Reduced, Replace, Rewrite
+from trl_lint.fixes.support.edits import Edit, FixPlan, Insert, NoFix, Reduced, Replace
 from trl_lint.fixes.support.logged import Gathered, LogSite, identifier
 from trl_lint.fixes.support.scope import (
     binders,
@@ -26,85 +25,72 @@ from trl_lint.fixes.support.scope import (
     nodes,
     used_names,
 )
-from trl_lint.fixes.support.tree import call_of, method_call
+from trl_lint.fixes.support.tree import call_of, method_call, text_of
+
+# What a value can be gathered before: all ranks get to it, and not all of them into it.
+_Guard: TypeAlias = cst.If | cst.For
 
 
-@dataclass(frozen=True, slots=True)
-class Mending:
-    """A plan and how far it may be trusted. rewrite is a NoRewrite when there is only a hint."""
-
-    rewrite: Rewrite | NoRewrite
-    applicability: Applicability = Applicability.DISPLAY
-    reason: str = ""
-
-
-def hint(reason: str, text: str = "") -> Mending:
-    return Mending(NoRewrite(reason, text), reason=reason)
-
-
-def placed(place: LogSite, found: Gathered) -> Mending:
+def placed(place: LogSite, found: Gathered) -> FixPlan | NoFix:
+    """The plan to write new code where the value is logged, or before the guard that keeps some ranks from there."""
     control: Control = place.payload.control
     guard = _outermost_guard(place, control.conditions)
-    if isinstance(guard, NoRewrite):
-        return hint(guard.reason)
+    if isinstance(guard, NoFix):
+        return guard
     if guard is not None:
         return _before_guard(place, found, guard)
-    edits: list[Edit] = [Replace(node, by) for node, by in found.replaced]
-    reduced = () if found.lines else tuple(_shareable(place, found, edit) for edit in edits)
+    replacing = [Replace(node, by) for node, by in found.replaced]
+    edits: list[Edit] = [*replacing]
+    reduced = () if found.lines else tuple(_shareable(place, found, edit) for edit in replacing)
     if found.lines:
         target = own_line(place.root, place.statement)
         if target is None:
-            return hint("there is no line of its own before which the sums could be added up")
-        if not is_pure(place.payload.expression) or _changes_something(target[0]):
-            return hint("the statement does more than to log it")
-        edits += [Insert(target[0], line, root=place.root) for line in found.lines]
-    rewrite = Rewrite((*edits, *found.imports), reduced)
-    if control.level:
-        return Mending(rewrite, Applicability.UNSAFE, "it is not known whether all ranks get here together")
-    if found.is_number:
-        return Mending(rewrite, Applicability.UNSAFE, "a Python number becomes a tensor in between")
-    return Mending(rewrite, Applicability.SAFE)
+            return NoFix("there is no line of its own before which the sums could be added up")
+        if not is_pure(place.payload.expression) or _changes_something(target.statement):
+            return NoFix("the statement does more than to log it")
+        edits += [Insert(target.statement, line, root=place.root) for line in found.lines]
+    caution = NOT_KNOWN if control.level else "a Python number becomes a tensor in between" * found.is_number
+    return FixPlan((*edits, *found.imports), reduced, caution)
 
 
-def _changes_something(statement: Any) -> bool:
+def _changes_something(statement: cst.BaseStatement) -> bool:
     """Whether a statement binds a name or changes an object while it is evaluated."""
     inner = [node for node in nodes(statement) if isinstance(node, (cst.NamedExpr, cst.Await, cst.Yield))]
     in_place = [node for node in nodes(statement) if isinstance(node, cst.Call) and may_change_objects(node)]
     return bool(inner or in_place)
 
 
-def _outermost_guard(place: LogSite, conditions: tuple[Control, ...]) -> Any:
+def _outermost_guard(place: LogSite, conditions: tuple[Control, ...]) -> _Guard | NoFix | None:
     """The `if` or `for` before which the value has to be gathered; None when it can be gathered where it is."""
     divergent = [index for index, each in enumerate(conditions) if each.level == 2]
     if not divergent:
         return None
     inside = conditions[divergent[0] :]
     if any(each.level == 2 and each.rank.state is State.SAME for each in inside):
-        return NoRewrite("one rank after the other gets here")
+        return NoFix("one rank after the other gets here")
     if any(each.level != 2 or each.rank.origins != Origin.RANK for each in inside):
-        return NoRewrite("not all ranks may get here together, and more than the rank decides on that")
+        return NoFix("not all ranks may get here together, and more than the rank decides on that")
     test = conditions[divergent[0]].why.node
     around = ancestors(place.root, test)
     guards = [node for node in around if isinstance(node, (cst.For, cst.If, cst.While, cst.IfExp))]
-    if not guards or _asked_by(guards[-1]) is None:
-        return NoRewrite("not all ranks call the function that logs it")
-    guard = guards[-1]
-    while len(around) > 1 and (outer := around[around.index(guard) - 1]) and isinstance(outer, cst.If):
+    guard = guards[-1] if guards else None
+    if not isinstance(guard, (cst.If, cst.For)):
+        return NoFix("not all ranks call the function that logs it")
+    while isinstance(outer := around[around.index(guard) - 1], cst.If):
         guard = outer  # an `elif` has no place before it
     return guard
 
 
-def _asked_by(guard: Any) -> Any:
-    """What decides who gets into the block of an `if` or a `for`; None for anything else."""
-    return guard.test if isinstance(guard, cst.If) else getattr(guard, "iter", None)
+def _test_of(guard: _Guard) -> cst.BaseExpression:
+    """What decides who gets into the block of an `if` or a `for`."""
+    return guard.test if isinstance(guard, cst.If) else guard.iter
 
 
-def _before_guard(place: LogSite, found: Gathered, guard: Any) -> Mending:
+def _before_guard(place: LogSite, found: Gathered, guard: _Guard) -> FixPlan | NoFix:
     """The reduction stands before the guard, where all ranks get to; what is logged is its result."""
     reason = _why_not_before(place, found, guard)
     if reason:
-        return hint(reason)
-    code = cst.Module([]).code_for_node
+        return NoFix(reason)
     lines = list(found.lines)
     edits: list[Edit] = []
     for node, by in found.replaced:
@@ -113,33 +99,35 @@ def _before_guard(place: LogSite, found: Gathered, guard: Any) -> Mending:
             continue
         reduced = _as_tensor(found, by)
         name = free_name(place.root, _reduced_name(node, found.reduction, place.what))
-        lines.append(f"{name} = {code(reduced)}")
+        lines.append(f"{name} = {text_of(reduced)}")
         edits.append(Replace(node, call_of(cst.Name(name), "item") if found.ends_here else cst.Name(name)))
     edits += [Insert(guard, line, root=place.root) for line in lines]
-    return Mending(
-        Rewrite((*edits, *found.imports)),
-        Applicability.UNSAFE,
-        "it is gathered before the condition, in every round, so that all ranks take part",
-    )
+    caution = "it is gathered before the condition, in every round, so that all ranks take part"
+    return FixPlan((*edits, *found.imports), caution=caution)
 
 
-def _as_tensor(found: Gathered, by: Any) -> Any:
-    return by.func.value if found.ends_here else by
+def _as_tensor(found: Gathered, by: cst.BaseExpression) -> cst.BaseExpression:
+    """The new code without the `.item()` that it ends in, if it does."""
+    method = method_call(by) if found.ends_here else None
+    return by if method is None else method.receiver
 
 
-def _shareable(place: LogSite, found: Gathered, edit: Any) -> Reduced:
+def _shareable(place: LogSite, found: Gathered, edit: Replace) -> Reduced:
+    """What an edit reduces, for other statements that log the same."""
     tensor = _as_tensor(found, edit.by)
     return Reduced(place.root, edit, tensor, _reduced_name(edit.node, found.reduction, place.what))
 
 
-def _why_not_before(place: LogSite, found: Gathered, guard: Any) -> str:
+def _why_not_before(place: LogSite, found: Gathered, guard: _Guard) -> str:
+    """Why what is logged can't be gathered before a guard; "" if it can."""
     data = set().union(*(used_names(node) for node, _ in found.replaced)) - {"self"}
     names = data | (used_names(place.accelerator) if place.payload.accelerator else set())
-    if enclosing_statement(place.root, guard) is None or enclosing_statement(place.root, guard)[0] is not guard:  # type: ignore[index]
+    line = enclosing_statement(place.root, guard)
+    if line is None or line.statement is not guard:
         return "there is no place before the condition"
     if not is_before(place.root, guard, place.statement):
         return "it is computed before the condition"
-    if data & used_names(_asked_by(guard)):
+    if data & used_names(_test_of(guard)):
         return "the condition asks for what is logged"
     around = ancestors(place.root, place.statement)
     between = around[around.index(guard) + 1 :] if guard in around else ()
@@ -149,45 +137,45 @@ def _why_not_before(place: LogSite, found: Gathered, guard: Any) -> str:
         return "what is logged is not computed on all ranks before the condition"
     if not all(is_pure(node) for node, _ in found.replaced):
         return "what is logged is computed by a call that may do more"
-    before = _until(place, guard)
+    before = _lines_between(place, guard)
     if any(binders(node, names) or may_change_objects(node) for node in before):
         return "what is logged is computed under the condition"
     return ""
 
 
-def may_be_none(root: Any, name: str) -> bool:
+def may_be_none(root: cst.CSTNode, name: str) -> bool:
     """Whether a name is bound to None somewhere, so that it may have no value yet."""
     assigned = [node for node in nodes(root) if isinstance(node, cst.Assign)]
     none = (node for node in assigned if isinstance(node.value, cst.Name) and node.value.value == "None")
     return any(name in binds(target) for node in none for target in node.targets)
 
 
-def _until(place: LogSite, guard: Any) -> list[Any]:
+def _lines_between(place: LogSite, guard: _Guard) -> list[cst.SimpleStatementLine]:
     """The simple statements from a guard up to the one that logs."""
     own = own_line(place.root, place.statement)
-    end = place.statement if own is None else own[0]
+    end = place.statement if own is None else own.statement
     behind = dropwhile(lambda node: node is not guard, nodes(place.root))
     between = takewhile(lambda node: node is not end, behind)
     return [node for node in between if isinstance(node, cst.SimpleStatementLine)]
 
 
-def _asks_for(node: Any, names: set[str]) -> bool:
+def _asks_for(node: cst.CSTNode, names: set[str]) -> bool:
     """Whether a condition may be there to tell whether what is logged has a value at all."""
     if isinstance(node, cst.Match):
         return True
     return isinstance(node, cst.If) and bool(names & used_names(node.test))
 
 
-def _reduced_name(node: Any, reduction: str, what: str) -> str:
+def _reduced_name(node: cst.BaseExpression, reduction: str, what: str) -> str:
     """`mean_loss` for `loss` gathered and averaged."""
     base = base_name(node) or identifier(what) or "metric"
     return base if base.startswith(f"{reduction}_") else f"{reduction}_{base}"
 
 
-def base_name(node: Any) -> str:
+def base_name(node: cst.BaseExpression) -> str:
     """What an expression is about, as a name: `loss` for `self.loss.mean().item()`; "" for what has none."""
     own = node
     while (method := method_call(own)) is not None:
-        is_function = isinstance(method[0], cst.Name) and method[0].value in ("torch", "np") and own.args
-        own = own.args[0].value if is_function else method[0]
+        is_function = isinstance(method.receiver, cst.Name) and method.receiver.value in ("torch", "np")
+        own = method.args[0].value if is_function and method.args else method.receiver
     return last_name(own)

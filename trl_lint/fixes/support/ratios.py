@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import libcst as cst
 
@@ -11,13 +10,13 @@ from trl_lint.domain.kinds import NumberValue
 from trl_lint.domain.values import Kind, Value
 from trl_lint.fixes.support.blocks import torch_in_reach
 from trl_lint.fixes.support.collecting import on_device, summed
-from trl_lint.fixes.support.edits import NoRewrite
+from trl_lint.fixes.support.edits import NoFix
 from trl_lint.fixes.support.logged import Gathered, LogSite, core_of, identifier, is_number, only_binding
-from trl_lint.fixes.support.scope import binders, free_name, is_before, is_pure, may_change_objects, used_names
-from trl_lint.fixes.support.tree import call_of, with_replaced
+from trl_lint.fixes.support.scope import Binding, binders, free_name, is_before, is_pure, may_change_objects, used_names
+from trl_lint.fixes.support.tree import call_of, in_parentheses, keyword_of, text_of, torch_function, with_replaced
 
 
-def ratio_of(place: LogSite, node: Any) -> Gathered | None:
+def ratio_of(place: LogSite, node: cst.BaseExpression) -> Gathered | None:
     """`(x * m).sum() / m.sum()`: the sums over all ranks are divided once."""
     if isinstance(node, cst.Name):
         return _ratio_behind(place, node)
@@ -40,73 +39,68 @@ def ratio_of(place: LogSite, node: Any) -> Gathered | None:
     names = [free_name(place.root, f"{base}_{part}") for part in ("sum", "count")]
     numbers = [is_number(value) for _, value in sides]
     stacked = _stacked(place, sides, all(numbers))
-    code = cst.Module([]).code_for_node
     total, imports = summed(place, stacked)
-    line = f"{', '.join(names)} = {code(total)}"
+    line = f"{', '.join(names)} = {text_of(total)}"
     replaced = tuple(
         (core, call_of(cst.Name(name), "item") if number else cst.Name(name))
         for (core, _), name, number in zip(sides, names, numbers, strict=True)
     )
     torch = torch_in_reach(place.module, place.root, place.statement)
-    if isinstance(torch, NoRewrite):
+    if isinstance(torch, NoFix):
         return None
     return Gathered(replaced, any(numbers), imports=(*torch, *imports), lines=(line,))
 
 
 def _ratio_behind(place: LogSite, name: cst.Name) -> Gathered | None:
     """A name for a ratio that is needed as it is elsewhere: its sums are added up anew for the log."""
-    assign = only_binding(place, name)
-    if assign is None or _changes_between(place, assign, name):
+    bound = only_binding(place, name)
+    if bound is None or _may_have_changed(place, bound):
         return None
-    found = ratio_of(place, assign.value) if isinstance(assign.value, cst.BinaryOperation) else None
+    found = ratio_of(place, bound.value) if isinstance(bound.value, cst.BinaryOperation) else None
     if found is None:
         return None
-    quotient = with_replaced(assign.value, found.replaced)
-    if not quotient.lpar:
-        quotient = quotient.with_changes(lpar=[cst.LeftParen()], rpar=[cst.RightParen()])
-    return replace(found, replaced=((name, quotient),))
+    quotient = with_replaced(bound.value, found.replaced)
+    return replace(found, replaced=((name, quotient if quotient.lpar else in_parentheses(quotient)),))
 
 
-def _changes_between(place: LogSite, assign: Any, name: cst.Name) -> bool:
+def _may_have_changed(place: LogSite, bound: Binding) -> bool:
     """Whether a part of what was assigned may be another one, or do more, when it is computed again."""
-    if not is_pure(assign.value) or may_change_objects(place.root):
+    if not is_pure(bound.value) or may_change_objects(place.root):
         return True
-    parts = used_names(assign.value)
-    bound = [node for node in binders(place.root, parts) if not is_before(place.root, node, assign)]
-    return bool(bound)
+    binding = binders(place.root, used_names(bound.value))
+    return not all(is_before(place.root, node, bound.assign) for node in binding)
 
 
-def _without_floor(node: Any) -> Any:
+def _without_floor(node: cst.BaseExpression) -> cst.BaseExpression:
     """`count.clamp(min=1)`, `max(count, 1)`: the count itself; what keeps it from zero is done after the sum."""
     match node:
         case cst.Call(func=cst.Attribute(value=count, attr=cst.Name("clamp")), args=[arg]):
-            named = arg.keyword is None or arg.keyword.value == "min"
-            return count if named and _is_floor(arg.value) else node
+            return count if keyword_of(arg) in ("", "min") and _is_floor(arg.value) else node
         case cst.Call(func=cst.Attribute(value=count, attr=cst.Name("clamp_min")), args=[arg]):
             return count if _is_floor(arg.value) else node
         case cst.Call(func=cst.Name(value="max"), args=[first, second]):
             return first.value if _is_floor(second.value) else node
         case cst.Call(func=cst.Attribute(value=cst.Name("torch"), attr=cst.Name("clamp")), args=[first, arg]):
-            named = arg.keyword is None or arg.keyword.value == "min"
-            return first.value if named and _is_floor(arg.value) else node
+            return first.value if keyword_of(arg) in ("", "min") and _is_floor(arg.value) else node
         case cst.BinaryOperation(left=count, operator=cst.Add(), right=right) if _is_floor(right):
             return count
     return node
 
 
-def _is_floor(node: Any) -> bool:
+def _is_floor(node: cst.BaseExpression) -> bool:
     """A number up to one: a larger bound is meant for the count of one rank."""
     return isinstance(node, (cst.Integer, cst.Float)) and float(node.value) <= 1
 
 
-def _stacked(place: LogSite, sides: list[tuple[Any, Value]], numbers: bool) -> cst.BaseExpression:
+def _stacked(place: LogSite, sides: list[tuple[cst.BaseExpression, Value]], numbers: bool) -> cst.BaseExpression:
+    """Sum and count in one tensor, so that they are added up together."""
     if numbers:
         return on_device(place, _list([core for core, _ in sides]), NumberValue())
     tensors = [on_device(place, core, value) for core, value in sides]
     if [value.dtype for _, value in sides] == ["float", "int"]:
         tensors[1] = call_of(tensors[1], "float")  # in a half precision sum's own dtype the count would be rounded
-    return cst.Call(cst.Attribute(cst.Name("torch"), cst.Name("stack")), [cst.Arg(_list(tensors))])
+    return torch_function("stack", cst.Arg(_list(tensors)))
 
 
-def _list(items: list[Any]) -> cst.List:
+def _list(items: list[cst.BaseExpression]) -> cst.List:
     return cst.List([cst.Element(item) for item in items])

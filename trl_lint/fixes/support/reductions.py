@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import libcst as cst
 
 from trl_lint.domain.values import Value
-from trl_lint.fixes.support.tree import method_call
+from trl_lint.fixes.support.tree import MethodCall, keyword_of, method_call
 
 # Reductions that commute with gathering, and the method that repeats them on what was gathered.
 REPEATED = {
@@ -20,21 +18,24 @@ HOST_METHODS = frozenset({"item", "tolist", "cpu", "numpy"})
 TRANSPARENT = frozenset({"detach", "float", "double", "long", "int", "to", "clone", "cpu", "item", "half", "bfloat16"})
 
 
-def written_reduction(node: Any) -> str | None:
+def written_reduction(node: cst.BaseExpression) -> str | None:
     """The reduction an expression ends in; None when it does not end in one."""
     while True:
         method = method_call(node)
         if method is None:
             return None
-        receiver, name = method
-        if name in REPEATED and name != "count":
-            over = [arg for arg in node.args if arg.keyword is None or arg.keyword.value in ("dim", "axis")]
-            if isinstance(receiver, cst.Name) and receiver.value in ("torch", "np", "numpy"):
-                return name if len(node.args) == 1 else None
-            return name if not over else None
-        if name not in TRANSPARENT:
+        if method.name in REPEATED and method.name != "count":
+            return method.name if _is_over_all(method) else None
+        if method.name not in TRANSPARENT:
             return None
-        node = receiver
+        node = method.receiver
+
+
+def _is_over_all(reduction: MethodCall) -> bool:
+    """Whether `x.sum()` or `torch.sum(x)` is made over all elements."""
+    if isinstance(reduction.receiver, cst.Name) and reduction.receiver.value in ("torch", "np", "numpy"):
+        return len(reduction.args) == 1
+    return not any(keyword_of(arg) in ("", "dim", "axis") for arg in reduction.args)
 
 
 def needs_cast(value: Value, reduction: str, written: str | None) -> bool:

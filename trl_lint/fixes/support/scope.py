@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, NamedTuple
 
 import libcst as cst
 
-from trl_lint.analysis.program.syntax import below, children
+from trl_lint.analysis.program.syntax import ancestors, below, children
+from trl_lint.domain.provenance import SourceModule
+from trl_lint.fixes.support.node_types import Path, Scope
 from trl_lint.knowledge import torch
+
+if TYPE_CHECKING:
+    from trl_lint.analysis.program.classes import FunctionInfo
 
 # What is inside runs at other times, or in a scope of its own.
 _SCOPES = (cst.FunctionDef, cst.Lambda, cst.BaseComp)
@@ -19,15 +24,31 @@ _SCOPES = (cst.FunctionDef, cst.Lambda, cst.BaseComp)
 _LARGE = (cst.Module, cst.ClassDef, cst.FunctionDef)
 
 
-def nodes(root: Any) -> Iterable[Any]:
+def scope_of(owner: FunctionInfo | None, module: SourceModule) -> Scope:
+    """The function that a place stands in (`owner`), or the module where it is in none."""
+    scope: Scope = module.tree if owner is None else owner.node
+    return scope
+
+
+def nodes(root: cst.CSTNode) -> Iterable[cst.CSTNode]:
     """A node and all below it but blanks and punctuation, in the order of the text."""
     return _kept_nodes(root) if isinstance(root, _LARGE) else below(root)
 
 
 # Trees are never changed, and their nodes are told apart by what they are, not by what they say.
 @lru_cache(maxsize=16)
-def _kept_nodes(root: Any) -> tuple[Any, ...]:
+def _kept_nodes(root: cst.CSTNode) -> tuple[cst.CSTNode, ...]:
     return tuple(below(root))
+
+
+def contains(root: cst.CSTNode, node: cst.CSTNode) -> bool:
+    """Whether a node is this one, or stands below it."""
+    return any(each is node for each in nodes(root))
+
+
+def names_spelled(root: cst.CSTNode, name: str) -> list[cst.Name]:
+    """The nodes below another one that spell a name, whatever they are there: read, bound, an attribute, a keyword."""
+    return [node for node in nodes(root) if isinstance(node, cst.Name) and node.value == name]
 
 
 def is_before(root: cst.CSTNode, node: cst.CSTNode, other: cst.CSTNode) -> bool:
@@ -36,14 +57,15 @@ def is_before(root: cst.CSTNode, node: cst.CSTNode, other: cst.CSTNode) -> bool:
     return order[node] < order[other]
 
 
-def bound(root: cst.CSTNode) -> Iterator[Any]:
+def bound_targets(root: cst.CSTNode) -> Iterator[cst.BaseExpression]:
     """All that is assigned to, deleted or otherwise bound below a node: names, attributes and items."""
     for node in nodes(root):
         for target in _targets(node):
             yield from _parts(target)
 
 
-def _targets(node: Any) -> list[Any]:
+def _targets(node: cst.CSTNode) -> list[cst.BaseExpression]:
+    """What a node itself binds, as it is written."""
     match node:
         case (
             cst.AssignTarget(target=target)
@@ -71,7 +93,8 @@ def _targets(node: Any) -> list[Any]:
     return []
 
 
-def _parts(target: Any) -> Iterator[Any]:
+def _parts(target: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
+    """The targets in a tuple or list of them, however deep."""
     if isinstance(target, (cst.Tuple, cst.List)):
         for element in target.elements:
             yield from _parts(element.value)
@@ -84,7 +107,7 @@ def is_pure(node: cst.CSTNode) -> bool:
     return not any(_has_effects(each) for each in nodes(node))
 
 
-def _has_effects(node: Any) -> bool:
+def _has_effects(node: cst.CSTNode) -> bool:
     match node:
         case cst.NamedExpr() | cst.Await() | cst.Yield():
             return True
@@ -106,9 +129,14 @@ def may_change_objects(root: cst.CSTNode) -> bool:
     for node in nodes(root):
         if any(isinstance(part, (cst.Attribute, cst.Subscript)) for each in _targets(node) for part in _parts(each)):
             return True
-        if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and node.func.attr.value.endswith("_"):
+        if works_in_place(node):
             return True
     return False
+
+
+def works_in_place(node: cst.CSTNode) -> bool:
+    """Whether a node is a call of a method that by its name changes its object: `x.add_(…)`."""
+    return isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and node.func.attr.value.endswith("_")
 
 
 def binds(node: cst.CSTNode) -> set[str]:
@@ -116,7 +144,7 @@ def binds(node: cst.CSTNode) -> set[str]:
     return {each.value for target in _targets(node) for each in _parts(target) if isinstance(each, cst.Name)}
 
 
-def binders(root: cst.CSTNode, names: Iterable[str]) -> list[Any]:
+def binders(root: cst.CSTNode, names: Iterable[str]) -> list[cst.CSTNode]:
     """The nodes below a function or module that bind one of these names; its parameters are not among them."""
     wanted = set(names)
     if isinstance(root, _LARGE):
@@ -126,8 +154,8 @@ def binders(root: cst.CSTNode, names: Iterable[str]) -> list[Any]:
 
 
 @lru_cache(maxsize=16)
-def _kept_binders(root: Any) -> dict[str, list[Any]]:
-    found: dict[str, list[Any]] = {}
+def _kept_binders(root: cst.CSTNode) -> dict[str, list[cst.CSTNode]]:
+    found: dict[str, list[cst.CSTNode]] = {}
     for node in nodes(root):
         for name in () if isinstance(node, cst.Param) else binds(node):
             found.setdefault(name, []).append(node)
@@ -135,13 +163,39 @@ def _kept_binders(root: Any) -> dict[str, list[Any]]:
 
 
 @lru_cache(maxsize=16)
-def _order(root: Any) -> dict[Any, int]:
+def _order(root: cst.CSTNode) -> dict[cst.CSTNode, int]:
     return {node: index for index, node in enumerate(nodes(root))}
+
+
+class Binding(NamedTuple):
+    """`name = value`: the whole assignment, and its only target."""
+
+    assign: cst.Assign
+    name: cst.Name
+
+    @property
+    def value(self) -> cst.BaseExpression:
+        return self.assign.value
+
+
+def as_binding(node: cst.CSTNode) -> Binding | None:
+    """The parts of an assignment to one name; None for any other node."""
+    match node:
+        case cst.Assign(targets=[cst.AssignTarget(target=cst.Name() as name)]):
+            return Binding(node, name)
+    return None
+
+
+def sole_binding(root: cst.CSTNode, name: cst.CSTNode) -> Binding | None:
+    """The assignment that alone binds a name in a function or module, its parameters apart; None without one."""
+    found = binders(root, [name.value]) if isinstance(name, cst.Name) else []
+    only = found[0] if len(found) == 1 else None
+    return as_binding(ancestors(root, only)[-1]) if isinstance(only, cst.AssignTarget) else None
 
 
 def bound_names(root: cst.CSTNode) -> set[str]:
     """The names that code below a node binds (those that it declares `global` or `nonlocal` as well)."""
-    return {each.value for each in bound(root) if isinstance(each, cst.Name)}
+    return {each.value for each in bound_targets(root) if isinstance(each, cst.Name)}
 
 
 def declared_names(root: cst.CSTNode) -> set[str]:
@@ -149,11 +203,16 @@ def declared_names(root: cst.CSTNode) -> set[str]:
     return {node.name.value for node in nodes(root) if isinstance(node, cst.NameItem)}
 
 
-def used_names(root: cst.CSTNode) -> set[str]:
+def value_names(root: cst.CSTNode) -> Iterator[cst.Name]:
     """The names that code below a node reads or binds: not those of attributes and keywords."""
     aside = {id(node.attr) for node in nodes(root) if isinstance(node, cst.Attribute)}
     aside |= {id(node.keyword) for node in nodes(root) if isinstance(node, cst.Arg)}
-    return {node.value for node in nodes(root) if isinstance(node, cst.Name) and id(node) not in aside}
+    return (node for node in nodes(root) if isinstance(node, cst.Name) and id(node) not in aside)
+
+
+def used_names(root: cst.CSTNode) -> set[str]:
+    """The names that code below a node reads or binds, as texts."""
+    return {name.value for name in value_names(root)}
 
 
 def free_name(root: cst.CSTNode, wished: str, also_taken: Iterable[str] = ()) -> str:
@@ -165,7 +224,7 @@ def free_name(root: cst.CSTNode, wished: str, also_taken: Iterable[str] = ()) ->
     return name
 
 
-def dotted(node: Any) -> str:
+def dotted(node: cst.CSTNode | None) -> str:
     """`a.b.c` of a chain of attributes that starts with a name; "" for any other expression."""
     parts = []
     while isinstance(node, cst.Attribute):
@@ -174,21 +233,28 @@ def dotted(node: Any) -> str:
     return ".".join([node.value, *reversed(parts)]) if isinstance(node, cst.Name) else ""
 
 
-def root_name(node: Any) -> str:
+def root_name(node: cst.CSTNode | None) -> str:
     """The name that `name`, `name.x`, `name.x.y` starts with; "" for any other expression."""
     while isinstance(node, cst.Attribute):
         node = node.value
     return node.value if isinstance(node, cst.Name) else ""
 
 
-def last_name(node: Any) -> str:
+def holder_name(node: cst.CSTNode | None) -> str:
+    """The name that `name.x`, `name[i].x` starts with; "" for any other expression."""
+    while isinstance(node, (cst.Attribute, cst.Subscript)):
+        node = node.value
+    return node.value if isinstance(node, cst.Name) else ""
+
+
+def last_name(node: cst.CSTNode | None) -> str:
     """The last part of a dotted expression: its attribute, or the name itself."""
     if isinstance(node, cst.Attribute):
         return node.attr.value
     return node.value if isinstance(node, cst.Name) else ""
 
 
-def always_reached(path: tuple[Any, ...], node: cst.CSTNode, *, through_loops: bool = False) -> bool:
+def always_reached(path: Path, node: cst.CSTNode, *, through_loops: bool = False) -> bool:
     """Whether whoever enters the outermost node of a path gets to the node at its end, unless it raises.
 
     through_loops: whether a loop counts as entered. The outermost node may be a function, a loop or a module.
@@ -197,7 +263,8 @@ def always_reached(path: tuple[Any, ...], node: cst.CSTNode, *, through_loops: b
     return not any(_is_optional(outer, inner, through_loops) for outer, inner in zip(path, steps, strict=True))
 
 
-def _is_optional(outer: Any, inner: Any, through_loops: bool) -> bool:
+def _is_optional(outer: cst.CSTNode, inner: cst.CSTNode, through_loops: bool) -> bool:
+    """Whether one gets to the outer node and may not get to the inner one, which is a child of it."""
     match outer:
         case cst.If() | cst.IfExp():
             return inner is not outer.test
@@ -214,7 +281,7 @@ def _is_optional(outer: Any, inner: Any, through_loops: bool) -> bool:
     return False
 
 
-def _may_be_left(statements: Any, inner: Any) -> bool:
+def _may_be_left(statements: Sequence[cst.CSTNode], inner: cst.CSTNode) -> bool:
     """Whether a statement before this one may leave the block."""
     for statement in statements:
         if statement is inner:
@@ -224,7 +291,7 @@ def _may_be_left(statements: Any, inner: Any) -> bool:
     return False
 
 
-def leaves(node: Any, in_loop: bool = False) -> bool:
+def leaves(node: cst.CSTNode, in_loop: bool = False) -> bool:
     """Whether a `return` stands below a node, or a `break` or `continue` of a loop around it."""
     match node:
         case cst.Return():
@@ -238,6 +305,6 @@ def leaves(node: Any, in_loop: bool = False) -> bool:
     return any(leaves(child, in_loop) for child in children(node))
 
 
-def is_nested(path: tuple[Any, ...]) -> bool:
+def is_nested(path: Path) -> bool:
     """Whether a comprehension, a lambda or a function stands on a path."""
     return any(isinstance(each, _SCOPES) for each in path)

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 import libcst as cst
 
 from trl_lint.fixes.support.blocks import own_line
-from trl_lint.fixes.support.edits import Edit, Insert, Reduced, Replace, Rewrite, apart
+from trl_lint.fixes.support.edits import Edit, FixPlan, Insert, Reduced, Replace, with_distinct_names
 from trl_lint.fixes.support.scope import binders, free_name, is_pure, may_change_objects, nodes, used_names
-from trl_lint.fixes.support.tree import call_of
+from trl_lint.fixes.support.tree import call_of, text_of
 
 
-def edits_of(rewrites: Iterable[Rewrite]) -> list[Edit]:
+def edits_of(rewrites: Iterable[FixPlan]) -> list[Edit]:
     """All edits of these rewrites of one file, with what they reduce alike reduced once."""
-    rewrites = apart(rewrites)
+    rewrites = with_distinct_names(rewrites)
     edits = [edit for rewrite in rewrites for edit in rewrite.edits]
     for group in _alike([each for rewrite in rewrites for each in rewrite.reduced]):
         taken = {name for edit in edits if isinstance(edit, Insert) for name in edit.new_names}
@@ -28,10 +27,9 @@ def edits_of(rewrites: Iterable[Rewrite]) -> list[Edit]:
 
 def _alike(reduced: Sequence[Reduced]) -> list[list[Reduced]]:
     """Those that put the same code into different places of one function."""
-    code = cst.Module([]).code_for_node
     groups: dict[tuple[int, str], dict[int, Reduced]] = {}
     for each in reduced:
-        key = (id(each.root), code(each.replace.by))
+        key = (id(each.root), text_of(each.replace.by))
         groups.setdefault(key, {}).setdefault(id(each.replace.node), each)
     return [list(group.values()) for group in groups.values() if len(group) > 1]
 
@@ -42,27 +40,26 @@ def _bound_once(group: list[Reduced], taken: set[str]) -> list[Edit]:
     Only statements that follow each other share it, and only what can be computed again without a difference.
     """
     root = group[0].root
-    places = [own_line(root, each.replace.node) for each in group]
-    known = [place for place in places if place is not None]
-    if len(known) < len(places) or len({id(around[-1]) for _, around in known}) > 1:
+    found = [own_line(root, each.replace.node) for each in group]
+    lines = {id(line.statement): line for line in found if line is not None}
+    if None in found or len({id(line.block) for line in lines.values()}) > 1:
         return []
-    block: Any = known[0][1][-1].body
-    lines = sorted(next(i for i, line in enumerate(block) if line is statement) for statement, _ in known)
-    between = block[lines[0] : lines[-1] + 1]
-    if len(between) > len(set(lines)) or not is_pure(group[0].replace.node):
+    ordered = sorted(lines.values(), key=lambda line: line.index)
+    first, last = ordered[0], ordered[-1]
+    between = first.siblings[first.index : last.index + 1]
+    if len(between) > len(lines) or not is_pure(group[0].replace.node):
         return []
     names = used_names(group[0].replace.node)
     if any(binders(line, names) or _changes_in_place(line) for line in between):
         return []
     name = free_name(root, group[0].name, taken)
-    code = cst.Module([]).code_for_node
-    edits: list[Edit] = [Insert(block[lines[0]], f"{name} = {code(group[0].tensor)}", root=root)]
+    edits: list[Edit] = [Insert(first.statement, f"{name} = {text_of(group[0].tensor)}", root=root)]
     for each in group:
         is_number = each.tensor is not each.replace.by
         edits.append(Replace(each.replace.node, call_of(cst.Name(name), "item") if is_number else cst.Name(name)))
     return edits
 
 
-def _changes_in_place(line: Any) -> bool:
+def _changes_in_place(line: cst.CSTNode) -> bool:
     """Whether a statement calls a method that changes its object (to write into a store changes no value)."""
     return any(isinstance(node, cst.Call) and may_change_objects(node) for node in nodes(line))

@@ -1,11 +1,16 @@
-"""Small questions about nodes that a rewrite asks."""
+"""Small questions about nodes that a rewrite asks, and the nodes that it is made of."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple, TypeVar
 
 import libcst as cst
+
+from trl_lint.fixes.support.node_types import Path, Replacement
+
+_Node = TypeVar("_Node", bound=cst.CSTNode)
+_Expression = TypeVar("_Expression", bound=cst.BaseExpression)
 
 
 class _NameUses(cst.CSTVisitor):
@@ -17,7 +22,7 @@ class _NameUses(cst.CSTVisitor):
         self.after = after
         self.passed = False
         self.stack: list[cst.CSTNode] = []
-        self.uses: list[tuple[cst.CSTNode, ...]] = []
+        self.uses: list[Path] = []
 
     def on_visit(self, node: cst.CSTNode) -> bool:
         if self.passed and isinstance(node, cst.Name) and node.value == self.name:
@@ -30,67 +35,169 @@ class _NameUses(cst.CSTVisitor):
         self.passed = self.passed or original_node is self.after
 
 
-def uses_of(root: cst.CSTNode, name: str, *, after: cst.CSTNode) -> list[tuple[cst.CSTNode, ...]]:
+def uses_of(root: cst.CSTNode, name: str, *, after: cst.CSTNode) -> list[Path]:
     """Each use of a name in the text after a node: the nodes around it, and the name itself last."""
     finder = _NameUses(name, after)
     root.visit(finder)
     return finder.uses
 
 
-def method_call(node: Any) -> tuple[Any, str] | None:
-    """The receiver and the name of `receiver.name(...)`."""
+class MethodCall(NamedTuple):
+    """`receiver.name(args)`: the whole call, and its parts."""
+
+    node: cst.Call
+    receiver: cst.BaseExpression
+    name: str
+    args: Sequence[cst.Arg]
+
+
+def method_call(node: cst.CSTNode | None) -> MethodCall | None:
+    """A call by an attribute; None for any other node."""
     if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute):
-        return node.func.value, node.func.attr.value
+        return MethodCall(node, node.func.value, node.func.attr.value, node.args)
     return None
+
+
+def method_on(chain: Path) -> MethodCall | None:
+    """The call of a method of the innermost node of a chain; None where something else is done with it."""
+    method = method_call(chain[-3]) if len(chain) > 2 else None
+    return method if method is not None and method.node.func is chain[-2] and method.receiver is chain[-1] else None
 
 
 def call_of(receiver: cst.BaseExpression, name: str, *args: cst.Arg) -> cst.Call:
     """`receiver.name(args)`; an operator as receiver gets its parentheses."""
     if not isinstance(receiver, _BINDS_TIGHTLY) and not receiver.lpar:
-        receiver = receiver.with_changes(lpar=[cst.LeftParen()], rpar=[cst.RightParen()])
+        receiver = in_parentheses(receiver)
     return cst.Call(cst.Attribute(receiver, cst.Name(name)), args)
 
 
 _BINDS_TIGHTLY = (cst.Name, cst.Attribute, cst.Call, cst.Subscript)
 
 
+def torch_function(name: str, *args: cst.Arg) -> cst.Call:
+    """`torch.name(args)`."""
+    return cst.Call(cst.Attribute(cst.Name("torch"), cst.Name(name)), args)
+
+
 def tensor_of(value: cst.BaseExpression, device: cst.BaseExpression) -> cst.Call:
     """`torch.tensor(value, device=device)`."""
-    comma = cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))
-    args = [cst.Arg(value, comma=comma), cst.Arg(device, keyword=cst.Name("device"), equal=TIGHT)]
-    return cst.Call(cst.Attribute(cst.Name("torch"), cst.Name("tensor")), args)
+    return torch_function("tensor", cst.Arg(value), keyword_argument("device", device))
 
 
-# The `=` of a keyword argument, without spaces.
-TIGHT = cst.AssignEqual(cst.SimpleWhitespace(""), cst.SimpleWhitespace(""))
+def keyword_argument(name: str, value: cst.BaseExpression) -> cst.Arg:
+    """`name=value`, without spaces."""
+    nothing = cst.SimpleWhitespace("")
+    return cst.Arg(value, keyword=cst.Name(name), equal=cst.AssignEqual(nothing, nothing))
 
 
-def goes_to_cpu(node: cst.Call) -> bool:
-    """`x.to("cpu")`, in whatever way it is said."""
-    target = next((arg.value for arg in node.args if arg.keyword is None or arg.keyword.value == "device"), None)
-    others = {arg.keyword.value for arg in node.args if arg.keyword is not None} - {"device", "non_blocking", "copy"}
-    if others or sum(arg.keyword is None for arg in node.args) > 1:
+def with_argument(call: cst.Call, argument: cst.Arg, value: cst.BaseExpression) -> cst.Call:
+    """A call with another value for one of its arguments."""
+    return call.with_changes(args=[arg.with_changes(value=value) if arg is argument else arg for arg in call.args])
+
+
+def with_keyword(call: cst.Call, name: str, value: cst.BaseExpression) -> cst.Call:
+    """A call that is given `name=value`: in place of what it is given by that name, else behind its other arguments.
+
+    The new argument is laid out as they are: on a line of its own where they have theirs.
+    """
+    given = next((arg for arg in call.args if keyword_of(arg) == name), None)
+    if given is not None:
+        return with_argument(call, given, value)
+    added = keyword_argument(name, value)
+    if not call.args:
+        return call.with_changes(args=[added])
+    *others, last = call.args
+    blank = _blank_between(call)
+    if isinstance(last.comma, cst.Comma):  # a comma at the end stays at the end
+        blank, end = _with_comment_of(blank, last.comma.whitespace_after)
+        added = added.with_changes(comma=last.comma.with_changes(whitespace_after=end))
+    else:
+        blank, end = _with_comment_of(blank, last.whitespace_after_arg)
+        added = added.with_changes(whitespace_after_arg=end)
+        last = last.with_changes(whitespace_after_arg=cst.SimpleWhitespace(""))
+    return call.with_changes(args=[*others, last.with_changes(comma=cst.Comma(whitespace_after=blank)), added])
+
+
+def _blank_between(call: cst.Call) -> cst.BaseParenthesizableWhitespace:
+    """What stands between two arguments of a call, comments apart: of a single one a line break, if it has its own."""
+    comma = call.args[-2].comma if len(call.args) > 1 else None
+    if isinstance(comma, cst.Comma):
+        return _without_comments(comma.whitespace_after)
+    is_folded = isinstance(call.whitespace_before_args, cst.ParenthesizedWhitespace)
+    return _without_comments(call.whitespace_before_args) if is_folded else cst.SimpleWhitespace(" ")
+
+
+def _without_comments(blank: cst.BaseParenthesizableWhitespace) -> cst.BaseParenthesizableWhitespace:
+    if not isinstance(blank, cst.ParenthesizedWhitespace):
+        return blank
+    return blank.with_changes(first_line=cst.TrailingWhitespace(), empty_lines=[])
+
+
+def _with_comment_of(
+    blank: cst.BaseParenthesizableWhitespace, end: cst.BaseParenthesizableWhitespace
+) -> tuple[cst.BaseParenthesizableWhitespace, cst.BaseParenthesizableWhitespace]:
+    """What stands behind the argument that was the last, with the comment it has, and behind the new one, without."""
+    if not isinstance(blank, cst.ParenthesizedWhitespace) or not isinstance(end, cst.ParenthesizedWhitespace):
+        return blank, end
+    return blank.with_changes(first_line=end.first_line), end.with_changes(first_line=cst.TrailingWhitespace())
+
+
+def keyword_of(argument: cst.Arg) -> str:
+    """The name that an argument is given by; "" for one that is given by its position."""
+    return argument.keyword.value if argument.keyword is not None else ""
+
+
+def goes_to_cpu(args: Sequence[cst.Arg]) -> bool:
+    """Whether `x.to(args)` is `x.to("cpu")`, in whatever way it is said."""
+    target = next((arg.value for arg in args if keyword_of(arg) in ("", "device")), None)
+    others = {keyword_of(arg) for arg in args} - {"", "device", "non_blocking", "copy"}
+    if others or sum(arg.keyword is None for arg in args) > 1:
         return False
     return isinstance(target, cst.SimpleString) and target.evaluated_value == "cpu"
 
 
 class _Replacer(cst.CSTTransformer):
-    def __init__(self, by_node: dict[int, cst.BaseExpression]) -> None:
+    def __init__(self, replaced: Iterable[Replacement]) -> None:
         super().__init__()
-        self.by_node = by_node
+        # LibCST has no type for a node that takes the place of one of another kind.
+        self.by_node: dict[int, Any] = {id(node): by for node, by in replaced}
 
-    def on_leave(self, original_node: Any, updated_node: Any) -> Any:
-        return self.by_node.get(id(original_node), updated_node)
+    def on_leave(self, original_node: _Node, updated_node: _Node) -> _Node:
+        new: _Node = self.by_node.get(id(original_node), updated_node)
+        return new
 
 
-def with_replaced(whole: Any, replaced: Iterable[tuple[Any, cst.BaseExpression]]) -> Any:
+def with_replaced(whole: cst.BaseExpression, replaced: Iterable[Replacement]) -> cst.BaseExpression:
     """A copy of an expression in which these of its nodes have become others."""
-    return whole.visit(_Replacer({id(node): by for node, by in replaced}))
+    new = whole.visit(_Replacer(replaced))
+    assert isinstance(new, cst.BaseExpression)  # none of its nodes goes
+    return new
 
 
-def has_comment(module: cst.Module, node: cst.CSTNode) -> bool:
+def in_parentheses(expression: _Expression) -> _Expression:
+    """An expression with parentheses around it."""
+    return expression.with_changes(lpar=[cst.LeftParen()], rpar=[cst.RightParen()])
+
+
+def in_parentheses_of(other: cst.BaseExpression, expression: _Expression) -> _Expression:
+    """An expression with the parentheses that another one has around it, and no others."""
+    return expression.with_changes(lpar=other.lpar, rpar=other.rpar)
+
+
+def without_parentheses(expression: _Expression) -> _Expression:
+    """An expression without the parentheses around it, unless they hold several lines together."""
+    bare = expression.with_changes(lpar=[], rpar=[])
+    return expression if "\n" in text_of(bare) else bare
+
+
+def text_of(node: cst.CSTNode) -> str:
+    """The code of a node."""
+    return cst.Module([]).code_for_node(node)
+
+
+def has_comment(node: cst.CSTNode) -> bool:
     """Whether a comment stands somewhere inside the node."""
-    return "#" in module.code_for_node(node) and _CommentFinder.find(node)
+    return "#" in text_of(node) and _CommentFinder.find(node)
 
 
 class _CommentFinder(cst.CSTVisitor):

@@ -6,12 +6,12 @@ one only where that is shown; a Python number may be kept as well.
 
 from __future__ import annotations
 
-from typing import Any
-
 import libcst as cst
 
 from trl_lint.analysis.program.syntax import ancestors
-from trl_lint.fixes.support.scope import last_name, nodes
+from trl_lint.fixes.support.node_types import Path
+from trl_lint.fixes.support.scope import last_name, names_spelled, nodes
+from trl_lint.fixes.support.tree import text_of
 from trl_lint.knowledge.loggers import KEEPING, SHOWING
 
 # Methods and functions that show no more of a tensor than it is, and those that make it a number.
@@ -27,16 +27,17 @@ _HOLDERS = (cst.Arg, cst.Dict, cst.DictElement, cst.FormattedString, cst.Formatt
 _COMPUTED = (cst.BinaryOperation, cst.UnaryOperation)
 
 
-def only_shown(root: Any, name: str, binder: Any = None, *, numeric: bool) -> bool:
+def only_shown(root: cst.CSTNode, name: str, binder: cst.CSTNode | None = None, *, numeric: bool) -> bool:
     """Whether every use of a name in a function shows its value (or keeps it, where it is a Python number).
 
     binder: the node by which it is bound, which is no use.
     """
-    uses = [node for node in nodes(root) if isinstance(node, cst.Name) and node.value == name and node is not binder]
+    uses = [node for node in names_spelled(root, name) if node is not binder]
     return bool(uses) and all(_is_shown(ancestors(root, node), node, numeric) for node in uses)
 
 
-def _is_shown(around: tuple[Any, ...], node: Any, numeric: bool) -> bool:
+def _is_shown(around: Path, node: cst.CSTNode, numeric: bool) -> bool:
+    """Whether a use shows a value, or keeps it where it is a number by then (`numeric`: from the start)."""
     inner = node
     for outer in reversed(around):
         match outer:
@@ -68,7 +69,7 @@ def _is_shown(around: tuple[Any, ...], node: Any, numeric: bool) -> bool:
     return False
 
 
-def read_again(root: Any, statement: Any) -> bool:
+def read_again(root: cst.CSTNode, statement: cst.CSTNode) -> bool:
     """Whether a function reads what a statement puts into a dict or a list, other than to show it.
 
     The statement is `d[key] = x`, `d = {…}`, `d.update(…)` or `d.append(x)`, also on an entry of `d`.
@@ -76,13 +77,12 @@ def read_again(root: Any, statement: Any) -> bool:
     base = container_of(statement)
     if base is None:
         return False
-    code = cst.Module([]).code_for_node
-    text = code(base)
-    uses = [node for node in nodes(root) if isinstance(node, type(base)) and code(node) == text]
+    text = text_of(base)
+    uses = [node for node in nodes(root) if isinstance(node, type(base)) and text_of(node) == text]
     return any(_reads(ancestors(root, node), node) for node in uses)
 
 
-def container_of(statement: Any) -> Any:
+def container_of(statement: cst.CSTNode) -> cst.Name | cst.Attribute | None:
     """The dict or list that a statement puts something into: a name or an attribute; None when it is not that plain."""
     match statement:
         case cst.Assign(targets=[cst.AssignTarget(target=cst.Subscript(value=base))]):
@@ -98,13 +98,14 @@ def container_of(statement: Any) -> Any:
     return base if isinstance(base, (cst.Name, cst.Attribute)) else None
 
 
-def stays_shown(root: Any, name: str) -> bool:
+def stays_shown(root: cst.CSTNode, name: str) -> bool:
     """Whether a dict or list that a function calls `name` is written to and shown there, and goes nowhere else."""
-    uses = [node for node in nodes(root) if isinstance(node, cst.Name) and node.value == name]
+    uses = names_spelled(root, name)
     return all(_is_written_or_shown(ancestors(root, node), node) for node in uses)
 
 
-def _is_written_or_shown(around: tuple[Any, ...], node: Any) -> bool:
+def _is_written_or_shown(around: Path, node: cst.CSTNode) -> bool:
+    """Whether a use of a dict or list puts something into it, or shows what is in it."""
     parent = around[-1] if around else None
     match parent:
         case cst.AssignTarget():
@@ -128,7 +129,8 @@ _COMPUTING = frozenset({"backward", "cat", "mean", "stack", "sum", "tensor"})
 _TAKING = frozenset({"get", "pop", "values"})
 
 
-def _reads(around: tuple[Any, ...], node: Any) -> bool:
+def _reads(around: Path, node: cst.CSTNode) -> bool:
+    """Whether a use of a dict or list takes out what is in it, other than to show it."""
     parent = around[-1] if around else None
     match parent:
         case cst.Subscript(value=value) if value is node:

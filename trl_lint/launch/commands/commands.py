@@ -128,6 +128,7 @@ class Command:
 
 def laid_over(below: Mapping[str, str | None], above: Mapping[str, str | None]) -> Mapping[str, str | None]:
     """An environment with more variables set in it. Many commands share one, so it is not copied."""
+    # It writes to the first of its mappings alone, whatever its type says of the others.
     return ChainMap(dict(above), below) if above else below  # type: ignore[arg-type]
 
 

@@ -8,12 +8,15 @@ from array import array
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING
 
 from trl_lint.launch.commands.commands import CommandContext, Commands, TooMuch, Unreadable
 from trl_lint.launch.commands.source_map import Passage
 from trl_lint.launch.parsers import shell
-from trl_lint.launch.parsers.shell_words import Tree
+from trl_lint.launch.parsers.shell_tree import Tree
+
+if TYPE_CHECKING:
+    from tree_sitter import Node, Parser
 
 LARGEST = 500_000
 # How often variables are put into variables.
@@ -57,7 +60,7 @@ def read(passage: Passage, surroundings: CommandContext) -> Commands:
 
 
 @cache
-def _parser() -> Any:
+def _parser() -> Parser:
     import tree_sitter
     import tree_sitter_make
 
@@ -67,8 +70,8 @@ def _parser() -> Any:
         return tree_sitter.Parser(tree_sitter.Language(tree_sitter_make.language()))
 
 
-def _recipes(node: Any) -> Iterator[Any]:
-    stack = [node]
+def _recipes(root: Node) -> Iterator[Node]:
+    stack = [root]
     while stack:
         here = stack.pop()
         if here.type == "recipe":

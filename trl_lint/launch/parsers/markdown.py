@@ -6,21 +6,33 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING
 
 from trl_lint.launch.commands.commands import CommandContext, Commands, Hint, TooMuch, Unreadable
 from trl_lint.launch.commands.source_map import Passage, joined
-from trl_lint.launch.parsers import console_sessions, dockerfile, makefile, yaml_files
+from trl_lint.launch.parsers import console_sessions, dockerfile, makefile
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
 
 LARGEST = 2_000_000
 _LANGUAGE = re.compile(r"\{?\.?([\w+-]*)")
+
+
+def _read_yaml(passage: Passage, surroundings: CommandContext) -> Commands:
+    from trl_lint.launch.parsers import yaml_files  # it brings a parser along that most documents need not
+
+    yield from yaml_files.read(passage, surroundings)
+
+
 OTHERS: dict[str, Callable[[Passage, CommandContext], Commands]] = {
     "dockerfile": dockerfile.read,
     "docker": dockerfile.read,
     "make": makefile.read,
     "makefile": makefile.read,
-    "yaml": yaml_files.read,
-    "yml": yaml_files.read,
+    "yaml": _read_yaml,
+    "yml": _read_yaml,
 }
 
 
@@ -73,7 +85,7 @@ def read_block(block: Passage, language: str, surroundings: CommandContext) -> C
 
 
 @cache
-def _parser() -> Any:
+def _parser() -> MarkdownIt:
     from markdown_it import MarkdownIt
 
     # Only blocks matter: what stands in a line is never parsed.
@@ -90,9 +102,11 @@ def _language(info: str) -> str:
     return match[1].lower() if match else ""
 
 
-def _block(passage: Passage, starts: list[int], token: Any) -> Passage | None:
+def _block(passage: Passage, starts: list[int], token: Token) -> Passage | None:
     """The block's contents. Its lines may be indented, in a list, or quoted with `>`."""
     if "python" not in token.content and "uv run" not in token.content and "export" not in token.content:
+        return None
+    if token.map is None:
         return None
     first = token.map[0] + (token.type == "fence")
     lines: list[Passage] = []

@@ -7,14 +7,14 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
-from json.decoder import scanstring  # type: ignore[attr-defined]
 
 from trl_lint.launch.commands.commands import CommandContext, Commands, Unreadable
 from trl_lint.launch.commands.source_map import Passage, align, joined
-from trl_lint.launch.parsers import shell
+from trl_lint.launch.parsers import shell, shell_tree
 
 LARGEST = 30_000_000
 MOST_LINES = 100_000
+_DECODER = json.JSONDecoder(strict=False)
 _SPACE = re.compile(r"[ \t\r\n]*")
 _SCALAR = re.compile(r"-?[\w.+-]+")
 _CELL_MAGIC = re.compile(r"%%(?:bash|sh|script\s+(?:bash|sh))\b[^\n]*\n")
@@ -38,14 +38,15 @@ def commands(text: str) -> Commands:
             here = replace(here, environment={**here.environment, **found})
         if "python" not in cell and "uv run" not in cell:
             continue
-        if len(cell) > shell.LARGEST:
+        if len(cell) > shell_tree.LARGEST:
             some_large = True
             continue
         pieces = [align(text, start + 1, end - 1, value) for value, start, end in source]
-        if all(pieces):
-            yield from _cell(joined(pieces), here)  # type: ignore[arg-type]
+        found_pieces = [each for each in pieces if each is not None]
+        if len(found_pieces) == len(pieces):
+            yield from _cell(joined(found_pieces), here)
     if some_large:
-        raise Unreadable(f"a cell has more than {shell.LARGEST:,} characters")
+        raise Unreadable(f"a cell has more than {shell_tree.LARGEST:,} characters")
 
 
 def _cell(cell: Passage, surroundings: CommandContext) -> Commands:
@@ -142,12 +143,12 @@ class _Scan:
     def _string(self, place: int) -> tuple[str, int]:
         if self._text[place] != '"':
             raise ValueError(place)
-        found: tuple[str, int] = scanstring(self._text, place + 1, False)
+        found: tuple[str, int] = _DECODER.raw_decode(self._text, place)
         return found
 
     def _skip(self, place: int) -> int:
         """The end of the value that begins here."""
-        return json.JSONDecoder(strict=False).raw_decode(self._text, place)[1]
+        return _DECODER.raw_decode(self._text, place)[1]
 
     def _blank(self, place: int) -> int:
         match = _SPACE.match(self._text, place)

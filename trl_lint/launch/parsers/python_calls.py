@@ -24,7 +24,7 @@ from trl_lint.launch.commands.source_map import Passage, align
 from trl_lint.launch.commands.templates import without_braces
 from trl_lint.launch.parsers import argv, console_sessions, markdown, shell
 from trl_lint.launch.parsers.readers import PYTHON_STARTS
-from trl_lint.launch.parsers.shell_words import character_index
+from trl_lint.launch.parsers.shell_tree import character_index
 
 LARGEST = 2_000_000
 # A file without one of these starts nothing, and has no usage to show.
@@ -59,7 +59,7 @@ def commands(text: str) -> Commands:
     reader = _Reader(text)
     yield from reader.docstring(tree)
     if NEEDLES.search(text):
-        yield from reader.scope(tree.body, {}, {})
+        yield from reader.scope(tree.body, ChainMap(), {})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -97,9 +97,11 @@ class _Reader:
             read = markdown.read if fenced else console_sessions.paragraphs
             yield from read(passage, CommandContext("docstring", work=self.work))
 
-    def scope(self, body: Sequence[ast.stmt], around: Names, environment: dict[str, str | None]) -> Commands:
+    def scope(
+        self, body: Sequence[ast.stmt], around: ChainMap[str, ast.expr | None], environment: dict[str, str | None]
+    ) -> Commands:
         """The commands of a module, class or function. around: what is bound once around it."""
-        names, choices = ChainMap(_bound(body), around), _choices(body)  # type: ignore[arg-type]
+        names, choices = around.new_child(_bound(body)), _choices(body)
         for node in _own_nodes(body):
             if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
                 self.work.spend(1 + len(environment) // COPIES, "variables")

@@ -6,8 +6,7 @@ import posixpath
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING
 
 from trl_lint.launch.commands.command_wrappers import unwrap
 from trl_lint.launch.commands.commands import (
@@ -20,17 +19,18 @@ from trl_lint.launch.commands.commands import (
     Commands,
     Form,
     Hint,
-    Unreadable,
     Word,
 )
+from trl_lint.launch.commands.found_commands import FoundCommands
 from trl_lint.launch.commands.nested_scripts import script_of
 from trl_lint.launch.commands.source_map import Passage
 from trl_lint.launch.parsers.shell_comments import batch_hints, notes, split_words
-from trl_lint.launch.parsers.shell_words import LONGEST, MOST_WORDS, Reader, Token, Tree, Value, Variables, assigned
+from trl_lint.launch.parsers.shell_tree import parse
+from trl_lint.launch.parsers.shell_words import LONGEST, MOST_WORDS, Reader, Token, Value, Variables, assigned
 
-# What takes the parser long without being a script that anyone wrote.
-LARGEST = 300_000
-MOST_HEREDOCS = 300
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
 # How deep commands inside strings and calls of functions are followed, and how many calls.
 DEEPEST = 5
 MOST_CALLS = 200
@@ -69,29 +69,29 @@ class Script:
         self._work = surroundings.work
         self._work.spend(1 + len(passage.text) // CHARACTERS, "commands")
         self._work.spend(len(variables.values) // COPIES, "variables")
-        self._tree = _parse(passage)
+        self._tree = parse(passage)
         self._surroundings = replace(surroundings, hints=surroundings.hints + tuple(batch_hints(passage.text)))
         # What the last command was given: the next one shares it where nothing has changed.
         self._environment: Mapping[str, str | None] = surroundings.environment
         self._depth = depth
         self._calls = 0
         self._running: list[str] = []
-        self._functions: dict[str, Any] = {}
+        self._functions: dict[str, Node] = {}
         self._called: set[str] = set()
         self._aliases: dict[str, tuple[str, ...]] = {}
-        self._choices: list[str] = []
-        self._found: dict[tuple[int, int], Command | None] = {}
+        self._conditions: list[str] = []
+        self._found = FoundCommands(surroundings.work)
         self.variables = variables
 
     def run(self) -> list[Command]:
         self._walk(self._tree.root)
         for name in [each for each in self._functions if each not in self._called]:
             self._call(name, None)
-        return [each for each in self._found.values() if each is not None]
+        return self._found.known()
 
     # Statements
 
-    def _walk(self, node: Any) -> None:
+    def _walk(self, node: Node) -> None:
         handler = _HANDLERS.get(node.type)
         if handler is not None:
             handler(self, node)
@@ -101,7 +101,7 @@ class Script:
         for child in node.named_children:
             self._walk(child)
 
-    def _apart(self, node: Any) -> None:
+    def _in_subshell(self, node: Node) -> None:
         """A subshell keeps its variables for itself."""
         before = self._copied()
         for child in node.named_children:
@@ -118,32 +118,32 @@ class Script:
         self._work.spend(1 + len(other.values) // COPIES, "variables")
         self.variables.join(other)
 
-    def _perhaps(self, node: Any) -> None:
+    def _may_run(self, node: Node) -> None:
         """A loop or a `case`: it may run or not."""
-        before, choices = self._copied(), len(self._choices)
+        before, around = self._copied(), len(self._conditions)
         if node.type == "for_statement":
             self._bind_loop(node)
         elif node.type == "case_statement":
-            self._choose(node, " in")
+            self._add_condition(node, " in")
         for child in node.named_children:
             self._walk(child)
-        del self._choices[choices:]
+        del self._conditions[around:]
         self._joined(before)
 
-    def _choose(self, node: Any, until: str) -> None:
+    def _add_condition(self, node: Node, until: str) -> None:
         """What follows is run depending on a condition, which stands at the start of the node."""
-        self._choices.append(" ".join(self._tree.text(node).partition(until)[0].split()))
+        self._conditions.append(" ".join(self._tree.text(node).partition(until)[0].split()))
 
-    def _bind_loop(self, node: Any) -> None:
+    def _bind_loop(self, node: Node) -> None:
         name, *items = [each for each in node.named_children if each.type != "do_group"]
         values = [token.word.value for token in self._tokens(items)]
         self.variables.values[self._tree.text(name)] = values[0] if len(values) == 1 else None
 
-    def _branches(self, node: Any) -> None:
+    def _if(self, node: Node) -> None:
         """`if`: each arm starts from what held before it, and what holds afterwards is what all ends agree on."""
         arms = [each for each in node.named_children if each.type in ("elif_clause", "else_clause")]
-        before, choices = self._copied(), len(self._choices)
-        self._choose(node, "then")
+        before, around = self._copied(), len(self._conditions)
+        self._add_condition(node, "then")
         for child in node.named_children:
             if child not in arms:
                 self._walk(child)
@@ -152,18 +152,18 @@ class Script:
             self.variables = before
             self.variables = self._copied()
             if arm.type == "elif_clause":
-                self._choose(arm, "then")
+                self._add_condition(arm, "then")
             for child in arm.named_children:
                 self._walk(child)
             ends.append(self.variables)
-        del self._choices[choices:]
+        del self._conditions[around:]
         if not any(each.type == "else_clause" for each in arms):
             ends.append(before)
         self.variables = ends[0]
         for each in ends[1:]:
             self._joined(each)
 
-    def _list(self, node: Any) -> None:
+    def _list(self, node: Node) -> None:
         left, *right = node.named_children
         self._walk(left)
         before = self._copied()
@@ -172,7 +172,7 @@ class Script:
         if any(each.type == "||" for each in node.children):
             self._joined(before)
 
-    def _define(self, node: Any) -> None:
+    def _define(self, node: Node) -> None:
         name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
         if name is not None and body is not None:
             self._functions[self._tree.text(name)] = body
@@ -190,8 +190,8 @@ class Script:
 
     # Variables
 
-    def _assign(self, node: Any) -> Assignment | None:
-        """Set a variable; the assignment, where it is one of a plain name."""
+    def _assignment(self, node: Node) -> tuple[Assignment, Value] | None:
+        """An assignment to a plain name, and what the variable becomes, which may be an array."""
         name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
         for child in [value] if value is not None else []:
             self._substitutions(child)
@@ -203,27 +203,28 @@ class Script:
         if any(self._tree.text(each) == "+=" for each in node.children):
             found = _added(self.variables.values.get(text), found)
         self._work.spend(len(found) // CHARACTERS if isinstance(found, str) else 1, "variables")
-        self._values = found
-        return Assignment(text, found if isinstance(found, str) else None, start, end)
+        return Assignment(text, found if isinstance(found, str) else None, start, end), found
 
-    def _set(self, node: Any) -> None:
-        if assignment := self._assign(node):
-            self.variables.values[assignment.name] = self._values
+    def _set(self, node: Node) -> None:
+        if found := self._assignment(node):
+            assignment, value = found
+            self.variables.values[assignment.name] = value
 
-    def _declare(self, node: Any) -> None:
+    def _declare(self, node: Node) -> None:
         keyword = self._tree.text(node.children[0])
         flags = [self._tree.text(each) for each in node.named_children if each.type == "word"]
         exports = keyword == "export" or any(re.fullmatch(r"-\w*x\w*", each) for each in flags)
         if "-n" in flags:
             return
         for child in node.named_children:
+            name: Node | None = child
             if child.type == "variable_assignment":
                 self._set(child)
-                child = child.child_by_field_name("name")
-            if exports and child is not None and child.type == "variable_name":
-                self.variables.exported.add(self._tree.text(child))
+                name = child.child_by_field_name("name")
+            if exports and name is not None and name.type == "variable_name":
+                self.variables.exported.add(self._tree.text(name))
 
-    def _unset(self, node: Any) -> None:
+    def _unset(self, node: Node) -> None:
         for child in node.named_children:
             self.variables.values.pop(self._tree.text(child), None)
             self.variables.exported.discard(self._tree.text(child))
@@ -233,26 +234,26 @@ class Script:
     def _reader(self) -> Reader:
         return Reader(self._tree, self.variables)
 
-    def _substitutions(self, node: Any) -> None:
+    def _substitutions(self, node: Node) -> None:
         """Commands in `$(…)` and `<(…)` inside a word run, too."""
         if node.type in ("command_substitution", "process_substitution"):
-            self._apart(node)
+            self._in_subshell(node)
             return
         for child in node.named_children:
             self._substitutions(child)
 
-    def _command(self, node: Any) -> None:
+    def _command(self, node: Node) -> None:
         arguments = [each for each in node.named_children if each.type not in _ARGUMENTS_NOT]
         for child in node.named_children:
             self._substitutions(child)
         if node.has_error or not arguments:
             return
-        assignments = [self._assign(each) for each in node.named_children if each.type == "variable_assignment"]
+        assignments = [self._assignment(each) for each in node.named_children if each.type == "variable_assignment"]
         tokens = self._unaliased(self._tokens(arguments))
         if tokens:
-            self._emit(node, tokens, tuple(each for each in assignments if each is not None))
+            self._add_command(node, tokens, tuple(each[0] for each in assignments if each is not None))
 
-    def _tokens(self, nodes: Iterable[Any]) -> list[Token]:
+    def _tokens(self, nodes: Iterable[Node]) -> list[Token]:
         """The words that these arguments become."""
         found: list[Token] = []
         for each in nodes:
@@ -269,24 +270,24 @@ class Script:
         words = [replace(first.word, value=each, exact=False, tail=each) for each in self._aliases[first.word.value]]
         return [*(Token(each, first.start, first.end) for each in words), *tokens[1:]]
 
-    def _emit(self, node: Any, tokens: list[Token], assignments: tuple[Assignment, ...]) -> None:
+    def _add_command(self, node: Node, tokens: list[Token], assignments: tuple[Assignment, ...]) -> None:
         words = tuple(each.word for each in tokens)
         name = words[0].value
         if name == "alias":
-            self._alias(words[1:])
+            self._define_alias(words[1:])
         elif name in self._functions:
-            self._call_with(name, words[1:], assignments)
+            self._call_with_assignments(name, words[1:], assignments)
         elif name != "eval":
             self._work.spend(STEPS_OF_COMMAND, "commands")
             start, end, exact = self._tree.passage.span(self._tree.start(node), self._tree.end(node))
-            here = self._here(self._tree.start(node), self._tree.end(node))
+            here = self._context(self._tree.start(node), self._tree.end(node))
             command = Command(words, here, start, end, assignments, exact)
-            self._keep(command)
+            self._found.add(command)
             self._nested(command, tokens)
             if name in ("cd", "pushd", "popd"):
-                self._change(words)
+                self._change_folder(words)
 
-    def _change(self, words: tuple[Word, ...]) -> None:
+    def _change_folder(self, words: tuple[Word, ...]) -> None:
         """Change the folder; unless it is plainly written, nobody knows where that leads."""
         before = self.variables.values.get("PWD", "")
         target = words[1].value if len(words) == 2 else None
@@ -297,7 +298,9 @@ class Script:
         else:
             self.variables.values["PWD"] = None
 
-    def _call_with(self, name: str, arguments: tuple[Word, ...], assignments: tuple[Assignment, ...]) -> None:
+    def _call_with_assignments(
+        self, name: str, arguments: tuple[Word, ...], assignments: tuple[Assignment, ...]
+    ) -> None:
         """Call a function; what is assigned in front of the call holds inside it."""
         before = self._copied()
         for each in assignments:
@@ -308,15 +311,15 @@ class Script:
             self.variables.exported -= {each.name} - before.exported
             self.variables.values[each.name] = before.values.get(each.name)
 
-    def _here(self, start: int, end: int) -> CommandContext:
+    def _context(self, start: int, end: int) -> CommandContext:
         folder = self.variables.values.get("PWD")
         found = [Hint("folder", folder, f"cd {folder}")] if isinstance(folder, str) else []
-        found += [Hint("choice", each, each) for each in self._choices] + notes(self._tree.passage.text, start, end)
+        found += [Hint("choice", each, each) for each in self._conditions] + notes(self._tree.passage.text, start, end)
         self._work.spend(len(self._surroundings.hints) + len(found), "comments and options")
         hints = (*self._surroundings.hints, *found)
-        return replace(self._surroundings, environment=self._given(), hints=hints)
+        return replace(self._surroundings, environment=self._exported(), hints=hints)
 
-    def _given(self) -> Mapping[str, str | None]:
+    def _exported(self) -> Mapping[str, str | None]:
         """The environment of a command that stands here."""
         self._work.spend(len(self.variables.exported) // COPIES, "variables")
         environment = self.variables.environment()
@@ -325,16 +328,7 @@ class Script:
             self._environment = environment
         return self._environment
 
-    def _keep(self, command: Command) -> None:
-        """A function's command is found once per call: what the calls do not agree on is unknown."""
-        key = (command.start, command.end)
-        if key not in self._found:
-            self._found[key] = command
-        elif (known := self._found[key]) is not None:
-            self._work.spend(len(known.words) + len(known.surroundings.environment), "calls of functions")
-            self._found[key] = _merged(known, command)
-
-    def _alias(self, words: tuple[Word, ...]) -> None:
+    def _define_alias(self, words: tuple[Word, ...]) -> None:
         for each in words:
             name, equals, value = (each.value or "").partition("=")
             if equals and not re.search(r"[$`;|&<>(){}]", value):
@@ -361,9 +355,9 @@ class Script:
     def _inside(self, passage: Passage, surroundings: CommandContext, variables: Variables) -> None:
         script = Script(passage, surroundings, variables, self._depth + 1)
         for each in script.run():
-            self._keep(each)
+            self._found.add(each)
 
-    def _redirected(self, node: Any) -> None:
+    def _redirected(self, node: Node) -> None:
         body = node.child_by_field_name("body")
         for child in node.named_children:
             if child.type != "heredoc_redirect":
@@ -374,7 +368,7 @@ class Script:
                     self._walk(inner)
             self._heredoc(node, body, child)
 
-    def _heredoc(self, node: Any, body: Any, redirect: Any) -> None:
+    def _heredoc(self, node: Node, body: Node | None, redirect: Node) -> None:
         """A script that is handed to a shell or a scheduler, or written to a file of such."""
         texts = [each for each in redirect.named_children if each.type == "heredoc_body"]
         if body is None or body.type != "command" or not texts or self._depth >= DEEPEST:
@@ -390,21 +384,21 @@ class Script:
         here = self._surroundings if runs else replace(self._surroundings, around=(), hints=())
         self._inside(passage, _submitted(here, tuple(words) if runs else ()), variables)
 
-    def _writes_script(self, node: Any, redirect: Any, words: list[Word]) -> bool:
+    def _writes_script(self, node: Node, redirect: Node, words: list[Word]) -> bool:
         targets = [each for each in (*node.named_children, *redirect.named_children) if each.type == "file_redirect"]
         names = [self._tree.text(each).strip("\"'") for each in targets] + [each.tail for each in words[1:]]
         return any(_SCRIPT_FILE.search(each) for each in names)
 
 
 _HANDLERS = {
-    "subshell": Script._apart,
-    "pipeline": Script._apart,
-    "command_substitution": Script._apart,
-    "if_statement": Script._branches,
-    "for_statement": Script._perhaps,
-    "c_style_for_statement": Script._perhaps,
-    "while_statement": Script._perhaps,
-    "case_statement": Script._perhaps,
+    "subshell": Script._in_subshell,
+    "pipeline": Script._in_subshell,
+    "command_substitution": Script._in_subshell,
+    "if_statement": Script._if,
+    "for_statement": Script._may_run,
+    "c_style_for_statement": Script._may_run,
+    "while_statement": Script._may_run,
+    "case_statement": Script._may_run,
     "list": Script._list,
     "function_definition": Script._define,
     "variable_assignment": Script._set,
@@ -413,23 +407,6 @@ _HANDLERS = {
     "command": Script._command,
     "redirected_statement": Script._redirected,
 }
-
-
-@cache
-def _parser() -> Any:
-    import tree_sitter
-    import tree_sitter_bash
-
-    return tree_sitter.Parser(tree_sitter.Language(tree_sitter_bash.language()))
-
-
-def _parse(passage: Passage) -> Tree:
-    if len(passage.text) > LARGEST:
-        raise Unreadable(f"a shell script of {len(passage.text)} characters is not looked at")
-    if passage.text.count("<<") > MOST_HEREDOCS:
-        raise Unreadable(f"a shell script with more than {MOST_HEREDOCS} here-documents is not looked at")
-    data = passage.text.encode("utf-8", "replace")
-    return Tree(passage, _parser().parse(data).root_node, data)
 
 
 def _submitted(surroundings: CommandContext, words: tuple[Word, ...]) -> CommandContext:
@@ -446,16 +423,3 @@ def _added(before: Value, more: Value) -> Value:
     if isinstance(before, tuple) and isinstance(more, tuple):
         return (before + more)[:MOST_WORDS]
     return None
-
-
-def _merged(one: Command, other: Command) -> Command | None:
-    if [each.raw for each in one.words] != [each.raw for each in other.words]:
-        return None
-    words = tuple(
-        mine if mine.value == yours.value else replace(mine, value=None, tail="")
-        for mine, yours in zip(one.words, other.words, strict=True)
-    )
-    mine, yours = one.surroundings.environment, other.surroundings.environment
-    names = mine.keys() | yours.keys()
-    environment = {each: mine.get(each) if mine.get(each, ...) == yours.get(each, ...) else None for each in names}
-    return replace(one, words=words, surroundings=replace(one.surroundings, environment=environment))

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import itertools
 import re
-from array import array
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from trl_lint.launch.commands.commands import Word
-from trl_lint.launch.commands.source_map import Passage
+from trl_lint.launch.parsers.shell_tree import Tree
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -25,35 +24,6 @@ _ESCAPED_IN_STRING = re.compile(r"\\([\n$`\"\\])")
 _EXPANSIONS = frozenset({"simple_expansion", "expansion"})
 _PARAMETERS = frozenset({"@", "*"})
 _GLOB = re.compile(r"[*?\[]")
-
-
-class Tree:
-    """A syntax tree over a passage: nodes count bytes, we count characters."""
-
-    def __init__(self, passage: Passage, root: Node, data: bytes) -> None:
-        self.passage = passage
-        self.root = root
-        self._index: Sequence[int] = range(len(data) + 1) if data.isascii() else character_index(data)
-
-    def start(self, node: Node) -> int:
-        return self._index[node.start_byte]
-
-    def end(self, node: Node) -> int:
-        return self._index[node.end_byte]
-
-    def text(self, node: Node) -> str:
-        return self.passage.text[self.start(node) : self.end(node)]
-
-
-def character_index(data: bytes) -> Sequence[int]:
-    """Which character of a text each byte of its UTF-8 belongs to, and how many characters it has."""
-    index = array("q")
-    count = -1
-    for byte in data:
-        count += byte & 0xC0 != 0x80
-        index.append(count)
-    index.append(count + 1)
-    return index
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +74,7 @@ class Reader:
         self._tree = tree
         self.variables = variables
 
-    def tokens(self, node: Any) -> list[Token]:
+    def tokens(self, node: Node) -> list[Token]:
         """The words that one argument becomes: several for `$ARGS` or `"${ARGS[@]}"`."""
         start, end = self._tree.start(node), self._tree.end(node)
         node = node.named_children[0] if node.type == "command_name" and len(node.named_children) == 1 else node
@@ -119,7 +89,7 @@ class Reader:
         raw = self._tree.passage.text[start:end]
         return [Token(Word(each, first, last, raw, exact, each or ""), start, end) for each in several]
 
-    def value(self, node: Any) -> Value:
+    def value(self, node: Node) -> Value:
         """What a variable gets."""
         if node.type == "array":
             tokens = (each for child in node.named_children for each in self.tokens(child))
@@ -132,10 +102,10 @@ class Reader:
         value = _joined(texts)
         return Word(value, first, last, self._tree.passage.text[start:end], exact, _tail(texts))
 
-    def _several(self, node: Any) -> list[str | None] | None:
+    def _several(self, node: Node) -> list[str | None] | None:
         """`"$@"` in a function whose arguments are known, and whole arrays."""
         inner = node.named_children[0] if node.type == "string" and len(node.named_children) == 1 else node
-        if inner.type not in _EXPANSIONS or len(inner.text) + 2 * (inner is not node) != len(node.text):
+        if inner.type not in _EXPANSIONS or _bytes(inner) + 2 * (inner is not node) != _bytes(node):
             return None
         name = self._tree.text(inner).strip("${}")
         if name in _PARAMETERS:
@@ -143,13 +113,13 @@ class Reader:
         value = self.variables.values.get(re.sub(r"\[[@*]\]\Z", "", name))
         return list(value) if isinstance(value, tuple) and name.endswith("]") else None
 
-    def _split(self, node: Any, texts: list[_Text]) -> list[str | None] | None:
+    def _split(self, node: Node, texts: list[_Text]) -> list[str | None] | None:
         """The fields of a variable without quotes."""
         if node.type not in _EXPANSIONS or len(texts) != 1 or texts[0].value is None:
             return None
         return list(texts[0].value.split())
 
-    def _texts(self, node: Any) -> list[_Text]:
+    def _texts(self, node: Node) -> list[_Text]:
         kind = node.type
         if kind == "command_name":
             return [text for child in node.children for text in self._texts(child)]
@@ -170,7 +140,7 @@ class Reader:
         spaced = text.loose and text.value is not None and len(text.value.split()) != 1
         return _Text(None) if spaced else text
 
-    def _in_string(self, node: Any) -> list[_Text]:
+    def _in_string(self, node: Node) -> list[_Text]:
         """The parts of a string in double quotes; the grammar leaves some blanks out of its nodes."""
         found: list[_Text] = []
         place = self._tree.start(node) + 1
@@ -185,7 +155,7 @@ class Reader:
         text = self._tree.passage.text[start:end]
         return _Text(_ESCAPED_IN_STRING.sub(lambda match: "" if match[1] == "\n" else match[1], text))
 
-    def _expanded(self, node: Any) -> str | None:
+    def _expanded(self, node: Node) -> str | None:
         raw = self._tree.text(node)
         match = re.fullmatch(r"\$\{?(\w+)(?:(:?[-=])(.*))?\}?", raw, re.DOTALL)
         if match is None:
@@ -226,3 +196,7 @@ def _tail(texts: Sequence[_Text]) -> str:
 def assigned(environment: Mapping[str, str | None]) -> Variables:
     """Variables of a script that starts with this environment."""
     return Variables(dict(environment), set(environment))
+
+
+def _bytes(node: Node) -> int:
+    return node.end_byte - node.start_byte

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Iterator
-from typing import Any
 
+from trl_lint import toml
 from trl_lint.launch.commands.commands import CommandContext, Commands, Unreadable
 from trl_lint.launch.commands.source_map import Passage, joined
 from trl_lint.launch.commands.templates import without_braces
 from trl_lint.launch.parsers import shell
+from trl_lint.toml import Table, Toml
 
 LARGEST = 500_000
 # How many characters to search count for a step.
@@ -37,7 +37,7 @@ def pyproject(text: str) -> Commands:
     if len(text) > LARGEST:
         raise Unreadable(f"a TOML file of {len(text)} characters is not looked at")
     here = CommandContext("tasks")
-    for task in _tasks(_toml(text)):
+    for task in _tasks(_document(text)):
         here.work.spend(1 + len(text) // SEARCHED, "tasks")
         place = text.find(task)
         if place >= 0 and text.find(task, place + 1) < 0:
@@ -45,25 +45,21 @@ def pyproject(text: str) -> Commands:
             yield from shell.read_line(passage, here)
 
 
-def _toml(text: str) -> Any:
-    if sys.version_info >= (3, 11):
-        import tomllib
-    else:
-        import tomli as tomllib
+def _document(text: str) -> Table:
     try:
-        return tomllib.loads(text)
+        return toml.parse(text)
     except (ValueError, RecursionError) as error:
         raise Unreadable(f"no TOML: {str(error).splitlines()[0] if str(error) else type(error).__name__}") from None
 
 
-def _tasks(data: Any) -> Iterator[str]:
+def _tasks(data: Table) -> Iterator[str]:
     for table in TABLES:
         for tasks in _below(data, table):
             for value in tasks.values() if isinstance(tasks, dict) else ():
                 yield from (each for each in _strings(value) if "python" in each or "uv run" in each)
 
 
-def _below(data: Any, path: tuple[str, ...]) -> Iterator[Any]:
+def _below(data: Toml, path: tuple[str, ...]) -> Iterator[Toml]:
     if not path:
         yield data
     elif isinstance(data, dict):
@@ -72,7 +68,7 @@ def _below(data: Any, path: tuple[str, ...]) -> Iterator[Any]:
             yield from _below(data[key], path[1:])
 
 
-def _strings(value: Any) -> Iterator[str]:
+def _strings(value: Toml) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, list):

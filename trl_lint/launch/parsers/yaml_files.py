@@ -6,7 +6,11 @@ import re
 from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TypeAlias
+
+from ruamel.yaml import YAML
+from ruamel.yaml.error import YAMLError
+from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from trl_lint.launch.commands.commands import (
     CHARACTERS,
@@ -54,10 +58,7 @@ def read(passage: Passage, surroundings: CommandContext) -> Commands:
         yield from _Document(passage, readable).walk(root, surroundings)
 
 
-def _documents(text: str) -> Iterator[Any]:
-    from ruamel.yaml import YAML
-    from ruamel.yaml.error import YAMLError
-
+def _documents(text: str) -> Iterator[Node]:
     try:
         yield from YAML(typ="rt", pure=True).compose_all(text)
     except YAMLError as error:
@@ -68,6 +69,10 @@ def _documents(text: str) -> Iterator[Any]:
         raise Unreadable(f"no YAML that can be read ({type(error).__name__})") from None
 
 
+# A script (by its node), the hints and the environment that it is read in.
+_ScriptKey: TypeAlias = tuple[int, tuple[Hint, ...], frozenset[tuple[str, str | None]]]
+
+
 @dataclass(slots=True)
 class _Document:
     passage: Passage
@@ -76,25 +81,25 @@ class _Document:
     # By scalar: its text, and where each character of it stands.
     passages: dict[int, Passage | None] = field(default_factory=dict)
     # The scripts that were read, each with all that it was read in, and the environment that it left behind.
-    scripts: dict[tuple[Any, ...], dict[str, str | None]] = field(default_factory=dict)
+    scripts: dict[_ScriptKey, dict[str, str | None]] = field(default_factory=dict)
 
-    def walk(self, node: Any, here: CommandContext, depth: int = 0) -> Commands:
+    def walk(self, node: Node, here: CommandContext, depth: int = 0) -> Commands:
         """The commands at and below a node. An anchor's node is walked once."""
         if id(node) in self.seen or depth > DEEPEST:
             return
         self.seen.add(id(node))
-        if node.id == "sequence":
+        if isinstance(node, SequenceNode):
             for child in node.value:
                 yield from self.walk(child, here, depth + 1)
-        elif node.id == "mapping":
+        elif isinstance(node, MappingNode):
             here = self._with_environment(node, here)
             yield from self._launches(_entries(node), here)
             for key, value in node.value:
                 # A key may be a list or a mapping, too.
-                if key.id != "scalar" or key.value not in ENVIRONMENT_KEYS:
+                if not isinstance(key, ScalarNode) or key.value not in ENVIRONMENT_KEYS:
                     yield from self.walk(value, here, depth + 1)
 
-    def _with_environment(self, node: Any, here: CommandContext) -> CommandContext:
+    def _with_environment(self, node: MappingNode, here: CommandContext) -> CommandContext:
         entries = _entries(node)
         environment = here.environment
         for key in (each for each in entries if each in ENVIRONMENT_KEYS):
@@ -105,7 +110,7 @@ class _Document:
             here.work.spend(len(here.hints) + len(hints), "amounts of resources")
         return replace(here, environment=environment, hints=here.hints + hints)
 
-    def _launches(self, entries: dict[str, Any], here: CommandContext) -> Commands:
+    def _launches(self, entries: dict[str, Node], here: CommandContext) -> Commands:
         if _scalar(entries.get("shell")) in ("python", "python3", "pwsh", "powershell", "cmd"):
             return
         for key in (each for each in entries if each in SHELL_KEYS):
@@ -113,9 +118,9 @@ class _Document:
         if "before_script" not in entries or "script" not in entries:
             yield from self._words([entries[key] for key in COMMAND_KEYS if key in entries], here)
 
-    def _shell(self, node: Any, here: CommandContext) -> Commands:
+    def _shell(self, node: Node, here: CommandContext) -> Commands:
         """One script, or the lines of one."""
-        parts = node.value if node.id == "sequence" else [node]
+        parts = node.value if isinstance(node, SequenceNode) else [node]
         environment = dict(here.environment)
         for part in parts:
             # What an alias repeats in the same surroundings says nothing new.
@@ -131,34 +136,35 @@ class _Document:
             yield from script.run()
             environment = self.scripts[key] = script.variables.environment()
 
-    def _words(self, nodes: list[Any], here: CommandContext) -> Commands:
+    def _words(self, nodes: list[Node], here: CommandContext) -> Commands:
         """`entrypoint`/`command` and `command`/`args` are one command, if both are lists of words."""
-        if all(each.id == "sequence" for each in nodes):
-            parts = [child for each in nodes for child in each.value]
-            if parts and all(each.id == "scalar" for each in parts):
-                yield from argv.read([self._item(each, here) for each in parts], here, _form(nodes))
+        lists = [each for each in nodes if isinstance(each, SequenceNode)]
+        if len(lists) == len(nodes):
+            parts = [child for each in lists for child in each.value]
+            if parts and all(isinstance(each, ScalarNode) for each in parts):
+                yield from argv.read([self._item(each, here) for each in parts], here, _form(lists))
             return
         for each in nodes:
-            passage = self._scalar_passage(each, here) if each.id == "scalar" else None
+            passage = self._scalar_passage(each, here)
             if passage is not None:
                 yield from shell.read_line(passage, here)
 
-    def _scalar_passage(self, node: Any, here: CommandContext) -> Passage | None:
-        if node.id != "scalar":
+    def _scalar_passage(self, node: Node, here: CommandContext) -> Passage | None:
+        if not isinstance(node, ScalarNode):
             return None
         if id(node) not in self.passages:
             here.work.spend(1 + len(node.value) // CHARACTERS, "texts")
             self.passages[id(node)] = self._aligned(node)
         return self.passages[id(node)]
 
-    def _aligned(self, node: Any) -> Passage | None:
+    def _aligned(self, node: ScalarNode) -> Passage | None:
         start, end = self._contents(node)
         # The round-trip loader marks with \a where it folded a line.
         found = align(self.readable.text, start, end, node.value.replace("\a", ""))
         at = self.passage.at
         return found and Passage(self.passage.file, found.text, array("q", (at[each] for each in found.at)))
 
-    def _contents(self, node: Any) -> tuple[int, int]:
+    def _contents(self, node: ScalarNode) -> tuple[int, int]:
         """The scalar without its quotes or its block header, as indices of the passage."""
         start, end = node.start_mark.index, node.end_mark.index
         text = self.passage.text
@@ -168,7 +174,7 @@ class _Document:
             start, end = start + 1, end - 1
         return start, end
 
-    def _item(self, node: Any, here: CommandContext) -> argv.Item:
+    def _item(self, node: ScalarNode, here: CommandContext) -> argv.Item:
         start, end, exact = self.passage.span(node.start_mark.index, node.end_mark.index)
         raw = self.passage.text[node.start_mark.index : node.end_mark.index]
         unknown = "$" in node.value or "${_" in self.readable.text[node.start_mark.index : node.end_mark.index]
@@ -177,41 +183,41 @@ class _Document:
         return argv.Item(word, self._scalar_passage(node, here))
 
 
-def _form(nodes: list[Any]) -> Form:
+def _form(nodes: list[SequenceNode]) -> Form:
     return Form.YAML_FLOW if nodes[0].flow_style else Form.YAML_BLOCK
 
 
-def _entries(node: Any) -> dict[str, Any]:
+def _entries(node: MappingNode) -> dict[str, Node]:
     return {key.value: value for key, value in node.value if isinstance(key.value, str)}
 
 
-def _scalar(node: Any) -> str:
-    return node.value if node is not None and node.id == "scalar" else ""
+def _scalar(node: Node | None) -> str:
+    return node.value if isinstance(node, ScalarNode) else ""
 
 
-def _variables(node: Any) -> dict[str, str | None]:
+def _variables(node: Node) -> dict[str, str | None]:
     """`NAME: value`, `- NAME=value`, and the `- name: NAME` and `value: …` of Kubernetes."""
     found: dict[str, str | None] = {}
-    if node.id == "mapping":
+    if isinstance(node, MappingNode):
         return {name: _known(value) for name, value in _entries(node).items()}
-    for each in node.value if node.id == "sequence" else ():
-        if each.id == "mapping":
+    for each in node.value if isinstance(node, SequenceNode) else ():
+        if isinstance(each, MappingNode):
             entries = _entries(each)
             if "name" in entries:
                 found[_scalar(entries["name"])] = _known(entries.get("value"))
-        elif each.id == "scalar" and "=" in each.value:
+        elif isinstance(each, ScalarNode) and "=" in each.value:
             name, _, value = each.value.partition("=")
             found[name] = None if "$" in value else value
     return found
 
 
-def _known(node: Any) -> str | None:
-    if node is None or node.id != "scalar":
+def _known(node: Node | None) -> str | None:
+    if not isinstance(node, ScalarNode):
         return None
     return None if "$" in node.value or "{{" in node.value else node.value
 
 
-def _hints(node: Any, work: Work) -> Iterator[Hint]:
+def _hints(node: MappingNode, work: Work) -> Iterator[Hint]:
     """What a mapping says of GPUs and of the machine, for what stands beside and below it."""
     entries = _entries(node)
     host = entries.get("runs-on") or entries.get("vmImage")
@@ -222,26 +228,26 @@ def _hints(node: Any, work: Work) -> Iterator[Hint]:
             yield from _amounts(key, entries[key], work, set())
 
 
-def _amounts(key: str, node: Any, work: Work, seen: set[tuple[str, int]], depth: int = 0) -> Iterator[Hint]:
+def _amounts(key: str, node: Node, work: Work, seen: set[tuple[str, int]], depth: int = 0) -> Iterator[Hint]:
     """GPU counts below `resources` and `deploy`. What aliases repeat under the same key counts once."""
     if depth > 6 or (key, id(node)) in seen:
         return
     seen.add((key, id(node)))
     work.spend(1, "amounts of resources")
-    if node.id == "scalar":
+    if isinstance(node, ScalarNode):
         if key in _GPU_KEYS:
             yield Hint("gpus", node.value, f"{key}: {node.value}")
         elif key == "accelerators":
             yield _accelerators(node.value)
-    elif node.id == "sequence":
+    elif isinstance(node, SequenceNode):
         for each in node.value:
             yield from _amounts("", each, work, seen, depth + 1)
-    else:
+    elif isinstance(node, MappingNode):
         entries = _entries(node)
         if _is_gpu_device(entries):
             yield _device(entries)
         for name, value in entries.items():
-            if name == "accelerators" and value.id == "mapping":
+            if name == "accelerators" and isinstance(value, MappingNode):
                 yield from (_accelerators(f"{kind}:{_scalar(count)}") for kind, count in _entries(value).items())
             else:
                 yield from _amounts(name, value, work, seen, depth + 1)
@@ -253,17 +259,18 @@ def _accelerators(value: str) -> Hint:
     return Hint("gpus", count or "1", f"accelerators: {value}") if name else Hint("gpus", "?", "accelerators")
 
 
-def _is_gpu_device(entries: dict[str, Any]) -> bool:
+def _is_gpu_device(entries: dict[str, Node]) -> bool:
     """One of compose's `devices`: `driver: nvidia` or `capabilities: [gpu]`."""
     capabilities = entries.get("capabilities")
-    listed = capabilities.value if capabilities is not None and capabilities.id == "sequence" else ()
+    listed = capabilities.value if isinstance(capabilities, SequenceNode) else ()
     return _scalar(entries.get("driver")) == "nvidia" or "gpu" in [_scalar(each) for each in listed]
 
 
-def _device(entries: dict[str, Any]) -> Hint:
+def _device(entries: dict[str, Node]) -> Hint:
     """compose's reservation of devices: `count: 1`, `count: all` or `device_ids`; without either all."""
-    if "device_ids" in entries and entries["device_ids"].id == "sequence":
-        ids = ",".join(_scalar(each) for each in entries["device_ids"].value)
+    devices = entries.get("device_ids")
+    if isinstance(devices, SequenceNode):
+        ids = ",".join(_scalar(each) for each in devices.value)
         return Hint("gpus", f"device={ids}", f"device_ids: [{ids}]")
     count = _scalar(entries.get("count")) or "all"
     return Hint("gpus", count if re.fullmatch(r"\d+|all", count) else "?", f"count: {count}")

@@ -13,7 +13,7 @@ from trl_lint.reports import many
 from trl_lint.verify.oracles.logged_metrics import CONTROL, TRAINER, Metric, is_control, metrics_of
 from trl_lint.verify.oracles.tolerance import BETWEEN_RANKS, BETWEEN_RUNS, all_same, apart, is_same, mean, shown
 from trl_lint.verify.record.traces import Run
-from trl_lint.verify.record.verdicts import Verdict, failed, passed, unknown
+from trl_lint.verify.record.verdicts import Evidence, Verdict, failed, passed, unknown
 
 ORACLE = "same metric"
 
@@ -103,7 +103,7 @@ class _Unequal:
             f"so a reader of {self.names[0]} is off by {off}{share}{where}"
         )
 
-    def data(self) -> dict[str, object]:
+    def data(self) -> dict[str, Evidence]:
         return {"call": self.call, "values": self.values, "mean": self.mean, "error": abs(self.values[0] - self.mean)}
 
 

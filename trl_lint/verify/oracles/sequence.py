@@ -7,7 +7,6 @@ asks for a collective may differ: `if main: broadcast(value)`, `else: broadcast(
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from trl_lint.verify.oracles.termination import where
 from trl_lint.verify.record.traces import Call, RankRecord, Run
@@ -43,7 +42,7 @@ def _counted(run: Run) -> str:
     return f"{number} collectives on each rank" + (f", and {own} of DDP's own" if own else "")
 
 
-def _compare(run: Run, group: Any, cut_short: bool) -> Verdict | None:
+def _compare(run: Run, group: tuple[int, ...] | None, cut_short: bool) -> Verdict | None:
     members = {
         rank.number: [call for call in rank.calls if call.group == group]
         for rank in run.ranks
@@ -58,7 +57,7 @@ def _compare(run: Run, group: Any, cut_short: bool) -> Verdict | None:
     return failed(
         ORACLE,
         "sequence",
-        f"the ranks part at collective no. {index + 1}{whose}",
+        f"the ranks diverge at collective no. {index + 1}{whose}",
         [*(_told(ranks[number], call) for number, call in calls.items()), *_earlier(members, index)],
         index=index,
         calls={number: str(call) if call else None for number, call in calls.items()},
@@ -67,7 +66,7 @@ def _compare(run: Run, group: Any, cut_short: bool) -> Verdict | None:
 
 
 def _earlier(members: Mapping[int, Sequence[Call]], end: int) -> list[str]:
-    """Where, before they part, the ranks met in calls of different lines: one took the other's for its own."""
+    """Where, before they diverge, a collective was called at different lines: one took the other's for its own."""
     for index in range(end):
         places = {number: calls[index].at[:1] for number, calls in members.items()}
         if len(set(places.values())) > 1:
@@ -87,7 +86,7 @@ def first_difference(members: Mapping[int, Sequence[Call]], cut_short: bool) -> 
     return None
 
 
-def _kind(call: Call) -> tuple[Any, ...]:
+def _kind(call: Call) -> tuple[str | None, ...]:
     shape = None if call.name in ANY_SHAPE else str(call.shape)
     return (call.name, call.op, call.dtype, shape)
 
@@ -109,7 +108,7 @@ def _compare_native(run: Run) -> Verdict | None:
     return failed(
         ORACLE,
         "sequence",
-        "the ranks part in collectives that no call stands behind (DDP's own)",
+        "the ranks diverge in collectives that no call stands behind (DDP's own)",
         [f"rank {number}: {count} of them" for number, count in counts.items()],
         calls=counts,
     )

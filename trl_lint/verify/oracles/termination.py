@@ -109,7 +109,7 @@ def _is_cause(rank: RankRecord) -> bool:
 
 def _was_stopped(rank: RankRecord) -> bool:
     """Whether a rank was stopped because another one failed, maybe before anybody could write that down."""
-    return rank.end is None and (rank.told or rank.exit is None)
+    return rank.end is None and (rank.asked_to_stop or rank.exit is None)
 
 
 def _is_missed(rank: RankRecord, waiting: Iterable[RankRecord]) -> bool:

@@ -58,7 +58,7 @@ def judge(run: Run, single: Run | None, is_own: Callable[[str], bool] = lambda n
 
 
 def judge_bare(run: Run, single: Run | None, gpus: int) -> Verdict:
-    """Whether one process with several GPUs goes back from the loss that one process has on the same batch.
+    """Whether one process with several GPUs calls `backward` on the loss that one process has on the same batch.
 
     Known is only a loss of a part of the batch, and one that is divided by the number of GPUs; any other may be that of
     another batch.

@@ -18,8 +18,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from trl_lint.verify.processes.watching import Watch
+from trl_lint.verify.rank.call_stack import UserFiles
 from trl_lint.verify.rank.job import Job
-from trl_lint.verify.rank.places import Own
 from trl_lint.verify.rank.supervisor import die_with_parent
 from trl_lint.verify.record.traces import Run, last_line, read_run
 
@@ -98,7 +98,7 @@ def run(launch: Launch, job: Job, *, plain: bool = False, tick: Callable[[], Non
         output, stopped, stuck = _run(command, environment, launch.limit, folder / "launcher.out", tick, watch)
     except OSError as error:
         raise LaunchError(f"{launch.python}: {error.strerror or error}") from error
-    result = _read(launch, folder, job.own)
+    result = _read(launch, folder, job.user_files)
     if not result.ranks:
         raise LaunchError(last_line(output) or "the launcher said nothing")
     result.seconds = time.monotonic() - begun
@@ -116,11 +116,11 @@ def asked(launch: Launch, job: Job, watch: Watch | None) -> Job:
     return replace(job, timeout=launch.timeout, backend=launch.backend, guarded=watch is not None)
 
 
-def _read(launch: Launch, folder: Path, own: Own) -> Run:
+def _read(launch: Launch, folder: Path, user_files: UserFiles) -> Run:
     """What the ranks wrote; on several machines that share the folder, those of all of them, a little later."""
     end = time.monotonic() + (SHARED_SECONDS if launch.has_several_nodes else 0)
     while True:
-        result = read_run(folder, own)
+        result = read_run(folder, user_files)
         known = sum(rank.exit is not None for rank in result.ranks)
         if known >= result.world_size or time.monotonic() > end:
             return result

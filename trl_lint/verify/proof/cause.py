@@ -32,7 +32,7 @@ def shown(
     """
     failure = next(verdict for verdict in before.verdicts if verdict.failed)
     if not is_behind(before.run, failure):
-        at = f" at {', '.join(failure.data['at'])}" if failure.data.get("at") else ""
+        at = f" at {', '.join(failure.at)}" if failure.at else ""
         return _nothing(f"the failure{at} is not at or behind what was mended ({_named(fixes)})"), None
     if runner.launch.has_several_nodes:  # the others can't know that it is wanted
         return _nothing("on several machines it is not run again as it is, to see whether the failure repeats"), None
@@ -57,7 +57,7 @@ def is_behind(run: Run, failure: Verdict) -> bool:
     """
     if failure.oracle != termination.ORACLE or failure.way not in OF_RANKS:
         return any(rank.reached for rank in run.ranks)
-    failing = [rank for rank in run.ranks if rank.number in failure.data["ranks"]]
+    failing = [rank for rank in run.ranks if rank.number in failure.ranks]
     if any(rank.reached or rank.native for rank in failing):  # when DDP has met others is not known
         return any(rank.reached for rank in run.ranks)
     met = max((len(rank.calls) for rank in failing), default=0)
@@ -66,7 +66,7 @@ def is_behind(run: Run, failure: Verdict) -> bool:
 
 def is_at(run: Run, end: Verdict, findings: Sequence[Finding]) -> bool:
     """Whether the ranks that a run failed by did so in one of the findings."""
-    failing = [rank for rank in run.ranks if rank.number in end.data.get("ranks", ())]
+    failing = [rank for rank in run.ranks if rank.number in end.ranks]
     return any(_is_in(place, finding) for rank in failing for place in _places(rank) for finding in findings)
 
 

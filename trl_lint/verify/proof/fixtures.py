@@ -10,9 +10,13 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+import sys
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
+
+import msgspec
 
 import trl_lint
 from trl_lint.settings import Settings
@@ -25,38 +29,27 @@ _MARK = re.compile(r"#\s*expect:\s*[A-Z]{3}\d{3}")
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """How a broken program fails: which oracle says so, and in which word."""
+    """How a rule's broken programs fail: which oracle says so, and in which word.
+
+    names_line: whether it names the marked line. needs_devices: it shows only where each process has a device of its
+    own; without GPUs that is emulated. processes: for how many it is made, if not for any number. changes_one_process:
+    the fix is another program on one process as well. by_hand: those that are mended by hand, as there is only a hint.
+    unsafe: those with an unsafe fix. bare: those that no launch with one process per GPU shows, as their bug is that of
+    one process with several GPUs. fails_elsewhere: those that fail in the library that uses what the marked line makes.
+    """
 
     oracle: str
     way: str
     names_line: bool = True
-    # It shows only where each process has a device of its own; without GPUs that is emulated.
     needs_devices: bool = False
+    processes: int | None = None
+    changes_one_process: bool = False
+    by_hand: frozenset[str] = frozenset()
+    unsafe: frozenset[str] = frozenset()
+    bare: frozenset[str] = frozenset()
+    fails_elsewhere: frozenset[str] = frozenset()
 
 
-# By the folder of a rule.
-WAYS = {
-    "bare_python_launch": Way("ends", "exception", names_line=False),
-    "bypassed_wrapper": Way("same training", "weights", names_line=False),
-    "item_before_gather": Way("ends", "exception"),
-    "mean_of_means": Way("true value", "value", names_line=False),
-    "wrong_device_collective": Way("ends", "exception", needs_devices=True),
-    "wrapped_model_attribute": Way("ends", "exception"),
-    "unordered_preprocessing": Way("one writer", "double write", names_line=False),
-    "divergent_collective": Way("ends", "hang", names_line=False),
-    "unguarded_side_effect": Way("ends", "exception"),
-    "ragged_gather": Way("same sequence", "sequence", names_line=False),
-    "truncated_gather": Way("true value", "value", names_line=False),
-    "unreduced_metric": Way("same metric", "metric", names_line=False),
-    "unseeded_split": Way("ends", "exception", names_line=False),
-    "wrapped_generate": Way("ends", "exception"),
-}
-
-
-# What no launch with one process per GPU shows, by name: its bug is that of one process with several GPUs.
-_BARE = frozenset({"wrapped_model_attribute/broken_data_parallel"})
-# What fails in the library that uses what the marked line has made.
-_FAIL_ELSEWHERE = frozenset({"wrong_device_collective/broken_evaluation"})
 _LAUNCH_FILE = ".sh"
 
 
@@ -80,9 +73,24 @@ def folder() -> Path:
     return next(path for path in (package / "fixtures", package.parent / "fixtures") if path.is_dir())
 
 
+@cache
+def ways() -> Mapping[str, Way]:
+    """How each rule's fixtures fail, by the name of their folder: each says so itself, in `proof.toml`."""
+    return {path.parent.name: _way(path) for path in sorted(folder().glob("*/proof.toml"))}
+
+
+def _way(path: Path) -> Way:
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        import tomli as tomllib
+    told = tomllib.loads(path.read_text(encoding="utf-8"))
+    return msgspec.convert({key.replace("-", "_"): value for key, value in told.items()}, Way)
+
+
 def fixtures(names: Sequence[str] = ()) -> Iterator[Fixture]:
     """The fixtures of these rules (folder names), by default of all."""
-    for rule in sorted(WAYS):
+    for rule in ways():
         if not names or rule in names:
             yield from _fixtures(rule)
 
@@ -100,8 +108,9 @@ def subject(path: Path) -> Subject:
     """A program, or what the fixed twin of a launch file starts: the same as the broken one does, launched."""
     name = f"{path.parent.name}/{path.stem}"
     if path.suffix != _LAUNCH_FILE:
-        needs_devices = path.parent.name in WAYS and WAYS[path.parent.name].needs_devices
-        return Subject(name, str(path), folder(), own=(path,), needs_devices=needs_devices)
+        way = ways().get(path.parent.name)
+        needs_devices = way is not None and way.needs_devices
+        return Subject(name, str(path), folder(), program_files=(path,), needs_devices=needs_devices)
     broken = path.with_name(path.name.replace("fixed", "broken", 1))
     (launch,) = launches.launches(broken, Settings())
     started = launches.subject(launch, Settings())
@@ -111,7 +120,7 @@ def subject(path: Path) -> Subject:
 def subjects(fixture: Fixture) -> tuple[Subject | None, Subject | None]:
     """A fixture's programs, broken and fixed, as they are started."""
     broken, fixed = (subject(path) if path else None for path in (fixture.broken, fixture.fixed))
-    if broken and fixture.name in _BARE:
+    if broken and fixture.broken and fixture.broken.stem in ways()[fixture.rule].bare:
         broken = replace(broken, launcher=BARE)
     return broken, fixed
 
@@ -129,11 +138,11 @@ def launch_of(launch: Launch) -> Launch:
 
 def fails_its_way(fixture: Fixture, judged: Judged) -> bool:
     """Whether a broken program fails as its rule says, where its marks say."""
-    way = WAYS[fixture.rule]
+    way = ways()[fixture.rule]
     verdict = judged.verdict(way.oracle)
     if verdict is None or verdict.way != way.way or fixture.broken is None:
         return False
-    if not way.names_line or fixture.name in _FAIL_ELSEWHERE:
+    if not way.names_line or fixture.broken.stem in way.fails_elsewhere:
         return True
     marked = _marked(fixture.broken)
     # What a number turns into is often used in the next line only.

@@ -54,7 +54,7 @@ def subject(launch: JudgedLaunch, settings: Settings) -> Subject:
         launcher=BARE,
         # How many GPUs there are is the session's choice.
         environment=tuple(pair for pair in environment.items() if pair[0] not in VISIBLE),
-        own=(launch.script,),
+        program_files=(launch.script,),
     )
 
 

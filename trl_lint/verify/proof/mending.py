@@ -19,6 +19,7 @@ from trl_lint.findings import Finding
 from trl_lint.linter.discovery import PathProblem, find_files, import_roots
 from trl_lint.linter.linter import Linter
 from trl_lint.linter.runner import Action, FileResult, propose, run, run_one
+from trl_lint.rules.base import LaunchRule
 from trl_lint.settings import Settings
 
 
@@ -52,7 +53,7 @@ def mend(
     files = [Path(os.path.realpath(file)) for file in files]
     instead = {Path(path): Path(text).read_bytes() for path, text in (sources or {}).items()}
     # How a program is launched is not what a fixed copy of it shows.
-    rules = [rule for rule in selected_rules(settings) if not rule.launches]
+    rules = [rule for rule in selected_rules(settings) if not isinstance(rule, LaunchRule)]
     roots = import_roots(settings.root, {_top(file) for file in files}) if roots is None else roots
     linter = Linter(settings, tuple(roots), rules)
     linter.overlay.update(instead)

@@ -99,7 +99,7 @@ def of_script(
     """
     files = _files(subject, settings, include)
     mended = mending.mend(files, settings, runner.folder / "fixed", dict(subject.sources))
-    subject = replace(subject, own=tuple(files), watched=mending.places(mended.applied))
+    subject = replace(subject, program_files=tuple(files), watched=mending.places(mended.applied))
     single = runner.one_process(subject) if one_process else None
     proof = Proof(subject.name, [], fixes=mended.applied, withheld=mended.withheld, problems=mended.problems)
     proof.hints = [finding for finding in mended.findings if finding not in mended.applied]
@@ -178,7 +178,7 @@ def of_fixture(fixture: Fixture, runner: Session) -> Proof:
     single = runner.one_process(right) if right else None
     if broken is not None:
         judged = runner.judge(broken, "broken", single)
-        wanted = fixtures.WAYS[fixture.rule].way
+        wanted = fixtures.ways()[fixture.rule].way
         proof.columns.append(Column(judged, fixtures.fails_its_way(fixture, judged), wanted))
     if fixed is not None:
         judged = runner.judge(fixed, "fixed" if broken else "right", single)

@@ -35,9 +35,9 @@ class Subject:
 
     launcher: what starts it, where that is not left to the launch: a name of `launcher.LAUNCHERS`, or `BARE` for one
     plain process that sees several GPUs. environment: variables that it is started with. sources: by file, the text
-    that runs in its place. own: the program's own files, if they are known; values that it
-    names nowhere are its libraries' business. needs_devices: what it shows needs a device of each process's own,
-    which is emulated where there are none. watched: by file, the lines of which is told whether they were reached.
+    that runs in its place. program_files: its own files, if they are known; values that it names nowhere are its
+    libraries' business. needs_devices: what it shows needs a device of each process's own, which is emulated where
+    there are none. watched: by file, the lines of which is told whether they were reached.
     """
 
     name: str
@@ -48,13 +48,13 @@ class Subject:
     launcher: str = ""
     environment: tuple[tuple[str, str], ...] = ()
     sources: Mapping[str, str] = field(default_factory=dict)
-    own: tuple[Path, ...] = ()
+    program_files: tuple[Path, ...] = ()
     needs_devices: bool = False
     watched: Mapping[str, Sequence[int]] = field(default_factory=dict)
 
     def namer(self) -> Callable[[str], bool]:
         """Tells whether the program itself has the name of a metric, as the end of a string."""
-        texts = [path.read_text(encoding="utf-8", errors="replace") for path in self.own]
+        texts = [path.read_text(encoding="utf-8", errors="replace") for path in self.program_files]
 
         def names(metric: str) -> bool:
             name = re.compile(re.escape(metric) + r"[\"']")
@@ -236,7 +236,7 @@ class Session:
             scale=scale,
             gpus=gpus if self.emulates else 0,
             devices=subject.needs_devices and self.emulates and not plain,
-            files=tuple(map(str, subject.own)),
+            files=tuple(map(str, subject.program_files)),
             watched={file: list(lines) for file, lines in subject.watched.items()},
             # Several machines may have to share theirs.
             cache="" if self.launch.has_several_nodes else str(folder / "datasets"),

@@ -10,7 +10,7 @@ import contextlib
 import fcntl
 import os
 from pathlib import Path
-from typing import Any
+from types import ModuleType
 
 from .imports import Patch
 from .job import Job
@@ -26,10 +26,10 @@ _DOWNLOADS = "downloads"
 def patches(job: Job) -> dict[str, Patch]:
     """By module, what gives a run a cache of its own."""
 
-    def patch(config: Any) -> None:
+    def patch(config: ModuleType) -> None:
         own = Path(job.cache)
         if _is_linked(Path(config.HF_DATASETS_CACHE), own):
-            config.HF_DATASETS_CACHE = own
+            vars(config).update(HF_DATASETS_CACHE=own)
 
     return {"datasets.config": patch} if job.cache else {}
 

@@ -1,7 +1,7 @@
 """Collectives: each call is written down before it starts and once it has returned.
 
 Only what the outermost call was is told, so an `all_gather_object` is one, whatever it is made of. The gradient
-synchronisation of DDP lives in C++ and is not seen here; `flight.py` has it.
+synchronisation of DDP lives in C++ and is not seen here; `flight_recorder.py` has it.
 
 Source: https://docs.pytorch.org/docs/2.13/distributed.html
 """
@@ -10,12 +10,15 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Callable
 from datetime import timedelta
-from typing import Any
+from types import ModuleType
+from typing import TypedDict
 
-from . import placement, places, trace, wrapping
+from . import call_stack, placement, trace, wrapping
+from .imports import Patch
 from .job import Job
+from .tensors import TensorLike, listed
+from .wrapping import Function, Wrapper
 
 # Function of torch.distributed, and the parameter whose dtype and shape are told ("" for objects and barriers).
 PAYLOADS = {
@@ -44,14 +47,14 @@ PAYLOADS = {
 FOR_EVER = timedelta(days=7)
 _calls = itertools.count()
 # Groups are kept to the end: taking down gloo's threads hangs now and then, after all is done (torch 2.13).
-_groups: list[Any] = []
+_groups: list[object] = []
 _outermost = wrapping.Outermost()
 
 
-def patch(job: Job) -> Callable[[Any], None]:
+def patch(job: Job) -> Patch:
     """What to do with torch.distributed.distributed_c10d once it is imported."""
 
-    def patch_c10d(c10d: Any) -> None:
+    def patch_c10d(c10d: ModuleType) -> None:
         for name, payload in PAYLOADS.items():
             wrapping.replace(c10d, name, _recorded(c10d, job, name, payload))
         wrapping.replace(c10d, "init_process_group", _started(c10d, job))
@@ -61,11 +64,11 @@ def patch(job: Job) -> Callable[[Any], None]:
     return patch_c10d
 
 
-def _recorded(c10d: Any, job: Job, name: str, payload: str) -> Callable[..., Any]:
-    def make(original: Callable[..., Any]) -> Callable[..., Any]:
+def _recorded(c10d: ModuleType, job: Job, name: str, payload: str) -> Wrapper:
+    def make(original: Function) -> Function:
         pick = wrapping.CallArguments(original)
 
-        def recorded(*args: Any, **kwargs: Any) -> Any:
+        def recorded(*args: object, **kwargs: object) -> object:
             with _outermost as is_outermost:
                 if not is_outermost or trace.current is None or pick(args, kwargs, "use_local_synchronization"):
                     return original(*args, **kwargs)
@@ -74,7 +77,7 @@ def _recorded(c10d: Any, job: Job, name: str, payload: str) -> Callable[..., Any
                     return original(*args, **kwargs)
                 number = next(_calls)
                 tensor = pick(args, kwargs, payload) if payload else None
-                at = places.here(job.own)
+                at = call_stack.current(job.user_files)
                 trace.write(
                     "call",
                     number=number,
@@ -82,7 +85,7 @@ def _recorded(c10d: Any, job: Job, name: str, payload: str) -> Callable[..., Any
                     group=group,
                     op=str(pick(args, kwargs, "op") or ""),
                     at=at,
-                    **_shape(tensor),
+                    **_payload(tensor),
                 )
                 placement.refuse(tensor, at)
                 result = original(*args, **kwargs)
@@ -94,7 +97,7 @@ def _recorded(c10d: Any, job: Job, name: str, payload: str) -> Callable[..., Any
     return make
 
 
-def _ranks(c10d: Any, group: Any) -> list[int] | None:
+def _ranks(c10d: ModuleType, group: object) -> list[int] | None:
     """The members of a group; None for the world."""
     if group is None or group is getattr(c10d.GroupMember, "WORLD", None):
         return None
@@ -105,25 +108,33 @@ def _ranks(c10d: Any, group: Any) -> list[int] | None:
     return None if len(ranks) == int(os.environ.get("WORLD_SIZE", "1")) else ranks
 
 
-def _shape(tensor: Any) -> dict[str, Any]:
-    tensors = tensor if isinstance(tensor, (list, tuple)) else [tensor]
-    if not tensors or not all(hasattr(each, "shape") and hasattr(each, "dtype") for each in tensors):
+class PayloadFields(TypedDict):
+    """What a collective is handed: a list of shapes, and the first one's data type and device, for several tensors."""
+
+    dtype: str | None
+    shape: list[int] | list[list[int]] | None
+    device: str | None
+
+
+def _payload(given: object) -> PayloadFields:
+    tensors = [each for each in listed(given) if isinstance(each, TensorLike)]
+    if not tensors or len(tensors) < len(listed(given)):
         return {"dtype": None, "shape": None, "device": None}
     shapes = [list(each.shape) for each in tensors]
     return {
         "dtype": str(tensors[0].dtype).replace("torch.", ""),
-        "shape": shapes if isinstance(tensor, (list, tuple)) else shapes[0],
+        "shape": shapes if isinstance(given, (list, tuple)) else shapes[0],
         "device": str(tensors[0].device),
     }
 
 
-def _started(c10d: Any, job: Job) -> Callable[..., Any]:
+def _started(c10d: ModuleType, job: Job) -> Wrapper:
     """A process group whose collectives give up in time, with a backend that this machine can run."""
 
-    def make(original: Callable[..., Any]) -> Callable[..., Any]:
+    def make(original: Function) -> Function:
         pick = wrapping.CallArguments(original)
 
-        def started(*args: Any, **kwargs: Any) -> Any:
+        def started(*args: object, **kwargs: object) -> object:
             kwargs.update(zip(pick.names, args, strict=False))
             backend = _backend(job, kwargs.get("backend"))
             kwargs.update(backend=backend, timeout=_timeout(job, backend))
@@ -140,14 +151,15 @@ def _started(c10d: Any, job: Job) -> Callable[..., Any]:
     return make
 
 
-def _backend(job: Job, asked: Any) -> str | None:
+def _backend(job: Job, asked: object) -> str | None:
     """The backend that was chosen; by default nccl where each process has a GPU of its own, else gloo."""
     if job.backend != "auto":
         return job.backend
     import torch
 
     enough = torch.cuda.is_available() and torch.cuda.device_count() >= int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
-    return asked if enough or "nccl" not in str(asked or "nccl").lower() else "gloo"
+    named = str(asked) if asked else None
+    return named if enough or "nccl" not in (named or "nccl").lower() else "gloo"
 
 
 def _timeout(job: Job, backend: str | None) -> timedelta:
@@ -155,15 +167,15 @@ def _timeout(job: Job, backend: str | None) -> timedelta:
     return FOR_EVER if job.guarded and backend == "gloo" else timedelta(seconds=job.timeout)
 
 
-def _with_timeout(c10d: Any, job: Job) -> Callable[..., Any]:
-    def make(original: Callable[..., Any]) -> Callable[..., Any]:
+def _with_timeout(c10d: ModuleType, job: Job) -> Wrapper:
+    def make(original: Function) -> Function:
         pick = wrapping.CallArguments(original)
 
-        def grouped(*args: Any, **kwargs: Any) -> Any:
+        def grouped(*args: object, **kwargs: object) -> object:
             kwargs.update(zip(pick.names, args, strict=False))
-            if kwargs.get("backend") is not None:
-                kwargs["backend"] = _backend(job, kwargs["backend"])
-            kwargs["timeout"] = _timeout(job, kwargs.get("backend") or c10d.get_backend())
+            asked = kwargs.get("backend")
+            backend = None if asked is None else _backend(job, asked)
+            kwargs.update(backend=backend, timeout=_timeout(job, backend or c10d.get_backend()))
             _groups.append(original(**kwargs))
             return _groups[-1]
 
@@ -172,17 +184,17 @@ def _with_timeout(c10d: Any, job: Job) -> Callable[..., Any]:
     return make
 
 
-def _on_any_device(original: Callable[..., Any]) -> Callable[..., Any]:
+def _on_any_device(original: Function) -> Function:
     """A barrier that does not insist on a GPU per process, which there may not be.
 
     accelerate 1.15 asks for one by index (`PartialState.wait_for_everyone`).
     """
 
-    def barrier(*args: Any, **kwargs: Any) -> Any:
+    def barrier(*args: object, **kwargs: object) -> object:
         import torch
 
         devices = kwargs.get("device_ids")
-        if devices and max(devices) >= torch.cuda.device_count():
+        if isinstance(devices, list) and devices and max(devices) >= torch.cuda.device_count():
             kwargs = {**kwargs, "device_ids": None}
         return original(*args, **kwargs)
 

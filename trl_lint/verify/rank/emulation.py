@@ -10,13 +10,20 @@ transformers/training_args.py `TrainingArguments.n_gpu`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from types import ModuleType
+from typing import TYPE_CHECKING
 
+from .imports import Patch
 from .job import Job
+from .wrapping import Function
+
+if TYPE_CHECKING:
+    from torch import Tensor
+    from torch.nn import DataParallel, Module
 
 
-def patches(job: Job) -> Mapping[str, Callable[[Any], None]]:
+def patches(job: Job) -> Mapping[str, Patch]:
     """By module, what to change in it; nothing where no GPUs are emulated."""
     if job.gpus < 2:
         return {}
@@ -31,14 +38,15 @@ def patches(job: Job) -> Mapping[str, Callable[[Any], None]]:
 
 class _Scatter:
     @staticmethod
-    def apply(devices: Sequence[int], sizes: Sequence[int] | None, dim: int, tensor: Any) -> tuple[Any, ...]:
-        parts: tuple[Any, ...] = tensor.chunk(len(devices), dim) if sizes is None else tensor.split(list(sizes), dim)
-        return parts
+    def apply(devices: Sequence[int], sizes: Sequence[int] | None, dim: int, tensor: Tensor) -> Sequence[Tensor]:
+        import torch
+
+        return tensor.chunk(len(devices), dim) if sizes is None else torch.split(tensor, list(sizes), dim)
 
 
 class _Gather:
     @staticmethod
-    def apply(device: int, dim: int, *tensors: Any) -> Any:
+    def apply(device: int, dim: int, *tensors: Tensor) -> Tensor:
         import torch
 
         if all(each.dim() == 0 for each in tensors) and dim == 0:
@@ -48,37 +56,50 @@ class _Gather:
 
 class _Broadcast:
     @staticmethod
-    def apply(devices: Sequence[int], *tensors: Any) -> tuple[Any, ...]:
+    def apply(devices: Sequence[int], *tensors: Tensor) -> tuple[Tensor, ...]:
         return tuple(each.clone() for _ in devices for each in tensors)
 
 
-def _patch_functions(module: Any) -> None:
-    module.Scatter, module.Gather, module.Broadcast = _Scatter, _Gather, _Broadcast
+def _patch_functions(module: ModuleType) -> None:
+    vars(module).update(Scatter=_Scatter, Gather=_Gather, Broadcast=_Broadcast)
 
 
-def _patch_comm(module: Any) -> None:
-    def broadcast_coalesced(tensors: Sequence[Any], devices: Sequence[int], buffer_size: int = 0) -> list[list[Any]]:
+def _patch_comm(module: ModuleType) -> None:
+    def broadcast_coalesced(
+        tensors: Sequence[Tensor], devices: Sequence[int], buffer_size: int = 0
+    ) -> list[list[Tensor]]:
         return [[each.clone() for each in tensors] for _ in devices]
 
-    module.broadcast_coalesced = broadcast_coalesced
+    vars(module).update(broadcast_coalesced=broadcast_coalesced)
 
 
-def _patch_data_parallel(module: Any, gpus: int) -> None:
+def _patch_data_parallel(module: ModuleType, gpus: int) -> None:
     import torch
 
     original = module.DataParallel.__init__
 
-    def constructed(self: Any, wrapped: Any, device_ids: Any = None, output_device: Any = None, dim: int = 0) -> None:
+    def constructed(
+        self: DataParallel[Module],
+        wrapped: Module,
+        device_ids: Sequence[int] | None = None,
+        output_device: object = None,
+        dim: int = 0,
+    ) -> None:
         original(self, wrapped, dim=dim)
         self.device_ids = list(range(gpus)) if device_ids is None else list(device_ids)
         self.dim, self.output_device, self.src_device_obj = dim, 0, torch.device("cpu")
 
-    def parallel_apply(self: Any, replicas: Any, inputs: Any, kwargs: Any) -> list[Any]:
+    def parallel_apply(
+        self: DataParallel[Module],
+        replicas: Sequence[Function],
+        inputs: Sequence[Sequence[object]],
+        kwargs: Sequence[Mapping[str, object]],
+    ) -> list[object]:
         return [replica(*args, **named) for replica, args, named in zip(replicas, inputs, kwargs, strict=True)]
 
     module.DataParallel.__init__ = constructed
     module.DataParallel.parallel_apply = parallel_apply
 
 
-def _patch_arguments(module: Any, gpus: int) -> None:
+def _patch_arguments(module: ModuleType, gpus: int) -> None:
     module.TrainingArguments.n_gpu = property(lambda self: gpus)

@@ -13,28 +13,28 @@ import linecache
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from types import CodeType
-from typing import Any
+from importlib.machinery import ModuleSpec
+from types import CodeType, ModuleType
 
 from . import reached
 
-Patch = Callable[[Any], None]
+Patch = Callable[[ModuleType], None]
 
 
 class _Patched(importlib.abc.Loader):
     """A module's own loader, followed by a patch."""
 
-    def __init__(self, loader: Any, patch: Patch) -> None:
+    def __init__(self, loader: importlib.abc.Loader, patch: Patch) -> None:
         self._loader = loader
         self._patch = patch
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> object:
         return getattr(self._loader, name)
 
-    def create_module(self, spec: Any) -> Any:
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
         return self._loader.create_module(spec)
 
-    def exec_module(self, module: Any) -> None:
+    def exec_module(self, module: ModuleType) -> None:
         self._loader.exec_module(module)
         self._patch(module)
 
@@ -45,20 +45,14 @@ class _Replaced(importlib.machinery.SourceFileLoader):
     text = ""
     watched: Sequence[int] = ()
 
-    # As SourceLoader has it; typeshed holds it against InspectLoader, where it is static.
-    def source_to_code(  # type: ignore[override]
-        self, data: Any, path: Any, *, _optimize: int = -1
-    ) -> CodeType:
-        return reached.compiled(data, path, self.watched)
+    def get_code(self, fullname: str) -> CodeType:
+        return reached.compiled(self.get_data(self.path), self.path, self.watched)
 
     def get_data(self, path: str) -> bytes:
         if path != self.path:
             raise OSError("no compiled file of another text")
         with open(self.text, "rb") as file:
             return file.read()
-
-    def path_stats(self, path: str) -> Mapping[str, Any]:
-        raise OSError("no compiled file of another text")
 
 
 class Finder(importlib.abc.MetaPathFinder):
@@ -70,7 +64,9 @@ class Finder(importlib.abc.MetaPathFinder):
         self.watched: dict[str, list[int]] = {}
         self._busy: set[str] = set()
 
-    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
         if name in self._busy or not (self.sources or self.watched or name in self.patches):
             return None
         self._busy.add(name)

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from .places import Own
+from .call_stack import UserFiles
 
 
 @dataclass(frozen=True)
@@ -48,9 +48,9 @@ class Job:
     guarded: bool = False
 
     @cached_property
-    def own(self) -> Own:
+    def user_files(self) -> UserFiles:
         """Which files are the user's own."""
-        return Own(self.root, self.files)
+        return UserFiles(self.root, self.files)
 
     def save(self, path: Path) -> None:
         path.write_text(json.dumps(asdict(self)))

@@ -13,56 +13,75 @@ generator's state from where it is.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack
+from types import ModuleType
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
+from .call_stack import StackFrame
+from .imports import Patch
 from .job import Job
+from .tensors import listed
+from .wrapping import Function
 
+if TYPE_CHECKING:
+    import torch
+
+# What a function of torch is given.
+Arguments: TypeAlias = tuple[object, ...]
+Keywords: TypeAlias = Mapping[str, object]
 OWN = "cpu:0"
 _MARK = "_on_own_device"
 # Methods that leave the device, and those that may.
 _LEAVES = frozenset({"cpu", "numpy"})
 _MOVES = frozenset({"to", "cuda"})
 _active = False
+# Never left: it ends with the process.
+_emulation = ExitStack()
 
 
-def patches(job: Job) -> Mapping[str, Callable[[Any], None]]:
+class HasDevice(Protocol):
+    """accelerate's `PartialState`."""
+
+    device: torch.device | None
+
+
+def patches(job: Job) -> Mapping[str, Patch]:
     """By module, what to change in it; nothing where no devices are emulated."""
     if not job.devices:
         return {}
     return {"torch.overrides": _start_with, "accelerate.state": _patch_state}
 
 
-def is_missing(tensor: Any) -> bool:
+def is_missing(given: object) -> bool:
     """Whether a collective gets a tensor that would not be on the process's own device."""
-    tensors = tensor if isinstance(tensor, (list, tuple)) else [tensor]
-    return _active and any(hasattr(each, "untyped_storage") and not getattr(each, _MARK, False) for each in tensors)
+    return _active and any(hasattr(each, "untyped_storage") and not _is_marked(each) for each in listed(given))
 
 
-def refuse(tensor: Any, at: list[Any]) -> None:
+def refuse(given: object, at: Sequence[StackFrame]) -> None:
     """Raise what nccl raises of a tensor on the CPU.
 
     Raises:
         RuntimeError: the tensor would not be on the process's own device.
     """
-    if is_missing(tensor) and not any(str(place[0]).endswith("accelerate/utils/random.py") for place in at):
+    if is_missing(given) and not any(place[0].endswith("accelerate/utils/random.py") for place in at):
         raise RuntimeError("No backend type associated with device type cpu (the process's own device is emulated)")
 
 
-def _start_with(overrides: Any) -> None:
-    import sys
+def _start_with(overrides: ModuleType) -> None:
+    from torch.overrides import TorchFunctionMode
 
-    # The class is that of the torch of the environment that is run.
-    class Placement(overrides.TorchFunctionMode):  # type: ignore[misc]
-        def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    class Placement(TorchFunctionMode):
+        def __torch_function__(
+            self, func: Function, types: object, args: Arguments = (), kwargs: Keywords | None = None
+        ) -> object:
             kwargs = kwargs or {}
-            result = func(*args, **kwargs)
-            return _placed(sys.modules["torch"], func, args, kwargs, result)
+            return _placed(func, args, kwargs, func(*args, **kwargs))
 
     def enter() -> None:
         global _active
         _active = True
-        Placement().__enter__()
+        _emulation.enter_context(Placement())
 
     _starters.append(enter)
 
@@ -71,12 +90,12 @@ def _start_with(overrides: Any) -> None:
 _starters: list[Callable[[], None]] = []
 
 
-def _patch_state(module: Any) -> None:
+def _patch_state(module: ModuleType) -> None:
     import torch
 
     original = module.PartialState.__init__
 
-    def constructed(self: Any, *args: Any, **kwargs: Any) -> None:
+    def constructed(self: HasDevice, *args: object, **kwargs: object) -> None:
         original(self, *args, **kwargs)
         if self.device is not None and self.device.type == "cpu":
             self.device = torch.device(OWN)
@@ -86,35 +105,41 @@ def _patch_state(module: Any) -> None:
         _starters.pop()()
 
 
-def _placed(torch: Any, func: Any, args: Any, kwargs: Any, result: Any) -> Any:
+def _placed(func: Function, args: Arguments, kwargs: Keywords, result: object) -> object:
     """The result of a call, marked if it would be on the process's own device."""
+    import torch
+
     name = getattr(func, "__name__", "")
-    if name == "__get__" and args and getattr(args[0], _MARK, False) and isinstance(result, torch.device):
+    if name == "__get__" and args and _is_marked(args[0]) and isinstance(result, torch.device):
         return torch.device(OWN)
     if name == "__set__" and len(args) > 1:
-        _mark(torch, args[0], any(_is_marked(each) for each in args[1:]))
+        _mark(args[0], any(_is_marked(each) for each in args[1:]))
         return result
-    asked = _asked(torch, func, name, args, kwargs)
+    asked = _asked(name, args, kwargs)
     inside = asked if asked is not None else any(map(_is_marked, _flat((args, tuple(kwargs.values())))))
     for each in _flat((result,)):
         if not isinstance(each, torch.Tensor) or _is_marked(each) is inside:
             continue
         if any(each is other for other in _flat((args,))):
             if inside or name not in (_LEAVES | _MOVES):
-                _mark(torch, each, inside or _is_marked(each))
+                _mark(each, inside or _is_marked(each))
                 continue
-            with overrides_off(torch):
+            with overrides_off():
                 return each.view_as(each)  # the same numbers in another tensor, which is not there
-        _mark(torch, each, inside)
+        _mark(each, inside)
     return result
 
 
-def overrides_off(torch: Any) -> Any:
+def overrides_off() -> AbstractContextManager[None]:
+    import torch
+
     return torch._C.DisableTorchFunction()
 
 
-def _asked(torch: Any, func: Any, name: str, args: Any, kwargs: Any) -> bool | None:
+def _asked(name: str, args: Arguments, kwargs: Keywords) -> bool | None:
     """Whether a call asks for the process's own device; None where it does not say."""
+    import torch
+
     if name in _LEAVES:
         return False
     device = kwargs.get("device")
@@ -125,16 +150,18 @@ def _asked(torch: Any, func: Any, name: str, args: Any, kwargs: Any) -> bool | N
     return _is_marked(device) if isinstance(device, torch.Tensor) else str(device) == OWN
 
 
-def _is_marked(value: Any) -> bool:
+def _is_marked(value: object) -> bool:
     return getattr(value, _MARK, False) is True
 
 
-def _mark(torch: Any, tensor: Any, inside: bool) -> None:
+def _mark(tensor: object, inside: bool) -> None:
+    import torch
+
     if isinstance(tensor, torch.Tensor):
         setattr(tensor, _MARK, inside)
 
 
-def _flat(values: Any) -> Any:
+def _flat(values: Iterable[object]) -> Iterator[object]:
     for value in values:
         if isinstance(value, (list, tuple)):
             yield from _flat(value)

@@ -9,12 +9,12 @@ can't compute in bfloat16 was refused. accelerate/utils/imports.py `is_bf16_avai
 
 from __future__ import annotations
 
-from typing import Any
+from types import ModuleType
 
 CHECK = "is_torch_bf16_gpu_available"
 
 
-def patch_arguments(module: Any) -> None:
+def patch_arguments(module: ModuleType) -> None:
     """Have a machine without a GPU pass for one that computes in bfloat16."""
     import torch
 

@@ -15,20 +15,20 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from types import ModuleType
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from . import (
     caches,
+    call_stack,
     collectives,
     emulation,
-    flight,
+    flight_recorder,
     imports,
     placement,
-    places,
     precision,
     reached,
     scattering,
-    shares,
+    sharding,
     sinks,
     trace,
     training,
@@ -49,8 +49,8 @@ def patches(job: Job) -> Mapping[str, imports.Patch]:
         ("torch.nn.parallel.data_parallel", scattering.patch_data_parallel),
         ("torch.nn.parallel.distributed", training.patch_ddp),
         ("torch.optim.optimizer", training.patch_optimizer),
-        ("torch.utils.data.dataloader", shares.patch_loader(job)),
-        *((name, shares.patch_shards(job, name)) for name in {row[0] for row in shares.SHARDED}),
+        ("torch.utils.data.dataloader", sharding.patch_loader(job)),
+        *((name, sharding.patch_shards(job, name)) for name in {row[0] for row in sharding.SHARDED}),
         ("transformers.training_args", precision.patch_arguments),
         *caches.patches(job).items(),
         *emulation.patches(job).items(),
@@ -60,7 +60,7 @@ def patches(job: Job) -> Mapping[str, imports.Patch]:
     return {name: partial(_all, [patch for other, patch in each if other == name]) for name, _ in each}
 
 
-def _all(patches: list[imports.Patch], module: Any) -> None:
+def _all(patches: list[imports.Patch], module: ModuleType) -> None:
     for patch in patches:
         patch(module)
 
@@ -91,12 +91,12 @@ def _tell_of_exit(job: Job) -> Callable[[int], NoReturn]:
     """Have `os._exit`, with which scripts end as well, say so first; gives the original."""
     original, process = os._exit, os.getpid()
 
-    def told(status: int) -> NoReturn:
+    def recorded_exit(status: int) -> NoReturn:
         if os.getpid() == process:  # what the script has forked ends by itself
-            trace.write("end", status=status, at=places.here(job.own))
+            trace.write("end", status=status, at=call_stack.current(job.user_files))
         original(status)
 
-    os._exit = told
+    os._exit = recorded_exit
     return original
 
 
@@ -116,7 +116,7 @@ def _keep_stacks(job: Job, rank: int) -> None:
 def _run_to_end(job: Job) -> int:
     """Run the script and write down how it ended; its exit status."""
     status = 0
-    how: dict[str, Any] = {}
+    how: dict[str, object] = {}
     try:
         _run_script(job)
         # As Python does: a script is not over before its threads are. It is not among the types, as it is private.
@@ -129,14 +129,14 @@ def _run_to_end(job: Job) -> int:
             traceback.print_exc()
         status = 1
         how = {"error": type(error).__name__, **_how(job, error, str(error))}
-    flight.tell()
+    flight_recorder.tell()
     trace.write("end", status=status, **how)
     if status == 0:
         training.tell()
     return status
 
 
-def _status(code: Any) -> int:
+def _status(code: object) -> int:
     """What Python makes of `sys.exit(code)`."""
     if code is None or isinstance(code, int):
         return int(code or 0)
@@ -145,10 +145,10 @@ def _status(code: Any) -> int:
     return 1
 
 
-def _how(job: Job, error: BaseException, said: str) -> dict[str, Any]:
+def _how(job: Job, error: BaseException, said: str) -> dict[str, object]:
     """What an exception that leaves the script says, where it comes from, and what the process group said before."""
-    stack = places.stack_of_error(error.__traceback__)
-    return {"said": _line(said), "at": places.telling(stack, job.own), "group": _line(_of_group(error))}
+    stack = call_stack.of_error(error.__traceback__)
+    return {"said": _line(said), "at": call_stack.relevant(stack, job.user_files), "group": _line(_of_group(error))}
 
 
 def _line(text: str) -> str:
@@ -158,8 +158,8 @@ def _line(text: str) -> str:
 def _of_group(error: BaseException | None) -> str:
     """What the process group said, in this exception or in one that led to it."""
     while error is not None:
-        stack = places.stack_of_error(error.__traceback__)
-        if isinstance(error, RuntimeError) and stack and places.is_of_group(stack[0][0]):
+        stack = call_stack.of_error(error.__traceback__)
+        if isinstance(error, RuntimeError) and stack and call_stack.is_of_process_group(stack[0][0]):
             return str(error)
         error = error.__cause__ or error.__context__
     return ""

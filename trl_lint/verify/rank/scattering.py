@@ -9,18 +9,25 @@ Sources: torch/nn/parallel/scatter_gather.py of torch 2.13.0; transformers/train
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from types import ModuleType
+from typing import TypeAlias
 
 from . import trace
-from .wrapping import replace
+from .tensors import TensorLike
+from .wrapping import Function, replace
+
+# What `scatter` returns: by GPU, the pieces of the arguments, and those of the arguments that have names.
+Pieces: TypeAlias = tuple[Sequence[Sequence[object]], Sequence[Mapping[str, object]]]
 
 
-def patch_data_parallel(module: Any) -> None:
+def patch_data_parallel(module: ModuleType) -> None:
     """Tell of the first batch of which rows are lost."""
     told = False
 
-    def make(original: Callable[..., Any]) -> Callable[..., Any]:
-        def scatter(self: Any, inputs: Sequence[Any], kwargs: Mapping[str, Any] | None, device_ids: Any) -> Any:
+    def make(original: Callable[..., Pieces]) -> Function:
+        def scatter(
+            self: object, inputs: Sequence[object], kwargs: Mapping[str, object] | None, device_ids: object
+        ) -> Pieces:
             nonlocal told
             scattered = original(self, inputs, kwargs, device_ids)
             given = _rows(inputs, kwargs or {})
@@ -35,7 +42,7 @@ def patch_data_parallel(module: Any) -> None:
     replace(module.DataParallel, "scatter", make)
 
 
-def _rows(inputs: Sequence[Any], kwargs: Mapping[str, Any]) -> int:
+def _rows(inputs: Sequence[object], kwargs: Mapping[str, object]) -> int:
     """The rows of a batch: of its tensors, those with the most dimensions have it first."""
-    tensors = [each for each in (*inputs, *kwargs.values()) if getattr(each, "shape", ())]
+    tensors = [each for each in (*inputs, *kwargs.values()) if isinstance(each, TensorLike) and each.shape]
     return max(((len(each.shape), each.shape[0]) for each in tensors), default=(0, 0))[1]

@@ -12,12 +12,15 @@ Trainer's own last log of a training is told apart: some of what it holds is eac
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from types import ModuleType
+from typing import SupportsFloat, SupportsIndex
 
-from . import places, trace, wrapping
+from . import call_stack, trace, wrapping
+from .imports import Patch
 from .job import Job
+from .wrapping import Function, Wrapper
 
 
 @dataclass(frozen=True)
@@ -58,13 +61,13 @@ CLOSING = ("train_loss",)
 _MAKES_CLOSING = ("transformers.trainer", "speed_metrics", "train")
 _outermost = wrapping.Outermost()
 # That mapping, once it is made. It is filled later.
-_closing: Mapping[str, Any] = {}
+_closing: Mapping[str, object] = {}
 
 
-def patch(job: Job, module: str) -> Callable[[Any], None]:
+def patch(job: Job, module: str) -> Patch:
     """What to do with a module that has sinks, once it is imported."""
 
-    def patch_module(imported: Any) -> None:
+    def patch_module(imported: ModuleType) -> None:
         for sink in SINKS:
             owner = getattr(imported, sink.owner, None) if sink.owner else imported
             if sink.module == module and owner is not None:
@@ -75,10 +78,10 @@ def patch(job: Job, module: str) -> Callable[[Any], None]:
     return patch_module
 
 
-def _remembered(original: Callable[..., Any]) -> Callable[..., Any]:
+def _remembered(original: Function) -> Function:
     """Remember the mapping that becomes Trainer's last log."""
 
-    def made(*args: Any, **kwargs: Any) -> Any:
+    def made(*args: object, **kwargs: object) -> object:
         global _closing
         metrics = original(*args, **kwargs)
         if _MAKES_CLOSING[2] in (*args[:1], kwargs.get("split")) and isinstance(metrics, Mapping):
@@ -88,25 +91,25 @@ def _remembered(original: Callable[..., Any]) -> Callable[..., Any]:
     return made
 
 
-def _of_one_rank(name: str, given: Any) -> list[str]:
+def _of_one_rank(name: str, given: object) -> list[str]:
     """The metrics of a log that Trainer itself computed of one rank's share: its very values, not others so called."""
     if name != "Trainer.log" or not isinstance(given, Mapping):
         return []
     return [each for each in CLOSING if each in given and given[each] is _closing.get(each)]
 
 
-def _recorded(job: Job, sink: LogSink) -> Callable[..., Any]:
+def _recorded(job: Job, sink: LogSink) -> Wrapper:
     name = ".".join(filter(None, (sink.owner or sink.module, sink.name)))
 
-    def make(original: Callable[..., Any]) -> Callable[..., Any]:
+    def make(original: Function) -> Function:
         pick = wrapping.CallArguments(original, sink.parameters)
 
-        def recorded(*args: Any, **kwargs: Any) -> Any:
+        def recorded(*args: object, **kwargs: object) -> object:
             with _outermost as is_outermost:
                 if is_outermost and trace.current is not None:
                     values = dict(_values(sink, lambda name: pick(args, kwargs, name)))
                     own = _of_one_rank(name, pick(args, kwargs, sink.values)) if sink.values else []
-                    trace.write("log", sink=name, values=values, at=places.here(job.own), of_one_rank=own)
+                    trace.write("log", sink=name, values=values, at=call_stack.current(job.user_files), of_one_rank=own)
                 return original(*args, **kwargs)
 
         return recorded
@@ -114,7 +117,7 @@ def _recorded(job: Job, sink: LogSink) -> Callable[..., Any]:
     return make
 
 
-def _values(sink: LogSink, argument: Callable[[str], Any]) -> Any:
+def _values(sink: LogSink, argument: Callable[[str], object]) -> Iterator[tuple[str, float]]:
     """The numbers among what a sink is given, by metric."""
     given = argument(sink.values) if sink.values else {"": argument(sink.value)}
     prefix = str(argument(sink.key) or "") if sink.key else ""
@@ -124,12 +127,13 @@ def _values(sink: LogSink, argument: Callable[[str], Any]) -> Any:
             yield "/".join(filter(None, (prefix, str(key)))), number
 
 
-def as_number(value: Any) -> float | None:
+def as_number(value: object) -> float | None:
     """A Python number, a tensor or an array of one element as a number; None for anything else."""
     if isinstance(value, str) or (hasattr(value, "numel") and value.numel() != 1):
         return None
     if getattr(value, "size", 1) != 1 and not callable(getattr(value, "size", None)):
         return None
     with contextlib.suppress(Exception):
-        return float(value.item() if hasattr(value, "item") else value)
+        number = value.item() if hasattr(value, "item") else value
+        return float(number) if isinstance(number, (SupportsFloat, SupportsIndex)) else None
     return None

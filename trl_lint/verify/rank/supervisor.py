@@ -13,7 +13,8 @@ import signal
 import sys
 import time
 from pathlib import Path
-from typing import Any, NoReturn
+from types import FrameType
+from typing import NoReturn
 
 from . import program, trace
 from .job import Job
@@ -47,12 +48,12 @@ def supervise(job: Job, rank: int) -> NoReturn:
         program.run(job, rank)
     with contextlib.suppress(OSError):  # whoever of the two is first
         os.setpgid(child, child)
-    told: list[int] = []
+    stops: list[int] = []
 
-    def stop(number: int, frame: Any) -> None:
-        told.append(number)
+    def stop(number: int, frame: FrameType | None) -> None:
+        stops.append(number)
         with contextlib.suppress(ProcessLookupError):
-            if len(told) == 1:
+            if len(stops) == 1:
                 os.kill(child, program.STACKS)
                 _wait_for_stacks(child, trace.stacks_path(job.traces, rank))
             os.killpg(child, signal.SIGKILL)  # with what the script has started
@@ -63,7 +64,7 @@ def supervise(job: Job, rank: int) -> NoReturn:
     code = _wait(child)
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(child, signal.SIGKILL)  # what the script has left running, and the next run would meet
-    trace.Trace(trace.trace_path(job.traces, rank)).write("exit", status=code, told=bool(told))
+    trace.Trace(trace.trace_path(job.traces, rank)).write("exit", status=code, asked_to_stop=bool(stops))
     sys.stdout.flush()
     os._exit(code if code >= 0 else 128 - code)
 

@@ -11,7 +11,6 @@ import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 _encode = json.JSONEncoder(default=repr).encode
 # The trace of this process. Patches stay silent while there is none.
@@ -38,7 +37,7 @@ class Trace:
     def __init__(self, path: Path) -> None:
         self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
 
-    def write(self, kind: str, **fields: Any) -> None:
+    def write(self, kind: str, **fields: object) -> None:
         os.write(self._file, f"{_encode({'kind': kind, 'time': time.time(), **fields})}\n".encode())
 
     def done(self) -> None:
@@ -65,7 +64,7 @@ def forget() -> None:
 os.register_at_fork(after_in_child=forget)
 
 
-def write(kind: str, **fields: Any) -> None:
+def write(kind: str, **fields: object) -> None:
     """Write to the trace of this process, if there is one."""
     if current is not None:
         current.write(kind, **fields)

@@ -1,4 +1,4 @@
-"""What training comes to: each loss that is gone back from, each step's gradient norm, the weights at the end.
+"""What training comes to: each loss that `backward` is called on, each step's gradient norm, the weights at the end.
 
 Two runs that train the same way agree on all three, and all ranks agree on the last two.
 """
@@ -7,9 +7,17 @@ from __future__ import annotations
 
 import contextlib
 import math
-from typing import Any
+from collections.abc import Sequence
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 from . import trace, wrapping
+from .wrapping import Function
+
+if TYPE_CHECKING:
+    from torch import Tensor
+    from torch.nn.parallel import DistributedDataParallel
+    from torch.optim import Optimizer
 
 # Beyond so many weights the norms of their gradients cost more than they tell.
 MAX_WEIGHTS = 50_000_000
@@ -18,16 +26,16 @@ MAX_PARAMETERS = 5_000
 # Source: torch/nn/parallel/distributed.py `DistributedDataParallel.forward` of torch 2.13.0.
 _AROUND_FORWARD = ("_pre_forward", "_post_forward")
 # The parameters of each optimizer, kept to the end, when the script may have let go of them.
-_trained: dict[int, list[Any]] = {}
+_trained: dict[int, list[Tensor]] = {}
 # The parameters that DDP keeps the same on all ranks. Others may be a rank's own: a shard, a stage of a pipeline.
 _replicated: set[int] = set()
 
 
-def patch_tensor(module: Any) -> None:
+def patch_tensor(module: ModuleType) -> None:
     """`torch.Tensor.backward` tells the loss, and when it begins and ends: in it DDP waits for other ranks."""
 
-    def make(original: Any) -> Any:
-        def backward(self: Any, *args: Any, **kwargs: Any) -> Any:
+    def make(original: Function) -> Function:
+        def backward(self: Tensor, *args: object, **kwargs: object) -> object:
             if trace.current is not None and self.numel() == 1:
                 with contextlib.suppress(Exception):  # while a CUDA graph is captured nothing may be read
                     trace.write("loss", value=float(self.detach()))
@@ -39,16 +47,16 @@ def patch_tensor(module: Any) -> None:
     wrapping.replace(module.Tensor, "backward", make)
 
 
-def patch_optimizer(module: Any) -> None:
+def patch_optimizer(module: ModuleType) -> None:
     """Every optimizer's step tells the norm of the gradients it is about to use."""
     module.register_optimizer_step_pre_hook(_before_step)
 
 
-def patch_ddp(module: Any) -> None:
+def patch_ddp(module: ModuleType) -> None:
     """DDP tells which parameters it keeps the same, and where it waits for other ranks besides the backward pass."""
 
-    def make(original: Any) -> Any:
-        def constructed(self: Any, *args: Any, **kwargs: Any) -> None:
+    def make(original: Function) -> Function:
+        def constructed(self: DistributedDataParallel, *args: object, **kwargs: object) -> None:
             with trace.synchronising():
                 original(self, *args, **kwargs)
             ignored = getattr(self, "parameters_to_ignore", ())
@@ -56,8 +64,8 @@ def patch_ddp(module: Any) -> None:
 
         return constructed
 
-    def make_told(original: Any) -> Any:
-        def synchronising(*args: Any, **kwargs: Any) -> Any:
+    def make_told(original: Function) -> Function:
+        def synchronising(*args: object, **kwargs: object) -> object:
             with trace.synchronising():
                 return original(*args, **kwargs)
 
@@ -68,7 +76,7 @@ def patch_ddp(module: Any) -> None:
         wrapping.replace(module.DistributedDataParallel, name, make_told)
 
 
-def _before_step(optimizer: Any, args: Any, kwargs: Any) -> None:
+def _before_step(optimizer: Optimizer, args: object, kwargs: object) -> None:
     if trace.current is None:
         return
     grad_norm = None
@@ -79,7 +87,7 @@ def _before_step(optimizer: Any, args: Any, kwargs: Any) -> None:
     trace.write("step", grad_norm=grad_norm)
 
 
-def _keep(optimizer: Any) -> None:
+def _keep(optimizer: Optimizer) -> None:
     """Hold on to what is trained; of models on a GPU to the last one only, as the script may need the room."""
     parameters = _parameters(optimizer)
     if any(each.is_cuda for each in parameters):
@@ -87,11 +95,11 @@ def _keep(optimizer: Any) -> None:
     _trained[id(optimizer)] = parameters
 
 
-def _parameters(optimizer: Any) -> list[Any]:
+def _parameters(optimizer: Optimizer) -> list[Tensor]:
     return [parameter for group in optimizer.param_groups for parameter in group["params"]]
 
 
-def _norm(tensors: list[Any]) -> float | None:
+def _norm(tensors: Sequence[Tensor]) -> float | None:
     """The norm over all tensors; None where that is not ours to tell (too many, sharded, on several devices)."""
     import torch
 
@@ -104,7 +112,7 @@ def _norm(tensors: list[Any]) -> float | None:
     return float(torch.linalg.vector_norm(torch.stack([each.float() for each in norms])))
 
 
-def _is_sharded(tensor: Any) -> bool:
+def _is_sharded(tensor: Tensor) -> bool:
     """Whether this rank has a part of the tensor only (DTensor, FSDP 1, ZeRO-3)."""
     return hasattr(tensor, "_local_tensor") or hasattr(tensor, "ds_id") or type(tensor).__name__ == "FlatParameter"
 
@@ -117,7 +125,7 @@ def tell() -> None:
         trace.write("weights", values=_weights(parameters), replicated=replicated)
 
 
-def _weights(parameters: list[Any]) -> list[list[float]] | None:
+def _weights(parameters: Sequence[Tensor]) -> list[list[float]] | None:
     """Norm and sum of each trained parameter; None where nothing was trained, or this rank has no whole weights."""
     if not 0 < len(parameters) <= MAX_PARAMETERS or any(map(_is_sharded, parameters)):
         return None
@@ -125,13 +133,13 @@ def _weights(parameters: list[Any]) -> list[list[float]] | None:
     return [[_finite(each.norm()), _finite(each.sum())] for each in exact]
 
 
-def _exact(parameter: Any) -> Any:
+def _exact(parameter: Tensor) -> Tensor:
     try:
         return parameter.double()
     except Exception:  # there are no such numbers on some devices, or no room for them
         return parameter.float()
 
 
-def _finite(value: Any) -> float:
+def _finite(value: Tensor) -> float:
     number = float(value)
     return number if math.isfinite(number) else float("inf")

@@ -5,8 +5,13 @@ from __future__ import annotations
 import functools
 import inspect
 import threading
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeAlias, TypeVar
+
+# Of a function that stands in for any other one nothing is known but that it hands on what it is given.
+Function: TypeAlias = Callable[..., object]
+Wrapper: TypeAlias = Callable[[Function], Function]
+_Result = TypeVar("_Result")
 
 
 class Outermost(threading.local):
@@ -18,12 +23,15 @@ class Outermost(threading.local):
         self.depth += 1
         return self.depth == 1
 
-    def __exit__(self, *error: Any) -> None:
+    def __exit__(self, *error: object) -> None:
         self.depth -= 1
 
 
-def replace(owner: Any, name: str, make: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
-    """Put `make(original)` in the place of a function or method, where there is one."""
+def replace(owner: object, name: str, make: Callable[[Callable[..., _Result]], Function]) -> None:
+    """Put `make(original)` in the place of a function or method, where there is one.
+
+    What the original returns is for `make` to say.
+    """
     original = inspect.getattr_static(owner, name, None)
     if isinstance(original, (staticmethod, classmethod)) or not callable(original):
         return
@@ -33,14 +41,14 @@ def replace(owner: Any, name: str, make: Callable[[Callable[..., Any]], Callable
 class CallArguments:
     """Finds an argument of a call by its parameter's name."""
 
-    def __init__(self, function: Callable[..., Any], names: Sequence[str] = ()) -> None:
+    def __init__(self, function: Function, names: Sequence[str] = ()) -> None:
         parameters = {} if names else inspect.signature(function).parameters
         self.names = list(names or parameters)
-        self._defaults = {
+        self._defaults: dict[str, object] = {
             name: each.default for name, each in parameters.items() if each.default is not inspect.Parameter.empty
         }
 
-    def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any], name: str) -> Any:
+    def __call__(self, args: Sequence[object], kwargs: Mapping[str, object], name: str) -> object:
         if name in kwargs:
             return kwargs[name]
         try:

@@ -11,9 +11,8 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Any
 
-from . import places, trace
+from . import call_stack, trace
 from .job import Job
 
 _RENAMED = "os.rename"
@@ -25,11 +24,11 @@ _COMPILERS = ("torchinductor", "triton")
 def watch(job: Job) -> None:
     """From now on, tell of files that this process puts in their place; it can't be taken back."""
 
-    def told(event: str, args: tuple[Any, ...]) -> None:
+    def on_event(event: str, args: tuple[object, ...]) -> None:
         if event != _RENAMED or trace.current is None or not isinstance(args[1], (str, os.PathLike)):
             return
         file = os.path.abspath(args[1])
         if not file.endswith(_COMPILED) and not any(name in file for name in _COMPILERS):
-            trace.write("placed", file=file, at=places.here(job.own))
+            trace.write("placed", file=file, at=call_stack.current(job.user_files))
 
-    sys.addaudithook(told)
+    sys.addaudithook(on_event)

@@ -8,10 +8,30 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
-from trl_lint.verify.rank import places
+from trl_lint.verify.rank import call_stack
 from trl_lint.verify.rank.trace import output_path, stacks_path, trace_path
+from trl_lint.verify.record.trace_records import (
+    CallRecord,
+    EndRecord,
+    ExitRecord,
+    GroupRecord,
+    LogRecord,
+    LossRecord,
+    NativeRecord,
+    NativeRow,
+    PlacedRecord,
+    PlaceRow,
+    ReachedRecord,
+    ScatteredRecord,
+    Shape,
+    StartRecord,
+    StepRecord,
+    SynchronisesRecord,
+    TraceRecord,
+    WeightsRecord,
+)
 
 # What C++ says last when it gives up: the kind of exception, then what it has to say.
 _ABORTED = re.compile(r"terminate called after throwing an instance of '([^']+)'\s*\n\s*what\(\):\s*(.+)")
@@ -40,7 +60,7 @@ class Call:
     group: tuple[int, ...] | None
     op: str
     dtype: str | None
-    shape: Any
+    shape: Shape | None
     device: str | None
     at: tuple[SourcePlace, ...]
 
@@ -85,12 +105,13 @@ class End:
 
 @dataclass
 class RankRecord:
-    """One rank of a run. `exit` is its process's status, negative for a signal; `told` when it was asked to stop.
+    """One rank of a run. `exit` is its process's status, negative for a signal.
 
-    process: the one that runs the script. synchronises: it is in a backward pass or where else DDP waits, or joins the
-    process group: in no collective of its own. moved: it read the share of another rank. scattered: of the first batch
-    of which DataParallel lost rows, how many rows it was given and how many it kept. reached: of the watched lines,
-    file and number of those that it got to, and how many collectives it had called before.
+    asked_to_stop: by torchrun, or by whoever runs it. process: the one that runs the script. synchronises: it is in a
+    backward pass or where else DDP waits, or joins the process group: in no collective of its own. moved: it read the
+    share of another rank. scattered: of the first batch of which DataParallel lost rows, how many rows it was given and
+    how many it kept. reached: of the watched lines, file and number of those that it got to, and how many collectives
+    it had called before.
     """
 
     number: int
@@ -103,13 +124,13 @@ class RankRecord:
     grad_norms: list[float | None] = field(default_factory=list)
     weights: list[list[float]] | None = None
     replicated: bool = False
-    native: list[Any] | None = None
+    native: list[NativeRow] | None = None
     native_total: int = 0
     world_size: int = 1
     end: End | None = None
     exit: int | None = None
     exit_time: float = 0.0
-    told: bool = False
+    asked_to_stop: bool = False
     process: int = 0
     synchronises: bool = False
     moved: bool = False
@@ -155,17 +176,17 @@ class Run:
         return max((rank.world_size for rank in self.ranks), default=0)
 
 
-def read_run(folder: Path, own: places.Own) -> Run:
+def read_run(folder: Path, user_files: call_stack.UserFiles) -> Run:
     """Read what the ranks of one run wrote to a folder."""
     found = sorted(int(path.stem[len("rank") :]) for path in folder.glob("rank*.jsonl"))
-    return Run([_read_rank(str(folder), number, own) for number in found], folder=folder)
+    return Run([_read_rank(str(folder), number, user_files) for number in found], folder=folder)
 
 
-def _read_rank(folder: str, number: int, own: places.Own) -> RankRecord:
+def _read_rank(folder: str, number: int, user_files: call_stack.UserFiles) -> RankRecord:
     rank = RankRecord(number, output=_text(output_path(folder, number)))
     for record in _records(trace_path(folder, number)):
         _READERS.get(record["kind"], _nothing)(rank, record)
-    rank.stack = _main_stack(_text(stacks_path(folder, number)), own)
+    rank.stack = _main_stack(_text(stacks_path(folder, number)), user_files)
     return rank
 
 
@@ -178,7 +199,7 @@ def _text(path: Path) -> str:
     return path.read_text(errors="replace") if path.is_file() else ""
 
 
-def _records(path: Path) -> Iterator[dict[str, Any]]:
+def _records(path: Path) -> Iterator[TraceRecord]:
     for line in _text(path).splitlines():
         try:
             yield json.loads(line)
@@ -186,11 +207,11 @@ def _records(path: Path) -> Iterator[dict[str, Any]]:
             return
 
 
-def _places(given: Iterable[Any]) -> tuple[SourcePlace, ...]:
+def _places(given: Iterable[PlaceRow]) -> tuple[SourcePlace, ...]:
     return tuple(SourcePlace(*each) for each in given)
 
 
-def _call(rank: RankRecord, record: dict[str, Any]) -> None:
+def _call(rank: RankRecord, record: CallRecord) -> None:
     group = record["group"]
     rank.calls.append(
         Call(
@@ -206,65 +227,106 @@ def _call(rank: RankRecord, record: dict[str, Any]) -> None:
     )
 
 
-def _start(rank: RankRecord, record: dict[str, Any]) -> None:
+def _start(rank: RankRecord, record: StartRecord) -> None:
     rank.process = record.get("pid", 0)
 
 
-def _synchronises(rank: RankRecord, record: dict[str, Any]) -> None:
+def _done(rank: RankRecord, record: TraceRecord) -> None:
+    rank.done.add(rank.calls[-1].number)
+
+
+def _group(rank: RankRecord, record: GroupRecord) -> None:
+    rank.world_size = record["world_size"]
+
+
+def _moved(rank: RankRecord, record: TraceRecord) -> None:
+    rank.moved = True
+
+
+def _loss(rank: RankRecord, record: LossRecord) -> None:
+    rank.losses.append(record["value"])
+
+
+def _step(rank: RankRecord, record: StepRecord) -> None:
+    rank.grad_norms.append(record["grad_norm"])
+
+
+def _placed(rank: RankRecord, record: PlacedRecord) -> None:
+    rank.placed.append(Placed(record["file"], _places(record["at"])))
+
+
+def _reached(rank: RankRecord, record: ReachedRecord) -> None:
+    rank.reached.setdefault((record["file"], record["line"]), len(rank.calls))
+
+
+def _scattered(rank: RankRecord, record: ScatteredRecord) -> None:
+    rank.scattered = (record["given"], record["kept"])
+
+
+def _synchronises(rank: RankRecord, record: SynchronisesRecord) -> None:
     rank.synchronises = record["begins"]
 
 
-def _log(record: dict[str, Any]) -> Log:
-    return Log(record["sink"], record["values"], _places(record["at"]), tuple(record.get("of_one_rank", ())))
+def _log(rank: RankRecord, record: LogRecord) -> None:
+    of_one_rank = tuple(record.get("of_one_rank", ()))
+    rank.logs.append(Log(record["sink"], record["values"], _places(record["at"]), of_one_rank))
 
 
-def _end(rank: RankRecord, record: dict[str, Any]) -> None:
-    words = {name: record.get(name, "") for name in ("error", "said", "group")}
-    rank.end = End(record["time"], record["status"], **words, at=_places(record.get("at", ())))
+def _end(rank: RankRecord, record: EndRecord) -> None:
+    rank.end = End(
+        time=record["time"],
+        status=record["status"],
+        error=record.get("error", ""),
+        said=record.get("said", ""),
+        group=record.get("group", ""),
+        at=_places(record.get("at", ())),
+    )
 
 
-def _weights(rank: RankRecord, record: dict[str, Any]) -> None:
+def _weights(rank: RankRecord, record: WeightsRecord) -> None:
     rank.weights, rank.replicated = record["values"], record["replicated"]
 
 
-def _native(rank: RankRecord, record: dict[str, Any]) -> None:
+def _native(rank: RankRecord, record: NativeRecord) -> None:
     rank.native, rank.native_total = record["collectives"], record.get("total", 0)
 
 
-def _exit(rank: RankRecord, record: dict[str, Any]) -> None:
-    rank.exit, rank.told, rank.exit_time = record["status"], record["told"], record["time"]
+def _exit(rank: RankRecord, record: ExitRecord) -> None:
+    rank.exit, rank.asked_to_stop, rank.exit_time = record["status"], record["asked_to_stop"], record["time"]
 
 
-def _nothing(rank: RankRecord, record: dict[str, Any]) -> None:
+def _nothing(rank: RankRecord, record: TraceRecord) -> None:
     pass
 
 
-_READERS: dict[str, Callable[[RankRecord, dict[str, Any]], object]] = {
+# Each takes the records of its kind.
+_Reader: TypeAlias = Callable[[RankRecord, Any], None]
+_READERS: dict[str, _Reader] = {
     "call": _call,
-    "done": lambda rank, record: rank.done.add(rank.calls[-1].number),
+    "done": _done,
     "end": _end,
     "exit": _exit,
-    "group": lambda rank, record: setattr(rank, "world_size", record["world_size"]),
-    "log": lambda rank, record: rank.logs.append(_log(record)),
-    "loss": lambda rank, record: rank.losses.append(record["value"]),
-    "moved": lambda rank, record: setattr(rank, "moved", True),
+    "group": _group,
+    "log": _log,
+    "loss": _loss,
+    "moved": _moved,
     "native": _native,
-    "placed": lambda rank, record: rank.placed.append(Placed(record["file"], _places(record["at"]))),
-    "reached": lambda rank, record: rank.reached.setdefault((record["file"], record["line"]), len(rank.calls)),
-    "scattered": lambda rank, record: setattr(rank, "scattered", (record["given"], record["kept"])),
-    "weights": _weights,
+    "placed": _placed,
+    "reached": _reached,
+    "scattered": _scattered,
     "start": _start,
+    "step": _step,
     "synchronises": _synchronises,
-    "step": lambda rank, record: rank.grad_norms.append(record["grad_norm"]),
+    "weights": _weights,
 }
 
 
-def _main_stack(text: str, own: places.Own) -> tuple[SourcePlace, ...]:
-    """The telling places of the main thread, which the interpreter writes last."""
+def _main_stack(text: str, user_files: call_stack.UserFiles) -> tuple[SourcePlace, ...]:
+    """The relevant lines of the main thread, which the interpreter writes last."""
     threads: list[list[tuple[str, int, str]]] = []
     for line in text.splitlines():
         if "most recent call first" in line:
             threads.append([])
         elif threads and (frame := _FRAME.match(line)):
             threads[-1].append((frame[1], int(frame[2]), frame[3]))
-    return _places(places.telling(threads[-1], own)) if threads else ()
+    return _places(call_stack.relevant(threads[-1], user_files)) if threads else ()

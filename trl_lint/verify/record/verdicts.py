@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any
+from typing import TypeAlias
+
+# What a verdict says as data: as JSON has it, but for keys that are the numbers of ranks.
+Evidence: TypeAlias = "str | int | float | Sequence[Evidence] | Mapping[str, Evidence] | Mapping[int, Evidence] | None"
 
 
 class Outcome(str, Enum):
@@ -28,18 +31,30 @@ class Verdict:
     summary: str
     evidence: tuple[str, ...] = ()
     way: str = ""
-    data: dict[str, Any] = field(default_factory=dict)
+    data: Mapping[str, Evidence] = field(default_factory=dict)
 
     @property
     def failed(self) -> bool:
         return self.outcome is Outcome.FAILED
 
+    @property
+    def ranks(self) -> tuple[int, ...]:
+        """The ranks that the run failed by, where it names them."""
+        found = self.data.get("ranks")
+        return tuple(each for each in found if isinstance(each, int)) if isinstance(found, Sequence) else ()
 
-def passed(oracle: str, summary: str, evidence: Iterable[str] = (), **data: Any) -> Verdict:
+    @property
+    def at(self) -> tuple[str, ...]:
+        """Where the first of them failed, and from where that was called."""
+        found = self.data.get("at")
+        return tuple(each for each in found if isinstance(each, str)) if isinstance(found, Sequence) else ()
+
+
+def passed(oracle: str, summary: str, evidence: Iterable[str] = (), **data: Evidence) -> Verdict:
     return Verdict(oracle, Outcome.PASSED, summary, tuple(evidence), data=data)
 
 
-def failed(oracle: str, way: str, summary: str, evidence: Iterable[str] = (), **data: Any) -> Verdict:
+def failed(oracle: str, way: str, summary: str, evidence: Iterable[str] = (), **data: Evidence) -> Verdict:
     return Verdict(oracle, Outcome.FAILED, summary, tuple(evidence), way, data)
 
 

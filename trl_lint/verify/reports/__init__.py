@@ -107,7 +107,7 @@ def conclusion(proof: Proof) -> str:
 def _line(end: Verdict) -> str:
     """A failure of one process in a line: what it said, and where."""
     said = str(end.data.get("said") or end.summary)
-    return f"{said} (at {', called from '.join(end.data['at'])})" if end.data.get("at") else said
+    return f"{said} (at {', called from '.join(end.at)})" if end.at else said
 
 
 def closing(proofs: list[Proof], nproc: int) -> str:

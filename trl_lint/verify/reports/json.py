@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import math
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 from trl_lint import plain
+from trl_lint.plain import Json
 from trl_lint.verify import reports
 from trl_lint.verify.proof.proofs import Column, Proof
-from trl_lint.verify.record.verdicts import Verdict
+from trl_lint.verify.record.verdicts import Evidence, Verdict
 
 VERSION = 1
 
@@ -27,20 +28,20 @@ class Report(reports.Report):
     def close(self) -> None:
         subjects = [_subject(proof) for proof in self.proofs]
         holds = all(proof.holds for proof in self.proofs)
-        document = {"version": VERSION, "nproc": self.nproc, "holds": holds, "subjects": subjects}
+        document: dict[str, Evidence] = {"version": VERSION, "nproc": self.nproc, "holds": holds, "subjects": subjects}
         print(json.dumps(plain.in_json(_plain(document)), indent=2, default=str, allow_nan=False), file=self.out)
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: Evidence) -> Json:
     """A value as JSON has it: what is no finite number is a string."""
-    if isinstance(value, dict):
+    if isinstance(value, Mapping):
         return {str(key): _plain(each) for key, each in value.items()}
-    if isinstance(value, (list, tuple)):
+    if isinstance(value, Sequence) and not isinstance(value, str):
         return [_plain(each) for each in value]
     return str(value) if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def _subject(proof: Proof) -> dict[str, Any]:
+def _subject(proof: Proof) -> dict[str, Evidence]:
     return {
         "name": proof.name,
         "holds": proof.holds,
@@ -55,7 +56,7 @@ def _subject(proof: Proof) -> dict[str, Any]:
     }
 
 
-def _run(column: Column) -> dict[str, Any]:
+def _run(column: Column) -> dict[str, Evidence]:
     run = column.judged.run
     return {
         "label": column.judged.label,
@@ -67,7 +68,7 @@ def _run(column: Column) -> dict[str, Any]:
     }
 
 
-def _verdict(verdict: Verdict) -> dict[str, Any]:
+def _verdict(verdict: Verdict) -> dict[str, Evidence]:
     return {
         "oracle": verdict.oracle,
         "outcome": verdict.outcome.value,

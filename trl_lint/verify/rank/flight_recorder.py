@@ -11,13 +11,28 @@ import os
 import pickle
 import re
 import sys
-from typing import Any
+from typing import TypedDict
 
 from . import trace
 
 # From one rank to another: no collective.
 _OF_TWO = re.compile(r"send|recv")
 _WRAPPER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "collectives.py")
+
+
+class RecordedFrame(TypedDict, total=False):
+    """A line of Python code that led to an entry."""
+
+    filename: str
+
+
+class RecordedCollective(TypedDict, total=False):
+    """Of an entry of the recorder what is read here."""
+
+    profiling_name: str
+    input_sizes: list[list[int]]
+    process_group: tuple[str, str]
+    frames: list[RecordedFrame]
 
 
 def tell() -> None:
@@ -27,14 +42,14 @@ def tell() -> None:
     if dump is None or trace.current is None:
         return
     try:
-        entries = pickle.loads(dump()).get("entries", [])
+        entries: list[RecordedCollective] = pickle.loads(dump()).get("entries", [])
     except Exception:  # a build without it, or one that keeps something else there
         return
     own = [[each.get("profiling_name", ""), each.get("input_sizes", [])] for each in entries if _is_own(each)]
     trace.write("native", collectives=own, total=len(entries))
 
 
-def _is_own(entry: dict[str, Any]) -> bool:
+def _is_own(entry: RecordedCollective) -> bool:
     """Whether all ranks issue this entry, and no call that was written down led to it."""
     group = entry.get("process_group") or ("", "")
     return (

@@ -1,4 +1,4 @@
-"""Places in the code: which line of the stack a reader wants to see.
+"""The call stack, and which of its lines a reader wants to see.
 
 Two of them: where something was asked for (the innermost line outside of torch, accelerate and Python itself, which
 may be in transformers or trl), and the innermost line of the user's own code.
@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from functools import cache
 from types import FrameType, TracebackType
 
-Place = tuple[str, int, str]  # file, line, function
+StackFrame = tuple[str, int, str]  # file, line, function
 
 # Packages that carry out what others ask for.
 CARRIERS = ("torch", "accelerate", "trl_lint", "wandb", "mlflow", "trackio", "tensorboardX")
@@ -39,12 +39,12 @@ def is_carrier(file: str) -> bool:
 _OF_GROUP = tuple(os.path.join("torch", *each) for each in (("distributed", ""), ("nn", "parallel", ""), ("autograd",)))
 
 
-def is_of_group(file: str) -> bool:
+def is_of_process_group(file: str) -> bool:
     """Whether a file of torch hands calls to a process group, or gradients to one."""
     return any(part in file for part in _OF_GROUP)
 
 
-class Own:
+class UserFiles:
     """The files that are the user's own: those below a folder, what is installed in it apart, and those that are named.
 
     The folder, and the named files, may themselves lie where packages are installed.
@@ -74,19 +74,19 @@ class Own:
         return not file.startswith(tuple(os.path.join(each, "") for each in others))
 
 
-def telling(stack: Iterable[Place], own: Own) -> list[Place]:
+def relevant(stack: Iterable[StackFrame], user_files: UserFiles) -> list[StackFrame]:
     """Of a stack, innermost first: where it was asked for, and the innermost line of the user's if that is another."""
-    asked: Place | None = None
+    asked: StackFrame | None = None
     for place in stack:
-        if asked is None and (place[0] in own or not is_carrier(place[0])):
+        if asked is None and (place[0] in user_files or not is_carrier(place[0])):
             asked = place
-        if place[0] in own:
+        if place[0] in user_files:
             return [asked, place] if asked and asked != place else [place]
     return [asked] if asked else []
 
 
-def stack_of_error(traceback: TracebackType | None) -> list[Place]:
-    """The places of an exception, innermost first."""
+def of_error(traceback: TracebackType | None) -> list[StackFrame]:
+    """The stack that an exception has come through, innermost first."""
     found = []
     while traceback is not None:
         found.append((traceback.tb_frame.f_code.co_filename, traceback.tb_lineno, traceback.tb_frame.f_code.co_name))
@@ -94,16 +94,16 @@ def stack_of_error(traceback: TracebackType | None) -> list[Place]:
     return found[::-1]
 
 
-def here(own: Own, depth: int = 2) -> list[Place]:
-    """The telling places of the caller's caller, as `telling` has them. Runs at every collective: a plain loop."""
+def current(user_files: UserFiles, depth: int = 2) -> list[StackFrame]:
+    """Where the caller's caller is, as `relevant` has it. Runs at every collective: a plain loop."""
     frame: FrameType | None = sys._getframe(depth)
-    while frame is not None and is_carrier(frame.f_code.co_filename) and frame.f_code.co_filename not in own:
+    while frame is not None and is_carrier(frame.f_code.co_filename) and frame.f_code.co_filename not in user_files:
         frame = frame.f_back
     if frame is None:
         return []
     asked = (frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
     while frame is not None:
-        if frame.f_code.co_filename in own:
+        if frame.f_code.co_filename in user_files:
             users = (frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
             return [asked, users] if users != asked else [users]
         frame = frame.f_back

@@ -13,11 +13,12 @@ Sources: torch/utils/data/distributed.py `DistributedSampler`; accelerate/data_l
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from typing import Any
+from types import ModuleType
 
 from . import trace, wrapping
+from .imports import Patch
 from .job import Job
+from .wrapping import Function, Wrapper
 
 # Module, class, and the attributes that say which share is read and of how many.
 SHARDED = (
@@ -27,10 +28,10 @@ SHARDED = (
 )
 
 
-def patch_shards(job: Job, module: str) -> Callable[[Any], None]:
+def patch_shards(job: Job, module: str) -> Patch:
     """Have the samplers of a module read the share of another rank."""
 
-    def patch(imported: Any) -> None:
+    def patch(imported: ModuleType) -> None:
         for name, cls, index, count in SHARDED:
             if name == module and job.shift and hasattr(imported, cls):
                 wrapping.replace(getattr(imported, cls), "__init__", _moved(job.shift, index, count))
@@ -38,9 +39,9 @@ def patch_shards(job: Job, module: str) -> Callable[[Any], None]:
     return patch
 
 
-def _moved(shift: int, index: str, count: str) -> Callable[..., Any]:
-    def make(original: Callable[..., Any]) -> Callable[..., Any]:
-        def constructed(self: Any, *args: Any, **kwargs: Any) -> None:
+def _moved(shift: int, index: str, count: str) -> Wrapper:
+    def make(original: Function) -> Function:
+        def constructed(self: object, *args: object, **kwargs: object) -> None:
             original(self, *args, **kwargs)
             setattr(self, index, (getattr(self, index) + shift) % getattr(self, count))
             trace.write("moved", by=shift)
@@ -50,24 +51,25 @@ def _moved(shift: int, index: str, count: str) -> Callable[..., Any]:
     return make
 
 
-def patch_loader(job: Job) -> Callable[[Any], None]:
+def patch_loader(job: Job) -> Patch:
     """Have one process read batches of the size that all ranks read together."""
 
-    def make(original: Callable[..., Any]) -> Callable[..., Any]:
+    def make(original: Function) -> Function:
         pick = wrapping.CallArguments(original)
 
-        def constructed(self: Any, *args: Any, **kwargs: Any) -> None:
+        def constructed(self: object, *args: object, **kwargs: object) -> None:
             given = dict(zip(pick.names, (self, *args), strict=False)) | kwargs
             # accelerate makes its own loader of one whose batches have grown already
             is_copy = type(self).__module__.startswith("accelerate.")
-            if not is_copy and given.get("batch_sampler") is None and given.get("batch_size", 1) is not None:
-                given["batch_size"] = given.get("batch_size", 1) * job.scale
+            size = given.get("batch_size", 1)
+            if not is_copy and given.get("batch_sampler") is None and isinstance(size, int):
+                given["batch_size"] = size * job.scale
             given.pop("self", None)
             original(self, **given)
 
         return constructed
 
-    def patch(imported: Any) -> None:
+    def patch(imported: ModuleType) -> None:
         if job.scale > 1 and "RANK" not in os.environ:
             wrapping.replace(imported.DataLoader, "__init__", make)
 

@@ -1,0 +1,126 @@
+"""Tuples, lists, sets and dicts that are written out, and comprehensions: containers in sight, entry by entry.
+
+{"loss": loss, **extra}              a dict with the entry `loss`, and whatever `extra` holds
+[f(x) for x in batch if x.ok]        as many elements as the data let through: its length differs between ranks
+"""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from trl_lint.analysis.interpreter import assignment
+from trl_lint.analysis.interpreter.conditions import narrow, truth
+from trl_lint.analysis.state import containers
+from trl_lint.analysis.state.frame import Frame
+from trl_lint.analysis.transfer import tensor_averages
+from trl_lint.domain import ranks
+from trl_lint.domain.heap import WILDCARD, Cell, join, with_key
+from trl_lint.domain.kinds import IterableValue, TupleValue
+from trl_lint.domain.values import Value
+
+
+def tuple_display(frame: Frame, node: cst.Tuple) -> Value:
+    items: list[Value] = []
+    for element in node.elements:
+        value = frame.engine.evaluate(frame, element.value)
+        if isinstance(element, cst.StarredElement):
+            if not isinstance(value, TupleValue):
+                return _list_of(frame, node, [containers.iterate(frame, value)[0]])
+            items.extend(value.items)
+        else:
+            items.append(value)
+    return containers.tuple_of(frame, items, node)
+
+
+def list_display(frame: Frame, node: cst.List | cst.Set) -> Value:
+    values: list[Value] = []
+    exact = True
+    for element in node.elements:
+        value = frame.engine.evaluate(frame, element.value)
+        if isinstance(element, cst.StarredElement):
+            value, exact = containers.iterate(frame, value)[0], False
+        values.append(value)
+    if exact and isinstance(node, cst.List):
+        return frame.allocate(node, Cell("list", dict(enumerate(values))))
+    return _list_of(frame, node, values, "list" if isinstance(node, cst.List) else "set")
+
+
+def _list_of(frame: Frame, node: cst.CSTNode, values: list[Value], shape: str = "list") -> Value:
+    element: Value | None = None
+    for value in values:
+        element = value if element is None else join(element, value)
+    return frame.allocate(node, Cell(shape, rest=element))
+
+
+def dict_display(frame: Frame, node: cst.Dict) -> Value:
+    cell = Cell("dict")
+    for element in node.elements:
+        value = frame.engine.evaluate(frame, element.value)
+        if type(element) is cst.DictElement:
+            key = containers.constant_key(frame.engine.evaluate(frame, element.key))
+            what = key.replace(WILDCARD, "…") if isinstance(key, str) else ""
+            cell = with_key(cell, key, frame.written(value, what, element.value))
+        else:
+            cell = containers.merged_into(frame, cell, value)
+    return frame.allocate(node, cell)
+
+
+def comprehension(frame: Frame, node: cst.ListComp | cst.SetComp | cst.GeneratorExp) -> Value:
+    """A list, set or generator comprehension: one element that stands for all."""
+    saved = dict(frame.memory.names)
+    length, taken = _bind_comprehension(frame, node.for_in)
+    element = frame.engine.evaluate(frame, node.elt)
+    frame.memory.names = saved
+    if isinstance(node, cst.GeneratorExp):
+        made: Value = IterableValue(ranks.SAME, element, ranks.picked(length, taken))
+    else:
+        shape = "list" if isinstance(node, cst.ListComp) else "set"
+        made = frame.allocate(node, Cell(shape, rest=element, length=ranks.picked(length, taken)))
+    return tensor_averages.of_comprehension(taken, made)
+
+
+def dict_comprehension(frame: Frame, node: cst.DictComp) -> Value:
+    saved = dict(frame.memory.names)
+    loop = node.for_in
+    iterable = containers.as_view(frame, frame.engine.evaluate(frame, loop.iter))
+    cell = Cell("dict")
+    outside, unrolled = frame.unroll_index, frame.unrolled
+    entries = (
+        (containers.items_of(frame, iterable) or containers.constants_of(frame, iterable))
+        if not loop.inner_for_in
+        else None
+    )
+    if entries is not None and frame.may_unroll(len(entries)):
+        frame.unrolled *= len(entries)
+        for index, item in enumerate(entries):
+            frame.unroll_index = (*outside, index)
+            assignment.bind_target(frame, loop.target, item)
+            if any(truth(frame, frame.engine.evaluate(frame, test.test)) is False for test in loop.ifs):
+                continue
+            key = containers.constant_key(frame.engine.evaluate(frame, node.key))
+            cell = with_key(
+                cell, key, frame.written(frame.engine.evaluate(frame, node.value), containers.key_text(key), node.value)
+            )
+    else:
+        _bind_comprehension(frame, loop)
+        key = containers.constant_key(frame.engine.evaluate(frame, node.key))
+        cell = with_key(
+            cell, key, frame.written(frame.engine.evaluate(frame, node.value), containers.key_text(key), node.value)
+        )
+    frame.memory.names = saved
+    frame.unroll_index, frame.unrolled = outside, unrolled
+    return frame.allocate(node, cell)
+
+
+def _bind_comprehension(frame: Frame, loop: cst.CompFor) -> tuple[ranks.Rank, ranks.Rank]:
+    """Bind the loop variables; the facts of the number of rounds and of the filters."""
+    element, length = containers.iterate(frame, frame.engine.evaluate(frame, loop.iter))
+    assignment.bind_target(frame, loop.target, element)
+    taken = ranks.SAME
+    for test in loop.ifs:
+        taken = ranks.combine(taken, frame.engine.evaluate(frame, test.test).rank)
+        narrow(frame, test.test, True)
+    if loop.inner_for_in is not None:
+        inner_length, inner_taken = _bind_comprehension(frame, loop.inner_for_in)
+        return ranks.combine(length, inner_length), ranks.combine(taken, inner_taken)
+    return length, taken

@@ -1,0 +1,112 @@
+"""What operators make of values, in all domains: rank, shape, device and averaging.
+
+x + y        linear: a sum of partial sums is a partial sum
+x / 8        scaling: this rank's sum over a constant is still its share of the sum
+x * y        what is scaled by another value of this rank's own is no share of a sum any more
+a and b      the right side counts only where the left one lets it (see `expressions`)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import libcst as cst
+
+from trl_lint.analysis.state import containers
+from trl_lint.analysis.state.frame import Frame, derived
+from trl_lint.analysis.transfer import tensor_averages, tensor_shapes, tensors
+from trl_lint.domain import ranks
+from trl_lint.domain.constants import MISSING, WORLD_FALSE, WORLD_SIZE, WORLD_TRUE, World
+from trl_lint.domain.heap import WILDCARD, Cell, join
+from trl_lint.domain.kinds import TupleValue
+from trl_lint.domain.values import Kind, Value
+
+# By type: `isinstance` takes ten times as long for what LibCST makes.
+_ADD = frozenset({cst.Add, cst.AddAssign})
+_LINEAR = _ADD | {cst.Subtract, cst.SubtractAssign}
+_MULTIPLY = frozenset({cst.Multiply, cst.MultiplyAssign})
+_DIVIDE = frozenset({cst.Divide, cst.DivideAssign})
+_OR = frozenset({cst.BitOr, cst.BitOrAssign})
+_BITS = _OR | {cst.BitAnd, cst.BitAndAssign, cst.BitXor, cst.BitXorAssign}
+
+
+def add_texts(texts: Sequence[Value]) -> Value:
+    """Several texts, one behind the other."""
+    rank = ranks.combine_all(text.rank for text in texts)
+    const = "".join(text.const if isinstance(text.const, str) else WILDCARD for text in texts)
+    return derived(rank, Kind.STRING, *texts, const=known_text(const))
+
+
+# No text that is longer names anything; `text += text` makes it twice as long each time.
+_MAX_TEXT = 10_000
+
+
+def known_text(text: str) -> object:
+    """A text as a constant, if it is short enough to name anything."""
+    return text if len(text) <= _MAX_TEXT else MISSING
+
+
+def operate(frame: Frame, operator: cst.CSTNode, left: Value, right: Value, node: cst.CSTNode) -> Value:
+    """The value of a binary operation."""
+    kind = type(operator)
+    if kind in _ADD:
+        joined = _concatenation(frame, left, right, node)
+        if joined is not None:
+            return joined
+    if kind in _OR and left.kind is Kind.CONTAINER:
+        return frame.allocate(
+            node, containers.merged_into(frame, containers.merged_into(frame, Cell("dict"), left), right)
+        )
+    if kind in _MULTIPLY:
+        for value in (left, right):
+            if value.kind is Kind.CONTAINER:
+                element, length = containers.iterate(frame, value)
+                return frame.allocate(node, Cell("list", rest=element, length=length))
+    divides = kind in _DIVIDE
+    if kind in _LINEAR:
+        rank = ranks.combine_linear(left.rank, right.rank)
+    elif divides or kind in _MULTIPLY:
+        rank = ranks.combine_scaling(left.rank, right.rank)
+        if not _keeps_reduction(left, right, node, divides):
+            rank = tensors.collapsed(rank)
+    else:
+        rank = ranks.nonlinear(ranks.combine(left.rank, right.rank))
+    result = tensors.arithmetic(rank, left, right, divides)
+    if kind in _BITS and left.dtype == right.dtype == "bool":
+        result = result.but(dtype="bool")
+    result = tensor_shapes.broadcast(result, left, right)
+    return tensor_averages.of_operation(frame, operator, left, right, node, result)
+
+
+def _keeps_reduction(left: Value, right: Value, node: cst.CSTNode, divides: bool) -> bool:
+    """Whether a product or quotient is still a piece of what its left side is one of.
+
+    A sum over a count that happens to be the same on all ranks is an average of this rank's own, and what is scaled
+    by the number of ranks has been made fit for another sum.
+    """
+    if WORLD_SIZE in (left.const, right.const):
+        return False
+    if not divides:
+        return True
+    if right.rank.differs:
+        return False
+    divisor = getattr(node, "right", getattr(node, "value", None))
+    return left.rank.how not in ("sum", "count") or isinstance(divisor, cst.BaseNumber)
+
+
+def _concatenation(frame: Frame, left: Value, right: Value, node: cst.CSTNode) -> Value | None:
+    if left.kind is right.kind is Kind.STRING:
+        return add_texts((left, right))
+    if isinstance(left, TupleValue) and isinstance(right, TupleValue):
+        return containers.tuple_of(frame, left.items + right.items, node)
+    if Kind.CONTAINER in (left.kind, right.kind):
+        (first, one), (second, two) = containers.iterate(frame, left), containers.iterate(frame, right)
+        return frame.allocate(node, Cell("list", rest=join(first, second), length=ranks.combine(one, two)))
+    return None
+
+
+def negated(const: object, known: bool) -> World | bool:
+    """The constant that `not` makes of one whose truth is known."""
+    if isinstance(const, World):
+        return WORLD_FALSE if known else WORLD_TRUE
+    return not known

@@ -1,0 +1,93 @@
+"""Which argument of a call a parameter gets: `def log(self, loss, *, step=None)`, called with `trainer.log(x)`.
+
+self   the instance that the method is called on
+loss   x, marked with the call: a callee that stores it stores it from here
+step   its default, evaluated where the function is defined
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+import libcst as cst
+
+from trl_lint.analysis.program.classes import FunctionInfo, Parameter
+from trl_lint.analysis.state.arguments import Arguments
+from trl_lint.analysis.state.frame import NUMERIC, Frame
+from trl_lint.analysis.transfer import tensor_averages
+from trl_lint.domain import ranks
+from trl_lint.domain.constants import MISSING
+from trl_lint.domain.heap import Cell, join
+from trl_lint.domain.kinds import TupleValue, is_small
+from trl_lint.domain.values import BOTTOM, UNKNOWN, Value
+
+
+def bind(frame: Frame, function: FunctionInfo, args: Arguments, owner: Value | None) -> dict[str, Value]:
+    """The values of a function's parameters, by name."""
+    names: dict[str, Value] = {}
+    positional = list(args.positional)
+    if owner is not None:
+        positional.insert(0, owner)
+    index = 0
+    taken: set[str] = set()
+    for parameter in function.parameters:
+        name = parameter.name
+        if parameter.star == "*":
+            rest = positional[index:]
+            index = len(positional)
+            names[name] = _rest_of(frame, parameter, rest, args.star)
+        elif parameter.star == "**":
+            names[name] = _keywords_of(frame, parameter, args, taken)
+        elif parameter.positional and index < len(positional):
+            given = index - (owner is not None)
+            stands = args.expression(given) if given >= 0 else None
+            names[name] = _handed(frame, positional[index], given < 0, stands, (function, name))
+            index += 1
+            taken.add(name)
+        elif name in args.keywords:
+            stands = args.expression(name)
+            names[name] = _handed(frame, args.keywords[name], False, stands, (function, name))
+            taken.add(name)
+        else:
+            names[name] = _missing(frame, function, parameter, args)
+    return names
+
+
+def _handed(
+    frame: Frame,
+    value: Value,
+    is_owner: bool,
+    expression: cst.CSTNode | None,
+    parameter: tuple[FunctionInfo, str],
+) -> Value:
+    """An argument, marked with the call by which it came: a callee that stores it stores it from here."""
+    if value.averaging is not None and value.averaging.means and not is_owner and frame.statement is not None:
+        value = tensor_averages.handed(value, frame.handing_on(value, "", expression, parameter))
+    if is_owner or not value.rank.differs or value.writes or value.kind not in NUMERIC:
+        return value
+    if value.pending or frame.statement is None:
+        return value
+    return value.but(pending=frozenset((frame.handing_on(value, "", expression, parameter),)))
+
+
+def _rest_of(frame: Frame, parameter: Parameter, rest: list[Value], star: Value | None) -> Value:
+    if star is None and is_small(rest):
+        return TupleValue(ranks.SAME, tuple(rest))
+    element = BOTTOM if star is None else star
+    for value in rest:
+        element = join(element, value)
+    return frame.allocate(parameter.node, Cell("list", rest=element))
+
+
+def _keywords_of(frame: Frame, parameter: Parameter, args: Arguments, taken: set[str]) -> Value:
+    entries: dict[Hashable, Value] = {name: value for name, value in args.keywords.items() if name not in taken}
+    return frame.allocate(parameter.node, Cell("dict", entries, args.double))
+
+
+def _missing(frame: Frame, function: FunctionInfo, parameter: Parameter, args: Arguments) -> Value:
+    possible = [value for value in (args.star, args.double) if value is not None]
+    if possible:
+        return possible[0].but(const=MISSING)
+    if parameter.default is None:
+        return UNKNOWN
+    return frame.engine.evaluate(Frame(frame.engine, function.module), parameter.default)

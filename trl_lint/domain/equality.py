@@ -1,0 +1,144 @@
+"""Whether values say the same, and keys that do.
+
+A function is run once for arguments that say the same: `loss` and `2 * loss` of one step are alike, as both are this
+rank's own means, whatever explains them. `freeze` is the key by which such runs are found again.
+
+    >>> from trl_lint.domain import ranks
+    >>> from trl_lint.domain.kinds import TensorValue
+    >>> from trl_lint.domain.provenance import Step
+    >>> loss = TensorValue(ranks.LOCAL_MEAN)
+    >>> again = loss.but(why=Step(None, None, "computed elsewhere"))
+    >>> alike(loss, again), freeze(loss, {}) == freeze(again, {}), alike(loss, loss.but(scalar=True))
+    (True, True, False)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from typing import TypeAlias
+
+from trl_lint.domain.heap import Cell
+from trl_lint.domain.kinds import (
+    BoundMethod,
+    ContainerValue,
+    Identity,
+    IterableValue,
+    LoaderValue,
+    ModelValue,
+    NumberListValue,
+    NumberValue,
+    TupleValue,
+)
+from trl_lint.domain.values import Kind, Value
+
+# The keys of containers that are known already, by their identity and depth.
+Frozen: TypeAlias = dict[tuple[Identity, int], Hashable]
+
+
+def alike(a: Value, b: Value) -> bool:
+    """Whether two values carry the same facts (the chains that explain them apart)."""
+    return a is b or (
+        a.rank == b.rank
+        and a.kind is b.kind
+        and a.wrapping is b.wrapping
+        and a.writes == b.writes
+        and a.scalar == b.scalar
+        and a.shape == b.shape
+        and a.averaging == b.averaging
+        and a.device == b.device
+        and (a.const is b.const or a.const == b.const)
+        and _alike_parts(a, b)
+    )
+
+
+# What they were made of only explains the value.
+_EXPLAINED = frozenset({Kind.NUMBER, Kind.NUMBER_LIST})
+
+
+def _alike_parts(a: Value, b: Value) -> bool:
+    if isinstance(a, TupleValue) and isinstance(b, TupleValue):
+        return _alike_items(a.items, b.items)
+    return a.kind in _EXPLAINED or a.same_parts(b)
+
+
+def _alike_items(a: tuple[Value, ...], b: tuple[Value, ...]) -> bool:
+    return len(a) == len(b) and all(alike(x, y) for x, y in zip(a, b, strict=True))
+
+
+def alike_cells(a: Cell, b: Cell) -> bool:
+    if a is b:
+        return True
+    if a.shape != b.shape or a.length != b.length or a.entries.keys() != b.entries.keys():
+        return False
+    if (a.rest is None) != (b.rest is None) or (a.rest is not None and not alike(a.rest, b.rest)):  # type: ignore[arg-type]
+        return False
+    return all(alike(value, b.entries[key]) for key, value in a.entries.items())
+
+
+def freeze(value: Value, heap: Mapping[Identity, Cell], depth: int = 3, frozen: Frozen | None = None) -> Hashable:
+    """A hashable key of a value's facts, with those of the tuples and containers it reaches, to a depth.
+
+    frozen: the containers whose keys are known already, by their identity and depth.
+    """
+    frozen = {} if frozen is None else frozen
+    const = value.const if isinstance(value.const, (str, int, float, type(None))) else id(value.const)
+    return (
+        value.rank,
+        type(value),
+        _frozen_parts(value, heap, depth, frozen),
+        value.wrapping,
+        type(const),
+        const,
+        value.scalar,
+        value.dtype,
+        value.device,
+        value.writes,
+        value.shape,
+        value.averaging and value.averaging.key(),
+    )
+
+
+def _frozen_parts(value: Value, heap: Mapping[Identity, Cell], depth: int, frozen: Frozen) -> Hashable:
+    match value:
+        case NumberValue() | NumberListValue():
+            return None
+        case TupleValue():
+            return tuple(freeze(item, heap, depth - 1, frozen) for item in value.items) if depth > 0 else None
+        case IterableValue():
+            return (freeze(value.element, heap, depth - 1, frozen), value.length) if depth > 0 else None
+        case ContainerValue():
+            cells = sorted(value.identities)
+            return tuple(_freeze_cell(each, heap, depth - 1, frozen) for each in cells) if depth > 0 else None
+        case BoundMethod():
+            return id(value.owner), value.name
+        case ModelValue():
+            return (*(getattr(value, part) for part in value.parts), value.grad)
+        case LoaderValue():
+            return None if value.batch is None else id(value.batch)
+    return tuple(getattr(value, part) for part in value.parts)
+
+
+def contents_of(value: Value, heap: Mapping[Identity, Cell]) -> Hashable:
+    """What a value says, whichever containers it is in."""
+    if not isinstance(value, ContainerValue):
+        return value
+    frozen: Frozen = {}
+    cells = frozenset(_freeze_cell(identity, heap, 2, frozen) for identity in value.identities)
+    return cells, freeze(value.having(frozenset()), heap)
+
+
+def _freeze_cell(identity: Identity, heap: Mapping[Identity, Cell], depth: int, frozen: Frozen) -> Hashable:
+    cell = heap.get(identity)
+    if cell is None or depth < 0:
+        return None
+    key = frozen.get((identity, depth))
+    if key is None:
+        named = [(str(name), freeze(value, heap, depth, frozen)) for name, value in cell.entries.items()]
+        rest = None if cell.rest is None else freeze(cell.rest, heap, depth, frozen)
+        key = (cell.shape, tuple(sorted(named, key=_text)), rest, cell.length, cell.factory is not None)
+        frozen[identity, depth] = key
+    return key
+
+
+def _text(item: tuple[str, Hashable]) -> str:
+    return item[0]

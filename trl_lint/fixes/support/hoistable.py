@@ -1,0 +1,208 @@
+"""Whether a call that only some ranks get to can be made before the condition by all of them, to the same effect."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator
+from typing import NamedTuple
+
+import libcst as cst
+
+from trl_lint.analysis.program.syntax import ancestors, children
+from trl_lint.fixes.support.blocks import certainly_bound
+from trl_lint.fixes.support.divergent_region import DivergentRegion, LeftToAuthor
+from trl_lint.fixes.support.placing import may_be_none
+from trl_lint.fixes.support.scope import (
+    always_reached,
+    binders,
+    bound_names,
+    bound_targets,
+    contains,
+    declared_names,
+    dotted,
+    is_pure,
+    last_name,
+    may_change_objects,
+    names_spelled,
+    nodes,
+    root_name,
+    used_names,
+    works_in_place,
+)
+from trl_lint.fixes.support.tree import has_comment
+from trl_lint.knowledge.loggers import SHOWING
+
+# Modules whose functions only compute.
+_COMPUTE = frozenset({"F", "math", "np", "numpy", "torch"})
+
+
+class Inputs(NamedTuple):
+    """What a call is given: the names that it reads, and the lines under the condition that make them, last first."""
+
+    names: set[str]
+    makers: list[cst.SimpleStatementLine]
+
+
+def inputs_of(region: DivergentRegion, index: int, call: cst.Call) -> Inputs:
+    """What a call in a line of the region is given, which is the same before the condition once the makers are there.
+
+    Raises:
+        LeftToAuthor: it may be another thing there, or making it may do more.
+    """
+    if not all(_is_plain(region, arg.value) for arg in call.args):
+        raise LeftToAuthor("what it is given is computed by a call that may do more")
+    names = {name for each in _operands(region, call) for name in used_names(each)}
+    makers: list[cst.SimpleStatementLine] = []
+    for line in reversed(region.lines[:index]):
+        if region.is_moved(line):
+            continue
+        if binders(line, names):
+            makers.append(_maker(region, line))
+            names |= used_names(line)
+        elif not _leaves_alone(line, names):
+            raise LeftToAuthor("what it is given may be changed under the condition")
+    given = {text for each in (*_operands(region, call), *makers) for text in _reads(each)}
+    if any(_overlap(one, other) for one in given for other in region.reads):
+        raise LeftToAuthor("the condition asks for what it is given")
+    return Inputs(names, makers)
+
+
+def check_bound(region: DivergentRegion, names: set[str]) -> None:
+    """These names have a value before the condition on every rank, once the lines that were moved are there."""
+    made = {name for line in region.moved for name in bound_names(line)}
+    for name in names - made - {"self"}:
+        if not certainly_bound(region.root, name, region.guard) or may_be_none(region.root, name):
+            raise LeftToAuthor("what it is given may have no value on all ranks")
+
+
+def check_order(region: DivergentRegion, line: cst.SimpleStatementLine, call: cst.Call) -> None:
+    """A call that is taken out of its line is always made there, and nothing before it in the line has an effect."""
+    entered = ancestors(line, region.test)[-1] if region.guard is line else line
+    inside = ancestors(entered, call)[1:]
+    if not contains(entered, call) or (inside and not always_reached(inside, call)):
+        raise LeftToAuthor("the call depends on more than this condition")
+    exempt = {id(each) for each in ancestors(line, call)} | region.called.keys()
+    for node in nodes(line):
+        if node is call:
+            return
+        if isinstance(node, cst.NamedExpr) or (
+            isinstance(node, cst.Call) and id(node) not in exempt and not _only_computes(node)
+        ):
+            raise LeftToAuthor("what stands before it in the line may have to come first")
+
+
+def check_alone(region: DivergentRegion) -> None:
+    """An `if` that goes with its last line takes nothing else with it."""
+    guard = region.guard
+    if not isinstance(guard, cst.If) or len(region.moved) < len(region.lines):
+        return
+    if any(_may_do_more(region, node) for node in nodes(guard.test) if isinstance(node, cst.Call)):
+        raise LeftToAuthor("the condition calls a function that may do more")
+    if region.shared is not None:
+        return
+    if has_comment(guard.test):
+        raise LeftToAuthor("a comment stands in the condition")
+    if guard.orelse is not None or _has_comment_of_its_own(guard.body):
+        raise LeftToAuthor("nothing but the call stands under the condition")
+
+
+def is_private(region: DivergentRegion, line: cst.SimpleStatementLine) -> bool:
+    """Whether a line binds one name that nothing outside of the region reads or binds."""
+    match line.body:
+        case [cst.Assign(targets=[cst.AssignTarget(target=cst.Name(name))]), *_]:
+            inside = sum(len(names_spelled(each, name)) for each in region.lines)
+            return inside == len(names_spelled(region.root, name)) and len(binders(region.root, [name])) == 1
+    return False
+
+
+# --- what a call is given ---------------------------------------------------------------------------------
+
+
+def _operands(region: DivergentRegion, call: cst.Call) -> list[cst.CSTNode]:
+    """What a call reads: its arguments, and the object whose method it is, unless that is the one of a collective."""
+    values: list[cst.CSTNode] = [arg.value for arg in call.args]
+    inner = [each for value in values for each in nodes(value) if isinstance(each, cst.Call)]
+    collectives = [each for each in inner if id(each) in region.called and region.called[id(each)].via is None]
+    if region.called[id(call)].via is not None:
+        values.append(call.func.value if isinstance(call.func, cst.Attribute) else call.func)
+    receivers = {id(each.func) for each in collectives}
+    return [each for value in values for each in _less(value, receivers)]
+
+
+def _less(node: cst.CSTNode, left_out: Container[int]) -> list[cst.CSTNode]:
+    """A node, or its parts without some of the nodes below it."""
+    if id(node) in left_out:
+        return []
+    if not any(id(each) in left_out for each in nodes(node)):
+        return [node]
+    return [each for child in children(node) for each in _less(child, left_out)]
+
+
+def _maker(region: DivergentRegion, line: cst.BaseStatement) -> cst.SimpleStatementLine:
+    """The line itself, which makes what a call is given, if it can be moved with the call."""
+    match line:
+        case cst.SimpleStatementLine(body=[cst.Assign(value=value)]) if is_private(region, line) and _is_plain(
+            region, value
+        ):
+            return line
+    raise LeftToAuthor("what it is given is made under the condition")
+
+
+def _reads(node: cst.CSTNode) -> Iterator[str]:
+    """The `a.b.c` below a node, each as far as it goes."""
+    if text := dotted(node):
+        yield text
+    else:
+        for child in [node.value] if isinstance(node, cst.Arg) else children(node):
+            yield from _reads(child)
+
+
+def _overlap(one: str, other: str) -> bool:
+    """Whether one of `a.b` and `a.b.c` is, or is a part of, the other."""
+    return f"{one}.".startswith(f"{other}.") or f"{other}.".startswith(f"{one}.")
+
+
+# --- what code does besides -------------------------------------------------------------------------------
+
+
+def _is_plain(region: DivergentRegion, node: cst.CSTNode) -> bool:
+    """Whether an expression only computes: its calls are pure, or are themselves to be made by all ranks."""
+    inside = list(nodes(node))
+    if any(isinstance(each, (cst.NamedExpr, cst.Await, cst.Yield)) for each in inside):
+        return False
+    return all(id(each) in region.called or _only_computes(each) for each in inside if isinstance(each, cst.Call))
+
+
+def _only_computes(call: cst.Call) -> bool:
+    """Whether a function, whatever its arguments do, computes something new and no more."""
+    if works_in_place(call):
+        return False
+    return root_name(call.func) in _COMPUTE or is_pure(call.with_changes(args=[]))
+
+
+def _leaves_alone(line: cst.BaseStatement, names: set[str]) -> bool:
+    """Whether a line that stays leaves what these names hold as it is."""
+    if may_change_objects(line):
+        return not names & used_names(line)
+    calls = [node for node in nodes(line) if isinstance(node, cst.Call) and names & used_names(node)]
+    return all(last_name(call.func) in SHOWING or _only_computes(call) for call in calls)
+
+
+def _may_do_more(region: DivergentRegion, call: cst.Call) -> bool:
+    """Whether a call in a condition that goes away may have been there for more than its answer."""
+    name = last_name(call.func)
+    own = [node for node in nodes(region.tree) if isinstance(node, cst.FunctionDef) and node.name.value == name]
+    return any(not _only_answers(function) for function in own)
+
+
+def _only_answers(function: cst.FunctionDef) -> bool:
+    """Whether a function changes nothing: it binds no more than names of its own, and calls nothing for its effect."""
+    stored = any(not isinstance(each, cst.Name) for each in bound_targets(function.body))
+    lone = (node.value for node in nodes(function.body) if isinstance(node, cst.Expr))
+    return not stored and not declared_names(function) and not any(isinstance(each, cst.Call) for each in lone)
+
+
+def _has_comment_of_its_own(body: cst.BaseSuite) -> bool:
+    """Whether a comment stands behind the colon of a block, or below its last line."""
+    if not isinstance(body, cst.IndentedBlock):
+        return False
+    return body.header.comment is not None or any(each.comment is not None for each in body.footer)

@@ -1,0 +1,121 @@
+"""Collectives that only some ranks get to are hoisted out of the condition, so that all ranks make them.
+
+Lines that all ranks need are moved before the condition as they are; of a line that only one rank may run, the
+collective becomes a name of its own. On one process the same is done in the same order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import libcst as cst
+
+from trl_lint.fixes.support.divergent_region import DivergentRegion, LeftToAuthor
+from trl_lint.fixes.support.edits import FixPlan, Insert, Move, Replace
+from trl_lint.fixes.support.hoistable import check_alone, check_bound, check_order, inputs_of, is_private
+from trl_lint.fixes.support.placing import base_name
+from trl_lint.fixes.support.scope import binders, contains, free_name, last_name, nodes, used_names
+from trl_lint.fixes.support.tree import text_of
+
+_BEFORE = "it is called before the condition, whenever the condition is asked, so that all ranks take part"
+_BEHIND = "it is called behind the condition, whenever the condition is asked, so that all ranks take part"
+_PARTED = "it is called wherever the rest of the condition holds, so that all ranks take part"
+
+
+def hoisted(region: DivergentRegion) -> FixPlan:
+    """The plan by which all ranks make the calls of a region.
+
+    Raises:
+        LeftToAuthor: it might do something else than the code does now.
+    """
+    for index, line in enumerate(region.lines):
+        calls = _calls(region, line)
+        if not calls:
+            continue
+        if not isinstance(line, cst.SimpleStatementLine) or len(line.body) > 1:
+            raise LeftToAuthor("the call depends on more than this condition")
+        _hoist(region, index, line, calls)
+    below = {id(node) for line in region.lines for node in nodes(line)}
+    if not below.issuperset(region.called):
+        raise LeftToAuthor("the ranks part for more calls than those under the condition")
+    check_alone(region)
+    if region.shared is not None:
+        return FixPlan((*region.edits, region.shared), caution=_PARTED)
+    behind = any(isinstance(edit, Move) and edit.behind for edit in region.edits)
+    return FixPlan(tuple(region.edits), caution=_BEHIND if behind else _BEFORE)
+
+
+def _calls(region: DivergentRegion, line: cst.BaseStatement) -> list[cst.Call]:
+    """The outermost of the calls in a line that all ranks have to make, in order."""
+    found: list[cst.Call] = []
+    for node in nodes(line):
+        if id(node) in region.called and not any(contains(outer, node) for outer in found):
+            if not isinstance(node, cst.Call):
+                raise LeftToAuthor("the ranks part for more calls than those under the condition")
+            found.append(node)
+    return found
+
+
+def _hoist(region: DivergentRegion, index: int, line: cst.SimpleStatementLine, calls: Sequence[cst.Call]) -> None:
+    """Plan how all ranks make the calls of a line."""
+    only = line.body[0]
+    if isinstance(only, cst.Expr) and only.value is calls[0] and region.guard is not line:
+        _move_statement(region, index, line, calls[0])
+        return
+    if any(region.called[id(call)].kind == "barrier" for call in calls):
+        raise LeftToAuthor("the call stands in a larger statement")
+    for call in calls:
+        check_order(region, line, call)
+        _move_inputs(region, index, call)
+    if isinstance(only, cst.Assign) and only.value is calls[0] and is_private(region, line):
+        _move(region, line)
+        return
+    for call in calls:
+        name = free_name(region.root, _name_for(region, call), region.names)
+        region.names.add(name)
+        text = text_of(call.with_changes(lpar=[], rpar=[]))
+        region.edits += [Insert(region.guard, f"{name} = {text}", root=region.root), Replace(call, cst.Name(name))]
+
+
+def _move_statement(region: DivergentRegion, index: int, line: cst.SimpleStatementLine, call: cst.Call) -> None:
+    """A call whose result nobody uses keeps its place among the others: it is the first, or the last."""
+    stay = [each for each in region.lines[:index] if not region.is_moved(each)]
+    if not stay:
+        _move_inputs(region, index, call)
+        _move(region, line)
+        return
+    if region.lines[index + 1 :] or not region.ends:
+        raise LeftToAuthor("it stands between what only some ranks do")
+    names = used_names(call)
+    if any(binders(each, names) for each in stay):
+        raise LeftToAuthor("what it is given is made under the condition")
+    check_bound(region, names)
+    _move(region, line, behind=True)
+
+
+def _move_inputs(region: DivergentRegion, index: int, call: cst.Call) -> None:
+    """Have what a call is given before the condition on all ranks, the same as in its place."""
+    inputs = inputs_of(region, index, call)
+    for line in reversed(inputs.makers):
+        _move(region, line)
+    check_bound(region, inputs.names)
+
+
+def _move(region: DivergentRegion, line: cst.SimpleStatementLine, behind: bool = False) -> None:
+    if not isinstance(region.guard, cst.If):
+        raise LeftToAuthor("there is no line of its own that could be moved")
+    region.edits.append(Move(line, region.guard, behind))
+    region.moved.append(line)
+
+
+def _name_for(region: DivergentRegion, call: cst.Call) -> str:
+    """`gathered_x` for `gather(x)`, `state_dict` for `get_state_dict(…)`, `mean_loss_result` for a helper's."""
+    collective = region.called[id(call)]
+    own = last_name(call.func).strip("_")
+    if collective.via is None and collective.kind.endswith("ed"):
+        operand: cst.BaseExpression = call
+        while isinstance(operand, cst.Call) and id(operand) in region.called and operand.args:
+            operand = operand.args[0].value
+        base = base_name(operand) if operand is not call else ""
+        return f"{collective.kind}_{base}" if base else collective.kind
+    return own.removeprefix("get_") if own.startswith("get_") else f"{own}_result"

@@ -1,0 +1,155 @@
+"""What of a condition says which rank this is, and what else it asks.
+
+`if due and accelerator.is_main_process:` is parted: `if due:` goes on to be asked of all ranks, and only what is the
+main process's alone stays under the rest. On one process the rank's part always lets it through, or never does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from trl_lint.analysis.events import Divergence
+from trl_lint.analysis.interpreter.conditions import alone
+from trl_lint.analysis.program.syntax import children
+from trl_lint.domain.ranks import Origin, State
+from trl_lint.domain.values import Kind, Value
+from trl_lint.fixes.support.divergent_region import LeftToAuthor
+from trl_lint.fixes.support.edits import Part
+from trl_lint.fixes.support.scope import dotted, is_pure, nodes
+from trl_lint.fixes.support.tree import has_comment, text_of, without_parentheses
+
+if TYPE_CHECKING:
+    from trl_lint.domain.sync_points import SyncPoint
+
+# Collectives of which one process alone sees nothing.
+_WITHOUT_EFFECT = frozenset({"barrier", "broadcast", "gathered", "objects", "padded", "reduced"})
+
+
+def conjuncts(test: cst.BaseExpression) -> list[cst.BaseExpression]:
+    """What has to hold for a condition to hold: `a`, `b` and `c` of `a and b and c`."""
+    if isinstance(test, cst.BooleanOperation) and isinstance(test.operator, cst.And):
+        return [*conjuncts(test.left), *conjuncts(test.right)]
+    return [test]
+
+
+def shared_conjuncts(event: Divergence, test: cst.BaseExpression, holds: bool) -> list[cst.BaseExpression]:
+    """The parts of a condition that go on to be asked around what only some ranks get to, where it is `holds`.
+
+    On one process the rank's part lets it through: without that, it does what it did before.
+
+    Raises:
+        LeftToAuthor: what the condition says on one process, or besides the rank, is not known or not the same.
+    """
+    if any(isinstance(node, (cst.NamedExpr, cst.Await, cst.Yield)) for node in nodes(test)):
+        raise LeftToAuthor("the condition does more than to ask")
+    parts = conjuncts(test) if holds else [test]
+    answers = [_on_one_process(event.seen, part) for part in parts]
+    if any(answer is None and _reads_rank(event.seen, part) for part, answer in zip(parts, answers, strict=True)):
+        raise LeftToAuthor("what the condition asks besides the rank decides on the call as well")
+    if not all(answer is None or answer is holds for answer in answers):
+        _check_without_effect(event.missing, parts)
+    return [part for part, answer in zip(parts, answers, strict=True) if answer is None]
+
+
+def parted(guard: cst.If, shared: Sequence[cst.BaseExpression]) -> Part:
+    """How an `if` is parted into what all ranks ask, and what tells one from the others.
+
+    Raises:
+        LeftToAuthor: it can't be written as two conditions that ask the same in the same order.
+    """
+    if guard.orelse is not None:
+        raise LeftToAuthor("an `else` belongs to the condition")
+    if has_comment(guard.test):
+        raise LeftToAuthor("a comment stands in the condition")
+    all_of = conjuncts(guard.test)
+    own = without(all_of, shared)
+    first = next(index for index, part in enumerate(all_of) if part is own[0])
+    if not all(is_pure(part) for part in all_of[first:] if not _is_one_of(part, own)):
+        raise LeftToAuthor("what the condition asks behind the rank may do more")
+    return Part(guard, _only(guard.test, shared), _only(guard.test, own))
+
+
+def without(parts: Sequence[cst.BaseExpression], others: Sequence[cst.BaseExpression]) -> list[cst.BaseExpression]:
+    """The parts of a condition that are none of the others."""
+    return [part for part in parts if not _is_one_of(part, others)]
+
+
+def other_reads(node: cst.CSTNode, seen: Mapping[int, Value]) -> Iterator[str]:
+    """What a condition reads, as `a.b.c`, less the attributes and methods that say which rank this is."""
+    value = seen.get(id(node))
+    tells_rank = value is not None and value.kind is Kind.NUMBER and value.rank.origins == Origin.RANK
+    if isinstance(node, cst.Attribute) and tells_rank:
+        return
+    text = dotted(node)
+    if text:
+        yield text
+        return
+    parts = [arg.value for arg in node.args] if isinstance(node, cst.Call) and tells_rank else children(node)
+    for part in parts:
+        yield from other_reads(part, seen)
+
+
+def _is_one_of(part: cst.BaseExpression, others: Sequence[cst.BaseExpression]) -> bool:
+    return any(part is each for each in others)
+
+
+def _on_one_process(seen: Mapping[int, Value], test: cst.BaseExpression) -> bool | None:
+    """What a condition says where there is one process only; None if something else than the rank decides on it.
+
+    Raises:
+        LeftToAuthor: it is not known to be the same on all ranks but for their number.
+    """
+    if isinstance(test, cst.BooleanOperation):
+        answers = [_on_one_process(seen, test.left), _on_one_process(seen, test.right)]
+        decisive = isinstance(test.operator, cst.Or)
+        if decisive in answers:
+            return decisive
+        return None if None in answers else not decisive
+    if isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
+        inner = _on_one_process(seen, test.expression)
+        return None if inner is None else not inner
+    value = seen.get(id(test))
+    if value is None or not (value.rank.state is State.SAME or alone(value)):
+        raise LeftToAuthor("what the condition says on one process is not known")
+    answer = alone(value)
+    return None if answer is None else bool(answer.value)
+
+
+def _reads_rank(seen: Mapping[int, Value], test: cst.BaseExpression) -> bool:
+    """Whether the rank has a say in a condition at all."""
+    if isinstance(test, cst.BooleanOperation):
+        return _reads_rank(seen, test.left) or _reads_rank(seen, test.right)
+    if isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
+        return _reads_rank(seen, test.expression)
+    return seen[id(test)].rank.differs
+
+
+def _check_without_effect(collectives: Sequence[SyncPoint], parts: Sequence[cst.BaseExpression]) -> None:
+    """Where nothing of it is done on one process, only what has no effect there may be done by all."""
+    plain = all(each.via is None and each.kind in _WITHOUT_EFFECT for each in collectives)
+    mixed = any(isinstance(node, cst.BooleanOperation) for part in parts for node in nodes(part))
+    if not plain or mixed:
+        raise LeftToAuthor("one process does nothing of this, and would")
+
+
+def _only(test: cst.BaseExpression, kept: Sequence[cst.BaseExpression]) -> cst.BaseExpression:
+    """A condition with some of its conjuncts and no others."""
+    rest = _left_of(test, kept)
+    assert rest is not None  # there is at least one of them
+    return without_parentheses(rest)
+
+
+def _left_of(test: cst.BaseExpression, kept: Sequence[cst.BaseExpression]) -> cst.BaseExpression | None:
+    """What is left of a condition; None if that is nothing."""
+    if not (isinstance(test, cst.BooleanOperation) and isinstance(test.operator, cst.And)):
+        return test if _is_one_of(test, kept) else None
+    left, right = _left_of(test.left, kept), _left_of(test.right, kept)
+    if left is not None and right is not None:
+        return test.with_changes(left=left, right=right)
+    only = left if right is None else right
+    if only is None or only.lpar or not (isinstance(only, cst.BooleanOperation) or "\n" in text_of(only)):
+        return only
+    return only.with_changes(lpar=test.lpar, rpar=test.rpar)  # else it may no longer be one expression

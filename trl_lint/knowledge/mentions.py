@@ -1,0 +1,88 @@
+"""What a file has to mention for an event of the analysis to be possible in it, made of the rows that it is about.
+
+A `Group` holds names of which a file has one, a `Mentions` groups of which it has each. A name stands in code as it is
+imported (`gather`), behind a dot (`.log`), or before a bracket (`sample(`): a short one that is a word of its own says
+nothing without these. Of names that contain each other the shortest is enough.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from trl_lint.domain.devices import GLOBAL_RANK
+from trl_lint.domain.values import Value
+from trl_lint.knowledge import effects, library, meetings, models, random_draws
+from trl_lint.knowledge.schema import Attribute, Collective, Function, Hook, Preparation, Row, Sink, Store
+from trl_lint.knowledge.torch_distributed import GLOBAL_RANK_VARIABLES
+
+Group = tuple[bytes, ...]
+Mentions = tuple[Group, ...]
+
+
+def named(names: Iterable[str], form: str = "{}") -> Group:
+    """The last parts of names, in the form in which code has them."""
+    own = {form.format(_own(name)) for name in names}
+    return either([text.encode() for text in own])
+
+
+def either(*groups: Iterable[bytes]) -> Group:
+    """One group of several, without what contains another name of it."""
+    found: list[bytes] = []
+    for name in sorted({name for group in groups for name in group}, key=lambda each: (len(each), each)):
+        if not any(known in name for known in found):
+            found.append(name)
+    return tuple(sorted(found))
+
+
+def _own(name: str) -> str:
+    """The last part of a name; the class of a method that Python's own containers have, too (`update`)."""
+    *_, owner, own = ("", *name.split("."))
+    is_common = owner[:1].isupper() and any(hasattr(kind, own) for kind in (dict, list, set))
+    return owner if is_common else own
+
+
+def _words(names: Iterable[str], form: str) -> Group:
+    """Names in a form if they are single words, and as they are if they are not."""
+    known = list(names)
+    single = [name for name in known if "_" not in _own(name)]
+    return either(named(single, form), named(name for name in known if name not in single))
+
+
+def _rows(kind: type[Row]) -> list[str]:
+    return [row.name for row in library.ROWS if isinstance(row, kind)]
+
+
+# A file that concerns several ranks names one of these.
+LIBRARIES = tuple(b"accelerat Accelerator Trainer torch.distributed DataParallel wandb trl".split())
+
+COLLECTIVES = named(row.name for row in library.ROWS if isinstance(row, Collective) and row.result != "barrier")
+WRAPPED = models.WRAPPED_BY
+MEETINGS = either(named(_rows(Collective)), _words(meetings.MEETS, ".{}"), WRAPPED)
+PARAMETERS = named(models.PARAMETERS)
+FOR_GENERATION = named(models.FOR_GENERATION)
+AVERAGES = (b"AVG", b"average", b"avg", b"mean", b"sum")
+SINKS = either(
+    _words(_rows(Sink), ".{}"),
+    named(_rows(Store)),
+    named(row.name for row in library.ROWS if isinstance(row, Hook) and row.stored is not None),
+)
+GATHERED_HOOKS = named(row.name for row in library.ROWS if isinstance(row, Hook) and row.gathered)
+
+
+def _tells_global_rank(row: Row) -> bool:
+    value = row.value if isinstance(row, Attribute) else row.returns if isinstance(row, Function) else None
+    return isinstance(value, Value) and value.device == GLOBAL_RANK
+
+
+GLOBAL_RANKS = either(named(row.name for row in library.ROWS if _tells_global_rank(row)), named(GLOBAL_RANK_VARIABLES))
+PREPARATIONS = named(_rows(Preparation), ".{}")
+DATASETS = (b"atasets", b"dataset")
+TRAINED_ON = named(random_draws.TRAINED_ON)
+DRAWS = either(_words(random_draws.DRAWS, "{}("), _words(random_draws.DRAWS, ".{}"))
+SHARERS = either(named((*random_draws.SHARDS, random_draws.TRAINER, "accelerate.Accelerator")), (b"accelerate",))
+# What logs is named by its library: `log` says nothing.
+SIDE_EFFECTS = either(
+    named(name for name in (*effects.FUNCTIONS, *effects.METHODS, *effects.OF_MODELS) if not name.endswith(".log")),
+    (name.partition(".")[0].encode() for name in effects.FUNCTIONS if name.endswith(".log")),
+    (b"open(",),
+)

@@ -1,0 +1,117 @@
+"""Where violations stand: each is given its place in a file and becomes a finding."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from trl_lint.analysis.events import steps
+from trl_lint.analysis.program.depth import deeply
+from trl_lint.domain.provenance import SourceModule
+from trl_lint.findings import Edit, Finding, Fix, Note, Position
+from trl_lint.linter.messages import help_of, message_of, text_of
+from trl_lint.linter.planning import PlannedFix, combined, planned
+from trl_lint.linter.positions import Positions
+from trl_lint.rules.base import Rule, Violation
+
+if TYPE_CHECKING:
+    from trl_lint.analysis.program.project import Module
+    from trl_lint.domain.provenance import Step
+
+_Places = dict[Any, Mapping[Any, Any]]
+RuleViolation = tuple[Rule[Any], Violation]
+
+
+@dataclass(frozen=True, slots=True)
+class LocatedViolation:
+    """A finding together with what it takes to mend it.
+
+    fix is all that `parts`, the fixes of the violations at one place, come to. It may mend some of the parts only.
+    """
+
+    finding: Finding
+    rule: Rule[Any]
+    fix: PlannedFix
+    parts: tuple[PlannedFix, ...]
+
+    @property
+    def violation(self) -> Violation:
+        return self.fix.violation
+
+
+def located(module: Module, found: Sequence[RuleViolation]) -> list[LocatedViolation]:
+    """Give violations their places; one finding per place and rule."""
+    groups: dict[tuple[str, int], tuple[Rule[Any], list[Violation]]] = {}
+    for rule, violation in found:
+        groups.setdefault((rule.code, id(violation.node)), (rule, []))[1].append(violation)
+    places: _Places = {module: positions(module)}
+    done = [_located(places, rule, violations) for rule, violations in groups.values()]
+    return sorted(done, key=lambda each: each.finding.sort_key)
+
+
+def positions(module: SourceModule) -> Mapping[Any, Any]:
+    """The range of every node; computed only where something is reported."""
+    if module.positions is None:
+        module.positions = Positions(module.tree, module.text)
+    return module.positions
+
+
+def _located(places: _Places, rule: Rule[Any], violations: Sequence[Violation]) -> LocatedViolation:
+    parts = tuple(planned(rule, each) for each in violations)
+    fix = combined(parts)
+    violation = fix.violation
+    here = places[violation.module]
+    start = here[violation.node].start
+    finding = Finding(
+        code=rule.code,
+        name=rule.name,
+        message=message_of(rule, violations),
+        path=str(violation.module.path),
+        start=Position(start.line, start.column + 1),
+        end=_end(here, violation.node),
+        because=_notes(places, violation.provenance),
+        help=help_of(rule, violation, fix.help, here),
+        fix=_fix(fix),
+    )
+    return LocatedViolation(finding, rule, fix, parts)
+
+
+def _notes(places: _Places, provenance: Step | None) -> tuple[Note, ...]:
+    """The steps that explain a violation, as far as they have a place."""
+    found: dict[Note, None] = {}
+    for step in steps(provenance):
+        if step.module not in places:
+            places[step.module] = positions(step.module)
+        place = places[step.module].get(step.node)
+        if place is not None:
+            start = Position(place.start.line, place.start.column + 1)
+            found[Note(text_of(step), str(step.module.path), start)] = None
+    return tuple(found)
+
+
+def _end(places: Mapping[Any, Any], node: Any) -> Position:
+    """Where a finding ends: at the end of its expression or line, never behind the block of a statement."""
+    from trl_lint.analysis.program.syntax import heading
+
+    last = heading(node)
+    if last is None:
+        start = places[node].start
+        return Position(start.line, start.column + 1 + len("except" if hasattr(node, "type") else "try"))
+    return Position(places[last].end.line, places[last].end.column + 1)
+
+
+def _fix(fix: PlannedFix) -> Fix | None:
+    if fix.applicability is None:
+        return None
+    edits = partial(_edits, fix) if fix.plan is not None else tuple
+    return Fix(fix.applicability, fix.title, edits, fix.reason)
+
+
+@deeply
+def _edits(fix: PlannedFix) -> tuple[Edit, ...]:
+    from trl_lint.linter.fixing import edits_between, transformed
+    from trl_lint.linter.regenerating import written
+
+    return edits_between(written(fix.violation.module).code, transformed([fix]))

@@ -1,0 +1,62 @@
+"""What a finding says: its message, its help, and the steps that explain it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from trl_lint.linter import upstream
+from trl_lint.rules.base import Rule, Violation
+
+if TYPE_CHECKING:
+    from trl_lint.analysis.program.project import Module
+    from trl_lint.domain.provenance import Step
+
+# How much of a node's source a step shows.
+_SHOWN = 60
+
+
+def message_of(rule: Rule[Any], violations: Sequence[Violation]) -> str:
+    """What is said of the violations at one place: they name all metrics that they are about."""
+    metrics = list(dict.fromkeys(each.metric for each in violations if each.metric))
+    return violations[0].message if len(metrics) < 2 else rule.message_for(violations[0], metrics)
+
+
+def help_of(rule: Rule[Any], violation: Violation, text: str, places: Mapping[Any, Any]) -> str:
+    """How to mend it; in a copy of a released trainer, the release that is mended as well."""
+    if not upstream.concerns(rule.code):
+        return text
+    line = places[violation.node].start.line
+    row = upstream.mended(rule.code, _functions_around(violation, places), line)
+    if row is None:
+        return text
+    said = f"this is `{row.symbol}` as trl had it up to {row.last}: {row.fixed} has it mended ({row.pull})"
+    return f"{text}; {said}" if text else said
+
+
+def _functions_around(violation: Violation, places: Mapping[Any, Any]) -> Iterator[tuple[int, Sequence[str]]]:
+    """The line of the `def` of each function around a violation, and its lines, the innermost first."""
+    from libcst import FunctionDef
+
+    from trl_lint.analysis.program.syntax import ancestors
+
+    module = violation.module
+    lines = _lines(module)
+    for node in reversed((*ancestors(module.tree, violation.node), violation.node)):
+        if isinstance(node, FunctionDef):
+            first, last = places[node.name].start.line, places[node].end.line
+            yield first, lines[first - 1 : last]
+
+
+@lru_cache(maxsize=4)
+def _lines(module: Module) -> Sequence[str]:
+    return module.text.splitlines()
+
+
+def text_of(step: Step) -> str:
+    """The text of a step, with the source of its node on one line where the text asks for it."""
+    if "{}" not in step.text:
+        return step.text
+    source = " ".join(step.module.tree.code_for_node(step.node).split())
+    return step.text.replace("{}", source if len(source) <= _SHOWN else f"{source[: _SHOWN - 3]}...")

@@ -1,0 +1,37 @@
+"""What comes of one file: what `--fix` did to it, and why it could not be looked at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from trl_lint.findings import Finding
+
+# The verdict on a file that is valid, and that the analysis can't bear.
+GIVEN_UP = "not analysed"
+
+
+class SourceError(Exception):
+    """A file that can't be read, decoded, parsed or analysed. `line` and `column` count from 1."""
+
+    def __init__(self, path: str, line: int, column: int, message: str, verdict: str = "cannot parse") -> None:
+        super().__init__(f"{path}:{line}:{column}: {verdict}: {message}")
+        self.line = line
+        self.column = column
+        self.message = message
+        self.verdict = verdict
+
+
+@dataclass(frozen=True, slots=True)
+class FixResult:
+    """What `--fix` did to one file: its new content, what was mended, what was not and why, what is left.
+
+    applied, partly: findings of the text as it was, those that are gone and those that are only mended in part.
+    uncovered: how many of those that are left could not be seen before.
+    """
+
+    source: bytes
+    applied: tuple[Finding, ...]
+    withheld: tuple[tuple[Finding, str], ...]
+    remaining: tuple[Finding, ...]
+    partly: tuple[Finding, ...] = ()
+    uncovered: int = 0

@@ -1,0 +1,148 @@
+"""What came of a check as rows of JSON, and back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TypedDict
+
+from trl_lint.findings import Applicability, Edit, Finding, Fix, Note, Position
+from trl_lint.linter.results import SourceError
+
+
+@dataclass(frozen=True, slots=True)
+class CheckOutcome:
+    """What a check of one content comes to: findings, or why it can't be parsed."""
+
+    findings: tuple[Finding, ...] = ()
+    error: SourceError | None = None
+
+
+class PositionRow(TypedDict):
+    line: int
+    column: int
+
+
+class StepRow(TypedDict):
+    text: str
+    path: str
+    start: PositionRow
+
+
+class EditRow(TypedDict):
+    start: PositionRow
+    end: PositionRow
+    content: str
+
+
+class FixRow(TypedDict):
+    applicability: str
+    title: str
+    reason: str
+    edits: list[EditRow] | None
+
+
+class FindingRow(TypedDict):
+    code: str
+    name: str
+    message: str
+    path: str
+    start: PositionRow
+    end: PositionRow
+    because: list[StepRow]
+    help: str
+    fix: FixRow | None
+
+
+class ErrorRow(TypedDict):
+    line: int
+    column: int
+    message: str
+    verdict: str
+
+
+class OutcomeRow(TypedDict):
+    findings: list[FindingRow]
+    error: ErrorRow | None
+
+
+def with_edits_built(finding: Finding) -> Finding:
+    """The finding with its edits built."""
+    if finding.fix is None:
+        return finding
+    edits = finding.fix.edits()
+    return replace(finding, fix=replace(finding.fix, edits=lambda: edits))
+
+
+def row_of(outcome: CheckOutcome, with_edits: bool) -> OutcomeRow:
+    error = outcome.error
+    return {
+        "findings": [_finding_row(finding, with_edits) for finding in outcome.findings],
+        "error": None if error is None else _error_row(error),
+    }
+
+
+def _error_row(error: SourceError) -> ErrorRow:
+    return {"line": error.line, "column": error.column, "message": error.message, "verdict": error.verdict}
+
+
+def _finding_row(finding: Finding, with_edits: bool) -> FindingRow:
+    return {
+        "code": finding.code,
+        "name": finding.name,
+        "message": finding.message,
+        "path": finding.path,
+        "start": _position_row(finding.start),
+        "end": _position_row(finding.end),
+        "because": [
+            {"text": step.text, "path": step.path, "start": _position_row(step.start)} for step in finding.because
+        ],
+        "help": finding.help,
+        "fix": _fix_row(finding.fix, with_edits) if finding.fix else None,
+    }
+
+
+def _fix_row(fix: Fix, with_edits: bool) -> FixRow:
+    edits = [_edit_row(edit) for edit in fix.edits()] if with_edits else None
+    return {"applicability": fix.applicability.value, "title": fix.title, "reason": fix.reason, "edits": edits}
+
+
+def _edit_row(edit: Edit) -> EditRow:
+    return {"start": _position_row(edit.start), "end": _position_row(edit.end), "content": edit.content}
+
+
+def _position_row(position: Position) -> PositionRow:
+    return {"line": position.line, "column": position.column}
+
+
+def outcome_of(path: str, row: OutcomeRow) -> CheckOutcome:
+    error = SourceError(path, **row["error"]) if row["error"] else None
+    return CheckOutcome(tuple(_finding(each) for each in row["findings"]), error)
+
+
+def _finding(row: FindingRow) -> Finding:
+    return Finding(
+        code=row["code"],
+        name=row["name"],
+        message=row["message"],
+        path=row["path"],
+        start=Position(**row["start"]),
+        end=Position(**row["end"]),
+        because=tuple(Note(step["text"], step["path"], Position(**step["start"])) for step in row["because"]),
+        help=row["help"],
+        fix=_fix(row["fix"]) if row["fix"] else None,
+    )
+
+
+def _fix(row: FixRow) -> Fix:
+    edits = row["edits"]
+    build = _not_kept if edits is None else partial(tuple, [_edit(each) for each in edits])
+    return Fix(Applicability(row["applicability"]), row["title"], build, row["reason"])
+
+
+def _edit(row: EditRow) -> Edit:
+    return Edit(Position(**row["start"]), Position(**row["end"]), row["content"])
+
+
+def _not_kept() -> tuple[Edit, ...]:
+    raise LookupError("this run was not asked to keep the edits of its fixes")

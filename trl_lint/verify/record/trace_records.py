@@ -1,0 +1,100 @@
+"""The lines of a trace, by their `kind`: what `rank/` writes, as JSON has it."""
+
+from __future__ import annotations
+
+from typing import TypeAlias, TypedDict
+
+# File, line and function.
+PlaceRow: TypeAlias = tuple[str, int, str]
+# Of one tensor, or of each of several.
+Shape: TypeAlias = list[int] | list[list[int]]
+# What C++ called a collective, and the shapes of its tensors.
+NativeRow: TypeAlias = tuple[str, list[list[int]]]
+
+
+class TraceRecord(TypedDict):
+    """What each line has."""
+
+    kind: str
+    time: float
+
+
+class CallRecord(TypedDict):
+    number: int
+    name: str
+    group: list[int] | None
+    op: str
+    dtype: str | None
+    shape: Shape | None
+    device: str | None
+    at: list[PlaceRow]
+
+
+class StartRecord(TypedDict, total=False):
+    pid: int
+
+
+class SynchronisesRecord(TypedDict):
+    begins: bool
+
+
+class GroupRecord(TypedDict):
+    world_size: int
+
+
+class LogRecord(TypedDict):
+    sink: str
+    values: dict[str, float]
+    at: list[PlaceRow]
+    of_one_rank: list[str]
+
+
+class LossRecord(TypedDict):
+    value: float
+
+
+class StepRecord(TypedDict):
+    grad_norm: float | None
+
+
+class StatusRecord(TypedDict):
+    time: float
+    status: int
+
+
+class EndRecord(StatusRecord, total=False):
+    """How a script ended, with what is said of the exception that led to it."""
+
+    error: str
+    said: str
+    group: str
+    at: list[PlaceRow]
+
+
+class WeightsRecord(TypedDict):
+    values: list[list[float]] | None
+    replicated: bool
+
+
+class NativeRecord(TypedDict):
+    collectives: list[NativeRow]
+    total: int
+
+
+class ExitRecord(StatusRecord):
+    asked_to_stop: bool
+
+
+class PlacedRecord(TypedDict):
+    file: str
+    at: list[PlaceRow]
+
+
+class ReachedRecord(TypedDict):
+    file: str
+    line: int
+
+
+class ScatteredRecord(TypedDict):
+    given: int
+    kept: int
