@@ -35,7 +35,7 @@ from trl_lint.domain.kinds import (
     role_of,
 )
 from trl_lint.domain.values import UNKNOWN, Kind, Value
-from trl_lint.knowledge import library
+from trl_lint.knowledge import heuristics, library
 from trl_lint.knowledge.schema import (
     Class,
     Collective,
@@ -44,7 +44,6 @@ from trl_lint.knowledge.schema import (
     Row,
     Sink,
 )
-from trl_lint.knowledge.torch_distributed import RANK_NAMES
 
 
 def call_function(frame: Frame, dotted: str, args: Arguments, node: cst.CSTNode) -> Value:
@@ -79,7 +78,7 @@ def _computed(frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> Va
     found = tensors.function(name, flat.positional, flat.keywords)
     if found is None:
         own = name.rpartition(".")[2]
-        if own in RANK_NAMES and not args.all():
+        if heuristics.tells_rank(own) and not args.all():
             return attributes.named_rank(frame, own)
         return frame.engine.unresolved(frame, args, node)
     found = device_steps.located(frame, tensor_devices.made(name, args, found), node)

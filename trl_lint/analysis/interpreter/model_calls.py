@@ -15,6 +15,7 @@ from trl_lint.domain.kinds import BatchRole, in_role
 from trl_lint.domain.values import SAME, UNKNOWN, Kind, Value
 from trl_lint.domain.writes import NO_WRITES
 from trl_lint.knowledge import models
+from trl_lint.knowledge.heuristics import PART_OF_MODEL
 
 
 def call_on_model(frame: Frame, owner: Value, name: str, args: Arguments, node: cst.CSTNode) -> Value:
@@ -33,7 +34,7 @@ def call_on_model(frame: Frame, owner: Value, name: str, args: Arguments, node: 
     attributes.of_model(frame, owner, name, callee, called=True)
     if name in models.REFERENCE_CONTEXTS:
         gradients.note_no_train(frame, node)
-    if name.startswith("get_") and not args.differing():
+    if PART_OF_MODEL.fits(name) and not args.differing():
         return wrapped_models.part(owner)
     for observe in frame.observers.model_method:
         observe(frame, owner, name, node)

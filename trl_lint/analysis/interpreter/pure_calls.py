@@ -13,6 +13,7 @@ from trl_lint.domain.kinds import (
 from trl_lint.domain.ranks import Rank, State
 from trl_lint.domain.values import SAME, UNKNOWN, Kind, Value
 from trl_lint.domain.writes import NO_WRITES
+from trl_lint.knowledge import heuristics
 
 
 def pure_result(args: Arguments) -> Value:
@@ -59,12 +60,9 @@ def _element_of(frame: Frame, value: Value, depth: int) -> Value:
     return value
 
 
-_LOSSES = ("_loss", "cross_entropy", "nll_loss", "kl_div")
-
-
 def functional_loss(name: str, value: Value, args: Arguments) -> Value:
     """`F.cross_entropy(…)` is a mean over a count of this rank's own, unless it is told not to reduce."""
-    if not (name.startswith("torch.nn.functional.") and name.endswith(_LOSSES)):
+    if not (name.startswith("torch.nn.functional.") and heuristics.LOSS_FUNCTION.fits(name)):
         return value
     return _reduced_loss(value, args.keywords.get("reduction"))
 
@@ -80,4 +78,4 @@ def _reduced_loss(value: Value, reduction: Value | None) -> Value:
 def module_output(name: str, args: Arguments) -> Value:
     """What a module of torch.nn makes of its inputs."""
     value = pure_result(args)
-    return _reduced_loss(value, None) if name.endswith("Loss") else value
+    return _reduced_loss(value, None) if heuristics.LOSS_CLASS.fits(name) else value

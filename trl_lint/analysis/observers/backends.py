@@ -18,15 +18,16 @@ from trl_lint.analysis.state.observing import Observer
 from trl_lint.analysis.transfer.groups import is_for_gpus
 from trl_lint.domain.kinds import DeviceValue, GpuGroup, LibraryName, LikeAllRanks, NoneValue, library_name_of
 from trl_lint.domain.values import Value
+from trl_lint.knowledge import library
 from trl_lint.knowledge.backends import (
     ALL_RANKS,
     CHOOSE_NCCL,
     MAKE_TENSORS_ELSEWHERE,
     NAMES_BACKEND,
     ONE_PROCESS,
+    START_NCCL,
     STARTERS,
     STAY_ON_CPU,
-    TRAINERS,
 )
 
 if TYPE_CHECKING:
@@ -111,7 +112,7 @@ def _is_chooser(value: Value) -> bool:
 
 def _chooses(name: str) -> bool:
     root, _, _ = name.partition(".")
-    return root in CHOOSE_NCCL or (root == "transformers" and name.endswith(TRAINERS))
+    return root in CHOOSE_NCCL or any(library.is_subclass(name, base) for base in START_NCCL)
 
 
 def uses_accelerate(module: Module) -> bool:

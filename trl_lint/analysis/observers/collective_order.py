@@ -23,7 +23,8 @@ from trl_lint.domain.control import Control
 from trl_lint.domain.provenance import Step
 from trl_lint.domain.sync_points import HIDDEN, SyncPoint, place_of
 from trl_lint.domain.values import Kind, Value, Wrapping
-from trl_lint.knowledge.meetings import MAY_MEET, MEETS
+from trl_lint.knowledge.heuristics import MAY_SYNCHRONISE
+from trl_lint.knowledge.meetings import MEETS
 from trl_lint.knowledge.schema import Collective, Row
 
 # How many synchronisation points of one call are kept.
@@ -55,7 +56,7 @@ class CollectiveOrder(Observer):
     def on_call_out_of_sight(self, frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
         func = node.func if isinstance(node, cst.Call) else None
         name = func.attr if isinstance(func, cst.Attribute) else func
-        if isinstance(name, cst.Name) and MAY_MEET.search(name.value.lower()):
+        if isinstance(name, cst.Name) and MAY_SYNCHRONISE.fits(name.value):
             _note(frame, node, name.value, HIDDEN)
 
     def on_call_in_sight(self, frame: Frame, function: FunctionInfo, run: CalleeRun, node: cst.CSTNode) -> None:

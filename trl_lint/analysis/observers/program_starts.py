@@ -38,7 +38,7 @@ class ProgramStarts(Observer):
 
 def _note(frame: Frame, name: str, args: Arguments) -> None:
     frame.module.one_process |= _spreads(args)
-    if name in _STARTS or (name.endswith("Trainer") and library.is_subclass(name, "transformers.Trainer")):
+    if name in _STARTS or library.is_subclass(name, "transformers.Trainer"):
         frame.module.starts = True
 
 

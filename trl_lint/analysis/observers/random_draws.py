@@ -23,7 +23,7 @@ from trl_lint.analysis.transfer.draws import Seeding, draws_of, first_of
 from trl_lint.domain.control import Uniformity
 from trl_lint.domain.kinds import library_name_of
 from trl_lint.domain.values import Kind, Value
-from trl_lint.knowledge import library
+from trl_lint.knowledge import heuristics, library
 from trl_lint.knowledge import random_draws as table
 from trl_lint.knowledge.schema import Function
 
@@ -136,7 +136,7 @@ def _asks_for_seed(frame: Frame, node: cst.CSTNode) -> bool:
     """Whether a condition around a place asks for the seed."""
     tree = frame.module.tree
     tests = (each.test for each in ancestors(tree, node) if isinstance(each, (cst.If, cst.IfExp)))
-    return any(table.ASKS_FOR_SEED.search(tree.code_for_node(test)) for test in tests)
+    return any(heuristics.ASKS_FOR_SEED.fits(tree.code_for_node(test)) for test in tests)
 
 
 # --- what seeds -----------------------------------------------------------------------------------------
@@ -145,7 +145,7 @@ def _asks_for_seed(frame: Frame, node: cst.CSTNode) -> bool:
 def _note_seeding(frame: Frame, name: str, args: Arguments) -> None:
     own = name.rpartition(".")[2]
     generators = table.SEEDERS.get(name)
-    if generators is None and table.SEEDS_ALL.search(own):
+    if generators is None and heuristics.SEEDS_ALL.fits(own):
         generators = table.ALL
     apart = args.keywords.get(table.APART)
     if generators and not args.rank().differs and (apart is None or apart.const is not True):
@@ -157,9 +157,9 @@ def _may_seed(frame: Frame, func: cst.BaseExpression | None, args: Arguments) ->
     name = getattr(getattr(func, "attr", func), "value", "")
     if not isinstance(name, str) or (isinstance(func, cst.Attribute) and name in table.OF_ITS_OWN):
         return False
-    by_name = table.SEEDS_ALL.search(name) or (table.SETS_UP.search(name) and not _is_known(frame, func))
-    by_argument = not table.SEED_ARGUMENTS.isdisjoint(args.keywords) and not _is_known(frame, func)
-    return bool(by_name) or by_argument
+    by_name = heuristics.SEEDS_ALL.fits(name) or (heuristics.SETS_UP.fits(name) and not _is_known(frame, func))
+    by_argument = any(map(heuristics.SEED_ARGUMENT.fits, args.keywords)) and not _is_known(frame, func)
+    return by_name or by_argument
 
 
 def _is_known(frame: Frame, func: cst.BaseExpression | None) -> bool:

@@ -11,7 +11,7 @@ What a data set is after each of these:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Collection, Container, Iterable
 from typing import TYPE_CHECKING
 
 from trl_lint.domain import ranks
@@ -20,19 +20,16 @@ from trl_lint.domain.heap import Memory
 from trl_lint.domain.kinds import library_name_of
 from trl_lint.domain.ranks import State
 from trl_lint.domain.values import Kind, Value
-from trl_lint.knowledge.datasets import DATASET, STREAM, is_dataset
+from trl_lint.knowledge.datasets import DATASET, STREAM, STREAM_CLASSES, is_dataset
 
 if TYPE_CHECKING:
-    import libcst as cst
-
     from trl_lint.analysis.state.arguments import Arguments
     from trl_lint.knowledge.schema import Function as FunctionRow
 
 
-def narrowed(value: Value, classes: Iterable[cst.Arg], identifiers: Callable[[cst.CSTNode], Iterator[str]]) -> Value:
-    """A data set that is an instance of these classes: if all of them stream, it computes nothing now."""
-    names = [name for arg in classes for name in identifiers(arg.value)]
-    return STREAM if names and all("Iterable" in name or name == "datasets" for name in names) else value
+def narrowed(value: Value, classes: Collection[str]) -> Value:
+    """A data set that is an instance of classes of these names: if all of them stream, it computes nothing now."""
+    return STREAM if classes and STREAM_CLASSES.issuperset(classes) else value
 
 
 def annotated(options: Iterable[Value | None]) -> Value | None:

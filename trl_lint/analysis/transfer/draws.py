@@ -27,7 +27,7 @@ from trl_lint.domain.kinds import ContainerValue, LibraryInstance, TupleValue
 from trl_lint.domain.provenance import Step
 from trl_lint.domain.ranks import Origin, State
 from trl_lint.domain.values import SAME, UNKNOWN, Kind, Value
-from trl_lint.knowledge import library
+from trl_lint.knowledge import heuristics, library
 from trl_lint.knowledge import random_draws as table
 from trl_lint.knowledge.datasets import DATASET, is_dataset
 
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from trl_lint.knowledge.schema import Function as FunctionRow
 
 _TEXT = "each rank draws with a generator of its own here"
-_SEED_NAMES = frozenset({"random_seed", "seed"})
 
 
 class Seeding:
@@ -79,7 +78,7 @@ def _seeds(frame: Frame) -> Iterator[str]:
     for name, value in named:
         if _is_arguments(frame, value):
             yield f"{name}.seed"
-        elif name.lower() in _SEED_NAMES and value.rank.state is State.SAME and value.kind is not Kind.NONE:
+        elif heuristics.SEED_VARIABLE.fits(name) and value.rank.state is State.SAME and value.kind is not Kind.NONE:
             yield name
 
 

@@ -25,7 +25,7 @@ from trl_lint.domain.kinds import FirstRankContext, IterableValue
 from trl_lint.domain.ranks import Origin, State
 from trl_lint.domain.sync_points import HIDDEN, SyncPoint
 from trl_lint.domain.values import Kind, Value
-from trl_lint.knowledge.meetings import MAY_WAIT
+from trl_lint.knowledge.heuristics import MAY_WAIT
 
 if TYPE_CHECKING:
     from trl_lint.analysis.program.classes import FunctionInfo
@@ -129,10 +129,7 @@ def waited(frame: Frame, points: Sequence[SyncPoint]) -> None:
 
 
 def _barriers(points: Iterable[SyncPoint]) -> int:
-    return sum(
-        each.kind == "barrier" or (each.kind == HIDDEN and MAY_WAIT.search(each.name.lower()) is not None)
-        for each in points
-    )
+    return sum(each.kind == "barrier" or (each.kind == HIDDEN and MAY_WAIT.fits(each.name)) for each in points)
 
 
 def _toggled(before: Control) -> Turn | None:

@@ -29,7 +29,7 @@ from trl_lint.domain.kinds import (
 from trl_lint.domain.ranks import PICKED, Origin, Rank, State
 from trl_lint.domain.shapes import RAGGED, SAME, SCALAR, UNKNOWN, Dim, Shape
 from trl_lint.domain.values import Kind, Value, Wrapping
-from trl_lint.knowledge import library
+from trl_lint.knowledge import heuristics, library
 from trl_lint.knowledge import shapes as table
 from trl_lint.knowledge import torch as torch_table
 
@@ -59,7 +59,7 @@ def of_field(frame: Frame, batch: Value, name: Any) -> Shape | None:
     """The shape of a field of a batch, by its name and by what the file says of lengths."""
     if not isinstance(name, str) or not _varies(batch) or _has_fixed_lengths(frame):
         return None
-    if name in table.PADDED_LABELS or any(name == field or name.endswith(f"_{field}") for field in table.PADDED_FIELDS):
+    if heuristics.PADDED_LABELS.fits(name) or heuristics.PADDED_FIELD.fits(name):
         return Shape((SAME, RAGGED), _BATCH_REASON)
     if name == "labels":
         return Shape((SAME,), _BATCH_REASON, open=True, tokens=True)
@@ -98,7 +98,7 @@ def _is_of_tokens(frame: Frame, model: Value, args: Arguments) -> bool | None:
             return False
         if trainers & table.TOKEN_TRAINERS:
             return True
-    tokens, samples = (frame.module.mentions(words) for words in (table.TOKEN_MODELS, table.SAMPLE_MODELS))
+    tokens, samples = map(frame.module.shows, (heuristics.TOKEN_MODELS, heuristics.SAMPLE_MODELS))
     return None if tokens is samples else tokens
 
 
@@ -111,7 +111,7 @@ def _trainers(frame: Frame) -> set[str]:
 
 
 def _has_fixed_lengths(frame: Frame) -> bool:
-    return frame.module.mentions(table.FIXED_LENGTHS)
+    return frame.module.shows(heuristics.FIXED_LENGTHS)
 
 
 # --- attributes, methods ------------------------------------------------------------------------------------

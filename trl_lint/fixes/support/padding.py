@@ -14,6 +14,7 @@ from trl_lint.analysis.program.syntax import ancestors
 from trl_lint.fixes.support.node_types import Path
 from trl_lint.fixes.support.scope import binders, names_spelled, nodes
 from trl_lint.fixes.support.tree import keyword_of, method_on
+from trl_lint.knowledge.heuristics import COMPUTES_ONLY
 
 # Methods that hand the same elements on.
 _HANDS_ON = frozenset({
@@ -21,7 +22,6 @@ _HANDS_ON = frozenset({
 })  # fmt: skip
 # What zeros change nothing of. Another method, or another function, may count them.
 _SUMS = frozenset({"nansum", "sum"})
-_TORCH = frozenset({"np", "numpy", "torch"})
 _DIVISIONS = (cst.Divide, cst.FloorDivide, cst.Modulo)
 
 COUNTED = "the padding would be counted in what follows"
@@ -123,7 +123,7 @@ def _is_call_of_torch(node: cst.CSTNode | None) -> bool:
     """Whether a function of a library, or a builtin, is called that would go through the padding as well."""
     match node:
         case cst.Call(func=cst.Attribute(value=cst.Name(library))):
-            return library in _TORCH
+            return COMPUTES_ONLY.fits(library)
         case cst.Call(func=cst.Name(name)):
             return name in ("len", "max", "min", "sorted")
     return False

@@ -12,6 +12,7 @@ from trl_lint.analysis.program.syntax import ancestors, below, children
 from trl_lint.domain.provenance import SourceModule
 from trl_lint.fixes.support.node_types import Path, Scope
 from trl_lint.knowledge import torch
+from trl_lint.knowledge.heuristics import CHANGES_IN_PLACE
 
 if TYPE_CHECKING:
     from trl_lint.analysis.program.classes import FunctionInfo
@@ -136,7 +137,8 @@ def may_change_objects(root: cst.CSTNode) -> bool:
 
 def works_in_place(node: cst.CSTNode) -> bool:
     """Whether a node is a call of a method that by its name changes its object: `x.add_(…)`."""
-    return isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and node.func.attr.value.endswith("_")
+    method = node.func if isinstance(node, cst.Call) else None
+    return isinstance(method, cst.Attribute) and CHANGES_IN_PLACE.fits(method.attr.value)
 
 
 def binds(node: cst.CSTNode) -> set[str]:
