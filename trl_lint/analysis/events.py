@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar, get_args
 
+from trl_lint.analysis.notes import Notes
 from trl_lint.domain.averaging import Mean
 from trl_lint.domain.control import Control, Turn
 from trl_lint.domain.provenance import Step
 from trl_lint.domain.ranks import Origin
+from trl_lint.domain.sync_points import SyncPoint
 from trl_lint.domain.values import Value
 from trl_lint.domain.writes import Payload, Write
 from trl_lint.knowledge import mentions
@@ -189,12 +192,12 @@ class Logged(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Parted(Event):
-    """Some ranks do not come to a meeting (`meetings.Meeting`) that the others wait at.
+class Divergence(Event):
+    """Some ranks do not reach a synchronisation point that the others wait at.
 
     condition: what parts them. after: they have left before it (node is the condition then, else the call).
-    turns: one rank after the other gets there. origins: by what the condition differs. lacked: all meetings that
-    they may not come to because of it, in order, where no other ones make up for some of these. seen: the facts of
+    one_by_one: one rank after the other gets there. origins: by what the condition differs. missing: all points that
+    they may not reach because of it, in order, where no other ones make up for some of these. seen: the facts of
     what the condition asks, by the id of its node. knows_sharding: whether the function takes care of models that an
     engine shards.
     """
@@ -202,12 +205,12 @@ class Parted(Event):
     mentions = (LIBRARIES, mentions.MEETINGS)
 
     condition: Step
-    meeting: Any
+    sync_point: SyncPoint
     after: bool = False
-    turns: bool = False
+    one_by_one: bool = False
     origins: Origin = Origin.NONE
-    lacked: tuple[Any, ...] = ()
-    seen: Any = field(default_factory=dict)
+    missing: tuple[SyncPoint, ...] = ()
+    seen: Mapping[int, Value] = field(default_factory=dict)
     knows_sharding: bool = False
 
 
@@ -298,11 +301,7 @@ class EventTrace:
     backward: bool = False  # whether it starts a backward pass itself
     trains: bool = False  # whether it is a hook that a library runs for its training step
     builds: bool = False  # whether it is the `__init__` of a class that a library runs
-    # The generators that it may have seeded alike so far, itself or in what it calls; and those at each of its calls.
-    seeds: frozenset[str] = frozenset()
-    seeded: dict[tuple[int, int], frozenset[str]] = field(default_factory=dict)
-    draws: list[Any] = field(default_factory=list)  # what it draws at random (see `random_draws.Draw`)
-    runs: list[FunctionInfo] = field(default_factory=list)  # functions that it has a launcher or a command line run
+    notes: Notes = field(default_factory=Notes)
     steps: bool = False  # whether a library hands it the batches of a prepared loader, to train on
     # Of the calls in a loop over a prepared loader, whether it trains on what it is handed.
     stepping: dict[tuple[int, int], bool] = field(default_factory=dict)

@@ -38,3 +38,9 @@ class Step:
         self.node = node
         self.text = text
         self.before = before
+
+
+class OwnFile(Step):
+    """A rank looks for a file of its own making: the others may find theirs at another moment, or not at all."""
+
+    __slots__ = ()

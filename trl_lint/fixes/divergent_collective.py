@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from trl_lint.analysis.events import Parted
+from trl_lint.analysis.events import Divergence
 from trl_lint.analysis.program.syntax import ancestors
 from trl_lint.domain.ranks import Origin
 from trl_lint.findings import Applicability
@@ -38,45 +38,45 @@ from trl_lint.fixes.support.scope import (
 from trl_lint.knowledge.heuristics import SHOWS, SWITCHES_MODE
 
 if TYPE_CHECKING:
-    from trl_lint.analysis.observers.rendezvous import Meeting
     from trl_lint.domain.provenance import Step
+    from trl_lint.domain.sync_points import SyncPoint
 
 
-class DivergentCollectiveFix(RuleFix[Parted]):
+class DivergentCollectiveFix(RuleFix[Divergence]):
     is_collective = False  # where it does, all ranks get to: that is what it is for
     applicabilities = (Applicability.UNSAFE, Applicability.DISPLAY)
 
-    def plan(self, event: Parted) -> FixPlan | NoFix:
+    def plan(self, event: Divergence) -> FixPlan | NoFix:
         """How to have all ranks make the calls that a condition on the rank keeps some of them from."""
-        if event.origins != Origin.RANK or event.turns or not event.lacked:
+        if event.origins != Origin.RANK or event.one_by_one or not event.missing:
             return NoFix("the code before the call may not work on every rank")
-        if not all(meeting.alike and meeting.certain for meeting in event.lacked):
+        if not all(point.symmetric and point.certain for point in event.missing):
             return NoFix("as it is, this call may not work on every rank")
-        if not all(_is_kept_away_by(event.condition.node, meeting) for meeting in event.lacked):
+        if not all(_is_kept_away_by(event.condition.node, point) for point in event.missing):
             return NoFix("the call depends on more than this condition")
-        if not all(_leaves_no_trace(step) for meeting in event.lacked for step in _helpers(meeting)):
+        if not all(_leaves_no_trace(step) for point in event.missing for step in _helpers(point)):
             return NoFix("the function that makes the call does more, which may not be for all ranks")
         try:
             return hoisted(_region(event))
         except LeftToAuthor as left:
             return NoFix(str(left))
 
-    def title_for(self, event: Parted) -> str:
-        return f"Have every rank call `{event.meeting.name}`"
+    def title_for(self, event: Divergence) -> str:
+        return f"Have every rank call `{event.sync_point.name}`"
 
 
 # --- the functions that the calls stand in ----------------------------------------------------------------
 
 
-def _is_kept_away_by(test: cst.CSTNode, meeting: Meeting) -> bool:
+def _is_kept_away_by(test: cst.CSTNode, point: SyncPoint) -> bool:
     """Whether the condition is the outermost that keeps ranks from a call."""
-    divergent = [each for each in meeting.control.conditions if each.level == 2]
+    divergent = [each for each in point.control.conditions if each.level == 2]
     return not divergent or (divergent[0].why is not None and divergent[0].why.node is test)
 
 
-def _helpers(meeting: Meeting) -> Iterator[Step]:
+def _helpers(point: SyncPoint) -> Iterator[Step]:
     """The places inside of helpers, down to the call itself."""
-    step = meeting.via
+    step = point.via
     while step is not None:
         yield step
         step = step.before
@@ -100,7 +100,7 @@ def _leaves_no_trace(step: Step) -> bool:
 # --- what only some ranks get to --------------------------------------------------------------------------
 
 
-def _region(event: Parted) -> DivergentRegion:
+def _region(event: Divergence) -> DivergentRegion:
     """The lines that only some ranks get to.
 
     Raises:
@@ -123,7 +123,7 @@ def _region(event: Parted) -> DivergentRegion:
 
 
 def _in_expression(
-    event: Parted, test: cst.BaseExpression, choice: cst.IfExp | cst.BooleanOperation
+    event: Divergence, test: cst.BaseExpression, choice: cst.IfExp | cst.BooleanOperation
 ) -> DivergentRegion:
     """`gather(x) if main else None`, `main and gather(x)`: the line that it stands in."""
     root = scope_of(event.owner, event.module)
@@ -133,15 +133,15 @@ def _in_expression(
     if isinstance(choice, cst.BooleanOperation):
         holds = isinstance(choice.operator, cst.And)
     else:
-        holds = contains(choice.body, event.lacked[0].node)
+        holds = contains(choice.body, event.missing[0].node)
     if shared_conjuncts(event, test, holds):
         raise LeftToAuthor("a part of the condition that is the same on all ranks decides on the call as well")
     return _of_lines(event, test, own.statement, (own.statement,))
 
 
-def _inside(event: Parted, test: cst.BaseExpression, guard: cst.If) -> DivergentRegion:
+def _inside(event: Divergence, test: cst.BaseExpression, guard: cst.If) -> DivergentRegion:
     """The arm of an `if` that has the calls."""
-    holds = contains(guard.body, event.lacked[0].node)
+    holds = contains(guard.body, event.missing[0].node)
     arm = guard.body if holds else guard.orelse.body if guard.orelse is not None else None
     if not isinstance(arm, cst.IndentedBlock):
         raise LeftToAuthor("there is no line of its own that could be moved")
@@ -156,7 +156,7 @@ def _inside(event: Parted, test: cst.BaseExpression, guard: cst.If) -> Divergent
 
 
 def _behind(
-    event: Parted, test: cst.BaseExpression, guard: cst.If, line: StatementInBlock[cst.BaseStatement]
+    event: Divergence, test: cst.BaseExpression, guard: cst.If, line: StatementInBlock[cst.BaseStatement]
 ) -> DivergentRegion:
     """What follows an `if` that returns."""
     if guard.orelse is not None or not _returns(guard.body) or _is_in_loop(line.around):
@@ -166,13 +166,13 @@ def _behind(
 
 
 def _of_lines(
-    event: Parted,
+    event: Divergence,
     test: cst.BaseExpression,
     guard: cst.If | cst.SimpleStatementLine,
     lines: Sequence[cst.BaseStatement],
 ) -> DivergentRegion:
     reads = frozenset(other_reads(test, event.seen))
-    called = {id(meeting.node): meeting for meeting in event.lacked}
+    called = {id(point.node): point for point in event.missing}
     root = scope_of(event.owner, event.module)
     return DivergentRegion(event.module.tree, root, guard, test, reads, lines, called)
 

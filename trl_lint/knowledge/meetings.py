@@ -10,13 +10,13 @@ from typing import NamedTuple
 
 
 class Meets(NamedTuple):
-    """kind: what the ranks do there; calls of one kind match each other. alike: whether every rank may make the call
-    wherever one does, as the main process alone writes and reports what comes of it, or each rank its own part.
+    """kind: what the ranks do there; calls of one kind match each other. symmetric: whether every rank may make the
+    call wherever one does, as the main process alone writes and reports what comes of it, or each rank its own part.
     """
 
     kind: str
     needs: str = ""
-    alike: bool = False
+    symmetric: bool = False
 
 
 # The layout of a table is by hand: one or two lines per row.
@@ -25,28 +25,29 @@ _BARRIER, _BACKWARD = Meets("barrier"), Meets("backward")
 
 MEETS: dict[str, Meets] = {
     "accelerate.Accelerator.backward": _BACKWARD,  # DDP reduces the gradients in it
-    "accelerate.Accelerator.check_trigger": Meets("reduced", alike=True),
-    "accelerate.Accelerator.get_state_dict": Meets("state dict", "sharded", alike=True),
-    "accelerate.Accelerator.save_model": Meets("save", "sharded", alike=True),
-    "accelerate.Accelerator.save_state": Meets("save", "sharded", alike=True),
+    "accelerate.Accelerator.check_trigger": Meets("reduced", symmetric=True),
+    "accelerate.Accelerator.get_state_dict": Meets("state dict", "sharded", symmetric=True),
+    "accelerate.Accelerator.save_model": Meets("save", "sharded", symmetric=True),
+    "accelerate.Accelerator.save_state": Meets("save", "sharded", symmetric=True),
     **{
         f"{owner}.{name}": _BARRIER
         for owner in ("accelerate.Accelerator", "accelerate.PartialState", "transformers.TrainingArguments")
         for name in ("local_main_process_first", "main_process_first")
     },
     "deepspeed.zero.GatheredParameters": Meets("parameters"),
-    "torch.distributed.checkpoint.load": Meets("load", alike=True),
-    "torch.distributed.checkpoint.save": Meets("save", alike=True),
+    "torch.distributed.checkpoint.load": Meets("load", symmetric=True),
+    "torch.distributed.checkpoint.save": Meets("save", symmetric=True),
     "torch.distributed.fsdp.FullyShardedDataParallel.summon_full_params": Meets("parameters"),
-    "torch.distributed.new_group": Meets("group", alike=True),
+    "torch.distributed.new_group": Meets("group", symmetric=True),
     **{
-        f"transformers.Trainer.{name}": Meets(name, alike=True) for name in ("evaluate", "evaluation_loop", "predict")
+        f"transformers.Trainer.{name}": Meets(name, symmetric=True)
+        for name in ("evaluate", "evaluation_loop", "predict")
     },
     "transformers.Trainer.train": Meets("train"),
-    "transformers.Seq2SeqTrainer.evaluate": Meets("evaluate", alike=True),
-    "transformers.Seq2SeqTrainer.predict": Meets("predict", alike=True),
+    "transformers.Seq2SeqTrainer.evaluate": Meets("evaluate", symmetric=True),
+    "transformers.Seq2SeqTrainer.predict": Meets("predict", symmetric=True),
     "transformers.Trainer._save_checkpoint": Meets("save", "sharded"),
-    "transformers.Trainer.save_model": Meets("save", "sharded", alike=True),
+    "transformers.Trainer.save_model": Meets("save", "sharded", symmetric=True),
     "transformers.Trainer.training_step": _BACKWARD,
 }
 

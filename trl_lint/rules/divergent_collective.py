@@ -60,7 +60,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from trl_lint.analysis.events import DatasetParted, Parted
+from trl_lint.analysis.events import DatasetParted, Divergence
 from trl_lint.domain.provenance import Step
 from trl_lint.rules.base import Rule, Violation
 from trl_lint.wording import said
@@ -82,18 +82,18 @@ _OUTCOMES = {
 _NAMES = {"forward": "the forward pass of a wrapped model"}
 
 
-class DivergentCollective(Rule[Parted | DatasetParted]):
+class DivergentCollective(Rule[Divergence | DatasetParted]):
     code = "TRL006"
     name = "divergent-collective"
 
-    def check(self, event: Parted | DatasetParted) -> Iterator[Violation]:
+    def check(self, event: Divergence | DatasetParted) -> Iterator[Violation]:
         if isinstance(event, DatasetParted):
             yield _of_dataset(event)
-        elif event.meeting.needs != "sharded" or not event.knows_sharding:
-            yield _of_meeting(event)
+        elif event.sync_point.needs != "sharded" or not event.knows_sharding:
+            yield _of_sync_point(event)
 
 
-def _of_meeting(event: Parted) -> Violation:
+def _of_sync_point(event: Divergence) -> Violation:
     return Violation(
         event=event,
         message=_message(event),
@@ -116,31 +116,31 @@ def _of_dataset(event: DatasetParted) -> Violation:
     )
 
 
-def _message(event: Parted) -> str:
-    name = event.meeting.name
+def _message(event: Divergence) -> str:
+    name = event.sync_point.name
     call = _NAMES.get(name, f"`{name}`")
-    outcome = _OUTCOMES[event.meeting.needs]
-    if event.turns:
+    outcome = _OUTCOMES[event.sync_point.needs]
+    if event.one_by_one:
         return f"{call} is called by one rank after the other, but waits for all of them: a deadlock"
     if event.after:
         return f"ranks that leave here do not reach {call}: {outcome}"
     return f"{call} may not be reached by all ranks: {outcome}"
 
 
-def _help(event: Parted) -> str:
+def _help(event: Divergence) -> str:
     if event.after:
         return _HELPS["leaves"]
-    if event.meeting.kind == "forward":
+    if event.sync_point.kind == "forward":
         return _HELPS["forward"]
-    return _HELPS["nothing"] if event.meeting.name in _WITHOUT_RESULT else _HELP
+    return _HELPS["nothing"] if event.sync_point.name in _WITHOUT_RESULT else _HELP
 
 
-def _chain(event: Parted) -> Step | None:
+def _chain(event: Divergence) -> Step | None:
     """What parts the ranks, then where they would meet."""
     chain: Step | None = event.condition
     if event.after:
-        chain = Step(event.module, event.meeting.node, "the other ranks call it here", chain)
-    via = event.meeting.via
+        chain = Step(event.module, event.sync_point.node, "the other ranks call it here", chain)
+    via = event.sync_point.via
     while via is not None:
         chain = Step(via.module, via.node, via.text, chain)
         via = via.before

@@ -5,11 +5,10 @@ from __future__ import annotations
 import libcst as cst
 
 from trl_lint.analysis.events import AttributeRead
-from trl_lint.analysis.observers import gradient_sync
 from trl_lint.analysis.program.classes import ClassInfo
 from trl_lint.analysis.program.objects import ClassValue, FunctionValue, ProjectInstance, class_of
 from trl_lint.analysis.state.frame import Frame, derived
-from trl_lint.analysis.transfer import batch_shapes, tensors
+from trl_lint.analysis.transfer import batch_shapes, tensors, wrapped_models
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import WORLD_SIZE
 from trl_lint.domain.devices import GLOBAL_RANK, Device
@@ -113,7 +112,7 @@ def of_model(frame: Frame, model: Value, name: str, node: cst.CSTNode, called: b
     """An attribute of a model; what the wrapper does not forward is told to the rules."""
     if name == "module":
         if model.wrapping is Wrapping.WRAPPED and not is_data_parallel(model):
-            return gradient_sync.inside(frame, model, node)
+            return wrapped_models.inside(frame, model, node)
         return model if model.wrapping is Wrapping.UNWRAPPED else model.but(wrapping=Wrapping.BARE, why=None)
     if name in ("training",):
         return NumberValue(ranks.SAME, scalar=True, dtype="bool")
@@ -134,8 +133,8 @@ def of_model(frame: Frame, model: Value, name: str, node: cst.CSTNode, called: b
     if name == models.BASE_PREFIX:
         return BasePrefix(ranks.SAME)
     if name in models.PARAMETERS and model.wrapping is Wrapping.UNWRAPPED:
-        return gradient_sync.parameter(frame, model, name, node)
-    return gradient_sync.part(model)
+        return wrapped_models.parameter(frame, model, name, node)
+    return wrapped_models.part(model)
 
 
 def _is_there(frame: Frame, name: str) -> bool:
@@ -181,7 +180,9 @@ def _of_object(frame: Frame, owner: ProjectInstance, name: str, node: cst.CSTNod
         found = _library_attribute(frame, base, name, owner)
         if found is not None:
             if value is not None and found.wrapping is Wrapping.UNWRAPPED:
-                return gradient_sync.part(found).but(wrapping=Wrapping.BARE)  # the class assigns another one of its own
+                return wrapped_models.part(found).but(
+                    wrapping=Wrapping.BARE
+                )  # the class assigns another one of its own
             return _remember(frame, cls, name, found, node)
     return frame.engine.class_variable(cls, name) or UNKNOWN
 

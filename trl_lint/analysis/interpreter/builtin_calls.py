@@ -6,12 +6,11 @@ from collections.abc import Callable, Hashable, Iterable
 from typing import TYPE_CHECKING
 
 from trl_lint.analysis.interpreter import attributes
-from trl_lint.analysis.observers import gradient_sync, side_effects
 from trl_lint.analysis.program.objects import ProjectInstance, class_names
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame, derived
-from trl_lint.analysis.transfer import tensor_functions, tensors
+from trl_lint.analysis.transfer import tensor_functions, tensors, wrapped_models
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import MISSING, WORLD_FALSE, WORLD_TRUE, World
 from trl_lint.domain.heap import Cell, join, with_key
@@ -50,7 +49,8 @@ def call(frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> Value:
     if name in _SILENT:
         return NONE if name == "print" else SAME
     if name == "open":
-        side_effects.opened(frame, args, node)
+        for observe in frame.observers.library_call:
+            observe(frame, "builtins.open", args, node)
         return UNKNOWN
     if name in ("dict", "list", "set"):
         return frame.allocate(node, Cell("dict", _entries(frame, args)) if name == "dict" else Cell(name))
@@ -334,8 +334,8 @@ def _getattr(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     default = args.positional[2] if len(args.positional) > 2 else None
     if owner.kind is Kind.MODEL and len(args.positional) > 1 and _names_a_part(args.positional[1], default):
         # Under an engine that forwards attributes it is the part even of a wrapped one.
-        whole = gradient_sync.inside(frame, owner, node) if owner.wrapping is Wrapping.WRAPPED else owner
-        return gradient_sync.part(whole)
+        whole = wrapped_models.inside(frame, owner, node) if owner.wrapping is Wrapping.WRAPPED else owner
+        return wrapped_models.part(whole)
     if not isinstance(name, str) or "\0" in name:
         return SAME if owner.kind is Kind.INSTANCE and owner.rank.state is State.SAME and default is None else UNKNOWN
     if owner.kind is Kind.MODEL and default is not None and not (owner.wrapping and owner.wrapping.is_bare):

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-import libcst as cst
-
-from trl_lint.analysis.observers import preprocessing, random_draws
 from trl_lint.analysis.program.classes import ClassInfo, FunctionInfo
 from trl_lint.analysis.program.objects import FunctionValue
 from trl_lint.analysis.state.arguments import Arguments
@@ -17,17 +14,15 @@ from trl_lint.knowledge import library
 from trl_lint.knowledge.schema import Class
 
 
-def hand_over(frame: Frame, cls: ClassInfo, args: Arguments, node: cst.CSTNode) -> None:
+def hand_over(frame: Frame, cls: ClassInfo, args: Arguments) -> None:
     """A trainer in sight is built: functions given to it are called by its library base."""
     for base in cls.library_bases():
         row = frame.engine.class_row(base)
         if row is not None:
-            hand_over_to(frame, row, args, node)
+            hand_over_to(frame, row, args)
 
 
-def hand_over_to(frame: Frame, row: Class, args: Arguments, node: cst.CSTNode) -> None:
-    preprocessing.handed_over(frame, args, node)
-    random_draws.handed_over(frame, row.name, args, node)
+def hand_over_to(frame: Frame, row: Class, args: Arguments) -> None:
     for parameter, facts_of in _callbacks(frame, row).items():
         value = args.keywords.get(parameter)
         if value is not None:

@@ -8,11 +8,10 @@ import libcst as cst
 
 from trl_lint.analysis.events import CollectiveCalled, NumberEntry
 from trl_lint.analysis.interpreter import assignment
-from trl_lint.analysis.observers import rendezvous
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame, Place, derived, explain
-from trl_lint.analysis.transfer import tensor_averages, tensor_shapes
+from trl_lint.analysis.transfer import first_rank, groups, tensor_averages, tensor_shapes
 from trl_lint.domain import ranks
 from trl_lint.domain.heap import Cell
 from trl_lint.domain.kinds import BLANKS, NONE, ContainerValue, TensorValue, TupleValue, library_name_of
@@ -23,9 +22,10 @@ from trl_lint.knowledge.schema import ANY, Collective
 
 def collective(frame: Frame, row: Collective, args: Arguments, node: cst.CSTNode) -> Value:
     """A collective: told to the rules, and applied to the facts."""
-    rendezvous.communicated(frame, row, args, node)
+    for observe in frame.observers.collective:
+        observe(frame, row, args, node)
     if row.result == "barrier":
-        frame.meets = True
+        first_rank.note_barrier(frame)
         return NONE
     if row.operand is ANY:
         return _own_collective(frame, row, args, node)
@@ -91,7 +91,7 @@ def _communicated(frame: Frame, row: Collective, args: Arguments, operand: Value
             parts=parts_of(frame, operand),
             accelerator=frame.accelerator(),
             stepping=frame.stepping,
-            groups=tuple(rendezvous.groups_of(row, args)),
+            groups=tuple(groups.groups_of(row, args)),
         )
     return _result(frame, row, operand, node, _reduction(row, args), args)
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import libcst as cst
 
-from trl_lint.analysis.observers import preprocessing
 from trl_lint.analysis.program.objects import class_names
 from trl_lint.analysis.program.syntax import identifiers
 from trl_lint.analysis.state.frame import Frame, derived
-from trl_lint.analysis.transfer import tensor_shapes, tensors
+from trl_lint.analysis.state.observing import Branch
+from trl_lint.analysis.transfer import data_sets, tensor_shapes, tensors
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import (
     ALONE_FALSE,
@@ -266,6 +266,15 @@ def _elements(frame: Frame, value: Value) -> Value:
     return SAME if items.rank.state is State.BOTTOM else items
 
 
+def choose(frame: Frame, test: cst.BaseExpression, value: Value, marks: tuple[int, int]) -> None:
+    """A part of an expression is evaluated only if `test` says so: from one mark to the next, and from that on."""
+    end = len(frame.sync_points)
+    if value.rank.differs and end > marks[0]:
+        why = frame.step(test, "`{}` differs between ranks", value.why)
+        for observe in frame.observers.branch:
+            observe(frame, Branch(test, why, (*marks, end), origins=value.rank.origins))
+
+
 # --- narrowing ------------------------------------------------------------------------------------------
 
 
@@ -348,7 +357,7 @@ def _narrow_call(frame: Frame, test: cst.Call, taken: bool) -> None:
         return
     value = frame.memory.names.get(subject.value)
     if value is not None and test.func.value == "isinstance" and datasets.is_dataset(value):
-        frame.memory.names[subject.value] = preprocessing.narrowed(value, _classes(frame, test))
+        frame.memory.names[subject.value] = data_sets.narrowed(value, _classes(frame, test))
         return
     if value is None or value.kind is not Kind.MODEL or value.wrapping is not Wrapping.WRAPPED:
         return

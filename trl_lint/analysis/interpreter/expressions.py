@@ -8,13 +8,12 @@ from typing import Any
 import libcst as cst
 
 from trl_lint.analysis.interpreter import assignment, attributes, calls, displays, operators, subscripts
-from trl_lint.analysis.interpreter.conditions import alone, narrow, narrow_further, truth
+from trl_lint.analysis.interpreter.conditions import alone, choose, narrow, narrow_further, truth
 from trl_lint.analysis.interpreter.subscripts import subscript_value
-from trl_lint.analysis.observers import rendezvous
 from trl_lint.analysis.program.objects import FunctionValue
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.frame import Frame, derived
-from trl_lint.analysis.transfer import subscript_shapes, tensor_averages, tensor_devices
+from trl_lint.analysis.transfer import first_rank, gradients, subscript_shapes, tensor_averages, tensor_devices
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import MISSING, World
 from trl_lint.domain.heap import WILDCARD, join
@@ -182,7 +181,7 @@ def _linked(frame: Frame, link: cst.BooleanOperation, left: Value, known: bool |
     """The value of an operation whose left side does not decide it."""
     start = len(frame.sync_points)
     right = evaluate(frame, link.right)
-    rendezvous.chosen(frame, link.left, left, (start, len(frame.sync_points)))
+    choose(frame, link.left, left, (start, len(frame.sync_points)))
     is_and = isinstance(link.operator, cst.And)
     if known is not None:
         return _beside_the_world(left, right, is_and)
@@ -228,7 +227,7 @@ def _conditional(frame: Frame, node: cst.IfExp) -> Value:
         narrow(frame, node.test, taken)
         results.append(evaluate(frame, arm))
     if known is None:
-        rendezvous.chosen(frame, node.test, test, (start, middle))
+        choose(frame, node.test, test, (start, middle))
     frame.memory.names = saved
     return results[0] if len(results) == 1 else join(results[0], results[1], test.rank)
 
@@ -249,9 +248,9 @@ def _yield(frame: Frame, node: cst.Yield) -> Value:
         value = containers.iterate(frame, evaluate(frame, node.value.item))[0]
     elif node.value is not None:
         value = evaluate(frame, node.value)
-    frame.turn = frame.turn or frame.memory.control.turn
+    first_rank.note_yield(frame)
     frame.yielded = value if frame.yielded is None else join(frame.yielded, value)
-    frame.yields_gradients &= frame.memory.control.grad
+    gradients.note_yield(frame)
     return UNKNOWN
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import libcst as cst
 
 from trl_lint.analysis.interpreter import attributes
-from trl_lint.analysis.observers import gradient_sync
+from trl_lint.analysis.program.syntax import callee_of
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame, derived
-from trl_lint.analysis.transfer import batch_shapes
+from trl_lint.analysis.transfer import batch_shapes, gradients, wrapped_models
 from trl_lint.domain import ranks
 from trl_lint.domain.kinds import BatchRole, in_role
 from trl_lint.domain.values import SAME, UNKNOWN, Kind, Value
@@ -18,22 +18,26 @@ from trl_lint.knowledge import models
 from trl_lint.knowledge.heuristics import PART_OF_MODEL
 
 
-def call_on_model(frame: Frame, owner: Value, name: str, args: Arguments, node: cst.Call) -> Value:
+def call_on_model(frame: Frame, owner: Value, name: str, args: Arguments, node: cst.CSTNode) -> Value:
     """A method of a model: the ones that return the model, and those that compute."""
+    callee = callee_of(node)
     if name in models.RETURN_THE_MODEL:
-        return gradient_sync.switched(frame, owner, name, args, getattr(node.func, "value", None))
+        target = callee.value if isinstance(callee, cst.Attribute) else None
+        return wrapped_models.switched(frame, owner, name, args, target)
     if name in models.LIST_PARTS:
         return SAME
     if name == "module":
-        gradient_sync.called(frame, attributes.of_model(frame, owner, name, node.func), node)
+        inner = attributes.of_model(frame, owner, name, callee)
+        for observe in frame.observers.model_method:
+            observe(frame, inner, "forward", node)
         return batch_shapes.with_logits(frame, model_output(frame, args), owner, args)
-    attributes.of_model(frame, owner, name, node.func, called=True)
+    attributes.of_model(frame, owner, name, callee, called=True)
     if name in models.REFERENCE_CONTEXTS:
-        frame.no_train_calls.add(id(node))
+        gradients.note_no_train(frame, node)
     if PART_OF_MODEL.fits(name) and not args.differing():
-        return gradient_sync.part(owner)
-    if gradient_sync.is_forward(owner, name):
-        gradient_sync.called(frame, owner, node, "" if name in models.FORWARDS else name)
+        return wrapped_models.part(owner)
+    for observe in frame.observers.model_method:
+        observe(frame, owner, name, node)
     if name in models.GENERATES:
         return batch_shapes.generated(model_output(frame, args), args)
     if name == "forward" or (owner.wrapping and owner.wrapping.is_bare):

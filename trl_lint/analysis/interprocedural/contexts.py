@@ -6,8 +6,8 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from trl_lint.analysis.observers import preprocessing
 from trl_lint.analysis.program.classes import ClassInfo, FunctionInfo
+from trl_lint.analysis.transfer import first_rank
 from trl_lint.domain.constants import MISSING, World
 from trl_lint.domain.control import Control
 from trl_lint.domain.equality import Frozen, alike, alike_cells, freeze
@@ -62,7 +62,7 @@ def key_of(memory: Memory, function: FunctionInfo, names: Mapping[str, Value], c
         control.uniformity,
         control.engine,
         *how_models_run(names, control),
-        preprocessing.turn_key(control),
+        first_rank.turn_key(control),
         tuple(parts),
     )
 

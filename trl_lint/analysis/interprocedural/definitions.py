@@ -8,12 +8,12 @@ import libcst as cst
 
 from trl_lint.analysis.interpreter import expressions
 from trl_lint.analysis.interprocedural.modules import Names, dotted_name
-from trl_lint.analysis.observers import preprocessing
 from trl_lint.analysis.program import classes
 from trl_lint.analysis.program.classes import ClassInfo, FunctionInfo
 from trl_lint.analysis.program.objects import ClassValue, ProjectInstance, ProjectModel
 from trl_lint.analysis.program.project import Module, Project
 from trl_lint.analysis.state.frame import Frame
+from trl_lint.analysis.transfer import data_sets
 from trl_lint.domain import ranks
 from trl_lint.domain.kinds import LibraryName, ModelValue, NumberValue, StringValue, TensorValue
 from trl_lint.domain.values import UNKNOWN, Kind, Value, Wrapping
@@ -105,7 +105,7 @@ class Definitions(Names):
             options = [self.annotated(frame, annotation.left), self.annotated(frame, annotation.right)]
             found = [option for option in options if option is not None]
             if len(found) > 1 or not _is_none(annotation):
-                return preprocessing.annotated(found)
+                return data_sets.annotated(found)
             return found[0] if found else None
         if isinstance(annotation, cst.Subscript):
             if dotted_name(annotation.value).endswith("Optional"):
@@ -114,7 +114,7 @@ class Definitions(Names):
             if dotted_name(annotation.value).endswith("Union"):
                 indices = [each.slice for each in annotation.slice]
                 options = [self.annotated(frame, each.value) for each in indices if isinstance(each, cst.Index)]
-                return preprocessing.annotated(options)
+                return data_sets.annotated(options)
             return None
         if not isinstance(annotation, (cst.Name, cst.Attribute)):
             return None

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 
 import libcst as cst
 
-from trl_lint.analysis.events import Event, EventTrace, SideEffect, StepReturned
-from trl_lint.analysis.interpreter import calls, expressions, library_calls, sinks
+from trl_lint.analysis.events import Event, EventTrace, StepReturned
+from trl_lint.analysis.interpreter import calls, expressions, instantiation, row_transfers, sinks, statements
 from trl_lint.analysis.interprocedural import reachability
 from trl_lint.analysis.interprocedural.binding import bind
 from trl_lint.analysis.interprocedural.contexts import key_of
 from trl_lint.analysis.interprocedural.summaries import MAX_CONTEXTS, Runs, Summary
+from trl_lint.analysis.observers import all_observers
 from trl_lint.analysis.program.classes import ClassInfo, FunctionInfo, Parameter
 from trl_lint.analysis.program.objects import ClassValue, ProjectInstance
 from trl_lint.analysis.program.project import Module, Project
 from trl_lint.analysis.state.frame import Frame
+from trl_lint.analysis.state.observing import Observers, asked_of
 from trl_lint.analysis.transfer import tensor_averages
 from trl_lint.domain.control import UNIFORM
 from trl_lint.domain.heap import Cell, join
@@ -31,18 +33,33 @@ MAX_ROUNDS = 4
 
 
 class Engine(Runs):
-    """Analyses the modules of one project: the `Interpreter` that frames know."""
+    """Analyses the modules of one project: the `Interpreter` that frames know.
+
+    events: those that are asked for; None: all of them. Observers that none of these needs do not run.
+    """
 
     evaluate = staticmethod(expressions.evaluate)
     lookup = staticmethod(expressions.lookup)
     call_value = staticmethod(calls.call_value)
     call_property = staticmethod(calls.call_property)
-    call_factory = staticmethod(calls.call_factory)
+    call_factory = staticmethod(instantiation.call_factory)
     unresolved = staticmethod(calls.unresolved)
+    run_block = staticmethod(statements.run_block)
 
-    def __init__(self, project: Project, versions: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        project: Project,
+        versions: Mapping[str, str] | None = None,
+        events: frozenset[type[Event]] | None = None,
+    ) -> None:
         super().__init__(project, versions)
+        self.observers = Observers(asked_of(all_observers(), events))
+        self._asked = events
         self._entered: list[tuple[FunctionInfo, Mapping[str, Value]]] = []
+
+    def asks_for(self, kind: type[Event]) -> bool:
+        """Whether any rule wants to be told of such events."""
+        return self._asked is None or kind in self._asked
 
     def enter(self, function: FunctionInfo, parameters: Mapping[str, Value]) -> None:
         """A function was handed to a library, which will call it with values of these facts."""
@@ -69,7 +86,10 @@ class Engine(Runs):
             if not function.reached:
                 roots.append(self._run_unreached(function).trace)
         roots.extend(self._handed_over())
-        return reachability.unseeded(_events(roots), module.trace, self.imported(module))
+        events = reachability.events_of(roots, self.observers)
+        for settle in self.observers.settled:
+            events = settle(events, module.trace, self.imported(module))
+        return events
 
     def _handed_over(self) -> list[EventTrace]:
         traces = []
@@ -140,7 +160,7 @@ class Engine(Runs):
         return self.annotated(frame, parameter.annotation) or UNKNOWN
 
     def _sourced(self, frame: Frame, parameter: Parameter, value: Value, name: str) -> Value:
-        value = library_calls.opened(frame, value, (parameter.node, name))
+        value = row_transfers.opened(frame, value, (parameter.node, name))
         if value.rank.differs or (value.kind is Kind.MODEL and value.wrapping is Wrapping.WRAPPED):
             text = f"`{name}` is this rank's own data" if value.rank.differs else f"`{name}` is the wrapped model"
             grad = value.grad and value.kind is not Kind.BATCH  # what libraries hand over is data
@@ -243,6 +263,8 @@ class Engine(Runs):
         """A base out of sight hands what a hook returns to collectives, as it is."""
         if not isinstance(summary.result, TupleValue) or not isinstance(method.node, cst.FunctionDef):
             return
+        if not self.asks_for(StepReturned):
+            return
         frame = Frame(self, method.module, method, cls)
         frame.memory.names = dict(summary.names)
         for what, value in zip(row.gathered, summary.result.items, strict=False):
@@ -312,31 +334,6 @@ class Engine(Runs):
         if log is None:
             return False
         return any(key[1] == name for summary in log.summaries.values() for key in summary.dependencies)
-
-
-def _events(roots: Iterable[EventTrace]) -> list[Event]:
-    """The events of these runs and of all they called.
-
-    A side effect counts where each process is known to come: in what is launched, and in what that calls.
-    """
-    found: list[Event] = []
-    seen: set[tuple[int, bool]] = set()
-    roots = list(roots)
-    training, stepping, built = reachability.trained(roots), reachability.stepping(roots), reachability.built(roots)
-    todo = [(trace, trace.launched) for trace in roots]
-    while todo:
-        trace, launched = todo.pop()
-        launched = launched or trace.launched
-        if (id(trace), launched) in seen or (id(trace), True) in seen:
-            continue
-        again = (id(trace), False) in seen
-        seen.add((id(trace), launched))
-        for event in reachability.told(trace, id(trace) in training, id(trace) in stepping, id(trace) in built):
-            is_effect = isinstance(event, SideEffect)
-            if launched if is_effect else not again:
-                found.append(event)
-        todo.extend((summary.trace, launched) for summary in trace.calls.values())
-    return found
 
 
 def _parameters_of(rows: tuple[Hook, ...]) -> Mapping[str, Value]:

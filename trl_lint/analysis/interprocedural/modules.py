@@ -10,7 +10,6 @@ import libcst as cst
 
 from trl_lint.analysis.interpreter import statements
 from trl_lint.analysis.interprocedural.library_lookup import Tables
-from trl_lint.analysis.observers import rendezvous
 from trl_lint.analysis.program.classes import ClassInfo
 from trl_lint.analysis.program.project import Module, Project
 from trl_lint.analysis.state.frame import Frame
@@ -65,7 +64,8 @@ class Names(Tables):
         frame.memory.names["__name__"] = StringValue(ranks.SAME, const="__main__")
         try:
             statements.run_block(frame, module.tree.body)
-            rendezvous.judge(frame, UNIFORM, UNIFORM)
+            for observe in self.observers.exit:
+                observe(frame, UNIFORM, UNIFORM)
         except RecursionError:  # who imports it is not to blame
             module.gave_up = True
         module.names, module.heap, module.trace = frame.memory.names, frame.memory.heap, frame.trace

@@ -2,22 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from trl_lint.analysis.events import (
-    CollectiveCalled,
-    DatasetDrawn,
-    DatasetPrepared,
-    Event,
-    EventTrace,
-    ModelCalled,
-    ParameterRead,
-)
-
-if TYPE_CHECKING:
-    from trl_lint.analysis.program.project import Module
+from trl_lint.analysis.events import CollectiveCalled, Event, EventTrace
+from trl_lint.analysis.state.observing import Observers, Reached
 
 
 def trained(roots: Iterable[EventTrace]) -> set[int]:
@@ -58,40 +47,28 @@ def built(roots: Iterable[EventTrace]) -> set[int]:
     return _closure((trace for trace in roots if trace.builds), _callees)
 
 
-def told(trace: EventTrace, trains: bool, steps: bool, builds: bool) -> Iterator[Event]:
-    """The events of one run, with what its callers are."""
-    for event in trace.events.values():
-        if isinstance(event, DatasetPrepared) and event.holds_trainer and not builds:
-            continue  # each rank has a cache file of its own
-        if trains and isinstance(event, (ModelCalled, ParameterRead)):
-            yield replace(event, trains=True)
-        elif steps and isinstance(event, CollectiveCalled) and event.stepping is None:
-            yield replace(event, stepping=True)
-        else:
-            yield event
+def events_of(roots: Sequence[EventTrace], observers: Observers) -> list[Event]:
+    """The events of these runs and of all they called, with what their callers are."""
+    in_training, in_steps, in_building = trained(roots), stepping(roots), built(roots)
+    every = _all_of(roots)
+    launched = _closure((trace for trace in every if trace.launched), _callees)
+    found = []
+    for trace in every:
+        name = id(trace)
+        reached = Reached(name in in_training, name in in_steps, name in in_building, name in launched)
+        for event in trace.events.values():
+            ask = observers.reached.get(type(event), _of_the_walk)
+            known = ask(event, reached)
+            if known is not None:
+                found.append(known)
+    return found
 
 
-def unseeded(events: list[Event], program: EventTrace, imported: Iterable[Module]) -> list[Event]:
-    """These events, less the draws before which a program may have seeded, and those that no program is known to make.
-
-    program: the run of the module's body, as a script. imported: the modules that it imports, which may seed as well.
-    """
-    drawn = [event for event in events if isinstance(event, DatasetDrawn)]
-    if not drawn:
-        return events
-    known: set[int] = set()
-    seen: set[tuple[int, frozenset[str]]] = set()
-    before = frozenset[str]().union(*(module.trace.seeds for module in imported if module.trace is not None))
-    todo = [(program, before)]
-    todo += [(summary.trace, before | program.seeds) for run in program.runs for summary in run.summaries.values()]
-    while todo:
-        trace, seeds = todo.pop()
-        if (id(trace), seeds) in seen:
-            continue
-        seen.add((id(trace), seeds))
-        known.update(id(draw) for draw in trace.draws if draw.how.generator not in seeds | draw.seeded)
-        todo.extend((summary.trace, seeds | trace.seeded[edge]) for edge, summary in trace.calls.items())
-    return [event for event in events if not isinstance(event, DatasetDrawn) or id(event.draw) in known]
+def _of_the_walk(event: Event, reached: Reached) -> Event:
+    """An event that the walk itself has told."""
+    if reached.steps and isinstance(event, CollectiveCalled) and event.stepping is None:
+        return replace(event, stepping=True)
+    return event
 
 
 def _callees(trace: EventTrace) -> list[EventTrace]:

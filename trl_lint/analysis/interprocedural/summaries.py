@@ -13,19 +13,20 @@ from trl_lint.analysis.interprocedural.binding import bind
 from trl_lint.analysis.interprocedural.contexts import Context, how_models_run, joined_for, key_of, without_constants
 from trl_lint.analysis.interprocedural.definitions import Definitions
 from trl_lint.analysis.interprocedural.rebasing import Rebasing, origins, renamed_cell, renamed_value
-from trl_lint.analysis.observers import gradient_sync, preprocessing, rendezvous
 from trl_lint.analysis.program.classes import ClassInfo, FunctionInfo
 from trl_lint.analysis.program.objects import class_of
 from trl_lint.analysis.program.project import Project
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
-from trl_lint.analysis.transfer import tensor_averages
+from trl_lint.analysis.state.observing import CalleeRun
+from trl_lint.analysis.transfer import first_rank, gradients, tensor_averages
 from trl_lint.domain import ranks
 from trl_lint.domain.averaging import Mean
 from trl_lint.domain.control import UNIFORM, Control, Uniformity
 from trl_lint.domain.equality import alike_cells
 from trl_lint.domain.heap import Cell, Memory, join, join_cells, reachable, reachable_from
 from trl_lint.domain.kinds import NONE, Identity, IterableValue
+from trl_lint.domain.sync_points import SyncPoint
 from trl_lint.domain.values import BOTTOM, UNKNOWN, Kind, Value
 from trl_lint.domain.writes import NO_WRITES
 from trl_lint.knowledge.python import HARMLESS_DECORATORS, RANK_DECORATORS
@@ -67,7 +68,7 @@ class Summary:
         self.argument_sources: dict[int, str] = {}  # see `rebasing.origins`
         self.final: dict[Identity, Cell] = {}
         self.trace = EventTrace()
-        self.sync_points: tuple[list[Any], Control] = ([], UNIFORM)
+        self.sync_points: tuple[list[SyncPoint], Control] = ([], UNIFORM)
         self.dependencies: dict[tuple[ClassInfo, str | Identity], int] = {}
         self.attribute_writes: set[tuple[ClassInfo, str]] = set()
         self.cell_writes: set[Identity] = set()
@@ -108,7 +109,7 @@ class Runs(Definitions):
         else:
             value = self._summarised(frame, function, names, node, owner)
         if function.takes_turns:
-            frame.first_rank_calls[id(node)] = function.takes_turns
+            first_rank.note_context(frame, node, function.takes_turns)
         return value
 
     def _inline(self, frame: Frame, function: FunctionInfo, names: dict[str, Value], node: cst.CSTNode) -> Value:
@@ -128,7 +129,7 @@ class Runs(Definitions):
         self.depth -= 1
         self._running.pop()
         frame.pending_used |= inner.pending_used
-        rendezvous.passed_on(frame, inner.sync_points, function, frame.memory.control, node)
+        self._tell_of_call(frame, function, CalleeRun(inner.sync_points, frame.memory.control, inner.trace), node)
         return self._explained(frame, value, function, node)
 
     def _run_body(self, frame: Frame, function: FunctionInfo) -> Value:
@@ -137,12 +138,13 @@ class Runs(Definitions):
         if isinstance(node, cst.Lambda):
             frame.statement = node.body
             return expressions.evaluate(frame, node.body)
-        before = gradient_sync.decorated(frame.memory.control, function.decorators)
+        before = gradients.decorated(frame.memory.control, function.decorators)
         decorated = self._entered_by(frame, function)
         entry = frame.memory.control = before.under(decorated)
         if statements.run_block(frame, node.body.body):
             frame.returned.append((NONE, frame.memory))
-        rendezvous.judge(frame, before, decorated)
+        for observe in frame.observers.exit:
+            observe(frame, before, decorated)
         result: Value = BOTTOM
         memory: Memory | None = None
         divided = self._divided(frame, entry)
@@ -154,8 +156,8 @@ class Runs(Definitions):
         if memory is not None:
             frame.memory = memory
         if frame.yielded is not None:
-            preprocessing.note_manager(frame, function, entry)
-            return IterableValue(ranks.SAME, frame.yielded, ranks.UNKNOWN, grad=frame.yields_gradients)
+            first_rank.note_manager(frame, function, entry)
+            return IterableValue(ranks.SAME, frame.yielded, ranks.UNKNOWN, grad=gradients.at_yields(frame))
         return result
 
     def _entered_by(self, frame: Frame, function: FunctionInfo) -> Control:
@@ -198,7 +200,6 @@ class Runs(Definitions):
             summary = self._run(function, key, context.names, context.inputs, cls, context.memory)
         edge = (id(node), id(function))
         frame.trace.calls[edge] = summary
-        frame.trace.seeded.setdefault(edge, frame.trace.seeds)
         if frame.stepping is not None:
             frame.trace.stepping[edge] = frame.stepping
         return self._instantiate(frame, summary, context, node, function)
@@ -311,8 +312,7 @@ class Runs(Definitions):
         )
         frame.attribute_writes |= summary.attribute_writes
         frame.trace.shows |= summary.trace.shows
-        frame.trace.seeds |= summary.trace.seeds
-        rendezvous.passed_on(frame, summary.sync_points[0], function, summary.sync_points[1], node)
+        self._tell_of_call(frame, function, CalleeRun(*summary.sync_points, summary.trace), node)
         frame.forget(summary.attribute_writes, summary.cell_writes)
         frame.pending_used |= summary.pending_used and function.pending_used and self._passes_pending(frame)
         renamed = context.targets(summary.inputs)
@@ -332,6 +332,12 @@ class Runs(Definitions):
                     frame.touch(target)
                 heap[target] = content if given is None or target not in heap else join_cells(heap[target], content)
         return self._explained(frame, renamed_value(summary.result, renamed, rebase), function, node)
+
+    def _tell_of_call(self, frame: Frame, function: FunctionInfo, run: CalleeRun, node: cst.CSTNode) -> None:
+        before = len(frame.sync_points)
+        for observe in frame.observers.call_in_sight:
+            observe(frame, function, run, node)
+        first_rank.waited(frame, frame.sync_points[before:])
 
     def _passes_pending(self, frame: Frame) -> bool:
         return any(value.pending for value in frame.memory.names.values())

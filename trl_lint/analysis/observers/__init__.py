@@ -1,1 +1,16 @@
-"""What is watched while the interpreter walks: who waits for whom, what is written, trained, prepared, moved."""
+"""What watches the walk and tells the rules, found by walking this package: one module per observer."""
+
+from __future__ import annotations
+
+import pkgutil
+from functools import cache
+from importlib import import_module
+
+from trl_lint.analysis.state.observing import Observer
+
+
+@cache
+def all_observers() -> tuple[Observer, ...]:
+    """Every observer, in the order of their modules."""
+    names = sorted(module.name for module in pkgutil.iter_modules(__path__))
+    return tuple(import_module(f"{__name__}.{name}").OBSERVER for name in names)

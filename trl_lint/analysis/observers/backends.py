@@ -1,6 +1,10 @@
 """Backends: what communicates tensors in the program of a file, and whether it takes those on the CPU.
 
 That is one answer per file, whatever comes first in it: a process group lasts from where it is started.
+
+    dist.init_process_group("nccl")           moves_gpu: a tensor on the CPU fails in a collective of this file
+    dist.init_process_group("cpu:gloo,cuda:nccl")  takes_cpu: it does not
+    with torch.device("cuda"): ...            takes_cpu: tensors are made elsewhere by default
 """
 
 from __future__ import annotations
@@ -8,10 +12,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from trl_lint.analysis.events import CollectiveCalled
 from trl_lint.analysis.program.objects import ClassValue
-from trl_lint.domain.constants import MISSING
+from trl_lint.analysis.state.observing import Observer
+from trl_lint.analysis.transfer.groups import is_for_gpus
 from trl_lint.domain.kinds import DeviceValue, GpuGroup, LibraryName, LikeAllRanks, NoneValue, library_name_of
-from trl_lint.domain.values import Kind, Value
+from trl_lint.domain.values import Value
 from trl_lint.knowledge import library
 from trl_lint.knowledge.backends import (
     ALL_RANKS,
@@ -19,58 +25,62 @@ from trl_lint.knowledge.backends import (
     MAKE_TENSORS_ELSEWHERE,
     NAMES_BACKEND,
     ONE_PROCESS,
-    OWN_GROUP_BACKEND,
     START_NCCL,
     STARTERS,
     STAY_ON_CPU,
 )
 
 if TYPE_CHECKING:
+    import libcst as cst
+
     from trl_lint.analysis.program.classes import FunctionInfo
     from trl_lint.analysis.program.project import Module
     from trl_lint.analysis.state.arguments import Arguments
     from trl_lint.analysis.state.frame import Frame
 
 
-def called(frame: Frame, name: str, args: Arguments) -> None:
-    """A function or class of a library is called."""
-    backends = frame.module.backends
+class Backends:
+    """moves_gpu: the file starts a process group with a backend for GPUs. takes_cpu: it starts one that may take
+    tensors on the CPU, is told to stay there, or has tensors made elsewhere by default.
+    """
+
+    def __init__(self) -> None:
+        self.moves_gpu = False
+        self.takes_cpu = False
+
+
+class BackendChoice(Observer):
+    needed_by = frozenset({CollectiveCalled})  # by what a collective finds its operand on the wrong device
+
+    def on_library_call(self, frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> None:
+        _note(frame.module.notes.of(Backends), name, args)
+
+    def on_instantiate(self, frame: Frame, base: str, args: Arguments, node: cst.CSTNode) -> None:
+        if base:
+            _note(frame.module.notes.of(Backends), base, args)
+
+    def on_enter(self, frame: Frame, item: cst.BaseExpression, value: Value) -> None:
+        """Inside `with torch.device(…)` tensors are made there."""
+        if isinstance(value, DeviceValue):
+            frame.module.notes.of(Backends).takes_cpu = True
+
+
+def _note(backends: Backends, name: str, args: Arguments) -> None:
     if name in MAKE_TENSORS_ELSEWHERE:
         backends.takes_cpu = True
     starter = STARTERS.get(name)
     if starter is not None:
-        is_gpu = _is_for_gpus(args.get(*starter), name.startswith("deepspeed."))
+        is_gpu = is_for_gpus(args.get(*starter), name.startswith("deepspeed."))
         backends.moves_gpu |= is_gpu
         backends.takes_cpu |= not is_gpu
     elif _chooses(name):
-        told(frame, args)
+        _note_arguments(backends, args)
 
 
-def told(frame: Frame, args: Arguments) -> None:
+def _note_arguments(backends: Backends, args: Arguments) -> None:
     """Who chooses the backend is given arguments, which may say that there is no GPU, or name another one."""
-    backends = frame.module.backends
     backends.takes_cpu |= any(args.keywords[name].const is True for name in STAY_ON_CPU if name in args.keywords)
-    backends.takes_cpu |= any(not _is_for_gpus(args.keywords[name]) for name in NAMES_BACKEND if name in args.keywords)
-
-
-def own_group(group: Value, args: Arguments) -> Value:
-    """What `new_group` returns, with what is known of its backend."""
-    backend = args.get(*OWN_GROUP_BACKEND)
-    if backend is None or backend.kind is Kind.NONE:
-        return group.as_a(LikeAllRanks)
-    return group.as_a(GpuGroup) if _is_for_gpus(backend) else group
-
-
-def entered(frame: Frame, value: Value) -> None:
-    """A `with` statement is entered: inside `with torch.device(…)` tensors are made there."""
-    if isinstance(value, DeviceValue):
-        frame.module.backends.takes_cpu = True
-
-
-def _is_for_gpus(backend: Value | None, default: bool = False) -> bool:
-    if backend is None or backend.kind is Kind.NONE:
-        return default
-    return backend.const is not MISSING and isinstance(backend.const, str) and backend.const.lower() == "nccl"
+    backends.takes_cpu |= any(not is_for_gpus(args.keywords[name]) for name in NAMES_BACKEND if name in args.keywords)
 
 
 # --- what rules ask -------------------------------------------------------------------------------------
@@ -84,9 +94,10 @@ def takes_gpu_only(module: Module, groups: Sequence[Value] = (), *, by_torch: bo
     own = [group for group in groups if not _is_of_all(group)]
     if own:
         return all(isinstance(group, GpuGroup) for group in own)
-    if module.backends.takes_cpu:
+    backends = module.notes.of(Backends)
+    if backends.takes_cpu:
         return False
-    return not by_torch or module.backends.moves_gpu or any(map(_is_chooser, module.names.values()))
+    return not by_torch or backends.moves_gpu or any(map(_is_chooser, module.names.values()))
 
 
 def _is_of_all(group: Value) -> bool:
@@ -117,3 +128,6 @@ def is_one_process(function: FunctionInfo | None) -> bool:
     """Whether a function is known to be run on one process: as part of a unit test."""
     cls = function.cls if function is not None else None
     return cls is not None and any(base in ONE_PROCESS for base in cls.library_bases())
+
+
+OBSERVER = BackendChoice()

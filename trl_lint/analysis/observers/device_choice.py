@@ -1,4 +1,11 @@
-"""Devices: what put a tensor where it is, and where the rank in the whole job is taken for a device's index."""
+"""Devices: where the rank in the whole job is taken for a device's index.
+
+What is told of a program:
+
+    torch.cuda.set_device(dist.get_rank())    DeviceChosen: on the second node there is no such device
+    x.to(f"cuda:{rank}")                      DeviceChosen
+    torch.cuda.set_device(local_rank)         nothing
+"""
 
 from __future__ import annotations
 
@@ -6,7 +13,8 @@ import re
 from typing import TYPE_CHECKING
 
 from trl_lint.analysis.events import DeviceChosen
-from trl_lint.domain.devices import GLOBAL_RANK, HOST, Device
+from trl_lint.analysis.state.observing import Observer
+from trl_lint.domain.devices import GLOBAL_RANK
 from trl_lint.domain.heap import WILDCARD
 from trl_lint.domain.kinds import ContainerValue, TupleValue
 from trl_lint.domain.values import Kind, Value
@@ -20,20 +28,42 @@ if TYPE_CHECKING:
 
 # The text of a device whose index is not a constant.
 _INDEXED = re.compile(rf"(?:cuda|xpu|npu|hpu|mlu|musa):{WILDCARD}")
+_KEYWORDS = ("device", "device_map", "device_ids", "output_device")
 
 
-def located(frame: Frame, value: Value, node: cst.CSTNode) -> Value:
-    """The value, with `node` as what put it where it is."""
-    place = value.device
-    if not place or place == HOST or getattr(place, "why", None) is not None:
-        return value
-    text = "it is made, or moved to, the CPU here" if place.startswith("cpu") else f"it goes to `{place}` here"
-    return value.but(device=Device(place, frame.step(node, text)))
+class DeviceChoice(Observer):
+    emits = frozenset({DeviceChosen})
+
+    def on_library_call(self, frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> None:
+        _look_at_keywords(frame, args, node)
+        _look_at_positions(frame, name.rpartition(".")[2], args, node)
+
+    def on_method_call(self, frame: Frame, owner: Value, name: str, args: Arguments, node: cst.CSTNode) -> None:
+        if name in table.TAKE_A_DEVICE:
+            _look_at_keywords(frame, args, node)
+            _look_at_positions(frame, name, args, node)
+
+    def on_call_out_of_sight(self, frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
+        _look_at_keywords(frame, args, node)
 
 
-def index_chosen(frame: Frame, value: Value, node: cst.CSTNode, *, device_asked: bool = True) -> None:
+def _look_at_keywords(frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
+    for key in _KEYWORDS:
+        value = args.keywords.get(key)
+        if value is not None:
+            for each in _elements(frame, value):
+                _look_at(frame, each, node)
+
+
+def _look_at_positions(frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> None:
+    if name in table.TAKE_A_DEVICE:
+        for value in args.positional[: 2 if name == "device" else 1]:
+            _look_at(frame, value, node)
+
+
+def _look_at(frame: Frame, value: Value, node: cst.CSTNode) -> None:
     """Tell the rules if a value that is about to say on which device something is, is the rank in the whole job."""
-    if value.device != GLOBAL_RANK or not device_asked:
+    if value.device != GLOBAL_RANK:
         return
     if value.kind is Kind.STRING and not (isinstance(value.const, str) and _INDEXED.fullmatch(value.const)):
         return
@@ -41,20 +71,10 @@ def index_chosen(frame: Frame, value: Value, node: cst.CSTNode, *, device_asked:
     frame.emit(DeviceChosen, node, index=value, why=why)
 
 
-def indices_chosen(frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> None:
-    """Look at what a call is given where it asks for devices."""
-    own = name.rpartition(".")[2]
-    for key in ("device", "device_map", "device_ids", "output_device"):
-        value = args.keywords.get(key)
-        if value is not None:
-            for each in _elements(frame, value):
-                index_chosen(frame, each, node)
-    if own in table.TAKE_A_DEVICE:
-        for value in args.positional[: 2 if own == "device" else 1]:
-            index_chosen(frame, value, node)
-
-
 def _elements(frame: Frame, value: Value) -> list[Value]:
     if isinstance(value, ContainerValue):
         return [each for cell in frame.memory.cells(value) for each in cell.values()]
     return list(value.items) if isinstance(value, TupleValue) else [value]
+
+
+OBSERVER = DeviceChoice()

@@ -1,234 +1,99 @@
-"""Random draws: what each rank has shuffled, split or sampled by a generator of its own, and who goes through it.
+"""Random draws: who goes through what each rank has drawn by itself, and what seeds the generators.
 
-A draw marks what it gives: its rank is `DRAWN` (indices, which differ as numbers do, keep their own), and the chain
-that explains it begins with a `Draw`. The mark goes along with what is made of it, to where each rank takes its share.
-Which generators have been seeded by then, a walk over the calls of the whole program says (`reachability.unseeded`).
+    train, test = random_split(data, …)
+    Trainer(train_dataset=train)          DatasetDrawn: each rank takes its share of another list
+    set_seed(42)                          before the split: nothing, all generators draw alike
+
+What a draw gives is marked by `transfer/draws.py`. Which generators have been seeded by then, a walk over the calls of
+the whole program says, once all runs are known.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from trl_lint.analysis.events import DatasetDrawn
-from trl_lint.analysis.observers import preprocessing
-from trl_lint.analysis.program.objects import FunctionValue, ProjectInstance
+from trl_lint.analysis.events import DatasetDrawn, Event
+from trl_lint.analysis.program.objects import FunctionValue
 from trl_lint.analysis.program.syntax import ancestors
-from trl_lint.domain import ranks
+from trl_lint.analysis.state.observing import Observer
+from trl_lint.analysis.transfer.draws import Seeding, draws_of, first_of
 from trl_lint.domain.control import Uniformity
-from trl_lint.domain.heap import Cell
-from trl_lint.domain.kinds import ContainerValue, LibraryInstance, TupleValue, library_name_of
-from trl_lint.domain.provenance import Step
-from trl_lint.domain.ranks import Origin, State
-from trl_lint.domain.values import SAME, UNKNOWN, Kind, Value
+from trl_lint.domain.kinds import library_name_of
+from trl_lint.domain.values import Kind, Value
 from trl_lint.knowledge import heuristics, library
 from trl_lint.knowledge import random_draws as table
-from trl_lint.knowledge.datasets import DATASET, is_dataset
+from trl_lint.knowledge.schema import Function
 
 if TYPE_CHECKING:
+    from trl_lint.analysis.events import EventTrace
+    from trl_lint.analysis.program.classes import FunctionInfo
+    from trl_lint.analysis.program.project import Module
     from trl_lint.analysis.state.arguments import Arguments
     from trl_lint.analysis.state.frame import Frame
-    from trl_lint.knowledge.schema import Function as FunctionRow
-
-_TEXT = "each rank draws with a generator of its own here"
-
-
-class Draw(Step):
-    """The place of a draw. how: its row. owner: the function it is in, and seeded: the generators that it may have
-    seeded before. seeds, names: see `DatasetDrawn`.
-    """
-
-    __slots__ = ("how", "name", "names", "owner", "seeded", "seeds")
-
-    def __init__(self, frame: Frame, node: Any, name: str, how: table.DrawRow) -> None:
-        super().__init__(frame.module, node, _TEXT)
-        self.how = how
-        self.name = name
-        self.owner = frame.function
-        self.seeded = frame.trace.seeds
-        self.seeds = tuple(_seeds(frame))
-        self.names = frozenset(name for name, value in frame.memory.names.items() if not value.rank.differs)
-        frame.trace.draws.append(self)
+    from trl_lint.analysis.state.observing import CalleeRun
+    from trl_lint.knowledge.schema import Row
 
 
-def _seeds(frame: Frame) -> Iterator[str]:
-    """What is the same seed on all ranks here: that of the trainer's arguments, or a variable that is called so."""
-    named = [*frame.memory.names.items()]
-    if frame.function is not None:
-        named += frame.engine.global_names(frame.module).items()
-    for name, value in named:
-        if _is_arguments(frame, value):
-            yield f"{name}.seed"
-        elif heuristics.SEED_VARIABLE.fits(name) and value.rank.state is State.SAME and value.kind is not Kind.NONE:
-            yield name
+class Runners:
+    """The functions that a run has a launcher or a command line run."""
+
+    def __init__(self) -> None:
+        self.runs: list[FunctionInfo] = []
 
 
-def _is_arguments(frame: Frame, value: Value) -> bool:
-    base = "transformers.TrainingArguments"
-    if isinstance(value, LibraryInstance):
-        return library.is_subclass(value.name, base, frame.engine.versions)
-    return isinstance(value, ProjectInstance) and frame.engine.is_subclass(value.cls, base)
+class RandomDraws(Observer):
+    emits = frozenset({DatasetDrawn})
 
+    def on_library_call(self, frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> None:
+        _note_seeding(frame, name, args)
+        _note_run(frame, name, args)
 
-# --- what draws -----------------------------------------------------------------------------------------
+    def on_call_out_of_sight(self, frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
+        func = node.func if isinstance(node, cst.Call) else None
+        if _may_seed(frame, func, args):
+            frame.trace.notes.of(Seeding).seeds |= table.ALL
 
+    def on_call_in_sight(self, frame: Frame, function: FunctionInfo, run: CalleeRun, node: cst.CSTNode) -> None:
+        if run.trace is frame.trace:
+            return
+        seeding = frame.trace.notes.of(Seeding)
+        seeding.at_calls.setdefault((id(node), id(function)), seeding.seeds)
+        seeding.seeds |= run.trace.notes.of(Seeding).seeds
 
-def called(frame: Frame, name: str, args: Arguments, node: Any) -> Value | None:
-    """A function of a library is called: what it returns, if it draws parts or puts its argument in an order."""
-    _note_seeding(frame, name, args)
-    _note_run(frame, name, args)
-    if name in table.MADE_OF:
-        made = made_of(frame, (name,), args, UNKNOWN)
-        return None if made is UNKNOWN else made
-    how = table.DRAWS.get(name)
-    if how is None or how.gives == "indices" or not _is_drawn(frame, how, args):
-        return None
-    draw = Draw(frame, node, name, how)
-    if how.gives == "parts":
-        return frame.allocate(node, Cell("list", rest=_part(name, draw)))
-    _put_in_order(frame, args, node, draw)
-    return None
+    def on_instantiate(self, frame: Frame, base: str, args: Arguments, node: cst.CSTNode) -> None:
+        """Tell the rules if it takes this rank's share of a data set that was drawn."""
+        if frame.engine.class_row(base) is None:
+            return
+        shared = table.SHARDS.get(base)
+        if shared is not None:
+            _tell(frame, args.get(*shared), node, "each rank takes its share of it here")
+        elif library.is_subclass(base, table.TRAINER, frame.engine.versions):
+            for name in table.TRAINED_ON:
+                for value in _alternatives(frame, args, name):
+                    _tell(frame, value, node, f"each rank takes its share of `{name}` here", args.expression("args"))
+            frame.trace.notes.of(Seeding).seeds |= table.ALL
 
+    def on_row(
+        self, frame: Frame, name: str, row: Row | None, args: Arguments, node: cst.CSTNode, owner: Value | None
+    ) -> None:
+        """Loaders are prepared: each rank gets its own share of their batches."""
+        if isinstance(row, Function) and row.returns == "prepared" and args.star is None:
+            for value in args.positional:
+                if value.kind is Kind.LOADER:
+                    _tell(frame, value, node, "each rank takes its share of it here")
 
-def _part(name: str, draw: Draw) -> Value:
-    if name.startswith(table.DATASET_BASES):
-        return LibraryInstance("torch.utils.data.Subset", ranks.DRAWN, why=draw)
-    return Value(ranks.DRAWN, why=draw)
-
-
-def _put_in_order(frame: Frame, args: Arguments, node: Any, draw: Draw) -> None:
-    """`random.shuffle(rows)`: the list is in an order of this rank's own from here on."""
-    target, value = args.expression(0), args.get(0, "x")
-    if value is None or value.rank.differs:
-        return
-    element = Value(ranks.DRAWN, why=draw)
-    if isinstance(value, ContainerValue):
-        frame.update(value, lambda cell: Cell("list", rest=element, length=cell.length))
-    elif isinstance(target, cst.Name) and target.value in frame.memory.names:
-        frame.memory.names[target.value] = frame.allocate(node, Cell("list", rest=element, length=value.rank))
-
-
-def explained(frame: Frame, name: str, args: Arguments, node: Any, value: Value) -> Value:
-    """What a function returned, with the draw that it comes from, if it draws indices or items."""
-    how = table.DRAWS.get(name)
-    if how is None or how.gives != "indices" or not value.rank.differs or not _is_drawn(frame, how, args):
-        return value
-    return value.but(why=Draw(frame, node, name, how))
-
-
-def _is_drawn(frame: Frame, how: table.DrawRow, args: Arguments) -> bool:
-    """Whether all ranks get here, with the same, and each has a generator of its own."""
-    if not _gets_here(frame) or args.star is not None or args.double is not None or args.rank().differs:
-        return False
-    if _is_false(args.keywords.get("shuffle")):
-        return False
-    return all(_is_absent(args.get(*seed)) for seed in how.seeds)
-
-
-def _gets_here(frame: Frame) -> bool:
-    """Whether all ranks get here, at once or one after the other: none reads what another one has drawn."""
-    return all(each.why.text == preprocessing.IN_TURN for each in frame.memory.control.conditions)
-
-
-def _is_absent(value: Value | None) -> bool:
-    return value is None or value.kind is Kind.NONE
-
-
-def _is_false(value: Value | None) -> bool:
-    """Whether an argument is given, and not known to be true."""
-    return value is not None and value.const is not True
-
-
-def of_dataset(frame: Frame, row: FunctionRow, args: Arguments, node: Any, owner: Value | None, value: Value) -> Value:
-    """What a function or method of the `datasets` library returns, with the draw that it comes from."""
-    value = preprocessing.drawn(row, args, owner, value)
-    if not row.name.startswith("datasets."):
-        return value
-    own = row.name.rpartition(".")[2]
-    before = next(_draws(frame, [*([owner] if owner is not None else []), *args.all()]), None)
-    if isinstance(value, LibraryInstance) and value.name in table.STREAMS:
-        return value
-    if before is not None:
-        is_result = is_dataset(value) or value.rank.state is State.SAME
-        return DATASET.but(rank=ranks.DRAWN, why=before) if is_result and own not in table.ORDERS else value
-    if not row.seeds or not is_dataset(value) or owner is None or owner.rank.differs or _is_apart(owner):
-        return value
-    if not is_dataset(owner):
-        # Made in memory, or of nobody knows what: `map` has no file to share.
-        value = SAME if ranks.combine(owner.rank, args.rank()).state is State.SAME else UNKNOWN
-    is_named = not table.CACHED_BY_NAME.isdisjoint(args.keywords)
-    is_seeded = not all(_is_absent(args.get(*seed)) for seed in row.seeds)
-    if is_seeded or is_named or not _is_drawn(frame, table.DATASET_DRAW, args):
-        return value
-    return DATASET.but(rank=ranks.DRAWN, why=Draw(frame, node, own, table.DATASET_DRAW))
-
-
-def _is_apart(owner: Value) -> bool:
-    """Whether the ranks may have other data before the draw."""
-    return is_dataset(owner) and owner.rank.state is not State.SAME
-
-
-# --- what is made of it ---------------------------------------------------------------------------------
-
-
-def made_of(frame: Frame, bases: Iterable[str], args: Arguments, made: Value) -> Value:
-    """A data set of a class with these bases, made of these arguments."""
-    names = tuple(bases)
-    if not any(base.startswith(table.DATASET_BASES) for base in names) or not table.STREAMS.isdisjoint(names):
-        return made
-    draw = next(_draws(frame, args.all()), None)
-    if draw is None:
-        return made
-    if made.kind is Kind.INSTANCE:
-        return made.but(rank=ranks.DRAWN, why=draw)
-    return LibraryInstance("torch.utils.data.Subset", ranks.DRAWN, why=draw)
-
-
-def loaded(frame: Frame, args: Arguments, loader: Value) -> Value:
-    """A loader of a data set, with the draw that it comes from."""
-    data = args.get(0, "dataset")
-    draw = None if data is None else next(_draws(frame, [data]), None)
-    return loader if draw is None else loader.but(why=draw)
-
-
-def _draws(frame: Frame, values: Iterable[Value], depth: int = 1) -> Iterator[Step]:
-    """The chains of these values, and of what containers among them hold, that begin with a draw."""
-    for value in values:
-        if value.why is not None and _is_marked(value) and _first(value.why) is not None:
-            yield value.why
-        elif depth and isinstance(value, TupleValue):
-            yield from _draws(frame, value.items, depth - 1)
-        elif depth and isinstance(value, ContainerValue):
-            for cell in frame.memory.cells(value):
-                yield from _draws(frame, cell.values(), depth - 1)
-
-
-def _is_marked(value: Value) -> bool:
-    """Whether nothing but a draw tells a value from that of the other ranks."""
-    return value.rank == ranks.DRAWN or value.kind is Kind.LOADER or value.rank.origins == Origin.RNG
-
-
-def _first(step: Step | None) -> Draw | None:
-    while step is not None and step.before is not None:
-        step = step.before
-    return step if isinstance(step, Draw) else None
+    def settled(self, events: list[Event], program: EventTrace, imported: Iterable[Module]) -> list[Event]:
+        """Less the draws before which a program may have seeded, and those that no program is known to make."""
+        if not any(isinstance(event, DatasetDrawn) for event in events):
+            return events
+        known = _unseeded(program, imported)
+        return [event for event in events if not isinstance(event, DatasetDrawn) or id(event.draw) in known]
 
 
 # --- who goes through it --------------------------------------------------------------------------------
-
-
-def handed_over(frame: Frame, cls: str, args: Arguments, node: Any) -> None:
-    """An object of a library is made: tell the rules if it takes this rank's share of a data set that was drawn."""
-    shared = table.SHARDS.get(cls)
-    if shared is not None:
-        _tell(frame, args.get(*shared), node, "each rank takes its share of it here")
-    elif library.is_subclass(cls, table.TRAINER, frame.engine.versions):
-        for name in table.TRAINED_ON:
-            for value in _alternatives(frame, args, name):
-                _tell(frame, value, node, f"each rank takes its share of `{name}` here", args.expression("args"))
-        frame.trace.seeds |= table.ALL
 
 
 def _alternatives(frame: Frame, args: Arguments, name: str) -> Iterator[Value]:
@@ -240,16 +105,11 @@ def _alternatives(frame: Frame, args: Arguments, name: str) -> Iterator[Value]:
         yield args.keywords[name]
 
 
-def prepared(frame: Frame, args: Arguments, node: Any) -> None:
-    """Loaders are prepared: each rank gets its own share of their batches."""
-    for value in args.positional:
-        if value.kind is Kind.LOADER:
-            _tell(frame, value, node, "each rank takes its share of it here")
-
-
-def _tell(frame: Frame, value: Value | None, node: Any, text: str, arguments: Any = None) -> None:
-    why = None if value is None else next(_draws(frame, [value]), None)
-    draw = _first(why)
+def _tell(
+    frame: Frame, value: Value | None, node: cst.CSTNode, text: str, arguments: cst.BaseExpression | None = None
+) -> None:
+    why = None if value is None else next(draws_of(frame, [value]), None)
+    draw = first_of(why)
     if draw is None or frame.memory.control.uniformity is Uniformity.DIVERGENT:
         return
     is_here = draw.module is frame.module
@@ -272,7 +132,7 @@ def _tell(frame: Frame, value: Value | None, node: Any, text: str, arguments: An
     )
 
 
-def _asks_for_seed(frame: Frame, node: Any) -> bool:
+def _asks_for_seed(frame: Frame, node: cst.CSTNode) -> bool:
     """Whether a condition around a place asks for the seed."""
     tree = frame.module.tree
     tests = (each.test for each in ancestors(tree, node) if isinstance(each, (cst.If, cst.IfExp)))
@@ -289,22 +149,20 @@ def _note_seeding(frame: Frame, name: str, args: Arguments) -> None:
         generators = table.ALL
     apart = args.keywords.get(table.APART)
     if generators and not args.rank().differs and (apart is None or apart.const is not True):
-        frame.trace.seeds |= generators
+        frame.trace.notes.of(Seeding).seeds |= generators
 
 
-def hidden(frame: Frame, args: Arguments, node: Any) -> None:
-    """Code that is not in sight is called, which may seed what it likes."""
-    func = getattr(node, "func", None)
+def _may_seed(frame: Frame, func: cst.BaseExpression | None, args: Arguments) -> bool:
+    """Whether code that is not in sight may seed, going by its name and by what it is given."""
     name = getattr(getattr(func, "attr", func), "value", "")
     if not isinstance(name, str) or (isinstance(func, cst.Attribute) and name in table.OF_ITS_OWN):
-        return
+        return False
     by_name = heuristics.SEEDS_ALL.fits(name) or (heuristics.SETS_UP.fits(name) and not _is_known(frame, func))
     by_argument = any(map(heuristics.SEED_ARGUMENT.fits, args.keywords)) and not _is_known(frame, func)
-    if by_name or by_argument:
-        frame.trace.seeds |= table.ALL
+    return by_name or by_argument
 
 
-def _is_known(frame: Frame, func: Any) -> bool:
+def _is_known(frame: Frame, func: cst.BaseExpression | None) -> bool:
     """Whether a function comes from a library that seeds nothing in passing."""
     while isinstance(func, cst.Attribute):
         func = func.value
@@ -318,4 +176,30 @@ def _note_run(frame: Frame, name: str, args: Arguments) -> None:
     if position is not None and len(args.positional) > position:
         value = args.positional[position]
         if isinstance(value, FunctionValue):
-            frame.trace.runs.append(value.function)
+            frame.trace.notes.of(Runners).runs.append(value.function)
+
+
+# --- the whole program ----------------------------------------------------------------------------------
+
+
+def _unseeded(program: EventTrace, imported: Iterable[Module]) -> set[int]:
+    """The ids of the draws that a program makes before it has seeded; what it imports may seed as well."""
+    known: set[int] = set()
+    seen: set[tuple[int, frozenset[str]]] = set()
+    traces = [module.trace for module in imported if module.trace is not None]
+    before = frozenset[str]().union(*(trace.notes.of(Seeding).seeds for trace in traces))
+    later = before | program.notes.of(Seeding).seeds
+    todo = [(program, before)]
+    todo += [(summary.trace, later) for run in program.notes.of(Runners).runs for summary in run.summaries.values()]
+    while todo:
+        trace, seeds = todo.pop()
+        if (id(trace), seeds) in seen:
+            continue
+        seen.add((id(trace), seeds))
+        seeding = trace.notes.of(Seeding)
+        known.update(id(draw) for draw in seeding.draws if draw.how.generator not in seeds | draw.seeded)
+        todo.extend((summary.trace, seeds | seeding.at_calls[edge]) for edge, summary in trace.calls.items())
+    return known
+
+
+OBSERVER = RandomDraws()

@@ -1,12 +1,22 @@
-"""Side effects: calls that change what all ranks share, told to the rules where every rank is known to make them."""
+"""Side effects: calls that change what all ranks share, told to the rules where every rank is known to make them.
+
+What is told of a program:
+
+    wandb.init(project="trl")             SideEffect(name="wandb.init")
+    model.save_pretrained("out")          SideEffect(name="save_pretrained"), as `model` is not wrapped
+    open("log.txt", "w")                  SideEffect(name="open")
+    if accelerator.is_main_process:
+        wandb.init(project="trl")         nothing: one rank alone gets here
+"""
 
 from __future__ import annotations
 
 import libcst as cst
 
-from trl_lint.analysis.events import SideEffect
+from trl_lint.analysis.events import Event, SideEffect
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
+from trl_lint.analysis.state.observing import Observer, Reached
 from trl_lint.domain.control import Uniformity
 from trl_lint.domain.kinds import LibraryInstance
 from trl_lint.domain.ranks import State
@@ -14,25 +24,31 @@ from trl_lint.domain.values import Kind, Value
 from trl_lint.knowledge.effects import FUNCTIONS, METHODS, OF_MODELS, PROGRAMS, RUNS, WRITES, Effect
 
 
-def called(frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> None:
-    """A function of a library is called."""
-    if name in PROGRAMS:
-        frame.trace.launched = True
-    effect = FUNCTIONS.get(name)
-    if effect is not None:
-        _tell(frame, effect, name, args, node)
+class SideEffects(Observer):
+    emits = frozenset({SideEffect})
+
+    def on_library_call(self, frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> None:
+        if name in PROGRAMS:
+            frame.trace.launched = True
+        if name == "builtins.open":
+            _opened(frame, args, node)
+        effect = FUNCTIONS.get(name)
+        if effect is not None:
+            _tell(frame, effect, name, args, node)
+
+    def on_method_call(self, frame: Frame, owner: Value, name: str, args: Arguments, node: cst.CSTNode) -> None:
+        """Of a model that is not wrapped, or one whose name says what it is of."""
+        is_bare = owner.kind is Kind.MODEL and owner.wrapping is not None and owner.wrapping.is_bare
+        effect = OF_MODELS.get(name) if is_bare else METHODS.get(name)
+        if effect is not None and owner.kind is not Kind.INSTANCE:
+            _tell(frame, effect, name, args, node)
+
+    def on_reached(self, event: Event, reached: Reached) -> Event | None:
+        """It counts where each process is known to come: in what is launched, and in what that calls."""
+        return event if reached.launched else None
 
 
-def method(frame: Frame, owner: Value, name: str, args: Arguments, node: cst.CSTNode) -> None:
-    """A method is called: of a model that is not wrapped, or one whose name says what it is of."""
-    is_bare = owner.kind is Kind.MODEL and owner.wrapping is not None and owner.wrapping.is_bare
-    effect = OF_MODELS.get(name) if is_bare else METHODS.get(name)
-    if effect is not None and owner.kind is not Kind.INSTANCE:
-        _tell(frame, effect, name, args, node)
-
-
-def opened(frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
-    """A file is opened."""
+def _opened(frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
     mode = args.get(1, "mode")
     if mode is not None and isinstance(mode.const, str) and mode.const.startswith(WRITES):
         _tell(frame, Effect("writes the same file", (0, "file")), "open", args, node)
@@ -77,3 +93,6 @@ def _asks_for_run(frame: Frame, test: cst.CSTNode) -> bool:
 def _is_same(frame: Frame, node: cst.CSTNode) -> bool:
     value = frame.node_values.get(id(node))
     return value is not None and value.rank.state is State.SAME
+
+
+OBSERVER = SideEffects()

@@ -58,7 +58,7 @@ class FunctionInfo:
         self.joined: dict[tuple[Hashable, ...], Any] = {}  # what calls beyond the limit have in common: see `contexts`
         self.pending_used = False
         self.reached = False
-        # A context manager under which one rank has the first turn: of the "job", of each "node" (see `heap.Turn`).
+        # A context manager under which one rank has the first turn: of the "job", of each "node" (see `control.Turn`).
         self.takes_turns = ""
 
     @property

@@ -15,9 +15,9 @@ import libcst as cst
 from libcst.metadata import CodeRange
 
 from trl_lint import files
+from trl_lint.analysis.notes import Notes
 from trl_lint.analysis.program.classes import ClassInfo, FunctionInfo
 from trl_lint.analysis.program.depth import TooDeep, measure
-from trl_lint.analysis.program.process_groups import Backends
 from trl_lint.domain.kinds import Identity
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class Module:
         self.written: Any = None
         self.starts = False  # whether it makes a trainer, an Accelerator or a process group
         self.one_process = False  # whether it trains a model that is spread over all GPUs
-        self.backends = Backends()
+        self.notes = Notes()
         self.functions: list[FunctionInfo] = []
         self.classes: list[ClassInfo] = []
         self._code: bytes | None = None

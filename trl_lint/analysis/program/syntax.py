@@ -123,6 +123,11 @@ def only_element(node: cst.CSTNode | None) -> cst.BaseExpression | None:
     return elements[0].value if len(elements) == 1 and isinstance(elements[0], cst.Element) else None
 
 
+def callee_of(node: cst.CSTNode) -> cst.CSTNode:
+    """What a call calls; a node that calls without being a `Call` (a decorator, a `with` item) stands for itself."""
+    return node.func if isinstance(node, cst.Call) else node
+
+
 def identifiers(node: cst.CSTNode) -> Iterator[str]:
     """The names and attributes in a condition."""
     todo = [node]

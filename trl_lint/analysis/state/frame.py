@@ -6,11 +6,12 @@ from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from trl_lint.analysis.events import Event, EventTrace
+from trl_lint.analysis.notes import Notes
 from trl_lint.analysis.program.classes import ClassInfo, FunctionInfo, load_attribute
 from trl_lint.analysis.program.objects import FunctionValue, ProjectInstance
 from trl_lint.domain import devices, ranks
 from trl_lint.domain.averaging import joined, only_terms
-from trl_lint.domain.control import UNIFORM, Control, Turn, Uniformity
+from trl_lint.domain.control import UNIFORM, Control, Uniformity
 from trl_lint.domain.heap import Cell, Memory, reachable
 from trl_lint.domain.kinds import (
     BLANKS,
@@ -23,6 +24,7 @@ from trl_lint.domain.kinds import (
 )
 from trl_lint.domain.provenance import Step
 from trl_lint.domain.ranks import Rank, State
+from trl_lint.domain.sync_points import SyncPoint
 from trl_lint.domain.values import Facts, Kind, Value
 from trl_lint.domain.writes import NO_WRITES, Payload, Write
 
@@ -59,6 +61,7 @@ class Frame:
         control: Control = UNIFORM,
     ) -> None:
         self.engine = engine
+        self.observers = engine.observers
         self.module = module
         self.function = function
         self.cls = cls  # the class of `self`, which may be below the one that defines the method
@@ -67,7 +70,6 @@ class Frame:
         self.trace = EventTrace()
         self.returned: list[tuple[Value, Memory]] = []
         self.yielded: Value | None = None
-        self.yields_gradients = True  # whether gradients are on where it yields
         self.exit_count = 0
         self.unroll_index: tuple[int, ...] = ()  # in which rounds of the loops that are run once per item
         self.unrolled = 1  # how often what stands here is run because of these loops
@@ -78,14 +80,9 @@ class Frame:
         self.statement: Any = None
         self.node_values: dict[int, Value] = {}  # the value of each expression when it was last evaluated, by its node
         self.context_values: dict[int, Value] = {}  # what a `with` statement binds, by its call
-        self.first_rank_calls: dict[int, str] = {}  # the calls in whose `with` block one rank is first: of what
-        self.no_train_calls: set[int] = set()  # the calls in whose `with` block nothing is trained
-        self.meets = False  # whether there is a barrier in it
-        self.computed_apart: set[str] = set()  # the calls by which some ranks alone have computed a data set
-        self.turn: Turn | None = None  # of a context manager: who has the first turn where it yields
         self.discarded: Any = None  # the call whose result the current statement throws away
-        self.sync_points: list[Any] = []  # the calls at which all ranks meet, in program order (see `meetings`)
-        self.branches: dict[Any, Any] = {}  # where the ranks go different ways
+        self.sync_points: list[SyncPoint] = []  # the calls at which all ranks meet, in program order
+        self.notes = Notes()
         self.asks_for_engine = False  # whether it asks, or says, what wraps or shards the model
         self.attribute_error_depth = 0  # inside how many `try` blocks that catch AttributeError
         self.dependencies: dict[tuple[ClassInfo, str | Identity], int] = {}
@@ -275,7 +272,9 @@ class Frame:
         return Step(self.module, node, text, before)
 
     def emit(self, kind: type[Event], node: cst.CSTNode, tag: Hashable = None, **fields: Any) -> None:
-        """Tell the rules; `tag` tells several events of one kind at one node apart."""
+        """Tell the rules, if any asks; `tag` tells several events of one kind at one node apart."""
+        if not self.engine.asks_for(kind):
+            return
         self.trace.events[(id(node), kind, tag, self.unroll_index)] = kind(
             module=self.module, node=node, control=self.memory.control, owner=self.function, **fields
         )

@@ -6,7 +6,7 @@ of them know this protocol; `interprocedural.entry_points.Engine` is what stands
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 from trl_lint.domain.kinds import LibraryName, ProjectName
@@ -14,10 +14,12 @@ from trl_lint.domain.kinds import LibraryName, ProjectName
 if TYPE_CHECKING:
     import libcst as cst
 
+    from trl_lint.analysis.events import Event
     from trl_lint.analysis.program.classes import ClassInfo, FunctionInfo
     from trl_lint.analysis.program.project import Module
     from trl_lint.analysis.state.arguments import Arguments
     from trl_lint.analysis.state.frame import Frame
+    from trl_lint.analysis.state.observing import Observers
     from trl_lint.domain.averaging import Mean
     from trl_lint.domain.values import Value
     from trl_lint.knowledge.schema import Attribute, Class, Row
@@ -31,8 +33,13 @@ class Interpreter(Protocol):
     engine_arms: dict[int, bool | None]
     means: dict[int, Mean]
     custom: Mapping[str, tuple[Row, ...]]
+    observers: Observers
     reducers: tuple[tuple[str, str], ...]
     versions: Mapping[str, str]
+
+    def asks_for(self, kind: type[Event]) -> bool:
+        """Whether any rule wants to be told of such events."""
+        ...
 
     # --- expressions and calls ---
 
@@ -58,6 +65,10 @@ class Interpreter(Protocol):
 
     def unresolved(self, frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
         """What a call of nobody knows what returns."""
+        ...
+
+    def run_block(self, frame: Frame, body: Iterable[cst.CSTNode]) -> bool:
+        """Run the statements of a suite. Returns whether its end is reached."""
         ...
 
     # --- functions and classes in sight ---

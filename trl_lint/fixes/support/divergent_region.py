@@ -12,7 +12,7 @@ from trl_lint.fixes.support.edits import Edit, Part
 from trl_lint.fixes.support.node_types import Scope
 
 if TYPE_CHECKING:
-    from trl_lint.analysis.observers.rendezvous import Meeting
+    from trl_lint.domain.sync_points import SyncPoint
 
 
 class LeftToAuthor(Exception):
@@ -36,7 +36,7 @@ class DivergentRegion:
     test: cst.BaseExpression
     reads: frozenset[str]
     lines: Sequence[cst.BaseStatement]
-    called: dict[int, Meeting]
+    called: dict[int, SyncPoint]
     ends: bool = False
     shared: Part | None = None
     moved: list[cst.SimpleStatementLine] = field(default_factory=list)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from trl_lint.analysis.events import Parted
+from trl_lint.analysis.events import Divergence
 from trl_lint.analysis.interpreter.conditions import alone
 from trl_lint.analysis.program.syntax import children
 from trl_lint.domain.ranks import Origin, State
@@ -22,7 +22,7 @@ from trl_lint.fixes.support.scope import dotted, is_pure, nodes
 from trl_lint.fixes.support.tree import has_comment, text_of, without_parentheses
 
 if TYPE_CHECKING:
-    from trl_lint.analysis.observers.rendezvous import Meeting
+    from trl_lint.domain.sync_points import SyncPoint
 
 # Collectives of which one process alone sees nothing.
 _WITHOUT_EFFECT = frozenset({"barrier", "broadcast", "gathered", "objects", "padded", "reduced"})
@@ -35,7 +35,7 @@ def conjuncts(test: cst.BaseExpression) -> list[cst.BaseExpression]:
     return [test]
 
 
-def shared_conjuncts(event: Parted, test: cst.BaseExpression, holds: bool) -> list[cst.BaseExpression]:
+def shared_conjuncts(event: Divergence, test: cst.BaseExpression, holds: bool) -> list[cst.BaseExpression]:
     """The parts of a condition that go on to be asked around what only some ranks get to, where it is `holds`.
 
     On one process the rank's part lets it through: without that, it does what it did before.
@@ -50,7 +50,7 @@ def shared_conjuncts(event: Parted, test: cst.BaseExpression, holds: bool) -> li
     if any(answer is None and _reads_rank(event.seen, part) for part, answer in zip(parts, answers, strict=True)):
         raise LeftToAuthor("what the condition asks besides the rank decides on the call as well")
     if not all(answer is None or answer is holds for answer in answers):
-        _check_without_effect(event.lacked, parts)
+        _check_without_effect(event.missing, parts)
     return [part for part, answer in zip(parts, answers, strict=True) if answer is None]
 
 
@@ -127,7 +127,7 @@ def _reads_rank(seen: Mapping[int, Value], test: cst.BaseExpression) -> bool:
     return seen[id(test)].rank.differs
 
 
-def _check_without_effect(collectives: Sequence[Meeting], parts: Sequence[cst.BaseExpression]) -> None:
+def _check_without_effect(collectives: Sequence[SyncPoint], parts: Sequence[cst.BaseExpression]) -> None:
     """Where nothing of it is done on one process, only what has no effect there may be done by all."""
     plain = all(each.via is None and each.kind in _WITHOUT_EFFECT for each in collectives)
     mixed = any(isinstance(node, cst.BooleanOperation) for part in parts for node in nodes(part))

@@ -1,0 +1,157 @@
+"""Branches: both ways are run from the same state, and joined behind them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import libcst as cst
+
+from trl_lint.analysis.interpreter.conditions import divides, engine_arm, narrow, other_ranks, truth
+from trl_lint.analysis.interpreter.expressions import evaluate
+from trl_lint.analysis.state.frame import Frame
+from trl_lint.analysis.state.observing import Branch
+from trl_lint.analysis.transfer import data_sets, first_rank
+from trl_lint.domain.control import UNIFORM, Control, Uniformity
+from trl_lint.domain.heap import Memory
+from trl_lint.domain.ranks import Origin, Rank
+from trl_lint.domain.values import Value
+
+
+def run_body(frame: Frame, body: cst.BaseSuite) -> bool:
+    return frame.engine.run_block(frame, body.body)
+
+
+@dataclass
+class Arm:
+    """One way through an `if`: its state at the end, and whether that is reached.
+
+    exits: how many ways out there were by then. end: how many synchronisation points. narrowed: the names of which its
+    condition says more. data_sets: those at its start, where the condition is on the rank.
+    """
+
+    through: bool
+    memory: Memory
+    exits: int
+    end: int
+    narrowed: dict[str, Value]
+    data_sets: dict[str, Value]
+
+
+def run_if(frame: Frame, node: cst.If) -> bool:
+    test = evaluate(frame, node.test)
+    known = truth(frame, test)
+    if known is not None:
+        return _decided(frame, node, known)
+    before, exits, start = frame.memory, frame.exit_count, len(frame.sync_points)
+    division = divides(frame, node.test, test)
+    engine = engine_arm(frame, node.test)
+    inside = before.control.under(division)
+    taken = _arm(frame, node, before, division, inside.under_engine() if engine is True else inside, True)
+    skipped = _arm(frame, node, before, division, inside.under_engine() if engine is False else inside, False)
+    both = taken.through and skipped.through
+    if both:
+        _widen(before, taken.memory, taken.narrowed)
+        _widen(before, skipped.memory, skipped.narrowed)
+    if division.rank.differs:
+        leaves = (taken.exits > exits, skipped.exits > taken.exits)
+        _tell(frame, node, division, (start, taken.end, skipped.end), (taken.through, skipped.through), leaves)
+    parted = _parted(before, taken, skipped, division) if both else {}
+    after = before.control.under(division if frame.exit_count > exits else UNIFORM)
+    arms = ((taken.through, taken.memory), (skipped.through, skipped.memory))
+    goes_on = joined_arms(frame, arms, inside, after, test.rank)
+    frame.memory.names.update(parted)
+    if goes_on:
+        ends = [memory.control for reached, memory in arms if reached]
+        waits = (frame.sync_points[start : taken.end], frame.sync_points[taken.end :])
+        turn = first_rank.behind(before.control, ends, waits, division)
+        frame.memory.control = frame.memory.control.in_turn(turn)
+    return goes_on
+
+
+def _arm(frame: Frame, node: cst.If, before: Memory, division: Control, inside: Control, taken: bool) -> Arm:
+    """Run one way through an `if`."""
+    frame.memory = before.fork()
+    frame.memory.control = inside
+    narrow(frame, node.test, taken)
+    narrowed = _narrowed(before, frame.memory) if division.uniformity is Uniformity.DIVERGENT else {}
+    by_rank = division.rank.differs and division.rank.origins == Origin.RANK
+    sets = data_sets.marked(frame.memory, narrowed) if by_rank else {}
+    through = run_body(frame, node.body) if taken else otherwise(frame, node.orelse, node.test)
+    return Arm(through, frame.memory, frame.exit_count, len(frame.sync_points), narrowed, sets)
+
+
+def _parted(before: Memory, taken: Arm, skipped: Arm, division: Control) -> dict[str, Value]:
+    arms = ((taken.memory, taken.data_sets), (skipped.memory, skipped.data_sets))
+    return data_sets.parted(before, arms, division)
+
+
+def _tell(
+    frame: Frame,
+    node: cst.If,
+    division: Control,
+    marks: tuple[int, int, int],
+    through: tuple[bool, bool],
+    leaves: tuple[bool, bool],
+) -> None:
+    branch = Branch(node.test, division.why, marks, through, leaves, division.rank.origins)
+    for observe in frame.observers.branch:
+        observe(frame, branch)
+
+
+def _narrowed(before: Memory, memory: Memory) -> dict[str, Value]:
+    """The names of which an arm knows more than the code before it, by what the condition says of them."""
+    return {name: value for name, value in memory.names.items() if before.names.get(name) is not value}
+
+
+def _widen(before: Memory, memory: Memory, narrowed: dict[str, Value]) -> None:
+    """Forget at the end of an arm what its condition said: no rank has bound another value to these names."""
+    for name, value in narrowed.items():
+        if memory.names.get(name) is value:
+            memory.names[name] = before.names[name]
+
+
+def joined_arms(
+    frame: Frame, arms: tuple[tuple[bool, Memory], ...], inside: Control, after: Control, divided: Rank
+) -> bool:
+    """The state after a branch: the join of the arms that reach its end."""
+    reached: Memory | None = None
+    for through, memory in arms:
+        if through:
+            if memory.control.uniformity > inside.uniformity:
+                after = after.under(memory.control)
+            reached = memory if reached is None else reached.merge(memory, divided)
+    if reached is None:
+        return False
+    reached.control = after
+    frame.memory = reached
+    return True
+
+
+def _decided(frame: Frame, node: cst.If, known: bool) -> bool:
+    if known:
+        return run_body(frame, node.body)
+    return otherwise(frame, node.orelse)
+
+
+def otherwise(frame: Frame, orelse: cst.If | cst.Else | None, test: cst.BaseExpression | None = None) -> bool:
+    if orelse is None:
+        return True
+    if isinstance(orelse, cst.If) and not (test is not None and other_ranks(frame, test, orelse.test)):
+        return run_if(frame, orelse)
+    return run_body(frame, orelse.body)
+
+
+def run_match(frame: Frame, node: cst.Match) -> bool:
+    subject = evaluate(frame, node.subject)
+    division = divides(frame, node.subject, subject)
+    before, exits = frame.memory, frame.exit_count
+    inside = before.control.under(division)
+    arms: list[tuple[bool, Memory]] = []
+    for case in node.cases:
+        frame.memory = before.fork()
+        frame.memory.control = inside
+        arms.append((run_body(frame, case.body), frame.memory))
+    frame.memory = before.fork()
+    arms.append((True, frame.memory))
+    after = before.control.under(division if frame.exit_count > exits else UNIFORM)
+    return joined_arms(frame, tuple(arms), inside, after, subject.rank)

@@ -1,0 +1,71 @@
+"""Methods of tensors and of batches."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from trl_lint.analysis.interpreter import (
+    assignment,
+    attributes,
+    container_methods,
+)
+from trl_lint.analysis.program.syntax import callee_of
+from trl_lint.analysis.state.arguments import Arguments
+from trl_lint.analysis.state.frame import Frame, derived
+from trl_lint.analysis.transfer import batch_shapes, device_steps, tensor_shapes, tensors
+from trl_lint.analysis.transfer.tensor_sizes import shaped
+from trl_lint.domain import ranks, shapes
+from trl_lint.domain.kinds import (
+    NONE,
+    BatchRole,
+    IterableValue,
+    TupleValue,
+    role_of,
+)
+from trl_lint.domain.values import SAME, Kind, Value
+from trl_lint.knowledge import torch_ops
+from trl_lint.knowledge.torch_ops import Operation, RankTransfer
+
+
+def call(frame: Frame, owner: Value, name: str, args: Arguments, node: cst.CSTNode) -> Value:
+    """A method of a tensor, or of data whose class is not known."""
+    row = torch_ops.of_method(name)
+    if row.rank is RankTransfer.NOTHING:
+        return NONE
+    target = callee_of(node)
+    if owner.kind is Kind.BATCH and name == "update" and isinstance(target, cst.Attribute):
+        promoted = assignment.as_dict(frame, owner, target.value, node)
+        return container_methods.call(frame, promoted, name, args, node)
+    if owner.kind is Kind.BATCH and name in ("items", "keys", "values", "get", "pop", "copy", "setdefault"):
+        return batch_shapes.entry(frame, owner, _call_on_batch(owner, name, args), name, args)
+    if row.in_place is not None:
+        return _in_place(frame, owner, row, args, node)
+    if role_of(owner) is BatchRole.OUTPUT and name == "to_tuple":
+        return owner
+    value = device_steps.located(frame, tensors.method(row, owner, args.positional, args.keywords), node)
+    return shaped(value, tensor_shapes.of_method(row, owner, args.positional, args.keywords))
+
+
+def _call_on_batch(owner: Value, name: str, args: Arguments) -> Value:
+    element = derived(owner.rank, Kind.BATCH, owner, shape=shapes.FIELD if role_of(owner) is BatchRole.WHOLE else None)
+    if name == "items":
+        return IterableValue(ranks.SAME, TupleValue(ranks.SAME, (SAME, element)), ranks.SAME)
+    if name == "values":
+        return IterableValue(ranks.SAME, element, ranks.SAME)
+    if name == "keys":
+        return SAME
+    if name == "copy":
+        return owner
+    is_loss = name in ("get", "pop") and args.positional and args.positional[0].const == "loss"
+    if is_loss and role_of(owner) is not BatchRole.WHOLE:
+        return attributes.output_attribute(owner, "loss")
+    return element.but(shape=None)
+
+
+def _in_place(frame: Frame, owner: Value, row: Operation, args: Arguments, node: cst.CSTNode) -> Value:
+    """`x.add_(y)`: the tensor itself changes."""
+    result = shaped(tensors.in_place(row, owner, args), tensor_shapes.of_in_place(row, owner))
+    target = callee_of(node)
+    if isinstance(target, cst.Attribute):
+        assignment.rebind(frame, target.value, result)
+    return result

@@ -1,0 +1,105 @@
+"""`try`: only ranks on which something raises get into an `except` clause."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import libcst as cst
+
+from trl_lint.analysis.interpreter.assignment import bind_target
+from trl_lint.analysis.interpreter.branches import run_body
+from trl_lint.analysis.program.syntax import identifiers
+from trl_lint.analysis.state.frame import Frame
+from trl_lint.analysis.state.observing import Branch
+from trl_lint.domain import ranks
+from trl_lint.domain.control import Control, Uniformity
+from trl_lint.domain.heap import Memory
+from trl_lint.domain.values import UNKNOWN
+from trl_lint.knowledge.meetings import EVERYWHERE
+
+_CATCHES_MISSING = ("AttributeError", "Exception", "BaseException")
+
+
+_CAUGHT = "only ranks on which something raises get here"
+
+
+def run_try(frame: Frame, node: cst.Try | cst.TryStar) -> bool:
+    before = frame.memory.fork()
+    if any(not _raises_again(handler) for handler in node.handlers):
+        # A rank on which something raises leaves the body and goes on behind it.
+        left = frame.step(node, "a rank on which something raises does not get to the end of this")
+        frame.memory.control = before.control.under(Control(Uniformity.UNKNOWN, left, ranks.UNKNOWN))
+    forgiving = any(_forgives(handler) for handler in node.handlers)
+    frame.attribute_error_depth += forgiving
+    through = run_body(frame, node.body)
+    frame.attribute_error_depth -= forgiving
+    done = frame.memory
+    arms: list[tuple[bool, Memory]] = []
+    caught = Control(Uniformity.DIVERGENT, frame.step(node, _CAUGHT), ranks.UNKNOWN)
+    after = before.control
+    for handler in node.handlers:
+        frame.memory = before.fork().merge(done)
+        frame.memory.control = before.control.under(caught)
+        through_handler, leaves = _run_handler(frame, node, handler)
+        arms.append((through_handler, frame.memory))
+        if leaves:
+            left = frame.step(handler, "a rank on which something raises leaves here")
+            after = after.under(Control(Uniformity.UNKNOWN, left, ranks.UNKNOWN))
+    frame.memory = done
+    if through and node.orelse is not None:
+        through = run_body(frame, node.orelse.body)
+    arms.append((through, frame.memory))
+    reached = _joined(arms)
+    frame.memory = reached or done
+    frame.memory.control = after
+    if node.finalbody is not None and not run_body(frame, node.finalbody.body):
+        return False
+    return reached is not None
+
+
+def _run_handler(
+    frame: Frame, node: cst.Try | cst.TryStar, handler: cst.ExceptHandler | cst.ExceptStarHandler
+) -> tuple[bool, bool]:
+    """Run an `except` clause: whether its end is reached, and whether it may leave."""
+    exits, start = frame.exit_count, len(frame.sync_points)
+    if handler.name is not None:
+        bind_target(frame, handler.name.name, UNKNOWN)
+    through = run_body(frame, handler.body)
+    leaves = frame.exit_count > exits
+    if not _raises_again(handler) and _is_of_some_ranks(handler):
+        end = len(frame.sync_points)
+        why = frame.step(handler, _CAUGHT)
+        branch = Branch(handler, why, (start, end, end), (through, True), (leaves, False), tried=node.body)
+        for observe in frame.observers.branch:
+            observe(frame, branch)
+    return through, leaves
+
+
+def _joined(arms: Iterable[tuple[bool, Memory]]) -> Memory | None:
+    reached: Memory | None = None
+    for alive, memory in arms:
+        if alive:
+            reached = memory if reached is None else reached.merge(memory)
+    return reached
+
+
+def _is_of_some_ranks(handler: cst.ExceptHandler | cst.ExceptStarHandler) -> bool:
+    """Whether what an `except` clause catches may be raised on some ranks only."""
+    kind = handler.type
+    if kind is None:
+        return True
+    named = [element.value for element in kind.elements] if isinstance(kind, cst.Tuple) else [kind]
+    own = {each.attr.value if isinstance(each, cst.Attribute) else getattr(each, "value", "") for each in named}
+    return not own & EVERYWHERE and "" not in own
+
+
+def _raises_again(handler: cst.ExceptHandler | cst.ExceptStarHandler) -> bool:
+    body = handler.body.body
+    last = body[-1] if body else None
+    if isinstance(last, cst.SimpleStatementLine):
+        last = last.body[-1]
+    return isinstance(last, cst.Raise)
+
+
+def _forgives(handler: cst.ExceptHandler | cst.ExceptStarHandler) -> bool:
+    return handler.type is None or any(name in _CATCHES_MISSING for name in identifiers(handler.type))

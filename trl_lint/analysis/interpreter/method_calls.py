@@ -1,0 +1,188 @@
+"""Methods: of objects in sight, of libraries' objects, of models, containers and data."""
+
+from __future__ import annotations
+
+import re
+
+import libcst as cst
+
+from trl_lint.analysis.interpreter import (
+    attributes,
+    collectives,
+    container_methods,
+    data_calls,
+    instantiation,
+    library_calls,
+    pure_calls,
+    sinks,
+)
+from trl_lint.analysis.interpreter.model_calls import call_on_model
+from trl_lint.analysis.interpreter.pure_calls import pure_result
+from trl_lint.analysis.program.classes import ClassInfo, FunctionInfo
+from trl_lint.analysis.program.objects import ClassValue, FunctionValue, ProjectInstance
+from trl_lint.analysis.program.syntax import callee_of
+from trl_lint.analysis.state.arguments import Arguments
+from trl_lint.analysis.state.frame import Frame, derived
+from trl_lint.analysis.transfer import (
+    device_steps,
+    tensor_averages,
+    tensor_devices,
+    tensors,
+)
+from trl_lint.domain import ranks
+from trl_lint.domain.heap import WILDCARD
+from trl_lint.domain.kinds import (
+    BoundMethod,
+    ContainerValue,
+    InstanceValue,
+    LibraryName,
+    ModelValue,
+    PreparedObject,
+    ProjectName,
+    PureObject,
+    StringValue,
+    library_name_of,
+)
+from trl_lint.domain.ranks import State
+from trl_lint.domain.values import BOTTOM, SAME, UNKNOWN, Kind, Value
+from trl_lint.knowledge import heuristics, library, torch_ops
+from trl_lint.knowledge.schema import Collective, Sink
+
+
+def call_member(frame: Frame, owner: Value, name: str, args: Arguments, node: cst.CSTNode) -> Value:
+    """The value of `owner.name(...)`."""
+    owner = frame.engine.settle(owner)
+    return tensor_averages.of_method(frame, owner, name, args, node, _member_called(frame, owner, name, args, node))
+
+
+_DATA = frozenset({Kind.TENSOR, Kind.BATCH, Kind.NUMBER_LIST, Kind.NUMBER})
+
+
+def _member_called(frame: Frame, owner: Value, name: str, args: Arguments, node: cst.CSTNode) -> Value:
+    if owner.rank.state is State.BOTTOM:
+        return BOTTOM
+    if isinstance(owner, (LibraryName, ProjectName)):
+        return frame.engine.call_value(frame, frame.engine.member(owner, name), args, node)
+    for observe in frame.observers.method_call:
+        observe(frame, owner, name, args, node)
+    match owner:
+        case InstanceValue():
+            return _call_on_instance(frame, owner, name, args, node)
+        case ModelValue():
+            return call_on_model(frame, owner, name, args, node)
+        case ContainerValue():
+            return container_methods.call(frame, owner, name, args, node)
+        case ClassValue():
+            return _call_on_class(frame, owner, name, args, node)
+    if owner.kind in _DATA or owner.rank.differs:
+        return data_calls.call(frame, owner, name, args, node)
+    if isinstance(owner, StringValue):
+        made = derived(ranks.nonlinear(ranks.combine(owner.rank, args.rank())), Kind.STRING, owner, *args.all())
+        return made.but(const=_FIELD.sub(WILDCARD, owner.const)) if name == "format" and _is_text(owner) else made
+    return _call_on_something(frame, owner, name, args, node)
+
+
+def _call_on_something(frame: Frame, owner: Value, name: str, args: Arguments, node: cst.CSTNode) -> Value:
+    """A method of what is of no known class: its name may tell."""
+    unique = library.unique_method(name)
+    if unique is not None:
+        return library_calls.call_method(frame, owner, unique, name, args, node)
+    row = torch_ops.of_method(name)
+    if owner.kind is Kind.UNKNOWN and row.rank in tensors.TO_HOST:
+        # Only tensors and array scalars have these.
+        return tensors.method(row, owner, args.positional, args.keywords)
+    if isinstance(owner, FunctionValue) and name == "__call__":
+        return frame.engine.call_value(frame, owner, args, node)
+    return _call_on_unknown(frame, owner, name, args, node)
+
+
+# A field of `"{}/loss".format(split)`; such a text is a key of the same kind as `f"{split}/loss"`.
+_FIELD = re.compile(r"\{[^{}]*\}")
+
+
+def _is_text(value: Value) -> bool:
+    return isinstance(value.const, str)
+
+
+def _call_on_unknown(frame: Frame, owner: Value, name: str, args: Arguments, node: cst.CSTNode) -> Value:
+    """A method of something whose class is not known: the same everywhere only if all that goes in is."""
+    if owner.kind is Kind.UNKNOWN and heuristics.tells_rank(name) and not args.all():
+        return attributes.named_rank(frame, name)
+    if owner.rank.state is State.SAME and args.rank().state is State.SAME and not _has_cells(args):
+        return SAME
+    result = frame.engine.unresolved(frame, args, node)
+    if name == "cpu" or (name == "to" and args.all()):
+        # Who has this is a tensor, or is moved as one.
+        place = tensor_devices.moved(torch_ops.of_method(name), owner, args.positional, args.keywords)
+        return device_steps.located(frame, result.but(device=place), node)
+    return result
+
+
+def _has_cells(args: Arguments) -> bool:
+    return any(value.kind is Kind.CONTAINER for value in args.all())
+
+
+def _call_on_instance(frame: Frame, owner: InstanceValue, name: str, args: Arguments, node: cst.CSTNode) -> Value:
+    if not isinstance(owner, ProjectInstance):
+        return _call_on_library_instance(frame, owner, name, args, node)
+    cls = owner.cls
+    method = cls.find(name)
+    if method is not None and not method.is_property:
+        return call_method(frame, owner, cls, method, args, node)
+    value = attributes.read(frame, owner, name, callee_of(node))
+    if isinstance(value, BoundMethod) and (value.owner, value.name) == (owner, name):
+        return library_calls.call_inherited(frame, owner, cls, name, args, node)
+    if value.rank.state is State.BOTTOM:
+        return BOTTOM
+    if value is not UNKNOWN:
+        return frame.engine.call_value(frame, value, args, node)
+    return library_calls.call_inherited(frame, owner, cls, name, args, node)
+
+
+def call_method(
+    frame: Frame, owner: Value, cls: ClassInfo, method: FunctionInfo, args: Arguments, node: cst.CSTNode
+) -> Value:
+    """A method in sight. An inherited one runs as its own class's, unless it is where metrics are shown."""
+    if method.cls is not None and method.cls.canonical:
+        # The linted project is the library: its own sinks and collectives are still what they are.
+        for row in library.rows(f"{method.cls.canonical}.{method.name}"):
+            if isinstance(row, Sink):
+                sinks.show(frame, row, args, node)
+            elif isinstance(row, Collective):
+                return collectives.collective(frame, row, args, node)
+    if frame.cls is cls:
+        facts_of = tuple((value.rank, value.kind, value.wrapping) for value in args.all())
+        cls.calls.setdefault(method.name, {})[(id(node), facts_of)] = (args, frame.memory, frame.trace, frame.stepping)
+    runs_as = cls if method.cls is None or method.shows else method.cls
+    receiver = owner if runs_as is cls else ProjectInstance(runs_as)
+    return frame.engine.call(frame, method, args, node, None if method.is_static else receiver)
+
+
+def _call_on_library_instance(
+    frame: Frame, owner: InstanceValue, name: str, args: Arguments, node: cst.CSTNode
+) -> Value:
+    if isinstance(owner, PreparedObject):
+        value = attributes.read(frame, owner, name, callee_of(node), called=True)
+        return _prepared_result(frame, owner, name, value, args)
+    cls = library_name_of(owner)
+    if cls == attributes.ENVIRON:
+        return attributes.environment(frame, args.positional[0]) if args.positional else SAME
+    if cls.startswith("torch.nn.") or isinstance(owner, PureObject):
+        return pure_result(pure_calls.spread(frame, args))
+    return library_calls.call_method(frame, owner, cls, name, args, node)
+
+
+def _prepared_result(frame: Frame, owner: Value, name: str, value: Value, args: Arguments) -> Value:
+    if name in ("parameters", "named_parameters", "state_dict", "train", "eval"):
+        return SAME
+    return value if value.rank.state is State.SAME and not args.differing() else UNKNOWN
+
+
+def _call_on_class(frame: Frame, owner: ClassValue, name: str, args: Arguments, node: cst.CSTNode) -> Value:
+    method = owner.cls.find(name)
+    if method is not None:
+        is_given = "classmethod" in method.decorators and not method.is_static
+        return frame.engine.call(frame, method, args, node, owner if is_given else None)
+    if name in ("from_pretrained", "from_config"):
+        return instantiation.instance_of(owner.cls)
+    return frame.engine.unresolved(frame, args, node)

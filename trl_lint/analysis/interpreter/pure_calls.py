@@ -1,0 +1,81 @@
+"""What a callable makes of its arguments that only computes: the elements of containers count as arguments."""
+
+from __future__ import annotations
+
+from trl_lint.analysis.state import containers
+from trl_lint.analysis.state.arguments import Arguments
+from trl_lint.analysis.state.frame import Frame, derived
+from trl_lint.domain import ranks
+from trl_lint.domain.constants import MISSING
+from trl_lint.domain.kinds import (
+    TensorValue,
+)
+from trl_lint.domain.ranks import Rank, State
+from trl_lint.domain.values import SAME, UNKNOWN, Kind, Value
+from trl_lint.domain.writes import NO_WRITES
+from trl_lint.knowledge import heuristics
+
+
+def pure_result(args: Arguments) -> Value:
+    """What a callable that only computes makes of its arguments."""
+    rank = ranks.nonlinear(args.rank())
+    return derived(rank, Kind.BATCH, *args.all(), grad=True).but(writes=NO_WRITES)
+
+
+def spread(frame: Frame, args: Arguments) -> Arguments:
+    """Containers among the arguments of a pure function count as their elements."""
+    flat = Arguments(element_of(frame, value) for value in args.positional)
+    for key, value in args.keywords.items():
+        flat.keywords[key] = element_of(frame, value)
+    flat.positional.extend(value for value in (args.star, args.double) if value is not None)
+    return flat
+
+
+def element_of(frame: Frame, value: Value) -> Value:
+    """The join of what is inside a container, as one tensor's fact; other values as they are."""
+    return _element_of(frame, value, _MAX_NESTED)
+
+
+# How many containers are looked through for what is inside: one may hold itself.
+_MAX_NESTED = 12
+
+
+def _element_of(frame: Frame, value: Value, depth: int) -> Value:
+    if value.kind in (Kind.CONTAINER, Kind.ITERABLE, Kind.TUPLE):
+        if not depth:
+            return UNKNOWN
+        element, length = containers.iterate(frame, value)
+        if element.rank.state is State.BOTTOM:
+            element = SAME
+        if element.kind in (Kind.CONTAINER, Kind.TUPLE):
+            element = _element_of(frame, element, depth - 1)
+        rank = element.rank
+        if length.differs and rank.state is State.SAME:
+            rank = Rank(State.SHARD, length.origins)
+        elif length.state is State.UNKNOWN and rank.state is State.SAME:
+            rank = ranks.UNKNOWN
+        elif rank.state is State.PARTIAL:
+            rank = Rank(State.LOCAL, rank.origins)
+        return element.but(rank=rank, scalar=False, const=MISSING)
+    return value
+
+
+def functional_loss(name: str, value: Value, args: Arguments) -> Value:
+    """`F.cross_entropy(…)` is a mean over a count of this rank's own, unless it is told not to reduce."""
+    if not (name.startswith("torch.nn.functional.") and heuristics.LOSS_FUNCTION.fits(name)):
+        return value
+    return _reduced_loss(value, args.keywords.get("reduction"))
+
+
+def _reduced_loss(value: Value, reduction: Value | None) -> Value:
+    if reduction is not None and reduction.const != "mean" and reduction.const != "sum":
+        return value
+    how = "sum" if reduction is not None and reduction.const == "sum" else "mean"
+    rank = Rank(State.LOCAL, value.rank.origins, how) if value.rank.differs else value.rank
+    return value.as_a(TensorValue, rank=rank, scalar=True, dtype="float")
+
+
+def module_output(name: str, args: Arguments) -> Value:
+    """What a module of torch.nn makes of its inputs."""
+    value = pure_result(args)
+    return _reduced_loss(value, None) if heuristics.LOSS_CLASS.fits(name) else value

@@ -1,0 +1,190 @@
+"""What a row says that a call returns, made of the arguments: wrapped, unwrapped, copied, sharded, constructed."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+import libcst as cst
+
+from trl_lint.analysis.events import UnwrappedForGeneration
+from trl_lint.analysis.interpreter import attributes
+from trl_lint.analysis.interpreter.pure_calls import pure_result, spread
+from trl_lint.analysis.program.objects import FunctionValue
+from trl_lint.analysis.state.arguments import Arguments
+from trl_lint.analysis.state.frame import Frame, explain
+from trl_lint.analysis.transfer import (
+    draws,
+    wrapped_models,
+)
+from trl_lint.domain import ranks
+from trl_lint.domain.devices import Device
+from trl_lint.domain.heap import Cell
+from trl_lint.domain.kinds import (
+    BatchRole,
+    BatchValue,
+    InstanceValue,
+    LibraryInstance,
+    LoaderValue,
+    ModelRole,
+    ModelValue,
+    PreparedObject,
+    TupleValue,
+    is_data_parallel,
+    is_small,
+    library_name_of,
+    role_of,
+)
+from trl_lint.domain.values import UNKNOWN, Kind, Value, Wrapping
+from trl_lint.knowledge.schema import (
+    BARE_MODEL,
+    BATCH,
+    LOADED_BATCH,
+    LOADER,
+    PREPARED_BATCH,
+    Class,
+    Transfer,
+)
+
+
+def transferred(frame: Frame, returns: Value | str, args: Arguments, node: cst.CSTNode, name: str) -> Value:
+    """The value of a row's `returns` for these arguments."""
+    if isinstance(returns, Value):
+        if isinstance(returns, TupleValue) or role_of(returns) is BatchRole.METRICS:
+            return opened(frame, explain(frame, returns, node, f"`{name.rpartition('.')[2]}` gives it unreduced"), node)
+        if returns.rank.differs and returns.why is None:
+            short = name.rpartition(".")[2]
+            given = explain(frame, returns, node, f"`{short}` gives this rank's own value")
+            return given.but(device=Device(given.device, given.why)) if given.device else given
+        return returns
+    return _TRANSFERS[Transfer(returns)](frame, args, node)
+
+
+def opened(frame: Frame, value: Value, node: cst.CSTNode | tuple[Hashable, ...]) -> Value:
+    """A table's dicts of metrics as containers in sight, which may get more entries."""
+    if isinstance(value, TupleValue):
+        return value.having(tuple(opened(frame, item, (node, index)) for index, item in enumerate(value.items)))
+    if role_of(value) is BatchRole.METRICS:
+        return frame.allocate(node, Cell("dict", rest=value.as_a(BatchValue)))
+    return value
+
+
+def _pure(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
+    return pure_result(spread(frame, args))
+
+
+def _first(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
+    values = args.all()
+    return values[0] if values else UNKNOWN
+
+
+def _copied(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
+    return wrapped_models.copied(_first(frame, args, node))
+
+
+def _prepared(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
+    """`accelerator.prepare(a, b)`: each wrapped according to what it is."""
+    if args.star is not None:
+        return UNKNOWN
+    wrapped_models.wrapped_here(frame, args, node)
+    results = tuple(prepared(frame, value, node) for value in args.positional)
+    if len(results) == 1:
+        return results[0]
+    return TupleValue(ranks.SAME, results) if results and is_small(results) else UNKNOWN
+
+
+def prepared(frame: Frame, value: Value, node: cst.CSTNode) -> Value:
+    """What `accelerator.prepare` makes of one of its arguments."""
+    if isinstance(value, ModelValue):
+        wrapping = Wrapping.WRAPPED if value.wrapping is not None else None
+        why = frame.step(node, "it is prepared, and so wrapped, here")
+        return value.with_facts_of(Value(ranks.SAME, wrapping=wrapping, why=why, grad=value.grad, device=value.device))
+    if isinstance(value, LoaderValue):
+        return LOADER.having(explain(frame, PREPARED_BATCH, node, "each rank gets its own batches from this loader"))
+    if value.kind in (Kind.TUPLE, Kind.CONTAINER, Kind.NONE):
+        return value
+    if library_name_of(value).startswith("torch.nn.") and isinstance(value, LibraryInstance):
+        why = frame.step(node, "it is prepared, and so wrapped, here")
+        return ModelValue(ranks.SAME, wrapping=Wrapping.WRAPPED, why=why)
+    if isinstance(value, InstanceValue) and not isinstance(value, PreparedObject):
+        return value
+    return PreparedObject(ranks.SAME, why=frame.step(node, "it is prepared here"))
+
+
+def _unwrapped(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
+    model = next(iter(args.all()), UNKNOWN)
+    if isinstance(model, PreparedObject):
+        return wrapped_models.inside(frame, attributes.narrowed_to_model(model), node)
+    if model.kind is not Kind.MODEL:
+        return BARE_MODEL
+    if model.wrapping is Wrapping.WRAPPED and not is_data_parallel(model):
+        return wrapped_models.inside(frame, model, node)
+    return model if model.wrapping is Wrapping.UNWRAPPED else model.but(wrapping=Wrapping.BARE, why=None)
+
+
+def _for_generation(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
+    for_generation(frame, args, node)
+    return _unwrapped(frame, args, node)
+
+
+def for_generation(frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
+    """A context manager that generates with a wrapped model gets one."""
+    model, argument = args.get(0, "model"), args.node(0, "model")
+    if model is not None and model.kind is Kind.MODEL and argument is not None:
+        frame.emit(UnwrappedForGeneration, node, model=model, argument=argument, cls=frame.cls)
+
+
+def _shard(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
+    return explain(frame, BATCH, node, "each rank gets its own piece")
+
+
+def _on_some_ranks(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
+    value = _first(frame, args, node)
+    if not isinstance(value, FunctionValue):
+        return UNKNOWN
+    return value.having(frame.engine.on_some_ranks(value.function))
+
+
+def _moved(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
+    value = _first(frame, args, node)
+    return value.but(device="") if value.device else value
+
+
+_TRANSFERS = {
+    Transfer.COPIED: _copied,
+    Transfer.FIRST: _first,
+    Transfer.FOR_GENERATION: _for_generation,
+    Transfer.MOVED: _moved,
+    Transfer.PREPARED: _prepared,
+    Transfer.PURE: _pure,
+    Transfer.ON_SOME_RANKS: _on_some_ranks,
+    Transfer.SHARD: _shard,
+    Transfer.UNWRAPPED: _unwrapped,
+}
+
+
+def constructed(frame: Frame, row: Class, args: Arguments, node: cst.CSTNode) -> Value:
+    made = row.makes
+    if isinstance(made, str):
+        if not made:
+            return LibraryInstance(row.name)
+        return transferred(frame, made, args, node, row.name)
+    if isinstance(made, ModelValue) and made.wrapping is Wrapping.WRAPPED:
+        inner = args.positional[0] if args.positional else UNKNOWN
+        if row.name == "torch.nn.DataParallel":  # one process, whose gradients nobody has to synchronise
+            return made.having(ModelRole.DATA_PARALLEL).but(why=frame.step(node, "it is wrapped here"))
+        wrapped_models.wrapped_here(frame, args, node)
+        why = frame.step(node, "it is wrapped here")
+        if not isinstance(inner, ModelValue):
+            return made.but(why=why)
+        return inner.with_facts_of(made.but(why=why, grad=inner.grad, device=inner.device))
+    if made.kind is Kind.LOADER:
+        return draws.loaded(frame, args, _loader(frame, args, node))
+    return made
+
+
+def _loader(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
+    """A DataLoader gives each rank its own batches only with a sampler that shards; `prepare` adds one."""
+    sampler = args.keywords.get("sampler") or args.keywords.get("batch_sampler")
+    if library_name_of(sampler) == "torch.utils.data.DistributedSampler":
+        return LOADER.having(explain(frame, LOADED_BATCH, node, "each rank gets its own batches from this loader"))
+    return LOADER.having(BatchValue(ranks.UNKNOWN))

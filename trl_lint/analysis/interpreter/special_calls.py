@@ -1,0 +1,107 @@
+"""Functions of libraries with a meaning that no row can say, by canonical name."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from trl_lint.analysis.interpreter import attributes
+from trl_lint.analysis.state import containers
+from trl_lint.analysis.state.arguments import Arguments
+from trl_lint.analysis.state.frame import Frame
+from trl_lint.analysis.transfer import (
+    gradients,
+    groups,
+)
+from trl_lint.domain import ranks
+from trl_lint.domain.constants import MISSING, WORLD_FALSE
+from trl_lint.domain.heap import Cell
+from trl_lint.domain.kinds import (
+    NumberValue,
+)
+from trl_lint.domain.provenance import OwnFile
+from trl_lint.domain.ranks import State
+from trl_lint.domain.values import SAME, UNKNOWN, Kind, Value, Wrapping
+
+
+def _own_group(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
+    for observe in frame.observers.row:
+        observe(frame, "torch.distributed.new_group", None, args, node, None)
+    return groups.own_group(SAME, args)
+
+
+def _getenv(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
+    return attributes.environment(frame, args.positional[0]) if args.positional else SAME
+
+
+def _on_disk(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
+    """Whether there is a file: each rank looks for itself, at a moment of its own."""
+    path = args.positional[0] if args.positional else UNKNOWN
+    if path.rank == ranks.REDUCED:
+        return SAME
+    agreed = any(point.kind == "broadcast" for point in frame.sync_points)
+    outside = path.rank.state is State.SAME or _is_named_from_outside(frame, args.expression(0))
+    if agreed or outside:
+        why = frame.step(node, "it depends on the disk")
+    else:
+        why = OwnFile(frame.module, node, "each rank looks for a file of its own making")
+    return NumberValue(ranks.IO_LOCAL, scalar=True, dtype="bool", why=why)
+
+
+def _is_named_from_outside(frame: Frame, stands: cst.BaseExpression | None) -> bool:
+    """Whether a path is a parameter or an attribute, or made of these alone."""
+    parameters = {parameter.name for parameter in frame.function.parameters} if frame.function else set()
+    return not isinstance(stands, cst.Name) or stands.value in parameters
+
+
+def _default_dict(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
+    factory = args.positional[0] if args.positional else None
+    cell = Cell("dict", factory=factory)
+    if len(args.positional) > 1:
+        cell = containers.merged_into(frame, cell, args.positional[1])
+    return frame.allocate(node, cell)
+
+
+def _deque(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
+    if args.positional and args.positional[0].kind is not Kind.NONE:
+        element, length = containers.iterate(frame, args.positional[0])
+        return frame.allocate(node, Cell("list", rest=element, length=length))
+    return frame.allocate(node, Cell("list"))
+
+
+def _ordered_dict(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
+    cell = Cell("dict")
+    for value in args.positional:
+        cell = containers.merged_into(frame, cell, value)
+    return frame.allocate(node, cell)
+
+
+def _partial(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
+    return args.positional[0] if args.positional and len(args.all()) == 1 else UNKNOWN
+
+
+def _is_peft_model(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
+    """It asks for the class, which on a wrapped model is the wrapper's."""
+    model = args.positional[0] if args.positional else UNKNOWN
+    wrapped = model.kind is Kind.MODEL and model.wrapping is Wrapping.WRAPPED
+    return NumberValue(ranks.SAME, const=WORLD_FALSE if wrapped else MISSING, scalar=True, dtype="bool")
+
+
+SPECIAL = {
+    "accelerate.utils.is_peft_model": _is_peft_model,
+    "peft.is_peft_model": _is_peft_model,
+    "transformers.trainer.is_peft_model": _is_peft_model,
+    "trl.models.utils.is_peft_model": _is_peft_model,
+    "trl.trainer.utils.is_peft_model": _is_peft_model,
+    "collections.OrderedDict": _ordered_dict,
+    "collections.defaultdict": _default_dict,
+    "collections.deque": _deque,
+    "functools.partial": _partial,
+    "os.environ.get": _getenv,
+    "torch.distributed.new_group": _own_group,
+    "os.getenv": _getenv,
+    **dict.fromkeys(("os.path.exists", "os.path.isdir", "os.path.isfile"), _on_disk),
+    "torch.enable_grad": gradients.enable_grad,
+    "torch.inference_mode": gradients.no_grad,
+    "torch.no_grad": gradients.no_grad,
+    "torch.set_grad_enabled": gradients.set_grad_enabled,
+}

@@ -1,0 +1,51 @@
+"""How a script is run: by what it makes, it shows that every rank runs it, or that there is one process only.
+
+What is noted of a program:
+
+    accelerator = Accelerator()           module.starts: every rank runs this script
+    AutoModel.from_pretrained(name, device_map="auto")   module.one_process: one process for all GPUs
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from trl_lint.analysis.events import DatasetDrawn, DatasetPrepared
+from trl_lint.analysis.state.observing import Observer
+from trl_lint.knowledge import library
+from trl_lint.knowledge.backends import SPREADING
+
+if TYPE_CHECKING:
+    import libcst as cst
+
+    from trl_lint.analysis.state.arguments import Arguments
+    from trl_lint.analysis.state.frame import Frame
+
+# A script that makes one of these is run by every rank.
+_STARTS = frozenset({"accelerate.Accelerator", "torch.distributed.init_process_group"})
+
+
+class ProgramStarts(Observer):
+    needed_by = frozenset({DatasetDrawn, DatasetPrepared})  # on one process they do no harm
+
+    def on_library_call(self, frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> None:
+        _note(frame, name, args)
+
+    def on_instantiate(self, frame: Frame, base: str, args: Arguments, node: cst.CSTNode) -> None:
+        if base:
+            _note(frame, base, args)
+
+
+def _note(frame: Frame, name: str, args: Arguments) -> None:
+    frame.module.one_process |= _spreads(args)
+    if name in _STARTS or library.is_subclass(name, "transformers.Trainer"):
+        frame.module.starts = True
+
+
+def _spreads(args: Arguments) -> bool:
+    """Whether a model is loaded onto all GPUs at once: Accelerate refuses to train such a one on several ranks."""
+    where = args.keywords.get("device_map")
+    return where is not None and isinstance(where.const, str) and where.const in SPREADING
+
+
+OBSERVER = ProgramStarts()

@@ -1,0 +1,190 @@
+"""Observers: they watch the walk and tell the rules; what a value is, they do not change.
+
+The interpreter knows no observer by name. It offers the hooks below, and calls those that some observer has and that a
+selected rule asks for. A module in `trl_lint/analysis/observers/` with an `OBSERVER` is found by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, ClassVar, Concatenate, NamedTuple, ParamSpec, TypeVar
+
+from trl_lint.analysis.events import Event
+from trl_lint.domain.ranks import Origin
+
+if TYPE_CHECKING:
+    import libcst as cst
+
+    from trl_lint.analysis.events import EventTrace
+    from trl_lint.analysis.program.classes import FunctionInfo
+    from trl_lint.analysis.program.project import Module
+    from trl_lint.analysis.state.arguments import Arguments
+    from trl_lint.analysis.state.frame import Frame
+    from trl_lint.domain.control import Control
+    from trl_lint.domain.provenance import Step
+    from trl_lint.domain.sync_points import SyncPoint
+    from trl_lint.domain.values import Value
+    from trl_lint.knowledge.schema import Collective, Row
+
+ArgsT = ParamSpec("ArgsT")
+ResultT = TypeVar("ResultT")
+
+
+class CalleeRun(NamedTuple):
+    """What a call of a function in sight leads to: where ranks meet in it, how it was entered, what it tells."""
+
+    sync_points: list[SyncPoint]
+    entry: Control
+    trace: EventTrace
+
+
+class Reached(NamedTuple):
+    """From where a run is reached, once all runs are known.
+
+    trains: by a training step. steps: by one on a batch that a prepared loader has handed out. builds: while a trainer
+    is being built. launched: where each process of a distributed run is known to come.
+    """
+
+    trains: bool
+    steps: bool
+    builds: bool
+    launched: bool
+
+
+class Branch(NamedTuple):
+    """A place where ranks may go different ways.
+
+    marks: how many synchronisation points there were before its first way, before its second, and at its end.
+    through: which of them reach its end. leaves: which may also leave. origins: what the condition differs by.
+    one_by_one: one rank after the other goes the first way. tried: the body of the `try` whose exceptions lead the
+    first way.
+    """
+
+    test: cst.CSTNode
+    why: Step
+    marks: tuple[int, int, int]
+    through: tuple[bool, bool] = (True, True)
+    leaves: tuple[bool, bool] = (False, False)
+    origins: Origin = Origin.NONE
+    one_by_one: bool = False
+    tried: cst.CSTNode | None = None
+
+
+class Observer:
+    """Watches the walk by the hooks that it overrides; one that it leaves alone costs nothing.
+
+    It keeps nothing itself, as one object serves all analyses: what it notes is in `Notes`, of a frame, of its trace or
+    of its module.
+
+    emits: the events that it tells. needed_by: those of others that are decided by what it notes; None: all of them.
+    It runs if any of these is asked for.
+    """
+
+    emits: ClassVar[frozenset[type[Event]]] = frozenset()
+    needed_by: ClassVar[frozenset[type[Event]] | None] = frozenset()
+
+    # --- calls ---
+
+    def on_library_call(self, frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> None:
+        """A function or class of a library is called by its canonical dotted name."""
+
+    def on_row(
+        self, frame: Frame, name: str, row: Row | None, args: Arguments, node: cst.CSTNode, owner: Value | None
+    ) -> None:
+        """A function or method of a library is called; `row`: what the tables say of it, `owner`: whose method it is.
+
+        Sinks are left out: what they are given is told as `Logged`.
+        """
+
+    def on_method_call(self, frame: Frame, owner: Value, name: str, args: Arguments, node: cst.CSTNode) -> None:
+        """`owner.name(...)`, before it is known what that does."""
+
+    def on_call_out_of_sight(self, frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
+        """Code is called of which nothing is known."""
+
+    def on_call_in_sight(self, frame: Frame, function: FunctionInfo, run: CalleeRun, node: cst.CSTNode) -> None:
+        """A function in sight was called, and this is what came of it."""
+
+    def on_argument(self, frame: Frame, value: Value, call: cst.Call) -> None:
+        """An argument of a call was evaluated."""
+
+    def on_collective(self, frame: Frame, row: Collective, args: Arguments, node: cst.CSTNode) -> None:
+        """A collective is called."""
+
+    def on_model_call(self, frame: Frame, model: Value, node: cst.CSTNode) -> None:
+        """`model(...)`, also of what may turn out to be one."""
+
+    def on_model_method(self, frame: Frame, model: Value, name: str, node: cst.CSTNode) -> None:
+        """A method of a model is called that may run (a part of) it."""
+
+    def on_instantiate(self, frame: Frame, base: str, args: Arguments, node: cst.CSTNode) -> None:
+        """An object is made of a library's class, or of one in sight with this base.
+
+        `base` is "" where a class in sight calls the `__init__` of a base that is not.
+        """
+
+    # --- control flow ---
+
+    def on_enter(self, frame: Frame, item: cst.BaseExpression, value: Value) -> None:
+        """A `with` statement enters this item."""
+
+    def on_branch(self, frame: Frame, branch: Branch) -> None:
+        """The ranks may have gone different ways, which are at their end."""
+
+    def on_exit(self, frame: Frame, before: Control, decorated: Control) -> None:
+        """The body of a function or a module is at its end.
+
+        before: how it was entered. decorated: which ranks its decorators let in.
+        """
+
+    # --- the whole program ---
+
+    def on_reached(self, event: Event, reached: Reached) -> Event | None:
+        """One of the events that it has told, now that it is known from where its run is reached; None: not at all."""
+        return event
+
+    def settled(self, events: list[Event], program: EventTrace, imported: Iterable[Module]) -> list[Event]:
+        """The events of a module, once all of its runs are known.
+
+        program: the run of its body, as a script. imported: the modules that it imports.
+        """
+        return events
+
+
+class Observers:
+    """Of each hook, the methods of the observers that override it, in the order of their modules."""
+
+    def __init__(self, observers: Iterable[Observer]) -> None:
+        self._observers = tuple(observers)
+        self.library_call = self._of(Observer.on_library_call)
+        self.row = self._of(Observer.on_row)
+        self.method_call = self._of(Observer.on_method_call)
+        self.call_out_of_sight = self._of(Observer.on_call_out_of_sight)
+        self.call_in_sight = self._of(Observer.on_call_in_sight)
+        self.argument = self._of(Observer.on_argument)
+        self.collective = self._of(Observer.on_collective)
+        self.model_call = self._of(Observer.on_model_call)
+        self.model_method = self._of(Observer.on_model_method)
+        self.instantiate = self._of(Observer.on_instantiate)
+        self.enter = self._of(Observer.on_enter)
+        self.branch = self._of(Observer.on_branch)
+        self.exit = self._of(Observer.on_exit)
+        self.settled = self._of(Observer.settled)
+        # By the class of the event: nobody is asked about those of others.
+        self.reached = {
+            event: each.on_reached
+            for each in self._observers
+            if type(each).on_reached is not Observer.on_reached
+            for event in each.emits
+        }
+
+    def _of(self, hook: Callable[Concatenate[Observer, ArgsT], ResultT]) -> tuple[Callable[ArgsT, ResultT], ...]:
+        name = hook.__name__
+        return tuple(getattr(each, name) for each in self._observers if getattr(type(each), name) is not hook)
+
+
+def asked_of(observers: Iterable[Observer], events: frozenset[type[Event]] | None) -> list[Observer]:
+    """The observers that are needed where these events are asked for (None: all of them)."""
+    if events is None:
+        return list(observers)
+    return [each for each in observers if each.needed_by is None or events & (each.emits | each.needed_by)]

@@ -1,0 +1,47 @@
+"""Process groups: which of them a collective is given, and what takes the tensors of a new one.
+
+What each of these is:
+
+    dist.new_group(ranks)                     as the backend of all ranks (LikeAllRanks)
+    dist.new_group(ranks, backend="nccl")     GPUs only (GpuGroup)
+    dist.all_reduce(x, group=pair)            groups_of: [pair]
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from trl_lint.domain.constants import MISSING
+from trl_lint.domain.kinds import GpuGroup, LikeAllRanks
+from trl_lint.domain.values import Kind, Value
+from trl_lint.knowledge.backends import OWN_GROUP_BACKEND
+from trl_lint.knowledge.meetings import GROUP_KEYWORDS, GROUPS
+
+if TYPE_CHECKING:
+    from trl_lint.analysis.state.arguments import Arguments
+    from trl_lint.knowledge.schema import Collective
+
+
+def groups_of(row: Collective, args: Arguments) -> list[Value]:
+    """The process groups that a collective is given."""
+    own = row.name.rpartition(".")[2]
+    position = GROUPS.get(own, -1) if row.name.startswith("torch.distributed.") else -1
+    groups = [args.keywords[name] for name in GROUP_KEYWORDS if name in args.keywords]
+    if 0 <= position < len(args.positional):
+        groups.append(args.positional[position])
+    return groups
+
+
+def own_group(group: Value, args: Arguments) -> Value:
+    """What `new_group` returns, with what is known of its backend."""
+    backend = args.get(*OWN_GROUP_BACKEND)
+    if backend is None or backend.kind is Kind.NONE:
+        return group.as_a(LikeAllRanks)
+    return group.as_a(GpuGroup) if is_for_gpus(backend) else group
+
+
+def is_for_gpus(backend: Value | None, default: bool = False) -> bool:
+    """Whether a backend takes tensors on GPUs only, where it is known to."""
+    if backend is None or backend.kind is Kind.NONE:
+        return default
+    return backend.const is not MISSING and isinstance(backend.const, str) and backend.const.lower() == "nccl"

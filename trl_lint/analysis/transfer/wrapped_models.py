@@ -1,0 +1,118 @@
+"""Models and what wraps them: what is inside a wrapper, a part of it, and what is made of both.
+
+What each of these is:
+
+    model = accelerator.prepare(net)      model: WRAPPED, and `net`, another name of what is inside: UNWRAPPED
+    inner = model.module                  UNWRAPPED: its gradients are the wrapper's business
+    inner.encoder                         UNWRAPPED, as the whole
+    copy.deepcopy(inner)                  BARE: another model, which nothing wraps
+    model.eval()                          WRAPPED, device EVALUATED: nothing is trained
+"""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from trl_lint.analysis.program.objects import ProjectInstance, class_of
+from trl_lint.analysis.state.arguments import Arguments
+from trl_lint.analysis.state.frame import Frame
+from trl_lint.domain.devices import Device
+from trl_lint.domain.kinds import ModelValue, ParameterSource, TensorValue, library_name_of
+from trl_lint.domain.ranks import SAME
+from trl_lint.domain.values import Kind, Value, Wrapping
+from trl_lint.knowledge import models
+
+# A redirection's own parameters: the wrapper, the module and the method.
+REDIRECTED = 3
+# In a model's `device`: it was put into evaluation mode.
+EVALUATED = Device("eval")
+
+
+def inside(frame: Frame, model: Value, node: cst.CSTNode) -> Value:
+    """What a wrapper holds: bare, and its gradients are the wrapper's business."""
+    why = frame.step(node, "`{}` is the module inside the wrapper", model.why)
+    bare = model if isinstance(model, ModelValue) else ModelValue()
+    facts = Value(SAME, wrapping=Wrapping.UNWRAPPED, grad=model.grad, device=model.device, why=why)
+    return bare.with_facts_of(facts)
+
+
+def part(model: Value) -> Value:
+    """A submodule: where the whole is inside a wrapper, so is its part."""
+    wrapping = Wrapping.UNWRAPPED if model.wrapping is Wrapping.UNWRAPPED else Wrapping.BARE
+    why = model.why if wrapping is Wrapping.UNWRAPPED else None
+    return ModelValue(SAME, wrapping=wrapping, grad=model.grad, device=model.device, why=why)
+
+
+def copied(model: Value) -> Value:
+    """A copy of a model is another one, which nothing wraps."""
+    if model.kind is not Kind.MODEL or model.wrapping is not Wrapping.UNWRAPPED:
+        return model
+    return ModelValue(SAME, wrapping=Wrapping.BARE)
+
+
+def wrapped_here(frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
+    """`DDP(net)`, `accelerator.prepare(net)`: from here on `net` is what the wrapper holds."""
+    for index, value in enumerate(args.positional):
+        name = args.expression(index)
+        is_bare = value.kind is Kind.MODEL and value.wrapping is Wrapping.BARE
+        if is_bare and isinstance(name, cst.Name) and frame.memory.names.get(name.value) is value:
+            why = frame.step(node, "it is wrapped here, under another name", value.why)
+            frame.memory.names[name.value] = value.but(wrapping=Wrapping.UNWRAPPED, why=why)
+
+
+def switched(frame: Frame, model: Value, name: str, args: Arguments, target: cst.BaseExpression | None) -> Value:
+    """The model after `.eval()`, `.train()` or `.requires_grad_()`, in place as well."""
+    given = next(iter(args.all()), None)
+    on = given is None or given.const is not False
+    if name == "requires_grad_":
+        changed = model.but(grad=on)
+    elif name == "eval" or (name == "train" and not on):
+        changed = model.but(grad=False, device=EVALUATED) if model.grad else model
+    elif name == "train" and model.device == EVALUATED:
+        changed = model.but(grad=True, device="")
+    else:
+        return model
+
+    while isinstance(target, cst.Call) and isinstance(target.func, cst.Attribute):
+        target = target.func.value  # `model.train().requires_grad_()`
+    if isinstance(target, cst.Name):
+        if frame.memory.names.get(target.value) is model:
+            frame.memory.names[target.value] = changed
+    elif isinstance(target, cst.Attribute):
+        # For the rest of this function: what others find in the attribute is told by those who assign it.
+        owner = frame.engine.evaluate(frame, target.value)
+        if isinstance(owner, ProjectInstance) and (owner.cls, target.attr.value) in frame.memory.attributes:
+            frame.memory.attributes[owner.cls, target.attr.value] = changed
+    return changed
+
+
+def parameter(frame: Frame, model: Value, name: str, node: cst.CSTNode) -> Value:
+    """`module.weight` of what a wrapper holds, read at a node."""
+    return TensorValue(SAME, ParameterSource(name, node, frame.function), why=model.why)
+
+
+# --- redirections ---------------------------------------------------------------------------------------
+
+
+def redirects(value: Value) -> bool:
+    """Whether a call of it has a wrapper's forward run what it is given."""
+    cls = class_of(value)
+    name = library_name_of(value) if cls is None else cls.name
+    return name.rpartition(".")[2] in models.FORWARD_REDIRECTIONS
+
+
+def redirected(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
+    """`redirect(wrapper, module, method, *args)`: the method runs inside the wrapper's forward."""
+
+    if len(args.positional) < REDIRECTED:
+        return frame.engine.unresolved(frame, args, node)
+    method, *rest = args.positional[REDIRECTED - 1 :]
+    inner = Arguments(map(_in_forward, rest), {name: _in_forward(value) for name, value in args.keywords.items()})
+    inner.nodes = {index - REDIRECTED: arg for index, arg in args.nodes.items() if isinstance(index, int)}
+    inner.star, inner.double = args.star, args.double
+    return frame.engine.call_value(frame, method, inner, node)
+
+
+def _in_forward(value: Value) -> Value:
+    """A model while its wrapper's forward runs: that will synchronise what is computed with it."""
+    return value.but(grad=False) if value.kind is Kind.MODEL else value
