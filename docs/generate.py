@@ -192,11 +192,27 @@ _RESULTS = {
     "barrier": "nothing; all have waited for each other",
 }
 
+
+def guesses_table() -> str:
+    from trl_lint.knowledge.heuristics import all_guesses
+
+    return _table(
+        ("of what", "what is taken for granted", "names"),
+        ((each.group, each.says, _in_names(each.words, each.pattern)) for each in all_guesses().values()),
+    )
+
+
+def _in_names(words: Iterable[str], pattern: str) -> str:
+    shown = sorted(words) or [pattern.replace("|", "\\|")]
+    return ", ".join(f"`{each}`" for each in shown)
+
+
 TABLES: Mapping[str, Callable[..., str]] = {
     "rules": rules_table,
     "settings": settings_table,
     "options": options_table,
     "collectives": collectives_table,
+    "guesses": guesses_table,
     "codemods": codemods_table,
     "signature": signature,
     "readme": readme,

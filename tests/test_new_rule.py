@@ -5,9 +5,15 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+
+from trl_lint.analysis.events import CollectiveCalled, Event
+from trl_lint.rules import by_event
+from trl_lint.rules.base import Rule, Violation
 
 RULE = '''"""A value is broadcast from another rank than the first.
 
@@ -135,3 +141,28 @@ def test_it_is_mended_and_has_a_command(folder):
     assert said(folder, COMMAND, "train.py") == FIXED
     said(folder, RUN, "--isolated", "--fix", "train.py")
     assert (folder / "train.py").read_text(encoding="utf-8") == FIXED
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BellRung(Event):
+    """An event may be declared anywhere: beside its observer, say."""
+
+    mentions = ((b"bell", b"ring"),)
+
+
+class Bells(Rule[BellRung | CollectiveCalled]):
+    code = "TRL901"
+    name = "bells"
+    mentions = ((b"loud",),)
+
+    def check(self, event: BellRung | CollectiveCalled) -> Iterator[Violation]:
+        yield Violation(event=event, message="it rings")
+
+
+def test_a_rule_is_asked_about_the_events_that_its_base_names():
+    rule = Bells()
+    assert by_event([rule]) == {BellRung: (rule,), CollectiveCalled: (rule,)}
+    assert Bells.prefilter == (
+        ((b"bell", b"ring"), (b"loud",)),
+        (*CollectiveCalled.mentions, (b"loud",)),
+    )

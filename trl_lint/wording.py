@@ -12,6 +12,7 @@ from typing import Any
 from trl_lint.analysis.observers.backends import uses_accelerate
 from trl_lint.domain.kinds import LibraryName
 from trl_lint.knowledge import library
+from trl_lint.knowledge.heuristics import TORCH_DISTRIBUTED
 
 
 class Surroundings(Enum):
@@ -101,7 +102,7 @@ def surroundings_of(module: Any, owner: Any, accelerator: str = "") -> Surroundi
     for base, surroundings in (("Trainer", _TRAINER), ("TrainerCallback", _CALLBACK)):
         if cls is not None and any(library.is_subclass(each, f"transformers.{base}") for each in cls.library_bases()):
             return surroundings
-    if accelerator or uses_accelerate(module) or not module.mentions(rb"torch\.distributed|\bDistributedDataParallel"):
+    if accelerator or uses_accelerate(module) or not module.shows(TORCH_DISTRIBUTED):
         return _ACCELERATE
     return _TORCH
 
@@ -115,7 +116,9 @@ def _class_around(owner: Any) -> Any:
 
 def _state(owner: Any) -> str:
     """What a hook of a callback calls the trainer's state."""
-    is_hook = owner is not None and owner.name.startswith("on_") and len(owner.parameters) > 2
+    is_hook = (
+        owner is not None and library.hook("transformers.TrainerCallback", owner.name) and len(owner.parameters) > 2
+    )
     return owner.parameters[2].name if is_hook and not owner.parameters[2].star else "state"
 
 

@@ -104,6 +104,8 @@ def test_code_that_is_not_known_to_run_on_every_process_is_left_alone():
     [
         ('wandb.log({"x": 1})', "safe"),
         ('wandb.log({"rows": wandb.Table(data=[])})', "safe"),
+        ('wandb.log({"rows": frames.DataFrame([])})', "safe"),
+        ('wandb.log({"rows": pd.DataFrame([])})', "unsafe"),  # nobody knows whose that is
         ('wandb.log({"x": measured(loss)})', "unsafe"),
         ('torch.save(loss, "loss.pt")', "unsafe"),
         ('file = open("losses.txt", "w")', "display"),
@@ -111,7 +113,7 @@ def test_code_that_is_not_known_to_run_on_every_process_is_left_alone():
     ],
 )
 def test_how_safe_a_guard_is(call, applicability):
-    text = "import os\n" + loop(call)
+    text = "import os\nimport pandas as frames\n" + loop(call)
     fix = SNIPPETS.finding(text).fix
     assert fix is not None and fix.applicability.value == applicability
 

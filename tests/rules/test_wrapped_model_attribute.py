@@ -783,3 +783,18 @@ def test_a_model_that_is_handed_on_in_the_constructor_may_get_another_config(cal
     mended = SNIPPETS.mended(text)
     assert ("self.vocab_size = self.model.config.vocab_size" in mended) == cached
     assert ("unwrap_model(model).config.vocab_size" in mended) != cached
+
+
+@pytest.mark.parametrize(
+    ("imported", "found"),
+    [
+        ("torch.nn.parallel import DistributedDataParallel as Wrapper", 1),
+        ("torch.nn import DataParallel as Wrapper", 1),
+        ("torch.distributed.fsdp import FullyShardedDataParallel as Wrapper", 0),
+        ("somewhere import DDPModel as Wrapper", 0),
+    ],
+)
+def test_a_wrapper_is_told_by_its_class_and_not_by_how_it_is_called(imported, found):
+    asked = "if isinstance(model, Wrapper):\n        print(model.config)\n"
+    hook = f"def compute_loss(self, model, inputs, *args):\n    {asked}"
+    assert len(SNIPPETS.findings(f"from {imported}\n" + trainer(hook))) == found

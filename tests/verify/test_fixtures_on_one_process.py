@@ -9,7 +9,8 @@ from math import isclose, isnan
 
 import pytest
 
-from trl_lint.verify.oracles import logged_metrics, training
+from trl_lint.knowledge.heuristics import CLOCK_METRIC
+from trl_lint.verify.oracles import training
 from trl_lint.verify.proof import fixtures
 from trl_lint.verify.proof.session import Session
 
@@ -44,10 +45,7 @@ def test_runs_on_one_process(program, run):
 def told(run):
     """What a program has logged and printed: its words, and the numbers among them."""
     (rank,) = run.ranks
-    logs = [
-        {name: value for name, value in log.values.items() if not logged_metrics.CLOCK.search(name)}
-        for log in rank.logs
-    ]
+    logs = [{name: value for name, value in log.values.items() if not CLOCK_METRIC.fits(name)} for log in rank.logs]
     lines = [line for line in rank.output.splitlines() if not PASSING.search(line)]
     text = "\n".join(lines)
     words = [[log.sink, *values] for log, values in zip(rank.logs, logs, strict=True)], NUMBER.split(text)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar, get_args
 
 from trl_lint.domain.averaging import Mean
 from trl_lint.domain.control import Control, Turn
@@ -15,7 +15,15 @@ from trl_lint.knowledge import mentions
 from trl_lint.knowledge.mentions import LIBRARIES, Mentions
 
 if TYPE_CHECKING:
-    from libcst import Arg, Call, CSTNode, FunctionDef
+    from collections.abc import Hashable
+
+    from libcst import Arg, BaseExpression, Call, CSTNode, FunctionDef
+
+    from trl_lint.analysis.program.classes import ClassInfo, FunctionInfo
+    from trl_lint.analysis.program.project import Module
+    from trl_lint.knowledge.effects import Effect
+    from trl_lint.knowledge.random_draws import DrawRow
+    from trl_lint.knowledge.schema import Collective
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,10 +33,10 @@ class Event:
     # What a file has to mention for it to happen there: one of each group.
     mentions: ClassVar[Mentions] = (LIBRARIES,)
 
-    module: Any
+    module: Module
     node: CSTNode
     control: Control
-    owner: Any = None
+    owner: FunctionInfo | None = None
 
 
 EventT = TypeVar("EventT", bound=Event)
@@ -40,11 +48,18 @@ def types_of(cls: type[Any]) -> tuple[type[Event], ...]:
     return get_args(about) or (about,)
 
 
+class NumberEntry(NamedTuple):
+    """A Python number in a "dict", a "list" or a "set". key: its key in a dict, where that is known."""
+
+    container: str
+    key: str = ""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CollectiveCalled(Event):
     """A call of a collective. `operand` is what it communicates, `argument` the Arg node that holds it.
 
-    numbers: the entries of a container that are Python numbers, as `shape:key`. parts: the operand, or what is in
+    numbers: the entries of a container that are Python numbers. parts: the operand, or what is in
     the containers that it is. accelerator: the text by which the Accelerator is reached there, or "". stepping:
     whether a batch that a prepared loader has handed out is being trained on there; None as in the caller. groups: the
     process groups that it is given.
@@ -53,10 +68,10 @@ class CollectiveCalled(Event):
     mentions = (LIBRARIES, mentions.COLLECTIVES)
 
     node: Call
-    row: Any
+    row: Collective
     operand: Value
     argument: Arg
-    numbers: tuple[str, ...] = ()
+    numbers: tuple[NumberEntry, ...] = ()
     parts: tuple[Value, ...] = ()
     accelerator: str = ""
     stepping: bool | None = None
@@ -75,7 +90,7 @@ class AttributeRead(Event):
     model: Value
     attribute: str
     called: bool = False
-    cls: Any = None
+    cls: ClassInfo | None = None
     accelerator: str = ""
 
 
@@ -114,7 +129,7 @@ class UnwrappedForGeneration(Event):
 
     model: Value
     argument: Arg
-    cls: Any = None
+    cls: ClassInfo | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -223,12 +238,12 @@ class DatasetDrawn(Event):
     mentions = (mentions.SHARERS, mentions.DRAWS)
 
     draw: Step
-    how: Any
+    how: DrawRow
     name: str
     handed: Step
-    drawer: Any = None
+    drawer: FunctionInfo | None = None
     is_here: bool = True
-    arguments: Any = None
+    arguments: BaseExpression | None = None
     seeds: tuple[str, ...] = ()
     names: frozenset[str] = frozenset()
 
@@ -244,7 +259,7 @@ class SideEffect(Event):
 
     node: Call
     name: str
-    effect: Any
+    effect: Effect
     accelerator: str = ""
 
 
@@ -260,7 +275,7 @@ class Averaged(Event):
 
     means: frozenset[Mean]
     handed: frozenset[Write]
-    statement: Any
+    statement: CSTNode
     payload: Payload
 
 
@@ -276,8 +291,8 @@ class Revealed(Event):
 class EventTrace:
     """The events of one run of one function, by node: a later pass over a loop replaces an earlier one's."""
 
-    events: dict[Any, Event] = field(default_factory=dict)
-    calls: dict[Any, Any] = field(default_factory=dict)
+    events: dict[Hashable, Event] = field(default_factory=dict)
+    calls: dict[tuple[int, int], Any] = field(default_factory=dict)
     launched: bool = False  # whether it is known that each process of a distributed run comes here
     shows: bool = False  # whether it hands anything to a sink, itself or in what it calls
     backward: bool = False  # whether it starts a backward pass itself
@@ -285,12 +300,12 @@ class EventTrace:
     builds: bool = False  # whether it is the `__init__` of a class that a library runs
     # The generators that it may have seeded alike so far, itself or in what it calls; and those at each of its calls.
     seeds: frozenset[str] = frozenset()
-    seeded: dict[Any, frozenset[str]] = field(default_factory=dict)
+    seeded: dict[tuple[int, int], frozenset[str]] = field(default_factory=dict)
     draws: list[Any] = field(default_factory=list)  # what it draws at random (see `random_draws.Draw`)
-    runs: list[Any] = field(default_factory=list)  # functions that it has a launcher or a command line run
+    runs: list[FunctionInfo] = field(default_factory=list)  # functions that it has a launcher or a command line run
     steps: bool = False  # whether a library hands it the batches of a prepared loader, to train on
     # Of the calls in a loop over a prepared loader, whether it trains on what it is handed.
-    stepping: dict[Any, bool] = field(default_factory=dict)
+    stepping: dict[tuple[int, int], bool] = field(default_factory=dict)
 
 
 def steps(step: Step | None) -> list[Step]:

@@ -35,14 +35,11 @@ from trl_lint.fixes.support.scope import (
     nodes,
     scope_of,
 )
-from trl_lint.knowledge.loggers import SHOWING
+from trl_lint.knowledge.heuristics import SHOWS, SWITCHES_MODE
 
 if TYPE_CHECKING:
     from trl_lint.analysis.observers.rendezvous import Meeting
     from trl_lint.domain.provenance import Step
-
-# Calls that set up a model for all ranks alike.
-_MODES = frozenset({"eval", "train"})
 
 
 class DivergentCollectiveFix(RuleFix[Parted]):
@@ -95,7 +92,8 @@ def _leaves_no_trace(step: Step) -> bool:
     stored = [each for each in bound_targets(function.body) if not isinstance(each, cst.Name)]
     lone = [node.value for node in nodes(function.body) if isinstance(node, cst.Expr)]
     calls = [node for node in lone if isinstance(node, cst.Call) and node is not step.node]
-    changed = [*stored, *(call.func for call in calls if last_name(call.func) not in SHOWING | _MODES)]
+    named = ((call.func, last_name(call.func)) for call in calls)
+    changed = [*stored, *(func for func, name in named if not (SHOWS.fits(name) or SWITCHES_MODE.fits(name)))]
     return not declared_names(function) and all(holder_name(each) in own for each in changed)
 
 

@@ -14,10 +14,10 @@ from trl_lint.fixes.support.edits import Edit, FixPlan, NoFix, Replace
 from trl_lint.fixes.support.node_types import Scope
 from trl_lint.fixes.support.scope import nodes, scope_of
 from trl_lint.fixes.support.tree import keyword_of, with_keyword
-from trl_lint.knowledge.random_draws import SEED_ARGUMENTS
+from trl_lint.knowledge.heuristics import SEED_ARGUMENT
 
 _CHANGES = "it decides which rows come when, on one process as well"
-_SEEDS = SEED_ARGUMENTS | {"seeds"}
+_SEEDS = SEED_ARGUMENT.words | {"seeds"}
 
 
 class UnseededSplitFix(RuleFix[DatasetDrawn]):

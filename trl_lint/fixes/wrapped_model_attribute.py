@@ -178,7 +178,8 @@ def _too_early(read: _Read) -> bool:
     if _root_name(read.accelerator) != owner.parameters[0].name:
         return False
     call = constructor_call(owner)
-    for statement in owner.node.body.body:
+    body = owner.node.body
+    for statement in body.body if isinstance(body, cst.BaseSuite) else ():
         if contains(statement, read.whole):
             return True
         if call is not None and statement is call.statement:
@@ -223,10 +224,12 @@ def _is_trained(read: _Read) -> bool:
     """Whether it is the trained model's config that is read, however the method is called in sight."""
     if not is_trained(read.event.model):
         return False
-    owner = read.event.owner
+    owner, cls = read.event.owner, read.event.cls
+    if owner is None:
+        return False
     if isinstance(read.model, cst.Attribute):
         this = owner.parameters[0].name if owner.parameters else ""
-        return dotted(read.model) == f"{this}.model_wrapped" and is_trainer(read.event.cls)
+        return dotted(read.model) == f"{this}.model_wrapped" and cls is not None and is_trainer(cls)
     name = root_name(read.model)
     if name in bound_names(owner.node.body) or name not in {parameter.name for parameter in owner.parameters}:
         return False
@@ -237,10 +240,12 @@ def _is_always_read(read: _Read) -> bool:
     """Whether a config without the attribute would fail as it is: then `__init__` may ask for it, too."""
     if read.further in models.EVERY_CONFIG_HAS:
         return True
-    return read.event.owner.name in _EVERY_RUN and always_reached(read.path, read.whole)
+    owner = read.event.owner
+    return owner is not None and owner.name in _EVERY_RUN and always_reached(read.path, read.whole)
 
 
 def _from_cache(read: _Read, found: Cached) -> FixPlan:
+    assert read.event.owner is not None  # what `self` keeps is read in a method
     this = read.event.owner.parameters[0].name
     new = cst.Attribute(cst.Name(this), cst.Name(found.name))
     edits: list[Edit] = [Replace(read.whole, in_parentheses_of(read.whole, new))]

@@ -20,8 +20,8 @@ OWN_GROUP_BACKEND = (2, "backend")
 ALL_RANKS = frozenset({"torch.distributed.GroupMember.WORLD", "torch.distributed.group.WORLD"})
 # Libraries that start it themselves, with nccl where there are GPUs: by the first part of a name …
 CHOOSE_NCCL = frozenset({"accelerate", "deepspeed", "trl"})
-# … and how the names end by which transformers does.
-TRAINERS = ("Trainer", "TrainingArguments")
+# … and by classes, from which they may be derived.
+START_NCCL = ("transformers.Trainer", "transformers.TrainingArguments")
 # Keywords by which they are told to stay on the CPU, and what for.
 STAY_ON_CPU = ("cpu", "no_cuda", "use_cpu")
 NAMES_BACKEND = ("ddp_backend",)

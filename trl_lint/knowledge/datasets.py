@@ -22,6 +22,7 @@ _ITERABLE = "iterable_dataset.py::IterableDataset"
 # A data set, or a dict of its splits: `x[split]` of either is one.
 DATASET = instance("datasets.Dataset")
 STREAM = instance("datasets.IterableDataset")
+STREAM_CLASSES = frozenset({"IterableDataset", "IterableDatasetDict"})
 # The names and parts of a dict of splits.
 _ITEMS = IterableValue(ranks.SAME, TupleValue(ranks.SAME, (SAME, DATASET)), ranks.SAME)
 _VALUES = IterableValue(ranks.SAME, DATASET, ranks.SAME)

@@ -14,8 +14,18 @@ from typing import TypeVar, overload
 
 from trl_lint.domain.ranks import Rank
 from trl_lint.domain.values import Value
-from trl_lint.knowledge import accelerate, datasets, loggers, peft, python, torch, torch_distributed, transformers, trl
-from trl_lint.knowledge.models import ENGINES
+from trl_lint.knowledge import (
+    accelerate,
+    datasets,
+    heuristics,
+    loggers,
+    peft,
+    python,
+    torch,
+    torch_distributed,
+    transformers,
+    trl,
+)
 from trl_lint.knowledge.schema import (
     BARE_MODEL,
     SAME,
@@ -53,7 +63,6 @@ __all__ = [
     "members",
     "method",
     "mro",
-    "names_engine",
     "of_any_release",
     "origin",
     "others",
@@ -265,7 +274,7 @@ def function(name: str, versions: Mapping[str, str] = NO_VERSIONS) -> Row | None
     found = holding(rows(name, versions), versions)
     if found:
         return found[-1]
-    if name.endswith("_available") and name.rpartition(".")[2].startswith("is_"):
+    if name.endswith("_available") and heuristics.PACKAGE_CHECK.fits(name.rpartition(".")[2]):
         return Function(name=name, source="whether a package is installed", returns=SAME)
     return None
 
@@ -394,11 +403,6 @@ def unique_method(attr: str) -> str | None:
     return _UNIQUE.get(attr)
 
 
-def names_engine(name: str) -> bool:
-    """Whether a name speaks of an engine other than DDP that wraps a model, and may shard it."""
-    return any(word in name.lower() for word in ENGINES)
-
-
 # --- classes by their names -----------------------------------------------------------------------------
 
 _MODEL_ROOTS = frozenset({"diffusers", "peft", "sentence_transformers", "transformers", "trl"})
@@ -408,16 +412,9 @@ def is_model_class(name: str) -> bool:
     """Whether a class of a model library is a model, going by how such classes are called."""
     root, _, rest = name.partition(".")
     own = rest.rpartition(".")[2]
-    if root not in _MODEL_ROOTS or not own[:1].isupper() or own.endswith(transformers.SAME_SUFFIXES):
+    if root not in _MODEL_ROOTS or not own[:1].isupper() or heuristics.LOADED_ALIKE.fits(own):
         return False
-    if own.startswith("DataCollator"):
-        return False
-    return (
-        own.startswith(transformers.MODEL_PREFIXES)
-        or own.endswith(transformers.MODEL_SUFFIXES)
-        or own.partition("For")[2][:1].isupper()
-        or own.partition("With")[2] == "ValueHead"
-    )
+    return heuristics.MODEL_CLASS.fits(own)
 
 
 def maker(name: str) -> Value | None:
@@ -427,7 +424,7 @@ def maker(name: str) -> Value | None:
         return None
     if is_model_class(cls):
         return BARE_MODEL
-    if cls.partition(".")[0] in _MODEL_ROOTS and cls.endswith(transformers.SAME_SUFFIXES):
+    if cls.partition(".")[0] in _MODEL_ROOTS and heuristics.LOADED_ALIKE.fits(cls):
         return SAME
     return None
 
@@ -444,7 +441,7 @@ def constructor(name: str, versions: Mapping[str, str] = NO_VERSIONS) -> Value |
             return instance("torch.optim.Optimizer")
         if is_model_class(name):
             return BARE_MODEL
-        if name.partition(".")[0] in _MODEL_ROOTS and own.endswith(transformers.SAME_SUFFIXES):
+        if name.partition(".")[0] in _MODEL_ROOTS and heuristics.LOADED_ALIKE.fits(own):
             return SAME
     return None
 

@@ -85,11 +85,3 @@ ROWS: tuple[Row, ...] = (
     Sink(name="clearml.Logger.report_single_value", source="clearml/logger.py::Logger.report_single_value",
          payload=(1, "value"), form="value"),
 )
-
-# Calls by their own name, for objects of which nothing else is known: those that show what they are given …
-SHOWING = frozenset({
-    "add_scalar", "add_scalars", "debug", "info", "log", "log_metric", "log_metrics", "print", "report_scalar",
-    "set_postfix",
-})  # fmt: skip
-# … and those that keep it for later.
-KEEPING = frozenset({"append", "extend", "record", "setdefault", "track", "update", "write"})

@@ -6,7 +6,6 @@ are gathered there. Read from accelerate 1.15, transformers 5.23, torch 2.13 and
 
 from __future__ import annotations
 
-import re
 from typing import NamedTuple
 
 
@@ -65,7 +64,3 @@ EVERYWHERE = frozenset({
     "StopIteration", "SystemExit", "TypeError",
 })
 # fmt: on
-
-# What is guessed from the name of a function that is not in sight: ranks may meet in it, or wait for each other.
-MAY_MEET = re.compile(r"all_?gather|all_?reduce|barrier|broadcast|collective|dummy|forward|backward|gather|sync|wait")
-MAY_WAIT = re.compile(r"barrier|sync|wait")

@@ -15,7 +15,7 @@ MODULE_CLASSES = frozenset(
     }
 )
 # `isinstance(model, …)` with one of the first is true of a wrapped model, with the others false.
-WRAPPER_CLASSES = ("DistributedDataParallel", "DataParallel")
+WRAPPER_CLASSES = frozenset({"DataParallel", "DistributedDataParallel"})
 PLAIN_CLASSES = ("PreTrainedModel", "PeftModel", "PeftMixedModel", "PeftModelForCausalLM")
 
 # What a file has to mention where a model in it is wrapped: a trainer, or what wraps it.
@@ -69,8 +69,6 @@ FORWARDS = frozenset({"__call__", "forward"})
 BASE_PREFIX = "base_model_prefix"
 # Context managers of a model under which it works as its own reference: nothing of it is trained there.
 REFERENCE_CONTEXTS = frozenset({"disable_adapter"})
-# Words in the names of context managers under which sharded parameters are whole.
-GATHERING = ("gather", "summon", "full_param", "for_generation")
 # Context managers that prepare the wrapped model they are given for generation, by their own name.
 FOR_GENERATION = frozenset({"unwrap_model_for_generation"})
 # Classes whose instances have a wrapper's forward run another method: `redirect(wrapper, module, method, *args)`.
@@ -150,17 +148,4 @@ LIST_PARTS = frozenset(
         "parameters",
         "state_dict",
     }
-)
-
-# Words in a condition by which code asks whether an engine other than DDP wraps the model.
-ENGINES = (
-    "deepspeed",
-    "fsdp",
-    "fullyshard",
-    "zero3",
-    "zero_stage",
-    "is_zero",
-    "megatron",
-    "tensor_parallel",
-    "sagemaker",
 )

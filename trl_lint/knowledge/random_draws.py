@@ -5,7 +5,6 @@ Read from Python 3.12, numpy 2.2, torch 2.6, scikit-learn 1.6, transformers 4.51
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 from trl_lint.knowledge.schema import Parameter
@@ -66,14 +65,7 @@ SEEDERS = {
     "torch.set_rng_state": frozenset({"torch"}),
     "torch.use_deterministic_algorithms": frozenset[str](),
 }
-# A function that seeds, or may seed, all of them by its name, and one that is not in sight and may do so in passing.
-SEEDS_ALL = re.compile(r"seed|determin|reproduc|rng_state", re.IGNORECASE)
-SETS_UP = re.compile(r"^_?(init|initialize|setup|set_?up)(_|$)", re.IGNORECASE)
-# In a condition around a draw: without a seed, and only then, its author draws without one.
-ASKS_FOR_SEED = re.compile(r"seed|generator|rng|random_state", re.IGNORECASE)
-# An argument of a function that is not in sight, which may seed them with it.
-SEED_ARGUMENTS = frozenset({"random_seed", "random_state", "seed"})
-# … and libraries of which it is known that they don't.
+# Libraries of which it is known that none of their functions seeds in passing.
 DO_NOT_SEED = frozenset({
     "accelerate", "argparse", "bitsandbytes", "datasets", "deepspeed", "logging", "os", "pandas", "peft", "sklearn",
     "torch", "transformers", "wandb",

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from trl_lint.domain.kinds import LibraryInstance
-from trl_lint.domain.values import Value
 from trl_lint.knowledge.schema import (
     DISTRIBUTED,
     GLOBAL_RANK_INDEX,
     LOADER,
     NOTHING,
-    RANK_GUARD,
     RANK_INDEX,
     SAME,
     SOME_MODEL,
@@ -163,17 +159,6 @@ RANK_VARIABLES = frozenset({
 # Of these, the ones that count the processes of the whole job.
 GLOBAL_RANK_VARIABLES = frozenset({"OMPI_COMM_WORLD_RANK", "PMI_RANK", "RANK", "SLURM_PROCID"})
 WORLD_VARIABLES = frozenset({"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS", "WORLD_SIZE"})
-
-# What training code calls the place of a process, wherever that is defined: attributes and methods of objects of which
-# nothing else is known, and functions that are not in sight. Sources: transformers `TrainerState`, `Trainer` and
-# `TrainingArguments`; lightning `Trainer` and `Fabric`; ignite `idist`; mmengine and detectron2 `comm`; torch_xla
-# `xla_model`; scripts of torchvision and timm. A bare `rank` is none: that of LoRA is the same everywhere.
-RANK_NAMES: Mapping[str, Value] = {
-    **dict.fromkeys(("is_global_zero", "is_local_main_process", "is_local_process_zero", "is_main_process",
-                     "is_master_ordinal", "is_rank_0", "is_rank_zero", "is_world_process_zero"), RANK_GUARD),
-    **dict.fromkeys(("get_global_rank", "get_local_ordinal", "get_local_rank", "get_ordinal", "get_rank", "global_rank",
-                     "local_rank"), RANK_INDEX),
-}
 
 # --- what may be read from a model that DDP or DataParallel wraps ------------------------------------------
 

@@ -430,12 +430,8 @@ CONSTRUCTOR: dict[str, Value] = {
 # Hooks that work on the batches of an evaluation.
 EVALUATION_HOOKS = frozenset({"evaluation_loop", "prediction_loop", "prediction_step"})
 
-# Class names of models: `<name>.from_pretrained(...)`, `.from_config(...)` and `.from_...` make a bare model.
-MODEL_PREFIXES = ("AutoModel", "TFAutoModel", "FlaxAutoModel")
-MODEL_SUFFIXES = ("Model",)  # and whatever has For<Task> or WithValueHead in its name
+# Methods of the classes of models that make a bare model, and of others something that all ranks have alike.
 MODEL_MAKERS = frozenset({"_from_config", "from_config", "from_pretrained"})
-# What is loaded the same on every rank and is no model.
-SAME_SUFFIXES = ("Config", "FeatureExtractor", "ImageProcessor", "Processor", "Tokenizer", "TokenizerFast")
 
 # All names that Trainer and Seq2SeqTrainer define on themselves, in any release from 4.31.0 to 5.23.0: methods,
 # properties, and what a method assigns to `self` (trainer.py::Trainer, trainer_seq2seq.py::Seq2SeqTrainer).

@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING
 
 from trl_lint.findings import Applicability, Finding, Fix, Note, Position
 from trl_lint.findings import Edit as PlacedEdit
+from trl_lint.knowledge.heuristics import LOOP_SCRIPT
 from trl_lint.launch.judge.arguments import may_train
 from trl_lint.launch.judge.gpus import Gpus, GpuVerdict, gpus
-from trl_lint.launch.judge.launchers import LOOP_SCRIPTS, training_script
+from trl_lint.launch.judge.launchers import training_script
 from trl_lint.launch.judge.python_invocation import Start, bare_start, own_launcher
 from trl_lint.launch.parsers import readers
 from trl_lint.launch.rewrite import TextEdit, applied, rewrite
@@ -161,7 +162,7 @@ def _message(fault: _Fault) -> str:
     start, training = fault.start, fault.training
     word = start.module or start.script
     name = (start.path or (word.value or word.raw).removeprefix("-m")) if word else ""
-    wraps = training.wraps if training else not LOOP_SCRIPTS.search(start.path)
+    wraps = training.wraps if training else not LOOP_SCRIPT.fits(start.path)
     harm = _WRAPPED if wraps else _IDLE
     if fault.verdict.gpus is Gpus.SEVERAL:
         telling = _shortened(" ".join(fault.verdict.telling.split()))

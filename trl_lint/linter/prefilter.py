@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from trl_lint.analysis.program.source_text import code_of
-from trl_lint.knowledge.mentions import Group
 from trl_lint.rules.base import Rule
 
 
@@ -14,7 +13,10 @@ class Prefilter:
     """What a file has to mention for any of these rules, or of the user's own names, to matter in it."""
 
     def __init__(self, rules: Sequence[Rule[Any]], own_names: Iterable[str]) -> None:
-        self._wanted = {frozenset(groups) for rule in rules for groups in rule.prefilter}
+        wanted = dict.fromkeys(groups for rule in rules for groups in rule.prefilter)
+        # Each group once, and of which of them a file has to mention something: for any of these.
+        self._groups = list(dict.fromkeys(group for groups in wanted for group in groups))
+        self._wanted = [tuple(map(self._groups.index, groups)) for groups in wanted]
         # A file that uses a name of the user's own names its last part. What it stands for may be a library, a
         # collective or a log: it is in every group.
         self._own = tuple(name.rpartition(".")[2].encode() for name in own_names)
@@ -26,6 +28,11 @@ class Prefilter:
     def _mentions(self, source: bytes) -> bool:
         if any(name in source for name in self._own):
             return True
-        groups = frozenset[Group]().union(*self._wanted)
-        present = {group for group in groups if any(name in source for name in group)}
-        return any(present >= wanted for wanted in self._wanted)
+        known: dict[int, bool] = {}
+
+        def is_there(group: int) -> bool:
+            if group not in known:
+                known[group] = any(name in source for name in self._groups[group])
+            return known[group]
+
+        return any(all(map(is_there, groups)) for groups in self._wanted)

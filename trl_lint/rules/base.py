@@ -8,12 +8,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, ClassVar, Generic
+from typing import TYPE_CHECKING, ClassVar, Generic, cast
 
 from trl_lint.analysis.events import Event, EventT, types_of
 
 if TYPE_CHECKING:
-    from trl_lint.domain.provenance import Step
+    from libcst import CSTNode
+
+    from trl_lint.analysis.program.classes import FunctionInfo
+    from trl_lint.analysis.program.project import Module
+    from trl_lint.domain.provenance import SourceModule, Step
     from trl_lint.knowledge.mentions import Mentions
 
 
@@ -21,9 +25,9 @@ if TYPE_CHECKING:
 class Site:
     """A place in the code: a node of a module, and the function around it."""
 
-    module: Any
-    node: Any
-    function: Any
+    module: SourceModule
+    node: CSTNode
+    function: FunctionInfo | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,15 +48,16 @@ class Violation:
     by_hand: str = ""
 
     @property
-    def module(self) -> Any:
-        return self.event.module if self.site is None else self.site.module
+    def module(self) -> Module:
+        # What the analysis explains stands in a file of the project.
+        return self.event.module if self.site is None else cast("Module", self.site.module)
 
     @property
-    def node(self) -> Any:
+    def node(self) -> CSTNode:
         return self.event.node if self.site is None else self.site.node
 
     @property
-    def function(self) -> Any:
+    def function(self) -> FunctionInfo | None:
         """The function that a fix would edit."""
         return self.event.owner if self.site is None else self.site.function
 

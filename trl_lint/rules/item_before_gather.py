@@ -80,14 +80,13 @@ def _is_number(event: CollectiveCalled) -> bool:
         return True
     if kind is Kind.NUMBER_LIST:
         return not event.row.lists
-    return any(entry.startswith("dict:") or not event.row.lists for entry in event.numbers)
+    return any(entry.container == "dict" or not event.row.lists for entry in event.numbers)
 
 
 def _what(event: CollectiveCalled) -> str:
     if event.operand.kind is Kind.NUMBER:
         return "a Python number"
-    entries = [entry.partition(":") for entry in event.numbers]
-    keys = [key for shape, _, key in entries if shape == "dict" and key]
+    keys = [entry.key for entry in event.numbers if entry.container == "dict" and entry.key]
     if keys:
         return f"a dict of Python numbers ({', '.join(keys[:3])}{', …' * (len(keys) > 3)})"
-    return f"a {entries[0][0] if entries else 'list'} of Python numbers"
+    return f"a {event.numbers[0].container if event.numbers else 'list'} of Python numbers"

@@ -86,7 +86,7 @@ def _everybody(event: DatasetPrepared) -> Violation:
 def _each_node(event: DatasetPrepared, turn: Turn) -> Violation:
     return Violation(
         event=event,
-        site=Site(turn.module, turn.node.item, event.owner),
+        site=Site(turn.module or event.module, turn.node.item, event.owner),
         message=(
             "one rank of each node goes first: on several nodes with a shared file system all of them write the same "
             "cache file of the data set"

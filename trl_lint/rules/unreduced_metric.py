@@ -55,7 +55,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, cast
 
 from trl_lint.analysis.events import Logged
 from trl_lint.domain.ranks import Origin, Rank, State
@@ -63,6 +63,8 @@ from trl_lint.rules.base import Rule, Site, Violation
 from trl_lint.wording import said
 
 if TYPE_CHECKING:
+    from trl_lint.analysis.program.classes import FunctionInfo
+    from trl_lint.analysis.program.project import Module
     from trl_lint.domain.writes import Write
 
 # Where a value that is mixed with one of these differs for a reason that no reduction mends.
@@ -115,13 +117,14 @@ def _short(sink: str) -> str:
     return ".".join(sink.split(".")[-2:])
 
 
-def _function(event: Logged, write: Write) -> Any:
+def _function(event: Logged, write: Write) -> FunctionInfo | None:
     return event.owner if write.payload is None else write.payload.owner
 
 
 def _help(event: Logged, write: Write) -> str:
     payload, rank = write.payload, write.rank
-    place = replace(event, module=write.module, owner=_function(event, write))
+    # What is looked at are files of the project.
+    place = replace(event, module=cast("Module", write.module), owner=_function(event, write))
     how = rank.how if rank.state is State.PARTIAL else ""
     reduction = {"sum": "sum", "count": "sum", "max": "max", "min": "min"}.get(how, "mean")
     divergent = event.control.level == _DIVERGENT

@@ -87,6 +87,7 @@ def _advice(event: DatasetDrawn) -> str:
 
 
 def _module_of(event: DatasetDrawn) -> str:
-    own = getattr(getattr(event.node, "func", None), "value", None)
-    is_dotted = event.is_here and own is not None and not isinstance(own, str)
-    return str(event.module.tree.code_for_node(own) if is_dotted else event.how.module)
+    owner = getattr(getattr(event.node, "func", None), "value", None)
+    if not event.is_here or owner is None or isinstance(owner, str):
+        return event.how.module
+    return event.module.tree.code_for_node(owner)

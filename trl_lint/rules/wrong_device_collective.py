@@ -139,16 +139,16 @@ def _returned(event: StepReturned) -> Iterator[Violation]:
 
 
 def _chosen(event: DeviceChosen) -> Violation:
-    module, node = event.module, event.node
+    site = Site(event.module, event.node, event.owner)
     why = event.why
     if why is not None and not _is_inside(why.node, event):
         # Another function says which device it is.
-        module, node = why.module, why.node
+        site = Site(why.module, why.node, event.owner)
     return Violation(
         event=event,
-        site=Site(module, node, event.owner),
+        site=site,
         message=("the global rank is used as the index of a device: on a second node there is no such device"),
-        provenance=Step(event.module, event.node, "the device is chosen here") if node is not event.node else why,
+        provenance=Step(event.module, event.node, "the device is chosen here") if site.node is not event.node else why,
         help=f"use the index on this node: {said('local rank', event)}",
     )
 

@@ -35,9 +35,10 @@ from trl_lint.domain.kinds import (
 )
 from trl_lint.domain.ranks import State
 from trl_lint.domain.values import BOTTOM, SAME, UNKNOWN, Kind, Value, Wrapping
-from trl_lint.knowledge import datasets, library, models
+from trl_lint.knowledge import datasets, heuristics, library, models
 from trl_lint.knowledge.datasets import DATASET
-from trl_lint.knowledge.torch_distributed import GLOBAL_RANK_VARIABLES, RANK_NAMES, RANK_VARIABLES, WORLD_VARIABLES
+from trl_lint.knowledge.schema import RANK_GUARD, RANK_INDEX
+from trl_lint.knowledge.torch_distributed import GLOBAL_RANK_VARIABLES, RANK_VARIABLES, WORLD_VARIABLES
 
 ENVIRON = "os.environ"
 
@@ -75,7 +76,7 @@ def _of_something(frame: Frame, owner: Value, name: str) -> Value:
         found = _library_attribute(frame, unique, name, LibraryInstance(unique))
         if found is not None:
             return found
-    if kind is Kind.UNKNOWN and name in RANK_NAMES:
+    if kind is Kind.UNKNOWN and heuristics.tells_rank(name):
         return named_rank(frame, name)
     if kind is Kind.UNKNOWN and name == "module" and owner.rank.state is State.UNKNOWN:
         return UNKNOWN
@@ -84,7 +85,8 @@ def _of_something(frame: Frame, owner: Value, name: str) -> Value:
 
 def named_rank(frame: Frame, name: str) -> Value:
     """What only its name says something about: the place of this process among all of them."""
-    return RANK_NAMES[name].but(why=frame.step(frame.statement, f"`{name}` is this rank's own"))
+    number = RANK_GUARD if heuristics.MAIN_PROCESS.fits(name) else RANK_INDEX
+    return number.but(why=frame.step(frame.statement, f"`{name}` is this rank's own"))
 
 
 def _of_data(owner: Value, name: str) -> Value:
@@ -254,6 +256,6 @@ def environment(frame: Frame, name: Value) -> Value:
 
 def assign_attribute(frame: Frame, owner: Value, target: cst.Attribute, value: Value) -> None:
     """`owner.name = value`."""
-    frame.asks_for_engine |= library.names_engine(target.attr.value)  # `args.deepspeed = None` turns it off
+    frame.asks_for_engine |= heuristics.NAMES_ENGINE.fits(target.attr.value)  # `args.deepspeed = None` turns it off
     if isinstance(owner, ProjectInstance):
         frame.write_attribute(owner.cls, target.attr.value, value.but(pending=frozenset()) if value.pending else value)

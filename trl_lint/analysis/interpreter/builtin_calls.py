@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from trl_lint.analysis.interpreter import attributes
 from trl_lint.analysis.observers import gradient_sync, side_effects
-from trl_lint.analysis.program.objects import ClassValue, ProjectInstance
+from trl_lint.analysis.program.objects import ProjectInstance, class_names
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame, derived
@@ -21,11 +21,9 @@ from trl_lint.domain.kinds import (
     BasePrefix,
     ContainerValue,
     IterableValue,
-    LibraryName,
     LoaderValue,
     NumberValue,
     PreparedObject,
-    ProjectName,
     SizesValue,
     TupleValue,
 )
@@ -376,9 +374,9 @@ def _isinstance(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     owner = args.positional[0]
     wanted = args.positional[1] if len(args.positional) > 1 else UNKNOWN
     const: World | bool | None = None
-    names = _class_names(wanted)
+    names = class_names(wanted)
     if owner.kind is Kind.MODEL and owner.wrapping is Wrapping.WRAPPED and names:
-        if any(name in models.WRAPPER_CLASSES for name in names):
+        if not models.WRAPPER_CLASSES.isdisjoint(names):
             const = WORLD_TRUE
         elif all(name in models.PLAIN_CLASSES or library.is_model_class(f"transformers.{name}") for name in names):
             const = WORLD_FALSE
@@ -393,22 +391,6 @@ def _isinstance(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     if const is not None:
         return NumberValue(ranks.SAME, const=const, scalar=True, dtype="bool")
     return _told_apart(owner)
-
-
-def _class_names(value: Value) -> list[str]:
-    """The own names of the classes in the second argument of isinstance; empty when one is unknown."""
-    options = value.items if isinstance(value, TupleValue) else (value,)
-    names = []
-    for option in options:
-        if isinstance(option, LibraryName):
-            names.append(option.name.rpartition(".")[2])
-        elif isinstance(option, ProjectName) and option.name is not None:
-            names.append(option.name)  # of another file of the project, which need not be opened for this
-        elif isinstance(option, ClassValue):
-            names.append(option.cls.name)
-        else:
-            return []
-    return names
 
 
 def _absolute(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:

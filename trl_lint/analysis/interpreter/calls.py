@@ -61,10 +61,9 @@ from trl_lint.domain.kinds import (
 )
 from trl_lint.domain.ranks import State
 from trl_lint.domain.values import BOTTOM, SAME, UNKNOWN, Kind, Value, Wrapping
-from trl_lint.knowledge import library, models, torch_ops
+from trl_lint.knowledge import heuristics, library, models, torch_ops
 from trl_lint.knowledge import torch as torch_table
 from trl_lint.knowledge.schema import Collective, Sink
-from trl_lint.knowledge.torch_distributed import RANK_NAMES
 from trl_lint.knowledge.torch_ops import Operation, RankTransfer
 
 
@@ -220,7 +219,7 @@ def _is_text(value: Value) -> bool:
 
 def _call_on_unknown(frame: Frame, owner: Value, name: str, args: Arguments, node: cst.Call) -> Value:
     """A method of something whose class is not known: the same everywhere only if all that goes in is."""
-    if owner.kind is Kind.UNKNOWN and name in RANK_NAMES and not args.all():
+    if owner.kind is Kind.UNKNOWN and heuristics.tells_rank(name) and not args.all():
         return attributes.named_rank(frame, name)
     if owner.rank.state is State.SAME and args.rank().state is State.SAME and not _has_cells(args):
         return SAME
@@ -293,8 +292,7 @@ def _call_on_library_instance(frame: Frame, owner: InstanceValue, name: str, arg
     if cls == attributes.ENVIRON:
         return attributes.environment(frame, args.positional[0]) if args.positional else SAME
     if cls.startswith("torch.nn.") or isinstance(owner, PureObject):
-        result = pure_result(library_calls.spread(frame, args))
-        return result.as_a(StringValue) if "decode" in name else result
+        return pure_result(library_calls.spread(frame, args))
     return library_calls.call_method(frame, owner, cls, name, args, node)
 
 

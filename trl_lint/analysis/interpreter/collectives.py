@@ -6,7 +6,7 @@ from collections.abc import Hashable
 
 import libcst as cst
 
-from trl_lint.analysis.events import CollectiveCalled
+from trl_lint.analysis.events import CollectiveCalled, NumberEntry
 from trl_lint.analysis.interpreter import assignment
 from trl_lint.analysis.observers import rendezvous
 from trl_lint.analysis.state import containers
@@ -118,7 +118,7 @@ def parts_of(frame: Frame, operand: Value, depth: int = 2) -> tuple[Value, ...]:
     return (operand,)
 
 
-def _numbers(frame: Frame, operand: Value) -> tuple[str, ...]:
+def _numbers(frame: Frame, operand: Value) -> tuple[NumberEntry, ...]:
     """The entries of a dict (or the items of a list) that are Python numbers."""
     if not isinstance(operand, ContainerValue):
         return ()
@@ -126,9 +126,9 @@ def _numbers(frame: Frame, operand: Value) -> tuple[str, ...]:
     for cell in frame.memory.cells(operand):
         for key, value in cell.entries.items():
             if value.kind in (Kind.NUMBER, Kind.NUMBER_LIST):
-                found.append(f"{cell.shape}:{key}")
+                found.append(NumberEntry(cell.shape, str(key)))
         if cell.rest is not None and cell.rest.kind in (Kind.NUMBER, Kind.NUMBER_LIST):
-            found.append(f"{cell.shape}:")
+            found.append(NumberEntry(cell.shape))
     return tuple(found)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import libcst as cst
 
 from trl_lint.analysis.observers import preprocessing
+from trl_lint.analysis.program.objects import class_names
 from trl_lint.analysis.program.syntax import identifiers
 from trl_lint.analysis.state.frame import Frame, derived
 from trl_lint.analysis.transfer import tensor_shapes, tensors
@@ -36,7 +37,8 @@ from trl_lint.domain.kinds import (
 )
 from trl_lint.domain.ranks import Origin, State
 from trl_lint.domain.values import SAME, Kind, Value, Wrapping
-from trl_lint.knowledge import datasets, library
+from trl_lint.knowledge import datasets, heuristics
+from trl_lint.knowledge.models import WRAPPER_CLASSES
 
 
 def truth(frame: Frame, value: Value) -> bool | None:
@@ -281,7 +283,7 @@ def _engine_arm(test: cst.CSTNode) -> bool | None:
     if isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
         inner = _engine_arm(test.expression)
         return None if inner is None else not inner
-    if not any(map(library.names_engine, identifiers(test))):
+    if not any(map(heuristics.NAMES_ENGINE.fits, identifiers(test))):
         return None
     return not (isinstance(test, cst.Comparison) and isinstance(test.comparisons[0].operator, (cst.NotEqual, cst.Is)))
 
@@ -346,13 +348,14 @@ def _narrow_call(frame: Frame, test: cst.Call, taken: bool) -> None:
         return
     value = frame.memory.names.get(subject.value)
     if value is not None and test.func.value == "isinstance" and datasets.is_dataset(value):
-        frame.memory.names[subject.value] = preprocessing.narrowed(value, test.args[1:], identifiers)
+        frame.memory.names[subject.value] = preprocessing.narrowed(value, _classes(frame, test))
         return
     if value is None or value.kind is not Kind.MODEL or value.wrapping is not Wrapping.WRAPPED:
         return
-    if (
-        test.func.value == "isinstance"
-        and len(test.args) > 1
-        and not any("DataParallel" in name or "DDP" in name for name in identifiers(test.args[1].value))
-    ):
+    if test.func.value == "isinstance" and WRAPPER_CLASSES.isdisjoint(_classes(frame, test)):
         frame.memory.names[subject.value] = value.but(wrapping=Wrapping.UNKNOWN)
+
+
+def _classes(frame: Frame, test: cst.Call) -> list[str]:
+    """The own names of the classes in the second argument of isinstance; empty when one is unknown."""
+    return class_names(frame.node_values.get(id(test.args[1].value))) if len(test.args) > 1 else []

@@ -21,6 +21,7 @@ from trl_lint.domain.heap import WILDCARD, join
 from trl_lint.domain.kinds import BLANKS, NONE, NumberValue, StringValue, on_one_process
 from trl_lint.domain.ranks import Origin, State
 from trl_lint.domain.values import UNKNOWN, Kind, Value
+from trl_lint.knowledge.heuristics import TELLS_OF_THE_JOB
 
 
 def evaluate(frame: Frame, node: cst.CSTNode) -> Value:
@@ -61,14 +62,7 @@ def _name(frame: Frame, node: cst.Name) -> Value:
     if value is None:
         return UNKNOWN
     # A constant is compared as it is: where it says how the job is run, it has to be looked up now.
-    return frame.engine.settle(value) if value.kind is Kind.MODULE and _tells_of_the_job(node.value) else value
-
-
-def _tells_of_the_job(name: str) -> bool:
-    return name.isupper() and any(word in name for word in _OF_THE_JOB)
-
-
-_OF_THE_JOB = ("DDP", "DISTRIBUTED", "MAIN", "MASTER", "RANK", "WORLD_SIZE")
+    return frame.engine.settle(value) if value.kind is Kind.MODULE and TELLS_OF_THE_JOB.fits(node.value) else value
 
 
 _INTEGER = NumberValue(ranks.SAME, scalar=True, dtype="int")

@@ -55,7 +55,7 @@ from trl_lint.domain.kinds import (
 from trl_lint.domain.ranks import Rank, State
 from trl_lint.domain.values import SAME, UNKNOWN, Kind, Value, Wrapping
 from trl_lint.domain.writes import NO_WRITES
-from trl_lint.knowledge import library, torch_ops
+from trl_lint.knowledge import heuristics, library, torch_ops
 from trl_lint.knowledge.schema import (
     BARE_MODEL,
     BATCH,
@@ -71,7 +71,6 @@ from trl_lint.knowledge.schema import (
     Sink,
     Transfer,
 )
-from trl_lint.knowledge.torch_distributed import RANK_NAMES
 
 
 def call_function(frame: Frame, dotted: str, args: Arguments, node: cst.CSTNode) -> Value:
@@ -103,7 +102,7 @@ def call_function(frame: Frame, dotted: str, args: Arguments, node: cst.CSTNode)
     found = tensor_functions.function(tensor_row, name, flat.positional, flat.keywords)
     if found is None:
         own = name.rpartition(".")[2]
-        if own in RANK_NAMES and not args.all():
+        if heuristics.tells_rank(own) and not args.all():
             return attributes.named_rank(frame, own)
         return frame.engine.unresolved(frame, args, node)
     found = device_choice.located(frame, tensor_devices.made(tensor_row, name, args, found), node)
@@ -161,12 +160,9 @@ def _element_of(frame: Frame, value: Value, depth: int) -> Value:
     return value
 
 
-_LOSSES = ("_loss", "cross_entropy", "nll_loss", "kl_div")
-
-
 def _functional_loss(name: str, value: Value, args: Arguments) -> Value:
     """`F.cross_entropy(…)` is a mean over a count of this rank's own, unless it is told not to reduce."""
-    if not (name.startswith("torch.nn.functional.") and name.endswith(_LOSSES)):
+    if not (name.startswith("torch.nn.functional.") and heuristics.LOSS_FUNCTION.fits(name)):
         return value
     return _reduced_loss(value, args.keywords.get("reduction"))
 
@@ -182,7 +178,7 @@ def _reduced_loss(value: Value, reduction: Value | None) -> Value:
 def module_output(name: str, args: Arguments) -> Value:
     """What a module of torch.nn makes of its inputs."""
     value = pure_result(args)
-    return _reduced_loss(value, None) if name.endswith("Loss") else value
+    return _reduced_loss(value, None) if heuristics.LOSS_CLASS.fits(name) else value
 
 
 # --- methods --------------------------------------------------------------------------------------------

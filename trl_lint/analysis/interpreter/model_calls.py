@@ -15,6 +15,7 @@ from trl_lint.domain.kinds import BatchRole, in_role
 from trl_lint.domain.values import SAME, UNKNOWN, Kind, Value
 from trl_lint.domain.writes import NO_WRITES
 from trl_lint.knowledge import models
+from trl_lint.knowledge.heuristics import PART_OF_MODEL
 
 
 def call_on_model(frame: Frame, owner: Value, name: str, args: Arguments, node: cst.Call) -> Value:
@@ -29,7 +30,7 @@ def call_on_model(frame: Frame, owner: Value, name: str, args: Arguments, node: 
     attributes.of_model(frame, owner, name, node.func, called=True)
     if name in models.REFERENCE_CONTEXTS:
         frame.no_train_calls.add(id(node))
-    if name.startswith("get_") and not args.differing():
+    if PART_OF_MODEL.fits(name) and not args.differing():
         return gradient_sync.part(owner)
     if gradient_sync.is_forward(owner, name):
         gradient_sync.called(frame, owner, node, "" if name in models.FORWARDS else name)

@@ -25,6 +25,7 @@ from trl_lint.domain.heap import Cell, Memory, join_elements
 from trl_lint.domain.kinds import NONE, ContainerValue, TupleValue
 from trl_lint.domain.ranks import Origin, Rank, State
 from trl_lint.domain.values import BOTTOM, UNKNOWN, Kind, Value, Wrapping
+from trl_lint.knowledge.heuristics import COMPUTES_GRADIENTS
 
 # A loop's facts only climb the lattice, so it settles soon; this bound is for the pathological.
 _ROUNDS = 5
@@ -338,7 +339,8 @@ def _for(frame: Frame, node: cst.For) -> bool:
 
 def _trains(loop: cst.For) -> bool:
     """Whether gradients are computed in a loop: where not, it evaluates."""
-    return any(isinstance(node, cst.Attribute) and node.attr.value == "backward" for node in below(loop.body))
+    methods = (node.attr.value for node in below(loop.body) if isinstance(node, cst.Attribute))
+    return any(map(COMPUTES_GRADIENTS.fits, methods))
 
 
 def _is_handed_out(element: Value) -> bool:

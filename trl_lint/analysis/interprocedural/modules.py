@@ -20,10 +20,10 @@ from trl_lint.domain.control import UNIFORM
 from trl_lint.domain.kinds import NONE, LibraryInstance, LibraryName, NumberValue, ProjectName, StringValue
 from trl_lint.domain.ranks import State
 from trl_lint.domain.values import UNKNOWN, Kind, Value
-from trl_lint.knowledge import library
+from trl_lint.knowledge import heuristics, library
 from trl_lint.knowledge import torch as torch_table
 from trl_lint.knowledge.schema import RANK_INDEX, WORLD, Attribute
-from trl_lint.knowledge.torch_distributed import RANK_NAMES, RANK_VARIABLES, WORLD_VARIABLES
+from trl_lint.knowledge.torch_distributed import RANK_VARIABLES, WORLD_VARIABLES
 
 # What a module keeps of its state in a name: a number, or nothing yet.
 _STATES = frozenset({Kind.NONE, Kind.NUMBER})
@@ -140,9 +140,9 @@ class Names(Tables):
     def _by_its_name(self, reference: ProjectName) -> Value:
         """A name of a file that is not opened: what all training code means by it, if there is such a thing."""
         name = reference.name or ""
-        if name in RANK_NAMES:
+        if heuristics.tells_rank(name):
             return LibraryName(f"{self.project.name_of(reference.path)}.{name}")
-        return NAMED_CONSTANTS.get(name, UNKNOWN)
+        return NAMED_CONSTANTS[name] if heuristics.LAUNCHER_CONSTANT.fits(name) else UNKNOWN
 
     def _in_tables(self, reference: ProjectName) -> Value | None:
         """A name that the configuration or, when accelerate or transformers is linted, the tables know better."""
@@ -151,7 +151,7 @@ class Names(Tables):
         if own:
             return self._of_library(own)
         dotted = f"{self.project.name_of(reference.path)}.{name}"
-        if name.startswith("is_") and name.endswith("_available"):
+        if heuristics.PACKAGE_CHECK.fits(name):
             return LibraryName(dotted)  # whether a package is installed
         if dotted.partition(".")[0] not in _TABLED:
             return None
@@ -174,7 +174,8 @@ class Names(Tables):
         for row in library.rows(canonical, self.versions):
             if isinstance(row, Attribute):
                 return row.value
-        return NAMED_CONSTANTS.get(dotted.rpartition(".")[2]) or LibraryName(dotted)
+        own = dotted.rpartition(".")[2]
+        return NAMED_CONSTANTS[own] if heuristics.LAUNCHER_CONSTANT.fits(own) else LibraryName(dotted)
 
     def _file(self, dotted: str, importer: Module) -> Path | None:
         """The file in sight that an import means; None for a library that the tables alone speak of."""

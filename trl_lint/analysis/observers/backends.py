@@ -12,6 +12,7 @@ from trl_lint.analysis.program.objects import ClassValue
 from trl_lint.domain.constants import MISSING
 from trl_lint.domain.kinds import DeviceValue, GpuGroup, LibraryName, LikeAllRanks, NoneValue, library_name_of
 from trl_lint.domain.values import Kind, Value
+from trl_lint.knowledge import library
 from trl_lint.knowledge.backends import (
     ALL_RANKS,
     CHOOSE_NCCL,
@@ -19,9 +20,9 @@ from trl_lint.knowledge.backends import (
     NAMES_BACKEND,
     ONE_PROCESS,
     OWN_GROUP_BACKEND,
+    START_NCCL,
     STARTERS,
     STAY_ON_CPU,
-    TRAINERS,
 )
 
 if TYPE_CHECKING:
@@ -100,7 +101,7 @@ def _is_chooser(value: Value) -> bool:
 
 def _chooses(name: str) -> bool:
     root, _, _ = name.partition(".")
-    return root in CHOOSE_NCCL or (root == "transformers" and name.endswith(TRAINERS))
+    return root in CHOOSE_NCCL or any(library.is_subclass(name, base) for base in START_NCCL)
 
 
 def uses_accelerate(module: Module) -> bool:

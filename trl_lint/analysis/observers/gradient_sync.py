@@ -29,6 +29,7 @@ from trl_lint.domain.kinds import (
 from trl_lint.domain.ranks import SAME
 from trl_lint.domain.values import Kind, Value, Wrapping
 from trl_lint.knowledge import models
+from trl_lint.knowledge.heuristics import GATHERS_PARAMETERS
 from trl_lint.knowledge.torch import WITHOUT_GRADIENTS
 
 # A redirection's own parameters: the wrapper, the module and the method.
@@ -189,8 +190,7 @@ def _switches_off(frame: Frame, node: cst.CSTNode, value: Value | None) -> bool:
 
 def _gathers(node: cst.CSTNode) -> bool:
     """Whether a context manager is one that makes sharded parameters whole, going by what it is called."""
-    names = (name.lower() for name in identifiers(node))
-    return any(word in name for name in names for word in models.GATHERING)
+    return any(map(GATHERS_PARAMETERS.fits, identifiers(node)))
 
 
 def decorated(control: Control, decorators: frozenset[str]) -> Control:

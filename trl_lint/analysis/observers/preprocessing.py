@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Collection, Container, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import libcst as cst
@@ -18,8 +18,8 @@ from trl_lint.domain.ranks import Origin, State
 from trl_lint.domain.values import UNKNOWN, Kind, Value
 from trl_lint.knowledge import library
 from trl_lint.knowledge.backends import SPREADING
-from trl_lint.knowledge.datasets import DATASET, STREAM, is_dataset
-from trl_lint.knowledge.meetings import MAY_WAIT
+from trl_lint.knowledge.datasets import DATASET, STREAM, STREAM_CLASSES, is_dataset
+from trl_lint.knowledge.heuristics import MAY_WAIT
 
 if TYPE_CHECKING:
     from trl_lint.analysis.program.classes import FunctionInfo
@@ -35,10 +35,9 @@ BARRIER = "barrier"
 _STARTS = frozenset({"accelerate.Accelerator", "torch.distributed.init_process_group"})
 
 
-def narrowed(value: Value, classes: Iterable[cst.Arg], identifiers: Callable[[Any], Iterator[str]]) -> Value:
-    """A data set that is an instance of these classes: if all of them stream, it computes nothing now."""
-    names = [name for arg in classes for name in identifiers(arg.value)]
-    return STREAM if names and all("Iterable" in name or name == "datasets" for name in names) else value
+def narrowed(value: Value, classes: Collection[str]) -> Value:
+    """A data set that is an instance of classes of these names: if all of them stream, it computes nothing now."""
+    return STREAM if classes and STREAM_CLASSES.issuperset(classes) else value
 
 
 def annotated(options: Iterable[Value | None]) -> Value | None:
@@ -164,7 +163,7 @@ def _in_trainer(frame: Frame) -> bool:
 def note_start(frame: Frame, name: str, args: Arguments) -> None:
     """Something is made by which a script shows that every rank runs it, or that there is only one."""
     frame.module.one_process |= _spreads(args)
-    if name in _STARTS or (name.endswith("Trainer") and library.is_subclass(name, "transformers.Trainer")):
+    if name in _STARTS or library.is_subclass(name, "transformers.Trainer"):
         frame.module.starts = True
 
 
@@ -237,10 +236,7 @@ def waited(frame: Frame, meetings: Sequence[Any]) -> None:
 
 
 def _barriers(meetings: Iterable[Any]) -> int:
-    return sum(
-        each.kind == "barrier" or (each.kind == "?" and MAY_WAIT.search(each.name.lower()) is not None)
-        for each in meetings
-    )
+    return sum(each.kind == "barrier" or (each.kind == "?" and MAY_WAIT.fits(each.name)) for each in meetings)
 
 
 def _toggled(before: Control) -> Turn | None:

@@ -23,7 +23,7 @@ from trl_lint.domain.kinds import ContainerValue, LibraryInstance, TupleValue, l
 from trl_lint.domain.provenance import Step
 from trl_lint.domain.ranks import Origin, State
 from trl_lint.domain.values import SAME, UNKNOWN, Kind, Value
-from trl_lint.knowledge import library
+from trl_lint.knowledge import heuristics, library
 from trl_lint.knowledge import random_draws as table
 from trl_lint.knowledge.datasets import DATASET, is_dataset
 
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from trl_lint.knowledge.schema import Function as FunctionRow
 
 _TEXT = "each rank draws with a generator of its own here"
-_SEED_NAMES = frozenset({"random_seed", "seed"})
 
 
 class Draw(Step):
@@ -62,7 +61,7 @@ def _seeds(frame: Frame) -> Iterator[str]:
     for name, value in named:
         if _is_arguments(frame, value):
             yield f"{name}.seed"
-        elif name.lower() in _SEED_NAMES and value.rank.state is State.SAME and value.kind is not Kind.NONE:
+        elif heuristics.SEED_VARIABLE.fits(name) and value.rank.state is State.SAME and value.kind is not Kind.NONE:
             yield name
 
 
@@ -277,7 +276,7 @@ def _asks_for_seed(frame: Frame, node: Any) -> bool:
     """Whether a condition around a place asks for the seed."""
     tree = frame.module.tree
     tests = (each.test for each in ancestors(tree, node) if isinstance(each, (cst.If, cst.IfExp)))
-    return any(table.ASKS_FOR_SEED.search(tree.code_for_node(test)) for test in tests)
+    return any(heuristics.ASKS_FOR_SEED.fits(tree.code_for_node(test)) for test in tests)
 
 
 # --- what seeds -----------------------------------------------------------------------------------------
@@ -286,7 +285,7 @@ def _asks_for_seed(frame: Frame, node: Any) -> bool:
 def _note_seeding(frame: Frame, name: str, args: Arguments) -> None:
     own = name.rpartition(".")[2]
     generators = table.SEEDERS.get(name)
-    if generators is None and table.SEEDS_ALL.search(own):
+    if generators is None and heuristics.SEEDS_ALL.fits(own):
         generators = table.ALL
     apart = args.keywords.get(table.APART)
     if generators and not args.rank().differs and (apart is None or apart.const is not True):
@@ -299,8 +298,8 @@ def hidden(frame: Frame, args: Arguments, node: Any) -> None:
     name = getattr(getattr(func, "attr", func), "value", "")
     if not isinstance(name, str) or (isinstance(func, cst.Attribute) and name in table.OF_ITS_OWN):
         return
-    by_name = table.SEEDS_ALL.search(name) or (table.SETS_UP.search(name) and not _is_known(frame, func))
-    by_argument = not table.SEED_ARGUMENTS.isdisjoint(args.keywords) and not _is_known(frame, func)
+    by_name = heuristics.SEEDS_ALL.fits(name) or (heuristics.SETS_UP.fits(name) and not _is_known(frame, func))
+    by_argument = any(map(heuristics.SEED_ARGUMENT.fits, args.keywords)) and not _is_known(frame, func)
     if by_name or by_argument:
         frame.trace.seeds |= table.ALL
 

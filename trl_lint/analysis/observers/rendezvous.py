@@ -22,7 +22,8 @@ from trl_lint.domain.control import Control, Uniformity
 from trl_lint.domain.provenance import Step
 from trl_lint.domain.ranks import Origin
 from trl_lint.domain.values import Kind, Value, Wrapping
-from trl_lint.knowledge.meetings import EVERYWHERE, GROUP_KEYWORDS, GROUPS, MAY_MEET, MEETS
+from trl_lint.knowledge.heuristics import MAY_SYNCHRONISE
+from trl_lint.knowledge.meetings import EVERYWHERE, GROUP_KEYWORDS, GROUPS, MEETS
 from trl_lint.knowledge.schema import Collective
 
 # How many meetings of one call are kept.
@@ -138,7 +139,7 @@ def hidden(frame: Frame, node: cst.CSTNode) -> None:
     """Code out of sight is called."""
     func = getattr(node, "func", None)
     name = func.attr if isinstance(func, cst.Attribute) else func
-    if isinstance(name, cst.Name) and MAY_MEET.search(name.value.lower()):
+    if isinstance(name, cst.Name) and MAY_SYNCHRONISE.fits(name.value):
         frame.sync_points.append(Meeting(frame, node, name.value, _HIDDEN))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from trl_lint.domain import ranks
-from trl_lint.domain.kinds import InstanceValue, ModelRole, ModelValue
+from trl_lint.domain.kinds import InstanceValue, LibraryName, ModelRole, ModelValue, ProjectName, TupleValue
 from trl_lint.domain.values import Kind, Value
 
 if TYPE_CHECKING:
@@ -60,3 +60,18 @@ class ProjectModel(ModelValue):
 def class_of(value: Value | None) -> ClassInfo | None:
     """The project's class that a value is, or is an instance of; None if it is not one of the project's."""
     return value.cls if isinstance(value, (ClassValue, ProjectInstance, ProjectModel)) else None
+
+
+def class_names(value: Value | None) -> list[str]:
+    """The own names of the classes in the second argument of isinstance; empty when one is unknown."""
+    names = []
+    for option in value.items if isinstance(value, TupleValue) else (value,):
+        if isinstance(option, LibraryName):
+            names.append(option.name.rpartition(".")[2])
+        elif isinstance(option, ProjectName) and option.name is not None:
+            names.append(option.name)  # of another file of the project, which need not be opened for this
+        elif isinstance(option, ClassValue):
+            names.append(option.cls.name)
+        else:
+            return []
+    return names

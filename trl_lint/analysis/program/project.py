@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from trl_lint.analysis.program.classes import ClassInfo, FunctionInfo
     from trl_lint.domain.heap import Cell, Memory
     from trl_lint.domain.values import Value
+    from trl_lint.knowledge.heuristics import Guess
 
 
 class Module:
@@ -53,21 +54,34 @@ class Module:
         self.classes: list[ClassInfo] = []
         self._code: bytes | None = None
         self._mentions: dict[bytes, bool] = {}
+        self._shown: dict[Guess, bool] = {}
 
     @property
     def text(self) -> str:
         """What was parsed."""
         return self.tree.code if self.source is None else decode(self.source)[0]
 
-    def mentions(self, pattern: bytes) -> bool:
-        """Whether a regular expression matches anywhere in the code of the file, comments and prose left out."""
+    @property
+    def code(self) -> bytes:
+        """The text less comments and prose."""
         from trl_lint.analysis.program.source_text import code_of
 
+        if self._code is None:
+            self._code = code_of(self.tree.bytes if self.source is None else self.source)
+        return self._code
+
+    def shows(self, guess: Guess) -> bool:
+        """Whether a guess fits something in the code of the file."""
+        known = self._shown.get(guess)
+        if known is None:
+            known = self._shown[guess] = guess.found_in(self.code)
+        return known
+
+    def mentions(self, pattern: bytes) -> bool:
+        """Whether a regular expression matches anywhere in the code of the file."""
         known = self._mentions.get(pattern)
         if known is None:
-            if self._code is None:
-                self._code = code_of(self.tree.bytes if self.source is None else self.source)
-            known = self._mentions[pattern] = re.search(pattern, self._code) is not None
+            known = self._mentions[pattern] = re.search(pattern, self.code) is not None
         return known
 
     def absolute(self, relative_level: int, dotted: str) -> str:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, AnyStr
+from typing import AnyStr
 
-if TYPE_CHECKING:
-    pass
+from trl_lint.knowledge.heuristics import HARMLESS
 
 
 def end_of_long(text: AnyStr, start: int, quotes: AnyStr) -> int:
@@ -38,15 +37,9 @@ _TEXT = re.compile(
 _SEVERAL_WORDS = re.compile(rb"\w\s+\w")
 
 
-# Names that contain a needle and have nothing to do with ranks.
-_HARMLESS = re.compile(
-    rb"ctrl|is_accelerate_\w+|force_accelerate_hooks|_preprocess_accelerate|integrations\.accelerate|accelerate\.hooks"
-)
-
-
 def code_of(source: bytes) -> bytes:
     """The source less comments, prose in strings and harmless names: what is left tells whether a file matters."""
-    return _HARMLESS.sub(b" ", b"".join(_code_in(source)))
+    return HARMLESS.blanked(b"".join(_code_in(source)))
 
 
 def _code_in(source: bytes) -> Iterator[bytes]:

@@ -15,7 +15,7 @@ from trl_lint.analysis.transfer.tensor_sizes import shaped, varies
 from trl_lint.domain.kinds import BatchRole, BatchValue, is_trained, role_of, shape_of
 from trl_lint.domain.shapes import RAGGED, SAME, Shape
 from trl_lint.domain.values import Value, Wrapping
-from trl_lint.knowledge import library
+from trl_lint.knowledge import heuristics, library
 from trl_lint.knowledge import shapes as table
 
 _BATCH_REASON = "this rank's batch is padded to its own longest sample"
@@ -29,7 +29,7 @@ def of_field(frame: Frame, batch: Value, name: object) -> Shape | None:
     """The shape of a field of a batch, by its name and by what the file says of lengths."""
     if not isinstance(name, str) or not varies(batch) or _has_fixed_lengths(frame):
         return None
-    if name in table.PADDED_LABELS or any(name == field or name.endswith(f"_{field}") for field in table.PADDED_FIELDS):
+    if heuristics.PADDED_LABELS.fits(name) or heuristics.PADDED_FIELD.fits(name):
         return Shape((SAME, RAGGED), _BATCH_REASON)
     if name == "labels":
         return Shape((SAME,), _BATCH_REASON, open=True, tokens=True)
@@ -37,7 +37,7 @@ def of_field(frame: Frame, batch: Value, name: object) -> Shape | None:
 
 
 def _has_fixed_lengths(frame: Frame) -> bool:
-    return frame.module.mentions(table.FIXED_LENGTHS)
+    return frame.module.shows(heuristics.FIXED_LENGTHS)
 
 
 def attribute_of(frame: Frame, owner: Value, value: Value, name: str) -> Value:
@@ -102,7 +102,7 @@ def _is_of_tokens(frame: Frame, model: Value, args: Arguments) -> bool | None:
             return False
         if trainers & table.TOKEN_TRAINERS:
             return True
-    tokens, samples = (frame.module.mentions(words) for words in (table.TOKEN_MODELS, table.SAMPLE_MODELS))
+    tokens, samples = map(frame.module.shows, (heuristics.TOKEN_MODELS, heuristics.SAMPLE_MODELS))
     return None if tokens is samples else tokens
 
 

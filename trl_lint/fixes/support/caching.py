@@ -14,6 +14,7 @@ from trl_lint.domain.values import Kind, Value
 from trl_lint.fixes.support.scope import binds, bound_names, bound_targets, dotted, last_name, leaves, nodes
 from trl_lint.fixes.support.tree import keyword_of
 from trl_lint.knowledge import library, models
+from trl_lint.knowledge.heuristics import CONFIG_OBJECT, MODEL_OBJECT
 from trl_lint.knowledge.schema import Attribute, Class
 from trl_lint.knowledge.transformers import TRAINER_NAMES
 from trl_lint.knowledge.trl import CONFIG_NAMES_IN_TRAINERS
@@ -157,9 +158,9 @@ def changed_config(tree: cst.Module) -> frozenset[str]:
     for target in bound_targets(tree):
         if isinstance(target, cst.Attribute):
             receiver = last_name(target.value)
-            if receiver.endswith("config") or receiver in aliases:
+            if CONFIG_OBJECT.fits(receiver) or receiver in aliases:
                 found.add(target.attr.value)
-            elif target.attr.value == "config" and "model" in receiver:
+            elif target.attr.value == "config" and MODEL_OBJECT.fits(receiver):
                 found.add("*")
             elif target.attr.value == "model" and dotted(target.value) != "self":
                 found.add("*")  # somebody gives an object another model
@@ -185,9 +186,9 @@ def _changed_by(call: cst.Call) -> Iterator[str]:
         yield "*"
     if name in models.CONFIG_WRITERS:
         yield models.CONFIG_WRITERS[name]
-    if name == "update" and isinstance(call.func, cst.Attribute) and last_name(call.func.value).endswith("config"):
+    if name == "update" and isinstance(call.func, cst.Attribute) and CONFIG_OBJECT.fits(last_name(call.func.value)):
         yield "*"
-    if name in ("setattr", "delattr") and len(call.args) > 1 and last_name(call.args[0].value).endswith("config"):
+    if name in ("setattr", "delattr") and len(call.args) > 1 and CONFIG_OBJECT.fits(last_name(call.args[0].value)):
         key = call.args[1].value
         yield str(key.evaluated_value) if isinstance(key, cst.SimpleString) else "*"
 

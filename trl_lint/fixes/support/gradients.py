@@ -10,7 +10,7 @@ from trl_lint.fixes.support.logged import LogSite
 from trl_lint.fixes.support.scope import dotted, last_name, nodes
 from trl_lint.fixes.support.uses import container_of, stays_shown
 from trl_lint.knowledge import library
-from trl_lint.knowledge.loggers import SHOWING
+from trl_lint.knowledge.heuristics import SHOWS
 from trl_lint.knowledge.torch import WITHOUT_GRADIENTS
 
 
@@ -47,7 +47,7 @@ def may_reach_a_loss(place: LogSite) -> bool:
 def _is_log(statement: cst.CSTNode) -> bool:
     """Whether a statement is a call that only shows what it is given."""
     call = statement.value if isinstance(statement, cst.Expr) else None
-    return isinstance(call, cst.Call) and last_name(call.func) in SHOWING
+    return isinstance(call, cst.Call) and SHOWS.fits(last_name(call.func))
 
 
 def _is_store(place: LogSite, base: cst.Attribute) -> bool:

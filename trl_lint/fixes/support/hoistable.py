@@ -29,10 +29,7 @@ from trl_lint.fixes.support.scope import (
     works_in_place,
 )
 from trl_lint.fixes.support.tree import has_comment
-from trl_lint.knowledge.loggers import SHOWING
-
-# Modules whose functions only compute.
-_COMPUTE = frozenset({"F", "math", "np", "numpy", "torch"})
+from trl_lint.knowledge.heuristics import COMPUTES_ONLY, SHOWS
 
 
 class Inputs(NamedTuple):
@@ -176,7 +173,7 @@ def _only_computes(call: cst.Call) -> bool:
     """Whether a function, whatever its arguments do, computes something new and no more."""
     if works_in_place(call):
         return False
-    return root_name(call.func) in _COMPUTE or is_pure(call.with_changes(args=[]))
+    return COMPUTES_ONLY.fits(root_name(call.func)) or is_pure(call.with_changes(args=[]))
 
 
 def _leaves_alone(line: cst.BaseStatement, names: set[str]) -> bool:
@@ -184,7 +181,7 @@ def _leaves_alone(line: cst.BaseStatement, names: set[str]) -> bool:
     if may_change_objects(line):
         return not names & used_names(line)
     calls = [node for node in nodes(line) if isinstance(node, cst.Call) and names & used_names(node)]
-    return all(last_name(call.func) in SHOWING or _only_computes(call) for call in calls)
+    return all(SHOWS.fits(last_name(call.func)) or _only_computes(call) for call in calls)
 
 
 def _may_do_more(region: DivergentRegion, call: cst.Call) -> bool:

@@ -14,11 +14,11 @@ from trl_lint.analysis.program.syntax import ancestors
 from trl_lint.fixes.support.node_types import Path
 from trl_lint.fixes.support.scope import binders, names_spelled, nodes
 from trl_lint.fixes.support.tree import keyword_of, method_on
+from trl_lint.knowledge.heuristics import COMPUTES_ONLY
 from trl_lint.knowledge.torch_ops import AveragingTransfer, HandsOn, of_method
 
 # Methods that hand the same elements on.
 _HANDS_ON = frozenset({HandsOn.ALIKE, HandsOn.FLOATS, HandsOn.INTEGERS, HandsOn.MOVED, HandsOn.AWAY})
-_TORCH = frozenset({"np", "numpy", "torch"})
 _DIVISIONS = (cst.Divide, cst.FloorDivide, cst.Modulo)
 
 COUNTED = "the padding would be counted in what follows"
@@ -125,7 +125,7 @@ def _is_call_of_torch(node: cst.CSTNode | None) -> bool:
     """Whether a function of a library, or a builtin, is called that would go through the padding as well."""
     match node:
         case cst.Call(func=cst.Attribute(value=cst.Name(library))):
-            return library in _TORCH
+            return COMPUTES_ONLY.fits(library)
         case cst.Call(func=cst.Name(name)):
             return name in ("len", "max", "min", "sorted")
     return False

@@ -11,6 +11,7 @@ import libcst as cst
 from trl_lint.analysis.program.syntax import ancestors, below, children
 from trl_lint.domain.provenance import SourceModule
 from trl_lint.fixes.support.node_types import Path, Scope
+from trl_lint.knowledge.heuristics import CHANGES_IN_PLACE
 from trl_lint.knowledge.torch_ops import of_method
 
 if TYPE_CHECKING:
@@ -135,7 +136,8 @@ def may_change_objects(root: cst.CSTNode) -> bool:
 
 def works_in_place(node: cst.CSTNode) -> bool:
     """Whether a node is a call of a method that by its name changes its object: `x.add_(…)`."""
-    return isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and node.func.attr.value.endswith("_")
+    method = node.func if isinstance(node, cst.Call) else None
+    return isinstance(method, cst.Attribute) and CHANGES_IN_PLACE.fits(method.attr.value)
 
 
 def binds(node: cst.CSTNode) -> set[str]:

@@ -12,14 +12,12 @@ from trl_lint.analysis.program.syntax import ancestors
 from trl_lint.fixes.support.node_types import Path
 from trl_lint.fixes.support.scope import last_name, names_spelled, nodes
 from trl_lint.fixes.support.tree import text_of
-from trl_lint.knowledge.loggers import KEEPING, SHOWING
+from trl_lint.knowledge.heuristics import COMPUTES_ONLY, KEEPS, SHOWS
 from trl_lint.knowledge.torch_ops import DeviceTransfer, HandsOn, Operation, of_method
 
 # Methods that show no more of a tensor than it is, and functions that make it a number.
 _HANDS_ON = frozenset({HandsOn.ALIKE, HandsOn.FLOATS, HandsOn.NUMBER})
 _TO_NUMBER_FUNCTIONS = frozenset({"float", "int", "round"})
-# Whose `log` is a logarithm.
-_COMPUTERS = frozenset({"F", "math", "np", "numpy", "torch"})
 # What only holds a value, on its way to a call or a name.
 _HOLDERS = (cst.Arg, cst.Dict, cst.DictElement, cst.FormattedString, cst.FormattedStringExpression, cst.List,
             cst.Element, cst.Tuple)  # fmt: skip
@@ -56,10 +54,10 @@ def _is_shown(around: Path, node: cst.CSTNode, numeric: bool) -> bool:
                 pass
             case cst.Call(func=func) if last_name(func) in _TO_NUMBER_FUNCTIONS and isinstance(func, cst.Name):
                 numeric = True
-            case cst.Call(func=cst.Attribute(value=cst.Name(value=library))) if library in _COMPUTERS:
-                return False
+            case cst.Call(func=cst.Attribute(value=cst.Name(value=library))) if COMPUTES_ONLY.fits(library):
+                return False  # its `log` is a logarithm
             case cst.Call(func=func):
-                return last_name(func) in (SHOWING | KEEPING if numeric else SHOWING)
+                return SHOWS.fits(last_name(func)) or (numeric and KEEPS.fits(last_name(func)))
             case cst.Assign(targets=[cst.AssignTarget(target=cst.Subscript())]) if inner is outer.value:
                 return numeric
             case cst.Assign(value=cst.Dict()):
@@ -95,7 +93,7 @@ def container_of(statement: cst.CSTNode) -> cst.Name | cst.Attribute | None:
             pass
         case cst.Assign(targets=[cst.AssignTarget(target=base)], value=cst.Dict()):
             pass
-        case cst.Expr(value=cst.Call(func=cst.Attribute(value=base, attr=cst.Name(value=name)))) if name in KEEPING:
+        case cst.Expr(value=cst.Call(func=cst.Attribute(value=base, attr=cst.Name(value=name)))) if KEEPS.fits(name):
             pass
         case _:
             return None
@@ -121,12 +119,12 @@ def _is_written_or_shown(around: Path, node: cst.CSTNode) -> bool:
         case cst.Attribute(attr=attr) if attr is node:
             return True
         case cst.Attribute(value=value, attr=cst.Name(value=method)) if value is node:
-            return method in KEEPING | {"clear", "keys"}
+            return KEEPS.fits(method) or method in ("clear", "keys")
         case cst.Subscript(value=value) if value is node:
             return not _reads(around, node)
         case cst.Arg():
             call = around[-2]
-            return isinstance(call, cst.Call) and last_name(call.func) in SHOWING
+            return isinstance(call, cst.Call) and SHOWS.fits(last_name(call.func))
     return False
 
 
@@ -143,7 +141,7 @@ def _reads(around: Path, node: cst.CSTNode) -> bool:
             above = around[-2] if len(around) > 1 else None
             if isinstance(above, cst.Subscript) and above.value is parent:
                 return _reads(around[:-1], parent)  # an entry of an entry
-            keeps = isinstance(above, cst.Attribute) and above.attr.value in KEEPING
+            keeps = isinstance(above, cst.Attribute) and KEEPS.fits(above.attr.value)
             written = keeps or isinstance(above, (cst.AssignTarget, cst.AugAssign, cst.Del))
             return not written and not _is_shown(around[:-1], parent, False)
         case cst.Attribute(value=value, attr=cst.Name(value=name)) if value is node:

@@ -8,6 +8,15 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
 
+from trl_lint.knowledge.heuristics import (
+    ASKS_FOR_GPUS,
+    CPU_ARGUMENT,
+    HOSTED_RUNNER,
+    LAUNCHER_ARGUMENT,
+    ONE_GPU_NOTE,
+    PLACEMENT_ARGUMENT,
+    SEVERAL_GPUS_NOTE,
+)
 from trl_lint.launch.commands.command_wrappers import ASSIGNMENT, Wrapper, unwrap
 from trl_lint.launch.commands.commands import Command, Hint, Word
 from trl_lint.launch.judge.python_invocation import Start
@@ -45,27 +54,7 @@ HINTS = {
 RANK_VARIABLES = ("LOCAL_RANK", "RANK", "WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID")
 VISIBLE = ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES",
            "ASCEND_RT_VISIBLE_DEVICES", "ZE_AFFINITY_MASK")  # fmt: skip
-# Arguments of a script that is itself a launcher, has its rank from one, or spreads itself over GPUs.
-_LAUNCHER_ARGUMENT = re.compile(
-    r"--?(?:nproc[_-]per[_-]node|num[_-]processes|local[_-]rank|node[_-]rank|world[_-]size|(?:num|n)[_-]?gpus?"
-    r"|gpus?|gpu[_-](?:ids?|index|num|number|device|devices|list)|devices|(?:cuda|visible)[_-]devices?"
-    r"|cuda[_-]visible[_-]devices?)(?![\w-])"
-)
-_CPU_ARGUMENT = re.compile(r"--(?:use[_-]cpu|no[_-]cuda|cpu|use_mps_device)(?:=(?:true|1|yes))?\Z", re.IGNORECASE)
 _FALSE = frozenset({"false", "0", "no"})
-# Hosted runners that have no GPU (GitHub's and GitLab's lists of runner images).
-_HOSTED = re.compile(r"(?:ubuntu|windows|macos)-(?:latest|slim|\d[\w.-]*)\Z")
-_ONE_NOTE = re.compile(
-    r"\b(?:single|one|1)[ -]?(?:x[ -]?)?(?:\w+ )?gpus?\b(?!s)|\b(?:single|one)[ -]?device|\bnon[- ]distributed"
-    r"|\b(?:single|one) (?:\w+ ){0,2}(?:rtx|gtx|titan|[ahvptkl]\d{1,3}|[2345]0[6789]0)\b|\bcolab\b"
-    r"|\b(?:on|with|using) (?:a|the) (?:\w+ )?cpu\b|\bsingle cpu\b|\bcpu[- ]only\b|\bwithout (?:a )?gpu",
-    re.IGNORECASE,
-)
-# A condition that asks for the GPUs: then who wrote it thought of several.
-_CHOICE = re.compile(r"gpu|cuda|device|nproc|num_?proc|world_?size", re.IGNORECASE)
-_SEVERAL_NOTE = re.compile(
-    r"\bmulti(?:ple\b|[- ]?(?:gpu|node|device|process|card|worker))|\bor multi\b|\bdistributed|\bgpus\b", re.IGNORECASE
-)
 
 
 # A paragraph or a condition is one of many commands, and is looked through once.
@@ -92,9 +81,9 @@ def _ranks(start: Start, words: Sequence[Word], wrappers: Sequence[Wrapper]) -> 
         if name in start.environment:
             return GpuVerdict(Gpus.OWN_LAUNCHER, f"{name}={start.environment[name] or '…'}")
     for place, word in enumerate(words):
-        if word.value is not None and _LAUNCHER_ARGUMENT.match(word.value):
+        if word.value is not None and LAUNCHER_ARGUMENT.fits(word.value):
             return GpuVerdict(Gpus.OWN_LAUNCHER, word.raw)
-        if re.match(r"--(?:device[_-]map|load[_-]in[_-]8bit)\b", word.value or ""):
+        if PLACEMENT_ARGUMENT.fits(word.value or ""):
             return GpuVerdict(Gpus.OWN_LAUNCHER, " ".join(each.raw for each in words[place : place + 2]))
     return None
 
@@ -103,7 +92,7 @@ def _cpu(start: Start, words: Sequence[Word], wrappers: Sequence[Wrapper]) -> Gp
     for place, word in enumerate(words):
         behind = words[place + 1].value if place + 1 < len(words) else None
         value = word.value or ""
-        if _CPU_ARGUMENT.match(value) and (behind or "").lower() not in _FALSE:
+        if CPU_ARGUMENT.fits(value) and (behind or "").lower() not in _FALSE:
             return GpuVerdict(Gpus.CPU, word.raw)
         if value in ("--device=cpu", "--device=mps") or (value == "--device" and behind in ("cpu", "mps")):
             return GpuVerdict(Gpus.CPU, "--device cpu")
@@ -122,7 +111,7 @@ def _chosen(start: Start, words: Sequence[Word], wrappers: Sequence[Wrapper]) ->
 
 @lru_cache(_REMEMBERED)
 def _speaks_of_gpus(hint: Hint) -> bool:
-    return _CHOICE.search(hint.value) is not None
+    return ASKS_FOR_GPUS.fits(hint.value)
 
 
 def _visible(start: Start, words: Sequence[Word], wrappers: Sequence[Wrapper]) -> GpuVerdict | None:
@@ -260,12 +249,12 @@ def _hinted(start: Start, words: Sequence[Word], wrappers: Sequence[Wrapper]) ->
 
 
 def _hosted(hint: Hint) -> GpuVerdict | None:
-    return GpuVerdict(Gpus.CPU, hint.text) if _HOSTED.match(hint.value) else None
+    return GpuVerdict(Gpus.CPU, hint.text) if HOSTED_RUNNER.fits(hint.value) else None
 
 
 @lru_cache(_REMEMBERED)
 def _noted(hint: Hint) -> GpuVerdict | None:
-    if _ONE_NOTE.search(hint.value) and not _SEVERAL_NOTE.search(hint.value):
+    if ONE_GPU_NOTE.fits(hint.value) and not SEVERAL_GPUS_NOTE.fits(hint.value):
         return GpuVerdict(Gpus.ONE, hint.text)
     return None
 

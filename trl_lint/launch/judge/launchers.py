@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from trl_lint.knowledge.heuristics import TRANSFORMERS_SCRIPT, TRL_SCRIPT
+
 ACCELERATE_MODULE = "accelerate.commands.launch"
 
 
@@ -95,15 +97,9 @@ TOOLS = frozenset(
         "torch.utils.collect_env", "xformers.info", "bitsandbytes",
     }
 )  # fmt: skip
-TOOL_SCRIPTS = frozenset({"setup.py", "manage.py", "conftest.py", "get-pip.py", "collect_env.py"})
-
 INTERPRETER = re.compile(r"(?:.*/)?(?:python(?:\d+(?:\.\d+)?)?|pypy3?)(?:\.exe)?\Z")
 # Interpreters with a version of their own: `accelerate` on the path may belong to another one.
 VERSIONED = re.compile(r"(?:.*/)?python\d+\.\d+\Z")
-# A variable that nothing sets, with a name that says what it holds: `$PYTHON`, `${PYTHON_BIN}`, `$(PY)`.
-INTERPRETER_VARIABLE = re.compile(
-    r"\"?\$[{(]?(?:PY|PYTHON|PYTHON3|[A-Z_]*PYTHON_?(?:BIN|EXE|CMD|PATH|EXEC|EXECUTABLE)?)[})]?\"?\Z", re.IGNORECASE
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,34 +138,10 @@ VALUE_FLAGS = frozenset("WX")
 # With these Python runs no script.
 NO_SCRIPT = frozenset("hVc?")
 
-# TRL's and Transformers' own training scripts: they train wherever they lie. Matched against the end of a path.
-TRAINING_SCRIPTS = (
-    (
-        re.compile(r"(?:^|/)(?:trl|examples)/scripts/(?:\w+/)?(?:sft|dpo|kto|cpo|orpo|ppo|rloo|grpo|gkd|gold|xpo|nash_md|"
-                   r"online_dpo|bco|distillation|reward_modeling|prm|alignprop|gspo|ddpo|ppo_tldr|rloo_tldr|dpo_online|dpo_vlm|"
-                   r"(?:sft|dpo|grpo|rloo|gspo|mpo|online_dpo|grpo_2048|grpo_agent)_\w+)\.py\Z"),
-        "trl/scripts/*.py, examples/scripts/*.py of trl 0.16.1 and 1.16.0",
-    ),
-    (
-        re.compile(r"(?:^|/)(?:trl/scripts|examples/scripts)/reward\.py\Z"),
-        "trl/scripts/reward.py of trl 0.24 and later",
-    ),
-    (
-        re.compile(r"(?:^|/)examples/(?:legacy/|pytorch/)?[\w-]+/run_(?:glue|clm|mlm|plm|fim|qa|qa_beam_search|seq2seq_qa|"
-                   r"summarization|translation|swag|ner|xnli|mae|mim|image_classification|audio_classification|"
-                   r"semantic_segmentation|instance_segmentation|object_detection|speech_recognition_\w+|clip|"
-                   r"wav2vec2_pretraining|classification|language_modeling)\.py\Z"),
-        "transformers/examples/pytorch/*/run_*.py: transformers.Trainer",
-    ),
-)  # fmt: skip
-
-# Those whose trainer has a loop of its own around an Accelerator, and wraps nothing in DataParallel.
-LOOP_SCRIPTS = re.compile(r"(?:^|/)(?:ppo|ppo_tldr|ddpo|alignprop)\.py\Z")
-
 
 def training_script(path: str) -> str | None:
     """Where it is read that the script at this path trains, if it is one of TRL's or Transformers' own."""
-    return next((source for pattern, source in TRAINING_SCRIPTS if pattern.search(path)), None)
+    return next((each.because for each in (TRL_SCRIPT, TRANSFORMERS_SCRIPT) if each.fits(path)), None)
 
 
 def launcher(values: list[str | None]) -> Launcher | None:

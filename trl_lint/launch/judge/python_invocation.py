@@ -6,16 +6,15 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from trl_lint.knowledge.heuristics import INTERPRETER_VARIABLE, TOOL_SCRIPT
 from trl_lint.launch.commands.command_wrappers import Unwrapped, Wrapper, unwrap
 from trl_lint.launch.commands.commands import Command, Word, laid_over
 from trl_lint.launch.judge.launchers import (
     INTERPRETER,
-    INTERPRETER_VARIABLE,
     LAUNCHER_MODULES,
     LAUNCHER_SCRIPTS,
     NO_SCRIPT,
     PLAIN_FLAGS,
-    TOOL_SCRIPTS,
     TOOLS,
     VALUE_FLAGS,
     launcher,
@@ -82,7 +81,7 @@ def is_interpreter(word: Word) -> bool:
         return INTERPRETER.match(word.value) is not None
     if word.raw.endswith(("/python", "/python3", '/python"', '/python3"')):
         return INTERPRETER.match(word.tail) is not None
-    return INTERPRETER_VARIABLE.match(word.raw) is not None
+    return INTERPRETER_VARIABLE.fits(word.raw)
 
 
 def _by_runner(command: Command, found: Unwrapped) -> Start | None:
@@ -129,7 +128,7 @@ def _starts_script(word: Word) -> bool:
     """Whether a word is a path to a Python file that may train; of an unknown one the end must say so."""
     path = word.tail if word.value is None else word.value
     name = path.rsplit("/", 1)[-1]
-    return name.endswith(".py") and name != ".py" and name not in TOOL_SCRIPTS and not re.search(r"[*?\n]", path)
+    return name.endswith(".py") and name != ".py" and not TOOL_SCRIPT.fits(name) and not re.search(r"[*?\n]", path)
 
 
 def _flags(words: Sequence[Word]) -> tuple[list[Word], str]:

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from trl_lint import files
+from trl_lint.knowledge import heuristics
+from trl_lint.knowledge.heuristics import Guess
 from trl_lint.launch.training.python_index import BODY, LARGEST, File, ImportedName, Unit, parsed
 
 # Libraries whose `…Trainer` classes are a transformers.Trainer, or wrap the model as it does.
@@ -99,7 +101,7 @@ class Trainers:
         if name in self._own:
             return True
         first, own = name.split(".")[0], name.rpartition(".")[2]
-        return first in LIBRARIES and own.endswith("Trainer") and own not in _SPREADING
+        return first in LIBRARIES and heuristics.TRAINER_CLASS.fits(own) and own not in _SPREADING
 
 
 class _Reached:
@@ -175,12 +177,12 @@ class _Program:
                 self._used.setdefault(kind, Training(kind, place.path, line, column))
         for receiver, method, arguments in unit.called:
             if method == "train":
-                self._trains |= self._is_made(place, unit, receiver, "trainer")
-            elif method == "backward" or (method == "prepare" and "optim" in arguments):
-                self._goes_back |= self._is_made(place, unit, receiver, "accelerator")
+                self._trains |= self._is_made(place, unit, receiver, heuristics.TRAINER_OBJECT)
+            elif method == "backward" or (method == "prepare" and heuristics.OPTIMIZER_OBJECT.fits(arguments)):
+                self._goes_back |= self._is_made(place, unit, receiver, heuristics.ACCELERATOR_OBJECT)
 
-    def _is_made(self, place: _Place, unit: Unit, receiver: str, word: str) -> bool:
-        if word in receiver.rpartition(".")[2].lower() and not receiver.endswith("()"):
+    def _is_made(self, place: _Place, unit: Unit, receiver: str, called: Guess) -> bool:
+        if called.fits(receiver.rpartition(".")[2]) and not receiver.endswith("()"):
             return True
         makers = {receiver[:-2]} if receiver.endswith("()") else unit.made.get(receiver, set())
         return any(self._kind(place.path, each) or self._makes(place.path, each) for each in makers)

@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-import re
 import statistics
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from trl_lint.knowledge.heuristics import CLOCK_METRIC, METRIC_OF_ONE_RANK
 from trl_lint.verify.oracles.tolerance import BETWEEN_RUNS, is_same
 from trl_lint.verify.record.traces import Run, SourcePlace
 
-# Values of the clock and the machine differ between ranks, and from run to run, in right code.
-CLOCK = re.compile(
-    r"(^|[/_ ])((run|wall)?time|timing|timestamp|wall_?clock|elapsed|duration|latency|[mun]?s|secs?|seconds?"
-    r"|throughput|speed|flops?|memory|mem|allocated|reserved|mfu|tps)($|[/_ :])"
-    r"|per_sec(ond)?|/s(ec)?$",
-    re.IGNORECASE,
-)
-# A value that says whose it is: each rank's own, logged on purpose.
-OF_ONE_RANK = re.compile(r"(rank|gpu|device|process|worker)[_\-/ ]?\d", re.IGNORECASE)
 # What Trainer itself logs is the same on all ranks already: the control of each run.
 CONTROL = ("loss", "grad_norm", "learning_rate")
 TRAINER = "Trainer.log"
@@ -58,7 +49,7 @@ def metrics_of(run: Run) -> dict[tuple[str, str], Metric]:
         for log in rank.logs:
             for name, value in log.values.items():
                 is_known = name in log.of_one_rank or (log.sink, name) in run.unsteady
-                if not (is_known or CLOCK.search(name) or OF_ONE_RANK.search(name)):
+                if not (is_known or CLOCK_METRIC.fits(name) or METRIC_OF_ONE_RANK.fits(name)):
                     metric = found.setdefault((log.sink, name), Metric(log.sink, name, at=log.at))
                     values = metric.values.setdefault(rank.number, {})
                     values[len(values)] = value

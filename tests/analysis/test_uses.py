@@ -1,0 +1,39 @@
+"""Whether anything is done with the result of a call."""
+
+from __future__ import annotations
+
+import libcst as cst
+import pytest
+
+from trl_lint.analysis.program.syntax import below
+from trl_lint.analysis.program.uses import is_dropped
+
+
+@pytest.mark.parametrize(
+    ("body", "dropped"),
+    [
+        ("call()", True),
+        ("return call()", False),
+        ("x = call()", True),
+        ("x = call()\n    return x", False),
+        ("x = call()\n    x = 1\n    return x", True),
+        ("x = call()\n    x.y = 1", False),
+        ("x = 1\n    use(x)\n    x = call()", True),
+        ("x, y = call()", False),
+        ("self.x = call()", False),
+        ("use(call())", False),
+        ("for i in a:\n        x = call()", True),
+        # What stands before it in a loop comes behind it in the next round.
+        ("for i in a:\n        use(x)\n        x = call()", False),
+        ("while a:\n        x = call()\n        x = 1", False),
+    ],
+)
+def test_what_is_kept_is_used(body: str, dropped: bool) -> None:
+    module = cst.parse_module(f"def f(self, a):\n    {body}\n")
+    (call,) = (
+        node
+        for node in below(module)
+        if isinstance(node, cst.Call) and isinstance(node.func, cst.Name) and node.func.value == "call"
+    )
+    assert is_dropped(module.body[0], call) is dropped
+    assert is_dropped(module, call) is dropped

@@ -1,0 +1,455 @@
+"""Each guess from a name decides what is said of some program, and of one with another name it does not.
+
+With the guess taken away the first is judged otherwise: so none is kept that changes nothing.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import libcst as cst
+import pytest
+
+TESTS = Path(__file__).parents[1]
+sys.path[:0] = [str(TESTS / name) for name in ("analysis", "launch", "rules")]
+
+from launching import only_start, starts  # noqa: E402
+from reveals import fact  # noqa: E402
+from snippets import SETTINGS, Snippets, loop, trainer  # noqa: E402
+
+from trl_lint.analysis.program.project import Module  # noqa: E402
+from trl_lint.analysis.program.source_text import code_of  # noqa: E402
+from trl_lint.fixes.support.caching import changed_config  # noqa: E402
+from trl_lint.knowledge import library  # noqa: E402
+from trl_lint.knowledge.heuristics import Guess, all_guesses  # noqa: E402
+from trl_lint.knowledge.schema import BARE_MODEL  # noqa: E402
+from trl_lint.launch.judge import gpus as judge  # noqa: E402
+from trl_lint.launch.judge.arguments import may_train  # noqa: E402
+from trl_lint.launch.judge.launchers import training_script  # noqa: E402
+from trl_lint.launch.training.trainers import Trainers  # noqa: E402
+from trl_lint.linter.linter import Linter  # noqa: E402
+from trl_lint.rules import all_rules  # noqa: E402
+from trl_lint.verify.oracles.logged_metrics import metrics_of  # noqa: E402
+from trl_lint.verify.record.traces import Log, RankRecord, Run  # noqa: E402
+from trl_lint.wording import Surroundings, surroundings_of  # noqa: E402
+
+GUESSES = all_guesses()
+FIXTURES = TESTS.parent / "fixtures"
+
+# --- what is asked of a program -----------------------------------------------------------------------------
+
+Ask = Callable[[str, Path], Any]
+
+
+def rule(code: str) -> Ask:
+    """How often a rule speaks."""
+    return lambda text, folder: len(Snippets(code).findings(text))
+
+
+def mended(code: str, wanted: str) -> Ask:
+    """Whether the text has this once the fixes of a rule are made."""
+    return lambda text, folder: wanted in Snippets(code).fix(text.encode(), unsafe=True).source.decode()
+
+
+def revealed(text: str, folder: Path) -> str:
+    return fact(text, folder)
+
+
+def revealed_beside(text: str, folder: Path) -> str:
+    """The fact in a program that has this constant in a file beside it."""
+    name = text.partition(" ")[0]
+    (folder / "job.py").write_text(f"import os\n{text}\n")
+    return fact(f"from job import {name}\nif {name}:\n    reveal_rank(1)\n", folder)
+
+
+def is_model(name: str, folder: Path) -> bool:
+    return library.maker(f"{name}.from_pretrained") is BARE_MODEL
+
+
+def surroundings(text: str, folder: Path) -> Surroundings:
+    return surroundings_of(Module(folder / "x.py", "x", cst.parse_module(text), folder), None)
+
+
+def is_looked_at(text: str, folder: Path) -> bool:
+    return b"trl" in code_of(text.encode())
+
+
+def changed(text: str, folder: Path) -> list[str]:
+    return sorted(changed_config(cst.parse_module(text)))
+
+
+def told_gpus(text: str, folder: Path) -> str:
+    return judge.gpus(only_start(text)).gpus.name
+
+
+def told_gpus_of_job(machine: str, folder: Path) -> str:
+    """What a job on this machine says."""
+    job = f"jobs:\n  train:\n    runs-on: {machine}\n    steps:\n      - run: python x.py\n"
+    return judge.gpus(only_start(job, ".github/workflows/x.yml")).gpus.name
+
+
+def told_condition(text: str, folder: Path) -> str:
+    return judge.gpus(only_start(text)).telling
+
+
+def may(text: str, folder: Path) -> bool:
+    return may_train(only_start(text))
+
+
+def is_start(text: str, folder: Path) -> bool:
+    return bool(starts(text))
+
+
+def is_known_script(path: str, folder: Path) -> bool:
+    return training_script(path) is not None
+
+
+def trained_with(text: str, folder: Path) -> str:
+    script = folder / "train.py"
+    script.write_text(text)
+    found = Trainers([folder]).training(script)
+    return "" if found is None else found.trainer
+
+
+def harm(path: str, folder: Path) -> bool:
+    """Whether the finding on a launch of a script out of sight says that the model is wrapped in DataParallel."""
+    text = f"CUDA_VISIBLE_DEVICES=0,1 python {path}\n"
+    (found,) = Linter(SETTINGS, (folder,), all_rules()).check_launches(folder / "x.sh", text.encode()).launches
+    return "DataParallel" in found.finding.message
+
+
+def compared(name: str, folder: Path) -> int:
+    """How many metrics of a run with one of this name are compared between ranks."""
+    return len(metrics_of(Run([RankRecord(0, logs=[Log("wandb.log", {name: 1.0}, ())])])))
+
+
+# --- programs ---------------------------------------------------------------------------------------------
+
+
+class Case(NamedTuple):
+    """What `ask` says of a text in which the guess decides, and of one that is much like it, in which it must not."""
+
+    ask: Ask
+    decides: str
+    then: Any
+    other: str
+    otherwise: Any
+
+
+DRAW = """\
+from datasets import load_dataset
+from trl import SFTTrainer
+rows = load_dataset("json", split="train")
+{}
+split = rows.train_test_split(test_size=0.1)
+trainer = SFTTrainer("m", train_dataset=split["train"])
+"""
+PREPARED = """\
+from accelerate import Accelerator
+from datasets import load_dataset
+accelerator = Accelerator()
+rows = load_dataset("json", split="train")
+if not accelerator.is_main_process:
+    {0}()
+rows = rows.map(tokenize)
+if accelerator.is_main_process:
+    {0}()
+"""
+SHUFFLED = """\
+from datasets import load_dataset
+from transformers import Trainer
+rows = load_dataset("json", split="train")
+rows = rows if {} else rows.shuffle()
+Trainer(model="m", train_dataset=rows)
+"""
+OF_ONE_KIND = "if mask.any():\n    x = accelerator.gather(loss)\nelse:\n    x = {}()"
+LOGITS = "from transformers import {}\n" + loop("x = accelerator.gather(model(**batch).logits)")
+IN_HOOK = "def compute_loss(self, model, inputs, *args):\n    bare = self.accelerator.unwrap_model(model)\n"
+SHARDED = IN_HOOK + "    with {}(bare):\n        return self.fused(inputs['x'], bare.lm_head.weight)"
+SHOWN = "value = loss.item()\n{}\nwandb.log({{'loss': value}})"
+AT_ITS_BINDING = "value = accelerator.gather("
+HELPER = """\
+def _mean(self, x):
+    {}
+    return self.accelerator.gather(x).mean()
+
+def compute_loss(self, model, inputs, *args):
+    if self.is_world_process_zero():
+        print(self._mean(inputs["x"]))
+    return super().compute_loss(model, inputs, *args)
+"""
+ON_MAIN = "if accelerator.is_main_process:\n    {}"
+DECODER = (FIXTURES / "bypassed_wrapper" / "broken_decoder.py").read_text()
+COUNTED = (FIXTURES / "truncated_gather" / "broken_loop.py").read_text()
+TRAINED = "from transformers import Trainer\ndef run({0}):\n    {0}.train()\nrun(Trainer())\n"
+PREPARES = (
+    "from accelerate import Accelerator\ndef run({0}, model, {1}):\n    {0}.prepare(model, {1})\nrun(Accelerator())\n"
+)
+
+CASES = {
+    "MAY_SYNCHRONISE": Case(
+        rule("TRL006"), loop(OF_ONE_KIND.format("dummy_gather")), 0, loop(OF_ONE_KIND.format("zeros")), 1
+    ),
+    "MAY_WAIT": Case(rule("TRL012"), PREPARED.format("wait_for_others"), 0, PREPARED.format("tell_others"), 1),
+    "MAIN_PROCESS": Case(
+        revealed,
+        "def f(thing):\n    reveal_rank(thing.is_rank_0)\nf(here())",
+        "local(rank)",
+        "def f(thing):\n    reveal_rank(thing.is_ranked)\nf(here())",
+        "unknown",
+    ),
+    "RANK_NUMBER": Case(
+        revealed,
+        "from somewhere import comm\nreveal_rank(comm.get_local_rank())",
+        "local(rank)",
+        "from somewhere import lora\nreveal_rank(lora.rank())",
+        "unknown",
+    ),
+    "LAUNCHER_CONSTANT": Case(
+        revealed,
+        "from somewhere import LOCAL_RANK\nreveal_rank(LOCAL_RANK)",
+        "local(rank)",
+        "from somewhere import LORA_RANK\nreveal_rank(LORA_RANK)",
+        "same",
+    ),
+    "TELLS_OF_THE_JOB": Case(
+        revealed_beside,
+        'ONE_RANK = int(os.environ["WORLD_SIZE"]) == 1',
+        "never",
+        'ALONE = int(os.environ["WORLD_SIZE"]) == 1',
+        "same",
+    ),
+    "NAMES_ENGINE": Case(
+        rule("TRL002"),
+        loop("if use_deepspeed:\n    model.config.use_cache = False"),
+        0,
+        loop("if use_amp:\n    model.config.use_cache = False"),
+        1,
+    ),
+    "TORCH_DISTRIBUTED": Case(
+        surroundings,
+        "import torch.distributed as dist\n",
+        Surroundings.TORCH,
+        "import torch.nn as nn  # not torch.distributed\n",
+        Surroundings.ACCELERATE,
+    ),
+    "HARMLESS": Case(is_looked_at, "from .ctrl import gather\n", False, "from trl import gather\n", True),
+    "PACKAGE_CHECK": Case(
+        revealed,
+        "from somewhere import is_wandb_available\nreveal_rank(is_wandb_available())",
+        "same",
+        "from somewhere import is_wandb_running\nreveal_rank(is_wandb_running())",
+        "unknown",
+    ),
+    "SEEDS_ALL": Case(rule("TRL015"), DRAW.format("make_reproducible()"), 0, DRAW.format("make_ready()"), 1),
+    "SETS_UP": Case(rule("TRL015"), DRAW.format("setup_environment()"), 0, DRAW.format("environment_setup()"), 1),
+    "SEED_ARGUMENT": Case(rule("TRL015"), DRAW.format("begin(seed=3)"), 0, DRAW.format("begin(speed=3)"), 1),
+    "ASKS_FOR_SEED": Case(
+        rule("TRL015"),
+        SHUFFLED.format("fixed_seed"),
+        0,
+        SHUFFLED.format("fixed_order"),
+        1,
+    ),
+    "SEED_VARIABLE": Case(
+        mended("TRL015", "seed="), DRAW.format("random_seed = 3"), True, DRAW.format("random_size = 3"), False
+    ),
+    "MODEL_CLASS": Case(
+        is_model, "transformers.AutoModelForCausalLM", True, "transformers.DataCollatorForLanguageModeling", False
+    ),
+    "LOADED_ALIKE": Case(
+        revealed,
+        "from transformers import BertTokenizer\nreveal_rank(BertTokenizer.from_pretrained('x'))",
+        "same",
+        "from transformers import BertTokens\nreveal_rank(BertTokens.from_pretrained('x'))",
+        "unknown",
+    ),
+    "PART_OF_MODEL": Case(rule("TRL009"), DECODER, 2, DECODER.replace(".get_", ".got_"), 0),
+    "LOSS_CLASS": Case(
+        mended("TRL003", ".mean()"),
+        loop("wandb.log({'x': torch.nn.CrossEntropyLoss()(batch['x'], mask)})"),
+        True,
+        loop("wandb.log({'x': torch.nn.CosineSimilarity()(batch['x'], mask)})"),
+        False,
+    ),
+    "LOSS_FUNCTION": Case(
+        mended("TRL003", ".mean()"),
+        loop("wandb.log({'x': torch.nn.functional.cross_entropy(batch['x'], mask)})"),
+        True,
+        loop("wandb.log({'x': torch.nn.functional.cosine_similarity(batch['x'], mask)})"),
+        False,
+    ),
+    "GATHERS_PARAMETERS": Case(
+        rule("TRL013"), trainer(SHARDED.format("gather_weights")), 0, trainer(SHARDED.format("watch_weights")), 1
+    ),
+    "PADDED_FIELD": Case(
+        rule("TRL005"),
+        loop("x = accelerator.gather(batch['query_input_ids'])"),
+        1,
+        loop("x = accelerator.gather(batch['query_scores'])"),
+        0,
+    ),
+    "PADDED_LABELS": Case(
+        rule("TRL005"),
+        loop("x = accelerator.gather(batch['chosen_labels'])"),
+        1,
+        loop("x = accelerator.gather(batch['class_labels'])"),
+        0,
+    ),
+    "FIXED_LENGTHS": Case(
+        rule("TRL005"),
+        loop("x = accelerator.gather(batch['input_ids'])") + "block_size = 128\n",
+        0,
+        loop("x = accelerator.gather(batch['input_ids'])") + "size = 128  # no block_size\n",
+        1,
+    ),
+    "TOKEN_MODELS": Case(
+        rule("TRL005"), LOGITS.format("GPT2LMHeadModel"), 1, LOGITS.format("GPT2ForSequenceClassification"), 0
+    ),
+    "SAMPLE_MODELS": Case(
+        rule("TRL005"),
+        LOGITS.format("AutoModelForCausalLM, AutoModelForSequenceClassification"),
+        0,
+        LOGITS.format("AutoModelForCausalLM, AutoTokenizer"),
+        1,
+    ),
+    "COMPUTES_GRADIENTS": Case(rule("TRL014"), COUNTED, 1, COUNTED.replace(".backward(", ".evaluate("), 0),
+    "SHOWS": Case(
+        mended("TRL003", AT_ITS_BINDING),
+        loop(SHOWN.format("console.set_postfix(value)")),
+        True,
+        loop(SHOWN.format("console.train_on(value)")),
+        False,
+    ),
+    "KEEPS": Case(
+        mended("TRL003", AT_ITS_BINDING),
+        loop(SHOWN.format("history.append(value)")),
+        True,
+        loop(SHOWN.format("history.train_on(value)")),
+        False,
+    ),
+    "COMPUTES_ONLY": Case(
+        mended("TRL006", "\n        both = np.stack"),
+        loop(ON_MAIN.format("both = np.stack(loss)\n    print(accelerator.gather(both))")),
+        True,
+        loop(ON_MAIN.format("both = db.stack(loss)\n    print(accelerator.gather(both))")),
+        False,
+    ),
+    "SWITCHES_MODE": Case(
+        mended("TRL006", "\n        mean_result = self._mean"),
+        trainer(HELPER.format("self.model.eval()")),
+        True,
+        trainer(HELPER.format("self.model.tune()")),
+        False,
+    ),
+    "CHANGES_IN_PLACE": Case(
+        mended("TRL006", "gathered_loss = "),
+        loop(ON_MAIN.format("torch.relu_(loss)\n    print(accelerator.gather(loss))")),
+        False,
+        loop(ON_MAIN.format("torch.relu(loss)\n    print(accelerator.gather(loss))")),
+        True,
+    ),
+    "CONFIG_OBJECT": Case(changed, "model_config.depth = 2", ["depth"], "model_options.depth = 2", []),
+    "MODEL_OBJECT": Case(changed, "self.ref_model.config = other", ["*"], "self.args.config = other", []),
+    "CLOCK_METRIC": Case(compared, "step_time", 0, "timestep", 1),
+    "METRIC_OF_ONE_RANK": Case(compared, "rank_0/loss", 0, "ranking/loss", 1),
+    "TRAINER_CLASS": Case(
+        trained_with,
+        "from trl import MyTrainer\nMyTrainer().train()\n",
+        "MyTrainer",
+        "from trl import MyTraining\nMyTraining().train()\n",
+        "",
+    ),
+    "TRAINER_OBJECT": Case(trained_with, TRAINED.format("my_trainer"), "Trainer", TRAINED.format("model"), ""),
+    "ACCELERATOR_OBJECT": Case(
+        trained_with,
+        PREPARES.format("accelerator", "optimizer"),
+        "Accelerator",
+        PREPARES.format("fabric", "optimizer"),
+        "",
+    ),
+    "OPTIMIZER_OBJECT": Case(
+        trained_with,
+        PREPARES.format("accelerator", "optim_g"),
+        "Accelerator",
+        PREPARES.format("accelerator", "rows"),
+        "",
+    ),
+    "TRL_SCRIPT": Case(is_known_script, "examples/scripts/sft.py", True, "scripts/sft.py", False),
+    "TRANSFORMERS_SCRIPT": Case(
+        is_known_script,
+        "examples/pytorch/language-modeling/run_clm.py",
+        True,
+        "examples/pytorch/run_clm_flax.py",
+        False,
+    ),
+    "LOOP_SCRIPT": Case(harm, "examples/scripts/ppo/ppo.py", False, "examples/scripts/sft.py", True),
+    "TOOL_SCRIPT": Case(is_start, "python setup.py", False, "python set_up.py", True),
+    "INTERPRETER_VARIABLE": Case(is_start, "${PYTHON_BIN} x.py", True, "${TOOL_BIN} x.py", False),
+    "LAUNCHER_ARGUMENT": Case(
+        told_gpus, "python x.py --num_gpus 4", "OWN_LAUNCHER", "python x.py --num_gpus-hours 4", "UNKNOWN"
+    ),
+    "PLACEMENT_ARGUMENT": Case(
+        told_gpus, "python x.py --load_in_8bit", "OWN_LAUNCHER", "python x.py --load_in_bf16", "UNKNOWN"
+    ),
+    "CPU_ARGUMENT": Case(told_gpus, "python x.py --no_cuda", "CPU", "python x.py --no_cuda_graphs", "UNKNOWN"),
+    "TRAIN_ARGUMENT": Case(may, "python x.py --do_eval --do_train", True, "python x.py --do_eval --do_training", False),
+    "NO_TRAIN_ARGUMENT": Case(may, "python x.py --eval_only", False, "python x.py --eval_steps 5", True),
+    "HOSTED_RUNNER": Case(told_gpus_of_job, "ubuntu-latest", "CPU", "ubuntu-gpu", "UNKNOWN"),
+    "ASKS_FOR_GPUS": Case(
+        told_condition,
+        "if [ $N_GPUS = 1 ]; then\npython x.py\nfi",
+        "if [ $N_GPUS = 1 ];",
+        "if [ $FAST = 1 ]; then\npython x.py\nfi",
+        "",
+    ),
+    "ONE_GPU_NOTE": Case(told_gpus, "# on a single GPU\npython x.py", "ONE", "# on 4 GPUs\npython x.py", "UNKNOWN"),
+    "SEVERAL_GPUS_NOTE": Case(
+        told_gpus, "# on one GPU or multiple\npython x.py", "UNKNOWN", "# on one GPU or so\npython x.py", "ONE"
+    ),
+}
+
+
+def taken_away(monkeypatch: pytest.MonkeyPatch, guess: Guess) -> None:
+    """The guess says nothing of any name from here on."""
+    for remembering in (judge._noted, judge._speaks_of_gpus):
+        remembering.cache_clear()
+    for method, nothing in (("fits", False), ("found_in", False), ("values", None)):
+        monkeypatch.setattr(Guess, method, without(guess, getattr(Guess, method), nothing))
+    blank = Guess.blanked
+    monkeypatch.setattr(Guess, "blanked", lambda each, text: text if each is guess else blank(each, text))
+
+
+def without(guess: Guess, known: Callable[..., Any], nothing: Any) -> Callable[..., Any]:
+    return lambda each, text: nothing if each is guess else known(each, text)
+
+
+def test_every_guess_has_a_case_and_every_case_a_guess():
+    assert sorted(CASES) == sorted(GUESSES)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_it_decides(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    case = CASES[name]
+    assert case.ask(case.decides, tmp_path) == case.then
+    taken_away(monkeypatch, GUESSES[name])
+    assert case.ask(case.decides, tmp_path) != case.then
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_it_does_not_decide(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    case = CASES[name]
+    assert case.then != case.otherwise
+    assert case.ask(case.other, tmp_path) == case.otherwise
+    taken_away(monkeypatch, GUESSES[name])
+    assert case.ask(case.other, tmp_path) == case.otherwise
+
+
+@pytest.mark.parametrize("name", GUESSES)
+def test_it_says_what_for_and_why(name: str):
+    guess = GUESSES[name]
+    assert guess.says.endswith(".") and len(guess.because) > 8 and guess.group
+    assert bool(guess.pattern) != bool(guess.words)

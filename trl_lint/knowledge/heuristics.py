@@ -1,0 +1,463 @@
+"""What is guessed from names: each guess with what it says, the code that asks for it, and a test.
+
+A name that is resolved is no guess: it has a row in the table of its library. These are asked where nothing better is
+known: of functions that are not in sight, of objects whose class nobody told, of fields, files and command lines. A
+guess is to be removed when the fact itself is known where it is asked for.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+
+from trl_lint.knowledge.torch_distributed import RANK_VARIABLES, WORLD_VARIABLES
+
+_compiled = cache(re.compile)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Guess:
+    """A name that says something: one of `words`, or one in which the regular expression `pattern` is found.
+
+    says: what is taken for granted then, as a sentence for users. because: the code that asks for it.
+    """
+
+    group: str
+    says: str
+    because: str
+    pattern: str = ""
+    words: frozenset[str] = frozenset()
+
+    def fits(self, text: str) -> bool:
+        """Whether it speaks of this name."""
+        return text in self.words or (bool(self.pattern) and _compiled(self.pattern).search(text) is not None)
+
+    def found_in(self, source: bytes) -> bool:
+        """Whether the pattern is found anywhere in a text."""
+        return _compiled(self.pattern.encode()).search(source) is not None
+
+    def values(self, text: str) -> tuple[str | None, ...] | None:
+        """The groups of the pattern in a name that it speaks of, else None."""
+        found = _compiled(self.pattern).search(text)
+        return None if found is None else found.groups()
+
+    def blanked(self, source: bytes) -> bytes:
+        """A text with a blank for each place where the pattern is found."""
+        return _compiled(self.pattern.encode()).sub(b" ", source)
+
+
+def tells_rank(name: str) -> bool:
+    """Whether a name says the place of a process among all of them."""
+    return MAIN_PROCESS.fits(name) or RANK_NUMBER.fits(name)
+
+
+def all_guesses() -> dict[str, Guess]:
+    """The guesses by their names, in the order of the module."""
+    return {name: each for name, each in globals().items() if isinstance(each, Guess)}
+
+
+def _one_of(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
+# --- synchronisation --------------------------------------------------------------------------------------
+
+SYNCHRONISATION = "Synchronisation"
+
+MAY_SYNCHRONISE = Guess(
+    group=SYNCHRONISATION,
+    pattern=r"(?i)all_?gather|all_?reduce|barrier|broadcast|collective|dummy|forward|backward|gather|sync|wait",
+    says="In a function that is not in sight and has such a word in its name ranks may meet.",
+    because="tests/rules/test_divergent_collective.py: the other arm of a branch calls `dummy_gather()`, so that "
+    "the ranks meet",
+)
+MAY_WAIT = Guess(
+    group=SYNCHRONISATION,
+    pattern=r"(?i)barrier|sync|wait",
+    says="A function that is not in sight and has such a word in its name may be a barrier.",
+    because="tatsu-lab/alpaca_farm, src/alpaca_farm/common.py:83: some ranks wait in `__enter__`, the others in "
+    "`__exit__`",
+)
+MAIN_PROCESS = Guess(
+    group=SYNCHRONISATION,
+    words=_one_of(
+        "is_global_zero is_local_main_process is_local_process_zero is_main_process is_master_ordinal "
+        "is_rank_0 is_rank_zero is_world_process_zero"
+    ),
+    says="A function or attribute of this name, wherever it is defined, is true on one rank only.",
+    because="Names of transformers `Trainer` and `TrainerState`, lightning `Trainer` and `Fabric`, mmengine and "
+    "detectron2 `comm`, torch_xla; tests/analysis/reveal/names_of_ranks.py",
+)
+RANK_NUMBER = Guess(
+    group=SYNCHRONISATION,
+    words=_one_of("get_global_rank get_local_ordinal get_local_rank get_ordinal get_rank global_rank local_rank"),
+    says="A function or attribute of this name, wherever it is defined, is the number of the rank. "
+    "A bare `rank` is not: that of LoRA is the same everywhere.",
+    because="Names of lightning `Trainer`, ignite `idist`, detectron2 `comm`, torch_xla `xla_model`, scripts of "
+    "torchvision and timm; tests/analysis/reveal/names_of_ranks.py",
+)
+LAUNCHER_CONSTANT = Guess(
+    group=SYNCHRONISATION,
+    words=RANK_VARIABLES | WORLD_VARIABLES,
+    says="A constant that is called like a variable of a launcher holds that variable.",
+    because="tests/analysis/reveal/names_of_ranks.py: `from somewhere.distributed import RANK, WORLD_SIZE`",
+)
+TELLS_OF_THE_JOB = Guess(
+    group=SYNCHRONISATION,
+    pattern=r"^[^a-z]*(?:DDP|DISTRIBUTED|MAIN|MASTER|RANK|WORLD_SIZE)[^a-z]*$",
+    says="A constant of another file with such a word in its name says how the job is run, and is looked up.",
+    because='tests/analysis/reveal/world_size_guards.py: `DISTRIBUTED = int(os.environ.get("WORLD_SIZE", "1")) > 1`',
+)
+NAMES_ENGINE = Guess(
+    group=SYNCHRONISATION,
+    pattern=r"(?i)deepspeed|fsdp|fullyshard|zero3|zero_stage|is_zero|megatron|tensor_parallel|sagemaker",
+    says="A condition or setting with such a word asks for an engine other than DDP, which may shard the model.",
+    because="trl 0.11.4, models/utils.py:131 (`zero_stage`) and 0.17.0, trainer/gkd_trainer.py:303: without it 12 "
+    "and 10 false findings",
+)
+TORCH_DISTRIBUTED = Guess(
+    group=SYNCHRONISATION,
+    pattern=r"torch\.distributed|\bDistributedDataParallel",
+    says="A file that has this and no Accelerator is helped in the words of torch.distributed.",
+    because="tests/rules/test_wording.py: scripts that start with DistributedDataParallel have no accelerator to "
+    "be told of",
+)
+HARMLESS = Guess(
+    group=SYNCHRONISATION,
+    pattern=r"ctrl|is_accelerate_\w+|force_accelerate_hooks|_preprocess_accelerate|integrations\.accelerate"
+    r"|accelerate\.hooks",
+    says="A file that has nothing of TRL, Accelerate and torch.distributed but these is not looked at.",
+    because="transformers 4.51.3: `is_accelerate_available` and `integrations.accelerate` stand in quantizers and "
+    "models that never gather; `trl` is a part of `ctrl`",
+)
+PACKAGE_CHECK = Guess(
+    group=SYNCHRONISATION,
+    pattern=r"^(?=is_).*_available$",
+    says="A function of such a name asks whether a package is installed, which is the same on all ranks.",
+    because="trl 0.11.4, trainer/dpo_trainer.py:1464: what stands under `is_peft_available()` is reached by all ranks",
+)
+
+# --- seeds ------------------------------------------------------------------------------------------------
+
+SEEDS = "Seeds"
+
+SEEDS_ALL = Guess(
+    group=SEEDS,
+    pattern=r"(?i)seed|determin|reproduc|rng_state",
+    says="A function with such a word in its name seeds all generators, or may.",
+    because="tests/rules/test_unseeded_split.py: `pl.seed_everything(1)`, `fix_seeds()`, `make_reproducible()` "
+    "before a draw",
+)
+SETS_UP = Guess(
+    group=SEEDS,
+    pattern=r"(?i)^_?(init|initialize|setup|set_?up)(_|$)",
+    says="A function that is not in sight, of no library that is known, and is called like this may seed in passing.",
+    because="tests/rules/test_unseeded_split.py: `setup_environment()` before a draw",
+)
+SEED_ARGUMENT = Guess(
+    group=SEEDS,
+    words=_one_of("random_seed random_state seed"),
+    says="A function that is not in sight and takes such an argument may seed with it.",
+    because="tests/rules/test_unseeded_split.py: `begin(seed=3)` before a draw",
+)
+ASKS_FOR_SEED = Guess(
+    group=SEEDS,
+    pattern=r"(?i)seed|generator|rng|random_state",
+    says="A draw under a condition with such a word is one without a seed because its author wants none.",
+    because="tests/rules/test_unseeded_split.py: `rows.shuffle() if seed is None else rows.shuffle(seed=seed)`",
+)
+SEED_VARIABLE = Guess(
+    group=SEEDS,
+    pattern=r"(?i)^(?:random_)?seed$",
+    says="A variable of this name that is the same on all ranks is a seed for the fix.",
+    because="fixtures/unseeded_split/broken_loop.py: the fix hands on the script's own seed",
+)
+
+# --- models -----------------------------------------------------------------------------------------------
+
+MODELS = "Models"
+
+MODEL_CLASS = Guess(
+    group=MODELS,
+    pattern=r"^(?!DataCollator)(?:(?:TF|Flax)?AutoModel|.*Model$|(?:(?!For).)*For[A-Z]|.*WithValueHead$)",
+    says="A class of Transformers, TRL, PEFT, Diffusers or Sentence Transformers that is called like this is a model.",
+    because="trl 0.11.4, trainer/cpo_trainer.py:784; fixtures/bypassed_wrapper/broken_loop.py: models of whatever "
+    "task are loaded",
+)
+LOADED_ALIKE = Guess(
+    group=MODELS,
+    pattern=r"(?:Config|FeatureExtractor|ImageProcessor|Processor|Tokenizer|TokenizerFast)$",
+    says="A class of these libraries that is called like this is no model, and the same on all ranks.",
+    because="trl 1.16.0, experimental/sdft/sdft_trainer.py:842: what follows from a `GenerationConfig` is the "
+    "same on all ranks",
+)
+PART_OF_MODEL = Guess(
+    group=MODELS,
+    pattern=r"^get_",
+    says="A method of a model that is called like this, with the same arguments on all ranks, gives a part of it.",
+    because="fixtures/bypassed_wrapper/broken_decoder.py: `get_decoder()` and `get_output_embeddings()` of the "
+    "bare model are called",
+)
+LOSS_CLASS = Guess(
+    group=MODELS,
+    pattern=r"Loss$",
+    says="A module of torch.nn that is called like this averages over its batch.",
+    because="trl 0.17.0, trainer/cpo_trainer.py:849: `nn.CrossEntropyLoss()` gives the loss that is gathered and cut",
+)
+LOSS_FUNCTION = Guess(
+    group=MODELS,
+    pattern=r"(?:_loss|cross_entropy|kl_div)$",
+    says="A function of torch.nn.functional that is called like this averages over its batch.",
+    because="trl 0.17.0, trainer/dpo_trainer.py:1334: `F.cross_entropy(…)` gives the loss that is gathered and cut",
+)
+GATHERS_PARAMETERS = Guess(
+    group=MODELS,
+    pattern=r"(?i)gather|summon|full_param|for_generation",
+    says="Under a context manager with such a word in its name sharded parameters are whole.",
+    because="trl 0.17.0: `unwrap_model_for_generation`, `gather_if_zero3`, `deepspeed.zero.GatheredParameters`",
+)
+# --- batches ----------------------------------------------------------------------------------------------
+
+BATCHES = "Batches"
+
+PADDED_FIELD = Guess(
+    group=BATCHES,
+    pattern=r"(?:^|_)(?:input_ids|attention_mask|token_type_ids|position_ids|completion_ids|completion_mask|prompt_ids"
+    r"|prompt_mask|decoder_attention_mask|loss_mask|assistant_masks)$",
+    says="A field of a batch whose name ends in this is padded to the longest sequence of this rank.",
+    because="fixtures/ragged_gather/broken.py; trl 0.17.0: `prompt_input_ids`, `completion_attention_mask`",
+)
+PADDED_LABELS = Guess(
+    group=BATCHES,
+    words=_one_of("KL_labels chosen_labels completion_labels concatenated_labels lm_labels rejected_labels"),
+    says="A field of a batch of this name holds a label per token, padded like those.",
+    because="trl 0.11.4, trainer/bco_trainer.py and kto_trainer.py: `completion_labels`, `KL_completion_labels`",
+)
+FIXED_LENGTHS = Guess(
+    group=BATCHES,
+    pattern=r"""padding["']?\s*[=:]\s*["']max_length["']|PaddingStrategy\.MAX_LENGTH|pad_to_max_length"""
+    r"""|\bgroup_texts\b|\bblock_size\b|default_data_collator|DefaultDataCollator|ConstantLengthDataset\(""",
+    says="A file that has one of these may pad all batches to one length, or cut all samples to one.",
+    because='tests/rules/test_ragged_gather.py: `tokenizer(rows, padding="max_length")`; accelerate 1.15.0, '
+    "examples: `block_size`, `group_texts`",
+)
+TOKEN_MODELS = Guess(
+    group=BATCHES,
+    pattern=r"For(?:CausalLM|Seq2SeqLM|ConditionalGeneration|TokenClassification|MaskedLM|Vision2Seq|ImageTextToText)\b"
+    r"|LMHeadModel|WithValueHead",
+    says="In a file that names such a class, and none of the next row, the logits of a model have a row per token.",
+    because="trl 0.17.0: files that load `AutoModelForCausalLM`",
+)
+SAMPLE_MODELS = Guess(
+    group=BATCHES,
+    pattern=r"For(?:SequenceClassification|MultipleChoice|ImageClassification|AudioClassification)\b",
+    says="In a file that names such a class, and none of the row above, they have a row per sample.",
+    because="trl 0.17.0: files that load `AutoModelForSequenceClassification`, for rewards",
+)
+
+# --- gradients --------------------------------------------------------------------------------------------
+
+GRADIENTS = "Gradients"
+
+COMPUTES_GRADIENTS = Guess(
+    group=GRADIENTS,
+    words=_one_of("backward"),
+    says="A loop over a prepared loader in which a method of this name is written trains; another one evaluates.",
+    because="fixtures/truncated_gather/broken_loop.py: batches that are trained with are no evaluation, whose "
+    "last one may be cut",
+)
+
+# --- what a fix may leave as it is --------------------------------------------------------------------------
+
+FIXES = "Fixes"
+
+SHOWS = Guess(
+    group=FIXES,
+    words=_one_of("add_scalar add_scalars debug info log log_metric log_metrics print report_scalar set_postfix"),
+    says="A call of this name shows what it is given, and changes nothing.",
+    because="tests/rules/test_unreduced_metric.py: a value that is printed and logged is gathered once, where it "
+    "is bound",
+)
+KEEPS = Guess(
+    group=FIXES,
+    words=_one_of("append extend record setdefault track update write"),
+    says="A call of this name keeps what it is given for later.",
+    because="tests/rules/test_unreduced_metric.py: a number that is appended to a list and logged is gathered once",
+)
+SWITCHES_MODE = Guess(
+    group=FIXES,
+    words=_one_of("eval train"),
+    says="A method of this name that stands before a collective sets up a model, alike on all ranks.",
+    because="not traced",
+)
+COMPUTES_ONLY = Guess(
+    group=FIXES,
+    words=_one_of("F math np numpy torch"),
+    says="What is called behind one of these names only computes.",
+    because="tests/rules/test_divergent_collective.py: `both = torch.stack([loss])` is moved along with the collective",
+)
+CHANGES_IN_PLACE = Guess(
+    group=FIXES,
+    pattern=r"_$",
+    says="A method whose name ends in an underscore changes its object.",
+    because="torch calls its methods that work in place so; `loss.mul_(2)` in tests/rules/test_divergent_collective.py",
+)
+CONFIG_OBJECT = Guess(
+    group=FIXES,
+    pattern=r"config$",
+    says="What is written to an object of such a name is written to the config of a model.",
+    because="tests/rules/test_wrapped_model_attribute.py: `model_config.depth = 2` makes a kept copy of the depth "
+    "wrong",
+)
+MODEL_OBJECT = Guess(
+    group=FIXES,
+    pattern=r"model",
+    says="An object with this in its name whose `config` is replaced is a model.",
+    because="tests/rules/test_wrapped_model_attribute.py: `self.model.config = self.args.config`",
+)
+
+# --- metrics ----------------------------------------------------------------------------------------------
+
+METRICS = "Metrics of runs"
+
+CLOCK_METRIC = Guess(
+    group=METRICS,
+    pattern=r"(?i)(^|[/_ ])((run|wall)?time|timing|timestamp|wall_?clock|elapsed|duration|latency|[mun]?s|secs?"
+    r"|seconds?|throughput|speed|flops?|memory|mem|allocated|reserved|mfu|tps)($|[/_ :])|per_sec(ond)?|/s(ec)?$",
+    says="`trl-lint verify` leaves a metric of such a name out: clocks and memory differ in right code.",
+    because="trainers log `train_runtime`, `train_samples_per_second` and step times, which no two ranks share",
+)
+METRIC_OF_ONE_RANK = Guess(
+    group=METRICS,
+    pattern=r"(?i)(rank|gpu|device|process|worker)[_\-/ ]?\d",
+    says="`trl-lint verify` leaves a metric of such a name out: it is that of one rank on purpose.",
+    because="tests/verify/test_oracles.py: `loss/rank0`, `gpu_1/accuracy`",
+)
+
+# --- launch commands --------------------------------------------------------------------------------------
+
+LAUNCH = "Launch commands"
+
+TRAINER_CLASS = Guess(
+    group=LAUNCH,
+    pattern=r"Trainer$",
+    says="A class of Transformers, TRL, Sentence Transformers or Adapters that is called like this is a Trainer.",
+    because="trl 0.17.0, scripts: `SFTTrainer`, `DPOTrainer`, `KTOTrainer`; trainers come with each release",
+)
+TRAINER_OBJECT = Guess(
+    group=LAUNCH,
+    pattern=r"(?i)trainer",
+    says="An object with this in its name whose `train` is called is a trainer.",
+    because="trl 0.17.0, scripts: `trainer.train()`",
+)
+ACCELERATOR_OBJECT = Guess(
+    group=LAUNCH,
+    pattern=r"(?i)accelerator",
+    says="An object with this in its name whose `backward` or `prepare` is called is an Accelerator.",
+    because="not traced",
+)
+OPTIMIZER_OBJECT = Guess(
+    group=LAUNCH,
+    pattern=r"optim",
+    says="What is prepared along with an object of such a name is trained.",
+    because="tests/rules/test_bare_python_launch.py: `a.prepare(model, optimizer)`, and another loss goes back",
+)
+TRL_SCRIPT = Guess(
+    group=LAUNCH,
+    pattern=r"(?:^|/)(?:trl|examples)/scripts/(?:\w+/)?(?:sft|dpo|kto|cpo|orpo|ppo|rloo|grpo|gkd|gold|xpo|nash_md"
+    r"|online_dpo|bco|distillation|reward_modeling|prm|alignprop|gspo|ddpo|ppo_tldr|rloo_tldr|dpo_online|dpo_vlm"
+    r"|(?:sft|dpo|grpo|rloo|gspo|mpo|online_dpo|grpo_2048|grpo_agent)_\w+)\.py\Z"
+    r"|(?:^|/)(?:trl/scripts|examples/scripts)/reward\.py\Z",
+    says="A script at such a path is TRL's own, and trains.",
+    because="trl/scripts/*.py, examples/scripts/*.py of trl 0.16.1 and 1.16.0, trl/scripts/reward.py of trl 0.24",
+)
+TRANSFORMERS_SCRIPT = Guess(
+    group=LAUNCH,
+    pattern=r"(?:^|/)examples/(?:legacy/|pytorch/)?[\w-]+/run_(?:glue|clm|mlm|plm|fim|qa|qa_beam_search|seq2seq_qa"
+    r"|summarization|translation|swag|ner|xnli|mae|mim|image_classification|audio_classification"
+    r"|semantic_segmentation|instance_segmentation|object_detection|speech_recognition_\w+|clip"
+    r"|wav2vec2_pretraining|classification|language_modeling)\.py\Z",
+    says="A script at such a path is one of Transformers' examples, and trains.",
+    because="transformers/examples/pytorch/*/run_*.py: transformers.Trainer",
+)
+LOOP_SCRIPT = Guess(
+    group=LAUNCH,
+    pattern=r"(?:^|/)(?:ppo|ppo_tldr|ddpo|alignprop)\.py\Z",
+    says="Of those scripts, one of this name has a loop around an Accelerator, and wraps nothing in DataParallel.",
+    because="trl 0.11.4, examples/scripts/ppo.py, ddpo.py, alignprop.py",
+)
+TOOL_SCRIPT = Guess(
+    group=LAUNCH,
+    words=_one_of("collect_env.py conftest.py get-pip.py manage.py setup.py"),
+    says="A script of this name is a tool, and trains nothing.",
+    because="tests/launch/test_bare.py: `python setup.py install`",
+)
+INTERPRETER_VARIABLE = Guess(
+    group=LAUNCH,
+    pattern=r"(?i)^\"?\$[{(]?(?:PY|PYTHON|PYTHON3|[A-Z_]*PYTHON_?(?:BIN|EXE|CMD|PATH|EXEC|EXECUTABLE)?)[})]?\"?\Z",
+    says="A variable of such a name, set nowhere in sight, holds the interpreter: `$PYTHON`, `${PYTHON_BIN}`, `$(PY)`.",
+    because="tests/launch/test_bare.py: `$PYTHON`, `${PYTHON_BIN}`, `$(PY)`",
+)
+LAUNCHER_ARGUMENT = Guess(
+    group=LAUNCH,
+    pattern=r"^--?(?:nproc[_-]per[_-]node|num[_-]processes|local[_-]rank|node[_-]rank|world[_-]size|(?:num|n)[_-]?gpus?"
+    r"|gpus?|gpu[_-](?:ids?|index|num|number|device|devices|list)|devices|(?:cuda|visible)[_-]devices?"
+    r"|cuda[_-]visible[_-]devices?)(?![\w-])",
+    says="A script with such an argument is itself a launcher, has its rank from one, or spreads itself over GPUs.",
+    because="tests/launch/test_gpus.py: scripts that take `--nproc_per_node`, `--local_rank`, `--gpus`",
+)
+PLACEMENT_ARGUMENT = Guess(
+    group=LAUNCH,
+    pattern=r"^--(?:device[_-]map|load[_-]in[_-]8bit)\b",
+    says="A script with such an argument loads a model that Trainer does not wrap.",
+    because="transformers, trainer.py: a model in 8 bits (`is_loaded_in_8bit`) or over several devices is not wrapped",
+)
+CPU_ARGUMENT = Guess(
+    group=LAUNCH,
+    pattern=r"(?i)^--(?:use[_-]cpu|no[_-]cuda|cpu|use_mps_device)(?:=(?:true|1|yes))?\Z",
+    says="A script with such an argument trains on no GPU of CUDA.",
+    because="transformers, training_args.py: `use_cpu`, `no_cuda`; fixtures/bare_python_launch: `--use_cpu`",
+)
+TRAIN_ARGUMENT = Guess(
+    group=LAUNCH,
+    pattern=r"(?s)^--?do[_-]train(?:=(.*))?\Z",
+    says="With this argument a script trains, unless it is false.",
+    because="transformers/training_args.py: `do_train`",
+)
+NO_TRAIN_ARGUMENT = Guess(
+    group=LAUNCH,
+    pattern=r"(?s)^--?(?:do[_-](?:eval|predict|test)|(?:eval(?:uate)?|test|predict|inference)[_-]only)"
+    r"(?:=(.*))?\Z",
+    says="With such an argument, and none that asks for a training, a script trains nothing.",
+    because="transformers, training_args.py: `do_eval`, `do_predict`; scripts of their own take `--eval_only`",
+)
+HOSTED_RUNNER = Guess(
+    group=LAUNCH,
+    pattern=r"^(?:ubuntu|windows|macos)-(?:latest|slim|\d[\w.-]*)\Z",
+    says="A machine of such a name is a hosted runner without a GPU.",
+    because="GitHub's and GitLab's lists of runner images; fixtures/bare_python_launch: `ubuntu-latest`",
+)
+ASKS_FOR_GPUS = Guess(
+    group=LAUNCH,
+    pattern=r"(?i)gpu|cuda|device|nproc|num_?proc|world_?size",
+    says="A condition with such a word asks for the number of GPUs: its author thought of several.",
+    because="tests/launch/test_gpus.py: `case $NUM_GPUS in 1) python x.py`",
+)
+ONE_GPU_NOTE = Guess(
+    group=LAUNCH,
+    pattern=r"(?i)\b(?:single|one|1)[ -]?(?:x[ -]?)?(?:\w+ )?gpus?\b(?!s)|\b(?:single|one)[ -]?device"
+    r"|\bnon[- ]distributed"
+    r"|\b(?:single|one) (?:\w+ ){0,2}(?:rtx|gtx|titan|[ahvptkl]\d{1,3}|[2345]0[6789]0)\b|\bcolab\b"
+    r"|\b(?:on|with|using) (?:a|the) (?:\w+ )?cpu\b|\bsingle cpu\b|\bcpu[- ]only\b|\bwithout (?:a )?gpu",
+    says="A command beside such words is meant for one GPU, or none.",
+    because="fixtures/bare_python_launch: `On a single GPU:`, `from a server without GPU`; "
+    "tests/launch/test_gpus.py: Colab, `one RTX 3060`",
+)
+SEVERAL_GPUS_NOTE = Guess(
+    group=LAUNCH,
+    pattern=r"(?i)\bmulti(?:ple\b|[- ]?(?:gpu|node|device|process|card|worker))|\bor multi\b|\bdistributed"
+    r"|\bgpus\b",
+    says="Words for one GPU say nothing beside such words.",
+    because="tests/launch/test_gpus.py: `# single GPU or multi-GPU`",
+)
