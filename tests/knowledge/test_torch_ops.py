@@ -6,6 +6,7 @@ import ast
 import builtins
 import importlib
 import inspect
+import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -52,6 +53,25 @@ def test_each_member_of_a_column_is_in_use(column: str) -> None:
     kind = type(getattr(PLAIN, column) if column != "in_place" else next(filter(None, values)))
     members = {False, True} if kind is bool else set(kind)
     assert members - values == set()
+
+
+@pytest.mark.parametrize("column", [name for name in COLUMNS if not isinstance(getattr(PLAIN, name), bool)])
+def test_each_member_of_a_column_is_asked_for(column: str) -> None:
+    """By the member's name in the transfers or the fixes; the first of a column is what holds otherwise."""
+    text = "".join(path.read_text(encoding="utf-8") for path in modules())
+    values = {getattr(row, column) for row in OPERATIONS} - {getattr(PLAIN, column)}
+    asked = {member for member in values if f"{type(member).__name__}.{member.name}" in text}
+    assert {member.name for member in values - asked} - OTHERWISE.get(column, set()) == set()
+
+
+# What needs no name: the text of the member is the dtype; the other arm of a test.
+OTHERWISE = {"dtype": {"BOOL", "COUNTS", "FLOAT", "INT"}, "in_place": {"COMPUTES"}}
+
+
+@pytest.mark.parametrize("column", [name for name in COLUMNS if isinstance(getattr(PLAIN, name), bool)])
+def test_each_yes_or_no_of_a_row_is_asked_for(column: str) -> None:
+    text = "".join(path.read_text(encoding="utf-8") for path in modules())
+    assert re.search(rf"(?:\brow|of_method\([\w.]+\))\.{column}\b", text)
 
 
 def test_a_reduction_has_its_kind_and_nothing_else_has() -> None:

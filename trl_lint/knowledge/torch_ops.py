@@ -4,6 +4,14 @@ An operation is a method of a tensor or an array, and the function of the same n
 `torch.sum(x)`, `numpy.sum(x)`). What there is only as a function of one library has its dotted name. The analysis
 looks the row up once per call; each domain goes by its own column, of which the first member is what holds of names
 that have no row. Read from the documentation of torch 2.13, numpy 2 and Python.
+
+    >>> row = of_method("sum")
+    >>> row.rank.value, row.reduction
+    ("a shard becomes this rank's part of a reduction: x.sum(): shard -> partial(sum)", 'sum')
+    >>> row.shape.value, row.dtype.value, row.device.value
+    ('the given ones are gone', 'as before; bools are counted', 'where the tensor is')
+    >>> row.averages.value, row.repeats  # accelerator.gather(x.sum()).sum()
+    ('a sum over all elements', True)
 """
 
 from __future__ import annotations
