@@ -93,9 +93,9 @@ def test_a_value_says_where_it_is(tmp_path: Path, expression: str, place: str):
         ("if state:", None),
     ],
 )
-def test_a_block_says_who_has_the_first_turn(tmp_path: Path, block: str, scope: str | None):
+def test_a_block_says_who_is_first(tmp_path: Path, block: str, scope: str | None):
     code = f"{block}\n    load_dataset('a').map(tokenize)\nload_dataset('b').map(tokenize)"
     inside, behind = [each for each in events(tmp_path, code) if isinstance(each, DatasetPrepared)]
-    assert (inside.turn and inside.turn.scope) == scope
-    assert behind.turn is None
+    assert (inside.first_rank and inside.first_rank.scope) == scope
+    assert behind.first_rank is None
     assert behind.control.level == 0

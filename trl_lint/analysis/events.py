@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar, get_args
 
 from trl_lint.analysis.notes import Notes
 from trl_lint.domain.averaging import Mean
-from trl_lint.domain.control import Control, Turn
+from trl_lint.domain.control import Control, FirstRank
 from trl_lint.domain.provenance import Step
 from trl_lint.domain.ranks import Origin
 from trl_lint.domain.sync_points import SyncPoint
@@ -162,7 +162,7 @@ class StepReturned(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DatasetPrepared(Event):
-    """A whole data set is computed and cached by `method`. turn: who does so first, if anybody is known to.
+    """A whole data set is computed and cached by `method`. first_rank: who does so first, if anybody is known to.
 
     in_trainer: it is done by a class that a library runs on every rank. starts: the module in which the run enters
     says by then whether it starts a training. accelerator: the text by which the Accelerator is reached there, or "".
@@ -174,7 +174,7 @@ class DatasetPrepared(Event):
 
     method: str
     holds_trainer: bool = False
-    turn: Turn | None
+    first_rank: FirstRank | None
     in_trainer: bool
     accelerator: str = ""
 

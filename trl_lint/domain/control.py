@@ -34,7 +34,7 @@ class Uniformity(IntEnum):
     DIVERGENT = 2  # they may not: a condition on the way there differs between ranks
 
 
-class Turn:
+class FirstRank:
     """Who runs a block before the others do: one rank of the "job", of each "node", or maybe somebody ("unknown").
 
     node: the item of the `with` statement in `module` that says so; None where ranks wait in a barrier under a
@@ -53,13 +53,12 @@ class Control:
     """How sure it is that all ranks reach this point together.
 
     `why` names the condition (a Step); `rank` is the condition's fact. `engine` says that code here runs
-    under DeepSpeed, FSDP or the like only, whose wrapper has attributes that DDP does not have. `turn`: who has the
-    first turn where one rank after the other runs this. `conditions` are
-    all conditions that are not known to come out the same on all ranks, the outermost first. `grad` is False where
+    under DeepSpeed, FSDP or the like only, whose wrapper has attributes that DDP does not have.
+    `first_rank`: who is before the others where one rank after the other runs this. `conditions` are all conditions that are not known to come out the same on all ranks, the outermost first. `grad` is False where
     nothing that is computed gets a gradient; `whole` is True where sharded parameters have been gathered.
     """
 
-    __slots__ = ("_conditions", "engine", "grad", "rank", "turn", "uniformity", "whole", "why")
+    __slots__ = ("_conditions", "engine", "grad", "rank", "first_rank", "uniformity", "whole", "why")
 
     def __init__(
         self,
@@ -68,11 +67,11 @@ class Control:
         rank: Rank = ranks.SAME,
         engine: bool = False,
         conditions: tuple[Control, ...] = (),
-        turn: Turn | None = None,
+        first_rank: FirstRank | None = None,
         grad: bool = True,
         whole: bool = False,
     ) -> None:
-        self.turn = turn
+        self.first_rank = first_rank
         self.uniformity = uniformity
         self.why = why
         self.rank = rank
@@ -82,27 +81,23 @@ class Control:
         self.whole = whole
 
     @property
-    def level(self) -> int:
-        return self.uniformity
-
-    @property
     def conditions(self) -> tuple[Control, ...]:
         return self._conditions or ((self,) if self.uniformity else ())
 
     def under_engine(self) -> Control:
-        return self if self.engine else self.where(True, self.grad, self.whole, self.turn)
+        return self if self.engine else self.where(True, self.grad, self.whole, self.first_rank)
 
     def without_gradients(self, off: bool = True) -> Control:
         """This point, where gradients are off (or on again)."""
-        return self if self.grad is not off else self.where(self.engine, not off, self.whole, self.turn)
+        return self if self.grad is not off else self.where(self.engine, not off, self.whole, self.first_rank)
 
     def with_parameters(self) -> Control:
         """This point, where sharded parameters have been gathered."""
-        return self if self.whole else self.where(self.engine, self.grad, True, self.turn)
+        return self if self.whole else self.where(self.engine, self.grad, True, self.first_rank)
 
-    def where(self, engine: bool, grad: bool, whole: bool, turn: Turn | None) -> Control:
+    def where(self, engine: bool, grad: bool, whole: bool, first_rank: FirstRank | None) -> Control:
         """This point, with all that does not say which ranks get here."""
-        return Control(self.uniformity, self.why, self.rank, engine, self._conditions, turn, grad, whole)
+        return Control(self.uniformity, self.why, self.rank, engine, self._conditions, first_rank, grad, whole)
 
     def under(self, inner: Control) -> Control:
         """This point, and then further conditions."""
@@ -111,33 +106,33 @@ class Control:
         if self.uniformity is Uniformity.UNIFORM:
             entered = inner.under_engine() if self.engine else inner
             if (self.grad, self.whole) != (entered.grad, entered.whole):
-                entered = entered.where(entered.engine, self.grad, self.whole, entered.turn)
-            return entered if self.turn is None else entered.taking(self.turn)
+                entered = entered.where(entered.engine, self.grad, self.whole, entered.first_rank)
+            return entered if self.first_rank is None else entered.led_by(self.first_rank)
         known = {id(each.why) for each in self.conditions}
         added = tuple(each for each in inner.conditions if id(each.why) not in known)
         if not added:
             return self
         worst = inner if inner.uniformity > self.uniformity else self
         engine = self.engine or worst.engine
-        turn = _first_turn(self.turn, inner.turn)
+        first_rank = _foremost(self.first_rank, inner.first_rank)
         conditions = self.conditions + added
-        return Control(worst.uniformity, worst.why, worst.rank, engine, conditions, turn, self.grad, self.whole)
+        return Control(worst.uniformity, worst.why, worst.rank, engine, conditions, first_rank, self.grad, self.whole)
 
-    def in_turn(self, turn: Turn | None) -> Control:
-        """This point, with another first turn, or with none."""
-        return self if turn is self.turn else self.where(self.engine, self.grad, self.whole, turn)
+    def with_first_rank(self, first_rank: FirstRank | None) -> Control:
+        """This point, where another rank is first, or none."""
+        return self if first_rank is self.first_rank else self.where(self.engine, self.grad, self.whole, first_rank)
 
-    def taking(self, turn: Turn) -> Control:
+    def led_by(self, first_rank: FirstRank) -> Control:
         """This point, where ranks take turns."""
-        first = _first_turn(self.turn, turn)
-        return self if first is self.turn else self.where(self.engine, self.grad, self.whole, first)
+        first = _foremost(self.first_rank, first_rank)
+        return self if first is self.first_rank else self.where(self.engine, self.grad, self.whole, first)
 
 
 UNIFORM = Control(Uniformity.UNIFORM)
 
 
-def _first_turn(a: Turn | None, b: Turn | None) -> Turn | None:
-    """Whose turn comes first in both: that of one rank of the job, if there is such a one."""
+def _foremost(a: FirstRank | None, b: FirstRank | None) -> FirstRank | None:
+    """Who is before the others in both: one rank of the job, if there is such a one."""
     if a is None or b is None or a is b:
         return a or b
-    return min((a, b), key=lambda turn: ("job", "barrier", "unknown", "node").index(turn.scope))
+    return min((a, b), key=lambda first_rank: ("job", "barrier", "unknown", "node").index(first_rank.scope))

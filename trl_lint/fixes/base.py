@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import ClassVar, Generic
 
 from trl_lint.analysis.events import Event, EventT, types_of
+from trl_lint.domain.control import Uniformity
 from trl_lint.findings import Applicability
 from trl_lint.fixes.support.edits import FixPlan, NoFix
 
@@ -40,6 +41,6 @@ class RuleFix(Generic[EventT]):
     def title_for(self, event: EventT) -> str:
         return self.title
 
-    def uniformity(self, event: EventT) -> int:
-        """Whether all ranks get together to the collective in its new code: the level of that place."""
-        return event.control.level if self.is_collective else 0
+    def uniformity(self, event: EventT) -> Uniformity:
+        """Whether all ranks get together to the collective in its new code."""
+        return event.control.uniformity if self.is_collective else Uniformity.UNIFORM

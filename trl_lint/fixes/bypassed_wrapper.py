@@ -5,6 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from trl_lint.analysis.events import ModelCalled
+from trl_lint.domain.control import Uniformity
 from trl_lint.domain.kinds import is_trained
 from trl_lint.findings import Applicability
 from trl_lint.fixes.base import RuleFix
@@ -37,9 +38,10 @@ class BypassedWrapperFix(RuleFix[ModelCalled]):
             return NoFix(_OUT_OF_REACH if _is_whole(root, callee) else _PART)
         return FixPlan((Replace(event.node.func, cst.Name(wrapped)),), caution=_CHANGES_TRAINING)
 
-    def uniformity(self, event: ModelCalled) -> int:
+    def uniformity(self, event: ModelCalled) -> Uniformity:
         """A training step is run by all ranks, unless it is known that it isn't."""
-        return event.control.level if event.control.level > 1 else 0
+        found = event.control.uniformity
+        return found if found is Uniformity.DIVERGENT else Uniformity.UNIFORM
 
 
 def _wrapped_name(event: ModelCalled, root: Scope, callee: cst.BaseExpression) -> str | None:

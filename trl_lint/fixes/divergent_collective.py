@@ -14,6 +14,7 @@ import libcst as cst
 
 from trl_lint.analysis.events import Divergence
 from trl_lint.analysis.program.syntax import ancestors
+from trl_lint.domain.control import Uniformity
 from trl_lint.domain.ranks import Origin
 from trl_lint.findings import Applicability
 from trl_lint.fixes.base import RuleFix
@@ -70,7 +71,7 @@ class DivergentCollectiveFix(RuleFix[Divergence]):
 
 def _is_kept_away_by(test: cst.CSTNode, point: SyncPoint) -> bool:
     """Whether the condition is the outermost that keeps ranks from a call."""
-    divergent = [each for each in point.control.conditions if each.level == 2]
+    divergent = [each for each in point.control.conditions if each.uniformity is Uniformity.DIVERGENT]
     return not divergent or (divergent[0].why is not None and divergent[0].why.node is test)
 
 

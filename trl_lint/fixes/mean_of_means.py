@@ -14,6 +14,7 @@ import libcst as cst
 from trl_lint.analysis.events import Averaged
 from trl_lint.analysis.program.syntax import ancestors
 from trl_lint.domain.averaging import MeanForm
+from trl_lint.domain.control import Uniformity
 from trl_lint.fixes.base import RuleFix
 from trl_lint.fixes.policy import DIVERGENT
 from trl_lint.fixes.support.blocks import enclosing_statement
@@ -65,7 +66,7 @@ class MeanOfMeansFix(RuleFix[Averaged]):
         """How to divide the sums over all ranks instead, or why that is left to the author."""
         if event.handed:
             return NoFix("a helper averages it")
-        if event.control.level == 2:
+        if event.control.uniformity is Uniformity.DIVERGENT:
             return NoFix(DIVERGENT)
         if len(event.means) != 1:
             return NoFix("it is one of several means, depending on how one gets here")

@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+from trl_lint.domain.control import Uniformity
 from trl_lint.findings import Applicability
 from trl_lint.fixes.support.edits import FixPlan, NoFix
 
 NOT_KNOWN = "it is not known whether all ranks get here together"
 DIVERGENT = "not all ranks may get here together"
-# By the level of the place: all ranks get there together, that is not known, or they may not.
-_BY_LEVEL = ((Applicability.SAFE, ""), (Applicability.UNSAFE, NOT_KNOWN), (Applicability.DISPLAY, DIVERGENT))
+_BY_UNIFORMITY = {
+    Uniformity.UNIFORM: (Applicability.SAFE, ""),
+    Uniformity.UNKNOWN: (Applicability.UNSAFE, NOT_KNOWN),
+    Uniformity.DIVERGENT: (Applicability.DISPLAY, DIVERGENT),
+}
 
 
-def trust(plan: FixPlan | NoFix, uniformity: int = 0, communication: str = "") -> tuple[Applicability, str]:
+def trust(
+    plan: FixPlan | NoFix, uniformity: Uniformity = Uniformity.UNIFORM, communication: str = ""
+) -> tuple[Applicability, str]:
     """How far a plan may be trusted, and why no further ("" for one that is safe).
 
-    uniformity: the level of the place of its collective; 0 for a plan without. communication: what makes it one, if
+    uniformity: of the place of its collective; uniform for a plan without. communication: what makes it one, if
     that does not go without saying.
     """
     if isinstance(plan, NoFix):
         return Applicability.DISPLAY, plan.reason
-    applicability, reason = _BY_LEVEL[uniformity]
+    applicability, reason = _BY_UNIFORMITY[uniformity]
     if applicability is Applicability.DISPLAY:
         return applicability, f"{reason}, and {communication}" if communication else reason
     if plan.caution and applicability is Applicability.SAFE:

@@ -8,7 +8,7 @@ import libcst as cst
 
 from trl_lint.analysis.events import DatasetPrepared
 from trl_lint.analysis.observers.backends import uses_accelerate
-from trl_lint.domain.control import Turn
+from trl_lint.domain.control import FirstRank
 from trl_lint.findings import Applicability
 from trl_lint.fixes.base import RuleFix
 from trl_lint.fixes.support.blocks import NO_PLACE, own_line
@@ -30,10 +30,10 @@ class UnorderedPreprocessingFix(RuleFix[DatasetPrepared]):
     applicabilities = (Applicability.UNSAFE, Applicability.DISPLAY)
 
     def plan(self, event: DatasetPrepared) -> FixPlan | NoFix:
-        return _for_everybody(event) if event.turn is None else _for_each_node(event.turn)
+        return _for_everybody(event) if event.first_rank is None else _for_each_node(event.first_rank)
 
     def title_for(self, event: DatasetPrepared) -> str:
-        return f"Let the main process{' of the whole job' if event.turn is not None else ''} go first"
+        return f"Let the main process{' of the whole job' if event.first_rank is not None else ''} go first"
 
 
 def _for_everybody(event: DatasetPrepared) -> FixPlan | NoFix:
@@ -86,9 +86,9 @@ def _is_only_imported(tree: cst.Module, name: str) -> bool:
     return name not in parameters and all(isinstance(each, (cst.ImportAlias, cst.AsName)) for each in bound)
 
 
-def _for_each_node(turn: Turn) -> FixPlan | NoFix:
+def _for_each_node(first_rank: FirstRank) -> FixPlan | NoFix:
     """How to have one rank of the job go first instead of one of each node."""
-    call = turn.node.item
+    call = first_rank.node.item
     if isinstance(call, cst.Call) and isinstance(call.func, cst.Attribute):
         name = call.func.attr
         if name.value == "local_main_process_first":

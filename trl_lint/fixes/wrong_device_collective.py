@@ -8,6 +8,7 @@ import libcst as cst
 
 from trl_lint.analysis.events import CollectiveCalled, StepReturned
 from trl_lint.analysis.program.syntax import ancestors
+from trl_lint.domain.control import Uniformity
 from trl_lint.domain.provenance import Step
 from trl_lint.fixes.base import RuleFix
 from trl_lint.fixes.support.edits import FixPlan, NoFix, Replace
@@ -37,9 +38,9 @@ class WrongDeviceCollectiveFix(RuleFix[CollectiveCalled | StepReturned]):
             return "Make it on the accelerator's device"
         return f"Hand `{event.row.name.rpartition('.')[2]}` a tensor on the accelerator's device"
 
-    def uniformity(self, event: CollectiveCalled | StepReturned) -> int:
+    def uniformity(self, event: CollectiveCalled | StepReturned) -> Uniformity:
         """What a step returns is gathered by its caller, whatever is done here."""
-        return event.control.level if isinstance(event, CollectiveCalled) else 0
+        return event.control.uniformity if isinstance(event, CollectiveCalled) else Uniformity.UNIFORM
 
 
 def _for_collective(event: CollectiveCalled, made_by: Step | None) -> FixPlan | NoFix:

@@ -142,7 +142,7 @@ _NOTHING_METHODS = (
 
 _ON_SOME_RANKS = ("on_last_process", "on_local_main_process", "on_local_process", "on_main_process", "on_process")
 
-_IN_TURN = {"local_main_process_first": "node", "main_process_first": "job"}
+_FIRST_RANK = {"local_main_process_first": "node", "main_process_first": "job"}
 
 _FUNCTIONS: tuple[Row, ...] = (
     *(
@@ -155,7 +155,7 @@ _FUNCTIONS: tuple[Row, ...] = (
     ),
     *(
         Function(name=f"accelerate.Accelerator.{name}", source=f"{_ACCELERATOR}.{name}", returns=SAME,
-                 yields=NOTHING, in_turn=_IN_TURN.get(name, ""))
+                 yields=NOTHING, first_rank=_FIRST_RANK.get(name, ""))
         for name in ("accumulate", "join_uneven_inputs", "local_main_process_first", "main_process_first",
                      "no_sync")
     ),
@@ -188,7 +188,7 @@ _FUNCTIONS: tuple[Row, ...] = (
              returns="unwrapped"),
     *(
         Function(name=f"accelerate.PartialState.{name}", source=f"{_STATE}.{name}", returns=SAME,
-                 yields=NOTHING, in_turn=_IN_TURN[name])
+                 yields=NOTHING, first_rank=_FIRST_RANK[name])
         for name in ("local_main_process_first", "main_process_first")
     ),
     *(

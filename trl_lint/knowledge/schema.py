@@ -101,7 +101,7 @@ class Function(Row):
     yields: Value | str | None = None
     switch: Parameter | None = None
     switched: Value | str = field(default_factory=Value)
-    in_turn: str = ""
+    first_rank: str = ""
     frozen: bool = False
     seeds: tuple[Parameter, ...] = ()
 

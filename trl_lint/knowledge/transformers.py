@@ -365,7 +365,7 @@ _FUNCTIONS: tuple[Row, ...] = (
     Function(name="transformers.Seq2SeqTrainer._pad_tensors_to_max_len",
              source=f"{_SEQ2SEQ}._pad_tensors_to_max_len", returns="first"),
     Function(name="transformers.TrainingArguments.main_process_first",
-             source=f"{_ARGUMENTS}.main_process_first", returns=SAME, yields=NOTHING, in_turn="job"),
+             source=f"{_ARGUMENTS}.main_process_first", returns=SAME, yields=NOTHING, first_rank="job"),
     Function(name="transformers.modeling_utils.unwrap_model", source="modeling_utils.py::unwrap_model",
              returns="unwrapped"),
     *(

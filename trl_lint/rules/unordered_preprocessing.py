@@ -52,7 +52,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from trl_lint.analysis.events import DatasetPrepared
-from trl_lint.domain.control import Turn
+from trl_lint.domain.control import FirstRank, Uniformity
 from trl_lint.domain.provenance import Step
 from trl_lint.rules.base import Rule, Site, Violation
 from trl_lint.wording import said
@@ -65,11 +65,11 @@ class UnorderedPreprocessing(Rule[DatasetPrepared]):
     def check(self, event: DatasetPrepared) -> Iterator[Violation]:
         if event.module.one_process or not (event.in_trainer or event.module.starts):
             return
-        if event.turn is None:
-            if event.control.level == 0:
+        if event.first_rank is None:
+            if event.control.uniformity is Uniformity.UNIFORM:
                 yield _everybody(event)
-        elif event.turn.scope == "node":
-            yield _each_node(event, event.turn)
+        elif event.first_rank.scope == "node":
+            yield _each_node(event, event.first_rank)
 
 
 def _everybody(event: DatasetPrepared) -> Violation:
@@ -83,15 +83,15 @@ def _everybody(event: DatasetPrepared) -> Violation:
     )
 
 
-def _each_node(event: DatasetPrepared, turn: Turn) -> Violation:
+def _each_node(event: DatasetPrepared, first_rank: FirstRank) -> Violation:
     return Violation(
         event=event,
-        site=Site(turn.module or event.module, turn.node.item, event.owner),
+        site=Site(first_rank.module or event.module, first_rank.node.item, event.owner),
         message=(
             "one rank of each node goes first: on several nodes with a shared file system all of them write the same "
             "cache file of the data set"
         ),
         provenance=Step(event.module, event.node, "the data set is computed and cached here"),
         help="let one rank of the whole job go first: `main_process_first()`",
-        metric="turn",
+        metric="first rank",
     )

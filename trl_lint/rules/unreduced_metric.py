@@ -58,6 +58,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
 from trl_lint.analysis.events import Logged
+from trl_lint.domain.control import Uniformity
 from trl_lint.domain.ranks import Origin, Rank, State
 from trl_lint.rules.base import Rule, Site, Violation
 from trl_lint.wording import said
@@ -70,7 +71,6 @@ if TYPE_CHECKING:
 # Where a value that is mixed with one of these differs for a reason that no reduction mends.
 _SILENT = Origin.CLOCK | Origin.MEMORY
 # The level of a place that only some ranks may get to.
-_DIVERGENT = 2
 # How many metrics a message names.
 _LISTED = 5
 
@@ -127,7 +127,7 @@ def _help(event: Logged, write: Write) -> str:
     place = replace(event, module=cast("Module", write.module), owner=_function(event, write))
     how = rank.how if rank.state is State.PARTIAL else ""
     reduction = {"sum": "sum", "count": "sum", "max": "max", "min": "min"}.get(how, "mean")
-    divergent = event.control.level == _DIVERGENT
+    divergent = event.control.uniformity is Uniformity.DIVERGENT
     where = "where all of them get to, before the condition around this log" if divergent else "first"
     words = said(f"gather {reduction}", place, "" if payload is None else payload.accelerator)
     return f"gather it over the ranks {where}: {words}"

@@ -63,8 +63,8 @@ def run_if(frame: Frame, node: cst.If) -> bool:
     if goes_on:
         ends = [memory.control for reached, memory in arms if reached]
         waits = (frame.sync_points[start : taken.end], frame.sync_points[taken.end :])
-        turn = first_rank.behind(before.control, ends, waits, division)
-        frame.memory.control = frame.memory.control.in_turn(turn)
+        leader = first_rank.behind(before.control, ends, waits, division)
+        frame.memory.control = frame.memory.control.with_first_rank(leader)
     return goes_on
 
 

@@ -154,9 +154,9 @@ def _returned(frame: Frame, rows: Sequence[Function | Hook], args: Arguments, no
         switch = args.get(*row.switch)
         if switch is not None and switch.const is not False:
             returns = row.switched if switch.const is True else UNKNOWN
-    if isinstance(row, Function) and row.in_turn:
-        first_rank.note_context(frame, node, row.in_turn)
-        return FirstRankContext(row.in_turn)
+    if isinstance(row, Function) and row.first_rank:
+        first_rank.note_context(frame, node, row.first_rank)
+        return FirstRankContext(row.first_rank)
     if isinstance(row, Function) and row.frozen:
         gradients.note_no_train(frame, node)
     if row.yields is not None:

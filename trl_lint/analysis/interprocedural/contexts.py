@@ -62,7 +62,7 @@ def key_of(memory: Memory, function: FunctionInfo, names: Mapping[str, Value], c
         control.uniformity,
         control.engine,
         *how_models_run(names, control),
-        first_rank.turn_key(control),
+        first_rank.first_rank_key(control),
         tuple(parts),
     )
 
@@ -187,9 +187,9 @@ class Joined:
             self.control = control
             return False
         worst = control if control.uniformity > known.uniformity else known
-        turn = known.turn or control.turn
+        first_rank = known.first_rank or control.first_rank
         merged = worst.where(
-            known.engine or control.engine, known.grad and control.grad, known.whole or control.whole, turn
+            known.engine or control.engine, known.grad and control.grad, known.whole or control.whole, first_rank
         )
         if _says(merged) == _says(known):
             return False
@@ -245,4 +245,4 @@ def _either(a: Cell, b: Cell) -> Cell:
 
 
 def _says(control: Control) -> tuple[Hashable, ...]:
-    return control.uniformity, control.engine, control.grad, control.whole, control.turn
+    return control.uniformity, control.engine, control.grad, control.whole, control.first_rank

@@ -108,8 +108,8 @@ class Runs(Definitions):
             value = self._inline(frame, function, names, node)
         else:
             value = self._summarised(frame, function, names, node, owner)
-        if function.takes_turns:
-            first_rank.note_context(frame, node, function.takes_turns)
+        if function.first_rank:
+            first_rank.note_context(frame, node, function.first_rank)
         return value
 
     def _inline(self, frame: Frame, function: FunctionInfo, names: dict[str, Value], node: cst.CSTNode) -> Value:
@@ -253,10 +253,10 @@ class Runs(Definitions):
         caller: Memory,
     ) -> Summary:
         level = caller.control.uniformity
-        control = caller.control if level or caller.control.engine or caller.control.turn else UNIFORM
+        control = caller.control if level or caller.control.engine or caller.control.first_rank else UNIFORM
         grad, whole = how_models_run(names, caller.control)
         if (grad, whole) != (control.grad, control.whole):
-            control = control.where(control.engine, grad, whole, control.turn)
+            control = control.where(control.engine, grad, whole, control.first_rank)
         frame = Frame(self, function.module, function, cls, None, control)
         frame.key = key
         frame.memory = Memory(dict(names), {i: caller.heap[i] for i in inputs if i in caller.heap}, {}, control)

@@ -3,8 +3,8 @@
 What is told of a program:
 
     with accelerator.main_process_first():
-        data = data.map(tokenize)         DatasetPrepared(turn=…): the main process computes, the others read its file
-    data = data.map(tokenize)             DatasetPrepared(turn=None): every rank computes it
+        data = data.map(tokenize)         DatasetPrepared(first_rank=…): the main process computes, the others read its file
+    data = data.map(tokenize)             DatasetPrepared(first_rank=None): every rank computes it
     if rank == 0: train = train.map(tokenize)
     Trainer(train_dataset=train)          DatasetParted: the others go through the raw one
 """
@@ -88,7 +88,7 @@ def _tell(frame: Frame, row: Preparation, args: Arguments, node: cst.CSTNode, ow
         DatasetPrepared,
         node,
         method=row.name.rpartition(".")[2],
-        turn=frame.memory.control.turn,
+        first_rank=frame.memory.control.first_rank,
         in_trainer=_in_trainer(frame),
         holds_trainer=_holds_trainer(frame, work),
         accelerator=frame.accelerator(),

@@ -37,7 +37,7 @@ class FunctionInfo:
         "pending_used",
         "reached",
         "summaries",
-        "takes_turns",
+        "first_rank",
     )
 
     def __init__(
@@ -58,8 +58,8 @@ class FunctionInfo:
         self.joined: dict[tuple[Hashable, ...], Any] = {}  # what calls beyond the limit have in common: see `contexts`
         self.pending_used = False
         self.reached = False
-        # A context manager under which one rank has the first turn: of the "job", of each "node" (see `control.Turn`).
-        self.takes_turns = ""
+        # A context manager under which one rank is before the others: of the "job", of each "node" (see `control.Turn`).
+        self.first_rank = ""
 
     @property
     def is_static(self) -> bool:

@@ -2,10 +2,10 @@
 
 What holds in a program:
 
-    with accelerator.main_process_first(): ...   control.turn "job", and inside not all ranks come together
-    with local_main_process_first(): ...         control.turn "node"
+    with accelerator.main_process_first(): ...   control.first_rank "job", and inside not all ranks come together
+    with local_main_process_first(): ...         control.first_rank "node"
     if rank != 0:
-        dist.barrier()                           control.turn "barrier" until
+        dist.barrier()                           control.first_rank "barrier" until
     prepare()
     if rank == 0:
         dist.barrier()                           none again
@@ -14,13 +14,13 @@ What holds in a program:
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import libcst as cst
 
 from trl_lint.analysis.program.objects import ProjectInstance
-from trl_lint.domain.control import Control, Turn, Uniformity
+from trl_lint.domain.control import Control, FirstRank, Uniformity
 from trl_lint.domain.kinds import FirstRankContext, IterableValue
 from trl_lint.domain.ranks import Origin, State
 from trl_lint.domain.sync_points import HIDDEN, SyncPoint
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from trl_lint.analysis.state.frame import Frame
 
 ONE_BY_ONE = "one rank after the other runs what is inside"
-# A turn that two barriers make: some ranks wait in one of them, the others come to theirs when they are done.
+# Who is first between two barriers: some ranks wait in one of them, the others come to theirs when they are done.
 BARRIER = "barrier"
 
 
@@ -45,7 +45,7 @@ class FirstRanks:
 
     def __init__(self) -> None:
         self.calls: dict[int, str] = {}
-        self.turn: Turn | None = None
+        self.first_rank: FirstRank | None = None
         self.meets = False
 
 
@@ -61,7 +61,7 @@ def note_barrier(frame: Frame) -> None:
 def note_yield(frame: Frame) -> None:
     """A context manager yields here."""
     noted = frame.notes.of(FirstRanks)
-    noted.turn = noted.turn or frame.memory.control.turn
+    noted.first_rank = noted.first_rank or frame.memory.control.first_rank
 
 
 def inside(frame: Frame, node: cst.With, before: Control) -> Control:
@@ -74,7 +74,7 @@ def inside(frame: Frame, node: cst.With, before: Control) -> Control:
         if scope != "unknown":
             why = frame.step(node, ONE_BY_ONE)
             control = control.under(Control(Uniformity.DIVERGENT, why))
-        control = control.taking(Turn(scope, item, frame.module))
+        control = control.led_by(FirstRank(scope, item, frame.module))
     return control
 
 
@@ -106,50 +106,51 @@ def after(before: Control, now: Control, inner: Control) -> Control:
     """How sure it is that all ranks get behind a block that was entered with `inner`, and is left with `now`."""
     if now is inner or inner.uniformity > before.uniformity:
         return before
-    return now.where(now.engine, before.grad, before.whole, before.turn)
+    return now.where(now.engine, before.grad, before.whole, before.first_rank)
 
 
 def behind(
     before: Control, arms: Iterable[Control], waits: tuple[Sequence[SyncPoint], Sequence[SyncPoint]], test: Control
-) -> Turn | None:
-    """Who has the first turn behind an `if` with this division of the ranks.
+) -> FirstRank | None:
+    """Who is first behind an `if` with this division of the ranks.
 
     arms: how its arms end, those that reach the end. waits: the synchronisation points of the two ways.
     """
     by_rank = test.uniformity is Uniformity.UNKNOWN or Origin.RANK in test.rank.origins
     if test.uniformity and by_rank and sum(_barriers(way) for way in waits) % 2:
         return _toggled(before)
-    return next((arm.turn for arm in arms if arm.turn is not before.turn), before.turn)
+    found: Iterator[FirstRank | None] = (arm.first_rank for arm in arms if arm.first_rank is not before.first_rank)
+    return next(found, before.first_rank)
 
 
 def waited(frame: Frame, points: Sequence[SyncPoint]) -> None:
     """A function in sight was called, which has led to these synchronisation points."""
     if _barriers(each for each in points if not each.certain) % 2:
-        frame.memory.control = frame.memory.control.in_turn(_toggled(frame.memory.control))
+        frame.memory.control = frame.memory.control.with_first_rank(_toggled(frame.memory.control))
 
 
 def _barriers(points: Iterable[SyncPoint]) -> int:
     return sum(each.kind == "barrier" or (each.kind == HIDDEN and MAY_WAIT.fits(each.name)) for each in points)
 
 
-def _toggled(before: Control) -> Turn | None:
-    """The turn that begins with a barrier of some ranks alone, or ends with that of the others."""
-    if before.turn is None:
-        return Turn(BARRIER, None, None)
-    return None if before.turn.scope == BARRIER else before.turn
+def _toggled(before: Control) -> FirstRank | None:
+    """What begins with a barrier of some ranks alone, or ends with that of the others."""
+    if before.first_rank is None:
+        return FirstRank(BARRIER, None, None)
+    return None if before.first_rank.scope == BARRIER else before.first_rank
 
 
 def note_manager(frame: Frame, function: FunctionInfo, entry: Control) -> None:
     """A context manager in sight yields: in turns, if it does so in another one's block or meets the other ranks."""
     noted = frame.notes.of(FirstRanks)
-    if noted.turn is not None and noted.turn is not entry.turn:
-        function.takes_turns = "job" if noted.turn.scope == BARRIER else noted.turn.scope
+    if noted.first_rank is not None and noted.first_rank is not entry.first_rank:
+        function.first_rank = "job" if noted.first_rank.scope == BARRIER else noted.first_rank.scope
     elif noted.meets:
-        function.takes_turns = "job"
+        function.first_rank = "job"
 
 
-def turn_key(control: Control) -> Hashable:
+def first_rank_key(control: Control) -> Hashable:
     """What tells the turns of two calls of a function apart."""
-    turn = control.turn
+    leader = control.first_rank
     # Only of one rank per node it is told where that is said.
-    return None if turn is None else (turn.scope, id(turn.node) if turn.scope == "node" else None)
+    return None if leader is None else (leader.scope, id(leader.node) if leader.scope == "node" else None)

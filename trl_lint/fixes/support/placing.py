@@ -8,7 +8,7 @@ from typing import TypeAlias
 import libcst as cst
 
 from trl_lint.analysis.program.syntax import ancestors
-from trl_lint.domain.control import Control
+from trl_lint.domain.control import Control, Uniformity
 from trl_lint.domain.ranks import Origin, State
 from trl_lint.fixes.policy import NOT_KNOWN
 from trl_lint.fixes.support.blocks import certainly_bound, enclosing_statement, own_line
@@ -49,7 +49,7 @@ def placed(place: LogSite, found: Gathered) -> FixPlan | NoFix:
         if not is_pure(place.payload.expression) or _changes_something(target.statement):
             return NoFix("the statement does more than to log it")
         edits += [Insert(target.statement, line, root=place.root) for line in found.lines]
-    caution = NOT_KNOWN if control.level else "a Python number becomes a tensor in between" * found.is_number
+    caution = NOT_KNOWN if control.uniformity else "a Python number becomes a tensor in between" * found.is_number
     return FixPlan((*edits, *found.imports), reduced, caution)
 
 
@@ -62,13 +62,13 @@ def _changes_something(statement: cst.BaseStatement) -> bool:
 
 def _outermost_guard(place: LogSite, conditions: tuple[Control, ...]) -> _Guard | NoFix | None:
     """The `if` or `for` before which the value has to be gathered; None when it can be gathered where it is."""
-    divergent = [index for index, each in enumerate(conditions) if each.level == 2]
+    divergent = [index for index, each in enumerate(conditions) if each.uniformity is Uniformity.DIVERGENT]
     if not divergent:
         return None
     inside = conditions[divergent[0] :]
-    if any(each.level == 2 and each.rank.state is State.SAME for each in inside):
+    if any(each.uniformity is Uniformity.DIVERGENT and each.rank.state is State.SAME for each in inside):
         return NoFix("one rank after the other gets here")
-    if any(each.level != 2 or each.rank.origins != Origin.RANK for each in inside):
+    if any(each.uniformity is not Uniformity.DIVERGENT or each.rank.origins != Origin.RANK for each in inside):
         return NoFix("not all ranks may get here together, and more than the rank decides on that")
     test = conditions[divergent[0]].why.node
     around = ancestors(place.root, test)
