@@ -53,12 +53,13 @@ class Control:
     """How sure it is that all ranks reach this point together.
 
     `why` names the condition (a Step); `rank` is the condition's fact. `engine` says that code here runs
-    under DeepSpeed, FSDP or the like only, whose wrapper has attributes that DDP does not have.
-    `first_rank`: who is before the others where one rank after the other runs this. `conditions` are all conditions that are not known to come out the same on all ranks, the outermost first. `grad` is False where
-    nothing that is computed gets a gradient; `whole` is True where sharded parameters have been gathered.
+    under DeepSpeed, FSDP or the like only, whose wrapper has attributes that DDP does not have. `first_rank`: who is
+    before the others where one rank after the other runs this. `conditions` are all conditions that are not known to
+    come out the same on all ranks, the outermost first. `grad` is False where nothing that is computed gets a gradient;
+    `whole` is True where sharded parameters have been gathered.
     """
 
-    __slots__ = ("_conditions", "engine", "grad", "rank", "first_rank", "uniformity", "whole", "why")
+    __slots__ = ("_conditions", "engine", "first_rank", "grad", "rank", "uniformity", "whole", "why")
 
     def __init__(
         self,

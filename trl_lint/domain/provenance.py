@@ -44,3 +44,9 @@ class OwnFile(Step):
     """A rank looks for a file of its own making: the others may find theirs at another moment, or not at all."""
 
     __slots__ = ()
+
+
+class OneByOne(Step):
+    """All ranks get there, one after the other."""
+
+    __slots__ = ()

@@ -352,7 +352,7 @@ def _linter(options: Options, settings: Settings, *, edits: bool) -> Linter:
         return CachedLinter(*asked, kept, edits=edits)
     from trl_lint.linter.linter import Linter
 
-    return Linter(*asked)
+    return Linter(*asked, mends=options.fix or options.diff)
 
 
 def _show(report: Report, result: FileResult) -> str | None:

@@ -195,7 +195,7 @@ class LintSession:
     def _new_linter(self, path: Path) -> Linter:
         from trl_lint.linter.linter import Linter
 
-        return Linter(*self._asked_of(path))
+        return Linter(*self._asked_of(path), mends=False)
 
     def _asked_of(self, path: Path) -> tuple[Settings, Sequence[Path], Sequence[BaseRule]]:
         """The settings, the places to look imports up, and the rules for a file."""

@@ -43,7 +43,7 @@ class CachedLinter(Linter):
     def __init__(
         self, settings: Settings, roots: Sequence[Path], rules: Sequence[BaseRule], kept: Cache, *, edits: bool = False
     ) -> None:
-        super().__init__(settings, roots, rules)
+        super().__init__(settings, roots, rules, mends=False)
         self._kept = kept
         self._with_edits = edits
         self._verdicts: _Verdicts | None = None

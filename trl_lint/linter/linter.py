@@ -32,10 +32,17 @@ if TYPE_CHECKING:
 
 
 class Linter:
-    """Lints files of one project. It keeps what it parsed, so files that import each other are read once."""
+    """Lints files of one project. It keeps what it parsed, so files that import each other are read once.
 
-    def __init__(self, settings: Settings, roots: Sequence[Path], rules: Sequence[BaseRule]) -> None:
+    mends: whether it may be asked for fixes, for which it watches what all rules ask for: a fix must not bring a
+    finding of another rule. Without, only what the selected rules ask for is watched.
+    """
+
+    def __init__(
+        self, settings: Settings, roots: Sequence[Path], rules: Sequence[BaseRule], *, mends: bool = True
+    ) -> None:
         self.settings = settings
+        self.mends = mends
         self.roots = tuple(roots)
         self.rules = tuple(rules)
         # Those that the analysis of Python code answers, and the others.
@@ -148,7 +155,7 @@ class Linter:
 
     @deeply
     def report_by(self, rules: Sequence[BaseRule], path: Path, source: bytes) -> list[LocatedViolation]:
-        """What other rules than the selected say of a file, without another analysis."""
+        """What other rules than the selected say of a file, without another analysis. It is a linter that mends."""
         with _given_up(path):
             module, _ = self._analyse(path, source)
             analysed = self._tools()[0].analysed
@@ -230,7 +237,8 @@ class Linter:
             self._project.overlay = self.overlay
             self._project.trees = self.trees
             self._project.linted = self.linted
-            self._engine = Engine(self._project, known_of(self.settings, self._releases))
+            events = None if self.mends else frozenset(by_event(self._code_rules))
+            self._engine = Engine(self._project, known_of(self.settings, self._releases), events)
         return self._project, self._engine
 
     def _parse(self, project: Project, path: Path, source: bytes) -> Module:

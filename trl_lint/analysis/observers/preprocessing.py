@@ -3,7 +3,7 @@
 What is told of a program:
 
     with accelerator.main_process_first():
-        data = data.map(tokenize)         DatasetPrepared(first_rank=…): the main process computes, the others read its file
+        data = data.map(tokenize)         DatasetPrepared(first_rank=…): the others read its file
     data = data.map(tokenize)             DatasetPrepared(first_rank=None): every rank computes it
     if rank == 0: train = train.map(tokenize)
     Trainer(train_dataset=train)          DatasetParted: the others go through the raw one

@@ -29,6 +29,7 @@ class FunctionInfo:
         "closure",
         "cls",
         "decorators",
+        "first_rank",
         "joined",
         "module",
         "name",
@@ -37,7 +38,6 @@ class FunctionInfo:
         "pending_used",
         "reached",
         "summaries",
-        "first_rank",
     )
 
     def __init__(
@@ -58,7 +58,7 @@ class FunctionInfo:
         self.joined: dict[tuple[Hashable, ...], Any] = {}  # what calls beyond the limit have in common: see `contexts`
         self.pending_used = False
         self.reached = False
-        # A context manager under which one rank is before the others: of the "job", of each "node" (see `control.Turn`).
+        # Of a context manager: who is before the others in it, one rank of the "job" or of each "node".
         self.first_rank = ""
 
     @property

@@ -20,11 +20,10 @@ import libcst as cst
 from trl_lint.analysis.program.objects import ProjectInstance
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer import data_sets
-from trl_lint.analysis.transfer.first_rank import ONE_BY_ONE
 from trl_lint.domain import ranks
 from trl_lint.domain.heap import Cell
 from trl_lint.domain.kinds import ContainerValue, LibraryInstance, TupleValue
-from trl_lint.domain.provenance import Step
+from trl_lint.domain.provenance import OneByOne, Step
 from trl_lint.domain.ranks import Origin, State
 from trl_lint.domain.values import SAME, UNKNOWN, Kind, Value
 from trl_lint.knowledge import heuristics, library
@@ -144,7 +143,7 @@ def _is_drawn(frame: Frame, how: table.DrawRow, args: Arguments) -> bool:
 
 def _gets_here(frame: Frame) -> bool:
     """Whether all ranks get here, at once or one after the other: none reads what another one has drawn."""
-    return all(each.why.text == ONE_BY_ONE for each in frame.memory.control.conditions)
+    return all(isinstance(each.why, OneByOne) for each in frame.memory.control.conditions)
 
 
 def _is_absent(value: Value | None) -> bool:

@@ -22,6 +22,7 @@ import libcst as cst
 from trl_lint.analysis.program.objects import ProjectInstance
 from trl_lint.domain.control import Control, FirstRank, Uniformity
 from trl_lint.domain.kinds import FirstRankContext, IterableValue
+from trl_lint.domain.provenance import OneByOne
 from trl_lint.domain.ranks import Origin, State
 from trl_lint.domain.sync_points import HIDDEN, SyncPoint
 from trl_lint.domain.values import Kind, Value
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from trl_lint.analysis.program.classes import FunctionInfo
     from trl_lint.analysis.state.frame import Frame
 
-ONE_BY_ONE = "one rank after the other runs what is inside"
 # Who is first between two barriers: some ranks wait in one of them, the others come to theirs when they are done.
 BARRIER = "barrier"
 
@@ -58,6 +58,10 @@ def note_barrier(frame: Frame) -> None:
     frame.notes.of(FirstRanks).meets = True
 
 
+def one_by_one(frame: Frame, node: cst.With) -> OneByOne:
+    return OneByOne(frame.module, node, "one rank after the other runs what is inside")
+
+
 def note_yield(frame: Frame) -> None:
     """A context manager yields here."""
     noted = frame.notes.of(FirstRanks)
@@ -72,7 +76,7 @@ def inside(frame: Frame, node: cst.With, before: Control) -> Control:
         if not scope:
             continue
         if scope != "unknown":
-            why = frame.step(node, ONE_BY_ONE)
+            why = one_by_one(frame, node)
             control = control.under(Control(Uniformity.DIVERGENT, why))
         control = control.led_by(FirstRank(scope, item, frame.module))
     return control
