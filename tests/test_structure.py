@@ -7,6 +7,7 @@ may only shrink.
 from __future__ import annotations
 
 import ast
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -17,8 +18,11 @@ MODULES = sorted([*(ROOT / "trl_lint").rglob("*.py"), *(ROOT / "codemods").glob(
 LINES_OF_A_MODULE = 450
 LINES_OF_A_FUNCTION = 40
 
+# What nobody has found a type for: LibCST's fields, other libraries' callbacks, what crosses the layers upwards.
+MOST_ANY = 92
+
 # Still to be cut in parts.
-LARGE_MODULES = {}
+LARGE_MODULES: dict[str, int] = {}
 LARGE_FUNCTIONS = {
     "trl_lint/analysis/program/depth.py:_code": 85,
     "trl_lint/analysis/state/frame.py:__init__": 50,
@@ -80,3 +84,26 @@ def test_no_class_name_stands_for_two_things():
         if isinstance(node, ast.ClassDef)
     )
     assert [name for name, count in names.items() if count > 1] == []
+
+
+def test_untyped_names_become_fewer():
+    found = sum(
+        isinstance(node, ast.Name) and node.id == "Any"
+        for path in MODULES
+        for node in ast.walk(ast.parse(path.read_bytes()))
+    )
+    assert found <= MOST_ANY
+
+
+def test_no_text_stands_for_what_a_value_is():
+    """A class or a member of an enum does: `"<output>"` would be compared with names of libraries."""
+    inside = [path for path in MODULES if {"domain", "knowledge", "analysis"} & {*path.parts}]
+    texts = (
+        (name_of(path), node.value)
+        for path in inside
+        for node in ast.walk(ast.parse(path.read_bytes()))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    )
+    assert [each for each in texts if re.fullmatch(r"<[a-z_ ]+>", each[1])] == [
+        ("trl_lint/analysis/program/classes.py", "<lambda>")  # Python's own name for it
+    ]
