@@ -37,7 +37,7 @@ def hoisted(region: DivergentRegion) -> FixPlan:
         _hoist(region, index, line, calls)
     below = {id(node) for line in region.lines for node in nodes(line)}
     if not below.issuperset(region.called):
-        raise LeftToAuthor("the ranks part for more calls than those under the condition")
+        raise LeftToAuthor("ranks diverge before more calls than those under the condition")
     check_alone(region)
     if region.shared is not None:
         return FixPlan((*region.edits, region.shared), caution=_PARTED)
@@ -51,7 +51,7 @@ def _calls(region: DivergentRegion, line: cst.BaseStatement) -> list[cst.Call]:
     for node in nodes(line):
         if id(node) in region.called and not any(contains(outer, node) for outer in found):
             if not isinstance(node, cst.Call):
-                raise LeftToAuthor("the ranks part for more calls than those under the condition")
+                raise LeftToAuthor("ranks diverge before more calls than those under the condition")
             found.append(node)
     return found
 
