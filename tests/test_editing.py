@@ -7,9 +7,9 @@ import pytest
 from test_fix_properties import BROKEN, FIXTURES, FORMS, RANK_GUARDED, identity, linter, plain
 
 from trl_lint.fixes.support.editing import Editing, all_edits
-from trl_lint.linter.fixing import transformed
 from trl_lint.linter.locate import LocatedViolation
 from trl_lint.linter.regenerating import Written, written
+from trl_lint.linter.text_edits import transformed
 
 # What no fixture has: a condition of which one part stays around all ranks' call.
 PARTED = (

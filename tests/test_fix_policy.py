@@ -10,8 +10,8 @@ import pytest
 
 from trl_lint.findings import Applicability
 from trl_lint.fixes import fix_of
-from trl_lint.fixes.policy import DIVERGENT, NOT_KNOWN, trust
 from trl_lint.fixes.support.edits import FixPlan, NoFix
+from trl_lint.fixes.support.policy import DIVERGENT, NOT_KNOWN, trust
 from trl_lint.linter.linter import Linter
 from trl_lint.rules import all_rules
 from trl_lint.rules.base import Rule
@@ -78,7 +78,7 @@ print(len(found), *sorted(name for name in sys.modules if name.startswith("trl_l
     [
         ("quiet.py", []),
         ("fixed.py", []),
-        ("broken.py", ["trl_lint.fixes.base", "trl_lint.fixes.item_before_gather", "trl_lint.fixes.policy"]),
+        ("broken.py", ["trl_lint.fixes.base", "trl_lint.fixes.item_before_gather", "trl_lint.fixes.support.policy"]),
     ],
 )
 def test_only_the_fixes_of_what_is_found_are_loaded(name, loaded):

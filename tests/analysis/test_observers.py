@@ -14,10 +14,10 @@ import pytest
 from trl_lint.analysis import events, observers
 from trl_lint.analysis.events import CollectiveCalled, Event, Logged, Revealed
 from trl_lint.analysis.interprocedural.entry_points import Engine
-from trl_lint.analysis.notes import Notes
 from trl_lint.analysis.observers import all_observers
 from trl_lint.analysis.observers.backends import BackendChoice
 from trl_lint.analysis.observers.collective_order import CollectiveOrder
+from trl_lint.analysis.program.notes import Notes
 from trl_lint.analysis.program.project import Project
 from trl_lint.analysis.state.observing import Observer, Observers, asked_of
 from trl_lint.findings import Finding

@@ -6,14 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar, get_args
 
-from trl_lint.analysis.notes import Notes
+from trl_lint.analysis.program.notes import Notes
 from trl_lint.domain.averaging import Mean
 from trl_lint.domain.control import Control, FirstRank
 from trl_lint.domain.provenance import Step
 from trl_lint.domain.ranks import Origin
 from trl_lint.domain.sync_points import SyncPoint
-from trl_lint.domain.values import Value
-from trl_lint.domain.writes import Payload, Write
+from trl_lint.domain.values import Payload, Value, Write
 from trl_lint.knowledge import mentions
 from trl_lint.knowledge.mentions import LIBRARIES, Mentions
 

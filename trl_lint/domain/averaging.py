@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from libcst import CSTNode
 
     from trl_lint.domain.provenance import SourceModule, Step
-    from trl_lint.domain.writes import Payload, Write
+    from trl_lint.domain.values import Payload, Write
 
 
 class MeanForm(IntEnum):

@@ -35,8 +35,7 @@ from trl_lint.domain.kinds import (
 )
 from trl_lint.domain.ranks import Rank, State
 from trl_lint.domain.shapes import Shape
-from trl_lint.domain.values import BOTTOM, UNKNOWN, Kind, Value, Wrapping
-from trl_lint.domain.writes import NO_WRITES
+from trl_lint.domain.values import BOTTOM, NO_WRITES, UNKNOWN, Kind, Value, Wrapping
 
 # In a key: stands for the unknown parts of an f-string.
 WILDCARD = "\0"

@@ -16,7 +16,6 @@ from trl_lint.analysis.program.syntax import ancestors
 from trl_lint.domain.averaging import MeanForm
 from trl_lint.domain.control import Uniformity
 from trl_lint.fixes.base import RuleFix
-from trl_lint.fixes.policy import DIVERGENT
 from trl_lint.fixes.support.blocks import enclosing_statement
 from trl_lint.fixes.support.edits import FixPlan, NoFix
 from trl_lint.fixes.support.logged import (
@@ -28,6 +27,7 @@ from trl_lint.fixes.support.logged import (
 )
 from trl_lint.fixes.support.node_types import Replacement
 from trl_lint.fixes.support.placing import placed
+from trl_lint.fixes.support.policy import DIVERGENT
 from trl_lint.fixes.support.ratios import ratio_of
 from trl_lint.fixes.support.reductions import is_mean
 from trl_lint.fixes.support.scope import (

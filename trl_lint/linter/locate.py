@@ -111,7 +111,7 @@ def _fix(fix: PlannedFix) -> Fix | None:
 
 @deeply
 def _edits(fix: PlannedFix) -> tuple[Edit, ...]:
-    from trl_lint.linter.fixing import edits_between, transformed
     from trl_lint.linter.regenerating import written
+    from trl_lint.linter.text_edits import edits_between, transformed
 
     return edits_between(written(fix.violation.module).code, transformed([fix]))

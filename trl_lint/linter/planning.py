@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 from trl_lint.findings import Applicability
 from trl_lint.fixes import fix_of
-from trl_lint.fixes.policy import trust
 from trl_lint.fixes.support.edits import FixPlan, NoFix, merged
+from trl_lint.fixes.support.policy import trust
 from trl_lint.rules.base import BaseRule, Violation
 
 _CAUTION = [None, Applicability.SAFE, Applicability.UNSAFE, Applicability.DISPLAY]

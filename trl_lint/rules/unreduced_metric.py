@@ -66,7 +66,7 @@ from trl_lint.wording import said
 if TYPE_CHECKING:
     from trl_lint.analysis.program.classes import FunctionInfo
     from trl_lint.analysis.program.project import Module
-    from trl_lint.domain.writes import Write
+    from trl_lint.domain.values import Write
 
 # Where a value that is mixed with one of these differs for a reason that no reduction mends.
 _SILENT = Origin.CLOCK | Origin.MEMORY

@@ -12,8 +12,7 @@ from trl_lint.analysis.state.frame import Frame, derived
 from trl_lint.analysis.transfer import batch_shapes, gradients, wrapped_models
 from trl_lint.domain import ranks
 from trl_lint.domain.kinds import BatchRole, in_role
-from trl_lint.domain.values import SAME, UNKNOWN, Kind, Value
-from trl_lint.domain.writes import NO_WRITES
+from trl_lint.domain.values import NO_WRITES, SAME, UNKNOWN, Kind, Value
 from trl_lint.knowledge import models
 from trl_lint.knowledge.heuristics import PART_OF_MODEL
 

@@ -11,8 +11,7 @@ from trl_lint.domain.kinds import (
     TensorValue,
 )
 from trl_lint.domain.ranks import Rank, State
-from trl_lint.domain.values import SAME, UNKNOWN, Kind, Value
-from trl_lint.domain.writes import NO_WRITES
+from trl_lint.domain.values import NO_WRITES, SAME, UNKNOWN, Kind, Value
 from trl_lint.knowledge import heuristics
 
 

@@ -26,8 +26,7 @@ from trl_lint.domain.kinds import (
     TupleValue,
     in_role,
 )
-from trl_lint.domain.values import BOTTOM, UNKNOWN, Kind, Value
-from trl_lint.domain.writes import NO_WRITES
+from trl_lint.domain.values import BOTTOM, NO_WRITES, UNKNOWN, Kind, Value
 
 
 def item_of(frame: Frame, container: Value, index: Value, node: cst.CSTNode) -> Value:

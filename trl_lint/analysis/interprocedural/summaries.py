@@ -27,8 +27,7 @@ from trl_lint.domain.equality import alike_cells
 from trl_lint.domain.heap import Cell, Memory, join, join_cells, reachable, reachable_from
 from trl_lint.domain.kinds import NONE, Identity, IterableValue
 from trl_lint.domain.sync_points import SyncPoint
-from trl_lint.domain.values import BOTTOM, UNKNOWN, Kind, Value
-from trl_lint.domain.writes import NO_WRITES
+from trl_lint.domain.values import BOTTOM, NO_WRITES, UNKNOWN, Kind, Value
 from trl_lint.knowledge.python import HARMLESS_DECORATORS, RANK_DECORATORS
 
 # How deep calls are followed, and in how many different ways one function is run before they are joined.

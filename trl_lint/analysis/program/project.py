@@ -15,9 +15,9 @@ import libcst as cst
 from libcst.metadata import CodeRange
 
 from trl_lint import files
-from trl_lint.analysis.notes import Notes
 from trl_lint.analysis.program.classes import ClassInfo, FunctionInfo
 from trl_lint.analysis.program.depth import TooDeep, measure
+from trl_lint.analysis.program.notes import Notes
 from trl_lint.domain.kinds import Identity
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from trl_lint.analysis.events import Event, EventTrace
-from trl_lint.analysis.notes import Notes
 from trl_lint.analysis.program.classes import ClassInfo, FunctionInfo, load_attribute
+from trl_lint.analysis.program.notes import Notes
 from trl_lint.analysis.program.objects import FunctionValue, ProjectInstance
 from trl_lint.domain import devices, ranks
 from trl_lint.domain.averaging import joined, only_terms
@@ -25,8 +25,7 @@ from trl_lint.domain.kinds import (
 from trl_lint.domain.provenance import Step
 from trl_lint.domain.ranks import Rank, State
 from trl_lint.domain.sync_points import SyncPoint
-from trl_lint.domain.values import Facts, Kind, Value
-from trl_lint.domain.writes import NO_WRITES, Payload, Write
+from trl_lint.domain.values import NO_WRITES, Facts, Kind, Payload, Value, Write
 
 if TYPE_CHECKING:
     import libcst as cst

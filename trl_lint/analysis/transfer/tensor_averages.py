@@ -27,8 +27,7 @@ from trl_lint.domain.averaging import NOTHING, RANKS, SELECTED, TOTAL, Averaging
 from trl_lint.domain.constants import WORLD_SIZE
 from trl_lint.domain.kinds import TupleValue
 from trl_lint.domain.ranks import Origin, State
-from trl_lint.domain.values import Kind, Value
-from trl_lint.domain.writes import NO_WRITES, Payload, Write
+from trl_lint.domain.values import NO_WRITES, Kind, Payload, Value, Write
 from trl_lint.knowledge import torch_ops
 from trl_lint.knowledge.torch_ops import AveragingTransfer, Operation
 

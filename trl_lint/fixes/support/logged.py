@@ -9,8 +9,7 @@ import libcst as cst
 
 from trl_lint.analysis.program.project import Module
 from trl_lint.domain.ranks import SCALABLE, State
-from trl_lint.domain.values import Kind, Value
-from trl_lint.domain.writes import Payload
+from trl_lint.domain.values import Kind, Payload, Value
 from trl_lint.fixes.support.blocks import enclosing_statement
 from trl_lint.fixes.support.edits import Import
 from trl_lint.fixes.support.node_types import Path, Replacement, Scope

@@ -10,10 +10,10 @@ import libcst as cst
 from trl_lint.analysis.program.syntax import ancestors
 from trl_lint.domain.control import Control, Uniformity
 from trl_lint.domain.ranks import Origin, State
-from trl_lint.fixes.policy import NOT_KNOWN
 from trl_lint.fixes.support.blocks import certainly_bound, enclosing_statement, own_line
 from trl_lint.fixes.support.edits import Edit, FixPlan, Insert, NoFix, Reduced, Replace
 from trl_lint.fixes.support.logged import Gathered, LogSite, identifier
+from trl_lint.fixes.support.policy import NOT_KNOWN
 from trl_lint.fixes.support.scope import (
     binders,
     binds,

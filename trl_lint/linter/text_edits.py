@@ -1,0 +1,42 @@
+"""What fixes come to as text: the new content of a file, and the smallest edits that lead there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from trl_lint.findings import Edit, Position
+from trl_lint.linter.hunks import common, hunks
+from trl_lint.linter.planning import PlannedFix
+from trl_lint.linter.regenerating import written
+
+
+def transformed(fixes: Sequence[PlannedFix]) -> str:
+    """The text after these fixes of one file are made, all of which have a plan."""
+    from trl_lint.fixes.support.editing import all_edits, mended_tree
+
+    module = fixes[0].violation.module
+    plans = [each.plan for each in fixes if each.plan is not None]
+    return written(module).after(mended_tree(module.tree, all_edits(module, plans)))
+
+
+def edits_between(before: str, after: str) -> tuple[Edit, ...]:
+    """The smallest edits, in whole lines trimmed to what differs, that turn one text into the other."""
+    old, new = before.splitlines(keepends=True), after.splitlines(keepends=True)
+    return tuple(_edit(old, each.first, each.last, "".join(new[each.start : each.end])) for each in hunks(old, new))
+
+
+def _edit(old: list[str], first: int, last: int, content: str) -> Edit:
+    replaced = "".join(old[first:last])
+    head = common(replaced, content)
+    tail = common(replaced[head:][::-1], content[head:][::-1])
+    start = _position(old, first, head)
+    end = _position(old, first, len(replaced) - tail)
+    return Edit(start, end, content[head : len(content) - tail])
+
+
+def _position(lines: list[str], line: int, offset: int) -> Position:
+    """The place `offset` characters after the start of a line (counted from 0)."""
+    while line < len(lines) and offset >= len(lines[line]):
+        offset -= len(lines[line])
+        line += 1
+    return Position(line + 1, offset + 1)
