@@ -80,7 +80,10 @@ def files_of(git_directory: Path, commit: str) -> Iterator[tuple[str, bytes]]:
         NotToBeHad: the git directory lacks the commit or its code.
     """
     entries = [entry for entry in _entries(git_directory, commit) if _may_matter(entry[0])]
-    contents = _contents(git_directory, [name for _, name in entries])
+    names = [name for _, name in entries]
+    if git_directory.is_relative_to(_clones()):
+        _bring(git_directory, names)
+    contents = _contents(git_directory, names)
     for (path, _), data in zip(entries, contents, strict=True):
         if data is None and _suffix(path) in SUFFIXES:
             raise NotToBeHad(f"{git_directory} lacks {path}")
@@ -146,9 +149,19 @@ def _mirror(checkout: Checkout, mirrors: Path) -> Path | None:
     return next((around / each for each in GIT_DIRECTORIES if (around / each / "HEAD").is_file()), None)
 
 
+def _clones() -> Path:
+    return cache_dir() / "clones"
+
+
+def _bring(clone: Path, names: list[str]) -> None:
+    """Fetch the contents of some files together. Git would fetch each when it is asked for, one after the other."""
+    options = ("--quiet", "--no-tags", "--no-write-fetch-head", "--filter=blob:none", "--stdin")
+    _git(clone, "fetch", *options, "origin", asked="\n".join([*names, ""]).encode())
+
+
 def _clone(checkout: Checkout) -> Path:
-    """A clone without its files' contents, which git fetches as they are asked for."""
-    target = cache_dir() / "clones" / f"{checkout.name}.git"
+    """A clone without the contents of its files."""
+    target = _clones() / f"{checkout.name}.git"
     if not target.is_dir():
         target.parent.mkdir(parents=True, exist_ok=True)
         half = Path(tempfile.mkdtemp(prefix=".cloning-", dir=target.parent))

@@ -171,12 +171,34 @@ def test_a_code_base_that_can_not_be_had_is_skipped_with_the_reason(judge, tmp_p
     assert "no such host" in shown
 
 
-def test_a_code_base_without_a_mirror_is_cloned(checkout, tmp_path, monkeypatch):
-    hub = tmp_path / "hub" / REPOSITORY
-    hub.parent.mkdir(parents=True)
-    (tmp_path / "mirrors" / "somebody+training" / "repo").rename(hub)
-    monkeypatch.setattr(checkouts, "GITHUB", f"file://{tmp_path}/hub")
-    assert (tree_of(checkout, tmp_path / "mirrors") / "train.py").read_text() == TRAIN
+@pytest.fixture
+def hub(checkout, mirrors, tmp_path, monkeypatch) -> Path:
+    """Where the code base is cloned from, which has no mirror; as GitHub does, it hands out what is asked for alone."""
+    folder = tmp_path / "hub"
+    repository = folder / REPOSITORY
+    repository.parent.mkdir(parents=True)
+    (mirrors / "somebody+training" / "repo").rename(repository)
+    git(repository, "config", "uploadpack.allowFilter", "true")
+    git(repository, "config", "uploadpack.allowAnySHA1InWant", "true")
+    monkeypatch.setattr(checkouts, "GITHUB", f"file://{folder}")
+    return folder
+
+
+def test_a_code_base_without_a_mirror_is_cloned(checkout, hub, mirrors):
+    assert (tree_of(checkout, mirrors) / "train.py").read_text() == TRAIN
+
+
+def test_of_a_clone_only_what_is_looked_at_is_fetched(checkout, hub, mirrors, tmp_path):
+    tree_of(checkout, mirrors)
+    clone = tmp_path / "cache" / "clones" / "somebody+training.git"
+    there = {
+        line.split()[0]
+        for line in git(clone, "cat-file", "--batch-check", "--batch-all-objects").splitlines()
+        if " blob " in line
+    }
+    wanted, unwanted = (git(hub / REPOSITORY, "rev-parse", f"HEAD:{name}") for name in ("train.py", "rows.json"))
+    assert wanted in there
+    assert unwanted not in there
 
 
 def test_all_of_it_as_json_is_without_the_source(judge, mirrors, capsys):
