@@ -1,0 +1,283 @@
+"""Precision on code that is not TRL's: what all rules report on foreign code bases, against what people judged.
+
+    python -m evaluation.foreign --mirrors DIR [--only TEXT] [--sources N] [--json]
+
+Each code base is one commit, linted as one project with all rules, preview rules too. `cases/foreign.json` says of each
+finding that was read whether it is real (a crash, a hang, a wrong number or a wrong training on several processes),
+minor (true, with little harm), debatable or false, and why. Those that nobody has judged are printed, to be read.
+Exit code 1 when a finding judged false is still reported, or a real one is gone. A code base that can't be had is
+skipped, with the reason; exit code 2 when that is all of them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from evaluation.checkouts import Checkout, NotToBeHad, tree_of
+from evaluation.common import FAILED, NOT_RUN, PASSED, run, table
+from trl_lint import api
+from trl_lint.findings import Finding
+from trl_lint.settings import Settings
+
+CASES = Path(__file__).parent / "cases" / "foreign.json"
+VERDICTS = ("real", "minor", "debatable", "false")
+
+
+@dataclass(frozen=True, order=True)
+class Judged:
+    """What somebody who read a finding said of it."""
+
+    repository: str
+    file: str
+    line: int
+    rule: str
+    verdict: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Reported:
+    """A finding as the benchmark shows it: its file within the code base, and the text of the line it starts in."""
+
+    repository: str
+    file: str
+    line: int
+    end: int
+    rule: str
+    message: str
+    text: str
+    because: tuple[str, ...] = ()
+
+
+@dataclass
+class Outcome:
+    """What linting one code base gave.
+
+    problems: what the linter said of files that it could not read.
+    """
+
+    checkout: Checkout
+    tree: Path
+    reported: list[Reported]
+    problems: list[str] = field(default_factory=list)
+    # Verdicts that have a finding, and those that have none any more.
+    kept: list[Judged] = field(default_factory=list)
+    gone: list[Judged] = field(default_factory=list)
+    unjudged: list[Reported] = field(default_factory=list)
+
+
+def read_cases(path: Path = CASES) -> dict[Checkout, list[Judged]]:
+    """The code bases, each with the verdicts on its findings."""
+    return {
+        Checkout(each["repository"], each["commit"]): [Judged(each["repository"], **row) for row in each["verdicts"]]
+        for each in json.loads(path.read_text(encoding="utf-8"))
+    }
+
+
+def lint(checkout: Checkout, tree: Path) -> Outcome:
+    """Lint all files of a code base together, as a user in its top folder does."""
+    problems: list[str] = []
+    try:
+        findings = api.check(tree, Settings(root=tree, preview=True))
+    except api.LintError as error:
+        findings, problems = error.findings, error.problems
+    lines = Lines(tree)
+    reported = [reported_of(finding, checkout, lines) for finding in findings]
+    return Outcome(checkout, tree, reported, [each.replace(f"{tree}/", "") for each in problems])
+
+
+class Lines:
+    """The lines of the files of a tree."""
+
+    def __init__(self, tree: Path) -> None:
+        self.tree = tree
+        self._read: dict[str, list[str]] = {}
+
+    def of(self, name: str) -> list[str]:
+        if name not in self._read:
+            path = self.tree / name
+            text = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
+            self._read[name] = text.splitlines()
+        return self._read[name]
+
+    def text(self, name: str, line: int) -> str:
+        """A line without its indentation; "" where the file has none of that number."""
+        lines = self.of(name)
+        return lines[line - 1].strip() if 0 < line <= len(lines) else ""
+
+
+def reported_of(finding: Finding, checkout: Checkout, lines: Lines) -> Reported:
+    name = _within(finding.path, lines.tree)
+    start, end = finding.start.line, finding.end.line
+    because = tuple(f"{_within(note.path, lines.tree)}:{note.start.line}: {note.text}" for note in finding.because)
+    text = lines.text(name, start)
+    return Reported(checkout.repository, name, start, end, finding.code, finding.message, text, because)
+
+
+def _within(path: str, tree: Path) -> str:
+    here = Path(path)
+    return here.relative_to(tree).as_posix() if here.is_relative_to(tree) else here.as_posix()
+
+
+def compare(outcome: Outcome, verdicts: Iterable[Judged]) -> None:
+    """Say which verdicts have a finding, which have none, and which findings have no verdict.
+
+    A verdict on a line is one on all findings of its rule there. One whose line has none is on another finding of its
+    rule in the file, each on one at most: the one whose range holds the line, else one whose line has the same text.
+    """
+    lines = Lines(outcome.tree)
+    left = {each: None for each in outcome.reported}
+    moved: list[Judged] = []
+    for verdict in verdicts:
+        here = [each for each in outcome.reported if _same_rule(each, verdict) and each.line == verdict.line]
+        for each in here:
+            left.pop(each, None)
+        (outcome.kept if here else moved).append(verdict)
+    for verdict in moved:
+        near = _moved(verdict, left, lines)
+        if near:
+            del left[near]
+        (outcome.kept if near else outcome.gone).append(verdict)
+    outcome.unjudged.extend(left)
+
+
+def _same_rule(reported: Reported, verdict: Judged) -> bool:
+    return (reported.file, reported.rule) == (verdict.file, verdict.rule)
+
+
+def _moved(verdict: Judged, left: Iterable[Reported], lines: Lines) -> Reported | None:
+    """The finding that a verdict is on, where its line has none."""
+    text = lines.text(verdict.file, verdict.line)
+    able = [each for each in left if _same_rule(each, verdict)]
+    around = [each for each in able if each.line <= verdict.line <= each.end]
+    return next(iter(around + [each for each in able if text and each.text == text]), None)
+
+
+def rows(outcomes: Sequence[Outcome]) -> list[tuple[object, ...]]:
+    """By rule and verdict, how many are still reported of those judged; and the findings that have no verdict."""
+    kept = Counter((each.rule, each.verdict) for outcome in outcomes for each in outcome.kept)
+    gone = Counter((each.rule, each.verdict) for outcome in outcomes for each in outcome.gone)
+    unjudged = Counter(each.rule for outcome in outcomes for each in outcome.unjudged)
+    rules = sorted({rule for rule, _ in kept | gone} | set(unjudged))
+    shown: list[tuple[object, ...]] = [("rule", *VERDICTS, "unjudged")]
+    for rule in rules:
+        cells = (_share(kept[rule, verdict], gone[rule, verdict]) for verdict in VERDICTS)
+        shown.append((rule, *cells, unjudged[rule] or ""))
+    totals = (_share(_of(kept, verdict), _of(gone, verdict)) for verdict in VERDICTS)
+    return [*shown, ("all", *totals, unjudged.total() or "")]
+
+
+def _of(counter: Mapping[tuple[str, str], int], verdict: str) -> int:
+    return sum(count for (_, each), count in counter.items() if each == verdict)
+
+
+def _share(kept: int, gone: int) -> str:
+    """`3/5`: of five that were judged so three are still reported."""
+    return f"{kept}/{kept + gone}" if kept + gone else ""
+
+
+def wrong(outcomes: Iterable[Outcome]) -> list[str]:
+    """What must not be: a line for each finding judged false that is reported, and each real one that is gone."""
+    found = list(outcomes)
+    alarms = [each for outcome in found for each in outcome.kept if each.verdict == "false"]
+    missed = [each for outcome in found for each in outcome.gone if each.verdict == "real"]
+    return [f"judged false, still reported: {_place(each)}: {each.reason}" for each in sorted(alarms)] + [
+        f"judged real, gone: {_place(each)}: {each.reason}" for each in sorted(missed)
+    ]
+
+
+def _place(row: Judged | Reported) -> str:
+    return f"{row.repository} {row.file}:{row.line}: {row.rule}"
+
+
+def to_be_read(outcome: Outcome, around: int) -> Iterator[str]:
+    """The findings that nobody has judged, each with its chain and the lines around it."""
+    lines = Lines(outcome.tree)
+    for each in outcome.unjudged:
+        yield f"{_place(each)} {each.message}"
+        yield from (f"    {note}" for note in each.because)
+        if around:
+            yield from _source(lines.of(each.file), each.line, around)
+
+
+def _source(lines: Sequence[str], line: int, around: int) -> Iterator[str]:
+    first, last = max(1, line - around), min(len(lines), line + around)
+    for number in range(first, last + 1):
+        yield f"{'>' if number == line else ' '}{number:6} | {lines[number - 1]}"
+
+
+def gather(cases: Mapping[Checkout, list[Judged]], mirrors: Path | None) -> tuple[list[Outcome], dict[Checkout, str]]:
+    """What linting each code base gave; and those that are skipped, each with the reason."""
+    outcomes: list[Outcome] = []
+    skipped: dict[Checkout, str] = {}
+    for checkout, verdicts in cases.items():
+        try:
+            outcome = lint(checkout, tree_of(checkout, mirrors))
+        except NotToBeHad as error:
+            skipped[checkout] = str(error)
+            continue
+        compare(outcome, verdicts)
+        outcomes.append(outcome)
+    return outcomes, skipped
+
+
+def as_json(outcomes: Iterable[Outcome], skipped: Mapping[Checkout, str]) -> str:
+    """All of it for programs. The text of lines is left out: it is not ours to pass on."""
+    code_bases = [
+        {
+            **asdict(outcome.checkout),
+            "kept": [asdict(each) for each in outcome.kept],
+            "gone": [asdict(each) for each in outcome.gone],
+            "unjudged": [
+                {key: value for key, value in asdict(each).items() if key != "text"} for each in outcome.unjudged
+            ],
+            "problems": outcome.problems,
+        }
+        for outcome in outcomes
+    ]
+    return json.dumps(
+        {"code_bases": code_bases, "skipped": [{**asdict(each), "why": why} for each, why in skipped.items()]}, indent=2
+    )
+
+
+def report(outcomes: Sequence[Outcome], skipped: Mapping[Checkout, str], around: int) -> Iterator[str]:
+    for checkout, why in skipped.items():
+        yield f"skipped: {checkout}: {why}"
+    for outcome in outcomes:
+        yield from (f"{outcome.checkout.repository}: {problem}" for problem in outcome.problems)
+        yield from to_be_read(outcome, around)
+    yield "still reported / judged, by verdict"
+    yield table(rows(outcomes))
+    yield from wrong(outcomes)
+
+
+def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--mirrors", type=Path, metavar="DIR", help="where bare git mirrors lie, as OWNER+NAME")
+    parser.add_argument("--only", default="", metavar="TEXT", help="only the code bases whose name has this text")
+    parser.add_argument("--sources", type=int, default=0, metavar="N", help="N lines around each unjudged finding")
+    parser.add_argument("--json", action="store_true", help="everything as JSON")
+    return parser.parse_args(arguments)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    options = _options(arguments)
+    cases = {each: rows for each, rows in read_cases().items() if options.only in each.repository}
+    if not cases:
+        print(f"no code base has `{options.only}` in its name", file=sys.stderr)
+        return NOT_RUN
+    outcomes, skipped = gather(cases, options.mirrors)
+    print(as_json(outcomes, skipped) if options.json else "\n".join(report(outcomes, skipped, options.sources)))
+    if not outcomes:
+        return NOT_RUN
+    return FAILED if wrong(outcomes) else PASSED
+
+
+if __name__ == "__main__":
+    run(main)

@@ -1,0 +1,23 @@
+# A DistributedSampler gives all ranks equally many rows, so that they cut their batches in equally many parts.
+import torch.distributed as dist
+from torch.utils.data import DataLoader
+from torch.utils.data.distributed import DistributedSampler
+
+
+def parts_of(batch, size):
+    parts = []
+    for start in range(0, batch["input_ids"].size(0), size):
+        parts.append({key: batch[key][start : start + size] for key in batch})
+    return parts
+
+
+def by_rows(model, dataset, size):
+    for batch in DataLoader(dataset, sampler=DistributedSampler(dataset), batch_size=8):
+        for part in parts_of(batch, size):
+            dist.all_reduce(model(**part).loss)  # false: TRL006
+
+
+def by_content(model, dataset):
+    for batch in DataLoader(dataset, sampler=DistributedSampler(dataset), batch_size=8):
+        for _ in range(int(batch["attention_mask"].sum())):
+            dist.all_reduce(model(**batch).loss)  # expect: TRL006

@@ -1,0 +1,15 @@
+# Accelerate wraps no model on a TPU, so that a block for TPUs alone has the bare one.
+from accelerate import Accelerator, DistributedType
+from transformers import AutoModelForCausalLM
+
+
+def train(optimizer, loader):
+    accelerator = Accelerator()
+    model = AutoModelForCausalLM.from_pretrained("tiny")
+    model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
+    if accelerator.distributed_type == DistributedType.TPU:
+        model.tie_weights()  # false: TRL002
+    if accelerator.distributed_type == DistributedType.MULTI_GPU:
+        model.tie_weights()  # expect: TRL002
+    for batch in loader:
+        accelerator.backward(model(**batch).loss)

@@ -1,0 +1,24 @@
+# One flag decides on both, whether there are several processes and whether the metric is reduced.
+import torch.distributed as dist
+import wandb
+from torch.utils.data import DataLoader, DistributedSampler
+from transformers import AutoModelForCausalLM
+
+
+def main(config, dataset):
+    run = sampler = None
+    if config.distributed:
+        dist.init_process_group("nccl")
+        sampler = DistributedSampler(dataset)
+    if not config.distributed or dist.get_rank() == 0:
+        run = wandb.init()
+    model = AutoModelForCausalLM.from_pretrained("tiny")
+    total = 0.0
+    for batch in DataLoader(dataset, sampler=sampler):
+        total += model(**batch).loss.detach()
+    own = total.clone()
+    if config.distributed:
+        dist.all_reduce(total)
+    if run:
+        run.log({"eval/loss": total})  # false: TRL003
+        run.log({"eval/own": own})  # expect: TRL003

@@ -1,0 +1,17 @@
+# The hooks matter to a forward. A block that only takes the gathered weights runs none.
+from trl import GRPOTrainer
+from trl.models import unwrap_model_for_generation
+
+
+class Exporting(GRPOTrainer):
+    def _prepare_inputs(self, inputs):
+        with unwrap_model_for_generation(self.model, self.accelerator) as unwrapped:  # false: TRL010
+            weights = unwrapped.state_dict()
+        return inputs, weights
+
+
+class Generating(GRPOTrainer):
+    def _prepare_inputs(self, inputs):
+        with unwrap_model_for_generation(self.model, self.accelerator) as unwrapped:  # expect: TRL010
+            weights = unwrapped.state_dict()
+            return weights, unwrapped.generate(**inputs)

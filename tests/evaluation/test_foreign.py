@@ -1,0 +1,259 @@
+"""How findings on foreign code bases are compared with verdicts, on a repository made here."""
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from evaluation import checkouts, foreign, releases
+from evaluation.checkouts import Checkout, NotToBeHad, tree_of
+from evaluation.foreign import Judged, Outcome, Reported, compare, read_cases, wrong
+
+REPOSITORY = "somebody/training"
+# One metric of one process in line 8, one file written by all processes in line 10.
+TRAIN = """\
+import torch
+from accelerate import Accelerator
+
+accelerator = Accelerator()
+model, optimizer, loader = accelerator.prepare(make_model(), make_optimizer(), make_loader())
+for batch in loader:
+    loss = model(**batch).loss
+    accelerator.log({"train_loss": loss.item()})
+    accelerator.backward(loss)
+torch.save(accelerator.unwrap_model(model).state_dict(), "model.pt")
+"""
+METRIC, FILE = 8, 10
+# A call that spans lines, and two lines with one text.
+LINES = ["x = f(", "    1,", ")", "g(x)", "g(x)"]
+
+
+def git(where: Path, *arguments: str) -> str:
+    identity = ["-c", "user.name=nobody", "-c", "user.email=nobody@localhost"]
+    done = subprocess.run(["git", "-C", str(where), *identity, *arguments], capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+@pytest.fixture
+def checkout(tmp_path, monkeypatch) -> Checkout:
+    """One commit of a small code base, whose mirror lies in `mirrors`."""
+    monkeypatch.setenv(releases.CACHE_VARIABLE, str(tmp_path / "cache"))
+    work = tmp_path / "work"
+    files = {
+        "train.py": TRAIN,
+        "README.md": "# Training\n",
+        "scripts/train": "#!/bin/bash\naccelerate launch train.py\n",
+        "scripts/data": "1 2 3\n",
+        "logo.png": "no picture\n",
+        "rows.json": "[]\n",
+    }
+    for name, text in files.items():
+        (work / name).parent.mkdir(parents=True, exist_ok=True)
+        (work / name).write_text(text)
+    (work / "link.py").symlink_to("train.py")
+    git(work, "init", "--quiet")
+    git(work, "add", "--all")
+    git(work, "commit", "--quiet", "--message", "All of it")
+    mirror = tmp_path / "mirrors" / "somebody+training" / "repo"
+    mirror.parent.mkdir(parents=True)
+    git(tmp_path, "clone", "--quiet", "--bare", str(work), str(mirror))
+    return Checkout(REPOSITORY, git(work, "rev-parse", "HEAD"))
+
+
+@pytest.fixture
+def mirrors(tmp_path) -> Path:
+    return tmp_path / "mirrors"
+
+
+@pytest.fixture
+def judge(tmp_path, checkout, monkeypatch):
+    """Take verdicts, given as (line, rule, verdict), for those of the table."""
+
+    def write(*verdicts: tuple[int, str, str]) -> None:
+        rows = [
+            {"file": "train.py", "line": line, "rule": rule, "verdict": verdict, "reason": "so it is"}
+            for line, rule, verdict in verdicts
+        ]
+        table = tmp_path / "foreign.json"
+        case = {"repository": checkout.repository, "commit": checkout.commit, "verdicts": rows}
+        table.write_text(json.dumps([case]))
+        monkeypatch.setattr(foreign, "read_cases", lambda: read_cases(table))
+
+    return write
+
+
+def test_the_files_that_the_linter_looks_at_are_written_out(checkout, mirrors):
+    tree = tree_of(checkout, mirrors)
+    written = sorted(path.relative_to(tree).as_posix() for path in tree.rglob("*") if path.is_file())
+    assert written == ["README.md", "scripts/train", "train.py"]
+    assert (tree / "train.py").read_text() == TRAIN
+
+
+def test_what_is_written_out_once_is_not_asked_for_again(checkout, mirrors, monkeypatch):
+    tree = tree_of(checkout, mirrors)
+    monkeypatch.setattr(checkouts.subprocess, "run", None)
+    assert tree_of(checkout, mirrors) == tree
+
+
+def test_a_commit_that_the_mirror_lacks_can_not_be_had(checkout, mirrors):
+    with pytest.raises(NotToBeHad, match="lacks the commit"):
+        tree_of(Checkout(REPOSITORY, "0" * 40), mirrors)
+
+
+def test_a_mirror_without_some_code_can_not_be_had(checkout, mirrors):
+    git_directory = mirrors / "somebody+training" / "repo"
+    name = git(git_directory, "rev-parse", f"{checkout.commit}:train.py")
+    (git_directory / "objects" / name[:2] / name[2:]).unlink()
+    with pytest.raises(NotToBeHad, match=r"lacks train\.py"):
+        tree_of(checkout, mirrors)
+
+
+def test_a_readme_that_the_mirror_lacks_is_left_out(checkout, mirrors):
+    git_directory = mirrors / "somebody+training" / "repo"
+    name = git(git_directory, "rev-parse", f"{checkout.commit}:README.md")
+    (git_directory / "objects" / name[:2] / name[2:]).unlink()
+    tree = tree_of(checkout, mirrors)
+    assert (tree / "train.py").is_file()
+    assert not (tree / "README.md").exists()
+
+
+def test_all_is_as_judged(judge, mirrors, capsys):
+    judge((METRIC, "TRL003", "minor"), (FILE, "TRL008", "real"))
+    assert foreign.main(["--mirrors", str(mirrors)]) == 0
+    shown = capsys.readouterr().out
+    assert "TRL003        1/1" in shown
+    assert "TRL008  1/1" in shown
+    assert "train.py" not in shown
+
+
+def test_a_false_alarm_that_is_still_reported_fails(judge, mirrors, capsys):
+    judge((METRIC, "TRL003", "false"), (FILE, "TRL008", "real"))
+    assert foreign.main(["--mirrors", str(mirrors)]) == 1
+    assert f"judged false, still reported: {REPOSITORY} train.py:{METRIC}: TRL003: so it is" in capsys.readouterr().out
+
+
+def test_a_real_finding_that_is_gone_fails(judge, mirrors, capsys):
+    judge((METRIC, "TRL003", "minor"), (FILE, "TRL008", "real"), (FILE, "TRL006", "real"))
+    assert foreign.main(["--mirrors", str(mirrors)]) == 1
+    shown = capsys.readouterr().out
+    assert f"judged real, gone: {REPOSITORY} train.py:{FILE}: TRL006: so it is" in shown
+    assert "judged false" not in shown
+
+
+def test_a_false_alarm_that_is_gone_is_as_it_should_be(judge, mirrors):
+    judge((METRIC, "TRL003", "minor"), (FILE, "TRL008", "real"), (FILE, "TRL006", "false"))
+    assert foreign.main(["--mirrors", str(mirrors)]) == 0
+
+
+def test_what_nobody_has_judged_is_shown_to_be_read(judge, mirrors, capsys):
+    judge((FILE, "TRL008", "real"))
+    assert foreign.main(["--mirrors", str(mirrors)]) == 0
+    shown = capsys.readouterr().out
+    assert f"{REPOSITORY} train.py:{METRIC}: TRL003 " in shown
+    assert "loss = model(**batch).loss" not in shown
+    foreign.main(["--mirrors", str(mirrors), "--sources", "1"])
+    shown = capsys.readouterr().out
+    assert f"     {METRIC - 1} |     loss = model(**batch).loss" in shown
+    assert f">     {METRIC} |" in shown
+    assert "for batch in loader" not in shown
+
+
+def test_a_code_base_that_can_not_be_had_is_skipped_with_the_reason(judge, tmp_path, monkeypatch, capsys):
+    judge((FILE, "TRL008", "real"))
+
+    def refuse(_):
+        raise NotToBeHad("no such host")
+
+    monkeypatch.setattr(checkouts, "_clone", refuse)
+    assert foreign.main(["--mirrors", str(tmp_path / "empty")]) == 2
+    assert f"skipped: {REPOSITORY} at " in (shown := capsys.readouterr().out)
+    assert "no such host" in shown
+
+
+@pytest.fixture
+def hub(checkout, mirrors, tmp_path, monkeypatch) -> Path:
+    """Where the code base is cloned from, which has no mirror; as GitHub does, it hands out what is asked for alone."""
+    folder = tmp_path / "hub"
+    repository = folder / REPOSITORY
+    repository.parent.mkdir(parents=True)
+    (mirrors / "somebody+training" / "repo").rename(repository)
+    git(repository, "config", "uploadpack.allowFilter", "true")
+    git(repository, "config", "uploadpack.allowAnySHA1InWant", "true")
+    monkeypatch.setattr(checkouts, "GITHUB", f"file://{folder}")
+    return folder
+
+
+def test_a_code_base_without_a_mirror_is_cloned(checkout, hub, mirrors):
+    assert (tree_of(checkout, mirrors) / "train.py").read_text() == TRAIN
+
+
+def test_of_a_clone_only_what_is_looked_at_is_fetched(checkout, hub, mirrors, tmp_path):
+    tree_of(checkout, mirrors)
+    clone = tmp_path / "cache" / "clones" / "somebody+training.git"
+    there = {
+        line.split()[0]
+        for line in git(clone, "cat-file", "--batch-check", "--batch-all-objects").splitlines()
+        if " blob " in line
+    }
+    wanted, unwanted = (git(hub / REPOSITORY, "rev-parse", f"HEAD:{name}") for name in ("train.py", "rows.json"))
+    assert wanted in there
+    assert unwanted not in there
+
+
+def test_all_of_it_as_json_is_without_the_source(judge, mirrors, capsys):
+    judge((FILE, "TRL008", "real"), (FILE, "TRL006", "real"))
+    foreign.main(["--mirrors", str(mirrors), "--json"])
+    (code_base,) = json.loads(shown := capsys.readouterr().out)["code_bases"]
+    assert [each["rule"] for each in code_base["kept"]] == ["TRL008"]
+    assert [each["rule"] for each in code_base["gone"]] == ["TRL006"]
+    assert [(each["rule"], each["line"]) for each in code_base["unjudged"]] == [("TRL003", METRIC)]
+    assert "loss.item()" not in shown
+
+
+def compared(tmp_path: Path, findings: list[tuple[int, int]], judged: list[int]) -> Outcome:
+    """Findings of one rule, as (first line, last line), compared with verdicts on lines."""
+    (tmp_path / "f.py").write_text("\n".join(LINES))
+    texts = [LINES[start - 1].strip() for start, _ in findings]
+    reported = [
+        Reported(REPOSITORY, "f.py", start, end, "TRL001", "…", text)
+        for (start, end), text in zip(findings, texts, strict=True)
+    ]
+    outcome = Outcome(Checkout(REPOSITORY, "0" * 40), tmp_path, reported)
+    compare(outcome, [Judged(REPOSITORY, "f.py", line, "TRL001", "real", "…") for line in judged])
+    return outcome
+
+
+def test_a_verdict_is_on_the_finding_of_its_line(tmp_path):
+    outcome = compared(tmp_path, [(4, 4), (5, 5)], [4])
+    assert [each.line for each in outcome.unjudged] == [5]
+    assert not outcome.gone
+
+
+def test_a_verdict_is_on_the_finding_around_its_line(tmp_path):
+    outcome = compared(tmp_path, [(1, 3)], [2])
+    assert not outcome.unjudged
+    assert not outcome.gone
+
+
+def test_a_verdict_whose_line_has_moved_is_on_the_same_text(tmp_path):
+    outcome = compared(tmp_path, [(5, 5)], [4])
+    assert not outcome.unjudged
+    assert not outcome.gone
+
+
+def test_a_moved_verdict_takes_no_finding_that_has_one_of_its_own(tmp_path):
+    outcome = compared(tmp_path, [(5, 5)], [4, 5])
+    assert [each.line for each in outcome.gone] == [4]
+    assert wrong([outcome]) == [f"judged real, gone: {REPOSITORY} f.py:4: TRL001: …"]
+
+
+def test_the_table_is_well_formed():
+    cases = read_cases()
+    assert [each.repository.lower() for each in cases] == sorted(each.repository.lower() for each in cases)
+    assert all(len(each.commit) == 40 for each in cases)
+    for rows in cases.values():
+        places = [(each.file, each.line, each.rule) for each in rows]
+        assert places == sorted(set(places))
+        assert {each.verdict for each in rows} <= set(foreign.VERDICTS)
+        assert all(each.reason and "\n" not in each.reason for each in rows)
