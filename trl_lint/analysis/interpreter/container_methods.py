@@ -70,7 +70,7 @@ def _name_of(frame: Frame, owner: ContainerValue) -> str:
     """The key under which a list of values stands in a store, where it is known."""
     for identity in owner.identities:
         for other, cell in frame.memory.heap.items():
-            if other in frame.class_cells:
+            if other in frame.objects.class_cells:
                 for key, value in cell.entries.items():
                     if isinstance(value, ContainerValue) and identity in value.identities and isinstance(key, str):
                         return key.replace("\0", "…")
@@ -165,10 +165,10 @@ def _setdefault(frame: Frame, owner: ContainerValue, args: Arguments, node: cst.
         if found is None:
             found = default
             frame.memory.heap[identity] = with_key(cell, key, default)
-            if identity in frame.class_cells:
+            if identity in frame.objects.class_cells:
                 frame.touch(identity)
                 for inner in default.identities if isinstance(default, ContainerValue) else ():
-                    frame.class_cells[inner] = frame.class_cells[identity]
+                    frame.objects.class_cells[inner] = frame.objects.class_cells[identity]
                     frame.touch(inner)
         result = join(result, found)
     return UNKNOWN if result is BOTTOM else result

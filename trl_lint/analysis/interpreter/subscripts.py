@@ -80,7 +80,7 @@ def _item_of_cells(frame: Frame, container: ContainerValue, index: Value, node: 
             found = _make_missing(frame, identity, key, cell, cell.factory, node)
         if found is not None:
             result = join(result, found)
-        elif identity not in frame.class_cells:
+        elif identity not in frame.objects.class_cells:
             missing = True
     if missing and result is BOTTOM:
         return UNKNOWN
@@ -101,12 +101,12 @@ def _make_missing(
     """`d[key]` of a defaultdict makes the entry."""
     made = frame.engine.call_factory(frame, factory, (id(node), identity, key if key is not MISSING else None))
     frame.memory.heap[identity] = with_key(cell, key, made)
-    if identity in frame.class_cells:
-        owner = frame.class_cells[identity]
+    if identity in frame.objects.class_cells:
+        owner = frame.objects.class_cells[identity]
         frame.touch(identity)
         if isinstance(made, ContainerValue):
             for inner in made.identities:
-                frame.class_cells[inner] = owner
+                frame.objects.class_cells[inner] = owner
                 frame.touch(inner)
     return made
 

@@ -118,9 +118,7 @@ class Runs(Definitions):
             return BOTTOM
         inner = Frame(self, function.module, function, None, function.closure, frame.memory.control)
         inner.memory = Memory(names, frame.memory.heap, frame.memory.attributes, frame.memory.control)
-        inner.class_cells, inner.dirty, inner.dirty_cells = frame.class_cells, frame.dirty, frame.dirty_cells
-        inner.dependencies, inner.cell_writes = frame.dependencies, frame.cell_writes
-        inner.attribute_writes, inner.allocations = frame.attribute_writes, {}
+        inner.objects = frame.objects
         inner.trace, inner.stepping = frame.trace, frame.stepping
         self._running.append(key)
         self.depth += 1
@@ -231,7 +229,7 @@ class Runs(Definitions):
 
     def _flush(self, frame: Frame) -> None:
         """Before a callee looks at shared objects, make known what this run did to them."""
-        if frame.dirty or frame.dirty_cells:
+        if frame.objects.dirty or frame.objects.dirty_cells:
             frame.flush(frame.memory)
 
     def _inputs(self, names: dict[str, Value], memory: Memory) -> list[Identity]:
@@ -273,8 +271,8 @@ class Runs(Definitions):
         summary.final = self._final(frame, summary.result, inputs)
         summary.trace = frame.trace
         summary.sync_points = (frame.sync_points, control)
-        summary.dependencies = frame.dependencies
-        summary.attribute_writes, summary.cell_writes = frame.attribute_writes, frame.cell_writes
+        summary.dependencies = frame.objects.dependencies
+        summary.attribute_writes, summary.cell_writes = frame.objects.attribute_writes, frame.objects.cell_writes
         summary.pending_used = frame.pending_used
         function.pending_used |= frame.pending_used
         summary.round = self.round
@@ -289,7 +287,7 @@ class Runs(Definitions):
             for each in cls.in_sight():
                 for identity in inputs:
                     if identity in each.heap:
-                        frame.class_cells[identity] = cls
+                        frame.objects.class_cells[identity] = cls
 
     def _final(self, frame: Frame, result: Value, inputs: list[Identity]) -> dict[Identity, Cell]:
         heap = frame.memory.heap
@@ -306,10 +304,10 @@ class Runs(Definitions):
         self, frame: Frame, summary: Summary, context: Context, node: cst.CSTNode, function: FunctionInfo
     ) -> Value:
         """The caller's state and value after a call with this summary."""
-        frame.dependencies.update(
-            {key: version for key, version in summary.dependencies.items() if key not in frame.dependencies}
+        frame.objects.dependencies.update(
+            {key: version for key, version in summary.dependencies.items() if key not in frame.objects.dependencies}
         )
-        frame.attribute_writes |= summary.attribute_writes
+        frame.objects.attribute_writes |= summary.attribute_writes
         frame.trace.shows |= summary.trace.shows
         self._tell_of_call(frame, function, CalleeRun(*summary.sync_points, summary.trace), node)
         frame.forget(summary.attribute_writes, summary.cell_writes)
@@ -327,7 +325,7 @@ class Runs(Definitions):
             if given is not None and alike_cells(cell, given):
                 continue  # left as it was, in all of the calls that are joined
             for target in renamed[identity]:
-                if identity in summary.inputs and target in frame.class_cells:
+                if identity in summary.inputs and target in frame.objects.class_cells:
                     frame.touch(target)
                 heap[target] = content if given is None or target not in heap else join_cells(heap[target], content)
         return self._explained(frame, renamed_value(summary.result, renamed, rebase), function, node)
@@ -343,7 +341,7 @@ class Runs(Definitions):
 
     def _renamed(self, frame: Frame, identity: Identity, node: cst.CSTNode) -> Any:
         """The caller's own name for a container that a callee made; those on objects keep theirs."""
-        if identity in frame.class_cells or self._lives_on_object(frame, identity):
+        if identity in frame.objects.class_cells or self._lives_on_object(frame, identity):
             return identity
         key = (id(node), identity)
         if key not in frame.allocations:
@@ -353,7 +351,7 @@ class Runs(Definitions):
     def _lives_on_object(self, frame: Frame, identity: Identity) -> bool:
         cls = frame.cls
         if cls is not None and any(identity in each.heap for each in cls.in_sight()):
-            frame.class_cells[identity] = cls
+            frame.objects.class_cells[identity] = cls
             return True
         return False
 

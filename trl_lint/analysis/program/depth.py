@@ -108,6 +108,7 @@ class _Measure:
         self.work = 0
         self.elifs = 0
         self.in_pattern = False
+        self.text_goes_on = ""  # the quotes of the f-string whose code is at its end
         self.budget = MAX_WORK + _USUAL_WORK * len(text)
 
     def run(self) -> None:
@@ -123,9 +124,9 @@ class _Measure:
         after_operand = after_string = after_dot = False
         if place:
             after_operand = after_string = self.text[place - 1] in "\"'"
-        level = self.levels[-1]
         for match in _TOKEN.finditer(self.text, place):
             token = match[0]
+            level = self.levels[-1]
             if match.lastindex:
                 if not after_string:
                     level.next_operand()
@@ -133,73 +134,63 @@ class _Measure:
                 return self._string(token, match.end())
             first = token[0]
             if first.isalnum() or first == "_":
-                if after_dot:
-                    after_operand = True
-                elif token not in _WORDS:
-                    level.next_operand()
-                    after_operand = True
-                else:
+                if not after_dot and token in _WORDS:
                     after_operand = self._word(token, match)
-                    level = self.levels[-1]
-            elif first in "#\\":
-                continue
-            elif first in "\r\n":
-                if len(self.levels) > 1:
-                    continue
-                self._end_item()
-                self.statement, self.in_pattern = match.end(), False
-                after_operand = False
-            elif first == ".":
-                if after_operand and len(token) == 1:
-                    level.links += _LINK
-                    self.work += level.here
-                    after_dot = True
-                    continue
-                level.next_operand()
-                after_operand = len(token) > 1
-            elif first in _OPENING:
-                if after_operand:
-                    level.links += _LINK
                 else:
-                    level.next_operand()
-                self._open(first)
-                level, after_operand = self.levels[-1], False
-            elif first in _CLOSING:
-                field = self._close_bracket(first)
-                level, after_operand = self.levels[-1], True
-                if field:
-                    return self._text_of(field, match.end())
-            elif first == ",":
-                self._end_item()
-                after_operand = False
-            elif first == ";":
-                if len(self.levels) == 1:
-                    self._end_item()
-                after_operand = False
-            elif first == ":" and len(token) == 1:
-                after_operand = False
-                if level.kind == "lambda":
-                    self._close()
-                    level = self.levels[-1]
-                elif level.kind == "field":
-                    level.kind = "format"
-                    return self._text_of(level.quote, match.end())
-                elif len(self.levels) == 1:
-                    self.in_pattern = False
-            elif token in _BINARY and after_operand:
-                level.next_operand()
-                level.operators += 1
+                    if not after_dot:
+                        level.next_operand()
+                    after_operand = True
+            elif first in "#\\" or (first in "\r\n" and len(self.levels) > 1):
+                continue
+            elif token == "." and after_operand:
+                level.links += _LINK
                 self.work += level.here
-                after_operand = False
-            elif token in _BINARY or first == "~" or token == "**":
-                level.next_operand()
-                level.operators += _PREFIX
-                self.work += level.here
-                after_operand = False
+                after_dot = True
+                continue
             else:
-                after_operand = False
+                after_operand = self._mark(token, match, after_operand)
+                if self.text_goes_on:
+                    return self._text_of(self.text_goes_on, match.end())
             after_string = after_dot = False
         return None
+
+    def _mark(self, token: str, match: re.Match[str], after_operand: bool) -> bool:
+        """A bracket, a separator or an operator; whether an operand may end with it."""
+        level, first = self.levels[-1], token[0]
+        if first in _OPENING:
+            if after_operand:
+                level.links += _LINK
+            else:
+                level.next_operand()
+            self._open(first)
+        elif first in _CLOSING:
+            self.text_goes_on = self._close_bracket(first)
+            return True
+        elif first in "\r\n":
+            self._end_item()
+            self.statement, self.in_pattern = match.end(), False
+        elif first == ".":
+            level.next_operand()
+            return len(token) > 1
+        elif first == "," or (first == ";" and len(self.levels) == 1):
+            self._end_item()
+        elif token == ":":
+            self._colon()
+        elif token in _BINARY or first == "~" or token == "**":
+            level.next_operand()
+            level.operators += 1 if token in _BINARY and after_operand else _PREFIX
+            self.work += level.here
+        return False
+
+    def _colon(self) -> None:
+        level = self.levels[-1]
+        if level.kind == "lambda":
+            self._close()
+        elif level.kind == "field":
+            level.kind = "format"
+            self.text_goes_on = level.quote
+        elif len(self.levels) == 1:
+            self.in_pattern = False
 
     def _word(self, token: str, match: re.Match[str]) -> bool:
         """A keyword; whether an operand may end with it."""
@@ -283,6 +274,7 @@ class _Measure:
 
     def _text_of(self, quotes: str, place: int) -> int | None:
         """Go on in the text of an f-string (or in a format in it), to the next code."""
+        self.text_goes_on = ""
         for match in _IN_TEXT[quotes].finditer(self.text, place):
             token = match[0]
             in_format = self.levels[-1].kind == "format"

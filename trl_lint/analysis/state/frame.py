@@ -43,6 +43,24 @@ ACCELERATOR = "accelerate.Accelerator"
 MAX_UNROLLED = 4000
 
 
+class ObjectAccess:
+    """What a run has read and written of objects of the project, which all of its runs share.
+
+    dependencies: the versions of the attributes and containers that it has read. class_cells: whose each container is.
+    dirty, dirty_cells: what it has written, and the others do not know yet.
+    """
+
+    __slots__ = ("attribute_writes", "cell_writes", "class_cells", "dependencies", "dirty", "dirty_cells")
+
+    def __init__(self) -> None:
+        self.dependencies: dict[tuple[ClassInfo, str | Identity], int] = {}
+        self.attribute_writes: set[tuple[ClassInfo, str]] = set()
+        self.cell_writes: set[Identity] = set()
+        self.class_cells: dict[Identity, ClassInfo] = {}
+        self.dirty: set[tuple[ClassInfo, str]] = set()
+        self.dirty_cells: set[Identity] = set()
+
+
 class Frame:
     """The walk's state inside one function (or module body).
 
@@ -84,12 +102,7 @@ class Frame:
         self.notes = Notes()
         self.asks_for_engine = False  # whether it asks, or says, what wraps or shards the model
         self.attribute_error_depth = 0  # inside how many `try` blocks that catch AttributeError
-        self.dependencies: dict[tuple[ClassInfo, str | Identity], int] = {}
-        self.attribute_writes: set[tuple[ClassInfo, str]] = set()
-        self.cell_writes: set[Identity] = set()
-        self.class_cells: dict[Identity, ClassInfo] = {}
-        self.dirty: set[tuple[ClassInfo, str]] = set()
-        self.dirty_cells: set[Identity] = set()
+        self.objects = ObjectAccess()
         self.key: Hashable = function
         self.allocations: dict[Hashable, Identity] = {}
         self.pending_used = False
@@ -117,17 +130,17 @@ class Frame:
             cell = heap.get(identity)
             if cell is not None:
                 heap[identity] = change(cell)
-                if identity in self.class_cells:
+                if identity in self.objects.class_cells:
                     self.touch(identity)
 
     def touch(self, identity: Identity) -> None:
         """Note that a container on an object was changed."""
-        self.cell_writes.add(identity)
-        self.dirty_cells.add(identity)
+        self.objects.cell_writes.add(identity)
+        self.objects.dirty_cells.add(identity)
 
     def is_stored(self, value: ContainerValue) -> bool:
         """Whether a container lives on `self` (or on another object of the project)."""
-        return any(identity in self.class_cells for identity in value.identities)
+        return any(identity in self.objects.class_cells for identity in value.identities)
 
     # --- attributes of objects in sight ---
 
@@ -137,52 +150,52 @@ class Frame:
         if value is not None:
             return value
         value = cls.attribute(name)
-        self.dependencies[key] = cls.version(name)
+        self.objects.dependencies[key] = cls.version(name)
         if value is not None and value.rank.state is not State.BOTTOM:
             load_attribute(self.memory, cls, value)
             for identity in reachable(value, self.memory.heap):
-                self.class_cells.setdefault(identity, cls)
+                self.objects.class_cells.setdefault(identity, cls)
             self.memory.attributes[key] = value
         return value
 
     def consume(self, value: ContainerValue) -> None:
         """Note that the contents of a container were read, so that a change of them asks for another run."""
         for identity in value.identities:
-            owner = self.class_cells.get(identity)
+            owner = self.objects.class_cells.get(identity)
             if owner is not None:
-                self.dependencies[(owner, identity)] = owner.version(identity)
+                self.objects.dependencies[(owner, identity)] = owner.version(identity)
 
     def write_attribute(self, cls: ClassInfo, name: str, value: Value) -> None:
         self.memory.attributes[(cls, name)] = value
-        self.dirty.add((cls, name))
-        self.attribute_writes.add((cls, name))
+        self.objects.dirty.add((cls, name))
+        self.objects.attribute_writes.add((cls, name))
         for identity in reachable(value, self.memory.heap):
-            if identity not in self.class_cells:
-                self.class_cells[identity] = cls
+            if identity not in self.objects.class_cells:
+                self.objects.class_cells[identity] = cls
                 self.touch(identity)
 
     def flush(self, memory: Memory) -> None:
         """Make what this run has done to objects since the last flush known to other methods."""
-        for key in self.dirty:
+        for key in self.objects.dirty:
             value = memory.attributes.get(key)
             if value is not None:
                 key[0].flush(key[1], value, self.key, memory.heap)
-        self.dirty.clear()
-        todo = list(self.dirty_cells)
-        self.dirty_cells.clear()
+        self.objects.dirty.clear()
+        todo = list(self.objects.dirty_cells)
+        self.objects.dirty_cells.clear()
         seen = set(todo)
         while todo:
             identity = todo.pop()
             cell = memory.heap.get(identity)
             if cell is None:
                 continue
-            owner = self.class_cells[identity]
+            owner = self.objects.class_cells[identity]
             owner.flush_cell(identity, cell)
             for item in cell.values():
                 if item.kind in (Kind.CONTAINER, Kind.TUPLE):
                     # What is put into a container on an object lives there too.
                     for inner in reachable(item, memory.heap):
-                        self.class_cells.setdefault(inner, owner)
+                        self.objects.class_cells.setdefault(inner, owner)
                         if inner not in seen:
                             seen.add(inner)
                             todo.append(inner)
@@ -193,9 +206,9 @@ class Frame:
 
         for key in attributes:
             self.memory.attributes.pop(key, None)
-            self.dirty.discard(key)
+            self.objects.dirty.discard(key)
         for identity in cells:
-            owner = self.class_cells.get(identity)
+            owner = self.objects.class_cells.get(identity)
             mine = self.memory.heap.get(identity)
             if owner is not None and mine is not None:
                 theirs = owner.contents().get(identity)
