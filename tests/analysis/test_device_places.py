@@ -9,6 +9,7 @@ import pytest
 from trl_lint.analysis.events import DatasetPrepared, Event, Revealed
 from trl_lint.analysis.interprocedural.entry_points import Engine
 from trl_lint.analysis.program.project import Project
+from trl_lint.domain.control import Uniformity
 from trl_lint.domain.devices import GLOBAL_RANK, HOST, MAYBE_CPU
 
 HEAD = """\
@@ -98,4 +99,4 @@ def test_a_block_says_who_is_first(tmp_path: Path, block: str, scope: str | None
     inside, behind = [each for each in events(tmp_path, code) if isinstance(each, DatasetPrepared)]
     assert (inside.first_rank and inside.first_rank.scope) == scope
     assert behind.first_rank is None
-    assert behind.control.level == 0
+    assert behind.control.uniformity is Uniformity.UNIFORM

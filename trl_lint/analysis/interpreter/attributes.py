@@ -8,7 +8,7 @@ from trl_lint.analysis.events import AttributeRead
 from trl_lint.analysis.program.classes import ClassInfo
 from trl_lint.analysis.program.objects import ClassValue, FunctionValue, ProjectInstance, class_of
 from trl_lint.analysis.state.frame import Frame, derived
-from trl_lint.analysis.transfer import batch_shapes, tensors, wrapped_models
+from trl_lint.analysis.transfer import tensors, wrapped_models
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import WORLD_SIZE
 from trl_lint.domain.devices import GLOBAL_RANK, Device
@@ -55,7 +55,10 @@ def read(frame: Frame, owner: Value, name: str, node: cst.CSTNode, called: bool 
     if owner.rank.state is State.BOTTOM:
         return BOTTOM
     if owner.kind in _DATA or owner.rank.differs:
-        return batch_shapes.attribute_of(frame, owner, _of_data(owner, name), name)
+        value = _of_data(owner, name)
+        for refine in frame.domains.attribute:
+            value = refine(frame, owner, name, value)
+        return value
     match owner:
         case ClassValue():
             return _of_class(frame, owner, name)

@@ -15,17 +15,13 @@ from trl_lint.analysis.interpreter import (
     row_transfers,
 )
 from trl_lint.analysis.interpreter.call_arguments import evaluated
-from trl_lint.analysis.interpreter.model_calls import model_output
+from trl_lint.analysis.interpreter.model_calls import forward
 from trl_lint.analysis.interpreter.pure_calls import pure_result
 from trl_lint.analysis.program.classes import FunctionInfo
 from trl_lint.analysis.program.objects import ClassValue, FunctionValue, ProjectInstance
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
-from trl_lint.analysis.transfer import (
-    batch_shapes,
-    tensor_averages,
-    wrapped_models,
-)
+from trl_lint.analysis.transfer import wrapped_models
 from trl_lint.domain.heap import unknown_cell
 from trl_lint.domain.kinds import (
     BoundMethod,
@@ -102,7 +98,9 @@ def call_value(frame: Frame, callee: Value, args: Arguments, node: cst.CSTNode) 
             if function.name in models.FOR_GENERATION:
                 row_transfers.for_generation(frame, args, node)
             returned = frame.engine.call(frame, function, args, node, None)
-            return batch_shapes.returned(frame, function, args, returned)
+            for refine in frame.domains.project_function:
+                returned = refine(frame, function, args, returned)
+            return returned
         case LibraryName():
             return _call_dotted(frame, callee.name, args, node)
         case BoundMethod():
@@ -119,7 +117,7 @@ def call_value(frame: Frame, callee: Value, args: Arguments, node: cst.CSTNode) 
 def _call_model(frame: Frame, model: Value, args: Arguments, node: cst.CSTNode) -> Value:
     for observe in frame.observers.model_call:
         observe(frame, model, node)
-    return batch_shapes.with_logits(frame, model_output(frame, args), model, args)
+    return forward(frame, model, args)
 
 
 def _call_instance(frame: Frame, callee: InstanceValue, args: Arguments, node: cst.CSTNode) -> Value:
@@ -142,7 +140,10 @@ def _call_instance(frame: Frame, callee: InstanceValue, args: Arguments, node: c
 def _call_dotted(frame: Frame, dotted: str, args: Arguments, node: cst.CSTNode) -> Value:
     if dotted.startswith("builtins."):
         name = dotted[9:]
-        return tensor_averages.of_builtin(frame, name, args, node, builtin_calls.call(frame, name, args, node))
+        value = builtin_calls.call(frame, name, args, node)
+        for refine in frame.domains.builtin:
+            value = refine(frame, name, args, node, value)
+        return value
     return library_calls.call_function(frame, dotted, args, node)
 
 

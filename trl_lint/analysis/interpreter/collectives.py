@@ -11,7 +11,7 @@ from trl_lint.analysis.interpreter import assignment
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame, Place, derived, explain
-from trl_lint.analysis.transfer import first_rank, groups, tensor_averages, tensor_shapes
+from trl_lint.analysis.transfer import first_rank, groups, tensor_shapes
 from trl_lint.domain import ranks
 from trl_lint.domain.heap import Cell
 from trl_lint.domain.kinds import BLANKS, NONE, ContainerValue, TensorValue, TupleValue, library_name_of
@@ -165,8 +165,14 @@ def _communicated_item(frame: Frame, value: Value, node: cst.CSTNode, scalar: bo
     if value.kind is Kind.CONTAINER:
         return Value(ranks.REDUCED)
     kind = Kind.TENSOR if value.kind in (Kind.TENSOR, Kind.BATCH, Kind.NUMBER, Kind.NUMBER_LIST) else value.kind
-    own = tensor_averages.collected(frame, value, node, how)
-    return derived(ranks.REDUCED, kind, dtype=value.dtype, scalar=scalar and value.scalar, averaging=own)
+    made = derived(ranks.REDUCED, kind, dtype=value.dtype, scalar=scalar and value.scalar)
+    return _refined(frame, value, how, node, made)
+
+
+def _refined(frame: Frame, operand: Value, how: str, node: cst.CSTNode, value: Value) -> Value:
+    for refine in frame.domains.collected:
+        value = refine(frame, operand, how, node, value)
+    return value
 
 
 def _gathered_objects(frame: Frame, operand: Value, node: cst.CSTNode) -> Value:
@@ -179,9 +185,9 @@ def _gathered_objects(frame: Frame, operand: Value, node: cst.CSTNode) -> Value:
 def _agreed(frame: Frame, element: Value, node: cst.CSTNode) -> Value:
     if isinstance(element, TupleValue):
         return TupleValue(ranks.REDUCED, tuple(_agreed(frame, item, node) for item in element.items))
-    own = tensor_averages.collected(frame, element, node, "gathered")
     cls = BLANKS[element.kind] if element.kind in (Kind.NUMBER, Kind.TENSOR, Kind.STRING) else Value
-    return cls(ranks.REDUCED, dtype=element.dtype, scalar=element.kind is Kind.NUMBER, averaging=own)
+    made = cls(ranks.REDUCED, dtype=element.dtype, scalar=element.kind is Kind.NUMBER)
+    return _refined(frame, element, "gathered", node, made)
 
 
 def _receive(frame: Frame, target: cst.CSTNode, receiver: Value, result: Value) -> None:

@@ -11,7 +11,7 @@ from trl_lint.analysis.program.objects import class_names
 from trl_lint.analysis.program.syntax import identifiers
 from trl_lint.analysis.state.frame import Frame, derived
 from trl_lint.analysis.state.observing import Branch
-from trl_lint.analysis.transfer import data_sets, tensor_shapes, tensors
+from trl_lint.analysis.transfer import data_sets, tensors
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import (
     ALONE_FALSE,
@@ -171,7 +171,9 @@ def _compare_once(frame: Frame, left: Value, operator: cst.CSTNode, right: Value
     value = derived(rank, kind, left, right, scalar=scalar, dtype="bool")
     if rank.differs:
         value = on_one_process(value, _compared_alone(left, type(operator), right))
-    return tensor_shapes.broadcast(value, left, right)
+    for refine in frame.domains.comparison:
+        value = refine(frame, left, right, value)
+    return value
 
 
 def _compared_alone(left: Value, operator: type, right: Value) -> Alone | None:

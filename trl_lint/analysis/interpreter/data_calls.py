@@ -12,8 +12,7 @@ from trl_lint.analysis.interpreter import (
 from trl_lint.analysis.program.syntax import callee_of
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame, derived
-from trl_lint.analysis.transfer import batch_shapes, device_steps, tensor_shapes, tensors
-from trl_lint.analysis.transfer.tensor_sizes import shaped
+from trl_lint.analysis.transfer import tensors
 from trl_lint.domain import ranks, shapes
 from trl_lint.domain.kinds import (
     NONE,
@@ -37,13 +36,18 @@ def call(frame: Frame, owner: Value, name: str, args: Arguments, node: cst.CSTNo
         promoted = assignment.as_dict(frame, owner, target.value, node)
         return container_methods.call(frame, promoted, name, args, node)
     if owner.kind is Kind.BATCH and name in ("items", "keys", "values", "get", "pop", "copy", "setdefault"):
-        return batch_shapes.entry(frame, owner, _call_on_batch(owner, name, args), name, args)
+        value = _call_on_batch(owner, name, args)
+        for refine_entry in frame.domains.entry:
+            value = refine_entry(frame, owner, name, args, value)
+        return value
     if row.in_place is not None:
         return _in_place(frame, owner, row, args, node)
     if role_of(owner) is BatchRole.OUTPUT and name == "to_tuple":
         return owner
-    value = device_steps.located(frame, tensors.method(row, owner, args.positional, args.keywords), node)
-    return shaped(value, tensor_shapes.of_method(row, owner, args.positional, args.keywords))
+    value = tensors.method(row, owner, args.positional, args.keywords)
+    for refine in frame.domains.tensor_method:
+        value = refine(frame, row, owner, args, node, value)
+    return value
 
 
 def _call_on_batch(owner: Value, name: str, args: Arguments) -> Value:
@@ -64,7 +68,9 @@ def _call_on_batch(owner: Value, name: str, args: Arguments) -> Value:
 
 def _in_place(frame: Frame, owner: Value, row: Operation, args: Arguments, node: cst.CSTNode) -> Value:
     """`x.add_(y)`: the tensor itself changes."""
-    result = shaped(tensors.in_place(row, owner, args), tensor_shapes.of_in_place(row, owner))
+    result = tensors.in_place(row, owner, args)
+    for refine in frame.domains.in_place:
+        result = refine(frame, row, owner, result)
     target = callee_of(node)
     if isinstance(target, cst.Attribute):
         assignment.rebind(frame, target.value, result)

@@ -12,7 +12,6 @@ from trl_lint.analysis.interpreter import assignment
 from trl_lint.analysis.interpreter.conditions import narrow, truth
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.frame import Frame
-from trl_lint.analysis.transfer import tensor_averages
 from trl_lint.domain import ranks
 from trl_lint.domain.heap import WILDCARD, Cell, join, with_key
 from trl_lint.domain.kinds import IterableValue, TupleValue
@@ -76,7 +75,9 @@ def comprehension(frame: Frame, node: cst.ListComp | cst.SetComp | cst.Generator
     else:
         shape = "list" if isinstance(node, cst.ListComp) else "set"
         made = frame.allocate(node, Cell(shape, rest=element, length=ranks.picked(length, taken)))
-    return tensor_averages.of_comprehension(taken, made)
+    for refine in frame.domains.comprehension:
+        made = refine(frame, taken, made)
+    return made
 
 
 def dict_comprehension(frame: Frame, node: cst.DictComp) -> Value:

@@ -13,7 +13,7 @@ from trl_lint.analysis.interpreter.subscripts import subscript_value
 from trl_lint.analysis.program.objects import FunctionValue
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.frame import Frame, derived
-from trl_lint.analysis.transfer import first_rank, gradients, subscript_shapes, tensor_averages, tensor_devices
+from trl_lint.analysis.transfer import first_rank, gradients
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import MISSING, World
 from trl_lint.domain.heap import WILDCARD, join
@@ -103,10 +103,11 @@ def _formatted(frame: Frame, node: cst.FormattedString) -> Value:
             known = isinstance(value.const, (str, int)) and part.conversion is None and part.format_spec is None
             parts.append(str(value.const) if known else WILDCARD)
     rank = ranks.combine_all(value.rank for value in values)
-    place = tensor_devices.formatted(values)
-    return derived(
-        ranks.nonlinear(rank), Kind.STRING, *values, const=operators.known_text("".join(parts)), device=place
-    )
+    const = operators.known_text("".join(parts))
+    text = derived(ranks.nonlinear(rank), Kind.STRING, *values, const=const, device="")
+    for refine in frame.domains.text:
+        text = refine(frame, values, text)
+    return text
 
 
 # --- attributes and subscripts --------------------------------------------------------------------------
@@ -118,8 +119,10 @@ def _attribute(frame: Frame, node: cst.Attribute) -> Value:
 
 def _subscript(frame: Frame, node: cst.Subscript) -> Value:
     container, index = evaluate(frame, node.value), subscript_value(frame, node)
-    value = tensor_averages.of_index(frame, container, node, subscripts.item_of(frame, container, index, node))
-    return subscript_shapes.subscripted(frame, container, value, node)
+    value = subscripts.item_of(frame, container, index, node)
+    for refine in frame.domains.subscript:
+        value = refine(frame, container, node, value)
+    return value
 
 
 # --- operators ------------------------------------------------------------------------------------------

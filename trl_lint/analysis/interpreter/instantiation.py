@@ -13,9 +13,6 @@ from trl_lint.analysis.program.classes import ClassInfo, is_module_class
 from trl_lint.analysis.program.objects import FunctionValue, ProjectInstance, ProjectModel
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
-from trl_lint.analysis.transfer import (
-    draws,
-)
 from trl_lint.domain import ranks
 from trl_lint.domain.heap import Cell
 from trl_lint.domain.kinds import (
@@ -34,7 +31,7 @@ def instance_of(cls: ClassInfo) -> Value:
 
 
 def instantiate(frame: Frame, cls: ClassInfo, args: Arguments, node: cst.CSTNode) -> Value:
-    made = instance_of(cls)
+    made: Value = instance_of(cls)
     if made.kind is Kind.MODEL:
         return made
     for base in cls.library_bases():
@@ -48,7 +45,9 @@ def instantiate(frame: Frame, cls: ClassInfo, args: Arguments, node: cst.CSTNode
         frame.engine.call(frame, init, args, node, made)
     elif init is None:
         _fill_record(frame, cls, args)
-    return draws.made_of(frame, cls.library_bases(), args, made)
+    for refine in frame.domains.made:
+        made = refine(frame, cls.library_bases(), args, made)
+    return made
 
 
 def _fill_record(frame: Frame, cls: ClassInfo, args: Arguments) -> None:

@@ -14,17 +14,7 @@ from trl_lint.analysis.interpreter.sinks import show
 from trl_lint.analysis.program.classes import ClassInfo
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
-from trl_lint.analysis.transfer import (
-    device_steps,
-    draws,
-    first_rank,
-    gradients,
-    tensor_averages,
-    tensor_devices,
-    tensor_functions,
-    tensor_shapes,
-)
-from trl_lint.analysis.transfer.tensor_sizes import shaped
+from trl_lint.analysis.transfer import first_rank, gradients, tensor_functions
 from trl_lint.domain import ranks
 from trl_lint.domain.equality import alike
 from trl_lint.domain.kinds import (
@@ -52,9 +42,10 @@ def call_function(frame: Frame, dotted: str, args: Arguments, node: cst.CSTNode)
     name = library.canonical(dotted)
     for observe in frame.observers.library_call:
         observe(frame, name, args, node)
-    drawn = draws.called(frame, name, args, node)
-    if drawn is not None:
-        return drawn
+    for known_to in frame.domains.library_call:
+        known = known_to(frame, name, args, node)
+        if known is not None:
+            return known
     special = special_calls.SPECIAL.get(name)
     if special is not None:
         return special(frame, args, node)
@@ -83,10 +74,10 @@ def _computed(frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> Va
         if heuristics.tells_rank(own) and not args.all():
             return attributes.named_rank(frame, own)
         return frame.engine.unresolved(frame, args, node)
-    found = device_steps.located(frame, tensor_devices.made(tensor_row, name, args, found), node)
-    found = shaped(found, tensor_shapes.of_function(frame, tensor_row, name, args))
-    value = tensor_averages.of_function(frame, tensor_row, flat, node, pure_calls.functional_loss(name, found, args))
-    return draws.explained(frame, name, args, node, _explained(frame, value, node, name))
+    value = pure_calls.functional_loss(name, found, args)
+    for refine in frame.domains.function:
+        value = refine(frame, tensor_row, name, args, flat, node, value)
+    return _explained(frame, value, node, name)
 
 
 def _explained(frame: Frame, value: Value, node: cst.CSTNode, name: str) -> Value:
@@ -140,7 +131,10 @@ def apply(frame: Frame, rows: Sequence[Row], args: Arguments, node: cst.CSTNode,
     if isinstance(row, (Function, Hook)):
         spans = [each for each in rows if isinstance(each, (Function, Hook))]
         value = _returned(frame, spans, args, node)
-        return draws.of_dataset(frame, row, args, node, owner, value) if isinstance(row, Function) else value
+        if isinstance(row, Function):
+            for refine in frame.domains.library_function:
+                value = refine(frame, row, args, node, owner, value)
+        return value
     return UNKNOWN
 
 

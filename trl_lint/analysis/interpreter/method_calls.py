@@ -23,12 +23,7 @@ from trl_lint.analysis.program.objects import ClassValue, FunctionValue, Project
 from trl_lint.analysis.program.syntax import callee_of
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame, derived
-from trl_lint.analysis.transfer import (
-    device_steps,
-    tensor_averages,
-    tensor_devices,
-    tensors,
-)
+from trl_lint.analysis.transfer import tensors
 from trl_lint.domain import ranks
 from trl_lint.domain.heap import WILDCARD
 from trl_lint.domain.kinds import (
@@ -52,7 +47,10 @@ from trl_lint.knowledge.schema import Collective, Sink
 def call_member(frame: Frame, owner: Value, name: str, args: Arguments, node: cst.CSTNode) -> Value:
     """The value of `owner.name(...)`."""
     owner = frame.engine.settle(owner)
-    return tensor_averages.of_method(frame, owner, name, args, node, _member_called(frame, owner, name, args, node))
+    value = _member_called(frame, owner, name, args, node)
+    for refine in frame.domains.method:
+        value = refine(frame, owner, name, args, node, value)
+    return value
 
 
 _DATA = frozenset({Kind.TENSOR, Kind.BATCH, Kind.NUMBER_LIST, Kind.NUMBER})
@@ -111,10 +109,8 @@ def _call_on_unknown(frame: Frame, owner: Value, name: str, args: Arguments, nod
     if owner.rank.state is State.SAME and args.rank().state is State.SAME and not _has_cells(args):
         return SAME
     result = frame.engine.unresolved(frame, args, node)
-    if name == "cpu" or (name == "to" and args.all()):
-        # Who has this is a tensor, or is moved as one.
-        place = tensor_devices.moved(torch_ops.of_method(name), owner, args.positional, args.keywords)
-        return device_steps.located(frame, result.but(device=place), node)
+    for refine in frame.domains.unknown_method:
+        result = refine(frame, owner, name, args, node, result)
     return result
 
 

@@ -9,7 +9,7 @@ from trl_lint.analysis.program.syntax import callee_of
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame, derived
-from trl_lint.analysis.transfer import batch_shapes, gradients, wrapped_models
+from trl_lint.analysis.transfer import gradients, wrapped_models
 from trl_lint.domain import ranks
 from trl_lint.domain.kinds import BatchRole, in_role
 from trl_lint.domain.values import NO_WRITES, SAME, UNKNOWN, Kind, Value
@@ -29,7 +29,7 @@ def call_on_model(frame: Frame, owner: Value, name: str, args: Arguments, node: 
         inner = attributes.of_model(frame, owner, name, callee)
         for observe in frame.observers.model_method:
             observe(frame, inner, "forward", node)
-        return batch_shapes.with_logits(frame, model_output(frame, args), owner, args)
+        return forward(frame, owner, args)
     attributes.of_model(frame, owner, name, callee, called=True)
     if name in models.REFERENCE_CONTEXTS:
         gradients.note_no_train(frame, node)
@@ -38,13 +38,28 @@ def call_on_model(frame: Frame, owner: Value, name: str, args: Arguments, node: 
     for observe in frame.observers.model_method:
         observe(frame, owner, name, node)
     if name in models.GENERATES:
-        return batch_shapes.generated(model_output(frame, args), args)
+        return _generated(frame, args)
     if name == "forward" or (owner.wrapping and owner.wrapping.is_bare):
-        return batch_shapes.with_logits(frame, model_output(frame, args), owner, args)
+        return forward(frame, owner, args)
     return UNKNOWN if args.differing() else SAME
 
 
-def model_output(frame: Frame, args: Arguments) -> Value:
+def forward(frame: Frame, model: Value, args: Arguments) -> Value:
+    """What a forward of a model returns."""
+    value = _output(frame, args)
+    for refine in frame.domains.forward:
+        value = refine(frame, model, args, value)
+    return value
+
+
+def _generated(frame: Frame, args: Arguments) -> Value:
+    value = _output(frame, args)
+    for refine in frame.domains.generated:
+        value = refine(frame, args, value)
+    return value
+
+
+def _output(frame: Frame, args: Arguments) -> Value:
     """What a model makes of its inputs: weights are the same everywhere, so it differs as they do."""
     rank = args.rank()
     for value in args.all():

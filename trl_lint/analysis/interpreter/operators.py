@@ -1,4 +1,4 @@
-"""What operators make of values, in all domains: rank, shape, device and averaging.
+"""What operators make of values: their ranks here, the other domains by the hooks they have for it.
 
 x + y        linear: a sum of partial sums is a partial sum
 x / 8        scaling: this rank's sum over a constant is still its share of the sum
@@ -14,7 +14,7 @@ import libcst as cst
 
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.frame import Frame, derived
-from trl_lint.analysis.transfer import tensor_averages, tensor_shapes, tensors
+from trl_lint.analysis.transfer import tensors
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import MISSING, WORLD_FALSE, WORLD_SIZE, WORLD_TRUE, World
 from trl_lint.domain.heap import WILDCARD, Cell, join
@@ -74,8 +74,9 @@ def operate(frame: Frame, operator: cst.CSTNode, left: Value, right: Value, node
     result = tensors.arithmetic(rank, left, right, divides)
     if kind in _BITS and left.dtype == right.dtype == "bool":
         result = result.but(dtype="bool")
-    result = tensor_shapes.broadcast(result, left, right)
-    return tensor_averages.of_operation(frame, operator, left, right, node, result)
+    for refine in frame.domains.operator:
+        result = refine(frame, operator, left, right, node, result)
+    return result
 
 
 def _keeps_reduction(left: Value, right: Value, node: cst.CSTNode, divides: bool) -> bool:

@@ -12,10 +12,7 @@ from trl_lint.analysis.interpreter.pure_calls import pure_result, spread
 from trl_lint.analysis.program.objects import FunctionValue
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame, explain
-from trl_lint.analysis.transfer import (
-    draws,
-    wrapped_models,
-)
+from trl_lint.analysis.transfer import wrapped_models
 from trl_lint.domain import ranks
 from trl_lint.domain.devices import Device
 from trl_lint.domain.heap import Cell
@@ -178,7 +175,10 @@ def constructed(frame: Frame, row: Class, args: Arguments, node: cst.CSTNode) ->
             return made.but(why=why)
         return inner.with_facts_of(made.but(why=why, grad=inner.grad, device=inner.device))
     if made.kind is Kind.LOADER:
-        return draws.loaded(frame, args, _loader(frame, args, node))
+        loader = _loader(frame, args, node)
+        for refine in frame.domains.made:
+            loader = refine(frame, (row.name,), args, loader)
+        return loader
     return made
 
 

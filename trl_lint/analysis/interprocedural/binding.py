@@ -14,7 +14,6 @@ import libcst as cst
 from trl_lint.analysis.program.classes import FunctionInfo, Parameter
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import NUMERIC, Frame
-from trl_lint.analysis.transfer import tensor_averages
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import MISSING
 from trl_lint.domain.heap import Cell, join
@@ -61,8 +60,9 @@ def _handed(
     parameter: tuple[FunctionInfo, str],
 ) -> Value:
     """An argument, marked with the call by which it came: a callee that stores it stores it from here."""
-    if value.averaging is not None and value.averaging.means and not is_owner and frame.statement is not None:
-        value = tensor_averages.handed(value, frame.handing_on(value, "", expression, parameter))
+    if not is_owner and frame.statement is not None:
+        for refine in frame.domains.argument:
+            value = refine(frame, expression, parameter, value)
     if is_owner or not value.rank.differs or value.writes or value.kind not in NUMERIC:
         return value
     if value.pending or frame.statement is None:

@@ -18,7 +18,8 @@ from trl_lint.analysis.program.objects import ClassValue, ProjectInstance
 from trl_lint.analysis.program.project import Module, Project
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import Observers, asked_of
-from trl_lint.analysis.transfer import tensor_averages
+from trl_lint.analysis.state.refining import Domains
+from trl_lint.analysis.transfer.domains import all_domains
 from trl_lint.domain.control import UNIFORM
 from trl_lint.domain.heap import Cell, join
 from trl_lint.domain.kinds import LoaderValue, TupleValue
@@ -53,6 +54,7 @@ class Engine(Runs):
         events: frozenset[type[Event]] | None = None,
     ) -> None:
         super().__init__(project, versions)
+        self.domains = Domains(all_domains())
         self.observers = Observers(asked_of(all_observers(), events))
         self._asked = events
         self._entered: list[tuple[FunctionInfo, Mapping[str, Value]]] = []
@@ -251,7 +253,8 @@ class Engine(Runs):
         summary.trace.launched |= rows[-1].called and method.name not in ("_save", "save_model")
         summary.trace.trains |= rows[-1].trains
         if method.name in LOSSES:
-            tensor_averages.trained(summary.result)
+            for trains_with in self.domains.loss:
+                trains_with(summary.result)
         above = method.cls.find_above(method.name) if method.cls is not None else None
         if rows[-1].stored is not None and above is None:
             cls.stored[method] = (rows[-1], summary)

@@ -19,7 +19,7 @@ from trl_lint.analysis.program.project import Project
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import CalleeRun
-from trl_lint.analysis.transfer import first_rank, gradients, tensor_averages
+from trl_lint.analysis.transfer import first_rank, gradients
 from trl_lint.domain import ranks
 from trl_lint.domain.averaging import Mean
 from trl_lint.domain.control import UNIFORM, Control, Uniformity
@@ -357,7 +357,8 @@ class Runs(Definitions):
 
     def _explained(self, frame: Frame, value: Value, function: FunctionInfo, node: cst.CSTNode) -> Value:
         """A differing result came through this call."""
-        value = tensor_averages.returned(value)
+        for refine in frame.domains.returned:
+            value = refine(frame, value)
         if value.rank.differs and value.why is not None and isinstance(node, cst.CSTNode):
             why = frame.step(node, f"returned by `{function.name}`", value.why)
             return value.but(why=why, pending=NO_WRITES, const=value.const)

@@ -79,6 +79,7 @@ class Frame:
     ) -> None:
         self.engine = engine
         self.observers = engine.observers
+        self.domains = engine.domains
         self.module = module
         self.function = function
         self.cls = cls  # the class of `self`, which may be below the one that defines the method

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from trl_lint.analysis.state.arguments import Arguments
     from trl_lint.analysis.state.frame import Frame
     from trl_lint.analysis.state.observing import Observers
+    from trl_lint.analysis.state.refining import Domains
     from trl_lint.domain.averaging import Mean
     from trl_lint.domain.values import Value
     from trl_lint.knowledge.schema import Attribute, Class, Row
@@ -33,6 +34,7 @@ class Interpreter(Protocol):
     engine_arms: dict[int, bool | None]
     means: dict[int, Mean]
     custom: Mapping[str, tuple[Row, ...]]
+    domains: Domains
     observers: Observers
     reducers: tuple[tuple[str, str], ...]
     versions: Mapping[str, str]

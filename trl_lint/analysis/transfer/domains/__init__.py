@@ -1,0 +1,16 @@
+"""What is followed of values besides their rank, found by walking this package: one module per domain."""
+
+from __future__ import annotations
+
+import pkgutil
+from functools import cache
+from importlib import import_module
+
+from trl_lint.analysis.state.refining import Domain, in_order
+
+
+@cache
+def all_domains() -> tuple[Domain, ...]:
+    """Every domain, in the order in which they refine a value."""
+    names = sorted(module.name for module in pkgutil.iter_modules(__path__))
+    return in_order(import_module(f"{__name__}.{name}").DOMAIN for name in names)

@@ -1,0 +1,79 @@
+"""What a number is a mean of: over how many elements, and whether the ranks' own means are averaged.
+
+    loss = (x * mask).sum() / mask.sum()     a mean over this rank's own count
+    gather(loss)                             the ranks' means, side by side
+    gather(loss).mean()                      their mean, in which each rank counts as much: told
+
+What operations do is in `transfer/tensor_averages.py`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from trl_lint.analysis.state.refining import Domain
+from trl_lint.analysis.transfer import tensor_averages
+
+if TYPE_CHECKING:
+    import libcst as cst
+
+    from trl_lint.analysis.program.classes import FunctionInfo
+    from trl_lint.analysis.state.arguments import Arguments
+    from trl_lint.analysis.state.frame import Frame
+    from trl_lint.domain.ranks import Rank
+    from trl_lint.domain.values import Value
+    from trl_lint.knowledge.torch_ops import Operation
+
+
+class AveragingDomain(Domain):
+    # A mean keeps what it is taken over for the fix of its finding, which asks where that is and how long.
+    after: ClassVar[tuple[str, ...]] = ("device_facts", "shape_facts")
+
+    def method(self, frame: Frame, owner: Value, name: str, args: Arguments, node: cst.CSTNode, value: Value) -> Value:
+        return tensor_averages.of_method(frame, owner, name, args, node, value)
+
+    def function(
+        self,
+        frame: Frame,
+        row: Operation,
+        name: str,
+        args: Arguments,
+        elements: Arguments,
+        node: cst.CSTNode,
+        value: Value,
+    ) -> Value:
+        return tensor_averages.of_function(frame, row, elements, node, value)
+
+    def builtin(self, frame: Frame, name: str, args: Arguments, node: cst.CSTNode, value: Value) -> Value:
+        return tensor_averages.of_builtin(frame, name, args, node, value)
+
+    def argument(
+        self, frame: Frame, expression: cst.CSTNode | None, parameter: tuple[FunctionInfo, str], value: Value
+    ) -> Value:
+        if value.averaging is None or not value.averaging.means:
+            return value
+        return tensor_averages.handed(value, frame.handing_on(value, "", expression, parameter))
+
+    def returned(self, frame: Frame, value: Value) -> Value:
+        return tensor_averages.returned(value)
+
+    def loss(self, value: Value) -> None:
+        tensor_averages.trained(value)
+
+    def collected(self, frame: Frame, operand: Value, how: str, node: cst.CSTNode, value: Value) -> Value:
+        own = tensor_averages.collected(frame, operand, node, how)
+        return value if own is None else value.but(averaging=own)
+
+    def operator(
+        self, frame: Frame, operator: cst.CSTNode, left: Value, right: Value, node: cst.CSTNode, value: Value
+    ) -> Value:
+        return tensor_averages.of_operation(frame, operator, left, right, node, value)
+
+    def subscript(self, frame: Frame, container: Value, node: cst.Subscript, value: Value) -> Value:
+        return tensor_averages.of_index(frame, container, node, value)
+
+    def comprehension(self, frame: Frame, taken: Rank, value: Value) -> Value:
+        return tensor_averages.of_comprehension(taken, value)
+
+
+DOMAIN = AveragingDomain()

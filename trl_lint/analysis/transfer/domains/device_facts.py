@@ -1,0 +1,61 @@
+"""The device of a tensor: where it is made, where it goes, and the step that put it there.
+
+    x = torch.tensor(3)              cpu, as it is made there
+    x = rows.cpu()                   cpu, also where nothing else is known of `rows`
+    f"cuda:{dist.get_rank()}"        a text that holds a rank
+
+What operations do is in `transfer/tensor_devices.py`; what is derived from several is where these are
+(`domain/devices.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from trl_lint.analysis.state.refining import Domain
+from trl_lint.analysis.transfer import device_steps, tensor_devices
+from trl_lint.knowledge import torch_ops
+
+if TYPE_CHECKING:
+    import libcst as cst
+
+    from trl_lint.analysis.state.arguments import Arguments
+    from trl_lint.analysis.state.frame import Frame
+    from trl_lint.domain.values import Value
+    from trl_lint.knowledge.torch_ops import Operation
+
+
+class DeviceDomain(Domain):
+    def tensor_method(
+        self, frame: Frame, row: Operation, owner: Value, args: Arguments, node: cst.CSTNode, value: Value
+    ) -> Value:
+        return device_steps.located(frame, value, node)
+
+    def unknown_method(
+        self, frame: Frame, owner: Value, name: str, args: Arguments, node: cst.CSTNode, value: Value
+    ) -> Value:
+        if name != "cpu" and (name != "to" or not args.all()):
+            return value
+        # Who has this is a tensor, or is moved as one.
+        place = tensor_devices.moved(torch_ops.of_method(name), owner, args.positional, args.keywords)
+        return device_steps.located(frame, value.but(device=place), node)
+
+    def function(
+        self,
+        frame: Frame,
+        row: Operation,
+        name: str,
+        args: Arguments,
+        elements: Arguments,
+        node: cst.CSTNode,
+        value: Value,
+    ) -> Value:
+        return device_steps.located(frame, tensor_devices.made(row, name, args, value), node)
+
+    def text(self, frame: Frame, parts: Sequence[Value], value: Value) -> Value:
+        place = tensor_devices.formatted(parts)
+        return value.but(device=place) if place else value
+
+
+DOMAIN = DeviceDomain()

@@ -1,0 +1,56 @@
+"""Who drew a value: the place at which each rank has shuffled, split or sampled by a generator of its own.
+
+    random.shuffle(rows)             rows are in an order of this rank's own
+    torch.randperm(len(rows))        the indices come from this draw
+    DataLoader(drawn)                the loader goes through what was drawn
+
+What draws is in `transfer/draws.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from trl_lint.analysis.state.refining import Domain
+from trl_lint.analysis.transfer import draws
+from trl_lint.domain.values import Kind
+
+if TYPE_CHECKING:
+    import libcst as cst
+
+    from trl_lint.analysis.state.arguments import Arguments
+    from trl_lint.analysis.state.frame import Frame
+    from trl_lint.domain.values import Value
+    from trl_lint.knowledge.schema import Function as FunctionRow
+    from trl_lint.knowledge.torch_ops import Operation
+
+
+class DrawDomain(Domain):
+    def library_call(self, frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> Value | None:
+        return draws.called(frame, name, args, node)
+
+    def function(
+        self,
+        frame: Frame,
+        row: Operation,
+        name: str,
+        args: Arguments,
+        elements: Arguments,
+        node: cst.CSTNode,
+        value: Value,
+    ) -> Value:
+        return draws.explained(frame, name, args, node, value)
+
+    def library_function(
+        self, frame: Frame, row: FunctionRow, args: Arguments, node: cst.CSTNode, owner: Value | None, value: Value
+    ) -> Value:
+        return draws.of_dataset(frame, row, args, node, owner, value)
+
+    def made(self, frame: Frame, bases: Iterable[str], args: Arguments, value: Value) -> Value:
+        return (
+            draws.loaded(frame, args, value) if value.kind is Kind.LOADER else draws.made_of(frame, bases, args, value)
+        )
+
+
+DOMAIN = DrawDomain()

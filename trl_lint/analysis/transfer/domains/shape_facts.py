@@ -1,0 +1,77 @@
+"""The shape of a tensor: which of its dimensions are as long on all ranks.
+
+    x = batch["input_ids"]           (same, ragged)
+    x[:, 0]                          (same)
+    model(**batch).logits            (same, ragged, same)
+
+What operations do is in `transfer/tensor_shapes.py`, subscripts in `transfer/subscript_shapes.py`, batches and models
+in `transfer/batch_shapes.py`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from trl_lint.analysis.state.refining import Domain
+from trl_lint.analysis.transfer import batch_shapes, subscript_shapes, tensor_shapes
+from trl_lint.analysis.transfer.tensor_sizes import shaped
+
+if TYPE_CHECKING:
+    import libcst as cst
+
+    from trl_lint.analysis.program.classes import FunctionInfo
+    from trl_lint.analysis.state.arguments import Arguments
+    from trl_lint.analysis.state.frame import Frame
+    from trl_lint.domain.values import Value
+    from trl_lint.knowledge.torch_ops import Operation
+
+
+class ShapeDomain(Domain):
+    def tensor_method(
+        self, frame: Frame, row: Operation, owner: Value, args: Arguments, node: cst.CSTNode, value: Value
+    ) -> Value:
+        return shaped(value, tensor_shapes.of_method(row, owner, args.positional, args.keywords))
+
+    def in_place(self, frame: Frame, row: Operation, owner: Value, value: Value) -> Value:
+        return shaped(value, tensor_shapes.of_in_place(row, owner))
+
+    def entry(self, frame: Frame, batch: Value, name: str, args: Arguments, value: Value) -> Value:
+        return batch_shapes.entry(frame, batch, value, name, args)
+
+    def attribute(self, frame: Frame, owner: Value, name: str, value: Value) -> Value:
+        return batch_shapes.attribute_of(frame, owner, value, name)
+
+    def function(
+        self,
+        frame: Frame,
+        row: Operation,
+        name: str,
+        args: Arguments,
+        elements: Arguments,
+        node: cst.CSTNode,
+        value: Value,
+    ) -> Value:
+        return shaped(value, tensor_shapes.of_function(frame, row, name, args))
+
+    def project_function(self, frame: Frame, function: FunctionInfo, args: Arguments, value: Value) -> Value:
+        return batch_shapes.returned(frame, function, args, value)
+
+    def forward(self, frame: Frame, model: Value, args: Arguments, value: Value) -> Value:
+        return batch_shapes.with_logits(frame, value, model, args)
+
+    def generated(self, frame: Frame, args: Arguments, value: Value) -> Value:
+        return batch_shapes.generated(value, args)
+
+    def operator(
+        self, frame: Frame, operator: cst.CSTNode, left: Value, right: Value, node: cst.CSTNode, value: Value
+    ) -> Value:
+        return tensor_shapes.broadcast(value, left, right)
+
+    def comparison(self, frame: Frame, left: Value, right: Value, value: Value) -> Value:
+        return tensor_shapes.broadcast(value, left, right)
+
+    def subscript(self, frame: Frame, container: Value, node: cst.Subscript, value: Value) -> Value:
+        return subscript_shapes.subscripted(frame, container, value, node)
+
+
+DOMAIN = ShapeDomain()
