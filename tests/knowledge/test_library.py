@@ -1,13 +1,17 @@
 """The index over the tables, without the index of packages."""
 
+import importlib
+import inspect
 from collections import Counter
 
 import pytest
 
+from trl_lint.analysis.state.arguments import Arguments
+from trl_lint.analysis.transfer.groups import groups_of
 from trl_lint.domain import ranks
 from trl_lint.domain.values import Kind, Wrapping
 from trl_lint.knowledge import library
-from trl_lint.knowledge.schema import Class, Collective, Function, Hook, Row, Sink, instance
+from trl_lint.knowledge.schema import NOTHING, SAME, Class, Collective, Function, Hook, OpaqueCall, Row, Sink, instance
 
 
 def test_every_row_has_a_source():
@@ -379,3 +383,47 @@ def test_whether_a_package_is_installed_is_the_same_on_all_ranks():
 def test_values_of_rows():
     assert library.function("torch.distributed.get_rank").returns.rank is ranks.RANK_LOCAL
     assert library.function("wandb.init").returns.name == instance("wandb.Run").name
+
+
+GROUPED = [row for row in library.ROWS if isinstance(row, Collective) and row.groups]
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("row", GROUPED, ids=lambda row: row.name)
+def test_a_process_group_is_where_torch_takes_it(row):
+    pytest.importorskip("torch")
+    module, _, own = row.name.rpartition(".")
+    home = "torch.distributed.distributed_c10d" if module == "torch.distributed" else module
+    parameters = list(inspect.signature(getattr(importlib.import_module(home), own)).parameters)
+    assert [parameters[position] for position, _ in row.groups] == [name for _, name in row.groups]
+
+
+def test_a_process_group_may_be_given_by_its_position_or_its_name():
+    row = library.function("torch.distributed.nn.functional.all_gather")
+    assert isinstance(row, Collective)
+    assert groups_of(row, Arguments([NOTHING, SAME])) == [SAME]
+    assert groups_of(row, Arguments([NOTHING], {"group": SAME})) == [SAME]
+    assert groups_of(row, Arguments([NOTHING])) == []
+
+
+def test_what_ranks_do_together_in_a_collective_is_its_result():
+    assert [row.name for row in library.ROWS if isinstance(row, Collective) and row.synchronises is not None] == []
+
+
+def test_a_row_that_says_nothing_of_a_result_says_something_else():
+    bare = [row for row in library.ROWS if isinstance(row, OpaqueCall)]
+    assert bare != []
+    assert [row.name for row in bare if row.synchronises is None and row.effect is None] == []
+
+
+def test_spans_of_one_call_do_the_same_together():
+    found: dict[str, set[object]] = {}
+    for row in library.ROWS:
+        found.setdefault(row.name, set()).add(row.synchronises)
+    assert [name for name, each in found.items() if len(each) > 1] == []
+
+
+def test_a_side_effect_is_one_of_the_releases_that_have_the_call():
+    name = "trl.trainer.utils.print_rich_table"
+    assert isinstance(library.function(name, {"trl": "1.12.0"}), OpaqueCall)
+    assert library.function(name, {"trl": "1.13.0"}) is None

@@ -136,6 +136,7 @@ def wanted_parameters(row: Row) -> list[tuple[int, str]]:
             row.objects,
             row.reduction and row.reduction[:2],
             row.root and row.root[:2],
+            *row.groups,
         ]
         return [each for each in named if each and each[0] >= 0]
     if isinstance(row, Sink):
@@ -146,6 +147,8 @@ def wanted_parameters(row: Row) -> list[tuple[int, str]]:
         return list(enumerate(names[:3] if row.name.startswith("transformers.TrainerCallback.") else names))
     if isinstance(row, Function) and row.switch is not None:
         return [row.switch]
+    if row.effect is not None and row.effect.path is not None:
+        return [row.effect.path]
     return []
 
 

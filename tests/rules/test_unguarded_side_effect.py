@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
-from snippets import Snippets, loop, shown, trainer
+from snippets import SETTINGS, Snippets, loop, shown, trainer
 
 SNIPPETS = Snippets("TRL008")
 
@@ -28,6 +30,13 @@ def places(body: str) -> list[str]:
 )
 def test_what_all_processes_do_to_the_same_thing(call):
     assert places(call) == [call]
+
+
+@pytest.mark.parametrize(("release", "is_there"), [("1.12.0", True), ("1.13.0", False)])
+def test_a_call_counts_in_the_releases_that_have_it(release, is_there):
+    snippets = Snippets("TRL008", replace(SETTINGS, target_trl=release))
+    text = "from trl.trainer.utils import print_rich_table\n" + loop("print_rich_table(table)")
+    assert bool(snippets.findings(text)) is is_there
 
 
 def test_a_run_that_is_there_is_no_guard():

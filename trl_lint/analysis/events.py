@@ -23,9 +23,8 @@ if TYPE_CHECKING:
 
     from trl_lint.analysis.program.classes import ClassInfo, FunctionInfo
     from trl_lint.analysis.program.project import Module
-    from trl_lint.knowledge.effects import Effect
     from trl_lint.knowledge.random_draws import DrawRow
-    from trl_lint.knowledge.schema import Collective
+    from trl_lint.knowledge.schema import Collective, Effect
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -252,7 +251,7 @@ class DatasetDrawn(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SideEffect(Event):
-    """Every rank changes what all of them share by calling `name` (`effect` is its row).
+    """Every rank changes what all of them share by calling `name` (`effect` says how).
 
     accelerator: the text by which the Accelerator is reached there, or "".
     """

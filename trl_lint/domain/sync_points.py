@@ -5,7 +5,7 @@ What each of these calls is:
     accelerator.gather(loss)              SyncPoint("gather", kind="gathered")
     dist.barrier()                        SyncPoint("barrier", kind="barrier")
     model(**batch)                        SyncPoint("forward", kind="forward")
-    trainer.save_model(path)              SyncPoint("save_model", kind="save", needs="sharded")
+    trainer.save_model(path)              SyncPoint("save_model", kind="save", only_sharded=True)
     sync_everything()  # not in sight     SyncPoint("sync_everything", kind="?")
 """
 
@@ -26,13 +26,25 @@ HIDDEN = "?"
 class SyncPoint:
     """One call at which all ranks meet.
 
-    kind: those of one kind match each other. needs: "" or "sharded". certain: whether it is known that the
-    call meets (a helper may do so under a condition only). via: where it happens, if a helper does it.
+    kind: those of one kind match each other. only_sharded: they meet only where the model is sharded.
+    certain: whether it is known that the call meets (a helper may do so under a condition only). via: where it happens,
+    if a helper does it.
     subgroup: whether it is told which ranks take part. symmetric: whether every rank may make the call wherever one
     does. control: how all ranks get there. unroll_index: in which rounds of the loops that are run once per item.
     """
 
-    __slots__ = ("certain", "control", "kind", "name", "needs", "node", "subgroup", "symmetric", "unroll_index", "via")
+    __slots__ = (
+        "certain",
+        "control",
+        "kind",
+        "name",
+        "node",
+        "only_sharded",
+        "subgroup",
+        "symmetric",
+        "unroll_index",
+        "via",
+    )
 
     def __init__(
         self,
@@ -42,7 +54,7 @@ class SyncPoint:
         control: Control,
         unroll_index: tuple[int, ...] = (),
         *,
-        needs: str = "",
+        only_sharded: bool = False,
         subgroup: bool = False,
         symmetric: bool = False,
     ) -> None:
@@ -51,7 +63,7 @@ class SyncPoint:
         self.kind = kind
         self.control = control
         self.unroll_index = unroll_index
-        self.needs = needs
+        self.only_sharded = only_sharded
         self.subgroup = subgroup
         self.symmetric = symmetric
         self.certain = True

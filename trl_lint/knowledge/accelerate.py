@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from trl_lint.knowledge.schema import (
+    BACKWARD,
+    BARRIER,
     DISTRIBUTED,
     DISTRIBUTED_TYPE,
     GLOBAL_RANK_INDEX,
@@ -12,6 +14,7 @@ from trl_lint.knowledge.schema import (
     RANK_INDEX,
     REDUCED,
     SAME,
+    SAVE,
     WORLD,
     Attribute,
     Class,
@@ -19,6 +22,7 @@ from trl_lint.knowledge.schema import (
     Function,
     Row,
     Sink,
+    Synchronisation,
     held,
     instance,
     on_one_rank,
@@ -144,24 +148,34 @@ _ON_SOME_RANKS = ("on_last_process", "on_local_main_process", "on_local_process"
 
 _FIRST_RANK = {"local_main_process_first": "node", "main_process_first": "job"}
 
+_SYNCHRONISES = {
+    **dict.fromkeys(_FIRST_RANK, BARRIER),
+    "backward": BACKWARD,
+    "get_state_dict": Synchronisation("state dict", only_sharded=True, symmetric=True),
+    "save_model": SAVE,
+    "save_state": SAVE,
+}
+
 _FUNCTIONS: tuple[Row, ...] = (
     *(
-        Function(name=f"accelerate.Accelerator.{name}", source=f"{_ACCELERATOR}.{name}", returns=SAME)
+        Function(name=f"accelerate.Accelerator.{name}", source=f"{_ACCELERATOR}.{name}", returns=SAME,
+                 synchronises=_SYNCHRONISES.get(name))
         for name in _SAME_METHODS
     ),
     *(
-        Function(name=f"accelerate.Accelerator.{name}", source=f"{_ACCELERATOR}.{name}", returns=NOTHING)
+        Function(name=f"accelerate.Accelerator.{name}", source=f"{_ACCELERATOR}.{name}", returns=NOTHING,
+                 synchronises=_SYNCHRONISES.get(name))
         for name in _NOTHING_METHODS
     ),
     *(
         Function(name=f"accelerate.Accelerator.{name}", source=f"{_ACCELERATOR}.{name}", returns=SAME,
-                 yields=NOTHING, first_rank=_FIRST_RANK.get(name, ""))
+                 yields=NOTHING, first_rank=_FIRST_RANK.get(name, ""), synchronises=_SYNCHRONISES.get(name))
         for name in ("accumulate", "join_uneven_inputs", "local_main_process_first", "main_process_first",
                      "no_sync")
     ),
     # A reduction of its own: it sums the ranks' triggers.
     Function(name="accelerate.Accelerator.check_trigger", source=f"{_ACCELERATOR}.check_trigger",
-             returns=REDUCED),
+             returns=REDUCED, synchronises=Synchronisation("reduced", symmetric=True)),
     # A tensor on the device, as torch's own, of FSDP as well; gradients are the same on all ranks by then. Under
     # DeepSpeed it is None, from 1.8 on what the engine says (a tensor or a number).
     Function(name="accelerate.Accelerator.clip_grad_norm_", source=f"{_ACCELERATOR}.clip_grad_norm_",
@@ -188,7 +202,7 @@ _FUNCTIONS: tuple[Row, ...] = (
              returns="unwrapped"),
     *(
         Function(name=f"accelerate.PartialState.{name}", source=f"{_STATE}.{name}", returns=SAME,
-                 yields=NOTHING, first_rank=_FIRST_RANK[name])
+                 yields=NOTHING, first_rank=_FIRST_RANK[name], synchronises=BARRIER)
         for name in ("local_main_process_first", "main_process_first")
     ),
     *(

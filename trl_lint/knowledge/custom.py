@@ -15,12 +15,16 @@ if TYPE_CHECKING:
     from trl_lint.settings import Settings
 
 _SOURCE = "[tool.trl-lint]"
+# By which keywords a function of the user's own may be given a process group.
+_GROUPS = ((-1, "group"), (-1, "process_group"))
 
 
 def _unnamed(result: str, *, reduction: str = "", lists: bool = False) -> Collective:
     # It may well take a Python number, so a number in it is no mistake that is known of.
     kind = (-1, "", reduction) if reduction else None
-    return Collective(name="", source=_SOURCE, operand=ANY, fails="", result=result, reduction=kind, lists=lists)
+    return Collective(
+        name="", source=_SOURCE, operand=ANY, fails="", result=result, reduction=kind, lists=lists, groups=_GROUPS
+    )
 
 
 # What a reducer may be said to do, and the row that says so, less its name.

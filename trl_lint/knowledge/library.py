@@ -73,8 +73,8 @@ __all__ = [
 ]
 
 ROWS: tuple[Row, ...] = (
-    *accelerate.ROWS, *datasets.ROWS, *loggers.ROWS, *peft.ROWS, *python.ROWS, *torch_distributed.ROWS,
-    *transformers.ROWS, *trl.ROWS,
+    *accelerate.ROWS, *datasets.ROWS, *loggers.ROWS, *peft.ROWS, *python.ROWS, *torch.ROWS,
+    *torch_distributed.ROWS, *transformers.ROWS, *trl.ROWS,
 )  # fmt: skip
 # Methods of trainers that compute what a training step trains with, by their own name.
 TRAINING_HOOKS = frozenset(row.name.rpartition(".")[2] for row in ROWS if isinstance(row, Hook) and row.trains)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from trl_lint.domain import ranks
-from trl_lint.knowledge.schema import NOTHING, SAME, Attribute, Class, Function, Row, Sink, instance
+from trl_lint.knowledge.schema import NOTHING, SAME, Attribute, Class, Effect, Function, Row, Sink, instance
 
 # The layout of a table is by hand: one or two lines per row.
 # fmt: off
 
 _RUN = instance("wandb.Run")
+_LOGS = Effect("logs to the same run, or fails where there is none", shown=True)
 # Other methods and attributes of a tracker do not concern metrics.
 _COMET = ("CometExperiment", "Experiment", "ExistingExperiment", "OfflineExperiment", "APIExperiment")
 
@@ -20,7 +21,7 @@ ROWS: tuple[Row, ...] = (
     Function(name="wandb.finish", source="wandb/sdk/wandb_run.py::finish", returns=NOTHING),
     Function(name="wandb.init", source="wandb/sdk/wandb_init.py::init", returns=_RUN),
     Sink(name="wandb.Run.log", source="wandb/sdk/wandb_run.py::Run.log", payload=(0, "data")),
-    Sink(name="wandb.log", source="wandb/sdk/wandb_run.py::Run.log", payload=(0, "data")),
+    Sink(name="wandb.log", source="wandb/sdk/wandb_run.py::Run.log", payload=(0, "data"), effect=_LOGS),
     # TensorBoard
     *(
         row
@@ -45,7 +46,7 @@ ROWS: tuple[Row, ...] = (
     Class(name="trackio.Run", source="trackio/run.py::Run"),
     Function(name="trackio.init", source="trackio/__init__.py::init", returns=instance("trackio.Run")),
     Sink(name="trackio.Run.log", source="trackio/run.py::Run.log", payload=(0, "metrics")),
-    Sink(name="trackio.log", source="trackio/__init__.py::log", payload=(0, "metrics")),
+    Sink(name="trackio.log", source="trackio/__init__.py::log", payload=(0, "metrics"), effect=_LOGS),
     # Comet
     *(
         row

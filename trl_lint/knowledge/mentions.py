@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 from trl_lint.domain.devices import GLOBAL_RANK
 from trl_lint.domain.values import Value
-from trl_lint.knowledge import effects, library, meetings, models, random_draws
+from trl_lint.knowledge import effects, library, models, random_draws
 from trl_lint.knowledge.schema import Attribute, Collective, Function, Hook, Preparation, Row, Sink, Store
 from trl_lint.knowledge.torch_distributed import GLOBAL_RANK_VARIABLES
 
@@ -57,7 +57,8 @@ LIBRARIES = tuple(b"accelerat Accelerator Trainer torch.distributed DataParallel
 
 COLLECTIVES = named(row.name for row in library.ROWS if isinstance(row, Collective) and row.result != "barrier")
 WRAPPED = models.WRAPPED_BY
-MEETINGS = either(named(_rows(Collective)), _words(meetings.MEETS, ".{}"), WRAPPED)
+_SYNCHRONISING = [row.name for row in library.ROWS if row.synchronises is not None]
+MEETINGS = either(named(_rows(Collective)), _words(_SYNCHRONISING, ".{}"), WRAPPED)
 PARAMETERS = named(models.PARAMETERS)
 FOR_GENERATION = named(models.FOR_GENERATION)
 AVERAGES = (b"AVG", b"average", b"avg", b"mean", b"sum")
@@ -81,8 +82,9 @@ TRAINED_ON = named(random_draws.TRAINED_ON)
 DRAWS = either(_words(random_draws.DRAWS, "{}("), _words(random_draws.DRAWS, ".{}"))
 SHARERS = either(named((*random_draws.SHARDS, random_draws.TRAINER, "accelerate.Accelerator")), (b"accelerate",))
 # What logs is named by its library: `log` says nothing.
+_CHANGES = [row.name for row in library.ROWS if row.effect is not None]
 SIDE_EFFECTS = either(
-    named(name for name in (*effects.FUNCTIONS, *effects.METHODS, *effects.OF_MODELS) if not name.endswith(".log")),
-    (name.partition(".")[0].encode() for name in effects.FUNCTIONS if name.endswith(".log")),
+    named(name for name in (*_CHANGES, *effects.METHODS, *effects.OF_MODELS) if not name.endswith(".log")),
+    (name.partition(".")[0].encode() for name in _CHANGES if name.endswith(".log")),
     (b"open(",),
 )

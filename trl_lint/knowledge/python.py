@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trl_lint.knowledge.schema import NOTHING, RANK_INDEX, SAME, Class, Function, Row, instance
+from trl_lint.knowledge.schema import NOTHING, RANK_INDEX, SAME, Class, Effect, Function, OpaqueCall, Row, instance
 
 # They hand on (an iterator over) what they are given.
 _HANDS_ON = (
@@ -12,8 +12,30 @@ _HANDS_ON = (
 )  # fmt: skip
 # They show text to a person; each rank has its own screen, so that they are no sinks of metrics.
 _SHOWS = ("print", "warnings.warn", "pprint.pprint", "rich.print")
+# The layout of a table is by hand: one or two lines per row.
+# fmt: off
+_FILES: tuple[Row, ...] = (
+    OpaqueCall(name="os.makedirs", source="library/os",
+               effect=Effect("makes the same folder", (0, "name"), fails=True, unless=("exist_ok",),
+                             instead="let all ranks make it: `exist_ok=True`")),
+    OpaqueCall(name="os.mkdir", source="library/os",
+               effect=Effect("makes the same folder", (0, "path"), fails=True,
+                             instead="let all ranks make it: `os.makedirs(…, exist_ok=True)`")),
+    OpaqueCall(name="os.remove", source="library/os", effect=Effect("removes the same file", (0, "path"), fails=True)),
+    *(
+        OpaqueCall(name=f"os.{name}", source="library/os",
+                   effect=Effect("renames the same file", (0, "src"), fails=True))
+        for name in ("rename", "replace")
+    ),
+    OpaqueCall(name="shutil.move", source="library/shutil",
+               effect=Effect("moves the same file", (0, "src"), fails=True)),
+    OpaqueCall(name="shutil.rmtree", source="library/shutil",
+               effect=Effect("removes the same folder", (0, "path"), fails=True, unless=("ignore_errors", "onerror"))),
+)
+# fmt: on
 
 ROWS: tuple[Row, ...] = (
+    *_FILES,
     *(Function(name=name, source="documentation", returns="first") for name in _HANDS_ON),
     *(Function(name=f"copy.{name}", source="library/copy", returns="copied") for name in ("copy", "deepcopy")),
     *(Function(name=name, source="documentation", returns=NOTHING) for name in _SHOWS),
@@ -29,6 +51,12 @@ ROWS: tuple[Row, ...] = (
     ),
     Function(name="multiprocessing.current_process", source="library/multiprocessing", returns=RANK_INDEX),
 )
+
+# Exceptions that all ranks meet alike, or that a person sends to all of them.
+MET_BY_ALL_RANKS = frozenset({
+    "AttributeError", "ImportError", "KeyboardInterrupt", "ModuleNotFoundError", "NameError", "NotImplementedError",
+    "StopIteration", "SystemExit", "TypeError",
+})  # fmt: skip
 
 # Decorators by their own name: those that run the function on some ranks only, and those that run it on all.
 RANK_DECORATORS = frozenset({

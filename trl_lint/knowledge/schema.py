@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import NamedTuple
 
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import ALONE_FIRST, ALONE_TRUE, WORLD_KIND, WORLD_SIZE, WORLD_TRUE
@@ -49,12 +50,58 @@ class Transfer(str, Enum):
     UNWRAPPED = "unwrapped"  # the bare model of its first argument
 
 
+class Synchronisation(NamedTuple):
+    """What all ranks do together in a call that is no collective itself.
+
+    kind: calls of one kind match each other. only_sharded: they meet only where the model is sharded (FSDP, DeepSpeed
+    ZeRO-3), as its parameters are gathered there. symmetric: whether every rank may make the call wherever one does, as
+    the main process alone writes and reports what comes of it, or each rank its own part.
+    """
+
+    kind: str
+    only_sharded: bool = False
+    symmetric: bool = False
+
+
+class Effect(NamedTuple):
+    """A change of what all ranks share: files, runs of a tracker, the hub.
+
+    does: what every rank does, for a message. path: the parameter that says where, or None where all ranks mean the
+    same thing anyway. fails: whether the ranks that come second get an exception. unless: keywords that make it right
+    on all ranks. shown: it is for a reader, and no other rank needs it. instead: how it is done right on all ranks, if
+    that is simpler than to do it on one.
+    """
+
+    does: str
+    path: Parameter | None = None
+    fails: bool = False
+    unless: tuple[str, ...] = ()
+    shown: bool = False
+    instead: str = ""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
+    """What every row has.
+
+    synchronises: what all ranks do together in the call, besides the collectives, which say it by their results.
+    effect: what the call changes that all ranks share.
+    """
+
     name: str
     source: str
     since: str = ""
     until: str = ""
+    synchronises: Synchronisation | None = None
+    effect: Effect | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpaqueCall(Row):
+    """A call of which nothing more is known than what every row says.
+
+    Its result, and what becomes of its arguments, is that of a call without a row.
+    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +115,8 @@ class Collective(Row):
     number makes it raise, "group" (once a process group exists), "always" (on bare python too) or "" (it
     takes any object). reduction: the parameter that names the reduction, and its default. objects: the
     parameter that, when true, makes it communicate Python objects. root: the parameter that names the one
-    rank the result is on, and its default (None: the result is on all ranks).
+    rank the result is on, and its default (None: the result is on all ranks). groups: the parameters that name
+    the process group, if it may be given one.
     """
 
     operand: Parameter = (0, "tensor")
@@ -80,6 +128,7 @@ class Collective(Row):
     reduction: tuple[int, str, str] | None = None
     objects: Parameter | None = None
     root: tuple[int, str, int] | None = None
+    groups: tuple[Parameter, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -243,5 +292,9 @@ BARE_MODEL = ModelValue(ranks.SAME, wrapping=Wrapping.BARE)
 # The bare form of the one that is trained: what the wrapper holds.
 OWN_MODEL = ModelValue(ranks.SAME, role=ModelRole.TRAINED, wrapping=Wrapping.UNWRAPPED)
 SOME_MODEL = ModelValue(ranks.SAME, wrapping=Wrapping.UNKNOWN)
+# What ranks do together: DDP reduces the gradients in a backward pass.
+BACKWARD = Synchronisation("backward")
+BARRIER = Synchronisation("barrier")
+SAVE = Synchronisation("save", only_sharded=True, symmetric=True)
 # A callable object that only computes: a data collator, a tokenizer, a label smoother.
 PURE = PureObject(ranks.SAME)

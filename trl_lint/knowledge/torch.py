@@ -1,13 +1,14 @@
 """What functions of torch, numpy and Python do that are no tensor operations (these are in `torch_ops.py`).
 
-Plain data: the interpreter looks names up in these sets. Read from the documentation of torch 2.13, numpy
-2 and Python.
+Plain data: the interpreter looks names up in these sets; what writes files has rows. Read from the documentation
+of torch 2.13, numpy 2 and Python.
 """
 
 from __future__ import annotations
 
 from trl_lint.domain import ranks
 from trl_lint.domain.ranks import Rank
+from trl_lint.knowledge.schema import Effect, OpaqueCall, Row
 from trl_lint.knowledge.torch_ops import OPERATIONS, DeviceTransfer
 
 _ASKS_FOR_DEVICE = (DeviceTransfer.ACCELERATOR, DeviceTransfer.CUDA, DeviceTransfer.GIVEN)
@@ -17,6 +18,15 @@ _ASKS_FOR_DEVICE = (DeviceTransfer.ACCELERATOR, DeviceTransfer.CUDA, DeviceTrans
 
 # --- functions ----------------------------------------------------------------------------------------------
 
+ROWS: tuple[Row, ...] = (
+    *(
+        OpaqueCall(name=f"numpy.{name}", source=f"numpy/lib/_npyio_impl.py::{name}",
+                   effect=Effect("writes the same file", (0, "file")))
+        for name in ("save", "savez")
+    ),
+    OpaqueCall(name="torch.save", source="torch/serialization.py::save",
+               effect=Effect("writes the same file", (1, "f"))),
+)
 # Methods that take a device, and functions whose first argument (of `torch.device` the second, too) is one.
 TAKE_A_DEVICE = frozenset({"device", "set_device", "set_device_index"}) | {
     row.name for row in OPERATIONS if row.device in _ASKS_FOR_DEVICE

@@ -17,8 +17,10 @@ from trl_lint.knowledge.schema import (
     Class,
     Collective,
     Function,
+    OpaqueCall,
     Parameter,
     Row,
+    Synchronisation,
     instance,
 )
 
@@ -39,15 +41,16 @@ _SHARDED_SAMPLER = LibraryInstance("torch.utils.data.DistributedSampler")
 
 def _c10d(name: str, operand: Parameter, result: str, *, into: Parameter | None = None, lists: bool = False,
           fails: str = "always", reduction: tuple[int, str, str] | None = None,
-          root: tuple[int, str, int] | None = None) -> Collective:
+          root: tuple[int, str, int] | None = None, group: int = 2) -> Collective:
     return Collective(name=f"torch.distributed.{name}", source=f"{_C10D}::{name}", operand=operand, result=result,
-                      into=into, lists=lists, fails=fails, reduction=reduction, root=root)
+                      into=into, lists=lists, fails=fails, reduction=reduction, root=root,
+                      groups=((group, "group"),))
 
 
 def _functional(name: str, operand: Parameter, result: str, *, reduction: tuple[int, str, str] | None = None,
-                root: tuple[int, str, int] | None = None) -> Collective:
+                root: tuple[int, str, int] | None = None, group: int = 2) -> Collective:
     return Collective(name=f"torch.distributed.nn.functional.{name}", source=f"{_NN}::{name}", operand=operand,
-                      result=result, fails="always", reduction=reduction, root=root)
+                      result=result, fails="always", reduction=reduction, root=root, groups=((group, "group"),))
 
 
 _COLLECTIVES: tuple[Row, ...] = (
@@ -58,30 +61,30 @@ _COLLECTIVES: tuple[Row, ...] = (
     _c10d("all_reduce", (0, "tensor"), "reduced", into=(0, "tensor"), reduction=(1, "op", "sum")),
     _c10d("all_reduce_coalesced", (0, "tensors"), "reduced", into=(0, "tensors"), reduction=(1, "op", "sum")),
     _c10d("all_to_all", (1, "input_tensor_list"), "scattered", into=(0, "output_tensor_list")),
-    _c10d("all_to_all_single", (1, "input"), "scattered", into=(0, "output")),
-    _c10d("barrier", (-1, ""), "barrier", fails=""),
+    _c10d("all_to_all_single", (1, "input"), "scattered", into=(0, "output"), group=4),
+    _c10d("barrier", (-1, ""), "barrier", fails="", group=0),
     _c10d("broadcast", (0, "tensor"), "broadcast", into=(0, "tensor")),
     _c10d("broadcast_object_list", (0, "object_list"), "broadcast", into=(0, "object_list"), lists=True,
           fails=""),
-    _c10d("gather", (0, "tensor"), "gathered", into=(1, "gather_list"), root=(2, "dst", 0)),
+    _c10d("gather", (0, "tensor"), "gathered", into=(1, "gather_list"), root=(2, "dst", 0), group=3),
     _c10d("gather_object", (0, "obj"), "objects", into=(1, "object_gather_list"), root=(2, "dst", 0),
-          fails=""),
-    _c10d("monitored_barrier", (-1, ""), "barrier", fails=""),
+          fails="", group=3),
+    _c10d("monitored_barrier", (-1, ""), "barrier", fails="", group=0),
     _c10d("reduce", (0, "tensor"), "reduced", into=(0, "tensor"), reduction=(2, "op", "sum"),
-          root=(1, "dst", 0)),
-    _c10d("reduce_scatter", (1, "input_list"), "scattered", into=(0, "output"), reduction=(2, "op", "sum")),
-    _c10d("reduce_scatter_tensor", (1, "input"), "scattered", into=(0, "output"), reduction=(2, "op", "sum")),
-    _c10d("scatter", (1, "scatter_list"), "scattered", into=(0, "tensor")),
+          root=(1, "dst", 0), group=3),
+    _c10d("reduce_scatter", (1, "input_list"), "scattered", into=(0, "output"), reduction=(2, "op", "sum"), group=3),
+    _c10d("reduce_scatter_tensor", (1, "input"), "scattered", into=(0, "output"), reduction=(2, "op", "sum"), group=3),
+    _c10d("scatter", (1, "scatter_list"), "scattered", into=(0, "tensor"), group=3),
     _c10d("scatter_object_list", (1, "scatter_object_input_list"), "messages",
-          into=(0, "scatter_object_output_list"), lists=True, fails=""),
-    _functional("all_gather", (0, "tensor"), "gathered"),
+          into=(0, "scatter_object_output_list"), lists=True, fails="", group=3),
+    _functional("all_gather", (0, "tensor"), "gathered", group=1),
     _functional("all_reduce", (0, "tensor"), "reduced", reduction=(1, "op", "sum")),
     _functional("all_to_all", (1, "input_tensor_list"), "scattered"),
-    _functional("all_to_all_single", (1, "input"), "scattered"),
+    _functional("all_to_all_single", (1, "input"), "scattered", group=4),
     _functional("broadcast", (0, "tensor"), "broadcast"),
     _functional("gather", (0, "tensor"), "gathered", root=(1, "dst", 0)),
-    _functional("reduce", (0, "tensor"), "reduced", reduction=(2, "op", "sum"), root=(1, "dst", 0)),
-    _functional("reduce_scatter", (1, "input_list"), "scattered", reduction=(2, "op", "sum")),
+    _functional("reduce", (0, "tensor"), "reduced", reduction=(2, "op", "sum"), root=(1, "dst", 0), group=3),
+    _functional("reduce_scatter", (1, "input_list"), "scattered", reduction=(2, "op", "sum"), group=3),
     _functional("scatter", (0, "tensors"), "scattered"),
 )
 
@@ -112,8 +115,10 @@ _FUNCTIONS: tuple[Row, ...] = (
     ),
     *(
         Function(name=f"torch.distributed.{name}", source=f"{_C10D}::{name}", returns=SAME)
-        for name in ("get_backend", "is_gloo_available", "is_mpi_available", "is_nccl_available", "new_group")
+        for name in ("get_backend", "is_gloo_available", "is_mpi_available", "is_nccl_available")
     ),
+    Function(name="torch.distributed.new_group", source=f"{_C10D}::new_group", returns=SAME,
+             synchronises=Synchronisation("group", symmetric=True)),
     *(
         Function(name=f"torch.distributed.{name}", source=f"{_C10D}::{name}", returns=RANK_INDEX)
         for name in ("get_group_rank", "get_node_local_rank")
@@ -147,7 +152,22 @@ _ATTRIBUTES: tuple[Row, ...] = (
               value=RANK_INDEX),
 )
 
-ROWS: tuple[Row, ...] = (*_COLLECTIVES, *_CLASSES, *_FUNCTIONS, *_ATTRIBUTES)
+# What gathers the parameters, and what writes and reads them in parts.
+_CALLS: tuple[Row, ...] = (
+    OpaqueCall(name="deepspeed.zero.GatheredParameters",
+               source="deepspeed/runtime/zero/partition_parameters.py::GatheredParameters",
+               synchronises=Synchronisation("parameters")),
+    OpaqueCall(name="torch.distributed.checkpoint.load",
+               source="torch/distributed/checkpoint/state_dict_loader.py::load",
+               synchronises=Synchronisation("load", symmetric=True)),
+    OpaqueCall(name="torch.distributed.checkpoint.save",
+               source="torch/distributed/checkpoint/state_dict_saver.py::save",
+               synchronises=Synchronisation("save", symmetric=True)),
+    OpaqueCall(name="torch.distributed.fsdp.FullyShardedDataParallel.summon_full_params",
+               source=f"{_FSDP}.summon_full_params", synchronises=Synchronisation("parameters")),
+)
+
+ROWS: tuple[Row, ...] = (*_COLLECTIVES, *_CLASSES, *_FUNCTIONS, *_ATTRIBUTES, *_CALLS)
 
 # Environment variables that torchrun sets: `os.environ[name]`, `os.environ.get(name)`, `os.getenv(name)`.
 # Strings: RANK differs between ranks, WORLD_SIZE is the number of them.

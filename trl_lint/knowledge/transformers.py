@@ -12,7 +12,9 @@ from trl_lint.domain.kinds import BatchValue, NumberValue
 from trl_lint.domain.values import Value
 from trl_lint.knowledge.datasets import DATASET
 from trl_lint.knowledge.schema import (
+    BACKWARD,
     BARE_MODEL,
+    BARRIER,
     BATCH,
     GLOBAL_RANK_INDEX,
     LOADER,
@@ -25,6 +27,7 @@ from trl_lint.knowledge.schema import (
     RANK_INDEX,
     SAME,
     SAME_METRICS,
+    SAVE,
     SETTING,
     TRAINED_MODEL,
     UNKNOWN,
@@ -37,6 +40,7 @@ from trl_lint.knowledge.schema import (
     Hook,
     Row,
     Sink,
+    Synchronisation,
     instance,
     items,
 )
@@ -176,6 +180,10 @@ _LOG_SAVE_EVALUATE = {
     "ignore_keys_for_eval": SAME,
 }
 
+# Every rank its own part of the data.
+_EVALUATES = Synchronisation("evaluate", symmetric=True)
+_PREDICTS = Synchronisation("predict", symmetric=True)
+
 _HOOKS: tuple[Row, ...] = (
     Hook(name="transformers.Trainer._determine_best_metric", source=f"{_TRAINER}._determine_best_metric",
          since="4.47", parameters={"metrics": SAME_METRICS, "trial": SAME}, returns=SAME),
@@ -209,7 +217,8 @@ _HOOKS: tuple[Row, ...] = (
     Hook(name="transformers.Trainer._save", source=f"{_TRAINER}._save",
          parameters={"output_dir": SAME, "state_dict": SAME}, returns=NOTHING),
     Hook(name="transformers.Trainer._save_checkpoint", source=f"{_TRAINER}._save_checkpoint",
-         parameters={"model": TRAINED_MODEL, "trial": SAME}, returns=NOTHING),
+         parameters={"model": TRAINED_MODEL, "trial": SAME}, returns=NOTHING,
+         synchronises=Synchronisation("save", only_sharded=True)),
     Hook(name="transformers.Trainer._wrap_model", source=f"{_TRAINER}._wrap_model",
          parameters={"model": BARE_MODEL, "training": SAME}, returns=WRAPPED_MODEL),
     Hook(trains=True, name="transformers.Trainer.compute_loss", source=f"{_TRAINER}.compute_loss", until="4.46",
@@ -228,9 +237,10 @@ _HOOKS: tuple[Row, ...] = (
          parameters={"num_training_steps": SAME, "optimizer": instance("torch.optim.Optimizer")},
          returns=instance("torch.optim.lr_scheduler.LRScheduler")),
     Hook(name="transformers.Trainer.evaluate", source=f"{_TRAINER}.evaluate", parameters=_EVALUATE,
-         returns=SAME_METRICS),
+         returns=SAME_METRICS, synchronises=_EVALUATES),
     Hook(name="transformers.Trainer.evaluation_loop", source=f"{_TRAINER}.evaluation_loop",
-         parameters=_EVALUATION_LOOP, returns=_LOOP_OUTPUT),
+         parameters=_EVALUATION_LOOP, returns=_LOOP_OUTPUT,
+         synchronises=Synchronisation("evaluation_loop", symmetric=True)),
     Hook(name="transformers.Trainer.floating_point_ops", source=f"{_TRAINER}.floating_point_ops",
          parameters={"inputs": BATCH}, returns=NumberValue(ranks.LOCAL, scalar=True)),
     Hook(name="transformers.Trainer.get_batch_samples", source=f"{_TRAINER}.get_batch_samples", since="4.46",
@@ -250,25 +260,25 @@ _HOOKS: tuple[Row, ...] = (
     Hook(name="transformers.Trainer.log", source=f"{_TRAINER}.log", since="4.47",
          parameters={"logs": SAME_METRICS, "start_time": SAME}, returns=NOTHING),
     Hook(name="transformers.Trainer.predict", source=f"{_TRAINER}.predict", parameters=_PREDICT,
-         returns=_LOOP_OUTPUT),
+         returns=_LOOP_OUTPUT, synchronises=_PREDICTS),
     Hook(name="transformers.Trainer.prediction_loop", source=f"{_TRAINER}.prediction_loop", until="5.0",
          parameters=_EVALUATION_LOOP, returns=_LOOP_OUTPUT),
     Hook(name="transformers.Trainer.prediction_step", source=f"{_TRAINER}.prediction_step",
          parameters=_PREDICTION_STEP, returns=_STEP_OUTPUT, gathered=_STEP_PARTS),
     Hook(name="transformers.Trainer.save_model", source=f"{_TRAINER}.save_model",
-         parameters={"output_dir": SAME, "_internal_call": SAME}, returns=NOTHING),
+         parameters={"output_dir": SAME, "_internal_call": SAME}, returns=NOTHING, synchronises=SAVE),
     Hook(name="transformers.Trainer.train", source=f"{_TRAINER}.train",
          parameters={"resume_from_checkpoint": SAME, "trial": SAME, "ignore_keys_for_eval": SAME},
-         returns=SAME),
+         returns=SAME, synchronises=Synchronisation("train")),
     Hook(trains=True, name="transformers.Trainer.training_step", source=f"{_TRAINER}.training_step", until="4.46",
-         parameters={"model": TRAINED_MODEL, "inputs": BATCH}, returns=LOCAL_LOSS),
+         parameters={"model": TRAINED_MODEL, "inputs": BATCH}, returns=LOCAL_LOSS, synchronises=BACKWARD),
     Hook(trains=True, name="transformers.Trainer.training_step", source=f"{_TRAINER}.training_step", since="4.46",
          parameters={"model": TRAINED_MODEL, "inputs": BATCH, "num_items_in_batch": UNKNOWN},
-         returns=LOCAL_LOSS),
+         returns=LOCAL_LOSS, synchronises=BACKWARD),
     Hook(name="transformers.Seq2SeqTrainer.evaluate", source=f"{_SEQ2SEQ}.evaluate", parameters=_EVALUATE,
-         returns=SAME_METRICS),
+         returns=SAME_METRICS, synchronises=_EVALUATES),
     Hook(name="transformers.Seq2SeqTrainer.predict", source=f"{_SEQ2SEQ}.predict", parameters=_PREDICT,
-         returns=_LOOP_OUTPUT),
+         returns=_LOOP_OUTPUT, synchronises=_PREDICTS),
     Hook(name="transformers.Seq2SeqTrainer.prediction_step", source=f"{_SEQ2SEQ}.prediction_step",
          parameters=_PREDICTION_STEP, returns=_STEP_OUTPUT, gathered=_STEP_PARTS),
 )
@@ -365,7 +375,8 @@ _FUNCTIONS: tuple[Row, ...] = (
     Function(name="transformers.Seq2SeqTrainer._pad_tensors_to_max_len",
              source=f"{_SEQ2SEQ}._pad_tensors_to_max_len", returns="first"),
     Function(name="transformers.TrainingArguments.main_process_first",
-             source=f"{_ARGUMENTS}.main_process_first", returns=SAME, yields=NOTHING, first_rank="job"),
+             source=f"{_ARGUMENTS}.main_process_first", returns=SAME, yields=NOTHING, first_rank="job",
+             synchronises=BARRIER),
     Function(name="transformers.modeling_utils.unwrap_model", source="modeling_utils.py::unwrap_model",
              returns="unwrapped"),
     *(

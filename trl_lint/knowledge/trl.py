@@ -32,8 +32,10 @@ from trl_lint.knowledge.schema import (
     Attribute,
     Class,
     Collective,
+    Effect,
     Function,
     Hook,
+    OpaqueCall,
     Row,
     Sink,
     Store,
@@ -53,6 +55,8 @@ _ONLINE = "trainer/online_dpo_trainer.py::OnlineDPOTrainer"
 _PPO = "trainer/ppo_trainer.py::PPOTrainer"
 _RLOO = "trainer/rloo_trainer.py::RLOOTrainer"
 _UTILS = "trainer/utils.py"
+
+_PRINTS = Effect("prints the same table", shown=True)
 
 # A reward function gets the columns of this rank's samples; `**` stands for any other name.
 _REWARD_FUNCTION = {
@@ -632,9 +636,12 @@ _FUNCTIONS: tuple[Row, ...] = (
     *(
         Function(name=f"trl.trainer.utils.{name}", source=f"{_UTILS}::{name}", since=since, returns=NOTHING)
         for name, since in (("disable_dropout_in_model", "0.6"), ("empty_cache", "0.10"),
-                            ("log_table_to_comet_experiment", "0.13"),
-                            ("print_prompt_completions_sample", "0.16"))
+                            ("log_table_to_comet_experiment", "0.13"))
     ),
+    Function(name="trl.trainer.utils.print_prompt_completions_sample",
+             source=f"{_UTILS}::print_prompt_completions_sample", since="0.16", returns=NOTHING, effect=_PRINTS),
+    OpaqueCall(name="trl.trainer.utils.print_rich_table", source=f"{_UTILS}::print_rich_table", since="0.9",
+               until="1.13", effect=_PRINTS),
     # Models.
     Function(name="trl.models.utils.create_reference_model",
              source="models/modeling_base.py::create_reference_model", returns="copied"),

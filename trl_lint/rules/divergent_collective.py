@@ -75,9 +75,10 @@ _HELPS = {
 }
 # What gives nothing back.
 _WITHOUT_RESULT = frozenset({"barrier", "wait_for_everyone", "save_state", "save_model", "save_checkpoint"})
+# By whether the ranks meet only where the model is sharded.
 _OUTCOMES = {
-    "": "with several processes the others wait in it until the time-out",
-    "sharded": "where FSDP or DeepSpeed ZeRO-3 shards the model, the others wait in it until the time-out",
+    False: "with several processes the others wait in it until the time-out",
+    True: "where FSDP or DeepSpeed ZeRO-3 shards the model, the others wait in it until the time-out",
 }
 _NAMES = {"forward": "the forward pass of a wrapped model"}
 
@@ -89,7 +90,7 @@ class DivergentCollective(Rule[Divergence | DatasetParted]):
     def check(self, event: Divergence | DatasetParted) -> Iterator[Violation]:
         if isinstance(event, DatasetParted):
             yield _of_dataset(event)
-        elif event.sync_point.needs != "sharded" or not event.knows_sharding:
+        elif not event.sync_point.only_sharded or not event.knows_sharding:
             yield _of_sync_point(event)
 
 
@@ -119,7 +120,7 @@ def _of_dataset(event: DatasetParted) -> Violation:
 def _message(event: Divergence) -> str:
     name = event.sync_point.name
     call = _NAMES.get(name, f"`{name}`")
-    outcome = _OUTCOMES[event.sync_point.needs]
+    outcome = _OUTCOMES[event.sync_point.only_sharded]
     if event.one_by_one:
         return f"{call} is called by one rank after the other, but waits for all of them: a deadlock"
     if event.after:

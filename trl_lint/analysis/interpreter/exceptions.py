@@ -15,7 +15,7 @@ from trl_lint.domain import ranks
 from trl_lint.domain.control import Control, Uniformity
 from trl_lint.domain.heap import Memory
 from trl_lint.domain.values import UNKNOWN
-from trl_lint.knowledge.meetings import EVERYWHERE
+from trl_lint.knowledge.python import MET_BY_ALL_RANKS
 
 _CATCHES_MISSING = ("AttributeError", "Exception", "BaseException")
 
@@ -90,7 +90,7 @@ def _is_of_some_ranks(handler: cst.ExceptHandler | cst.ExceptStarHandler) -> boo
         return True
     named = [element.value for element in kind.elements] if isinstance(kind, cst.Tuple) else [kind]
     own = {each.attr.value if isinstance(each, cst.Attribute) else getattr(each, "value", "") for each in named}
-    return not own & EVERYWHERE and "" not in own
+    return not own & MET_BY_ALL_RANKS and "" not in own
 
 
 def _raises_again(handler: cst.ExceptHandler | cst.ExceptStarHandler) -> bool:

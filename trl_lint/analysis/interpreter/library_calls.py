@@ -32,6 +32,7 @@ from trl_lint.knowledge.schema import (
     Collective,
     Function,
     Hook,
+    OpaqueCall,
     Row,
     Sink,
 )
@@ -50,10 +51,10 @@ def call_function(frame: Frame, dotted: str, args: Arguments, node: cst.CSTNode)
     if special is not None:
         return special(frame, args, node)
     row = library.function(name, frame.engine.versions)
-    if row is not None and not (isinstance(row, Hook)):
+    if row is not None and not isinstance(row, (OpaqueCall, Hook)):
         return apply(frame, (row,), args, node, None)
     for observe_row in frame.observers.row:
-        observe_row(frame, name, None, args, node, None)
+        observe_row(frame, name, row, args, node, None)
     made: Value | str | None = library.maker(name)
     if made is None:
         made = library.constructor(name, frame.engine.versions)
@@ -114,12 +115,11 @@ def call_inherited(frame: Frame, owner: Value, cls: ClassInfo, name: str, args: 
 
 def apply(frame: Frame, rows: Sequence[Row], args: Arguments, node: cst.CSTNode, owner: Value | None) -> Value:
     """What the rows of one function say its call does and returns."""
-    for row in rows:
-        if isinstance(row, Sink):
-            return show(frame, row, args, node)
-    row = rows[-1]
+    row = next((each for each in rows if isinstance(each, Sink)), rows[-1])
     for observe_row in frame.observers.row:
         observe_row(frame, row.name, row, args, node, owner)
+    if isinstance(row, Sink):
+        return show(frame, row, args, node)
     if isinstance(row, Collective):
         return collective(frame, row, args, node)
     if isinstance(row, Class):

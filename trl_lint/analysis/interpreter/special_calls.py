@@ -21,11 +21,13 @@ from trl_lint.domain.kinds import (
 from trl_lint.domain.provenance import OwnFile
 from trl_lint.domain.ranks import State
 from trl_lint.domain.values import SAME, UNKNOWN, Kind, Value, Wrapping
+from trl_lint.knowledge import library
 
 
 def _own_group(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
+    name = "torch.distributed.new_group"
     for observe in frame.observers.row:
-        observe(frame, "torch.distributed.new_group", None, args, node, None)
+        observe(frame, name, library.function(name, frame.engine.versions), args, node, None)
     return groups.own_group(SAME, args)
 
 

@@ -24,7 +24,6 @@ from trl_lint.domain.provenance import Step
 from trl_lint.domain.sync_points import HIDDEN, SyncPoint, place_of
 from trl_lint.domain.values import Kind, Value, Wrapping
 from trl_lint.knowledge.heuristics import MAY_SYNCHRONISE
-from trl_lint.knowledge.meetings import MEETS
 from trl_lint.knowledge.schema import Collective, Row
 
 # How many synchronisation points of one call are kept.
@@ -37,10 +36,10 @@ class CollectiveOrder(Observer):
     def on_row(
         self, frame: Frame, name: str, row: Row | None, args: Arguments, node: cst.CSTNode, owner: Value | None
     ) -> None:
-        meets = MEETS.get(name)
-        if meets is not None:
+        if row is not None and row.synchronises is not None:
             own = name.rpartition(".")[2]
-            _note(frame, node, own, meets.kind, needs=meets.needs, symmetric=meets.symmetric)
+            kind, only_sharded, symmetric = row.synchronises
+            _note(frame, node, own, kind, only_sharded=only_sharded, symmetric=symmetric)
 
     def on_collective(self, frame: Frame, row: Collective, args: Arguments, node: cst.CSTNode) -> None:
         own = row.name.rpartition(".")[2]
@@ -66,7 +65,7 @@ class CollectiveOrder(Observer):
                 node,
                 point.name,
                 point.kind,
-                needs=point.needs,
+                only_sharded=point.only_sharded,
                 subgroup=point.subgroup,
                 symmetric=point.symmetric,
             )
@@ -81,7 +80,7 @@ def _note(
     name: str,
     kind: str,
     *,
-    needs: str = "",
+    only_sharded: bool = False,
     subgroup: bool = False,
     symmetric: bool = False,
 ) -> SyncPoint:
@@ -91,7 +90,7 @@ def _note(
         kind,
         frame.memory.control,
         frame.unroll_index,
-        needs=needs,
+        only_sharded=only_sharded,
         subgroup=subgroup,
         symmetric=symmetric,
     )

@@ -179,7 +179,7 @@ def _first_unmatched(one: Sequence[SyncPoint], other: Sequence[SyncPoint], branc
         for point in _unmatched(way, against)
         if _counts(point, branch.origins)
     ]
-    return min(lacking, key=lambda point: bool(point.needs), default=None)
+    return min(lacking, key=lambda point: point.only_sharded, default=None)
 
 
 def _unmatched(way: Sequence[SyncPoint], against: Sequence[SyncPoint]) -> Iterator[SyncPoint]:

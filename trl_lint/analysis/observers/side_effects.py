@@ -21,7 +21,8 @@ from trl_lint.domain.control import Uniformity
 from trl_lint.domain.kinds import LibraryInstance
 from trl_lint.domain.ranks import State
 from trl_lint.domain.values import Kind, Value
-from trl_lint.knowledge.effects import FUNCTIONS, METHODS, OF_MODELS, PROGRAMS, RUNS, WRITES, Effect
+from trl_lint.knowledge.effects import METHODS, OF_MODELS, OPENED, PROGRAMS, RUNS, WRITES
+from trl_lint.knowledge.schema import Effect, Row
 
 
 class SideEffects(Observer):
@@ -32,9 +33,12 @@ class SideEffects(Observer):
             frame.trace.launched = True
         if name == "builtins.open":
             _opened(frame, args, node)
-        effect = FUNCTIONS.get(name)
-        if effect is not None:
-            _tell(frame, effect, name, args, node)
+
+    def on_row(
+        self, frame: Frame, name: str, row: Row | None, args: Arguments, node: cst.CSTNode, owner: Value | None
+    ) -> None:
+        if row is not None and row.effect is not None:
+            _tell(frame, row.effect, name, args, node)
 
     def on_method_call(self, frame: Frame, owner: Value, name: str, args: Arguments, node: cst.CSTNode) -> None:
         """Of a model that is not wrapped, or one whose name says what it is of."""
@@ -51,7 +55,7 @@ class SideEffects(Observer):
 def _opened(frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
     mode = args.get(1, "mode")
     if mode is not None and isinstance(mode.const, str) and mode.const.startswith(WRITES):
-        _tell(frame, Effect("writes the same file", (0, "file")), "open", args, node)
+        _tell(frame, OPENED, "open", args, node)
 
 
 def _tell(frame: Frame, effect: Effect, name: str, args: Arguments, node: cst.CSTNode) -> None:

@@ -93,7 +93,7 @@ class Observer:
     ) -> None:
         """A function or method of a library is called; `row`: what the tables say of it, `owner`: whose method it is.
 
-        Sinks are left out: what they are given is told as `Logged`.
+        What a sink is given is told as `Logged`, too.
         """
 
     def on_method_call(self, frame: Frame, owner: Value, name: str, args: Arguments, node: cst.CSTNode) -> None:

@@ -15,7 +15,6 @@ from trl_lint.domain.constants import MISSING
 from trl_lint.domain.kinds import GpuGroup, LikeAllRanks
 from trl_lint.domain.values import Kind, Value
 from trl_lint.knowledge.backends import OWN_GROUP_BACKEND
-from trl_lint.knowledge.meetings import GROUP_KEYWORDS, GROUPS
 
 if TYPE_CHECKING:
     from trl_lint.analysis.state.arguments import Arguments
@@ -24,12 +23,8 @@ if TYPE_CHECKING:
 
 def groups_of(row: Collective, args: Arguments) -> list[Value]:
     """The process groups that a collective is given."""
-    own = row.name.rpartition(".")[2]
-    position = GROUPS.get(own, -1) if row.name.startswith("torch.distributed.") else -1
-    groups = [args.keywords[name] for name in GROUP_KEYWORDS if name in args.keywords]
-    if 0 <= position < len(args.positional):
-        groups.append(args.positional[position])
-    return groups
+    given = (args.get(*parameter) for parameter in row.groups)
+    return [group for group in given if group is not None]
 
 
 def own_group(group: Value, args: Arguments) -> Value:
