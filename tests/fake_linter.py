@@ -18,7 +18,7 @@ KINDS = {
 class FakeLinter:
     """Finds the words of `KINDS` and writes `good` instead. `(((` can't be parsed, `CRASH` crashes it."""
 
-    def __init__(self, settings, roots, rules):
+    def __init__(self, settings, roots, rules, *, mends=True):
         self.settings, self.roots = settings, roots
         self.codes = {rule.code for rule in rules}
 

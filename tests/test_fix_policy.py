@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from trl_lint.domain.control import Uniformity
 from trl_lint.findings import Applicability
 from trl_lint.fixes import fix_of
 from trl_lint.fixes.support.edits import FixPlan, NoFix
@@ -25,15 +26,20 @@ RULES = [rule for rule in all_rules() if isinstance(rule, Rule)]
 @pytest.mark.parametrize(
     ("plan", "uniformity", "communication", "expected"),
     [
-        (FixPlan(()), 0, "", (SAFE, "")),
-        (FixPlan((), caution="it rounds"), 0, "", (UNSAFE, "it rounds")),
-        (FixPlan(()), 1, "", (UNSAFE, NOT_KNOWN)),
-        (FixPlan((), caution="it rounds"), 1, "", (UNSAFE, NOT_KNOWN)),
-        (FixPlan(()), 2, "", (DISPLAY, DIVERGENT)),
-        (FixPlan((), caution="it rounds"), 2, "it gathers", (DISPLAY, f"{DIVERGENT}, and it gathers")),
-        (FixPlan(()), 0, "it gathers", (SAFE, "")),
-        (NoFix("no way", help="do it by hand"), 0, "", (DISPLAY, "no way")),
-        (NoFix("no way"), 2, "it gathers", (DISPLAY, "no way")),
+        (FixPlan(()), Uniformity.UNIFORM, "", (SAFE, "")),
+        (FixPlan((), caution="it rounds"), Uniformity.UNIFORM, "", (UNSAFE, "it rounds")),
+        (FixPlan(()), Uniformity.UNKNOWN, "", (UNSAFE, NOT_KNOWN)),
+        (FixPlan((), caution="it rounds"), Uniformity.UNKNOWN, "", (UNSAFE, NOT_KNOWN)),
+        (FixPlan(()), Uniformity.DIVERGENT, "", (DISPLAY, DIVERGENT)),
+        (
+            FixPlan((), caution="it rounds"),
+            Uniformity.DIVERGENT,
+            "it gathers",
+            (DISPLAY, f"{DIVERGENT}, and it gathers"),
+        ),
+        (FixPlan(()), Uniformity.UNIFORM, "it gathers", (SAFE, "")),
+        (NoFix("no way", help="do it by hand"), Uniformity.UNIFORM, "", (DISPLAY, "no way")),
+        (NoFix("no way"), Uniformity.DIVERGENT, "it gathers", (DISPLAY, "no way")),
     ],
 )
 def test_the_place_and_the_plan_say_how_far(plan, uniformity, communication, expected):
@@ -78,7 +84,7 @@ print(len(found), *sorted(name for name in sys.modules if name.startswith("trl_l
     [
         ("quiet.py", []),
         ("fixed.py", []),
-        ("broken.py", ["trl_lint.fixes.base", "trl_lint.fixes.item_before_gather", "trl_lint.fixes.support.policy"]),
+        ("broken.py", ["trl_lint.fixes.base", "trl_lint.fixes.item_before_gather"]),
     ],
 )
 def test_only_the_fixes_of_what_is_found_are_loaded(name, loaded):
