@@ -20,6 +20,7 @@ from trl_lint.settings import Settings
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 SAFE, UNSAFE, DISPLAY = Applicability
+ROUNDS = FixPlan((), caution="it rounds")
 RULES = [rule for rule in all_rules() if isinstance(rule, Rule)]
 
 
@@ -27,12 +28,12 @@ RULES = [rule for rule in all_rules() if isinstance(rule, Rule)]
     ("plan", "uniformity", "communication", "expected"),
     [
         (FixPlan(()), Uniformity.UNIFORM, "", (SAFE, "")),
-        (FixPlan((), caution="it rounds"), Uniformity.UNIFORM, "", (UNSAFE, "it rounds")),
+        (ROUNDS, Uniformity.UNIFORM, "", (UNSAFE, "it rounds")),
         (FixPlan(()), Uniformity.UNKNOWN, "", (UNSAFE, NOT_KNOWN)),
-        (FixPlan((), caution="it rounds"), Uniformity.UNKNOWN, "", (UNSAFE, NOT_KNOWN)),
+        (ROUNDS, Uniformity.UNKNOWN, "", (UNSAFE, NOT_KNOWN)),
         (FixPlan(()), Uniformity.DIVERGENT, "", (DISPLAY, DIVERGENT)),
         (
-            FixPlan((), caution="it rounds"),
+            ROUNDS,
             Uniformity.DIVERGENT,
             "it gathers",
             (DISPLAY, f"{DIVERGENT}, and it gathers"),
