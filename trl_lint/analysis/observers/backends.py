@@ -12,8 +12,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import libcst as cst
+
 from trl_lint.analysis.events import CollectiveCalled
 from trl_lint.analysis.program.objects import ClassValue
+from trl_lint.analysis.program.syntax import below
 from trl_lint.analysis.state.observing import Observer
 from trl_lint.analysis.transfer.groups import is_for_gpus
 from trl_lint.domain.kinds import DeviceValue, GpuGroup, LibraryName, LikeAllRanks, NoneValue, library_name_of
@@ -28,11 +31,12 @@ from trl_lint.knowledge.backends import (
     START_NCCL,
     STARTERS,
     STAY_ON_CPU,
+    TEST_CLASS,
+    TEST_FILES,
+    TEST_FUNCTION,
 )
 
 if TYPE_CHECKING:
-    import libcst as cst
-
     from trl_lint.analysis.program.classes import FunctionInfo
     from trl_lint.analysis.program.project import Module
     from trl_lint.analysis.state.arguments import Arguments
@@ -128,6 +132,27 @@ def is_one_process(function: FunctionInfo | None) -> bool:
     """Whether a function is known to be run on one process: as part of a unit test."""
     cls = function.cls if function is not None else None
     return cls is not None and any(base in ONE_PROCESS for base in cls.library_bases())
+
+
+def is_run_by_pytest(function: FunctionInfo | None) -> bool:
+    """Whether pytest runs a function, or one around it, as a test, which is one process. A file with a main block may
+    be a script that tests a model on all GPUs.
+    """
+    while function is not None:
+        if _is_test(function):
+            return not _has_main(function.module)
+        function = function.closure.function if function.closure is not None else None
+    return False
+
+
+def _is_test(function: FunctionInfo) -> bool:
+    is_in_place = function.cls is None or function.cls.name.startswith(TEST_CLASS)
+    is_named = function.name.startswith(TEST_FUNCTION)
+    return is_in_place and is_named and any(map(function.module.path.match, TEST_FILES))
+
+
+def _has_main(module: Module) -> bool:
+    return any(isinstance(node, cst.SimpleString) and node.raw_value == "__main__" for node in below(module.tree))
 
 
 OBSERVER = BackendChoice()
