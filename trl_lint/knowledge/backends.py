@@ -34,6 +34,9 @@ ONE_PROCESS = frozenset({"unittest.IsolatedAsyncioTestCase", "unittest.TestCase"
 TEST_FILES = ("test_*.py", "*_test.py")
 TEST_CLASS = "Test"
 TEST_FUNCTION = "test_"
+# The members of Accelerate's `DistributedType` under which its `prepare_model` wraps no model in DDP (TPU was renamed
+# to XLA in 0.27).
+BARE_KINDS = frozenset({"TPU", "XLA"})
 # Device maps that spread one model over all GPUs (transformers, modeling_utils.py). Accelerate's `prepare_model`
 # refuses such a model on several processes.
 SPREADING = frozenset({"auto", "balanced", "balanced_low_0", "sequential"})
