@@ -12,11 +12,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import libcst as cst
-
 from trl_lint.analysis.events import CollectiveCalled
 from trl_lint.analysis.program.objects import ClassValue
-from trl_lint.analysis.program.syntax import below
 from trl_lint.analysis.state.observing import Observer
 from trl_lint.analysis.transfer.groups import is_for_gpus
 from trl_lint.domain.kinds import DeviceValue, GpuGroup, LibraryName, LikeAllRanks, NoneValue, library_name_of
@@ -37,6 +34,8 @@ from trl_lint.knowledge.backends import (
 )
 
 if TYPE_CHECKING:
+    import libcst as cst
+
     from trl_lint.analysis.program.classes import FunctionInfo
     from trl_lint.analysis.program.project import Module
     from trl_lint.analysis.state.arguments import Arguments
@@ -140,7 +139,7 @@ def is_run_by_pytest(function: FunctionInfo | None) -> bool:
     """
     while function is not None:
         if _is_test(function):
-            return not _has_main(function.module)
+            return "__main__" not in function.module.tree.code
         function = function.closure.function if function.closure is not None else None
     return False
 
@@ -149,10 +148,6 @@ def _is_test(function: FunctionInfo) -> bool:
     is_in_place = function.cls is None or function.cls.name.startswith(TEST_CLASS)
     is_named = function.name.startswith(TEST_FUNCTION)
     return is_in_place and is_named and any(map(function.module.path.match, TEST_FILES))
-
-
-def _has_main(module: Module) -> bool:
-    return any(isinstance(node, cst.SimpleString) and node.raw_value == "__main__" for node in below(module.tree))
 
 
 OBSERVER = BackendChoice()
