@@ -103,6 +103,25 @@ def test_a_guard_in_the_caller_counts():
     assert shown(everywhere, SNIPPETS.finding(everywhere)) == 'open(path, "w")'
 
 
+@pytest.mark.parametrize(
+    ("where", "is_reported"),
+    [
+        ('"auto"', False),
+        ('"balanced_low_0"', False),
+        ('{"": accelerator.process_index}', True),
+        ("None", True),
+        ("unknown()", True),
+    ],
+)
+def test_a_model_that_is_spread_over_all_gpus_is_trained_by_one_process(where, is_reported):
+    text = (
+        "import wandb\nfrom accelerate import Accelerator\nfrom transformers import AutoModelForCausalLM as Auto\n\n"
+        f'accelerator = Accelerator()\nwhere = {where}\nmodel = Auto.from_pretrained("a/b", device_map=where)\n'
+        'wandb.log({"x": 1})\n'
+    )
+    assert [shown(text, each) for each in SNIPPETS.findings(text)] == ['wandb.log({"x": 1})'] * is_reported
+
+
 def test_code_that_is_not_known_to_run_on_every_process_is_left_alone():
     text = 'import wandb\n\ndef show(table):\n    wandb.log({"table": table})\n'
     assert SNIPPETS.findings(text) == []

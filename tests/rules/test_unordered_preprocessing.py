@@ -8,6 +8,7 @@ import pytest
 from snippets import Snippets
 
 from trl_lint.findings import Applicability
+from trl_lint.linter.linter import Linter
 
 SNIPPETS = Snippets("TRL012")
 UNSAFE, DISPLAY = Applicability.UNSAFE, Applicability.DISPLAY
@@ -184,6 +185,50 @@ def test_a_model_that_is_spread_over_all_gpus_is_trained_by_one_process(where: s
 def test_what_is_drawn_without_a_seed_has_a_file_of_its_own_on_each_rank(drawn: str, alike: str):
     assert not SNIPPETS.findings(script(f"{drawn}.map(tokenize)\n"))
     assert SNIPPETS.findings(script(f"{alike}.map(tokenize)\n"))
+
+
+TEST = """
+from datasets import load_dataset as load
+from transformers import Trainer
+
+def train(data):
+    Trainer("a/b", train_dataset=data).train()
+
+def test_training(tmp_path):
+    data = load("a/b", split="train").map(tokenize)
+    train(data)
+"""
+IN_CLASS = """
+import unittest
+from datasets import load_dataset
+from transformers import Trainer
+
+class TestTraining:
+    def test_training(self):
+        Trainer("a/b", train_dataset=load_dataset("a/b", split="train").map(tokenize)).train()
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "is_reported"),
+    [
+        ("test_training.py", TEST, False),
+        ("training_test.py", TEST, False),
+        ("test_training.py", TEST.replace("load(", "(lambda: load(").replace("tokenize)", "tokenize))()"), False),
+        ("test_training.py", IN_CLASS, False),
+        ("training.py", IN_CLASS.replace("TestTraining", "Training(unittest.TestCase)"), False),
+        ("training.py", TEST, True),
+        ("test_training.py", TEST.replace("test_training", "training"), True),
+        ("test_training.py", TEST + "\nif __name__ == '__main__':\n    test_training('out')\n", True),
+        ("test_training.py", IN_CLASS.replace("TestTraining", "Training"), True),
+        ("training.py", IN_CLASS, True),
+    ],
+)
+def test_a_test_is_run_by_one_process(name, code, is_reported, tmp_path):
+    path = tmp_path / name
+    path.write_text(code)
+    linter = Linter(SNIPPETS.settings, (tmp_path,), (SNIPPETS.rule,))
+    assert len(linter.check(path, path.read_bytes())) == is_reported
 
 
 def test_the_two_barriers_may_stand_in_helpers():

@@ -68,6 +68,25 @@ def test_elsewhere_it_is_a_hint(lines):
     assert finding.fix is not None and finding.fix.applicability is DISPLAY
 
 
+@pytest.mark.parametrize(
+    ("arguments", "is_reported"),
+    [
+        ("self.model, self.accelerator, gather_deepspeed3_params=False", False),
+        ("gather_deepspeed3_params=False, accelerator=self.accelerator, model=self.model", False),
+        ("self.model, self.accelerator, gather_deepspeed3_params=off", False),
+        ("self.model, self.accelerator, gather_deepspeed3_params=True", True),
+        ("self.model, self.accelerator, gather_deepspeed3_params=self.args.ds3_gather_for_generation", True),
+        ("self.model, self.accelerator, is_peft_model=False", True),
+    ],
+)
+@pytest.mark.parametrize("name", ["unwrap_model_for_generation", "ready"])
+def test_without_gathering_no_hooks_are_taken_off(name, arguments, is_reported):
+    text = step("off = False", f"with {name}({arguments}) as bare:", "    return bare.generate(**inputs)")
+    if name == "ready":
+        text = text.replace(IMPORT, IMPORT.strip() + " as ready\n")
+    assert bool(SNIPPETS.findings(text)) is is_reported
+
+
 def test_a_callback_gets_the_bare_model():
     text = (
         f"{IMPORT}from transformers import TrainerCallback\n"

@@ -114,6 +114,33 @@ def test_right_code_in_a_loop_is_silent(body):
     assert SNIPPETS.findings(loop(body)) == []
 
 
+@pytest.mark.parametrize(
+    ("test", "is_reported"),
+    [
+        ("accelerator.distributed_type == DistributedType.TPU", False),
+        ("accelerator.state.distributed_type == DistributedType.XLA", False),
+        ("accelerator.distributed_type in (DistributedType.TPU, DistributedType.XLA)", False),
+        ("step and accelerator.distributed_type == DistributedType.TPU", False),
+        ("kind == Kind.TPU", False),
+        ("accelerator.distributed_type != DistributedType.TPU", True),
+        ("accelerator.distributed_type == DistributedType.MULTI_GPU", True),
+        ("accelerator.distributed_type in (DistributedType.TPU, DistributedType.MULTI_GPU)", True),
+        ("step or accelerator.distributed_type == DistributedType.TPU", True),
+        ("kind == Own.TPU", True),
+    ],
+)
+def test_on_a_tpu_there_is_no_wrapper(test, is_reported):
+    imports = "from accelerate import DistributedType\nfrom accelerate.utils import DistributedType as Kind\n"
+    own = "class Own:\n    TPU = 'an accelerator'\n"
+    body = f"kind = accelerator.distributed_type\nif {test}:\n    print(model.config)\n"
+    assert len(SNIPPETS.findings(imports + own + loop(body))) == is_reported
+    behind = imports + own + loop(body + "print(model.config)\n")
+    assert len(SNIPPETS.findings(behind)) == is_reported + 1
+    if not test.startswith("step "):
+        otherwise = loop(f"if {test}:\n    pass\nelse:\n    print(model.config)\n".replace("kind", "step"))
+        assert len(SNIPPETS.findings(imports + own + otherwise)) == ("!=" not in test)
+
+
 def test_what_is_read_before_it_is_wrapped_is_right():
     text = loop("print(config)").replace("    model, optimizer", "    config = model.config\n    model, optimizer")
     assert SNIPPETS.findings(text) == []

@@ -29,6 +29,14 @@ NAMES_BACKEND = ("ddp_backend",)
 MAKE_TENSORS_ELSEWHERE = frozenset({"torch.set_default_device", "torch.set_default_tensor_type"})
 # What is made and run by a class of these is one process, unless it starts others itself.
 ONE_PROCESS = frozenset({"unittest.IsolatedAsyncioTestCase", "unittest.TestCase"})
+# What pytest takes for a test where it is told nothing else (the defaults of `python_files`, `python_classes` and
+# `python_functions`): it runs all of them in one process.
+TEST_FILES = ("test_*.py", "*_test.py")
+TEST_CLASS = "Test"
+TEST_FUNCTION = "test_"
+# The members of Accelerate's `DistributedType` under which its `prepare_model` wraps no model in DDP (TPU was renamed
+# to XLA in 0.27).
+BARE_KINDS = frozenset({"TPU", "XLA"})
 # Device maps that spread one model over all GPUs (transformers, modeling_utils.py). Accelerate's `prepare_model`
 # refuses such a model on several processes.
 SPREADING = frozenset({"auto", "balanced", "balanced_low_0", "sequential"})

@@ -33,7 +33,8 @@ Only code that each process is known to run is looked at: hooks of a Trainer and
 make an `Accelerator`, a process group or a trainer. Paths that are not known to be the same on all ranks, and guards
 that are not known to let all ranks in, are silent. `wandb.run is not None` is no guard: it says where a run was
 started, not that it was started once. What guards itself (`Trainer.log`, `Trainer.save_model`, `Trainer.push_to_hub`,
-`accelerator.save`, `accelerator.log`) is right.
+`accelerator.save`, `accelerator.log`) is right. A script that loads a model with `device_map="auto"` is run by one
+process, as Accelerate refuses to train such a model on several.
 
 ## References
 - https://github.com/huggingface/trl/pull/1951
@@ -54,6 +55,8 @@ class UnguardedSideEffect(Rule[SideEffect]):
     name = "unguarded-side-effect"
 
     def check(self, event: SideEffect) -> Iterator[Violation]:
+        if event.module.one_process:
+            return
         outcome = "; the second one fails" if event.effect.fails else ""
         yield Violation(
             event=event,

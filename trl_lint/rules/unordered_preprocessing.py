@@ -38,9 +38,9 @@ Right, and silent: streaming data sets, those made in memory (`Dataset.from_dict
 `keep_in_memory=True` and `load_from_cache_file=False`, shards of a rank's own, work that only some ranks get to, and
 blocks of context managers whose code is not in sight. So is the idiom of the documentation of `datasets`: some ranks
 wait in a barrier before the call, and the others come to one behind it, when they have computed. A model that is
-loaded with `device_map="auto"` is trained by one process. After a shuffle without a seed, or a split, nobody can read
-what another rank has computed, in whatever order they come. `TrainingArguments.main_process_first()` is taken to be
-right, whatever its `local` says.
+loaded with `device_map="auto"` is trained by one process, and a test of pytest or unittest is run by one. After a
+shuffle without a seed, or a split, nobody can read what another rank has computed, in whatever order they come.
+`TrainingArguments.main_process_first()` is taken to be right, whatever its `local` says.
 
 ## References
 - https://github.com/huggingface/trl/pull/1291 and https://github.com/huggingface/trl/pull/3106
@@ -52,6 +52,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from trl_lint.analysis.events import DatasetPrepared
+from trl_lint.analysis.observers.backends import is_one_process, is_run_by_pytest
 from trl_lint.domain.control import FirstRank, Uniformity
 from trl_lint.domain.provenance import Step
 from trl_lint.rules.base import Rule, Site, Violation
@@ -64,6 +65,8 @@ class UnorderedPreprocessing(Rule[DatasetPrepared]):
 
     def check(self, event: DatasetPrepared) -> Iterator[Violation]:
         if event.module.one_process or not (event.in_trainer or event.module.starts):
+            return
+        if is_one_process(event.owner) or is_run_by_pytest(event.owner):
             return
         if event.first_rank is None:
             if event.control.uniformity is Uniformity.UNIFORM:

@@ -31,7 +31,8 @@ def training_step(self, model, inputs, num_items_in_batch=None):
 safe: it is the same model on one process. `generate` on a wrapped model is a hint.
 
 ## Limits
-Generation from the bare model without that context manager is not reported, as it is right under DDP.
+Generation from the bare model without that context manager is not reported, as it is right under DDP. With
+`gather_deepspeed3_params=False` it takes no hooks off, and both models are right.
 
 ## References
 - https://github.com/huggingface/trl/pull/2871 (GRPO gave the bare model to `unwrap_model_for_generation`)

@@ -6,7 +6,7 @@ from trl.models import unwrap_model_for_generation
 class Exporting(GRPOTrainer):
     def _prepare_inputs(self, inputs):
         with unwrap_model_for_generation(
-            self.model,  # false: TRL010
+            self.model,
             self.accelerator,
             gather_deepspeed3_params=False,
         ) as unwrapped:

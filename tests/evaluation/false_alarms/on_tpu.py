@@ -8,7 +8,7 @@ def train(optimizer, loader):
     model = AutoModelForCausalLM.from_pretrained("tiny")
     model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
     if accelerator.distributed_type == DistributedType.TPU:
-        model.tie_weights()  # false: TRL002
+        model.tie_weights()
     if accelerator.distributed_type == DistributedType.MULTI_GPU:
         model.tie_weights()  # expect: TRL002
     for batch in loader:

@@ -12,7 +12,7 @@ def train(name, data, folder):
     model = load(name, None)
     trainer = Trainer(model=model, args=TrainingArguments(output_dir=folder), train_dataset=data)
     trainer.train()
-    model.save_pretrained(folder)  # false: TRL008
+    model.save_pretrained(folder)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer, Trainer, TrainingA
 class TestTraining:
     def test_training(self, tmp_path):
         tokenizer = AutoTokenizer.from_pretrained("tiny")
-        data = load_dataset("quotes").map(lambda rows: tokenizer(rows["quote"]), batched=True)  # false: TRL012
+        data = load_dataset("quotes").map(lambda rows: tokenizer(rows["quote"]), batched=True)
         model = AutoModelForCausalLM.from_pretrained("tiny")
         trainer = Trainer(model=model, args=TrainingArguments(output_dir=tmp_path), train_dataset=data["train"])
         trainer.train()

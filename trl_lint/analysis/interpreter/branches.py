@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import libcst as cst
 
-from trl_lint.analysis.interpreter.conditions import divides, engine_arm, narrow, other_ranks, truth
+from trl_lint.analysis.interpreter.conditions import divides, engine_arm, is_on_tpu, narrow, other_ranks, truth
 from trl_lint.analysis.interpreter.expressions import evaluate
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import Branch
@@ -46,8 +46,9 @@ def run_if(frame: Frame, node: cst.If) -> bool:
     division = divides(frame, node.test, test)
     engine = engine_arm(frame, node.test)
     inside = before.control.under(division)
-    taken = _arm(frame, node, before, division, inside.under_engine() if engine is True else inside, True)
-    skipped = _arm(frame, node, before, division, inside.under_engine() if engine is False else inside, False)
+    is_other = [engine is taken or is_on_tpu(frame, node.test, taken) for taken in (True, False)]
+    taken = _arm(frame, node, before, division, inside.under_engine() if is_other[0] else inside, True)
+    skipped = _arm(frame, node, before, division, inside.under_engine() if is_other[1] else inside, False)
     both = taken.through and skipped.through
     if both:
         _widen(before, taken.memory, taken.narrowed)

@@ -38,7 +38,12 @@ from trl_lint.domain.kinds import (
 from trl_lint.domain.ranks import Origin, State
 from trl_lint.domain.values import SAME, Kind, Value, Wrapping
 from trl_lint.knowledge import datasets, heuristics
+from trl_lint.knowledge.backends import BARE_KINDS
 from trl_lint.knowledge.models import WRAPPER_CLASSES
+
+# By which a comparison with one thing, or with several, says that it is that or one of them, and that it is not.
+_HOLDS_FOR = (cst.Equal, cst.Is, cst.In)
+_HOLDS_NOT_FOR = (cst.NotEqual, cst.IsNot, cst.NotIn)
 
 
 def truth(frame: Frame, value: Value) -> bool | None:
@@ -317,6 +322,28 @@ def narrow_further(frame: Frame, part: cst.BaseExpression, taken: bool, asks: bo
         _under_engine(frame)
     _narrow(frame, part, taken)
     return mentioned
+
+
+def is_on_tpu(frame: Frame, test: cst.CSTNode, taken: bool) -> bool:
+    """Whether `accelerator.distributed_type == DistributedType.TPU` holds where a test has come out as `taken`."""
+    if isinstance(test, cst.BooleanOperation) and isinstance(test.operator, cst.And if taken else cst.Or):
+        return is_on_tpu(frame, test.left, taken) or is_on_tpu(frame, test.right, taken)
+    if not isinstance(test, cst.Comparison) or len(test.comparisons) != 1:
+        return False
+    comparison = test.comparisons[0]
+    if not isinstance(comparison.operator, _HOLDS_FOR if taken else _HOLDS_NOT_FOR):
+        return False
+    asked = comparison.comparator
+    elements = asked.elements if isinstance(asked, (cst.Tuple, cst.List, cst.Set)) else ()
+    options = [element.value for element in elements] or [asked]
+    return all(_is_bare_kind(frame, option) for option in options)
+
+
+def _is_bare_kind(frame: Frame, node: cst.BaseExpression) -> bool:
+    """Whether it is a kind of distributed run in which Accelerate wraps no model."""
+    if not isinstance(node, cst.Attribute) or node.attr.value not in BARE_KINDS:
+        return False
+    return library_name_of(frame.engine.evaluate(frame, node)).endswith(f"DistributedType.{node.attr.value}")
 
 
 def _under_engine(frame: Frame) -> None:

@@ -124,7 +124,10 @@ def _for_generation(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
 
 
 def for_generation(frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
-    """A context manager that generates with a wrapped model gets one."""
+    """A context manager that generates with a wrapped model gets one. Where it gathers nothing, it leaves all hooks."""
+    gathers = args.keywords.get("gather_deepspeed3_params", UNKNOWN)
+    if gathers.const is False:
+        return
     model, argument = args.get(0, "model"), args.node(0, "model")
     if model is not None and model.kind is Kind.MODEL and argument is not None:
         frame.emit(UnwrappedForGeneration, node, model=model, argument=argument, cls=frame.cls)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from trl_lint.analysis.events import DatasetDrawn, DatasetPrepared
+from trl_lint.analysis.events import DatasetDrawn, DatasetPrepared, SideEffect
 from trl_lint.analysis.state.observing import Observer
 from trl_lint.knowledge import library
 from trl_lint.knowledge.backends import SPREADING
@@ -26,7 +26,7 @@ _STARTS = frozenset({"accelerate.Accelerator", "torch.distributed.init_process_g
 
 
 class ProgramStarts(Observer):
-    needed_by = frozenset({DatasetDrawn, DatasetPrepared})  # on one process they do no harm
+    needed_by = frozenset({DatasetDrawn, DatasetPrepared, SideEffect})  # on one process they do no harm
 
     def on_library_call(self, frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> None:
         _note(frame, name, args)
