@@ -808,3 +808,31 @@ def test_parts_that_a_condition_on_data_leaves_out_are_not_as_many(left_out):
             accelerator.wait_for_everyone()
     """)
     assert found == ["accelerator.wait_for_everyone()"]
+
+
+FORWARDS = """
+    if ids.size(1) != longest:
+        {first}
+    if skip is None:
+        {second}
+    return {third}
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "third", "speaks"),
+    [
+        ("return accelerator.gather(ids)", "return accelerator.gather(ids)", "accelerator.gather(ids)", False),
+        ("return None", "return accelerator.gather(ids)", "accelerator.gather(ids)", True),
+        ("return accelerator.gather(ids)", "ids = accelerator.gather(ids)", "accelerator.gather(ids)", True),
+        ("return accelerator.gather(ids)", "accelerator.wait_for_everyone()", "accelerator.gather(ids)", True),
+    ],
+)
+def test_each_of_three_ways_meets_once(first, second, third, speaks):
+    body = FORWARDS.format(first=first, second=second, third=third)
+    text = (
+        f"from accelerate import Accelerator\n\naccelerator = Accelerator()\n\ndef encode(ids, longest, skip):{body}\n"
+        "loader = accelerator.prepare(DataLoader(data))\nfor batch in loader:\n"
+        "    encode(batch['input_ids'], 77, options.skip)\n"
+    )
+    assert bool(SNIPPETS.findings(text)) is speaks
