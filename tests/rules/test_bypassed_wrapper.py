@@ -262,3 +262,31 @@ def test_a_script_without_functions_gets_a_hint_as_well():
     finding = SNIPPETS.finding(text)
     assert shown(text, finding) == "bare(**batch)"
     assert finding.fix is not None and finding.fix.reason == "no name of the wrapped model is in reach"
+
+
+@pytest.mark.parametrize(
+    ("each", "speaks"),
+    [
+        ("dist.all_reduce(p.grad)", False),
+        ("dist.all_reduce(p.grad.data, op=dist.ReduceOp.AVG)", False),
+        (
+            "grad = p.grad\n        total[n] = total[n] + grad.float() if n in total else grad\n"
+            "        dist.all_reduce(total[n])",
+            False,
+        ),
+        ("dist.all_reduce(p.grad.norm())", True),
+        ("norm = p.grad.norm()\n        dist.all_reduce(norm)", True),
+        ("dist.broadcast(p.data, 0)", True),
+        ("p.grad.clamp_(-1, 1)", True),
+    ],
+)
+def test_gradients_that_are_reduced_by_hand_need_no_wrapper(each, speaks):
+    text = f"""{GENERIC}import torch.distributed as dist
+
+def step(net, batch, total):
+    model = DDP(net)
+    model.module(batch).sum().backward()
+    for n, p in model.named_parameters():
+        {each}
+"""
+    assert len(SNIPPETS.findings(text)) == speaks

@@ -760,3 +760,79 @@ def test_each_rank_draws_as_much_as_the_others():
     """)
         == []
     )
+
+
+@pytest.mark.parametrize(
+    ("rows", "speaks"),
+    [
+        ("ids.size(0)", False),
+        ("ids.shape[0]", False),
+        ("len(ids)", False),
+        ("int(batch['attention_mask'].sum())", True),
+        ("ids[ids.sum(1) > 3].size(0)", True),
+    ],
+)
+@pytest.mark.parametrize(
+    "parts",
+    [
+        "parts = []\nfor at in range(0, {rows}, size):\n    parts.append(ids[at : at + size])",
+        "parts = [ids[at : at + size] for at in range(0, {rows}, size)]",
+    ],
+)
+def test_a_batch_is_cut_in_as_many_parts_on_all_ranks(parts, rows, speaks):
+    cut = parts.format(rows=rows)
+    found = places(f"ids = batch['input_ids']\n{cut}\nfor part in parts:\n    accelerator.gather(part.sum())")
+    assert found == ["accelerator.gather(part.sum())"] * speaks
+
+
+def test_parts_go_beside_others():
+    found = places("""
+        parts = []
+        for at in range(0, batch['input_ids'].size(0)):
+            parts.append(at)
+        for part, other in zip(parts, loaders):
+            accelerator.wait_for_everyone()
+    """)
+    assert found == []
+
+
+@pytest.mark.parametrize("left_out", ["continue", "break"])
+def test_parts_that_a_condition_on_data_leaves_out_are_not_as_many(left_out):
+    found = places(f"""
+        parts = []
+        for at in range(0, batch['input_ids'].size(0), size):
+            if batch['input_ids'][at].sum() > 3:
+                {left_out}
+            parts.append(at)
+        for part in parts:
+            accelerator.wait_for_everyone()
+    """)
+    assert found == ["accelerator.wait_for_everyone()"]
+
+
+FORWARDS = """
+    if ids.size(1) != longest:
+        {first}
+    if skip is None:
+        {second}
+    return {third}
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "third", "speaks"),
+    [
+        ("return accelerator.gather(ids)", "return accelerator.gather(ids)", "accelerator.gather(ids)", False),
+        ("return None", "return accelerator.gather(ids)", "accelerator.gather(ids)", True),
+        ("return accelerator.gather(ids)", "ids = accelerator.gather(ids)", "accelerator.gather(ids)", True),
+        ("return accelerator.gather(ids)", "accelerator.wait_for_everyone()", "accelerator.gather(ids)", True),
+    ],
+)
+def test_each_of_three_ways_meets_once(first, second, third, speaks):
+    body = FORWARDS.format(first=first, second=second, third=third)
+    text = (
+        f"from accelerate import Accelerator\n\naccelerator = Accelerator()\n\ndef encode(ids, longest, skip):{body}\n"
+        "loader = accelerator.prepare(DataLoader(data))\nfor batch in loader:\n"
+        "    encode(batch['input_ids'], 77, options.skip)\n"
+    )
+    assert bool(SNIPPETS.findings(text)) is speaks

@@ -218,7 +218,7 @@ def _merged_parts(a: Value, b: Value) -> Value:
         items = _join_items(a.items, b.items)
         return a.having(items) if is_small(items) else a.as_a(Value)
     if isinstance(a, IterableValue) and isinstance(b, IterableValue):
-        return a.having(join(a.element, b.element), ranks.join(a.length, b.length), None)
+        return a.having(join(a.element, b.element), ranks.join_lengths(a.length, b.length), None)
     return a.as_a(BLANKS.get(a.kind, Value))
 
 
@@ -245,7 +245,7 @@ def join_cells(a: Cell, b: Cell, divided: Rank = ranks.SAME) -> Cell:
         return Cell(a.shape, rest=join(a.element(), b.element(), divided), length=ranks.UNKNOWN)
     entries: dict[Hashable, Value] = {}
     rest = _join_optional(a.rest, b.rest, divided, join_elements if a.shape == "list" else join)
-    length = ranks.join(a.length, b.length)
+    length = ranks.join_lengths(a.length, b.length)
     if a.shape == "list" and len(a.entries) != len(b.entries):
         # The positions no longer mean the same thing.
         return Cell("list", rest=join_elements(a.element(), b.element(), divided), length=length)

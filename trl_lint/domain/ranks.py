@@ -187,7 +187,17 @@ def picked(length: Rank, test: Rank) -> Rank:
     if length.how == HELD:
         return length
     both = combine(length, test)
-    return Rank(State.LOCAL, both.origins, PICKED) if test.differs else both
+    if test.differs:
+        return Rank(State.LOCAL, both.origins, PICKED)
+    return length if length.how == "count" else both
+
+
+def join_lengths(a: Rank, b: Rank) -> Rank:
+    """The fact of a container's length where control flow merges: what grows by a count is as long as that tells."""
+    for one, other in ((a, b), (b, a)):
+        if one.state is State.SAME and other.differs and other.how == "count":
+            return other
+    return join(a, b)
 
 
 def combine_all(ranks: Iterable[Rank]) -> Rank:

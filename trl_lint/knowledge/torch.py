@@ -168,3 +168,8 @@ CONTAINER_METHODS = frozenset({
 
 # Context managers and decorators under which nothing gets a gradient.
 WITHOUT_GRADIENTS = frozenset({"inference_mode", "no_grad"})
+
+# How gradients are reduced by hand: what gives the parameters, what reduces a gradient, what copies one.
+GIVES_PARAMETERS = frozenset({"named_parameters", "parameters"})
+REDUCES_GRADIENTS = frozenset({"all_reduce", "reduce"})
+KEEPS_GRADIENT = frozenset({"clone", "contiguous", "detach", "float", "to"})

@@ -37,7 +37,8 @@ where the name of the wrapped model is gone (`unet = unet.module`).
 ## Limits
 Silent under `torch.no_grad()` and `torch.inference_mode()`, after `.eval()` or `.requires_grad_(False)`, for copies
 and reference models, with an adapter switched off, in hooks for evaluation, in functions from which no backward pass
-can be seen, in code for DeepSpeed or FSDP alone, and where the result is thrown away. What is called inside the
+can be seen, in functions that all_reduce the gradients themselves, parameter by parameter, in code for DeepSpeed or
+FSDP alone, and where the result is thrown away. What is called inside the
 wrapper's forward is right. Whether the loss is made of that very output is not asked.
 
 ## References

@@ -4,7 +4,7 @@ from accelerate import Accelerator
 
 
 def encode(encoder, ids, longest, skip):
-    if ids.size()[-1] != longest:  # false: TRL006
+    if ids.size()[-1] != longest:
         return encoder(ids)[0]
     if skip is None:
         return encoder(ids.reshape((-1, longest)))[0]

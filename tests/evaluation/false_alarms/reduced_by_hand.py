@@ -5,7 +5,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 def reduced(model, batch):
     ddp = DistributedDataParallel(model)
-    ddp.module(batch).sum().backward()  # false: TRL009
+    ddp.module(batch).sum().backward()
     total = {}
     for name, parameter in ddp.named_parameters():
         total[name] = parameter.grad.float()

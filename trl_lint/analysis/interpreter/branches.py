@@ -56,6 +56,9 @@ def run_if(frame: Frame, node: cst.If) -> bool:
     if division.rank.differs:
         leaves = (taken.exits > exits, skipped.exits > taken.exits)
         _tell(frame, node, division, (start, taken.end, skipped.end), (taken.through, skipped.through), leaves)
+    elif not frame.loops:
+        for note in frame.observers.fork:
+            note(frame, node.test, (start, taken.end, skipped.end), (taken.through, skipped.through))
     parted = _parted(before, taken, skipped, division) if both else {}
     after = before.control.under(division if frame.exit_count > exits else UNIFORM)
     arms = ((taken.through, taken.memory), (skipped.through, skipped.memory))

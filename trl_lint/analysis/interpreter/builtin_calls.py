@@ -11,6 +11,7 @@ from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame, derived
 from trl_lint.analysis.transfer import tensor_functions, tensors, wrapped_models
+from trl_lint.analysis.transfer.tensor_sizes import size_of
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import MISSING, WORLD_FALSE, WORLD_TRUE, World
 from trl_lint.domain.heap import Cell, join, with_key
@@ -27,6 +28,7 @@ from trl_lint.domain.kinds import (
     TupleValue,
 )
 from trl_lint.domain.ranks import Rank, State
+from trl_lint.domain.shapes import RAGGED
 from trl_lint.domain.values import SAME, UNKNOWN, Kind, Value, Wrapping
 from trl_lint.knowledge import library, models
 from trl_lint.knowledge import torch as table
@@ -110,14 +112,15 @@ def _extreme(name: str) -> Callable[[Frame, Arguments, cst.CSTNode], Value]:
 
 
 def _strongest(values: list[Value]) -> Value:
-    rank = _of_counts(ranks.nonlinear(ranks.combine_all(value.rank for value in values)), values)
+    facts = [value.rank for value in values]
+    rank = _of_counts(ranks.nonlinear(ranks.combine_all(facts)), facts)
     kind = values[0].kind if len({value.kind for value in values}) == 1 else Kind.UNKNOWN
     return derived(rank, kind, *values, scalar=all(value.scalar for value in values), dtype=_common([*values]))
 
 
-def _of_counts(rank: Rank, values: Iterable[Value]) -> Rank:
+def _of_counts(rank: Rank, facts: Iterable[Rank]) -> Rank:
     """The fact of a number that depends on nothing but how many samples this rank has."""
-    differing = [value.rank for value in values if value.rank.differs]
+    differing = [each for each in facts if each.differs]
     if rank.differs and differing and all(each.how == "count" for each in differing):
         return Rank(State.LOCAL, rank.origins, "count")
     return rank
@@ -244,7 +247,11 @@ def _from_keys(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
 
 
 def _range(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
-    rank = _of_counts(ranks.nonlinear(args.rank()), args.all())
+    rank = ranks.nonlinear(args.rank())
+    if all(size_of(value) is not RAGGED for value in args.all()):
+        rank = _of_counts(
+            rank, (value.rank for value in args.all())
+        )  # rows that a mask has picked are not as many on all ranks
     return IterableValue(ranks.SAME, NumberValue(ranks.SAME, scalar=True, dtype="int"), rank)
 
 
@@ -256,7 +263,8 @@ def _enumerate(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
 
 def _zip(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     pairs = [containers.iterate(frame, value) for value in args.positional]
-    length = ranks.combine_all(pair[1] for pair in pairs)
+    lengths = [pair[1] for pair in pairs]
+    length = _of_counts(ranks.combine_all(lengths), lengths)
     row = containers.tuple_of(frame, [pair[0] for pair in pairs], (node, "row"))
     return IterableValue(ranks.SAME, row, length)
 

@@ -58,11 +58,14 @@ def _called(node: cst.CSTNode) -> str:
 
 
 def _longer(cell: Cell, length: ranks.Rank) -> ranks.Rank:
-    return ranks.join(cell.length, length)
+    return ranks.join_lengths(cell.length, length)
 
 
 def _division(frame: Frame) -> ranks.Rank:
-    """Whether all ranks add an element here."""
+    """Whether all ranks add an element here; in a loop over the samples of a batch, as many as they have samples."""
+    divided = [each.rank for each in frame.memory.control.conditions if each.rank.differs]
+    if divided and all(each.how == "count" for each in divided):
+        return divided[0]
     return ranks.nonlinear(frame.memory.control.rank)
 
 
@@ -83,11 +86,11 @@ def _extend(frame: Frame, owner: ContainerValue, args: Arguments, node: cst.CSTN
     element, length = containers.iterate(frame, args.positional[0])
     if frame.is_stored(owner):
         element = frame.written(element, _name_of(frame, owner), syntax.only_element(args.expression(0)))
-    grown = ranks.join(length, _division(frame))
+    grown = ranks.join_lengths(length, _division(frame))
     frame.update(
         owner,
         lambda cell: Cell(
-            cell.shape, rest=join_elements(cell.element(), element), length=ranks.join(cell.length, grown)
+            cell.shape, rest=join_elements(cell.element(), element), length=ranks.join_lengths(cell.length, grown)
         ),
     )
     return NONE

@@ -17,6 +17,7 @@ import libcst as cst
 
 from trl_lint.analysis.events import Event, ModelCalled, ParameterRead
 from trl_lint.analysis.program.classes import ClassInfo
+from trl_lint.analysis.program.hand_reduction import reduces_gradients
 from trl_lint.analysis.program.objects import class_of
 from trl_lint.analysis.program.syntax import below
 from trl_lint.analysis.state.frame import Frame
@@ -50,6 +51,8 @@ class GradientSync(Observer):
 
 
 def _tell(frame: Frame, model: Value, node: cst.CSTNode, path: str = "") -> None:
+    if model.wrapping is Wrapping.UNWRAPPED and _is_reduced_by_hand(frame):
+        return
     if model.wrapping in (Wrapping.UNWRAPPED, Wrapping.WRAPPED):
         names = tuple(
             (name, value)
@@ -57,6 +60,12 @@ def _tell(frame: Frame, model: Value, node: cst.CSTNode, path: str = "") -> None
             if value.kind is Kind.MODEL and value.wrapping is Wrapping.WRAPPED
         )
         frame.emit(ModelCalled, node, model=model, path=path, names=names)
+
+
+def _is_reduced_by_hand(frame: Frame) -> bool:
+    """Whether the function, or the program, reduces its gradients itself where it goes past the wrapper."""
+    function = frame.function
+    return reduces_gradients(frame.module.tree if function is None else function.node)
 
 
 def _is_forward(model: Value, method: str) -> bool:

@@ -29,6 +29,9 @@ from trl_lint.domain.provenance import OwnFile
 from trl_lint.domain.ranks import Origin
 from trl_lint.domain.sync_points import HIDDEN, SyncPoint, place_of
 
+# So many ways through the forks of a function are told apart, else none.
+_MAX_ALTERNATIVES = 16
+
 
 class Ways(NamedTuple):
     """A branch with the synchronisation points of its two ways, and in which rounds of loops it stands."""
@@ -43,6 +46,24 @@ class Branches:
 
     def __init__(self) -> None:
         self.by_test: dict[tuple[int, tuple[int, ...]], Ways] = {}
+
+
+class Fork(NamedTuple):
+    """A branch that all ranks may take alike: the points of its two ways, those before its end, which ways reach that.
+
+    The points of one way stand beside those of the other, and not after them.
+    """
+
+    arms: tuple[Sequence[SyncPoint], Sequence[SyncPoint]]
+    until: Sequence[SyncPoint]
+    through: tuple[bool, bool]
+
+
+class Forks:
+    """The forks of a run, by their tests."""
+
+    def __init__(self) -> None:
+        self.by_test: dict[int, Fork] = {}
 
 
 class Parting(NamedTuple):
@@ -65,6 +86,11 @@ class Rendezvous(Observer):
         arms = (frame.sync_points[first:second], frame.sync_points[second:end])
         index = frame.unroll_index
         frame.notes.of(Branches).by_test[(id(branch.test), index)] = Ways(branch, arms, index)
+
+    def on_fork(self, frame: Frame, test: cst.CSTNode, marks: tuple[int, int, int], through: tuple[bool, bool]) -> None:
+        first, second, end = marks
+        arms = (frame.sync_points[first:second], frame.sync_points[second:end])
+        frame.notes.of(Forks).by_test[id(test)] = Fork(arms, frame.sync_points[:end], through)
 
     def on_exit(self, frame: Frame, before: Control, decorated: Control) -> None:
         """Tell the rules of each branch whose two ways do not meet the same."""
@@ -122,7 +148,40 @@ def _parting(frame: Frame, ways: Ways) -> Parting | None:
     found = _first_unmatched(each_way[0], each_way[1], branch)
     if found is None or (branch.tried is not None and not _works_on_own_data(frame, branch.tried)):
         return None
+    if _meet_whichever(frame, each_way, branch):
+        return None
     return Parting(ways, found, id(found) in inside)
+
+
+def _meet_whichever(frame: Frame, each_way: Sequence[Sequence[SyncPoint]], branch: Branch) -> bool:
+    """Whether two ways meet the same, whichever way all ranks take at the forks in them."""
+    one, other = (_alternatives(frame, way) for way in each_way)
+
+    def meets(way: Sequence[SyncPoint], among: Sequence[Sequence[SyncPoint]]) -> bool:
+        return any(_first_unmatched(way, each, branch) is None for each in among)
+
+    return all(meets(way, other) for way in one) and all(meets(way, one) for way in other)
+
+
+def _alternatives(frame: Frame, way: Sequence[SyncPoint]) -> list[list[SyncPoint]]:
+    """What a way may come to: of each fork in it one of its two ways."""
+    found = [list(way)]
+    for fork in frame.notes.of(Forks).by_test.values():
+        parts = not all(fork.through) or any(point in way for arm in fork.arms for point in arm)
+        if parts and len(found) == _MAX_ALTERNATIVES:
+            return [list(way)]
+        if parts:
+            found = [_taking(fork, arm, each) for each in found for arm in (0, 1)]
+    return found
+
+
+def _taking(fork: Fork, arm: int, way: Sequence[SyncPoint]) -> list[SyncPoint]:
+    """A way where this arm of a fork is taken."""
+    left = {id(point) for point in fork.arms[1 - arm]}
+    if not fork.through[arm]:
+        before = {id(point) for point in fork.until}
+        left |= {id(point) for point in way if id(point) not in before}
+    return [point for point in way if id(point) not in left]
 
 
 def _works_on_own_data(frame: Frame, body: cst.CSTNode) -> bool:

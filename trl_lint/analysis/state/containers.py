@@ -137,7 +137,7 @@ def _iterate_container(frame: Frame, value: ContainerValue) -> tuple[Value, rank
             result = join(result, StringValue(ranks.SAME))
         else:
             result = join_elements(result, cell.element())
-        length = ranks.join(length, cell.length)
+        length = ranks.join_lengths(length, cell.length)
     return result, length
 
 

@@ -131,6 +131,9 @@ class Observer:
     def on_branch(self, frame: Frame, branch: Branch) -> None:
         """The ranks may have gone different ways, which are at their end."""
 
+    def on_fork(self, frame: Frame, test: cst.CSTNode, marks: tuple[int, int, int], through: tuple[bool, bool]) -> None:
+        """A branch outside of loops is at its end whose ways no ranks are known to take differently; see `Branch`."""
+
     def on_exit(self, frame: Frame, before: Control, decorated: Control) -> None:
         """The body of a function or a module is at its end.
 
@@ -168,6 +171,7 @@ class Observers:
         self.instantiate = self._of(Observer.on_instantiate)
         self.enter = self._of(Observer.on_enter)
         self.branch = self._of(Observer.on_branch)
+        self.fork = self._of(Observer.on_fork)
         self.exit = self._of(Observer.on_exit)
         self.settled = self._of(Observer.settled)
         # By the class of the event: nobody is asked about those of others.
