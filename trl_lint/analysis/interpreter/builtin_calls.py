@@ -11,7 +11,7 @@ from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame, derived
 from trl_lint.analysis.transfer import tensor_functions, tensors, wrapped_models
-from trl_lint.analysis.transfer.tensor_sizes import size_of
+from trl_lint.analysis.transfer.operands import size_of
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import MISSING, WORLD_FALSE, WORLD_TRUE, World
 from trl_lint.domain.heap import Cell, join, with_key
@@ -248,10 +248,9 @@ def _from_keys(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
 
 def _range(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     rank = ranks.nonlinear(args.rank())
+    # Rows that a mask has picked are not as many on all ranks.
     if all(size_of(value) is not RAGGED for value in args.all()):
-        rank = _of_counts(
-            rank, (value.rank for value in args.all())
-        )  # rows that a mask has picked are not as many on all ranks
+        rank = _of_counts(rank, (value.rank for value in args.all()))
     return IterableValue(ranks.SAME, NumberValue(ranks.SAME, scalar=True, dtype="int"), rank)
 
 

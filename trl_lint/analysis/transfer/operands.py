@@ -13,6 +13,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from trl_lint.domain.kinds import TupleValue
+from trl_lint.domain.ranks import State
+from trl_lint.domain.shapes import SAME, UNKNOWN, Dim
 from trl_lint.domain.values import Kind, Value
 
 # What is certainly no single value.
@@ -47,3 +49,12 @@ def items_of(value: Value) -> Sequence[Value]:
 def spread(args: Sequence[Value]) -> Sequence[Value]:
     """Sizes or dimensions, which are given one by one or in one tuple."""
     return items_of(args[0]) if len(args) == 1 else args
+
+
+def size_of(value: Value) -> Dim:
+    """How a number used as a size compares with the other ranks'."""
+    if type(value.const) is int:
+        return SAME
+    if value.shape is not None and len(value.shape.dims) == 1 and is_number(value):
+        return value.shape.dims[0]
+    return SAME if value.rank.state is State.SAME else UNKNOWN

@@ -15,7 +15,7 @@ import libcst as cst
 
 from trl_lint.analysis.state.frame import Frame, derived
 from trl_lint.analysis.transfer.batch_shapes import of_field
-from trl_lint.analysis.transfer.operands import is_number
+from trl_lint.analysis.transfer.operands import is_number, size_of
 from trl_lint.analysis.transfer.tensor_sizes import (
     MASK_REASON,
     PICKED_REASON,
@@ -23,7 +23,6 @@ from trl_lint.analysis.transfer.tensor_sizes import (
     elements,
     shaped,
     size_along,
-    size_of,
     varies,
 )
 from trl_lint.domain import ranks, shapes

@@ -1,6 +1,7 @@
 """What methods and functions make of the shapes of tensors.
 
-    >>> from trl_lint.domain import ranks
+    >>> from trl_lint.analysis.transfer.operands import size_of
+from trl_lint.domain import ranks
     >>> from trl_lint.domain.kinds import TensorValue
     >>> from trl_lint.knowledge import torch_ops
     >>> def after(name, *args, **keywords):
@@ -39,7 +40,6 @@ from trl_lint.analysis.transfer.tensor_sizes import (
     is_own,
     shaped,
     size_along,
-    size_of,
     varies,
 )
 from trl_lint.domain import shapes

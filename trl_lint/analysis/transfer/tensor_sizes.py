@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.frame import Frame
-from trl_lint.analysis.transfer.operands import is_number
 from trl_lint.domain import shapes
 from trl_lint.domain.kinds import ContainerValue, shape_of
 from trl_lint.domain.ranks import PICKED, Origin, Rank, State
@@ -36,15 +35,6 @@ def varies(value: Value) -> bool:
 def is_own(value: Value) -> bool:
     """Whether the value is this rank's: its own data, or its slice of everybody's."""
     return value.rank.differs and bool((Origin.DATA | Origin.RANK) & value.rank.origins)
-
-
-def size_of(value: Value) -> Dim:
-    """How a number used as a size compares with the other ranks'."""
-    if type(value.const) is int:
-        return SAME
-    if value.shape is not None and len(value.shape.dims) == 1 and is_number(value):
-        return value.shape.dims[0]
-    return SAME if value.rank.state is State.SAME else UNKNOWN
 
 
 def size_along(shape: Shape | None, dim: Value | None) -> Shape | None:
