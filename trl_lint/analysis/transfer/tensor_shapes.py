@@ -1,7 +1,6 @@
 """What methods and functions make of the shapes of tensors.
 
-    >>> from trl_lint.analysis.transfer.operands import size_of
-from trl_lint.domain import ranks
+    >>> from trl_lint.domain import ranks
     >>> from trl_lint.domain.kinds import TensorValue
     >>> from trl_lint.knowledge import torch_ops
     >>> def after(name, *args, **keywords):
@@ -31,7 +30,7 @@ import libcst as cst
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
-from trl_lint.analysis.transfer.operands import SEQUENCES, dimensions_of, is_number, items_of, spread
+from trl_lint.analysis.transfer.operands import SEQUENCES, dimensions_of, is_number, items_of, size_of, spread
 from trl_lint.analysis.transfer.tensor_sizes import (
     MASK_REASON,
     PICKED_REASON,
