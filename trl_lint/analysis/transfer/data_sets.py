@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from trl_lint.domain import ranks
 from trl_lint.domain.control import Control
 from trl_lint.domain.heap import Memory
-from trl_lint.domain.kinds import library_name_of
+from trl_lint.domain.kinds import is_none, library_name_of
 from trl_lint.domain.ranks import State
 from trl_lint.domain.values import Kind, Value
 from trl_lint.knowledge.datasets import DATASET, STREAM, STREAM_CLASSES, is_dataset
@@ -80,7 +80,7 @@ def drawn(row: FunctionRow, args: Arguments, owner: Value | None, value: Value) 
         return value
     apart = owner is not None and is_dataset(owner) and owner.rank.state is State.UNKNOWN
     seeds = [args.get(*seed) for seed in row.seeds]
-    unseeded = bool(row.seeds) and all(seed is None or seed.kind is Kind.NONE for seed in seeds)
+    unseeded = bool(row.seeds) and all(is_none(seed) for seed in seeds)
     in_order = (ordered := args.keywords.get("shuffle")) is not None and ordered.const is False
     is_drawn = unseeded and not in_order and args.double is None and args.star is None
     return value.but(rank=ranks.UNKNOWN) if apart or is_drawn else value

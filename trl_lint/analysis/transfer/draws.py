@@ -22,7 +22,7 @@ from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer import data_sets
 from trl_lint.domain import ranks
 from trl_lint.domain.heap import Cell
-from trl_lint.domain.kinds import ContainerValue, LibraryInstance, TupleValue
+from trl_lint.domain.kinds import ContainerValue, LibraryInstance, TupleValue, is_none
 from trl_lint.domain.provenance import OneByOne, Step
 from trl_lint.domain.ranks import Origin, State
 from trl_lint.domain.values import SAME, UNKNOWN, Kind, Value
@@ -138,16 +138,12 @@ def _is_drawn(frame: Frame, how: table.DrawRow, args: Arguments) -> bool:
         return False
     if _is_false(args.keywords.get("shuffle")):
         return False
-    return all(_is_absent(args.get(*seed)) for seed in how.seeds)
+    return all(is_none(args.get(*seed)) for seed in how.seeds)
 
 
 def _gets_here(frame: Frame) -> bool:
     """Whether all ranks get here, at once or one after the other: none reads what another one has drawn."""
     return all(isinstance(each.why, OneByOne) for each in frame.memory.control.conditions)
-
-
-def _is_absent(value: Value | None) -> bool:
-    return value is None or value.kind is Kind.NONE
 
 
 def _is_false(value: Value | None) -> bool:
@@ -175,7 +171,7 @@ def of_dataset(
         # Made in memory, or of nobody knows what: `map` has no file to share.
         value = SAME if ranks.combine(owner.rank, args.rank()).state is State.SAME else UNKNOWN
     is_named = not table.CACHED_BY_NAME.isdisjoint(args.keywords)
-    is_seeded = not all(_is_absent(args.get(*seed)) for seed in row.seeds)
+    is_seeded = not all(is_none(args.get(*seed)) for seed in row.seeds)
     if is_seeded or is_named or not _is_drawn(frame, table.DATASET_DRAW, args):
         return value
     return DATASET.but(rank=ranks.DRAWN, why=Draw(frame, node, own, table.DATASET_DRAW))

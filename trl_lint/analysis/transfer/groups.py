@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from trl_lint.domain.constants import MISSING
-from trl_lint.domain.kinds import GpuGroup, LikeAllRanks
+from trl_lint.domain.kinds import GpuGroup, LikeAllRanks, is_none
 from trl_lint.domain.values import Kind, Value
 from trl_lint.knowledge.backends import OWN_GROUP_BACKEND
 
@@ -30,7 +30,7 @@ def groups_of(row: Collective, args: Arguments) -> list[Value]:
 def own_group(group: Value, args: Arguments) -> Value:
     """What `new_group` returns, with what is known of its backend."""
     backend = args.get(*OWN_GROUP_BACKEND)
-    if backend is None or backend.kind is Kind.NONE:
+    if is_none(backend):
         return group.as_a(LikeAllRanks)
     return group.as_a(GpuGroup) if is_for_gpus(backend) else group
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from trl_lint.domain.kinds import TupleValue
+from trl_lint.domain.kinds import TupleValue, is_none
 from trl_lint.domain.ranks import State
 from trl_lint.domain.shapes import SAME, UNKNOWN, Dim
 from trl_lint.domain.values import Kind, Value
@@ -33,7 +33,7 @@ def is_number(value: Value) -> bool:
 
 def given(value: Value | None) -> Value | None:
     """An argument, unless it says no more than its absence."""
-    return None if value is None or value.kind is Kind.NONE else value
+    return None if is_none(value) else value
 
 
 def dimensions_of(args: Sequence[Value], keywords: Mapping[str, Value]) -> Value | None:
