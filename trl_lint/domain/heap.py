@@ -51,6 +51,10 @@ class _Rest:
 REST: Any = _Rest()
 
 
+_Item = TypeVar("_Item")
+_Key = TypeVar("_Key")
+
+
 class Cell:
     """The contents of one container. Never changed: a mutation puts a new Cell on the heap.
 
@@ -104,7 +108,7 @@ def join(a: Value, b: Value, divided: Rank = ranks.SAME) -> Value:
         return a
     if a.rank.state is State.BOTTOM:
         return b
-    if a.rank is b.rank and not divided.differs and _is_same_but_for_its_story(a, b):
+    if a.rank is b.rank and (divided is ranks.SAME or not divided.differs) and _is_same_but_for_its_story(a, b):
         return a if a.why is not None or b.why is None else b
     joined = _joined_kinds(a, b)
     rank = ranks.SAME if joined.kind is Kind.CONTAINER else ranks.join(a.rank, b.rank)
@@ -113,20 +117,26 @@ def join(a: Value, b: Value, divided: Rank = ranks.SAME) -> Value:
         rank = Rank(State.LOCAL, divided.origins)
     main, other = (a, b) if a.rank.differs or a.why is not None else (b, a)
     averaged = averaging.joined(a.averaging, b.averaging)
-    return joined.but(
-        rank=rank,
-        const=const,
+    differs = rank.differs
+    return joined.as_known(
+        rank,
+        const,
         wrapping=_join_wrapping(a, b, joined.kind),
         scalar=(a.scalar or a.kind is Kind.NONE) and (b.scalar or b.kind is Kind.NONE),
         dtype=a.dtype if a.dtype == b.dtype else "",
-        why=(main.why or other.why) if rank.differs or rank is ranks.DRAWN else None,
-        writes=a.writes | b.writes if rank.differs else NO_WRITES,
-        pending=a.pending | b.pending if rank.differs else NO_WRITES,
+        why=(main.why or other.why) if differs or rank is ranks.DRAWN else None,
+        writes=_union(a.writes, b.writes) if differs else NO_WRITES,
+        pending=_union(a.pending, b.pending) if differs else NO_WRITES,
         device=a.device if a.device == b.device else devices.joined(a, b),
         grad=a.grad or b.grad,
         shape=None if a.shape is b.shape is None else shapes.join(*_shapes(a, b)),
         averaging=averaged if rank.state is not State.UNKNOWN else averaging.only_terms(averaged),
     )
+
+
+def _union(a: frozenset[_Item], b: frozenset[_Item]) -> frozenset[_Item]:
+    """What is in either; the first itself where the other adds nothing, as values are compared by identity."""
+    return a if b <= a else a | b
 
 
 def _is_same_but_for_its_story(a: Value, b: Value) -> bool:
@@ -213,7 +223,7 @@ _DATA = frozenset({Kind.BATCH, Kind.NUMBER, Kind.NUMBER_LIST, Kind.TENSOR})
 
 def _merged_parts(a: Value, b: Value) -> Value:
     if isinstance(a, ContainerValue) and isinstance(b, ContainerValue):
-        return a.having(a.identities | b.identities)
+        return a if b.identities <= a.identities else a.having(a.identities | b.identities)
     if isinstance(a, TupleValue) and isinstance(b, TupleValue):
         items = _join_items(a.items, b.items)
         return a.having(items) if is_small(items) else a.as_a(Value)
@@ -308,9 +318,6 @@ class Memory:
         for identity in reachable(value, source):
             if identity not in self.heap and identity in source:
                 self.heap[identity] = source[identity]
-
-
-_Key = TypeVar("_Key")
 
 
 def _merge_values(mine: dict[_Key, Value], others: Mapping[_Key, Value], divided: Rank) -> None:

@@ -19,13 +19,15 @@ one when it is scaled by what is the same everywhere, but not when its logarithm
 from __future__ import annotations
 
 from collections.abc import Iterable
-from enum import Flag, IntEnum, auto
+from enum import IntEnum, IntFlag, auto
 from functools import cache
 from typing import NamedTuple
 
 
-class Origin(Flag):
+class Origin(IntFlag):
     """Where a local value differs from: what the rules may or may not care about."""
+
+    __hash__ = int.__hash__  # an enum's own is slow
 
     NONE = 0
     DATA = auto()
@@ -194,6 +196,8 @@ def picked(length: Rank, test: Rank) -> Rank:
 
 def join_lengths(a: Rank, b: Rank) -> Rank:
     """The fact of a container's length where control flow merges: what grows by a count is as long as that tells."""
+    if a is b:
+        return a
     for one, other in ((a, b), (b, a)):
         if one.state is State.SAME and other.differs and other.how == "count":
             return other

@@ -237,6 +237,46 @@ class Value:
             setattr(new, name, value)
         return new
 
+    def as_known(
+        self,
+        rank: Rank,
+        const: Any,
+        *,
+        wrapping: Wrapping | None,
+        scalar: bool,
+        dtype: str,
+        why: Step | None,
+        writes: frozenset[Write],
+        pending: frozenset[Write],
+        device: str,
+        grad: bool,
+        shape: Shape | None,
+        averaging: AveragingFact | None,
+    ) -> Self:
+        """The same thing with all facts given; the value itself, which needs no join again, where these are its own."""
+        if (
+            (self.rank is rank or self.rank == rank)
+            and self.const is const
+            and self.wrapping is wrapping
+            and self.scalar is scalar
+            and self.dtype == dtype
+            and self.why is why
+            and self.writes is writes
+            and self.pending is pending
+            and self.device == device
+            and self.grad is grad
+            and self.shape is shape
+            and self.averaging is averaging
+        ):
+            return self
+        new = object.__new__(type(self))
+        for part in self.parts:
+            setattr(new, part, getattr(self, part))
+        new.averaging, new.const, new.device, new.dtype = averaging, const, device, dtype
+        new.grad, new.pending, new.rank, new.scalar = grad, pending, rank, scalar
+        new.shape, new.why, new.wrapping, new.writes = shape, why, wrapping, writes
+        return new
+
     def having(self, *parts: object) -> Self:
         """The facts of this value, of something else of its kind."""
         new = self._copied(type(self))

@@ -298,6 +298,8 @@ def mro(cls: str, versions: Mapping[str, str] = NO_VERSIONS) -> Iterator[str]:
 
 def is_subclass(cls: str, base: str, versions: Mapping[str, str] = NO_VERSIONS) -> bool:
     """Whether the class is, or in a release that may be in use is, the base or derived from it."""
+    if cls == base or not rows(cls, versions):  # most that is asked about is no class at all
+        return cls == base
     return any(current == base for current in mro(cls, versions))
 
 

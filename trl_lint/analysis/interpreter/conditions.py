@@ -326,9 +326,9 @@ def narrow_further(frame: Frame, part: cst.BaseExpression, taken: bool, asks: bo
 
 def is_on_tpu(frame: Frame, test: cst.CSTNode, taken: bool) -> bool:
     """Whether `accelerator.distributed_type == DistributedType.TPU` holds where a test has come out as `taken`."""
-    if isinstance(test, cst.BooleanOperation) and isinstance(test.operator, cst.And if taken else cst.Or):
+    if type(test) is cst.BooleanOperation and type(test.operator) is (cst.And if taken else cst.Or):
         return is_on_tpu(frame, test.left, taken) or is_on_tpu(frame, test.right, taken)
-    if not isinstance(test, cst.Comparison) or len(test.comparisons) != 1:
+    if type(test) is not cst.Comparison or len(test.comparisons) != 1:
         return False
     comparison = test.comparisons[0]
     if not isinstance(comparison.operator, _HOLDS_FOR if taken else _HOLDS_NOT_FOR):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import libcst as cst
@@ -68,17 +69,27 @@ _INTEGER = NumberValue(ranks.SAME, scalar=True, dtype="int")
 
 
 def _integer(frame: Frame, node: cst.Integer) -> Value:
-    const = int(node.value, 0)
-    return NumberValue(ranks.SAME if const else ranks.ZERO, const=const, scalar=True, dtype="int")
+    return _number(node.value, "int")
 
 
 def _float(frame: Frame, node: cst.Float) -> Value:
-    const = float(node.value)
-    return NumberValue(ranks.SAME if const else ranks.ZERO, const=const, scalar=True, dtype="float")
+    return _number(node.value, "float")
+
+
+@lru_cache(maxsize=256)
+def _number(text: str, dtype: str) -> Value:
+    """One and the same value for each text, so that nothing is to be joined where it meets itself."""
+    const = int(text, 0) if dtype == "int" else float(text)
+    return NumberValue(ranks.SAME if const else ranks.ZERO, const=const, scalar=True, dtype=dtype)
 
 
 def _string(frame: Frame, node: cst.SimpleString) -> Value:
-    return StringValue(ranks.SAME, const=node.raw_value)
+    return _text(node.raw_value)
+
+
+@lru_cache(maxsize=4096)
+def _text(content: str) -> Value:
+    return StringValue(ranks.SAME, const=content)
 
 
 def _concatenated(frame: Frame, node: cst.CSTNode) -> Value:

@@ -67,9 +67,14 @@ def ancestors(root: cst.CSTNode, node: cst.CSTNode) -> tuple[cst.CSTNode, ...]:
 @lru_cache(maxsize=16)
 def _parents(root: cst.CSTNode) -> dict[cst.CSTNode, cst.CSTNode]:
     found: dict[cst.CSTNode, cst.CSTNode] = {}
-    for node in below(root):
-        for child in children(node):
+    todo = [root]
+    while todo:
+        node = todo.pop()
+        parts = children(node)
+        for child in parts:
             found.setdefault(child, node)
+        parts.reverse()
+        todo += parts
     return found
 
 

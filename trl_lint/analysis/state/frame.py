@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from trl_lint.analysis.events import Event, EventTrace
@@ -351,13 +352,19 @@ _WITHOUT_GRADIENT = frozenset({Kind.NONE, Kind.NUMBER, Kind.NUMBER_LIST, Kind.ST
 _DTYPES_WITHOUT_GRADIENT = frozenset({"bool", "int"})
 
 
+@lru_cache(maxsize=1024)
+def _shared(kind: Kind, rank: Rank, device: str) -> Value:
+    """What says no more than this is one object, as values are compared by identity first."""
+    return BLANKS.get(kind, Value)(rank, device=device)
+
+
 def derived(rank: Rank, kind: Kind, *sources: Value, **fields: Unpack[Facts]) -> Value:
     """A value computed from others: it differs because the first of them that does, does."""
     cls = BLANKS.get(kind, Value)
     if "device" not in fields:
         fields["device"] = devices.together(sources)
     if not rank.differs:
-        return cls(rank, **fields)
+        return _shared(kind, rank, fields["device"]) if len(fields) == 1 else cls(rank, **fields)
     why, writes, grad, own = None, NO_WRITES, False, None
     for source in sources:
         if source.averaging is not None and source.averaging.terms:
@@ -369,7 +376,8 @@ def derived(rank: Rank, kind: Kind, *sources: Value, **fields: Unpack[Facts]) ->
                 writes |= source.writes
     fields.setdefault("averaging", own)
     fields.setdefault("grad", grad and fields.get("dtype") not in _DTYPES_WITHOUT_GRADIENT)
-    return cls(rank, **fields).but(why=why, writes=writes)
+    fields["why"], fields["writes"] = why, writes
+    return cls(rank, **fields)
 
 
 def explain(frame: Frame, value: Value, node: cst.CSTNode, text: str) -> Value:

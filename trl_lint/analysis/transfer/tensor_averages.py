@@ -13,6 +13,7 @@ known keeps nothing: a mean that is multiplied by something unknown may have bee
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from operator import attrgetter
 from typing import NamedTuple
 
 import libcst as cst
@@ -62,11 +63,7 @@ def of_method(frame: Frame, owner: Value, name: str, args: Arguments, node: cst.
     """What `owner.name(…)` is a mean or a count of."""
     row = torch_ops.of_method(name)
     given = args.all()
-    if (
-        owner.averaging is None
-        and row.averages not in _ALWAYS_LOOKED_AT
-        and not any(value.averaging is not None for value in given)
-    ):
+    if owner.averaging is None and row.averages not in _ALWAYS_LOOKED_AT and not any(map(_averaging_of, given)):
         return result
     if row.averages is AveragingTransfer.TRAINS:
         trained(owner, *given)
@@ -76,6 +73,7 @@ def of_method(frame: Frame, owner: Value, name: str, args: Arguments, node: cst.
     return _with(result, _called(frame, _Call(row, owner, args.positional, args.keywords, node, result)))
 
 
+_averaging_of = attrgetter("averaging")
 _DATA_ORIGINS = Origin.DATA | Origin.RANK
 _OTHER_ORIGINS = Origin.CLOCK | Origin.MEMORY
 _DATA = frozenset({Kind.BATCH, Kind.NUMBER, Kind.NUMBER_LIST, Kind.TENSOR, Kind.UNKNOWN})
