@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from trl_lint.analysis.events import CollectiveCalled, Event, EventTrace
 from trl_lint.analysis.state.observing import Observers, Reached
+
+if TYPE_CHECKING:
+    from trl_lint.analysis.state.frame import Frame
 
 
 def trained(roots: Iterable[EventTrace]) -> set[int]:
@@ -47,7 +51,7 @@ def built(roots: Iterable[EventTrace]) -> set[int]:
     return _closure((trace for trace in roots if trace.builds), _callees)
 
 
-def events_of(roots: Sequence[EventTrace], observers: Observers) -> list[Event]:
+def events_of(roots: Sequence[EventTrace], observers: Observers[Frame]) -> list[Event]:
     """The events of these runs and of all they called, with what their callers are."""
     in_training, in_steps, in_building = trained(roots), stepping(roots), built(roots)
     every = _all_of(roots)

@@ -52,7 +52,7 @@ class Backends:
         self.takes_cpu = False
 
 
-class BackendChoice(Observer):
+class BackendChoice(Observer["Frame"]):
     needed_by = frozenset({CollectiveCalled})  # by what a collective finds its operand on the wrong device
 
     def on_library_call(self, frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> None:

@@ -30,7 +30,7 @@ from trl_lint.knowledge.schema import Collective, Row
 _MAX_PASSED = 12
 
 
-class CollectiveOrder(Observer):
+class CollectiveOrder(Observer["Frame"]):
     needed_by = None  # the control of every event, and what a function is run for
 
     def on_row(

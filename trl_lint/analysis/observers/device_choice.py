@@ -31,7 +31,7 @@ _INDEXED = re.compile(rf"(?:cuda|xpu|npu|hpu|mlu|musa):{WILDCARD}")
 _KEYWORDS = ("device", "device_map", "device_ids", "output_device")
 
 
-class DeviceChoice(Observer):
+class DeviceChoice(Observer["Frame"]):
     emits = frozenset({DeviceChosen})
 
     def on_library_call(self, frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> None:

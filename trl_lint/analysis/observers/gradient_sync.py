@@ -28,7 +28,7 @@ from trl_lint.knowledge import models
 from trl_lint.knowledge.torch import WITHOUT_GRADIENTS
 
 
-class GradientSync(Observer):
+class GradientSync(Observer["Frame"]):
     emits = frozenset({ModelCalled, ParameterRead})
 
     def on_model_call(self, frame: Frame, model: Value, node: cst.CSTNode) -> None:

@@ -43,7 +43,7 @@ class Computed:
         self.codes: set[str] = set()
 
 
-class Preprocessing(Observer):
+class Preprocessing(Observer["Frame"]):
     emits = frozenset({DatasetParted, DatasetPrepared})
 
     def on_instantiate(self, frame: Frame, base: str, args: Arguments, node: cst.CSTNode) -> None:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _STARTS = frozenset({"accelerate.Accelerator", "torch.distributed.init_process_group"})
 
 
-class ProgramStarts(Observer):
+class ProgramStarts(Observer["Frame"]):
     needed_by = frozenset({DatasetDrawn, DatasetPrepared, SideEffect})  # on one process they do no harm
 
     def on_library_call(self, frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> None:

@@ -44,7 +44,7 @@ class Runners:
         self.runs: list[FunctionInfo] = []
 
 
-class RandomDraws(Observer):
+class RandomDraws(Observer["Frame"]):
     emits = frozenset({DatasetDrawn})
 
     def on_library_call(self, frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> None:

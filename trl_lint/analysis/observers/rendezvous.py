@@ -74,7 +74,7 @@ class Parting(NamedTuple):
     in_arm: bool
 
 
-class Rendezvous(Observer):
+class Rendezvous(Observer["Frame"]):
     emits = frozenset({Divergence})
 
     def on_branch(self, frame: Frame, branch: Branch) -> None:

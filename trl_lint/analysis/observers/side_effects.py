@@ -25,7 +25,7 @@ from trl_lint.knowledge.effects import METHODS, OF_MODELS, OPENED, PROGRAMS, RUN
 from trl_lint.knowledge.schema import Effect, Row
 
 
-class SideEffects(Observer):
+class SideEffects(Observer["Frame"]):
     emits = frozenset({SideEffect})
 
     def on_library_call(self, frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> None:

@@ -34,8 +34,8 @@ class Interpreter(Protocol):
     engine_arms: dict[int, bool | None]
     means: dict[int, Mean]
     custom: Mapping[str, tuple[Row, ...]]
-    domains: Domains
-    observers: Observers
+    domains: Domains[Frame]
+    observers: Observers[Frame]
     reducers: tuple[tuple[str, str], ...]
     versions: Mapping[str, str]
 

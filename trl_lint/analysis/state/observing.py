@@ -7,7 +7,7 @@ selected rule asks for. A module in `trl_lint/analysis/observers/` with an `OBSE
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, ClassVar, Concatenate, NamedTuple, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Concatenate, Generic, NamedTuple, ParamSpec, TypeVar
 
 from trl_lint.analysis.events import Event
 from trl_lint.domain.ranks import Origin
@@ -19,13 +19,14 @@ if TYPE_CHECKING:
     from trl_lint.analysis.program.classes import FunctionInfo
     from trl_lint.analysis.program.project import Module
     from trl_lint.analysis.state.arguments import Arguments
-    from trl_lint.analysis.state.frame import Frame
     from trl_lint.domain.control import Control
     from trl_lint.domain.provenance import Step
     from trl_lint.domain.sync_points import SyncPoint
     from trl_lint.domain.values import Value
     from trl_lint.knowledge.schema import Collective, Row
 
+# The frame, which stands above: it holds the observers.
+FrameT = TypeVar("FrameT")
 ArgsT = ParamSpec("ArgsT")
 ResultT = TypeVar("ResultT")
 
@@ -70,7 +71,7 @@ class Branch(NamedTuple):
     tried: cst.CSTNode | None = None
 
 
-class Observer:
+class Observer(Generic[FrameT]):
     """Watches the walk by the hooks that it overrides; one that it leaves alone costs nothing.
 
     It keeps nothing itself, as one object serves all analyses: what it notes is in `Notes`, of a frame, of its trace or
@@ -85,39 +86,39 @@ class Observer:
 
     # --- calls ---
 
-    def on_library_call(self, frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> None:
+    def on_library_call(self, frame: FrameT, name: str, args: Arguments, node: cst.CSTNode) -> None:
         """A function or class of a library is called by its canonical dotted name."""
 
     def on_row(
-        self, frame: Frame, name: str, row: Row | None, args: Arguments, node: cst.CSTNode, owner: Value | None
+        self, frame: FrameT, name: str, row: Row | None, args: Arguments, node: cst.CSTNode, owner: Value | None
     ) -> None:
         """A function or method of a library is called; `row`: what the tables say of it, `owner`: whose method it is.
 
         What a sink is given is told as `Logged`, too.
         """
 
-    def on_method_call(self, frame: Frame, owner: Value, name: str, args: Arguments, node: cst.CSTNode) -> None:
+    def on_method_call(self, frame: FrameT, owner: Value, name: str, args: Arguments, node: cst.CSTNode) -> None:
         """`owner.name(...)`, before it is known what that does."""
 
-    def on_call_out_of_sight(self, frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
+    def on_call_out_of_sight(self, frame: FrameT, args: Arguments, node: cst.CSTNode) -> None:
         """Code is called of which nothing is known."""
 
-    def on_call_in_sight(self, frame: Frame, function: FunctionInfo, run: CalleeRun, node: cst.CSTNode) -> None:
+    def on_call_in_sight(self, frame: FrameT, function: FunctionInfo, run: CalleeRun, node: cst.CSTNode) -> None:
         """A function in sight was called, and this is what came of it."""
 
-    def on_argument(self, frame: Frame, value: Value, call: cst.Call) -> None:
+    def on_argument(self, frame: FrameT, value: Value, call: cst.Call) -> None:
         """An argument of a call was evaluated."""
 
-    def on_collective(self, frame: Frame, row: Collective, args: Arguments, node: cst.CSTNode) -> None:
+    def on_collective(self, frame: FrameT, row: Collective, args: Arguments, node: cst.CSTNode) -> None:
         """A collective is called."""
 
-    def on_model_call(self, frame: Frame, model: Value, node: cst.CSTNode) -> None:
+    def on_model_call(self, frame: FrameT, model: Value, node: cst.CSTNode) -> None:
         """`model(...)`, also of what may turn out to be one."""
 
-    def on_model_method(self, frame: Frame, model: Value, name: str, node: cst.CSTNode) -> None:
+    def on_model_method(self, frame: FrameT, model: Value, name: str, node: cst.CSTNode) -> None:
         """A method of a model is called that may run (a part of) it."""
 
-    def on_instantiate(self, frame: Frame, base: str, args: Arguments, node: cst.CSTNode) -> None:
+    def on_instantiate(self, frame: FrameT, base: str, args: Arguments, node: cst.CSTNode) -> None:
         """An object is made of a library's class, or of one in sight with this base.
 
         `base` is "" where a class in sight calls the `__init__` of a base that is not.
@@ -125,16 +126,18 @@ class Observer:
 
     # --- control flow ---
 
-    def on_enter(self, frame: Frame, item: cst.BaseExpression, value: Value) -> None:
+    def on_enter(self, frame: FrameT, item: cst.BaseExpression, value: Value) -> None:
         """A `with` statement enters this item."""
 
-    def on_branch(self, frame: Frame, branch: Branch) -> None:
+    def on_branch(self, frame: FrameT, branch: Branch) -> None:
         """The ranks may have gone different ways, which are at their end."""
 
-    def on_fork(self, frame: Frame, test: cst.CSTNode, marks: tuple[int, int, int], through: tuple[bool, bool]) -> None:
+    def on_fork(
+        self, frame: FrameT, test: cst.CSTNode, marks: tuple[int, int, int], through: tuple[bool, bool]
+    ) -> None:
         """A branch outside of loops is at its end whose ways no ranks are known to take differently; see `Branch`."""
 
-    def on_exit(self, frame: Frame, before: Control, decorated: Control) -> None:
+    def on_exit(self, frame: FrameT, before: Control, decorated: Control) -> None:
         """The body of a function or a module is at its end.
 
         before: how it was entered. decorated: which ranks its decorators let in.
@@ -154,10 +157,10 @@ class Observer:
         return events
 
 
-class Observers:
+class Observers(Generic[FrameT]):
     """Of each hook, the methods of the observers that override it, in the order of their modules."""
 
-    def __init__(self, observers: Iterable[Observer]) -> None:
+    def __init__(self, observers: Iterable[Observer[FrameT]]) -> None:
         self._observers = tuple(observers)
         self.library_call = self._of(Observer.on_library_call)
         self.row = self._of(Observer.on_row)
@@ -182,12 +185,14 @@ class Observers:
             for event in each.emits
         }
 
-    def _of(self, hook: Callable[Concatenate[Observer, ArgsT], ResultT]) -> tuple[Callable[ArgsT, ResultT], ...]:
+    def _of(
+        self, hook: Callable[Concatenate[Observer[FrameT], ArgsT], ResultT]
+    ) -> tuple[Callable[ArgsT, ResultT], ...]:
         name = hook.__name__
         return tuple(getattr(each, name) for each in self._observers if getattr(type(each), name) is not hook)
 
 
-def asked_of(observers: Iterable[Observer], events: frozenset[type[Event]] | None) -> list[Observer]:
+def asked_of(observers: Iterable[Observer[FrameT]], events: frozenset[type[Event]] | None) -> list[Observer[FrameT]]:
     """The observers that are needed where these events are asked for (None: all of them)."""
     if events is None:
         return list(observers)

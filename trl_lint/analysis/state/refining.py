@@ -9,24 +9,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from graphlib import TopologicalSorter
-from typing import TYPE_CHECKING, ClassVar, Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Concatenate, Generic, ParamSpec, TypeVar
 
 if TYPE_CHECKING:
     import libcst as cst
 
     from trl_lint.analysis.program.classes import FunctionInfo
     from trl_lint.analysis.state.arguments import Arguments
-    from trl_lint.analysis.state.frame import Frame
     from trl_lint.domain.ranks import Rank
     from trl_lint.domain.values import Value
     from trl_lint.knowledge.schema import Function as FunctionRow
     from trl_lint.knowledge.torch_ops import Operation
 
+# The frame, which stands above: it holds the domains.
+FrameT = TypeVar("FrameT")
 ArgsT = ParamSpec("ArgsT")
 ResultT = TypeVar("ResultT")
 
 
-class Domain:
+class Domain(Generic[FrameT]):
     """Refines values by the hooks that it overrides; one that it leaves alone costs nothing.
 
     Of what a hook is given, `value` is what the rank transfer has made and the domains before have refined; what the
@@ -39,43 +40,43 @@ class Domain:
 
     # --- methods and attributes ---
 
-    def method(self, frame: Frame, owner: Value, name: str, args: Arguments, node: cst.CSTNode, value: Value) -> Value:
+    def method(self, frame: FrameT, owner: Value, name: str, args: Arguments, node: cst.CSTNode, value: Value) -> Value:
         """`owner.name(…)`, whatever the owner is."""
         return value
 
     def tensor_method(
-        self, frame: Frame, row: Operation, owner: Value, args: Arguments, node: cst.CSTNode, value: Value
+        self, frame: FrameT, row: Operation, owner: Value, args: Arguments, node: cst.CSTNode, value: Value
     ) -> Value:
         """`x.sum()`: a method of a tensor, or of data whose class is not known, with its row."""
         return value
 
-    def in_place(self, frame: Frame, row: Operation, owner: Value, value: Value) -> Value:
+    def in_place(self, frame: FrameT, row: Operation, owner: Value, value: Value) -> Value:
         """`x.add_(y)`: the tensor itself, changed."""
         return value
 
-    def entry(self, frame: Frame, batch: Value, name: str, args: Arguments, value: Value) -> Value:
+    def entry(self, frame: FrameT, batch: Value, name: str, args: Arguments, value: Value) -> Value:
         """`batch.get(key)`, `batch.items()`: a method of a batch as of a dict."""
         return value
 
     def unknown_method(
-        self, frame: Frame, owner: Value, name: str, args: Arguments, node: cst.CSTNode, value: Value
+        self, frame: FrameT, owner: Value, name: str, args: Arguments, node: cst.CSTNode, value: Value
     ) -> Value:
         """A method of something of which nothing is known."""
         return value
 
-    def attribute(self, frame: Frame, owner: Value, name: str, value: Value) -> Value:
+    def attribute(self, frame: FrameT, owner: Value, name: str, value: Value) -> Value:
         """`x.shape`: an attribute of a tensor, of a batch or of a model's output."""
         return value
 
     # --- functions and classes ---
 
-    def library_call(self, frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> Value | None:
+    def library_call(self, frame: FrameT, name: str, args: Arguments, node: cst.CSTNode) -> Value | None:
         """What a function of a library returns, where this domain alone knows that; None: others are asked."""
         return None
 
     def function(
         self,
-        frame: Frame,
+        frame: FrameT,
         row: Operation,
         name: str,
         args: Arguments,
@@ -86,80 +87,80 @@ class Domain:
         """`torch.stack(x)`: a function that only computes. elements: its arguments, of containers what they hold."""
         return value
 
-    def builtin(self, frame: Frame, name: str, args: Arguments, node: cst.CSTNode, value: Value) -> Value:
+    def builtin(self, frame: FrameT, name: str, args: Arguments, node: cst.CSTNode, value: Value) -> Value:
         """`len(x)`: a function of Python's own."""
         return value
 
     def library_function(
-        self, frame: Frame, row: FunctionRow, args: Arguments, node: cst.CSTNode, owner: Value | None, value: Value
+        self, frame: FrameT, row: FunctionRow, args: Arguments, node: cst.CSTNode, owner: Value | None, value: Value
     ) -> Value:
         """A function of a library that has a row, or a method of `owner` that has one."""
         return value
 
-    def project_function(self, frame: Frame, function: FunctionInfo, args: Arguments, value: Value) -> Value:
+    def project_function(self, frame: FrameT, function: FunctionInfo, args: Arguments, value: Value) -> Value:
         """A function in sight, called by its name."""
         return value
 
-    def made(self, frame: Frame, bases: Iterable[str], args: Arguments, value: Value) -> Value:
+    def made(self, frame: FrameT, bases: Iterable[str], args: Arguments, value: Value) -> Value:
         """A loader, or an object of a class in sight with these bases of libraries."""
         return value
 
     def argument(
-        self, frame: Frame, expression: cst.CSTNode | None, parameter: tuple[FunctionInfo, str], value: Value
+        self, frame: FrameT, expression: cst.CSTNode | None, parameter: tuple[FunctionInfo, str], value: Value
     ) -> Value:
         """What a function in sight is given as this parameter of it, where a statement does so."""
         return value
 
-    def returned(self, frame: Frame, value: Value) -> Value:
+    def returned(self, frame: FrameT, value: Value) -> Value:
         """What a function in sight returns, as its caller gets it."""
         return value
 
     # --- models and collectives ---
 
-    def forward(self, frame: Frame, model: Value, args: Arguments, value: Value) -> Value:
+    def forward(self, frame: FrameT, model: Value, args: Arguments, value: Value) -> Value:
         """`model(…)`: the output of a forward."""
         return value
 
-    def generated(self, frame: Frame, args: Arguments, value: Value) -> Value:
+    def generated(self, frame: FrameT, args: Arguments, value: Value) -> Value:
         """`model.generate(…)`."""
         return value
 
     def loss(self, value: Value) -> None:
         """A library trains with this value."""
 
-    def collected(self, frame: Frame, operand: Value, how: str, node: cst.CSTNode, value: Value) -> Value:
+    def collected(self, frame: FrameT, operand: Value, how: str, node: cst.CSTNode, value: Value) -> Value:
         """A value that a collective has gathered (`how`: "gathered"), or reduced ("sum", "mean", …)."""
         return value
 
     # --- operators, subscripts, displays ---
 
     def operator(
-        self, frame: Frame, operator: cst.CSTNode, left: Value, right: Value, node: cst.CSTNode, value: Value
+        self, frame: FrameT, operator: cst.CSTNode, left: Value, right: Value, node: cst.CSTNode, value: Value
     ) -> Value:
         """`x + y`, `x += y`."""
         return value
 
-    def comparison(self, frame: Frame, left: Value, right: Value, value: Value) -> Value:
+    def comparison(self, frame: FrameT, left: Value, right: Value, value: Value) -> Value:
         """`x < y`."""
         return value
 
-    def subscript(self, frame: Frame, container: Value, node: cst.Subscript, value: Value) -> Value:
+    def subscript(self, frame: FrameT, container: Value, node: cst.Subscript, value: Value) -> Value:
         """`x[i]`."""
         return value
 
-    def text(self, frame: Frame, parts: Sequence[Value], value: Value) -> Value:
+    def text(self, frame: FrameT, parts: Sequence[Value], value: Value) -> Value:
         """An f-string with these values in it."""
         return value
 
-    def comprehension(self, frame: Frame, taken: Rank, value: Value) -> Value:
+    def comprehension(self, frame: FrameT, taken: Rank, value: Value) -> Value:
         """`[x for x in rows if test(x)]`. taken: the fact of which are taken."""
         return value
 
 
-class Domains:
+class Domains(Generic[FrameT]):
     """Of each hook, the methods of the domains that override it, in the order in which these refine."""
 
-    def __init__(self, domains: Iterable[Domain]) -> None:
+    def __init__(self, domains: Iterable[Domain[FrameT]]) -> None:
         self._domains = tuple(domains)
         self.method = self._of(Domain.method)
         self.tensor_method = self._of(Domain.tensor_method)
@@ -185,17 +186,17 @@ class Domains:
         self.text = self._of(Domain.text)
         self.comprehension = self._of(Domain.comprehension)
 
-    def _of(self, hook: Callable[Concatenate[Domain, ArgsT], ResultT]) -> tuple[Callable[ArgsT, ResultT], ...]:
+    def _of(self, hook: Callable[Concatenate[Domain[FrameT], ArgsT], ResultT]) -> tuple[Callable[ArgsT, ResultT], ...]:
         name = hook.__name__
         return tuple(getattr(each, name) for each in self._domains if getattr(type(each), name) is not hook)
 
 
-def in_order(domains: Iterable[Domain]) -> tuple[Domain, ...]:
+def in_order(domains: Iterable[Domain[FrameT]]) -> tuple[Domain[FrameT], ...]:
     """These domains, each behind those that it says have to come first."""
     known = {module_of(each): each for each in domains}
     waits = {name: [other for other in known if other in each.after] for name, each in known.items()}
     return tuple(known[name] for name in TopologicalSorter(waits).static_order())
 
 
-def module_of(domain: Domain) -> str:
+def module_of(domain: Domain[FrameT]) -> str:
     return type(domain).__module__.rpartition(".")[2]

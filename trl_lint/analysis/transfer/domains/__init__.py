@@ -5,12 +5,16 @@ from __future__ import annotations
 import pkgutil
 from functools import cache
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 from trl_lint.analysis.state.refining import Domain, in_order
 
+if TYPE_CHECKING:
+    from trl_lint.analysis.state.frame import Frame
+
 
 @cache
-def all_domains() -> tuple[Domain, ...]:
+def all_domains() -> tuple[Domain[Frame], ...]:
     """Every domain, in the order in which they refine a value."""
     names = sorted(module.name for module in pkgutil.iter_modules(__path__))
     return in_order(import_module(f"{__name__}.{name}").DOMAIN for name in names)

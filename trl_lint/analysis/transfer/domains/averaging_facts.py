@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from trl_lint.knowledge.torch_ops import Operation
 
 
-class AveragingDomain(Domain):
+class AveragingDomain(Domain["Frame"]):
     # A mean keeps what it is taken over for the fix of its finding, which asks where that is and how long.
     after: ClassVar[tuple[str, ...]] = ("device_facts", "shape_facts")
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from trl_lint.knowledge.torch_ops import Operation
 
 
-class DeviceDomain(Domain):
+class DeviceDomain(Domain["Frame"]):
     def tensor_method(
         self, frame: Frame, row: Operation, owner: Value, args: Arguments, node: cst.CSTNode, value: Value
     ) -> Value:

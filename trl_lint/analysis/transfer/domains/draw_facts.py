@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from trl_lint.knowledge.torch_ops import Operation
 
 
-class DrawDomain(Domain):
+class DrawDomain(Domain["Frame"]):
     def library_call(self, frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> Value | None:
         return draws.called(frame, name, args, node)
 
