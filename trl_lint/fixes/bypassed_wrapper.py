@@ -5,13 +5,14 @@ from __future__ import annotations
 import libcst as cst
 
 from trl_lint.analysis.events import ModelCalled
+from trl_lint.analysis.program.syntax import last_name
 from trl_lint.domain.control import Uniformity
 from trl_lint.domain.kinds import is_trained
 from trl_lint.findings import Applicability
 from trl_lint.fixes.base import RuleFix
 from trl_lint.fixes.support.edits import FixPlan, NoFix, Replace
 from trl_lint.fixes.support.node_types import Scope
-from trl_lint.fixes.support.scope import binders, dotted, last_name, scope_of, sole_binding
+from trl_lint.fixes.support.scope import binders, dotted, scope_of, sole_binding
 from trl_lint.knowledge import models
 
 _PART = "a part of the model is called: only its author can say how the wrapper's forward should run it"

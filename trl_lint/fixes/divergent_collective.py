@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from trl_lint.analysis.events import Divergence
-from trl_lint.analysis.program.syntax import ancestors
+from trl_lint.analysis.program.syntax import ancestors, last_name
 from trl_lint.domain.control import Uniformity
 from trl_lint.domain.ranks import Origin
 from trl_lint.findings import Applicability
@@ -23,7 +23,7 @@ from trl_lint.fixes.support.divergent_region import DivergentRegion, LeftToAutho
 from trl_lint.fixes.support.edits import FixPlan, NoFix
 from trl_lint.fixes.support.hoisting import hoisted
 from trl_lint.fixes.support.node_types import Path
-from trl_lint.fixes.support.rank_conditions import conjuncts, other_reads, parted, shared_conjuncts, without
+from trl_lint.fixes.support.rank_conditions import conjuncts, other_reads, shared_conjuncts, split, without
 from trl_lint.fixes.support.scope import (
     always_reached,
     bound_names,
@@ -31,7 +31,6 @@ from trl_lint.fixes.support.scope import (
     contains,
     declared_names,
     holder_name,
-    last_name,
     leaves,
     nodes,
     scope_of,
@@ -150,7 +149,7 @@ def _inside(event: Divergence, test: cst.BaseExpression, guard: cst.If) -> Diver
     region.ends = not leaves(guard)
     shared = shared_conjuncts(event, test, holds)
     if shared:
-        region.shared = parted(guard, shared)
+        region.shared = split(guard, shared)
         rest_of_test = without(conjuncts(test), shared)
         region.reads = frozenset(text for part in rest_of_test for text in other_reads(part, event.seen))
     return region

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import libcst as cst
 
 from trl_lint.analysis.events import CollectiveCalled
-from trl_lint.analysis.program.syntax import ancestors
+from trl_lint.analysis.program.syntax import ancestors, last_name
 from trl_lint.analysis.transfer.tensor_devices import may_be_cpu
 from trl_lint.domain.kinds import NumberValue, read_from
 from trl_lint.domain.ranks import State
@@ -25,7 +25,7 @@ from trl_lint.fixes.support.reductions import (
     needs_cast,
     written_reduction,
 )
-from trl_lint.fixes.support.scope import last_name, scope_of
+from trl_lint.fixes.support.scope import scope_of
 from trl_lint.fixes.support.tree import (
     call_of,
     goes_to_cpu,

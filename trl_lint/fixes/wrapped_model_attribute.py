@@ -8,7 +8,7 @@ import libcst as cst
 
 from trl_lint.analysis.events import AttributeRead
 from trl_lint.analysis.program.classes import ClassInfo
-from trl_lint.analysis.program.syntax import ancestors
+from trl_lint.analysis.program.syntax import ancestors, last_name
 from trl_lint.domain.kinds import is_trained
 from trl_lint.findings import Applicability
 from trl_lint.fixes.base import RuleFix
@@ -23,7 +23,6 @@ from trl_lint.fixes.support.scope import (
     declared_names,
     dotted,
     is_nested,
-    last_name,
     root_name,
     scope_of,
     used_names,

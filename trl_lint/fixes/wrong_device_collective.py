@@ -7,13 +7,13 @@ from typing import TypeGuard
 import libcst as cst
 
 from trl_lint.analysis.events import CollectiveCalled, StepReturned
-from trl_lint.analysis.program.syntax import ancestors
+from trl_lint.analysis.program.syntax import ancestors, last_name
 from trl_lint.domain.control import Uniformity
 from trl_lint.domain.provenance import Step
 from trl_lint.fixes.base import RuleFix
 from trl_lint.fixes.support.edits import FixPlan, NoFix, Replace
 from trl_lint.fixes.support.node_types import Path
-from trl_lint.fixes.support.scope import last_name, scope_of
+from trl_lint.fixes.support.scope import scope_of
 from trl_lint.fixes.support.tree import (
     call_of,
     goes_to_cpu,

@@ -151,21 +151,6 @@ HOST_BUILTINS: dict[str, str] = {"bool": "bool", "float": "float", "int": "int"}
 # Of these, the ones that reduce an iterable.
 REDUCING_BUILTINS: dict[str, str] = {"all": "all", "any": "any", "max": "max", "min": "min", "sum": "sum"}
 
-# Methods of str, list, dict and set that are pure.
-CONTAINER_METHODS = frozenset({
-    "capitalize", "casefold", "center", "count", "copy", "decode", "difference", "encode", "endswith", "find",
-    "format",
-    "fromkeys", "get", "index", "intersection", "isalnum", "isalpha", "isdigit", "isdisjoint", "islower",
-    "isnumeric",
-    "isspace", "issubset", "issuperset", "isupper", "items", "join", "keys", "ljust", "lower", "lstrip",
-    "partition",
-    "removeprefix", "removesuffix", "replace", "rfind", "rindex", "rjust", "rpartition", "rsplit", "rstrip",
-    "split",
-    "splitlines", "startswith", "strip", "swapcase", "symmetric_difference", "title", "translate", "union",
-    "upper",
-    "values", "zfill",
-})
-
 # Context managers and decorators under which nothing gets a gradient.
 WITHOUT_GRADIENTS = frozenset({"inference_mode", "no_grad"})
 

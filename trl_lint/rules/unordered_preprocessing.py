@@ -2,7 +2,7 @@
 
 ## What it does
 Reports `map` and `filter` of a data set (of the `datasets` library) in code that every rank runs, such as the
-`__init__` of a Trainer or a script that starts one, where nobody has the first turn. And the
+`__init__` of a Trainer or a script that starts one, where no rank is let in first. And the
 `local_main_process_first()` around them, under which one rank of *each node* has it.
 
 ## Why is this bad?

@@ -59,11 +59,11 @@ def run_if(frame: Frame, node: cst.If) -> bool:
     elif not frame.loops:
         for note in frame.observers.fork:
             note(frame, node.test, (start, taken.end, skipped.end), (taken.through, skipped.through))
-    parted = _parted(before, taken, skipped, division) if both else {}
+    of_some_ranks = _of_some_ranks(before, taken, skipped, division) if both else {}
     after = before.control.under(division if frame.exit_count > exits else UNIFORM)
     arms = ((taken.through, taken.memory), (skipped.through, skipped.memory))
     goes_on = joined_arms(frame, arms, inside, after, test.rank)
-    frame.memory.names.update(parted)
+    frame.memory.names.update(of_some_ranks)
     if goes_on:
         ends = [memory.control for reached, memory in arms if reached]
         waits = (frame.sync_points[start : taken.end], frame.sync_points[taken.end :])
@@ -84,9 +84,9 @@ def _arm(frame: Frame, node: cst.If, before: Memory, division: Control, inside: 
     return Arm(through, frame.memory, frame.exit_count, len(frame.sync_points), narrowed, sets)
 
 
-def _parted(before: Memory, taken: Arm, skipped: Arm, division: Control) -> dict[str, Value]:
+def _of_some_ranks(before: Memory, taken: Arm, skipped: Arm, division: Control) -> dict[str, Value]:
     arms = ((taken.memory, taken.data_sets), (skipped.memory, skipped.data_sets))
-    return data_sets.parted(before, arms, division)
+    return data_sets.of_some_ranks(before, arms, division)
 
 
 def _tell(

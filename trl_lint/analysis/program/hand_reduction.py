@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from trl_lint.analysis.program.syntax import below
+from trl_lint.analysis.program.syntax import below, last_name
 from trl_lint.knowledge.torch import GIVES_PARAMETERS, KEEPS_GRADIENT, REDUCES_GRADIENTS
 
 
@@ -59,6 +59,4 @@ def _operands(value: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
 
 def _called(node: cst.CSTNode) -> str:
     """The last part of the name of what is called."""
-    func = node.func if isinstance(node, cst.Call) else None
-    name = func.attr if isinstance(func, cst.Attribute) else func
-    return name.value if isinstance(name, cst.Name) else ""
+    return last_name(node.func) if isinstance(node, cst.Call) else ""

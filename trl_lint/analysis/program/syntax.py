@@ -78,6 +78,13 @@ def _parents(root: cst.CSTNode) -> dict[cst.CSTNode, cst.CSTNode]:
     return found
 
 
+def last_name(node: cst.CSTNode | None) -> str:
+    """The last part of a dotted expression: its attribute, or the name itself."""
+    if isinstance(node, cst.Attribute):
+        return node.attr.value
+    return node.value if isinstance(node, cst.Name) else ""
+
+
 def heading(node: cst.CSTNode) -> cst.CSTNode | None:
     """What a finding at a statement points at: of one with a block the last part before it, as the test of an `if`.
 

@@ -48,7 +48,7 @@ def marked(memory: Memory, narrowed: Container[str]) -> dict[str, Value]:
     return known
 
 
-def parted(
+def of_some_ranks(
     before: Memory, arms: tuple[tuple[Memory, dict[str, Value]], tuple[Memory, dict[str, Value]]], division: Control
 ) -> dict[str, Value]:
     """The data sets as they are behind a condition on the rank: those that only one of its arms has made anew.

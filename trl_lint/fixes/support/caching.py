@@ -10,8 +10,9 @@ from typing import NamedTuple
 import libcst as cst
 
 from trl_lint.analysis.program.classes import ClassInfo, FunctionInfo
+from trl_lint.analysis.program.syntax import last_name
 from trl_lint.domain.values import Kind, Value
-from trl_lint.fixes.support.scope import binds, bound_names, bound_targets, dotted, last_name, leaves, nodes
+from trl_lint.fixes.support.scope import binds, bound_names, bound_targets, dotted, leaves, nodes
 from trl_lint.fixes.support.tree import keyword_of
 from trl_lint.knowledge import library, models
 from trl_lint.knowledge.heuristics import CONFIG_OBJECT, MODEL_OBJECT

@@ -44,7 +44,7 @@ class Editing(cst.CSTTransformer):
         self.behind: dict[int, list[_New]] = {}
         self.enclosed: dict[int, str] = {}
         self.moved: set[int] = set()
-        self.parted: dict[int, Part] = {}
+        self.splits: dict[int, Part] = {}
         self.around: set[int] = set()
         for edit in edits:
             self._note(edit)
@@ -68,7 +68,7 @@ class Editing(cst.CSTTransformer):
                 (self.behind if behind else self.before).setdefault(id(anchor), []).append(statement)
                 self.moved.add(id(statement))
             case Part(statement):
-                self.parted[id(statement)] = edit
+                self.splits[id(statement)] = edit
 
     # LibCST has no type for a node that takes the place of one of another kind.
     def on_leave(self, original_node: cst.CSTNode, updated_node: Any) -> Any:
@@ -81,8 +81,8 @@ class Editing(cst.CSTTransformer):
         if key in self.enclosed:
             updated_node = _enclosed(updated_node, self.enclosed[key])
         before, behind = _lines(self.before.get(key, ())), _lines(self.behind.get(key, ()))
-        if key in self.parted:
-            return _parted(updated_node, self.parted[key], before, behind)
+        if key in self.splits:
+            return _split(updated_node, self.splits[key], before, behind)
         if not before and not behind:
             return updated_node
         if isinstance(updated_node, cst.If) and not updated_node.body.body:
@@ -107,7 +107,7 @@ def _enclosed(line: cst.SimpleStatementLine, head: str) -> cst.BaseStatement:
     return around.with_changes(body=block, leading_lines=line.leading_lines)
 
 
-def _parted(block: cst.If, part: Part, before: list[_Statement], behind: list[_Statement]) -> cst.If:
+def _split(block: cst.If, part: Part, before: list[_Statement], behind: list[_Statement]) -> cst.If:
     """The `if` around new lines, and around itself with the other part of its condition if anything is left in it."""
     blank = cst.SimpleWhitespace(" ")
     outer = block.with_changes(test=part.outer.deep_clone(), whitespace_before_test=blank)

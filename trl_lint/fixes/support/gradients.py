@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import libcst as cst
 
-from trl_lint.analysis.program.syntax import ancestors
+from trl_lint.analysis.program.syntax import ancestors, last_name
 from trl_lint.domain.values import Kind
 from trl_lint.fixes.support.logged import LogSite
-from trl_lint.fixes.support.scope import dotted, last_name, nodes
+from trl_lint.fixes.support.scope import dotted, nodes
 from trl_lint.fixes.support.uses import container_of, stays_shown
 from trl_lint.knowledge import library
 from trl_lint.knowledge.heuristics import SHOWS

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import libcst as cst
 
-from trl_lint.analysis.program.syntax import ancestors, children
+from trl_lint.analysis.program.syntax import ancestors, children, last_name
 from trl_lint.fixes.support.blocks import certainly_bound
 from trl_lint.fixes.support.divergent_region import DivergentRegion, LeftToAuthor
 from trl_lint.fixes.support.placing import may_be_none
@@ -20,7 +20,6 @@ from trl_lint.fixes.support.scope import (
     declared_names,
     dotted,
     is_pure,
-    last_name,
     may_change_objects,
     names_spelled,
     nodes,

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import libcst as cst
 
-from trl_lint.analysis.program.syntax import ancestors
+from trl_lint.analysis.program.syntax import ancestors, last_name
 from trl_lint.fixes.support.edits import Edit, ExtendImport, Import, Insert
-from trl_lint.fixes.support.scope import dotted, last_name, nodes
+from trl_lint.fixes.support.scope import dotted, nodes
 from trl_lint.fixes.support.tree import text_of
 
 if TYPE_CHECKING:

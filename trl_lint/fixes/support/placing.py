@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 import libcst as cst
 
-from trl_lint.analysis.program.syntax import ancestors
+from trl_lint.analysis.program.syntax import ancestors, last_name
 from trl_lint.domain.control import Control, Uniformity
 from trl_lint.domain.ranks import Origin, State
 from trl_lint.fixes.support.blocks import certainly_bound, enclosing_statement, own_line
@@ -20,7 +20,6 @@ from trl_lint.fixes.support.scope import (
     free_name,
     is_before,
     is_pure,
-    last_name,
     may_change_objects,
     nodes,
     used_names,

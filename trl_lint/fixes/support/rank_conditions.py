@@ -1,6 +1,6 @@
 """What of a condition says which rank this is, and what else it asks.
 
-`if due and accelerator.is_main_process:` is parted: `if due:` goes on to be asked of all ranks, and only what is the
+`if due and accelerator.is_main_process:` is split: `if due:` goes on to be asked of all ranks, and only what is the
 main process's alone stays under the rest. On one process the rank's part always lets it through, or never does.
 """
 
@@ -54,8 +54,8 @@ def shared_conjuncts(event: Divergence, test: cst.BaseExpression, holds: bool) -
     return [part for part, answer in zip(parts, answers, strict=True) if answer is None]
 
 
-def parted(guard: cst.If, shared: Sequence[cst.BaseExpression]) -> Part:
-    """How an `if` is parted into what all ranks ask, and what tells one from the others.
+def split(guard: cst.If, shared: Sequence[cst.BaseExpression]) -> Part:
+    """How an `if` is split into what all ranks ask, and what tells one from the others.
 
     Raises:
         LeftToAuthor: it can't be written as two conditions that ask the same in the same order.

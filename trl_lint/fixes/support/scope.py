@@ -248,13 +248,6 @@ def holder_name(node: cst.CSTNode | None) -> str:
     return node.value if isinstance(node, cst.Name) else ""
 
 
-def last_name(node: cst.CSTNode | None) -> str:
-    """The last part of a dotted expression: its attribute, or the name itself."""
-    if isinstance(node, cst.Attribute):
-        return node.attr.value
-    return node.value if isinstance(node, cst.Name) else ""
-
-
 def always_reached(path: Path, node: cst.CSTNode, *, through_loops: bool = False) -> bool:
     """Whether whoever enters the outermost node of a path gets to the node at its end, unless it raises.
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import libcst as cst
 
-from trl_lint.analysis.program.syntax import ancestors
+from trl_lint.analysis.program.syntax import ancestors, last_name
 from trl_lint.fixes.support.node_types import Path
-from trl_lint.fixes.support.scope import last_name, names_spelled, nodes
+from trl_lint.fixes.support.scope import names_spelled, nodes
 from trl_lint.fixes.support.tree import text_of
 from trl_lint.knowledge.heuristics import COMPUTES_ONLY, KEEPS, SHOWS
 from trl_lint.knowledge.torch_ops import DeviceTransfer, HandsOn, Operation, of_method
