@@ -290,6 +290,27 @@ def test_an_accelerator_in_reach_is_used():
     assert SNIPPETS.mended(script("dataset = dataset.map(\n    tokenize,\n)\n"), unsafe=True) == expected
 
 
+def test_neighbours_share_one_block():
+    text = script("""
+        train = dataset.map(tokenize)
+
+        # The validation set.
+        valid = load_dataset("a/b", split="test").map(tokenize)
+        print(len(valid))
+        other = dataset.filter(is_long)
+    """)
+    assert SNIPPETS.mended(text, unsafe=True) == script("""
+        with accelerator.main_process_first():
+            train = dataset.map(tokenize)
+
+            # The validation set.
+            valid = load_dataset("a/b", split="test").map(tokenize)
+        print(len(valid))
+        with accelerator.main_process_first():
+            other = dataset.filter(is_long)
+    """)
+
+
 def test_one_rank_of_the_job_instead_of_one_per_node_is_unsafe():
     text = script("with accelerator.local_main_process_first():\n    dataset = dataset.map(tokenize)\n")
     assert SNIPPETS.finding(text).fix.applicability is UNSAFE

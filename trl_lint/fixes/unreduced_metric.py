@@ -19,7 +19,7 @@ from trl_lint.domain.ranks import Origin, State
 from trl_lint.domain.values import Kind
 from trl_lint.fixes.base import RuleFix
 from trl_lint.fixes.support.blocks import torch_in_reach
-from trl_lint.fixes.support.collecting import collected, on_device
+from trl_lint.fixes.support.collecting import before_cpu, collected, on_device
 from trl_lint.fixes.support.edits import FixPlan, NoFix
 from trl_lint.fixes.support.gradients import may_have_gradient, may_reach_a_loss
 from trl_lint.fixes.support.logged import Gathered, LogSite, binding_of, core_of, is_number, with_accelerator
@@ -140,6 +140,7 @@ def _gathered(place: LogSite) -> Gathered | NoFix:
         return NoFix("whether it is a tensor is not known")
     if not place.payload.accelerator and (numeric or may_be_cpu(value)):
         return NoFix("no accelerator is in reach whose device the tensor could be made on")
+    moves = may_be_cpu(value) and (numeric or before_cpu(place, core) is core)
     tensor = on_device(place, core, value)
     written = written_reduction(core)
     reduction = written if written is not None and _spells(written, how) else REPEATED[how]
@@ -160,7 +161,7 @@ def _gathered(place: LogSite) -> Gathered | NoFix:
         if isinstance(torch, NoFix):
             return torch
         imports += torch
-    return Gathered(((core, gathered),), numeric, ends_here, may_be_cpu(value), imports, (), reduction)
+    return Gathered(((core, gathered),), numeric, ends_here, moves, imports, (), reduction)
 
 
 def _spells(written: str, how: str) -> bool:

@@ -9,7 +9,15 @@ from trl_lint.domain.values import Value
 from trl_lint.fixes.support.edits import Import
 from trl_lint.fixes.support.importing import has_place
 from trl_lint.fixes.support.logged import LogSite, is_number
-from trl_lint.fixes.support.tree import call_of, keyword_argument, tensor_of, without_parentheses
+from trl_lint.fixes.support.tree import (
+    call_of,
+    goes_to_cpu,
+    keyword_argument,
+    method_call,
+    tensor_of,
+    with_replaced,
+    without_parentheses,
+)
 
 
 def collected(
@@ -44,12 +52,25 @@ def _import_of(place: LogSite, text: str, name: str) -> tuple[Import, ...] | Non
     return (needed,) if has_place(place.module, needed, place.statement) else None
 
 
+def before_cpu(place: LogSite, core: cst.BaseExpression) -> cst.BaseExpression:
+    """The expression without the `.cpu()` in it that took the tensor off the device: gathered it is where it was."""
+    node = core
+    while (method := method_call(node)) is not None:
+        is_move = method.name == "cpu" or (method.name == "to" and goes_to_cpu(method.args))
+        source = place.value_of(method.receiver)
+        if is_move and source is not None and not is_number(source) and not may_be_cpu(source):
+            return with_replaced(core, ((node, method.receiver),))
+        node = method.receiver
+    return core
+
+
 def on_device(place: LogSite, core: cst.BaseExpression, value: Value) -> cst.BaseExpression:
     """The tensor to gather, on the accelerator's device."""
-    core = without_parentheses(core)
     if not is_number(value) and not may_be_cpu(value):
-        return core
+        return without_parentheses(core)
     device = cst.Attribute(place.accelerator, cst.Name("device"))
-    if not is_number(value):
-        return call_of(core, "to", cst.Arg(device))
-    return tensor_of(core, device)
+    if is_number(value):
+        return tensor_of(without_parentheses(core), device)
+    kept = before_cpu(place, core)
+    tensor = without_parentheses(kept)
+    return call_of(tensor, "to", cst.Arg(device)) if kept is core else tensor

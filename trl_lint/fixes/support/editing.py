@@ -10,6 +10,7 @@ import libcst as cst
 from trl_lint.analysis.program.syntax import ancestors
 from trl_lint.fixes.support.edits import Edit, Enclose, ExtendImport, FixPlan, Import, Insert, Move, Part, Replace
 from trl_lint.fixes.support.importing import edits_for
+from trl_lint.fixes.support.node_types import BLOCKS
 from trl_lint.fixes.support.sharing import edits_of
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ class Editing(cst.CSTTransformer):
         self.before: dict[int, list[_New]] = {}
         self.behind: dict[int, list[_New]] = {}
         self.enclosed: dict[int, str] = {}
+        self.blocks: dict[int, str] = {}  # the head of each block that was made around a line
         self.moved: set[int] = set()
         self.splits: dict[int, Part] = {}
         self.around: set[int] = set()
@@ -80,6 +82,9 @@ class Editing(cst.CSTTransformer):
             return replacement.deep_clone()
         if key in self.enclosed:
             updated_node = _enclosed(updated_node, self.enclosed[key])
+            self.blocks[id(updated_node)] = self.enclosed[key]
+        elif self.blocks and isinstance(updated_node, BLOCKS):
+            updated_node = updated_node.with_changes(body=self._neighbours_joined(updated_node.body))
         before, behind = _lines(self.before.get(key, ())), _lines(self.behind.get(key, ()))
         if key in self.splits:
             return _split(updated_node, self.splits[key], before, behind)
@@ -88,6 +93,22 @@ class Editing(cst.CSTTransformer):
         if isinstance(updated_node, cst.If) and not updated_node.body.body:
             return cst.FlattenSentinel(_in_place_of(updated_node, [*before, *behind]))
         return cst.FlattenSentinel([*_placed_before(before, updated_node), *behind])
+
+    def _neighbours_joined(self, statements: Sequence[Any]) -> list[Any]:
+        """The statements, with one block for neighbours that were put into blocks with the same head."""
+        joined: list[Any] = []
+        head: str | None = None
+        for each in statements:
+            own = self.blocks.get(id(each))
+            if own is not None and own == head:
+                leading = [_inside(line) for line in each.leading_lines]
+                first = each.body.body[0].with_changes(leading_lines=leading)
+                body = joined[-1].body
+                joined[-1] = joined[-1].with_changes(body=body.with_changes(body=[*body.body, first]))
+            else:
+                joined.append(each)
+            head = own
+        return joined
 
 
 def _touched(edit: Edit) -> list[cst.CSTNode]:
@@ -105,6 +126,11 @@ def _enclosed(line: cst.SimpleStatementLine, head: str) -> cst.BaseStatement:
     block = cst.IndentedBlock([line.with_changes(leading_lines=[])])
     around = cst.parse_statement(f"{head}:\n    pass\n")
     return around.with_changes(body=block, leading_lines=line.leading_lines)
+
+
+def _inside(line: cst.EmptyLine) -> cst.EmptyLine:
+    """A line above a statement that moves into a block: a blank one gets no indentation."""
+    return line.with_changes(indent=line.comment is not None)
 
 
 def _split(block: cst.If, part: Part, before: list[_Statement], behind: list[_Statement]) -> cst.If:

@@ -216,16 +216,35 @@ def _at_the_top(tree: cst.Module, line: str) -> list[Edit] | None:
 def _in_block(module: Module, block: list[cst.SimpleStatementLine], section: _Section, line: str) -> Insert:
     """The line among those of its section; else between the sections before and behind it."""
     alike = [each for each in block if _section(module, _package_of(each)) is section]
+    if alike and _order_of(alike) is None:
+        alike = _sorted_part(alike, _package_of(_line_of(line))) or alike
     if alike:
         order = None if "isort:" in module.text else _order_of(alike)
-        new = cst.ensure_type(cst.parse_statement(line), cst.SimpleStatementLine)
-        earlier = [each for each in alike if order is None or order(each) <= order(new)]
+        earlier = [each for each in alike if order is None or order(each) <= order(_line_of(line))]
         anchor, behind = (earlier[-1], True) if earlier else (alike[0], False)
         return Insert(anchor, f"{line}{_noqa_of(anchor)}", behind)
     earlier = [each for each in block if _section(module, _package_of(each)) < section]
     if earlier:
         return Insert(earlier[-1], f"\n{line}{_noqa_of(earlier[-1])}", behind=True)
     return Insert(block[0], f"{line}{_noqa_of(block[0])}")
+
+
+def _line_of(text: str) -> cst.SimpleStatementLine:
+    return cst.ensure_type(cst.parse_statement(text), cst.SimpleStatementLine)
+
+
+def _sorted_part(lines: Sequence[cst.SimpleStatementLine], root: str) -> list[cst.SimpleStatementLine]:
+    """Of lines that blank lines part, those that are sorted and import what itself imports this package.
+
+    A project's own package often stands behind the libraries, in a part of its own.
+    """
+    parts: list[list[cst.SimpleStatementLine]] = [[]]
+    for line in lines:
+        if any(each.comment is None for each in line.leading_lines):
+            parts.append([])
+        parts[-1].append(line)
+    bringing = (part for part in parts if any(_package_of(line) in _IMPORTED_BY.get(root, ()) for line in part))
+    return next((part for part in bringing if _order_of(part) is not None), [])
 
 
 def _order_of(lines: Sequence[cst.SimpleStatementLine]) -> _Order | None:
