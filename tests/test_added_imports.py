@@ -122,7 +122,8 @@ def test_without_an_import_behind_what_is_set_up_there_is_none():
             "import wandb\nfrom accelerate import Accelerator\nimport numpy as np\nimport torch\n\nLIMIT = 3",
         ),
         (
-            "import numpy as np\nfrom accelerate import Accelerator\nfrom wandb import log\n\nfrom aproject import rows\n",
+            "import numpy as np\nfrom accelerate import Accelerator\nfrom wandb import log\n\n"
+            "from aproject import rows\n",
             "import numpy as np\nimport torch\nfrom accelerate import Accelerator\nfrom wandb import log\n\n"
             "from aproject import rows",
         ),

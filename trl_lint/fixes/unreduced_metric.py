@@ -141,8 +141,7 @@ def _gathered(place: LogSite) -> Gathered | NoFix:
     if not place.payload.accelerator and (numeric or may_be_cpu(value)):
         return NoFix("no accelerator is in reach whose device the tensor could be made on")
     moves = may_be_cpu(value) and (numeric or before_cpu(place, core) is core)
-    tensor = on_device(place, core, value)
-    written = written_reduction(core)
+    tensor, written = on_device(place, core, value), written_reduction(core)
     reduction = written if written is not None and _spells(written, how) else REPEATED[how]
     if needs_cast(value, reduction, written):
         tensor = call_of(tensor, "float")

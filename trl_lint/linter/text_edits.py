@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from trl_lint.findings import Edit, Position
 from trl_lint.linter.hunks import common, hunks
+from trl_lint.linter.line_length import limit_for
 from trl_lint.linter.planning import PlannedFix
 from trl_lint.linter.regenerating import written
 
@@ -16,7 +17,8 @@ def transformed(fixes: Sequence[PlannedFix]) -> str:
 
     module = fixes[0].violation.module
     plans = [each.plan for each in fixes if each.plan is not None]
-    return written(module).after(mended_tree(module.tree, all_edits(module, plans)))
+    limit = limit_for(module.path, module.text)
+    return written(module).after(mended_tree(module.tree, all_edits(module, plans), limit))
 
 
 def edits_between(before: str, after: str) -> tuple[Edit, ...]:

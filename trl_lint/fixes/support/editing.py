@@ -12,12 +12,16 @@ from trl_lint.fixes.support.edits import Edit, Enclose, ExtendImport, FixPlan, I
 from trl_lint.fixes.support.importing import edits_for
 from trl_lint.fixes.support.node_types import BLOCKS
 from trl_lint.fixes.support.sharing import edits_of
+from trl_lint.fixes.support.wrapping import fits, wrapped
 
 if TYPE_CHECKING:
     from trl_lint.analysis.program.project import Module
 
 # What statements that new ones are put beside are in LibCST, of which each has its leading lines.
 _Statement: TypeAlias = cst.SimpleStatementLine | cst.BaseCompoundStatement
+# What lines are put into, and what no such block begins with.
+_MADE = (cst.With, cst.If)
+_NO_HEAD = "pass"
 # A new line: its text, or a line that was moved there.
 _New: TypeAlias = str | cst.SimpleStatementLine
 
@@ -30,16 +34,22 @@ def all_edits(module: Module, rewrites: Iterable[FixPlan]) -> list[Edit]:
     return edits + edits_for(module, needed, touched) if needed else edits
 
 
-def mended_tree(tree: cst.Module, edits: Iterable[Edit]) -> cst.Module:
-    """The tree with these edits made. What none of them touches is the very node that it was."""
-    return tree.visit(Editing(tree, edits))
+def mended_tree(tree: cst.Module, edits: Iterable[Edit], limit: int) -> cst.Module:
+    """The tree with these edits made. What none of them touches is the very node that it was.
+
+    limit: how long the project's lines may be, in characters.
+    """
+    return tree.visit(Editing(tree, edits, limit))
 
 
 class Editing(cst.CSTTransformer):
     """Makes edits of nodes of a tree, and looks only into what lies around these nodes."""
 
-    def __init__(self, tree: cst.Module, edits: Iterable[Edit]) -> None:
+    def __init__(self, tree: cst.Module, edits: Iterable[Edit], limit: int) -> None:
         super().__init__()
+        self.limit = limit
+        self.unit = tree.default_indent
+        self.indents = [""]
         self.replaced: dict[int, cst.BaseExpression | cst.ImportFrom] = {}
         self.before: dict[int, list[_New]] = {}
         self.behind: dict[int, list[_New]] = {}
@@ -54,7 +64,10 @@ class Editing(cst.CSTTransformer):
                 self.around.update(map(id, ancestors(tree, node)))
 
     def on_visit(self, node: cst.CSTNode) -> bool:
-        return id(node) in self.around
+        goes_in = id(node) in self.around
+        if goes_in and isinstance(node, cst.IndentedBlock):
+            self.indents.append(self.indents[-1] + (self.unit if node.indent is None else node.indent))
+        return goes_in
 
     def _note(self, edit: Edit) -> None:
         match edit:
@@ -75,17 +88,23 @@ class Editing(cst.CSTTransformer):
     # LibCST has no type for a node that takes the place of one of another kind.
     def on_leave(self, original_node: cst.CSTNode, updated_node: Any) -> Any:
         key = id(original_node)
+        if key in self.around and isinstance(original_node, cst.IndentedBlock):
+            self.indents.pop()
+        if key in self.around and isinstance(original_node, cst.SimpleStatementLine):
+            updated_node = self._wrapped(original_node, updated_node, self.indents[-1])
         if key in self.moved:
             return cst.RemoveFromParent()
         replacement = self.replaced.get(key)
         if replacement is not None:
             return replacement.deep_clone()
         if key in self.enclosed:
-            updated_node = _enclosed(updated_node, self.enclosed[key])
+            statement = cst.ensure_type(original_node, cst.SimpleStatementLine)
+            line = self._wrapped(statement, updated_node, self.indents[-1] + self.unit)
+            updated_node = _enclosed(line, self.enclosed[key])
             self.blocks[id(updated_node)] = self.enclosed[key]
         elif self.blocks and isinstance(updated_node, BLOCKS):
             updated_node = updated_node.with_changes(body=self._neighbours_joined(updated_node.body))
-        before, behind = _lines(self.before.get(key, ())), _lines(self.behind.get(key, ()))
+        before, behind = self._lines(self.before.get(key, ())), self._lines(self.behind.get(key, ()))
         if key in self.splits:
             return _split(updated_node, self.splits[key], before, behind)
         if not before and not behind:
@@ -94,21 +113,45 @@ class Editing(cst.CSTTransformer):
             return cst.FlattenSentinel(_in_place_of(updated_node, [*before, *behind]))
         return cst.FlattenSentinel([*_placed_before(before, updated_node), *behind])
 
-    def _neighbours_joined(self, statements: Sequence[Any]) -> list[Any]:
+    def _lines(self, lines: Sequence[_New]) -> list[_Statement]:
+        """New lines of these texts, and copies of those that have been moved."""
+        return [self._line(each) if isinstance(each, str) else each.deep_clone() for each in lines]
+
+    def _line(self, text: str) -> _Statement:
+        line = cst.parse_statement(text)
+        if isinstance(line, cst.SimpleStatementLine):
+            return wrapped(line, self.limit, self.indents[-1], self.unit)
+        return line
+
+    def _wrapped(
+        self, before: cst.SimpleStatementLine, line: cst.SimpleStatementLine, indent: str
+    ) -> cst.SimpleStatementLine:
+        """A changed line, in several if it was short enough before and is no more."""
+        was_short = fits(before, self.limit, self.indents[-1])
+        return wrapped(line, self.limit, indent, self.unit) if was_short else line
+
+    def _neighbours_joined(self, statements: Sequence[cst.BaseStatement]) -> list[cst.BaseStatement]:
         """The statements, with one block for neighbours that were put into blocks with the same head."""
-        joined: list[Any] = []
-        head: str | None = None
+        joined: list[cst.BaseStatement] = []
+        head = _NO_HEAD
         for each in statements:
-            own = self.blocks.get(id(each))
-            if own is not None and own == head:
-                leading = [_inside(line) for line in each.leading_lines]
-                first = each.body.body[0].with_changes(leading_lines=leading)
-                body = joined[-1].body
-                joined[-1] = joined[-1].with_changes(body=body.with_changes(body=[*body.body, first]))
+            own = self.blocks.get(id(each), "")
+            last = joined[-1] if joined else None
+            if own == head and isinstance(each, _MADE) and isinstance(last, _MADE):
+                joined[-1] = _with_more(last, each)
             else:
                 joined.append(each)
-            head = own
+            head = own or _NO_HEAD
         return joined
+
+
+def _with_more(block: cst.With | cst.If, other: cst.With | cst.If) -> cst.With | cst.If:
+    """A block that was made around a line, and behind it what another one was made around."""
+    first, *rest = other.body.body
+    leading = [_inside(line) for line in other.leading_lines]
+    return block.with_deep_changes(
+        block.body, body=[*block.body.body, first.with_changes(leading_lines=leading), *rest]
+    )
 
 
 def _touched(edit: Edit) -> list[cst.CSTNode]:
@@ -141,11 +184,6 @@ def _split(block: cst.If, part: Part, before: list[_Statement], behind: list[_St
         return outer.with_changes(body=block.body.with_changes(body=[*before, *behind]))
     inner = block.with_changes(test=part.inner.deep_clone(), whitespace_before_test=blank, leading_lines=[])
     return outer.with_changes(body=cst.IndentedBlock([*before, inner, *behind]))
-
-
-def _lines(lines: Sequence[_New]) -> list[_Statement]:
-    """New lines of these texts, and copies of those that have been moved."""
-    return [cst.parse_statement(line) if isinstance(line, str) else line.deep_clone() for line in lines]
 
 
 def _in_place_of(block: cst.If, lines: list[_Statement]) -> list[_Statement]:

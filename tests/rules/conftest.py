@@ -1,0 +1,13 @@
+"""For the tests of rules: what a fix writes stands in one line, however long it is."""
+
+from __future__ import annotations
+
+import pytest
+
+from trl_lint.linter import text_edits
+
+
+@pytest.fixture(autouse=True)
+def no_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """How long lines may be, and how they are broken, is tested in `test_line_length.py`."""
+    monkeypatch.setattr(text_edits, "limit_for", lambda path, text: 1000)

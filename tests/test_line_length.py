@@ -1,0 +1,84 @@
+"""Lines that a fix makes longer stay within what the project's formatter, or the file itself, lets them be."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import libcst as cst
+import pytest
+
+from trl_lint.fixes.support.wrapping import wrapped
+from trl_lint.linter.line_length import USUAL, limit_for
+
+LOGGED = """\
+class MyTrainer(Trainer):
+    def compute_loss(self, model, inputs, *args, **kwargs):
+        loss = model(**inputs).loss
+        self._metrics["train"]["a_long_name_of_a_loss"] = loss.detach().mean()
+        self.log({"loss": loss.detach().mean().item()})
+        return loss
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("x = short(a)", "x = short(a)"),
+        ("logs['a'] = self.gather(values.mean()).mean()", "logs['a'] = (\n    self.gather(values.mean()).mean()\n)"),
+        ("dataset = dataset.map(function, batched=True)", "dataset = dataset.map(\n    function, batched=True\n)"),
+        (
+            "recorder.add(epoch=epoch, step=step, loss=gather(loss))",
+            "recorder.add(\n    epoch=epoch,\n    step=step,\n    loss=gather(loss),\n)",
+        ),
+        ("return self.gather(some_loss).mean().item()", "return self.gather(some_loss).mean().item()"),
+        ("return self.gather(some_losses).mean().item()", "return (\n    self.gather(some_losses).mean().item()\n)"),
+        ("function(*given, **keywords, more=more_of_it())", "function(\n    *given, **keywords, more=more_of_it()\n)"),
+        ("x = one_name_that_is_longer_than_a_line_may_be_here", "x = one_name_that_is_longer_than_a_line_may_be_here"),
+        ("self.accelerator.log({'x': 1})  # with a comment", "self.accelerator.log({'x': 1})  # with a comment"),
+        ("first, second = accelerator.gather(one), another", "first, second = accelerator.gather(one), another"),
+    ],
+)  # fmt: skip
+def test_a_line_is_broken_as_formatters_break_it(line: str, expected: str):
+    statement = cst.ensure_type(cst.parse_statement(line + "\n"), cst.SimpleStatementLine)
+    new = cst.Module([wrapped(statement, 44, "", "    ")]).code
+    assert new == expected + "\n"
+    compile(f"def f():\n    {line}" if "return" in line else new, "new.py", "exec")
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("pyproject.toml", "[tool.ruff]\nline-length = 100\n"),
+        ("pyproject.toml", "[tool.black]\nline-length = 100\n"),
+        ("ruff.toml", "line-length = 100\n"),
+        (".flake8", "[flake8]\nmax-line-length = 100\n"),
+        ("setup.cfg", "[flake8]\nmax_line_length = 100\n"),
+        ("tox.ini", "[pycodestyle]\nmax-line-length = 100\n"),
+    ],
+)
+def test_the_project_says_how_long_lines_are(tmp_path: Path, name: str, content: str):
+    (tmp_path / name).write_text(content)
+    folder = tmp_path / "src" / "package"
+    folder.mkdir(parents=True)
+    assert limit_for(folder / "a.py", "x" * 140) == 100
+
+
+@pytest.mark.parametrize("content", ["", "[tool.ruff\n", "[tool]\nruff = 3\n", "[tool.ruff]\nline-length = 'a'\n"])
+def test_else_the_file_shows_it(tmp_path: Path, content: str):
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "pyproject.toml").write_text(content)
+    assert limit_for(tmp_path / "a.py", "x = 1\n") == USUAL
+    assert limit_for(tmp_path / "a.py", f"x = '{'a' * 200}'\n") == 206
+
+
+def test_a_mended_line_is_broken(tmp_path: Path):
+    (tmp_path / "pyproject.toml").write_text("[tool.black]\nline-length = 84\n")
+    path = tmp_path / "train.py"
+    path.write_text("from transformers import Trainer\n\n\n" + LOGGED)
+    command = [sys.executable, "-m", "trl_lint", "--fix", "--select", "TRL003", str(path)]
+    subprocess.run(command, check=False, capture_output=True)
+    text = path.read_text()
+    assert "gather(" in text
+    assert max(map(len, text.splitlines())) <= 84

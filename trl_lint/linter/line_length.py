@@ -1,0 +1,77 @@
+"""How long a project lets its lines be: what its formatter or its linter is told, else what a file shows."""
+
+from __future__ import annotations
+
+import configparser
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
+
+from trl_lint import toml
+
+# Where nobody says anything: more than formatters take by default, and what most reviewers still take.
+USUAL = 120
+# The tables of `pyproject.toml` that have a `line-length`, and the files that hold nothing but ruff's.
+_TABLES = ("ruff", "black")
+_RUFF = (".ruff.toml", "ruff.toml")
+# Files with a section of flake8 or pycodestyle, which may have a `max-line-length`.
+_SECTIONED = (".flake8", "setup.cfg", "tox.ini")
+_SECTIONS = ("flake8", "pycodestyle")
+# Who looks for settings looks no further up than this.
+_TOP = ".git"
+
+
+def limit_for(path: Path, text: str) -> int:
+    """The longest line that a new one may be, in characters.
+
+    Where the project says nothing, lines are as long as the longest in the file.
+    """
+    return _declared(path.parent) or max(USUAL, *map(len, text.splitlines()), 0)
+
+
+@lru_cache(maxsize=256)
+def _declared(folder: Path) -> int:
+    """What the settings in a folder, or in the nearest above it that has some, say; 0 where there are none."""
+    own = next(_in(folder), 0)
+    if own or folder == folder.parent or (folder / _TOP).exists():
+        return own
+    return _declared(folder.parent)
+
+
+def _in(folder: Path) -> Iterator[int]:
+    for name in _RUFF:
+        yield from _number(_toml(folder / name), "line-length")
+    tools = _toml(folder / "pyproject.toml").get("tool")
+    for name in _TABLES:
+        table = tools.get(name) if isinstance(tools, dict) else None
+        if isinstance(table, dict):
+            yield from _number(table, "line-length")
+    for name in _SECTIONED:
+        yield from _sectioned(folder / name)
+
+
+def _number(table: toml.Table, key: str) -> Iterator[int]:
+    value = table.get(key)
+    if isinstance(value, int) and value > 0:
+        yield value
+
+
+def _toml(path: Path) -> toml.Table:
+    """The table in a file; an empty one where there is none that can be read."""
+    try:
+        return toml.parse(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return {}
+
+
+def _sectioned(path: Path) -> Iterator[int]:
+    parser = configparser.ConfigParser(interpolation=None)
+    try:
+        parser.read_string(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, configparser.Error):
+        return
+    for section in _SECTIONS:
+        for key in ("max-line-length", "max_line_length"):
+            value = parser.get(section, key, fallback="")
+            if value.isdecimal() and int(value) > 0:
+                yield int(value)
