@@ -214,17 +214,20 @@ def _source(lines: Sequence[str], line: int, around: int) -> Iterator[str]:
 
 def gather(cases: Mapping[Checkout, list[Judged]], mirrors: Path | None) -> tuple[list[Outcome], dict[Checkout, str]]:
     """What linting each code base gave; and those that are skipped, each with the reason."""
-    outcomes: list[Outcome] = []
     skipped: dict[Checkout, str] = {}
-    for checkout, verdicts in cases.items():
+    outcomes = list(each_linted(cases, mirrors, skipped))
+    for outcome in outcomes:
+        compare(outcome, cases[outcome.checkout])
+    return outcomes, skipped
+
+
+def each_linted(checkouts: Iterable[Checkout], mirrors: Path | None, skipped: dict[Checkout, str]) -> Iterator[Outcome]:
+    """What linting each commit gave. The reasons of those that can't be had are put into `skipped`."""
+    for checkout in checkouts:
         try:
-            outcome = lint(checkout, tree_of(checkout, mirrors))
+            yield lint(checkout, tree_of(checkout, mirrors))
         except NotToBeHad as error:
             skipped[checkout] = str(error)
-            continue
-        compare(outcome, verdicts)
-        outcomes.append(outcome)
-    return outcomes, skipped
 
 
 def as_json(outcomes: Iterable[Outcome], skipped: Mapping[Checkout, str]) -> str:
@@ -257,12 +260,18 @@ def report(outcomes: Sequence[Outcome], skipped: Mapping[Checkout, str], around:
     yield from wrong(outcomes)
 
 
-def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+def options_of(doc: str | None) -> argparse.ArgumentParser:
+    """What the benchmarks on commits of code bases are asked: where they lie, which, and in which form."""
+    parser = argparse.ArgumentParser(description=(doc or "").partition("\n")[0])
     parser.add_argument("--mirrors", type=Path, metavar="DIR", help="where bare git mirrors lie, as OWNER+NAME")
     parser.add_argument("--only", default="", metavar="TEXT", help="only the code bases whose name has this text")
-    parser.add_argument("--sources", type=int, default=0, metavar="N", help="N lines around each unjudged finding")
     parser.add_argument("--json", action="store_true", help="everything as JSON")
+    return parser
+
+
+def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = options_of(__doc__)
+    parser.add_argument("--sources", type=int, default=0, metavar="N", help="N lines around each unjudged finding")
     return parser.parse_args(arguments)
 
 

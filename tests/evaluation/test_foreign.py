@@ -1,69 +1,17 @@
 """How findings on foreign code bases are compared with verdicts, on a repository made here."""
 
 import json
-import subprocess
 from pathlib import Path
 
 import pytest
+from code_base import FILE, METRIC, REPOSITORY, TRAIN, git
 
-from evaluation import checkouts, foreign, releases
+from evaluation import checkouts, foreign
 from evaluation.checkouts import Checkout, NotToBeHad, tree_of
 from evaluation.foreign import Judged, Outcome, Reported, compare, read_cases, wrong
 
-REPOSITORY = "somebody/training"
-# One metric of one process in line 8, one file written by all processes in line 10.
-TRAIN = """\
-import torch
-from accelerate import Accelerator
-
-accelerator = Accelerator()
-model, optimizer, loader = accelerator.prepare(make_model(), make_optimizer(), make_loader())
-for batch in loader:
-    loss = model(**batch).loss
-    accelerator.log({"train_loss": loss.item()})
-    accelerator.backward(loss)
-torch.save(accelerator.unwrap_model(model).state_dict(), "model.pt")
-"""
-METRIC, FILE = 8, 10
 # A call that spans lines, and two lines with one text.
 LINES = ["x = f(", "    1,", ")", "g(x)", "g(x)"]
-
-
-def git(where: Path, *arguments: str) -> str:
-    identity = ["-c", "user.name=nobody", "-c", "user.email=nobody@localhost"]
-    done = subprocess.run(["git", "-C", str(where), *identity, *arguments], capture_output=True, text=True, check=True)
-    return done.stdout.strip()
-
-
-@pytest.fixture
-def checkout(tmp_path, monkeypatch) -> Checkout:
-    """One commit of a small code base, whose mirror lies in `mirrors`."""
-    monkeypatch.setenv(releases.CACHE_VARIABLE, str(tmp_path / "cache"))
-    work = tmp_path / "work"
-    files = {
-        "train.py": TRAIN,
-        "README.md": "# Training\n",
-        "scripts/train": "#!/bin/bash\naccelerate launch train.py\n",
-        "scripts/data": "1 2 3\n",
-        "logo.png": "no picture\n",
-        "rows.json": "[]\n",
-    }
-    for name, text in files.items():
-        (work / name).parent.mkdir(parents=True, exist_ok=True)
-        (work / name).write_text(text)
-    (work / "link.py").symlink_to("train.py")
-    git(work, "init", "--quiet")
-    git(work, "add", "--all")
-    git(work, "commit", "--quiet", "--message", "All of it")
-    mirror = tmp_path / "mirrors" / "somebody+training" / "repo"
-    mirror.parent.mkdir(parents=True)
-    git(tmp_path, "clone", "--quiet", "--bare", str(work), str(mirror))
-    return Checkout(REPOSITORY, git(work, "rev-parse", "HEAD"))
-
-
-@pytest.fixture
-def mirrors(tmp_path) -> Path:
-    return tmp_path / "mirrors"
 
 
 @pytest.fixture
