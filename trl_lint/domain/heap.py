@@ -29,6 +29,7 @@ from trl_lint.domain.kinds import (
     ContainerValue,
     Identity,
     IterableValue,
+    LoaderValue,
     TupleValue,
     is_small,
     shape_of,
@@ -229,6 +230,8 @@ def _merged_parts(a: Value, b: Value) -> Value:
         return a.having(items) if is_small(items) else a.as_a(Value)
     if isinstance(a, IterableValue) and isinstance(b, IterableValue):
         return a.having(join(a.element, b.element), ranks.join_lengths(a.length, b.length), None)
+    if isinstance(a, LoaderValue) and isinstance(b, LoaderValue):
+        return a.having(None if a.batch is None or b.batch is None else join(a.batch, b.batch))
     return a.as_a(BLANKS.get(a.kind, Value))
 
 
@@ -241,7 +244,7 @@ def _join_items(a: tuple[Value, ...], b: tuple[Value, ...]) -> tuple[Value, ...]
 
 def _join_wrapping(a: Value, b: Value, kind: Kind) -> Wrapping | None:
     if kind is not Kind.MODEL:
-        return None
+        return a.wrapping if a.wrapping is b.wrapping else None
     known = {value.wrapping for value in (a, b) if value.kind is Kind.MODEL}
     if known == {Wrapping.BARE, Wrapping.UNWRAPPED}:
         return Wrapping.BARE
