@@ -125,7 +125,7 @@ def join(a: Value, b: Value, divided: Rank = ranks.SAME) -> Value:
         wrapping=_join_wrapping(a, b, joined.kind),
         scalar=(a.scalar or a.kind is Kind.NONE) and (b.scalar or b.kind is Kind.NONE),
         dtype=a.dtype if a.dtype == b.dtype else "",
-        why=(main.why or other.why) if differs or rank is ranks.DRAWN else None,
+        why=(main.why or other.why) if differs or rank is ranks.DRAWN or _is_explained(a, b, joined.kind) else None,
         writes=_union(a.writes, b.writes) if differs else NO_WRITES,
         pending=_union(a.pending, b.pending) if differs else NO_WRITES,
         device=a.device if a.device == b.device else devices.joined(a, b),
@@ -242,12 +242,22 @@ def _join_items(a: tuple[Value, ...], b: tuple[Value, ...]) -> tuple[Value, ...]
     return head + longer[len(shorter) :]
 
 
+def _is_explained(a: Value, b: Value, kind: Kind) -> bool:
+    """Whether two models share a fact about their wrapper, which one chain explains as well as the other."""
+    return kind is Kind.MODEL and a.wrapping is b.wrapping and a.wrapping in _EXPLAINED
+
+
+_EXPLAINED = frozenset({Wrapping.MAYBE, Wrapping.UNWRAPPED, Wrapping.WRAPPED})
+
+
 def _join_wrapping(a: Value, b: Value, kind: Kind) -> Wrapping | None:
     if kind is not Kind.MODEL:
         return a.wrapping if a.wrapping is b.wrapping else None
     known = {value.wrapping for value in (a, b) if value.kind is Kind.MODEL}
     if known == {Wrapping.BARE, Wrapping.UNWRAPPED}:
         return Wrapping.BARE
+    if known == {Wrapping.MAYBE} and a.kind is b.kind and a.why is not b.why:
+        return Wrapping.UNKNOWN  # under different conditions
     return known.pop() if len(known) == 1 else Wrapping.UNKNOWN
 
 

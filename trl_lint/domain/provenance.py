@@ -46,6 +46,32 @@ class OwnFile(Step):
     __slots__ = ()
 
 
+class WrappedWhere(Step):
+    """A model is wrapped on one way out of a condition (the node), and bare on the other.
+
+    names: what the condition asks for. function: in which it stands. on: which of its outcomes wraps the model; None
+    where there were several conditions.
+    """
+
+    __slots__ = ("function", "names", "on")
+
+    def __init__(
+        self,
+        module: SourceModule,
+        node: CSTNode,
+        text: str,
+        before: Step | None,
+        *,
+        names: frozenset[str],
+        function: object,
+        on: bool | None,
+    ) -> None:
+        super().__init__(module, node, text, before)
+        self.names = names
+        self.function = function
+        self.on = on
+
+
 class OneByOne(Step):
     """All ranks get there, one after the other."""
 

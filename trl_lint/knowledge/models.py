@@ -18,6 +18,9 @@ MODULE_CLASSES = frozenset(
 WRAPPER_CLASSES = frozenset({"DataParallel", "DistributedDataParallel"})
 PLAIN_CLASSES = ("PreTrainedModel", "PeftModel", "PeftMixedModel", "PeftModelForCausalLM")
 
+# Attributes that wrappers have and no model has.
+ONLY_WRAPPERS_HAVE = frozenset({"module", "no_sync", "require_backward_grad_sync"})
+
 # What a file has to mention where a model in it is wrapped: a trainer, or what wraps it.
 WRAPPED_BY = (b"DataParallel", b"Trainer", b"model_wrapped", b"prepare")
 # Attributes only models have among the things that are prepared.

@@ -111,15 +111,18 @@ def output_attribute(owner: Value, name: str) -> Value:
 # --- models ---------------------------------------------------------------------------------------------
 
 
+_MAY_BE_WRAPPED = frozenset({Wrapping.MAYBE, Wrapping.WRAPPED})
+
+
 def of_model(frame: Frame, model: Value, name: str, node: cst.CSTNode, called: bool = False) -> Value:
     """An attribute of a model; what the wrapper does not forward is told to the rules."""
     if name == "module":
-        if model.wrapping is Wrapping.WRAPPED and not is_data_parallel(model):
+        if model.wrapping in _MAY_BE_WRAPPED and not is_data_parallel(model):
             return wrapped_models.inside(frame, model, node)
         return model if model.wrapping is Wrapping.UNWRAPPED else model.but(wrapping=Wrapping.BARE, why=None)
     if name in ("training",):
         return NumberValue(ranks.SAME, scalar=True, dtype="bool")
-    if model.wrapping is Wrapping.WRAPPED and not _is_there(frame, name):
+    if model.wrapping in _MAY_BE_WRAPPED and not _is_there(frame, name):
         frame.emit(
             AttributeRead,
             node,

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 
 import libcst as cst
 
+from trl_lint.analysis.interpreter import wrapping_tests
 from trl_lint.analysis.interpreter.conditions import divides, engine_arm, is_on_tpu, narrow, other_ranks, truth
 from trl_lint.analysis.interpreter.expressions import evaluate
 from trl_lint.analysis.state.frame import Frame
@@ -53,6 +55,7 @@ def run_if(frame: Frame, node: cst.If) -> bool:
     if both:
         _widen(before, taken.memory, taken.narrowed)
         _widen(before, skipped.memory, skipped.narrowed)
+    either = _wrapped_on_one_way(frame, node, taken.memory, skipped.memory) if both else ({}, {})
     if division.rank.differs:
         leaves = (taken.exits > exits, skipped.exits > taken.exits)
         _tell(frame, node, division, (start, taken.end, skipped.end), (taken.through, skipped.through), leaves)
@@ -64,6 +67,8 @@ def run_if(frame: Frame, node: cst.If) -> bool:
     arms = ((taken.through, taken.memory), (skipped.through, skipped.memory))
     goes_on = joined_arms(frame, arms, inside, after, test.rank)
     frame.memory.names.update(of_some_ranks)
+    frame.memory.names.update(either[0])
+    frame.memory.attributes.update(either[1])
     if goes_on:
         ends = [memory.control for reached, memory in arms if reached]
         waits = (frame.sync_points[start : taken.end], frame.sync_points[taken.end :])
@@ -77,11 +82,22 @@ def _arm(frame: Frame, node: cst.If, before: Memory, division: Control, inside: 
     frame.memory = before.fork()
     frame.memory.control = inside
     narrow(frame, node.test, taken)
-    narrowed = _narrowed(before, frame.memory) if division.uniformity is Uniformity.DIVERGENT else {}
+    if division.uniformity is Uniformity.DIVERGENT:
+        narrowed = _narrowed(before, frame.memory)
+    else:
+        narrowed = wrapping_tests.changed(before, frame.memory) if frame.engine.wraps_on_one_way else {}
     by_rank = division.rank.differs and division.rank.origins == Origin.RANK
     sets = data_sets.marked(frame.memory, narrowed) if by_rank else {}
     through = run_body(frame, node.body) if taken else otherwise(frame, node.orelse, node.test)
     return Arm(through, frame.memory, frame.exit_count, len(frame.sync_points), narrowed, sets)
+
+
+def _wrapped_on_one_way(
+    frame: Frame, node: cst.If, taken: Memory, skipped: Memory
+) -> tuple[dict[str, Value], dict[tuple[Hashable, str], Value]]:
+    """The names and the attributes that are a wrapped model at the end of one arm only."""
+    names = wrapping_tests.divided(frame, node.test, taken.names, skipped.names)
+    return names, wrapping_tests.divided(frame, node.test, taken.attributes, skipped.attributes)
 
 
 def _of_some_ranks(before: Memory, taken: Arm, skipped: Arm, division: Control) -> dict[str, Value]:

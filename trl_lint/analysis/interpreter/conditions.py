@@ -7,6 +7,7 @@ from typing import Any
 
 import libcst as cst
 
+from trl_lint.analysis.interpreter import wrapping_tests
 from trl_lint.analysis.program.objects import class_names
 from trl_lint.analysis.program.syntax import identifiers
 from trl_lint.analysis.state.frame import Frame, derived
@@ -140,6 +141,9 @@ def compare(
     frame: Frame, left: Value, node: cst.Comparison, evaluate: Callable[[Frame, cst.BaseExpression], Value]
 ) -> Value:
     """The value of a comparison, possibly chained."""
+    known = wrapping_tests.decided(frame, node)
+    if known is not None:
+        return known
     result: Value | None = None
     for target in node.comparisons:
         right = evaluate(frame, target.comparator)
@@ -304,10 +308,11 @@ def _engine_arm(test: cst.CSTNode) -> bool | None:
     return not (isinstance(test, cst.Comparison) and isinstance(test.comparisons[0].operator, (cst.NotEqual, cst.Is)))
 
 
-def narrow(frame: Frame, test: cst.CSTNode, taken: bool) -> None:
+def narrow(frame: Frame, test: cst.BaseExpression, taken: bool) -> None:
     """Refine what is known of names where `test` has come out as `taken`."""
     if engine_arm(frame, test) is taken:
         _under_engine(frame)
+    wrapping_tests.narrow(frame, test, taken)
     _narrow(frame, test, taken)
 
 
@@ -320,6 +325,7 @@ def narrow_further(frame: Frame, part: cst.BaseExpression, taken: bool, asks: bo
     mentioned = bool(asks) or arm is not None
     if arm is taken if asks is None else mentioned and taken:
         _under_engine(frame)
+    wrapping_tests.narrow(frame, part, taken)
     _narrow(frame, part, taken)
     return mentioned
 

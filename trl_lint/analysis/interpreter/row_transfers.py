@@ -113,7 +113,7 @@ def _unwrapped(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
         return wrapped_models.inside(frame, attributes.narrowed_to_model(model), node)
     if model.kind is not Kind.MODEL:
         return BARE_MODEL
-    if model.wrapping is Wrapping.WRAPPED and not is_data_parallel(model):
+    if model.wrapping in (Wrapping.MAYBE, Wrapping.WRAPPED) and not is_data_parallel(model):
         return wrapped_models.inside(frame, model, node)
     return model if model.wrapping is Wrapping.UNWRAPPED else model.but(wrapping=Wrapping.BARE, why=None)
 
