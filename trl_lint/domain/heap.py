@@ -30,7 +30,9 @@ from trl_lint.domain.kinds import (
     Identity,
     IterableValue,
     LoaderValue,
+    OneOfClasses,
     TupleValue,
+    classes_of,
     is_small,
     shape_of,
 )
@@ -232,6 +234,9 @@ def _merged_parts(a: Value, b: Value) -> Value:
         return a.having(join(a.element, b.element), ranks.join_lengths(a.length, b.length), None)
     if isinstance(a, LoaderValue) and isinstance(b, LoaderValue):
         return a.having(None if a.batch is None or b.batch is None else join(a.batch, b.batch))
+    names = classes_of(a), classes_of(b)
+    if all(names):
+        return a.as_a(OneOfClasses).having(names[0] | names[1])
     return a.as_a(BLANKS.get(a.kind, Value))
 
 

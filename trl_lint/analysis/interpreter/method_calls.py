@@ -25,13 +25,14 @@ from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame, derived
 from trl_lint.analysis.transfer import tensors
 from trl_lint.domain import ranks
-from trl_lint.domain.heap import WILDCARD
+from trl_lint.domain.heap import WILDCARD, join_all
 from trl_lint.domain.kinds import (
     BoundMethod,
     ContainerValue,
     InstanceValue,
     LibraryName,
     ModelValue,
+    OneOfClasses,
     PreparedObject,
     ProjectName,
     PureObject,
@@ -59,6 +60,8 @@ _DATA = frozenset({Kind.TENSOR, Kind.BATCH, Kind.NUMBER_LIST, Kind.NUMBER})
 def _member_called(frame: Frame, owner: Value, name: str, args: Arguments, node: cst.CSTNode) -> Value:
     if owner.rank.state is State.BOTTOM:
         return BOTTOM
+    if isinstance(owner, OneOfClasses):
+        return _loaded_by_one_of(owner, name) or _call_on_something(frame, SAME, name, args, node)
     if isinstance(owner, (LibraryName, ProjectName)):
         return frame.engine.call_value(frame, frame.engine.member(owner, name), args, node)
     for observe in frame.observers.method_call:
@@ -78,6 +81,13 @@ def _member_called(frame: Frame, owner: Value, name: str, args: Arguments, node:
         made = derived(ranks.nonlinear(ranks.combine(owner.rank, args.rank())), Kind.STRING, owner, *args.all())
         return made.but(const=_FIELD.sub(WILDCARD, owner.const)) if name == "format" and _is_text(owner) else made
     return _call_on_something(frame, owner, name, args, node)
+
+
+def _loaded_by_one_of(classes: OneOfClasses, name: str) -> Value | None:
+    """What a class method that loads something gives, whichever of some classes it is called on."""
+    made = [library.maker(f"{library.canonical(cls)}.{name}") for cls in sorted(classes.names)]
+    found = [value for value in made if value is not None]
+    return join_all(found) if len(found) == len(made) else None
 
 
 def _call_on_something(frame: Frame, owner: Value, name: str, args: Arguments, node: cst.CSTNode) -> Value:
