@@ -237,6 +237,12 @@ _SINKS: tuple[Row, ...] = (
 
 ROWS: tuple[Row, ...] = (*_CLASSES, *_COLLECTIVES, *_ATTRIBUTES, *_FUNCTIONS, *_SINKS)
 
+# What nothing else has that is handed on by hand.
+ONLY_ACCELERATORS_HAVE = frozenset({
+    "gather_for_metrics", "optimizer_step_was_skipped", "pad_across_processes", "prepare_data_loader",
+    "prepare_model", "register_for_checkpointing", "sync_gradients",
+})
+
 # Methods and attributes that, among the classes a training script deals with, only these have.
 UNIQUE: dict[str, str] = {
     "check_trigger": "accelerate.Accelerator",

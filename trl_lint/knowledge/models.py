@@ -140,6 +140,8 @@ RETURN_THE_MODEL = frozenset(
         "train",
     }
 )
+# Of those, the ones by which a model is put into training or evaluation mode.
+SWITCH_MODES = frozenset({"eval", "train"})
 # Methods that list what the model consists of: the same on all ranks.
 LIST_PARTS = frozenset(
     {

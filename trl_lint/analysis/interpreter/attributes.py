@@ -26,6 +26,7 @@ from trl_lint.domain.kinds import (
     PreparedObject,
     ProjectName,
     PureObject,
+    SizesValue,
     StoreFactory,
     StringValue,
     is_data_parallel,
@@ -80,6 +81,8 @@ def _of_something(frame: Frame, owner: Value, name: str) -> Value:
             return found
     if kind is Kind.UNKNOWN and heuristics.tells_rank(name):
         return named_rank(frame, name)
+    if kind is Kind.UNKNOWN and name == "shape" and owner.rank.state is State.UNKNOWN:
+        return SizesValue(ranks.UNKNOWN, dtype="int")
     if kind is Kind.UNKNOWN and name == "module" and owner.rank.state is State.UNKNOWN:
         return UNKNOWN
     return SAME if owner.rank.state is State.SAME else UNKNOWN

@@ -36,6 +36,7 @@ from trl_lint.domain.kinds import (
     library_name_of,
     on_one_process,
 )
+from trl_lint.domain.provenance import NoneWhere
 from trl_lint.domain.ranks import Origin, State
 from trl_lint.domain.values import SAME, Kind, Value, Wrapping
 from trl_lint.knowledge import datasets, heuristics
@@ -230,6 +231,8 @@ def _identity(left: Value, operator: cst.CSTNode, right: Value) -> Value:
         if left.rank.differs and left.rank.origins == Origin.RANK and left.const is MISSING:
             # What only some ranks have made: a tracker, a writer.
             return derived(ranks.nonlinear(left.rank), Kind.NUMBER, left, scalar=True, dtype="bool")
+        if isinstance(left.why, NoneWhere):
+            return derived(ranks.nonlinear(left.why.rank), Kind.NUMBER, left, scalar=True, dtype="bool")
         certain = left.kind not in (Kind.UNKNOWN, Kind.NONE) and left.const is MISSING
         certain = certain and not (left.kind is Kind.INSTANCE and left.rank.state is State.UNKNOWN)
         if certain and left.kind in (Kind.MODEL, Kind.TENSOR, Kind.NUMBER, Kind.INSTANCE):

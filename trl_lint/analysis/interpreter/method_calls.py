@@ -32,6 +32,7 @@ from trl_lint.domain.kinds import (
     InstanceValue,
     LibraryName,
     ModelValue,
+    NumberValue,
     OneOfClasses,
     PreparedObject,
     ProjectName,
@@ -99,6 +100,8 @@ def _call_on_something(frame: Frame, owner: Value, name: str, args: Arguments, n
     if owner.kind is Kind.UNKNOWN and row.rank in tensors.TO_HOST:
         # Only tensors and array scalars have these.
         return tensors.method(row, owner, args.positional, args.keywords)
+    if owner.kind is Kind.UNKNOWN and name == "size" and any(type(each.const) is int for each in args.positional):
+        return NumberValue(owner.rank, scalar=True, dtype="int")  # of other things it takes no dimension
     if isinstance(owner, FunctionValue) and name == "__call__":
         return frame.engine.call_value(frame, owner, args, node)
     return _call_on_unknown(frame, owner, name, args, node)

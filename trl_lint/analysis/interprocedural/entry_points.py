@@ -15,6 +15,7 @@ from trl_lint.analysis.interprocedural.summaries import MAX_CONTEXTS, Runs, Summ
 from trl_lint.analysis.observers import all_observers
 from trl_lint.analysis.program.classes import ClassInfo, FunctionInfo, Parameter
 from trl_lint.analysis.program.objects import ClassValue, ProjectInstance
+from trl_lint.analysis.program.parameter_uses import by_use
 from trl_lint.analysis.program.project import Module, Project
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import Observers, asked_of
@@ -129,6 +130,7 @@ class Engine(Runs):
         names: dict[str, Value] = {}
         ordered = list(given.items())
         position = 0
+        used = by_use(function)
         for index, parameter in enumerate(function.parameters):
             name = parameter.name
             if index == 0 and cls is not None and not function.is_static:
@@ -153,6 +155,8 @@ class Engine(Runs):
             position += 1
             if value is None:
                 value = self._by_annotation(frame, parameter)
+            if value is UNKNOWN:
+                value = used.get(name, value)
             names[name] = self._sourced(frame, parameter, value, name)
         return names
 
