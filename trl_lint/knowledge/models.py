@@ -142,6 +142,8 @@ RETURN_THE_MODEL = frozenset(
 )
 # Of those, the ones by which a model is put into training or evaluation mode.
 SWITCH_MODES = frozenset({"eval", "train"})
+# Methods that add to a model what is trained, however frozen the rest of it is.
+ADD_WHAT_IS_TRAINED = frozenset({"add_adapter"})
 # Methods that list what the model consists of: the same on all ranks.
 LIST_PARTS = frozenset(
     {

@@ -266,6 +266,8 @@ def environment(frame: Frame, name: Value) -> Value:
 
 def assign_attribute(frame: Frame, owner: Value, target: cst.Attribute, value: Value) -> None:
     """`owner.name = value`."""
+    if target.attr.value == "requires_grad" and value.const is not False:
+        wrapped_models.parameter_trained(frame, target.value)
     frame.asks_for_engine |= heuristics.NAMES_ENGINE.fits(target.attr.value)  # `args.deepspeed = None` turns it off
     if isinstance(owner, ProjectInstance):
         frame.write_attribute(owner.cls, target.attr.value, value.but(pending=frozenset()) if value.pending else value)

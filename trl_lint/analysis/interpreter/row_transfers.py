@@ -74,6 +74,11 @@ def _first(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     return values[0] if values else UNKNOWN
 
 
+def _adapted(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
+    model = _first(frame, args, node)
+    return model.but(grad=True) if model.kind is Kind.MODEL and not model.grad else model
+
+
 def _copied(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     return wrapped_models.copied(_first(frame, args, node))
 
@@ -150,6 +155,7 @@ def _moved(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
 
 
 _TRANSFERS = {
+    Transfer.ADAPTED: _adapted,
     Transfer.COPIED: _copied,
     Transfer.FIRST: _first,
     Transfer.FOR_GENERATION: _for_generation,
