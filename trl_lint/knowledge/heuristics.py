@@ -180,8 +180,8 @@ MODELS = "Models"
 
 MODEL_CLASS = Guess(
     group=MODELS,
-    pattern=r"^(?!DataCollator)(?:(?:TF|Flax)?AutoModel|.*Model$|(?:(?!For).)*For[A-Z]|.*WithValueHead$"
-    r"|\w*Autoencoder[A-Z])",
+    pattern=r"^(?!DataCollator)(?:(?:TF|Flax)?AutoModel|.*Model(?:With[A-Z]\w*)?$|(?:(?!For).)*For[A-Z]"
+    r"|.*WithValueHead$|\w*Autoencoder[A-Z])",
     says="A class of Transformers, TRL, PEFT, Diffusers or Sentence Transformers that is called like this is a model.",
     because="trl 0.11.4, trainer/cpo_trainer.py:784; fixtures/bypassed_wrapper/broken_loop.py: models of whatever "
     "task are loaded",

@@ -464,10 +464,14 @@ def constructor(name: str, versions: Mapping[str, str] = NO_VERSIONS) -> Value |
 # --- functions by their roots ---------------------------------------------------------------------------
 
 
-@cache
 def is_pure(name: str) -> bool:
     """Whether a call under a well-known root computes from its arguments only. No other table is asked."""
-    if name in torch.PURE_FUNCTIONS or heuristics.PIPELINE_HELPER.fits(name):
+    return _is_pure(name) or (name.startswith("diffusers.") and heuristics.PIPELINE_HELPER.fits(name))
+
+
+@cache
+def _is_pure(name: str) -> bool:
+    if name in torch.PURE_FUNCTIONS:
         return True
     parts = name.split(".")
     for end in range(len(parts), 0, -1):

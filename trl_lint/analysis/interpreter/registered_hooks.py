@@ -1,8 +1,8 @@
 """Functions that are registered with a library's object, which calls them in another of its methods.
 
-    accelerator.register_save_state_pre_hook(save_models)
-    if accelerator.is_main_process:
-        accelerator.save_state(path)        save_models(models, weights, path) runs here, on the main process alone
+accelerator.register_save_state_pre_hook(save_models)
+if accelerator.is_main_process:
+    accelerator.save_state(path)        save_models(models, weights, path) runs here, on the main process alone
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """What is trained with on several ranks is this rank's own data, wherever a loop takes it from.
 
-    for batch in loader:                    loader: a name of which nothing is known, or one that shards by itself
-        loss = model(batch["x"])            model: wrapped, so that there are several ranks
-        accelerator.backward(loss)          batch: BatchValue(SHARD), as each rank trains with other samples
+for batch in loader:                    loader: a name of which nothing is known, or one that shards by itself
+    loss = model(batch["x"])            model: wrapped, so that there are several ranks
+    accelerator.backward(loss)          batch: BatchValue(SHARD), as each rank trains with other samples
 """
 
 from __future__ import annotations
@@ -68,7 +68,9 @@ def _has_wrapped_model(frame: Frame) -> bool:
         return True
     scope: Frame | None = frame
     while scope is not None:
-        if any(map(_is_wrapped, scope.memory.names.values())) or any(map(_is_wrapped, scope.memory.attributes.values())):
+        if any(map(_is_wrapped, scope.memory.names.values())) or any(
+            map(_is_wrapped, scope.memory.attributes.values())
+        ):
             return True
         scope = scope.outer
     return False

@@ -1,12 +1,12 @@
 """Models that are wrapped on one way only, and the tests by which code tells the two apart.
 
-    if distributed:
-        model = DDP(model)
-    model.config                                            MAYBE: an error where `distributed` holds
-    if hasattr(model, "module"): …                          WRAPPED in here, BARE in the `else`
-    if type(model) == DDP: …                                the same
-    model.module.config if distributed else model.config    the same: the condition under which it was wrapped
-    if args.distributed_backend: …                          `distributed` may follow from it or not: silent in here
+if distributed:
+    model = DDP(model)
+model.config                                            MAYBE: an error where `distributed` holds
+if hasattr(model, "module"): …                          WRAPPED in here, BARE in the `else`
+if type(model) == DDP: …                                the same
+model.module.config if distributed else model.config    the same: the condition under which it was wrapped
+if args.distributed_backend: …                          `distributed` may follow from it or not: silent in here
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import TypeVar
 import libcst as cst
 
 from trl_lint.analysis.program.objects import class_names
-from trl_lint.analysis.program.syntax import below, identifiers
+from trl_lint.analysis.program.syntax import below
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import WORLD_FALSE, WORLD_TRUE

@@ -1,7 +1,7 @@
 """What a parameter is by what a function does with it, where nobody in sight says so.
 
-    accelerator.gather_for_metrics(x)       an Accelerator: nothing else has it
-    model.train(); model(**batch)           a model, wrapped or not
+accelerator.gather_for_metrics(x)       an Accelerator: nothing else has it
+model.train(); model(**batch)           a model, wrapped or not
 """
 
 from __future__ import annotations
