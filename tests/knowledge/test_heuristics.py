@@ -260,6 +260,28 @@ CASES = {
     "MODEL_CLASS": Case(
         is_model, "transformers.AutoModelForCausalLM", True, "transformers.DataCollatorForLanguageModeling", False
     ),
+    "NOISE_SCHEDULER": Case(
+        revealed,
+        loop("reveal_rank(DDPMScheduler().add_noise(batch['x'], noise))").replace(
+            "import torch\n", "import torch\nfrom diffusers import DDPMScheduler\n"
+        ),
+        "shard",
+        loop("reveal_rank(DDPMSchedule().add_noise(batch['x'], noise))").replace(
+            "import torch\n", "import torch\nfrom diffusers import DDPMSchedule\n"
+        ),
+        "unknown",
+    ),
+    "PIPELINE_HELPER": Case(
+        revealed,
+        loop("reveal_rank(FluxPipeline._pack_latents(batch['x']))").replace(
+            "import torch\n", "import torch\nfrom diffusers import FluxPipeline\n"
+        ),
+        "shard",
+        loop("reveal_rank(FluxPipeline.from_single_file(batch['x']))").replace(
+            "import torch\n", "import torch\nfrom diffusers import FluxPipeline\n"
+        ),
+        "unknown",
+    ),
     "LOADED_ALIKE": Case(
         revealed,
         "from transformers import BertTokenizer\nreveal_rank(BertTokenizer.from_pretrained('x'))",

@@ -29,7 +29,10 @@ from trl_lint.domain.kinds import (
     ContainerValue,
     Identity,
     IterableValue,
+    LoaderValue,
+    OneOfClasses,
     TupleValue,
+    classes_of,
     is_small,
     shape_of,
 )
@@ -124,7 +127,7 @@ def join(a: Value, b: Value, divided: Rank = ranks.SAME) -> Value:
         wrapping=_join_wrapping(a, b, joined.kind),
         scalar=(a.scalar or a.kind is Kind.NONE) and (b.scalar or b.kind is Kind.NONE),
         dtype=a.dtype if a.dtype == b.dtype else "",
-        why=(main.why or other.why) if differs or rank is ranks.DRAWN else None,
+        why=(main.why or other.why) if differs or rank is ranks.DRAWN or _is_explained(a, b, joined.kind) else None,
         writes=_union(a.writes, b.writes) if differs else NO_WRITES,
         pending=_union(a.pending, b.pending) if differs else NO_WRITES,
         device=a.device if a.device == b.device else devices.joined(a, b),
@@ -229,6 +232,11 @@ def _merged_parts(a: Value, b: Value) -> Value:
         return a.having(items) if is_small(items) else a.as_a(Value)
     if isinstance(a, IterableValue) and isinstance(b, IterableValue):
         return a.having(join(a.element, b.element), ranks.join_lengths(a.length, b.length), None)
+    if isinstance(a, LoaderValue) and isinstance(b, LoaderValue):
+        return a.having(None if a.batch is None or b.batch is None else join(a.batch, b.batch))
+    names = classes_of(a), classes_of(b)
+    if all(names):
+        return a.as_a(OneOfClasses).having(names[0] | names[1])
     return a.as_a(BLANKS.get(a.kind, Value))
 
 
@@ -239,12 +247,22 @@ def _join_items(a: tuple[Value, ...], b: tuple[Value, ...]) -> tuple[Value, ...]
     return head + longer[len(shorter) :]
 
 
+def _is_explained(a: Value, b: Value, kind: Kind) -> bool:
+    """Whether two models share a fact about their wrapper, which one chain explains as well as the other."""
+    return kind is Kind.MODEL and a.wrapping is b.wrapping and a.wrapping in _EXPLAINED
+
+
+_EXPLAINED = frozenset({Wrapping.MAYBE, Wrapping.UNWRAPPED, Wrapping.WRAPPED})
+
+
 def _join_wrapping(a: Value, b: Value, kind: Kind) -> Wrapping | None:
     if kind is not Kind.MODEL:
-        return None
+        return a.wrapping if a.wrapping is b.wrapping else None
     known = {value.wrapping for value in (a, b) if value.kind is Kind.MODEL}
     if known == {Wrapping.BARE, Wrapping.UNWRAPPED}:
         return Wrapping.BARE
+    if known == {Wrapping.MAYBE} and a.kind is b.kind and a.why is not b.why:
+        return Wrapping.UNKNOWN  # under different conditions
     return known.pop() if len(known) == 1 else Wrapping.UNKNOWN
 
 

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from libcst import Module as Tree
     from libcst.metadata import CodeRange
 
+    from trl_lint.domain.ranks import Rank
+
 
 class SourceModule(Protocol):
     """A file that was parsed, as far as who explains a fact has to know it."""
@@ -44,6 +46,42 @@ class OwnFile(Step):
     """A rank looks for a file of its own making: the others may find theirs at another moment, or not at all."""
 
     __slots__ = ()
+
+
+class NoneWhere(Step):
+    """A value is None on the ranks on which a condition (the node) comes out one way. rank: the condition's fact."""
+
+    __slots__ = ("rank",)
+
+    def __init__(self, module: SourceModule, node: CSTNode, text: str, before: Step | None, rank: Rank) -> None:
+        super().__init__(module, node, text, before)
+        self.rank = rank
+
+
+class WrappedWhere(Step):
+    """A model is wrapped on one way out of a condition (the node), and bare on the other.
+
+    names: what the condition asks for. function: in which it stands. on: which of its outcomes wraps the model; None
+    where there were several conditions.
+    """
+
+    __slots__ = ("function", "names", "on")
+
+    def __init__(
+        self,
+        module: SourceModule,
+        node: CSTNode,
+        text: str,
+        before: Step | None,
+        *,
+        names: frozenset[str],
+        function: object,
+        on: bool | None,
+    ) -> None:
+        super().__init__(module, node, text, before)
+        self.names = names
+        self.function = function
+        self.on = on
 
 
 class OneByOne(Step):

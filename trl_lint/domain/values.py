@@ -60,6 +60,7 @@ class Wrapping(str, Enum):
 
     WRAPPED = "wrapped"
     BARE = "bare"
+    MAYBE = "maybe"  # wrapped on one way, bare on another; `why` says under which condition
     UNWRAPPED = "unwrapped"  # bare as well, and known to be (a part of) what a wrapper holds
     UNKNOWN = "unknown"
 

@@ -15,6 +15,8 @@ from trl_lint.knowledge.schema import (
     REDUCED,
     SAME,
     SAVE,
+    SOME_MODEL,
+    UNKNOWN,
     WORLD,
     Attribute,
     Class,
@@ -140,7 +142,7 @@ _ATTRIBUTES: tuple[Row, ...] = (
 _SAME_METHODS = ("autocast", "get_state_dict", "prepare_optimizer", "prepare_scheduler")
 _NOTHING_METHODS = (
     "backward", "clip_grad_value_", "end_training", "init_trackers", "load_state", "print",
-    "register_for_checkpointing", "register_load_state_pre_hook", "register_save_state_pre_hook", "save",
+    "register_for_checkpointing", "save",
     "save_model", "save_state", "set_trigger", "unscale_gradients",
 )
 
@@ -194,6 +196,13 @@ _FUNCTIONS: tuple[Row, ...] = (
     # With evaluation_mode there is no DDP around it.
     Function(name="accelerate.Accelerator.prepare_model", source=f"{_ACCELERATOR}.prepare_model",
              returns="prepared", switch=(2, "evaluation_mode"), switched="first"),
+    # The models are those that `prepare_model` has kept: bare under DDP, wrapped under FSDP and DeepSpeed.
+    Function(name="accelerate.Accelerator.register_load_state_pre_hook",
+             source=f"{_ACCELERATOR}.register_load_state_pre_hook", returns=NOTHING,
+             registers="accelerate.Accelerator.load_state", lists=(SOME_MODEL,)),
+    Function(name="accelerate.Accelerator.register_save_state_pre_hook",
+             source=f"{_ACCELERATOR}.register_save_state_pre_hook", returns=NOTHING,
+             registers="accelerate.Accelerator.save_state", lists=(SOME_MODEL, UNKNOWN)),
     Function(name="accelerate.Accelerator.skip_first_batches", source=f"{_ACCELERATOR}.skip_first_batches",
              returns="first"),
     Function(name="accelerate.Accelerator.split_between_processes",
@@ -236,6 +245,12 @@ _SINKS: tuple[Row, ...] = (
 )
 
 ROWS: tuple[Row, ...] = (*_CLASSES, *_COLLECTIVES, *_ATTRIBUTES, *_FUNCTIONS, *_SINKS)
+
+# What nothing else has that is handed on by hand.
+ONLY_ACCELERATORS_HAVE = frozenset({
+    "gather_for_metrics", "optimizer_step_was_skipped", "pad_across_processes", "prepare_data_loader",
+    "prepare_model", "register_for_checkpointing", "sync_gradients",
+})
 
 # Methods and attributes that, among the classes a training script deals with, only these have.
 UNIQUE: dict[str, str] = {

@@ -180,10 +180,25 @@ MODELS = "Models"
 
 MODEL_CLASS = Guess(
     group=MODELS,
-    pattern=r"^(?!DataCollator)(?:(?:TF|Flax)?AutoModel|.*Model$|(?:(?!For).)*For[A-Z]|.*WithValueHead$)",
+    pattern=r"^(?!DataCollator)(?:(?:TF|Flax)?AutoModel|.*Model(?:With[A-Z]\w*)?$|(?:(?!For).)*For[A-Z]"
+    r"|.*WithValueHead$|\w*Autoencoder[A-Z])",
     says="A class of Transformers, TRL, PEFT, Diffusers or Sentence Transformers that is called like this is a model.",
     because="trl 0.11.4, trainer/cpo_trainer.py:784; fixtures/bypassed_wrapper/broken_loop.py: models of whatever "
     "task are loaded",
+)
+NOISE_SCHEDULER = Guess(
+    group=MODELS,
+    pattern=r"Scheduler$",
+    says="An object of a class of Diffusers that is called like this only computes.",
+    because="diffusers, examples/text_to_image/train_text_to_image.py: `noise_scheduler.add_noise(latents, noise, "
+    "timesteps)` is as much this rank's own as the latents",
+)
+PIPELINE_HELPER = Guess(
+    group=MODELS,
+    pattern=r"^diffusers\.(?:\w+\.)*\w+Pipeline\._\w+$",
+    says="A private function that is called on a pipeline class of Diffusers only computes.",
+    because="diffusers, examples/dreambooth/train_dreambooth_flux.py: `FluxPipeline._pack_latents(…)` reshapes "
+    "what goes into the model",
 )
 LOADED_ALIKE = Guess(
     group=MODELS,

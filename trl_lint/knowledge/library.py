@@ -19,6 +19,7 @@ from trl_lint.knowledge import (
     datasets,
     heuristics,
     loggers,
+    model_libraries,
     peft,
     python,
     torch,
@@ -28,6 +29,7 @@ from trl_lint.knowledge import (
 )
 from trl_lint.knowledge.schema import (
     BARE_MODEL,
+    PURE,
     SAME,
     Attribute,
     Class,
@@ -73,7 +75,7 @@ __all__ = [
 ]
 
 ROWS: tuple[Row, ...] = (
-    *accelerate.ROWS, *datasets.ROWS, *loggers.ROWS, *peft.ROWS, *python.ROWS, *torch.ROWS,
+    *accelerate.ROWS, *datasets.ROWS, *loggers.ROWS, *model_libraries.ROWS, *peft.ROWS, *python.ROWS, *torch.ROWS,
     *torch_distributed.ROWS, *transformers.ROWS, *trl.ROWS,
 )  # fmt: skip
 # Methods of trainers that compute what a training step trains with, by their own name.
@@ -419,11 +421,20 @@ def is_model_class(name: str) -> bool:
     return heuristics.MODEL_CLASS.fits(own)
 
 
+def _is_noise_scheduler(name: str) -> bool:
+    """Whether a class of Diffusers adds and takes away noise, going by how such classes are called."""
+    return name.startswith("diffusers.") and heuristics.NOISE_SCHEDULER.fits(name)
+
+
 def maker(name: str) -> Value | None:
     """What a class method that loads something returns: `transformers.AutoModel.from_pretrained`."""
     cls, _, own = name.rpartition(".")
+    if f"{cls}." == model_libraries.MODEL_FUNCTIONS and own.islower():
+        return None if own in model_libraries.NO_MODEL_FUNCTIONS else BARE_MODEL
     if own not in transformers.MODEL_MAKERS:
         return None
+    if _is_noise_scheduler(cls):
+        return PURE
     if is_model_class(cls):
         return BARE_MODEL
     if cls.partition(".")[0] in _MODEL_ROOTS and heuristics.LOADED_ALIKE.fits(cls):
@@ -441,6 +452,8 @@ def constructor(name: str, versions: Mapping[str, str] = NO_VERSIONS) -> Value |
             return instance("torch.optim.lr_scheduler.LRScheduler")
         if name.startswith("torch.optim."):
             return instance("torch.optim.Optimizer")
+        if _is_noise_scheduler(name) or name.startswith(model_libraries.PURE_CLASSES):
+            return PURE
         if is_model_class(name):
             return BARE_MODEL
         if name.partition(".")[0] in _MODEL_ROOTS and heuristics.LOADED_ALIKE.fits(own):
@@ -451,9 +464,13 @@ def constructor(name: str, versions: Mapping[str, str] = NO_VERSIONS) -> Value |
 # --- functions by their roots ---------------------------------------------------------------------------
 
 
-@cache
 def is_pure(name: str) -> bool:
     """Whether a call under a well-known root computes from its arguments only. No other table is asked."""
+    return _is_pure(name) or (name.startswith("diffusers.") and heuristics.PIPELINE_HELPER.fits(name))
+
+
+@cache
+def _is_pure(name: str) -> bool:
     if name in torch.PURE_FUNCTIONS:
         return True
     parts = name.split(".")

@@ -18,6 +18,9 @@ MODULE_CLASSES = frozenset(
 WRAPPER_CLASSES = frozenset({"DataParallel", "DistributedDataParallel"})
 PLAIN_CLASSES = ("PreTrainedModel", "PeftModel", "PeftMixedModel", "PeftModelForCausalLM")
 
+# Attributes that wrappers have and no model has.
+ONLY_WRAPPERS_HAVE = frozenset({"module", "no_sync", "require_backward_grad_sync"})
+
 # What a file has to mention where a model in it is wrapped: a trainer, or what wraps it.
 WRAPPED_BY = (b"DataParallel", b"Trainer", b"model_wrapped", b"prepare")
 # Attributes only models have among the things that are prepared.
@@ -137,6 +140,10 @@ RETURN_THE_MODEL = frozenset(
         "train",
     }
 )
+# Of those, the ones by which a model is put into training or evaluation mode.
+SWITCH_MODES = frozenset({"eval", "train"})
+# Methods that add to a model what is trained, however frozen the rest of it is.
+ADD_WHAT_IS_TRAINED = frozenset({"add_adapter"})
 # Methods that list what the model consists of: the same on all ranks.
 LIST_PARTS = frozenset(
     {

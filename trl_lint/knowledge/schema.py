@@ -46,6 +46,7 @@ class Transfer(str, Enum):
     PREPARED = "prepared"  # as `Accelerator.prepare`
     PURE = "pure"  # computed from its arguments alone
     ON_SOME_RANKS = "on some ranks"  # its first argument, a function, to be run on some ranks only: None on the others
+    ADAPTED = "adapted"  # its first argument, with something added that is trained
     SHARD = "shard"  # a piece of its first argument per rank
     UNWRAPPED = "unwrapped"  # the bare model of its first argument
 
@@ -136,7 +137,7 @@ class Function(Row):
     """A function, method or constructor whose result is known.
 
     returns: the value it returns, or the name of a transfer: "pure" (as its arguments), "first" (its first
-    argument, unchanged), "copied" (a copy of it), "moved" (it, on this process's own device), "prepared" (as
+    argument, unchanged), "adapted" (with something trained added), "copied" (a copy of it), "moved" (it, on this process's own device), "prepared" (as
     `Accelerator.prepare`), "unwrapped" (the bare model of its first), "shard" (its first argument, a piece of
     it per rank).
     yields: for a context manager, what `with f(...) as x` binds to `x` (a value or a transfer).
@@ -144,6 +145,7 @@ class Function(Row):
     is true, neither is the result. in_turn: one rank after the other runs the body of its `with` statement,
     on each node by itself ("node") or in the whole job ("job"). frozen: nothing is trained in that body, where
     a model is its own reference. seeds: parameters of a call that draws, one of which makes the ranks draw alike.
+    registers: the method that calls the function that is given to this one, with a list of each of `lists` and a folder.
     """
 
     returns: Value | str = "pure"
@@ -153,6 +155,8 @@ class Function(Row):
     first_rank: str = ""
     frozen: bool = False
     seeds: tuple[Parameter, ...] = ()
+    registers: str = ""
+    lists: tuple[Value, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

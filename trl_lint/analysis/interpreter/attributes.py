@@ -26,6 +26,7 @@ from trl_lint.domain.kinds import (
     PreparedObject,
     ProjectName,
     PureObject,
+    SizesValue,
     StoreFactory,
     StringValue,
     is_data_parallel,
@@ -80,6 +81,8 @@ def _of_something(frame: Frame, owner: Value, name: str) -> Value:
             return found
     if kind is Kind.UNKNOWN and heuristics.tells_rank(name):
         return named_rank(frame, name)
+    if kind is Kind.UNKNOWN and name == "shape" and owner.rank.state is State.UNKNOWN:
+        return SizesValue(ranks.UNKNOWN, dtype="int")
     if kind is Kind.UNKNOWN and name == "module" and owner.rank.state is State.UNKNOWN:
         return UNKNOWN
     return SAME if owner.rank.state is State.SAME else UNKNOWN
@@ -111,15 +114,18 @@ def output_attribute(owner: Value, name: str) -> Value:
 # --- models ---------------------------------------------------------------------------------------------
 
 
+_MAY_BE_WRAPPED = frozenset({Wrapping.MAYBE, Wrapping.WRAPPED})
+
+
 def of_model(frame: Frame, model: Value, name: str, node: cst.CSTNode, called: bool = False) -> Value:
     """An attribute of a model; what the wrapper does not forward is told to the rules."""
     if name == "module":
-        if model.wrapping is Wrapping.WRAPPED and not is_data_parallel(model):
+        if model.wrapping in _MAY_BE_WRAPPED and not is_data_parallel(model):
             return wrapped_models.inside(frame, model, node)
         return model if model.wrapping is Wrapping.UNWRAPPED else model.but(wrapping=Wrapping.BARE, why=None)
     if name in ("training",):
         return NumberValue(ranks.SAME, scalar=True, dtype="bool")
-    if model.wrapping is Wrapping.WRAPPED and not _is_there(frame, name):
+    if model.wrapping in _MAY_BE_WRAPPED and not _is_there(frame, name):
         frame.emit(
             AttributeRead,
             node,
@@ -260,6 +266,8 @@ def environment(frame: Frame, name: Value) -> Value:
 
 def assign_attribute(frame: Frame, owner: Value, target: cst.Attribute, value: Value) -> None:
     """`owner.name = value`."""
+    if target.attr.value == "requires_grad" and value.const is not False:
+        wrapped_models.parameter_trained(frame, target.value)
     frame.asks_for_engine |= heuristics.NAMES_ENGINE.fits(target.attr.value)  # `args.deepspeed = None` turns it off
     if isinstance(owner, ProjectInstance):
         frame.write_attribute(owner.cls, target.attr.value, value.but(pending=frozenset()) if value.pending else value)

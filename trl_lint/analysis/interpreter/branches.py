@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 
 import libcst as cst
 
+from trl_lint.analysis.interpreter import wrapping_tests
 from trl_lint.analysis.interpreter.conditions import divides, engine_arm, is_on_tpu, narrow, other_ranks, truth
 from trl_lint.analysis.interpreter.expressions import evaluate
 from trl_lint.analysis.state.frame import Frame
@@ -13,8 +15,9 @@ from trl_lint.analysis.state.observing import Branch
 from trl_lint.analysis.transfer import data_sets, first_rank
 from trl_lint.domain.control import UNIFORM, Control, Uniformity
 from trl_lint.domain.heap import Memory
+from trl_lint.domain.provenance import NoneWhere
 from trl_lint.domain.ranks import Origin, Rank
-from trl_lint.domain.values import Value
+from trl_lint.domain.values import Kind, Value
 
 
 def run_body(frame: Frame, body: cst.BaseSuite) -> bool:
@@ -53,6 +56,7 @@ def run_if(frame: Frame, node: cst.If) -> bool:
     if both:
         _widen(before, taken.memory, taken.narrowed)
         _widen(before, skipped.memory, skipped.narrowed)
+    either = _wrapped_on_one_way(frame, node, taken.memory, skipped.memory) if both else ({}, {})
     if division.rank.differs:
         leaves = (taken.exits > exits, skipped.exits > taken.exits)
         _tell(frame, node, division, (start, taken.end, skipped.end), (taken.through, skipped.through), leaves)
@@ -60,10 +64,14 @@ def run_if(frame: Frame, node: cst.If) -> bool:
         for note in frame.observers.fork:
             note(frame, node.test, (start, taken.end, skipped.end), (taken.through, skipped.through))
     of_some_ranks = _of_some_ranks(before, taken, skipped, division) if both else {}
+    absent = _none_on_some(taken.memory, skipped.memory, division) if both else ()
     after = before.control.under(division if frame.exit_count > exits else UNIFORM)
     arms = ((taken.through, taken.memory), (skipped.through, skipped.memory))
     goes_on = joined_arms(frame, arms, inside, after, test.rank)
     frame.memory.names.update(of_some_ranks)
+    frame.memory.names.update(either[0])
+    _note_absent(frame, node, absent, division)
+    frame.memory.attributes.update(either[1])
     if goes_on:
         ends = [memory.control for reached, memory in arms if reached]
         waits = (frame.sync_points[start : taken.end], frame.sync_points[taken.end :])
@@ -77,11 +85,42 @@ def _arm(frame: Frame, node: cst.If, before: Memory, division: Control, inside: 
     frame.memory = before.fork()
     frame.memory.control = inside
     narrow(frame, node.test, taken)
-    narrowed = _narrowed(before, frame.memory) if division.uniformity is Uniformity.DIVERGENT else {}
+    if division.uniformity is Uniformity.DIVERGENT:
+        narrowed = _narrowed(before, frame.memory)
+    else:
+        narrowed = wrapping_tests.changed(before, frame.memory) if frame.engine.wraps_on_one_way else {}
     by_rank = division.rank.differs and division.rank.origins == Origin.RANK
     sets = data_sets.marked(frame.memory, narrowed) if by_rank else {}
     through = run_body(frame, node.body) if taken else otherwise(frame, node.orelse, node.test)
     return Arm(through, frame.memory, frame.exit_count, len(frame.sync_points), narrowed, sets)
+
+
+def _none_on_some(taken: Memory, skipped: Memory, division: Control) -> tuple[str, ...]:
+    """The names that are None on the ranks that took one arm, where this rank's own data decided on it."""
+    if not division.rank.differs or division.rank.origins & ~(Origin.DATA | Origin.RNG):
+        return ()
+    return tuple(
+        name
+        for name, value in taken.names.items()
+        if (other := skipped.names.get(name)) is not None and (value.kind is Kind.NONE) is not (other.kind is Kind.NONE)
+    )
+
+
+def _note_absent(frame: Frame, node: cst.If, names: tuple[str, ...], division: Control) -> None:
+    for name in names:
+        value = frame.memory.names[name]
+        if value.rank.differs:
+            text = "`{}` differs between ranks, and on some of them it stays None"
+            why = NoneWhere(frame.module, node.test, text, value.why, division.rank)
+            frame.memory.names[name] = value.but(why=why)
+
+
+def _wrapped_on_one_way(
+    frame: Frame, node: cst.If, taken: Memory, skipped: Memory
+) -> tuple[dict[str, Value], dict[tuple[Hashable, str], Value]]:
+    """The names and the attributes that are a wrapped model at the end of one arm only."""
+    names = wrapping_tests.divided(frame, node.test, taken.names, skipped.names)
+    return names, wrapping_tests.divided(frame, node.test, taken.attributes, skipped.attributes)
 
 
 def _of_some_ranks(before: Memory, taken: Arm, skipped: Arm, division: Control) -> dict[str, Value]:

@@ -7,6 +7,7 @@ from typing import Any
 
 import libcst as cst
 
+from trl_lint.analysis.interpreter import wrapping_tests
 from trl_lint.analysis.program.objects import class_names
 from trl_lint.analysis.program.syntax import identifiers
 from trl_lint.analysis.state.frame import Frame, derived
@@ -35,6 +36,7 @@ from trl_lint.domain.kinds import (
     library_name_of,
     on_one_process,
 )
+from trl_lint.domain.provenance import NoneWhere
 from trl_lint.domain.ranks import Origin, State
 from trl_lint.domain.values import SAME, Kind, Value, Wrapping
 from trl_lint.knowledge import datasets, heuristics
@@ -140,6 +142,9 @@ def compare(
     frame: Frame, left: Value, node: cst.Comparison, evaluate: Callable[[Frame, cst.BaseExpression], Value]
 ) -> Value:
     """The value of a comparison, possibly chained."""
+    known = wrapping_tests.decided(frame, node)
+    if known is not None:
+        return known
     result: Value | None = None
     for target in node.comparisons:
         right = evaluate(frame, target.comparator)
@@ -226,6 +231,8 @@ def _identity(left: Value, operator: cst.CSTNode, right: Value) -> Value:
         if left.rank.differs and left.rank.origins == Origin.RANK and left.const is MISSING:
             # What only some ranks have made: a tracker, a writer.
             return derived(ranks.nonlinear(left.rank), Kind.NUMBER, left, scalar=True, dtype="bool")
+        if isinstance(left.why, NoneWhere):
+            return derived(ranks.nonlinear(left.why.rank), Kind.NUMBER, left, scalar=True, dtype="bool")
         certain = left.kind not in (Kind.UNKNOWN, Kind.NONE) and left.const is MISSING
         certain = certain and not (left.kind is Kind.INSTANCE and left.rank.state is State.UNKNOWN)
         if certain and left.kind in (Kind.MODEL, Kind.TENSOR, Kind.NUMBER, Kind.INSTANCE):
@@ -304,10 +311,11 @@ def _engine_arm(test: cst.CSTNode) -> bool | None:
     return not (isinstance(test, cst.Comparison) and isinstance(test.comparisons[0].operator, (cst.NotEqual, cst.Is)))
 
 
-def narrow(frame: Frame, test: cst.CSTNode, taken: bool) -> None:
+def narrow(frame: Frame, test: cst.BaseExpression, taken: bool) -> None:
     """Refine what is known of names where `test` has come out as `taken`."""
     if engine_arm(frame, test) is taken:
         _under_engine(frame)
+    wrapping_tests.narrow(frame, test, taken)
     _narrow(frame, test, taken)
 
 
@@ -320,6 +328,7 @@ def narrow_further(frame: Frame, part: cst.BaseExpression, taken: bool, asks: bo
     mentioned = bool(asks) or arm is not None
     if arm is taken if asks is None else mentioned and taken:
         _under_engine(frame)
+    wrapping_tests.narrow(frame, part, taken)
     _narrow(frame, part, taken)
     return mentioned
 

@@ -8,7 +8,15 @@ from typing import Any
 
 import libcst as cst
 
-from trl_lint.analysis.interpreter import assignment, attributes, calls, displays, operators, subscripts
+from trl_lint.analysis.interpreter import (
+    assignment,
+    attributes,
+    calls,
+    displays,
+    operators,
+    subscripts,
+    wrapping_tests,
+)
 from trl_lint.analysis.interpreter.conditions import alone, choose, narrow, narrow_further, truth
 from trl_lint.analysis.interpreter.subscripts import subscript_value
 from trl_lint.analysis.program.objects import FunctionValue
@@ -47,6 +55,7 @@ def lookup(frame: Frame, name: str) -> Value | None:
         if value is not None:
             if scope is not frame:
                 _bring_cells(frame, scope, value)
+                return frame.told_of(value)
             return value
         scope = scope.outer
     return frame.engine.global_name(frame.module, name, frame)
@@ -204,7 +213,9 @@ def _linked(frame: Frame, link: cst.BooleanOperation, left: Value, known: bool |
         return right
     value = join(left, right, left.rank).but(const=MISSING)
     if value.rank.state is State.UNKNOWN and Origin.RANK in (left.rank.origins, right.rank.origins):
-        return value.but(rank=ranks.GUARDED)
+        asks = left if left.rank.origins == Origin.RANK else right
+        # Whatever the other side is, the ranks that say no to this one say no.
+        return derived(asks.rank, Kind.NUMBER, asks, dtype="bool") if is_and else value.but(rank=ranks.GUARDED)
     kinds = {side.kind for side in (left, right) if side.rank.differs}
     return value.as_a(BLANKS[kinds.pop()]) if value.kind is Kind.UNKNOWN and kinds in _TESTS else value
 
@@ -243,7 +254,9 @@ def _conditional(frame: Frame, node: cst.IfExp) -> Value:
     if known is None:
         choose(frame, node.test, test, (start, middle))
     frame.memory.names = saved
-    return results[0] if len(results) == 1 else join(results[0], results[1], test.rank)
+    if len(results) == 1:
+        return results[0]
+    return wrapping_tests.either_way(frame, node.test, *results) or join(results[0], results[1], test.rank)
 
 
 def _named(frame: Frame, node: cst.NamedExpr) -> Value:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import libcst as cst
 
-from trl_lint.analysis.interpreter import attributes, pure_calls, row_transfers, special_calls
+from trl_lint.analysis.interpreter import attributes, pure_calls, registered_hooks, row_transfers, special_calls
 from trl_lint.analysis.interpreter.callbacks import hand_over_to
 from trl_lint.analysis.interpreter.collectives import collective
 from trl_lint.analysis.interpreter.pure_calls import spread
@@ -132,6 +132,9 @@ def apply(frame: Frame, rows: Sequence[Row], args: Arguments, node: cst.CSTNode,
         spans = [each for each in rows if isinstance(each, (Function, Hook))]
         value = _returned(frame, spans, args, node)
         if isinstance(row, Function):
+            if row.registers:
+                registered_hooks.register(frame, row, args)
+            registered_hooks.run(frame, row.name, node)
             for refine in frame.domains.library_function:
                 value = refine(frame, row, args, node, owner, value)
         return value

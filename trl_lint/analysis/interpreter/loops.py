@@ -11,6 +11,7 @@ from trl_lint.analysis.interpreter.assignment import bind_target
 from trl_lint.analysis.interpreter.branches import otherwise, run_body
 from trl_lint.analysis.interpreter.conditions import divides, narrow, truth
 from trl_lint.analysis.interpreter.expressions import evaluate
+from trl_lint.analysis.interpreter.training_loops import trained_on
 from trl_lint.analysis.program.syntax import below
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.frame import Frame, Loop, derived
@@ -41,6 +42,7 @@ def run_for(frame: Frame, node: cst.For) -> bool:
     element, length = containers.iterate(frame, iterable)
     if element.rank.state is State.BOTTOM:
         element = BOTTOM
+    element = trained_on(frame, node, element)
     if length.differs and element.rank.differs and element.why is None:
         element = element.but(why=frame.step(node, "this rank's own data"))
     trips = derived(length, Kind.NUMBER, iterable)

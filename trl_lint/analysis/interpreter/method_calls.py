@@ -25,13 +25,15 @@ from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame, derived
 from trl_lint.analysis.transfer import tensors
 from trl_lint.domain import ranks
-from trl_lint.domain.heap import WILDCARD
+from trl_lint.domain.heap import WILDCARD, join_all
 from trl_lint.domain.kinds import (
     BoundMethod,
     ContainerValue,
     InstanceValue,
     LibraryName,
     ModelValue,
+    NumberValue,
+    OneOfClasses,
     PreparedObject,
     ProjectName,
     PureObject,
@@ -59,6 +61,8 @@ _DATA = frozenset({Kind.TENSOR, Kind.BATCH, Kind.NUMBER_LIST, Kind.NUMBER})
 def _member_called(frame: Frame, owner: Value, name: str, args: Arguments, node: cst.CSTNode) -> Value:
     if owner.rank.state is State.BOTTOM:
         return BOTTOM
+    if isinstance(owner, OneOfClasses):
+        return _loaded_by_one_of(owner, name) or _call_on_something(frame, SAME, name, args, node)
     if isinstance(owner, (LibraryName, ProjectName)):
         return frame.engine.call_value(frame, frame.engine.member(owner, name), args, node)
     for observe in frame.observers.method_call:
@@ -80,6 +84,13 @@ def _member_called(frame: Frame, owner: Value, name: str, args: Arguments, node:
     return _call_on_something(frame, owner, name, args, node)
 
 
+def _loaded_by_one_of(classes: OneOfClasses, name: str) -> Value | None:
+    """What a class method that loads something gives, whichever of some classes it is called on."""
+    made = [library.maker(f"{library.canonical(cls)}.{name}") for cls in sorted(classes.names)]
+    found = [value for value in made if value is not None]
+    return join_all(found) if len(found) == len(made) else None
+
+
 def _call_on_something(frame: Frame, owner: Value, name: str, args: Arguments, node: cst.CSTNode) -> Value:
     """A method of what is of no known class: its name may tell."""
     unique = library.unique_method(name)
@@ -89,6 +100,8 @@ def _call_on_something(frame: Frame, owner: Value, name: str, args: Arguments, n
     if owner.kind is Kind.UNKNOWN and row.rank in tensors.TO_HOST:
         # Only tensors and array scalars have these.
         return tensors.method(row, owner, args.positional, args.keywords)
+    if owner.kind is Kind.UNKNOWN and name == "size" and any(type(each.const) is int for each in args.positional):
+        return NumberValue(owner.rank, scalar=True, dtype="int")  # of other things it takes no dimension
     if isinstance(owner, FunctionValue) and name == "__call__":
         return frame.engine.call_value(frame, owner, args, node)
     return _call_on_unknown(frame, owner, name, args, node)
@@ -149,6 +162,9 @@ def call_method(
     if frame.cls is cls:
         facts_of = tuple((value.rank, value.kind, value.wrapping) for value in args.all())
         cls.calls.setdefault(method.name, {})[(id(node), facts_of)] = (args, frame.memory, frame.trace, frame.stepping)
+    if method.is_open:
+        method.reached = True
+        return frame.engine.unresolved(frame, args, node)
     runs_as = cls if method.cls is None or method.shows else method.cls
     receiver = owner if runs_as is cls else ProjectInstance(runs_as)
     return frame.engine.call(frame, method, args, node, None if method.is_static else receiver)

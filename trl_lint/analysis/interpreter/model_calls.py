@@ -31,6 +31,8 @@ def call_on_model(frame: Frame, owner: Value, name: str, args: Arguments, node: 
             observe(frame, inner, "forward", node)
         return forward(frame, owner, args)
     attributes.of_model(frame, owner, name, callee, called=True)
+    if name in models.ADD_WHAT_IS_TRAINED:
+        wrapped_models.switched(frame, owner, name, args, callee.value if isinstance(callee, cst.Attribute) else None)
     if name in models.REFERENCE_CONTEXTS:
         gradients.note_no_train(frame, node)
     if PART_OF_MODEL.fits(name) and not args.differing():

@@ -74,6 +74,11 @@ def _first(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     return values[0] if values else UNKNOWN
 
 
+def _adapted(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
+    model = _first(frame, args, node)
+    return model.but(grad=True) if model.kind is Kind.MODEL and not model.grad else model
+
+
 def _copied(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     return wrapped_models.copied(_first(frame, args, node))
 
@@ -113,7 +118,7 @@ def _unwrapped(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
         return wrapped_models.inside(frame, attributes.narrowed_to_model(model), node)
     if model.kind is not Kind.MODEL:
         return BARE_MODEL
-    if model.wrapping is Wrapping.WRAPPED and not is_data_parallel(model):
+    if model.wrapping in (Wrapping.MAYBE, Wrapping.WRAPPED) and not is_data_parallel(model):
         return wrapped_models.inside(frame, model, node)
     return model if model.wrapping is Wrapping.UNWRAPPED else model.but(wrapping=Wrapping.BARE, why=None)
 
@@ -150,6 +155,7 @@ def _moved(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
 
 
 _TRANSFERS = {
+    Transfer.ADAPTED: _adapted,
     Transfer.COPIED: _copied,
     Transfer.FIRST: _first,
     Transfer.FOR_GENERATION: _for_generation,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 
 import libcst as cst
 
@@ -15,7 +15,9 @@ from trl_lint.analysis.interprocedural.summaries import MAX_CONTEXTS, Runs, Summ
 from trl_lint.analysis.observers import all_observers
 from trl_lint.analysis.program.classes import ClassInfo, FunctionInfo, Parameter
 from trl_lint.analysis.program.objects import ClassValue, ProjectInstance
+from trl_lint.analysis.program.parameter_uses import by_use
 from trl_lint.analysis.program.project import Module, Project
+from trl_lint.analysis.program.syntax import below
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import Observers, asked_of
 from trl_lint.analysis.state.refining import Domains
@@ -80,7 +82,15 @@ class Engine(Runs):
             raise RecursionError
         roots: list[EventTrace] = [module.trace]
         # What libraries call comes first; plain helpers run on their own only if nothing in sight uses them.
-        for cls in sorted(module.classes, key=lambda cls: not self.is_entry_class(cls)):
+        entries = [cls for cls in module.classes if self.is_entry_class(cls)]
+        others = [cls for cls in module.classes if not self.is_entry_class(cls)]
+        for cls in entries:
+            self.analyse_class(cls)
+            roots.extend(cls.traces)
+        # What an object of a plain class is made of, those say that make one.
+        for function in _makers(module, others):
+            roots.append(self._run_unreached(function).trace)
+        for cls in others:
             self.analyse_class(cls)
             roots.extend(cls.traces)
         roots.extend(self._handed_over())
@@ -129,6 +139,7 @@ class Engine(Runs):
         names: dict[str, Value] = {}
         ordered = list(given.items())
         position = 0
+        used = by_use(function)
         for index, parameter in enumerate(function.parameters):
             name = parameter.name
             if index == 0 and cls is not None and not function.is_static:
@@ -153,6 +164,8 @@ class Engine(Runs):
             position += 1
             if value is None:
                 value = self._by_annotation(frame, parameter)
+            if value is UNKNOWN:
+                value = used.get(name, value)
             names[name] = self._sourced(frame, parameter, value, name)
         return names
 
@@ -337,6 +350,21 @@ class Engine(Runs):
         if log is None:
             return False
         return any(key[1] == name for summary in log.summaries.values() for key in summary.dependencies)
+
+
+def _makers(module: Module, classes: Sequence[ClassInfo]) -> list[FunctionInfo]:
+    """The functions that nothing in sight has called yet, no class calls either, and that make objects of classes."""
+    waiting = [function for function in module.functions if not function.reached]
+    if not waiting or not classes:
+        return []
+    made = {cls.name for cls in classes}
+    used = {name for cls in module.classes for name in _names_in(cls.node)}
+    used |= {name for function in waiting for name in _names_in(function.node) if name != function.name}
+    return [each for each in waiting if each.name not in used and not made.isdisjoint(_names_in(each.node))]
+
+
+def _names_in(node: cst.CSTNode) -> set[str]:
+    return {each.value for each in below(node) if isinstance(each, cst.Name)}
 
 
 def _parameters_of(rows: tuple[Hook, ...]) -> Mapping[str, Value]:

@@ -88,6 +88,7 @@ class Runs(Definitions):
         self.round = 0
         self.engine_arms: dict[int, bool | None] = {}  # by condition; see `conditions.engine_arm`
         self.means: dict[int, Mean] = {}  # by the expression that computes it; see `averages`
+        self.wraps_on_one_way = False
         self._running: list[tuple[Hashable, ...]] = []
 
     def call(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import libcst as cst
 
+from trl_lint.analysis.program.syntax import is_blank
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import MISSING, World
 from trl_lint.domain.equality import alike, alike_cells, contents_of
@@ -30,6 +31,7 @@ class FunctionInfo:
         "cls",
         "decorators",
         "first_rank",
+        "is_open",
         "joined",
         "module",
         "name",
@@ -60,6 +62,9 @@ class FunctionInfo:
         self.reached = False
         # Of a context manager: who is before the others in it, one rank of the "job" or of each "node".
         self.first_rank = ""
+        # Whether it is a method that has nothing in it: what it does, and returns, is for a subclass to say.
+        self.is_open = cls is not None and isinstance(node, cst.FunctionDef) and self.name != "__init__"
+        self.is_open = self.is_open and is_blank(node.body)
 
     @property
     def is_static(self) -> bool:

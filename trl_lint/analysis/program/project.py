@@ -118,7 +118,7 @@ def encode(text: str, encoding: str) -> bytes:
 
 
 # Files larger than this that nobody asked to lint are opened for a base class only, not for what they hold else.
-MAX_OPENED = 100_000
+MAX_OPENED = 400_000
 # Folders that hold what is installed. A package there has all others beside it, as it has nowhere else.
 INSTALLED = frozenset({"site-packages", "dist-packages"})
 

@@ -140,6 +140,25 @@ def callee_of(node: cst.CSTNode) -> cst.CSTNode:
     return node.func if isinstance(node, cst.Call) else node
 
 
+def is_blank(suite: cst.BaseSuite) -> bool:
+    """Whether a suite says nothing but that somebody else has to: a docstring, `pass`, `...`, NotImplementedError."""
+    lines = suite.body if isinstance(suite, cst.SimpleStatementSuite) else []
+    for line in suite.body if isinstance(suite, cst.IndentedBlock) else ():
+        if not isinstance(line, cst.SimpleStatementLine):
+            return False
+        lines = [*lines, *line.body]
+    return all(map(_says_nothing, lines))
+
+
+def _says_nothing(statement: cst.BaseSmallStatement) -> bool:
+    if isinstance(statement, cst.Raise):
+        raised = statement.exc.func if isinstance(statement.exc, cst.Call) else statement.exc
+        return isinstance(raised, cst.Name) and raised.value == "NotImplementedError"
+    if isinstance(statement, cst.Expr):
+        return isinstance(statement.value, (cst.ConcatenatedString, cst.Ellipsis, cst.SimpleString))
+    return isinstance(statement, cst.Pass)
+
+
 def identifiers(node: cst.CSTNode) -> Iterator[str]:
     """The names and attributes in a condition."""
     todo = [node]

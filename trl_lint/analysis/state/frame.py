@@ -26,7 +26,7 @@ from trl_lint.domain.kinds import (
 from trl_lint.domain.provenance import Step
 from trl_lint.domain.ranks import Rank, State
 from trl_lint.domain.sync_points import SyncPoint
-from trl_lint.domain.values import NO_WRITES, Facts, Kind, Payload, Value, Write
+from trl_lint.domain.values import NO_WRITES, Facts, Kind, Payload, Value, Wrapping, Write
 
 if TYPE_CHECKING:
     import libcst as cst
@@ -103,6 +103,7 @@ class Frame:
         self.sync_points: list[SyncPoint] = []  # the calls at which all ranks meet, in program order
         self.notes = Notes()
         self.asks_for_engine = False  # whether it asks, or says, what wraps or shards the model
+        self.has_tested = False  # whether any condition was met so far
         self.attribute_error_depth = 0  # inside how many `try` blocks that catch AttributeError
         self.objects = ObjectAccess()
         self.key: Hashable = function
@@ -154,10 +155,17 @@ class Frame:
         value = cls.attribute(name)
         self.objects.dependencies[key] = cls.version(name)
         if value is not None and value.rank.state is not State.BOTTOM:
+            value = self.told_of(value)
             load_attribute(self.memory, cls, value)
             for identity in reachable(value, self.memory.heap):
                 self.objects.class_cells.setdefault(identity, cls)
             self.memory.attributes[key] = value
+        return value
+
+    def told_of(self, value: Value) -> Value:
+        """A value of another function or class, read here: what was tested may say whether a model is wrapped."""
+        if self.has_tested and value.kind is Kind.MODEL and value.wrapping is Wrapping.MAYBE:
+            return value.but(wrapping=Wrapping.UNKNOWN)
         return value
 
     def consume(self, value: ContainerValue) -> None:

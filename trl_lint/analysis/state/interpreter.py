@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 class Interpreter(Protocol):
     """engine_arms: by condition, which of its arms is for an engine that shards (None: neither). means: by the
     expression that computes it, each mean over a count of this rank's own. reducers: the user's own collectives.
+    wraps_on_one_way: whether a model was met that is wrapped on one way and bare on another.
     """
 
     engine_arms: dict[int, bool | None]
@@ -38,6 +39,7 @@ class Interpreter(Protocol):
     observers: Observers[Frame]
     reducers: tuple[tuple[str, str], ...]
     versions: Mapping[str, str]
+    wraps_on_one_way: bool
 
     def asks_for(self, kind: type[Event]) -> bool:
         """Whether any rule wants to be told of such events."""

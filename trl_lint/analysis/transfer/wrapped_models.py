@@ -14,6 +14,7 @@ from __future__ import annotations
 import libcst as cst
 
 from trl_lint.analysis.program.objects import ProjectInstance, class_of
+from trl_lint.analysis.program.syntax import ancestors, identifiers
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain.devices import Device
@@ -64,8 +65,12 @@ def switched(frame: Frame, model: Value, name: str, args: Arguments, target: cst
     """The model after `.eval()`, `.train()` or `.requires_grad_()`, in place as well."""
     given = next(iter(args.all()), None)
     on = given is None or given.const is not False
-    if name == "requires_grad_":
+    if name in models.ADD_WHAT_IS_TRAINED:
+        changed = model.but(grad=True)
+    elif name == "requires_grad_":
         changed = model.but(grad=on)
+        if on and target is not None:
+            partly_trained(frame, target)
     elif name == "eval" or (name == "train" and not on):
         changed = model.but(grad=False, device=EVALUATED) if model.grad else model
     elif name == "train" and model.device == EVALUATED:
@@ -84,6 +89,25 @@ def switched(frame: Frame, model: Value, name: str, args: Arguments, target: cst
         if isinstance(owner, ProjectInstance) and (owner.cls, target.attr.value) in frame.memory.attributes:
             frame.memory.attributes[owner.cls, target.attr.value] = changed
     return changed
+
+
+def partly_trained(frame: Frame, part: cst.BaseExpression) -> None:
+    """`model.head.requires_grad_()`: a model of which a part is trained has gradients, even if the rest is frozen."""
+    while isinstance(part, (cst.Attribute, cst.Call, cst.Subscript)):
+        part = part.func if isinstance(part, cst.Call) else part.value
+    value = frame.memory.names.get(part.value) if isinstance(part, cst.Name) else None
+    if isinstance(part, cst.Name) and value is not None and value.kind is Kind.MODEL and not value.grad:
+        frame.memory.names[part.value] = value.but(grad=True)
+
+
+def parameter_trained(frame: Frame, owner: cst.BaseExpression) -> None:
+    """`p.requires_grad = True`, of a parameter of a model, or of one that a loop takes out of it."""
+    root = frame.module.tree if frame.function is None else frame.function.node
+    for loop in ancestors(root, frame.statement):
+        if isinstance(loop, cst.For) and isinstance(owner, cst.Name) and owner.value in identifiers(loop.target):
+            for name in set(identifiers(loop.iter)):
+                partly_trained(frame, cst.Name(name))
+    partly_trained(frame, owner)
 
 
 def parameter(frame: Frame, model: Value, name: str, node: cst.CSTNode) -> Value:

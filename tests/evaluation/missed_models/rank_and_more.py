@@ -1,0 +1,18 @@
+# Whatever else a condition asks for, the ranks that are not the main process do not pass it.
+from accelerate import Accelerator
+
+
+def main2(args):
+    accelerator = Accelerator()
+    flag = args.foo()
+    if accelerator.is_main_process and flag:
+        accelerator.wait_for_everyone()  # expect: TRL006
+    accelerator.gather(args.foo())
+
+
+def main4(args):
+    accelerator = Accelerator()
+    flag = args.foo()
+    if accelerator.is_main_process or flag:
+        accelerator.wait_for_everyone()
+    accelerator.gather(args.foo())

@@ -1,0 +1,45 @@
+# What is registered with the Accelerator runs where the state is saved and loaded; under DDP it is given bare models.
+import os
+
+import torch
+from accelerate import Accelerator
+
+
+class Net(torch.nn.Module):
+    pass
+
+
+def main(args, x):
+    accelerator = Accelerator()
+    model = Net()
+
+    def save_hook(models, weights, output_dir):
+        print(model.config)  # expect: TRL002
+        for m in models:
+            print(m.config)
+            weights.pop()
+        torch.save({}, os.path.join(output_dir, "x"))  # expect: TRL008
+
+    def load_hook(models, input_dir):
+        while len(models) > 0:
+            m = models.pop()
+            accelerator.gather(x)
+        if accelerator.is_main_process:
+            accelerator.gather(x)  # expect: TRL006
+
+    accelerator.register_save_state_pre_hook(save_hook)
+    accelerator.register_load_state_pre_hook(load_hook)
+    model = accelerator.prepare(model)
+    accelerator.load_state("x")
+    accelerator.save_state("x")
+
+
+def main2(args, x):
+    accelerator = Accelerator()
+
+    def save_hook(models, weights, output_dir):
+        torch.save({}, os.path.join(output_dir, "x"))
+
+    accelerator.register_save_state_pre_hook(save_hook)
+    if accelerator.is_main_process:
+        accelerator.save_state("x")  # expect: TRL006

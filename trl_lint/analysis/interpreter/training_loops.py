@@ -1,0 +1,80 @@
+"""What is trained with on several ranks is this rank's own data, wherever a loop takes it from.
+
+for batch in loader:                    loader: a name of which nothing is known, or one that shards by itself
+    loss = model(batch["x"])            model: wrapped, so that there are several ranks
+    accelerator.backward(loss)          batch: BatchValue(SHARD), as each rank trains with other samples
+"""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from trl_lint.analysis.program.syntax import below
+from trl_lint.analysis.state.frame import Frame
+from trl_lint.domain import ranks
+from trl_lint.domain.kinds import BatchValue, PreparedObject, TupleValue
+from trl_lint.domain.ranks import State
+from trl_lint.domain.values import UNKNOWN, Kind, Value, Wrapping
+from trl_lint.knowledge.heuristics import COMPUTES_GRADIENTS
+
+
+def trained_on(frame: Frame, node: cst.For, element: Value) -> Value:
+    """An element of what a loop goes through: of one that trains a wrapped model on it, this rank's own."""
+    batch = element.items[-1] if isinstance(element, TupleValue) and element.items else element
+    if batch.rank.state is not State.UNKNOWN or batch.kind not in (Kind.BATCH, Kind.UNKNOWN):
+        return element
+    targets = node.target.elements if isinstance(node.target, (cst.List, cst.Tuple)) else ()
+    name = targets[-1].value if targets else node.target
+    is_batch = batch.kind is Kind.BATCH or _is_read_as_batch(node.body, name)
+    if not is_batch or not _is_innermost(node) or not _has_wrapped_model(frame):
+        return element
+    own = BatchValue(ranks.SHARD, why=frame.step(node, "the model is trained on it: each rank has its own"), grad=False)
+    if isinstance(element, TupleValue):
+        return element.having((*element.items[:-1], own))
+    return TupleValue(ranks.SAME, (*(UNKNOWN for _ in targets[1:]), own)) if targets else own
+
+
+def _is_innermost(loop: cst.For) -> bool:
+    """Whether a backward pass is written in a loop, and in none inside of it."""
+    inner = {id(node) for each in below(loop.body) if isinstance(each, (cst.For, cst.While)) for node in below(each)}
+    return any(
+        isinstance(node, cst.Attribute) and COMPUTES_GRADIENTS.fits(node.attr.value) and id(node) not in inner
+        for node in below(loop.body)
+    )
+
+
+def _is_read_as_batch(body: cst.CSTNode, target: cst.BaseExpression) -> bool:
+    """Whether fields of what a name is bound to are read: `batch["x"]`, `model(**batch)`, `x, y = batch`."""
+    if not isinstance(target, cst.Name):
+        return isinstance(target, (cst.List, cst.Tuple))
+    for node in below(body):
+        match node:
+            case cst.Subscript(value=cst.Name(name), slice=[cst.SubscriptElement(cst.Index(cst.SimpleString()))]):
+                pass
+            case cst.Arg(star="**", value=cst.Name(name)):
+                pass
+            case cst.Assign(targets=[cst.AssignTarget(target=cst.Tuple())], value=cst.Name(name)):
+                pass
+            case _:
+                continue
+        if name == target.value:
+            return True
+    return False
+
+
+def _has_wrapped_model(frame: Frame) -> bool:
+    """Whether a model is in reach that is wrapped, or may be, or what wraps them: then there are several ranks."""
+    if frame.accelerator():
+        return True
+    scope: Frame | None = frame
+    while scope is not None:
+        if any(map(_is_wrapped, scope.memory.names.values())) or any(
+            map(_is_wrapped, scope.memory.attributes.values())
+        ):
+            return True
+        scope = scope.outer
+    return False
+
+
+def _is_wrapped(value: Value) -> bool:
+    return isinstance(value, PreparedObject) or value.wrapping in (Wrapping.MAYBE, Wrapping.WRAPPED)

@@ -1,0 +1,48 @@
+"""What libraries of models make: Diffusers, timm, open_clip, torchvision.
+
+Read from diffusers 0.40.0.dev0, timm 1.0.29.dev0, open_clip 4.2.0.dev0 and the documentation of torchvision 0.24.
+"""
+
+from __future__ import annotations
+
+from trl_lint.domain import ranks
+from trl_lint.knowledge.schema import BARE_MODEL, NOTHING, PURE, Class, Function, Row, items, tensor
+
+# The layout of a table is by hand: one or two lines per row.
+# fmt: off
+
+_TRAINING = "training_utils.py"
+_FACTORY = "open_clip/factory.py"
+
+ROWS: tuple[Row, ...] = (
+    # No module: it keeps averages of the parameters of one.
+    Class(name="diffusers.training_utils.EMAModel", source=f"{_TRAINING}::EMAModel", makes=PURE),
+    *(
+        Function(name=f"diffusers.training_utils.{name}", source=f"{_TRAINING}::{name}", returns="pure")
+        for name in ("compute_confidence_aware_loss", "compute_dream_and_update_latents",
+                     "compute_loss_weighting_for_sd3", "compute_snr")
+    ),
+    # Each rank draws its own.
+    Function(name="diffusers.training_utils.compute_density_for_timestep_sampling",
+             source=f"{_TRAINING}::compute_density_for_timestep_sampling",
+             returns=tensor(ranks.RNG_LOCAL, dtype="float")),
+    *(
+        Function(name=f"diffusers.training_utils.{name}", source=f"{_TRAINING}::{name}", returns=NOTHING)
+        for name in ("cast_training_params", "free_memory")
+    ),
+    Function(name="open_clip.create_model", source=f"{_FACTORY}::create_model", returns=BARE_MODEL),
+    Function(name="open_clip.create_model_and_transforms", source=f"{_FACTORY}::create_model_and_transforms",
+             returns=items(BARE_MODEL, PURE, PURE)),
+    Function(name="open_clip.create_model_from_pretrained",
+             source=f"{_FACTORY}::create_model_from_pretrained", returns=items(BARE_MODEL, PURE)),
+    Function(name="open_clip.get_tokenizer", source=f"{_FACTORY}::get_tokenizer", returns=PURE),
+    Function(name="timm.create_model", source="timm/models/_factory.py::create_model", returns=BARE_MODEL),
+    Function(name="torchvision.models.get_model", source="torchvision/models/_api.py::get_model",
+             returns=BARE_MODEL),
+)
+
+# Where the functions of torchvision that make a model are, by their names in small letters, and those that make none.
+MODEL_FUNCTIONS = "torchvision.models."
+NO_MODEL_FUNCTIONS = frozenset({"get_model_builder", "get_model_weights", "get_weight", "list_models"})
+# Where classes are whose objects only compute.
+PURE_CLASSES = ("einops.layers.", "torchvision.transforms.")
