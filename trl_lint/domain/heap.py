@@ -29,6 +29,8 @@ from trl_lint.domain.kinds import (
     ContainerValue,
     Identity,
     IterableValue,
+    ModelRole,
+    ModelValue,
     TupleValue,
     is_small,
     shape_of,
@@ -229,7 +231,16 @@ def _merged_parts(a: Value, b: Value) -> Value:
         return a.having(items) if is_small(items) else a.as_a(Value)
     if isinstance(a, IterableValue) and isinstance(b, IterableValue):
         return a.having(join(a.element, b.element), ranks.join_lengths(a.length, b.length), None)
+    if isinstance(a, ModelValue) and in_model_role(a, ModelRole.OTHER).same_parts(in_model_role(b, ModelRole.OTHER)):
+        return in_model_role(a, ModelRole.OTHER)
     return a.as_a(BLANKS.get(a.kind, Value))
+
+
+def in_model_role(value: Value, role: ModelRole) -> Value:
+    """The same model, in another role."""
+    if not isinstance(value, ModelValue) or value.role is role:
+        return value
+    return value.having(*(role if part == "role" else getattr(value, part) for part in value.parts))
 
 
 def _join_items(a: tuple[Value, ...], b: tuple[Value, ...]) -> tuple[Value, ...]:
