@@ -12,7 +12,8 @@ from trl_lint.analysis.program.syntax import identifiers
 from trl_lint.analysis.state.frame import Frame, derived
 from trl_lint.analysis.state.observing import Branch
 from trl_lint.analysis.transfer import data_sets, tensors
-from trl_lint.domain import ranks
+from trl_lint.analysis.transfer.operands import size_of
+from trl_lint.domain import ranks, shapes
 from trl_lint.domain.constants import (
     ALONE_FALSE,
     ALONE_TRUE,
@@ -170,6 +171,8 @@ def _compare_once(frame: Frame, left: Value, operator: cst.CSTNode, right: Value
         return NumberValue(ranks.SAME, const=const, scalar=True, dtype="bool")
     if Kind.STRING in (left.kind, right.kind) and left.rank.state is State.UNKNOWN:
         rank = ranks.UNKNOWN
+    if rank.differs and all(_is_as_large(value) for value in (left, right)):
+        rank = ranks.UNKNOWN
     tensor = {left.kind, right.kind} & {Kind.TENSOR, Kind.BATCH}
     kind = Kind.TENSOR if tensor else Kind.NUMBER
     scalar = not tensor or (left.scalar and right.scalar)
@@ -179,6 +182,11 @@ def _compare_once(frame: Frame, left: Value, operator: cst.CSTNode, right: Value
     for refine in frame.domains.comparison:
         value = refine(frame, left, right, value)
     return value
+
+
+def _is_as_large(value: Value) -> bool:
+    """Whether a number is, as a rule, as large on all ranks: how many rows a loader hands out to each of them."""
+    return not value.rank.differs or (value.rank.how == "count" and size_of(value) is shapes.SAME)
 
 
 def _compared_alone(left: Value, operator: type, right: Value) -> Alone | None:
