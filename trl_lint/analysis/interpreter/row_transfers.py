@@ -10,10 +10,10 @@ import libcst as cst
 from trl_lint.analysis.events import UnwrappedForGeneration
 from trl_lint.analysis.interpreter import attributes
 from trl_lint.analysis.interpreter.pure_calls import pure_result, spread
-from trl_lint.analysis.program.classes import FunctionInfo
-from trl_lint.analysis.program.objects import FunctionValue, ProjectInstance
+from trl_lint.analysis.program.objects import FunctionValue
 from trl_lint.analysis.program.weights_only import takes_weights_only
 from trl_lint.analysis.state.arguments import Arguments
+from trl_lint.analysis.state.callees import function_of
 from trl_lint.analysis.state.frame import Frame, explain
 from trl_lint.analysis.transfer import wrapped_models
 from trl_lint.domain import ranks
@@ -145,17 +145,7 @@ def _runs_nothing(frame: Frame, node: cst.CSTNode) -> bool:
     bound = next((item.asname for item in block.items if item.item is node), None)
     if bound is None or not isinstance(bound.name, cst.Name):
         return False
-    return takes_weights_only(block.body, bound.name.value, partial(_function_of, frame))
-
-
-def _function_of(frame: Frame, callee: cst.BaseExpression) -> FunctionInfo | None:
-    """The function of the project that a callee names: one of a module, or a method of `self`."""
-    name = callee.value if isinstance(callee, cst.Attribute) else callee
-    known = frame.engine.lookup(frame, name.value) if isinstance(name, cst.Name) else None
-    value = None if known is None else frame.engine.settle(known)
-    if isinstance(callee, cst.Attribute):
-        return value.cls.find(callee.attr.value) if isinstance(value, ProjectInstance) else None
-    return value.function if isinstance(value, FunctionValue) else None
+    return takes_weights_only(block.body, bound.name.value, partial(function_of, frame))
 
 
 def _shard(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:

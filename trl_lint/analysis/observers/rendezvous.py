@@ -242,7 +242,8 @@ def _alternatives(frame: Frame, way: Sequence[SyncPoint]) -> list[list[SyncPoint
         if parts and len(found) == _MAX_ALTERNATIVES:
             return [list(way)]
         if parts:
-            found = [_taking(fork, arm, each) for each in found for arm in (0, 1)]
+            taken = (_taking(fork, arm, each) for each in found for arm in (0, 1))
+            found = list({tuple(map(id, each)): each for each in taken}.values())
     return found
 
 
