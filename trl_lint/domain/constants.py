@@ -27,6 +27,21 @@ WORLD_TRUE = World("true for several ranks")
 WORLD_FALSE = World("false for several ranks")
 
 
+class BareRun:
+    """Whether the run is of a kind in which no model is wrapped, as an answer to a question for the kind."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: bool) -> None:
+        self.value = value
+
+    def __repr__(self) -> str:
+        return f"{self.value} where no model is wrapped"
+
+
+BARE_TRUE, BARE_FALSE = BareRun(True), BareRun(False)
+
+
 class Alone:
     """What a number that differs by the rank, or a question for it, is where there is one process only."""
 

@@ -31,6 +31,8 @@ from trl_lint.domain.kinds import (
     IterableValue,
     LoaderValue,
     OneOfClasses,
+    ModelRole,
+    ModelValue,
     TupleValue,
     classes_of,
     is_small,
@@ -237,7 +239,16 @@ def _merged_parts(a: Value, b: Value) -> Value:
     names = classes_of(a), classes_of(b)
     if all(names):
         return a.as_a(OneOfClasses).having(names[0] | names[1])
+    if isinstance(a, ModelValue) and in_model_role(a, ModelRole.OTHER).same_parts(in_model_role(b, ModelRole.OTHER)):
+        return in_model_role(a, ModelRole.OTHER)
     return a.as_a(BLANKS.get(a.kind, Value))
+
+
+def in_model_role(value: Value, role: ModelRole) -> Value:
+    """The same model, in another role."""
+    if not isinstance(value, ModelValue) or value.role is role:
+        return value
+    return value.having(*(role if part == "role" else getattr(value, part) for part in value.parts))
 
 
 def _join_items(a: tuple[Value, ...], b: tuple[Value, ...]) -> tuple[Value, ...]:

@@ -209,6 +209,7 @@ class ModelRole(Enum):
     OTHER = "some model"
     TRAINED = "the one that a Trainer trains, whose bare form is the trainer's own `self.model`"
     DATA_PARALLEL = "one that a DataParallel wraps"
+    REPLICATED = "one that DDP wraps, which keeps all parameters on every rank"
 
 
 class ModelValue(Value):
@@ -410,6 +411,10 @@ def is_trained(value: Value) -> bool:
 
 def is_data_parallel(value: Value) -> bool:
     return isinstance(value, ModelValue) and value.role is ModelRole.DATA_PARALLEL
+
+
+def is_replicated(value: Value) -> bool:
+    return isinstance(value, ModelValue) and value.role is ModelRole.REPLICATED
 
 
 def library_name_of(value: Value | None) -> str:

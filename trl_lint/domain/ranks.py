@@ -194,6 +194,14 @@ def picked(length: Rank, test: Rank) -> Rank:
     return length if length.how == "count" else both
 
 
+def of_counts(rank: Rank, facts: Iterable[Rank]) -> Rank:
+    """The fact of a number that depends on nothing but how many samples this rank has."""
+    differing = [each for each in facts if each.differs]
+    if rank.differs and differing and all(each.how == "count" for each in differing):
+        return Rank(State.LOCAL, rank.origins, "count")
+    return rank
+
+
 def join_lengths(a: Rank, b: Rank) -> Rank:
     """The fact of a container's length where control flow merges: what grows by a count is as long as that tells."""
     if a is b:

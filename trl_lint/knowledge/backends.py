@@ -15,6 +15,8 @@ STARTERS = {
     "deepspeed.init_distributed": (0, "dist_backend"),
     "torch.distributed.init_process_group": (0, "backend"),
 }
+# Those of them that start it there and then.
+STARTS_AT_ONCE = frozenset({"deepspeed.init_distributed", "torch.distributed.init_process_group"})
 # The parameter of `new_group` that names its backend: the one of all ranks by default, whose group has names, too.
 OWN_GROUP_BACKEND = (2, "backend")
 ALL_RANKS = frozenset({"torch.distributed.GroupMember.WORLD", "torch.distributed.group.WORLD"})

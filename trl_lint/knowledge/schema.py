@@ -291,6 +291,9 @@ WORLD = NumberValue(ranks.SAME, const=WORLD_SIZE, scalar=True, dtype="int")
 DISTRIBUTED_TYPE = Value(ranks.SAME, const=WORLD_KIND)
 DISTRIBUTED = NumberValue(ranks.SAME, const=WORLD_TRUE, scalar=True, dtype="bool")
 WRAPPED_MODEL = ModelValue(ranks.SAME, wrapping=Wrapping.WRAPPED)
+REPLICATED_MODEL = ModelValue(
+    ranks.SAME, role=ModelRole.REPLICATED, wrapping=Wrapping.WRAPPED
+)  # each rank has all of its parameters
 TRAINED_MODEL = ModelValue(ranks.SAME, role=ModelRole.TRAINED, wrapping=Wrapping.WRAPPED)
 BARE_MODEL = ModelValue(ranks.SAME, wrapping=Wrapping.BARE)
 # The bare form of the one that is trained: what the wrapper holds.

@@ -157,4 +157,5 @@ WITHOUT_GRADIENTS = frozenset({"inference_mode", "no_grad"})
 # How gradients are reduced by hand: what gives the parameters, what reduces a gradient, what copies one.
 GIVES_PARAMETERS = frozenset({"named_parameters", "parameters"})
 REDUCES_GRADIENTS = frozenset({"all_reduce", "reduce"})
-KEEPS_GRADIENT = frozenset({"clone", "contiguous", "detach", "float", "to"})
+KEEPS_GRADIENT = frozenset({"clone", "contiguous", "detach", "flatten", "float", "reshape", "to", "view"})
+JOINS_GRADIENTS = frozenset({"_flatten_dense_tensors", "cat"})

@@ -10,5 +10,5 @@ def train(model, optimizer, loader, dataset):
         seen += len(batch["input_ids"]) * accelerator.num_processes
         loss = model(**batch).loss
         accelerator.backward(loss)
-        accelerator.log({"epoch": seen / len(dataset)})  # false: TRL003
+        accelerator.log({"epoch": seen / len(dataset)})
         accelerator.log({"loss": loss.item()})  # expect: TRL003

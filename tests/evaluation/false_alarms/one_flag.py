@@ -20,5 +20,5 @@ def main(config, dataset):
     if config.distributed:
         dist.all_reduce(total)
     if run:
-        run.log({"eval/loss": total})  # false: TRL003
+        run.log({"eval/loss": total})
         run.log({"eval/own": own})  # expect: TRL003

@@ -5,7 +5,7 @@ from trl.models import unwrap_model_for_generation
 
 class Exporting(GRPOTrainer):
     def _prepare_inputs(self, inputs):
-        with unwrap_model_for_generation(self.model, self.accelerator) as unwrapped:  # false: TRL010
+        with unwrap_model_for_generation(self.model, self.accelerator) as unwrapped:
             weights = unwrapped.state_dict()
         return inputs, weights
 

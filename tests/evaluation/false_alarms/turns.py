@@ -16,7 +16,7 @@ class OneAfterTheOther:
     def __exit__(self, *args):
         if self.world_size > 1:
             if self.local_rank % 2 == 1:
-                dist.barrier()  # false: TRL006
+                dist.barrier()
             dist.barrier()
 
 

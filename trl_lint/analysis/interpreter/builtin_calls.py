@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING
 
 from trl_lint.analysis.interpreter import attributes
@@ -113,17 +113,9 @@ def _extreme(name: str) -> Callable[[Frame, Arguments, cst.CSTNode], Value]:
 
 def _strongest(values: list[Value]) -> Value:
     facts = [value.rank for value in values]
-    rank = _of_counts(ranks.nonlinear(ranks.combine_all(facts)), facts)
+    rank = ranks.of_counts(ranks.nonlinear(ranks.combine_all(facts)), facts)
     kind = values[0].kind if len({value.kind for value in values}) == 1 else Kind.UNKNOWN
     return derived(rank, kind, *values, scalar=all(value.scalar for value in values), dtype=_common([*values]))
-
-
-def _of_counts(rank: Rank, facts: Iterable[Rank]) -> Rank:
-    """The fact of a number that depends on nothing but how many samples this rank has."""
-    differing = [each for each in facts if each.differs]
-    if rank.differs and differing and all(each.how == "count" for each in differing):
-        return Rank(State.LOCAL, rank.origins, "count")
-    return rank
 
 
 def _common(values: list[Value]) -> str:
@@ -250,7 +242,7 @@ def _range(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     rank = ranks.nonlinear(args.rank())
     # Rows that a mask has picked are not as many on all ranks.
     if all(size_of(value) is not RAGGED for value in args.all()):
-        rank = _of_counts(rank, (value.rank for value in args.all()))
+        rank = ranks.of_counts(rank, (value.rank for value in args.all()))
     return IterableValue(ranks.SAME, NumberValue(ranks.SAME, scalar=True, dtype="int"), rank)
 
 
@@ -263,7 +255,7 @@ def _enumerate(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
 def _zip(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     pairs = [containers.iterate(frame, value) for value in args.positional]
     lengths = [pair[1] for pair in pairs]
-    length = _of_counts(ranks.combine_all(lengths), lengths)
+    length = ranks.of_counts(ranks.combine_all(lengths), lengths)
     row = containers.tuple_of(frame, [pair[0] for pair in pairs], (node, "row"))
     return IterableValue(ranks.SAME, row, length)
 

@@ -13,16 +13,20 @@ from trl_lint.analysis.program.syntax import identifiers
 from trl_lint.analysis.state.frame import Frame, derived
 from trl_lint.analysis.state.observing import Branch
 from trl_lint.analysis.transfer import data_sets, tensors
-from trl_lint.domain import ranks
+from trl_lint.analysis.transfer.operands import size_of
+from trl_lint.domain import ranks, shapes
 from trl_lint.domain.constants import (
     ALONE_FALSE,
     ALONE_TRUE,
+    BARE_FALSE,
+    BARE_TRUE,
     MISSING,
     WORLD_FALSE,
     WORLD_KIND,
     WORLD_SIZE,
     WORLD_TRUE,
     Alone,
+    BareRun,
     World,
 )
 from trl_lint.domain.control import UNIFORM, Control, Uniformity
@@ -152,7 +156,8 @@ def compare(
         result = part if result is None else _both(result, part)
         left = right
     assert result is not None
-    return result
+    bare = _for_bare_runs(frame, node)
+    return result if bare is None else result.but(const=bare)
 
 
 def _both(a: Value, b: Value) -> Value:
@@ -175,6 +180,8 @@ def _compare_once(frame: Frame, left: Value, operator: cst.CSTNode, right: Value
         return NumberValue(ranks.SAME, const=const, scalar=True, dtype="bool")
     if Kind.STRING in (left.kind, right.kind) and left.rank.state is State.UNKNOWN:
         rank = ranks.UNKNOWN
+    if rank.differs and all(_is_as_large(value) for value in (left, right)):
+        rank = ranks.UNKNOWN
     tensor = {left.kind, right.kind} & {Kind.TENSOR, Kind.BATCH}
     kind = Kind.TENSOR if tensor else Kind.NUMBER
     scalar = not tensor or (left.scalar and right.scalar)
@@ -184,6 +191,11 @@ def _compare_once(frame: Frame, left: Value, operator: cst.CSTNode, right: Value
     for refine in frame.domains.comparison:
         value = refine(frame, left, right, value)
     return value
+
+
+def _is_as_large(value: Value) -> bool:
+    """Whether a number is, as a rule, as large on all ranks: how many rows a loader hands out to each of them."""
+    return not value.rank.differs or (value.rank.how == "count" and size_of(value) is shapes.SAME)
 
 
 def _compared_alone(left: Value, operator: type, right: Value) -> Alone | None:
@@ -337,15 +349,23 @@ def is_on_tpu(frame: Frame, test: cst.CSTNode, taken: bool) -> bool:
     """Whether `accelerator.distributed_type == DistributedType.TPU` holds where a test has come out as `taken`."""
     if type(test) is cst.BooleanOperation and type(test.operator) is (cst.And if taken else cst.Or):
         return is_on_tpu(frame, test.left, taken) or is_on_tpu(frame, test.right, taken)
-    if type(test) is not cst.Comparison or len(test.comparisons) != 1:
-        return False
+    if type(test) is cst.UnaryOperation and type(test.operator) is cst.Not:
+        return is_on_tpu(frame, test.expression, not taken)
+    value = frame.node_values.get(id(test))
+    return value is not None and value.const is (BARE_TRUE if taken else BARE_FALSE)
+
+
+def _for_bare_runs(frame: Frame, test: cst.Comparison) -> BareRun | None:
+    """What a comparison with kinds of distributed runs says where Accelerate wraps no model; None for all others."""
     comparison = test.comparisons[0]
-    if not isinstance(comparison.operator, _HOLDS_FOR if taken else _HOLDS_NOT_FOR):
-        return False
+    if len(test.comparisons) != 1 or not isinstance(comparison.operator, (*_HOLDS_FOR, *_HOLDS_NOT_FOR)):
+        return None
     asked = comparison.comparator
     elements = asked.elements if isinstance(asked, (cst.Tuple, cst.List, cst.Set)) else ()
     options = [element.value for element in elements] or [asked]
-    return all(_is_bare_kind(frame, option) for option in options)
+    if not all(_is_bare_kind(frame, option) for option in options):
+        return None
+    return BARE_TRUE if isinstance(comparison.operator, _HOLDS_FOR) else BARE_FALSE
 
 
 def _is_bare_kind(frame: Frame, node: cst.BaseExpression) -> bool:

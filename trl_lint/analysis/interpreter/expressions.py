@@ -22,7 +22,7 @@ from trl_lint.analysis.interpreter.subscripts import subscript_value
 from trl_lint.analysis.program.objects import FunctionValue
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.frame import Frame, derived
-from trl_lint.analysis.transfer import first_rank, gradients
+from trl_lint.analysis.transfer import first_rank, gradients, job_flags
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import MISSING, World
 from trl_lint.domain.heap import WILDCARD, join
@@ -71,7 +71,9 @@ def _name(frame: Frame, node: cst.Name) -> Value:
     if value is None:
         return UNKNOWN
     # A constant is compared as it is: where it says how the job is run, it has to be looked up now.
-    return frame.engine.settle(value) if value.kind is Kind.MODULE and TELLS_OF_THE_JOB.fits(node.value) else value
+    if value.kind is Kind.MODULE and TELLS_OF_THE_JOB.fits(node.value):
+        return frame.engine.settle(value)
+    return job_flags.told(frame, node, value) if frame.engine.job_flags.names else value
 
 
 _INTEGER = NumberValue(ranks.SAME, scalar=True, dtype="int")
@@ -134,7 +136,8 @@ def _formatted(frame: Frame, node: cst.FormattedString) -> Value:
 
 
 def _attribute(frame: Frame, node: cst.Attribute) -> Value:
-    return attributes.read(frame, evaluate(frame, node.value), node.attr.value, node)
+    value = attributes.read(frame, evaluate(frame, node.value), node.attr.value, node)
+    return job_flags.told(frame, node, value) if frame.engine.job_flags.attributes else value
 
 
 def _subscript(frame: Frame, node: cst.Subscript) -> Value:

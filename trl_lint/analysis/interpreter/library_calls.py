@@ -14,7 +14,7 @@ from trl_lint.analysis.interpreter.sinks import show
 from trl_lint.analysis.program.classes import ClassInfo
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
-from trl_lint.analysis.transfer import first_rank, gradients, tensor_functions
+from trl_lint.analysis.transfer import first_rank, gradients, job_flags, tensor_functions
 from trl_lint.domain import ranks
 from trl_lint.domain.equality import alike
 from trl_lint.domain.kinds import (
@@ -27,6 +27,7 @@ from trl_lint.domain.kinds import (
 )
 from trl_lint.domain.values import UNKNOWN, Kind, Value
 from trl_lint.knowledge import heuristics, library, torch_ops
+from trl_lint.knowledge.backends import STARTS_AT_ONCE
 from trl_lint.knowledge.schema import (
     Class,
     Collective,
@@ -47,6 +48,8 @@ def call_function(frame: Frame, dotted: str, args: Arguments, node: cst.CSTNode)
         known = known_to(frame, name, args, node)
         if known is not None:
             return known
+    if name in STARTS_AT_ONCE:
+        job_flags.note_start(frame, node)
     special = special_calls.SPECIAL.get(name)
     if special is not None:
         return special(frame, args, node)

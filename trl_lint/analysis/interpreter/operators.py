@@ -15,10 +15,12 @@ import libcst as cst
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.frame import Frame, derived
 from trl_lint.analysis.transfer import tensors
+from trl_lint.analysis.transfer.operands import size_of
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import MISSING, WORLD_FALSE, WORLD_SIZE, WORLD_TRUE, World
 from trl_lint.domain.heap import WILDCARD, Cell, join
 from trl_lint.domain.kinds import TupleValue
+from trl_lint.domain.shapes import RAGGED
 from trl_lint.domain.values import Kind, Value
 
 # By type: `isinstance` takes ten times as long for what LibCST makes.
@@ -26,6 +28,7 @@ _ADD = frozenset({cst.Add, cst.AddAssign})
 _LINEAR = _ADD | {cst.Subtract, cst.SubtractAssign}
 _MULTIPLY = frozenset({cst.Multiply, cst.MultiplyAssign})
 _DIVIDE = frozenset({cst.Divide, cst.DivideAssign})
+_WHOLE = frozenset({cst.FloorDivide, cst.FloorDivideAssign, cst.Modulo, cst.ModuloAssign})
 _OR = frozenset({cst.BitOr, cst.BitOrAssign})
 _BITS = _OR | {cst.BitAnd, cst.BitAndAssign, cst.BitXor, cst.BitXorAssign}
 
@@ -67,16 +70,28 @@ def operate(frame: Frame, operator: cst.CSTNode, left: Value, right: Value, node
         rank = ranks.combine_linear(left.rank, right.rank)
     elif divides or kind in _MULTIPLY:
         rank = ranks.combine_scaling(left.rank, right.rank)
-        if not _keeps_reduction(left, right, node, divides):
+        if not divides and _counts_for_all(left, right):
+            rank = ranks.UNKNOWN
+        elif not _keeps_reduction(left, right, node, divides):
             rank = tensors.collapsed(rank)
     else:
         rank = ranks.nonlinear(ranks.combine(left.rank, right.rank))
+        if kind in _WHOLE:
+            rank = ranks.of_counts(rank, (left.rank, right.rank))
     result = tensors.arithmetic(rank, left, right, divides)
     if kind in _BITS and left.dtype == right.dtype == "bool":
         result = result.but(dtype="bool")
     for refine in frame.domains.operator:
         result = refine(frame, operator, left, right, node, result)
+    if result.rank.differs and result.rank.how == "count" and kind in _WHOLE:
+        result = result.but(shape=left.shape or right.shape)  # as many parts as that has samples, whatever their number
     return result
+
+
+def _counts_for_all(left: Value, right: Value) -> bool:
+    """Whether this rank's samples are multiplied by the number of ranks: about as many as all of them have."""
+    counted = next((value for value in (left, right) if value.rank.differs and value.rank.how == "count"), None)
+    return counted is not None and WORLD_SIZE in (left.const, right.const) and size_of(counted) is not RAGGED
 
 
 def _keeps_reduction(left: Value, right: Value, node: cst.CSTNode, divides: bool) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from functools import partial
 
 import libcst as cst
 
@@ -10,7 +11,9 @@ from trl_lint.analysis.events import UnwrappedForGeneration
 from trl_lint.analysis.interpreter import attributes
 from trl_lint.analysis.interpreter.pure_calls import pure_result, spread
 from trl_lint.analysis.program.objects import FunctionValue
+from trl_lint.analysis.program.weights_only import takes_weights_only
 from trl_lint.analysis.state.arguments import Arguments
+from trl_lint.analysis.state.callees import function_of
 from trl_lint.analysis.state.frame import Frame, explain
 from trl_lint.analysis.transfer import wrapped_models
 from trl_lint.domain import ranks
@@ -27,6 +30,7 @@ from trl_lint.domain.kinds import (
     PreparedObject,
     TupleValue,
     is_data_parallel,
+    is_replicated,
     is_small,
     library_name_of,
     role_of,
@@ -131,11 +135,22 @@ def _for_generation(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
 def for_generation(frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
     """A context manager that generates with a wrapped model gets one. Where it gathers nothing, it leaves all hooks."""
     gathers = args.keywords.get("gather_deepspeed3_params", UNKNOWN)
-    if gathers.const is False:
+    if gathers.const is False or _runs_nothing(frame, node):
         return
     model, argument = args.get(0, "model"), args.node(0, "model")
     if model is not None and model.kind is Kind.MODEL and argument is not None:
         frame.emit(UnwrappedForGeneration, node, model=model, argument=argument, cls=frame.cls)
+
+
+def _runs_nothing(frame: Frame, node: cst.CSTNode) -> bool:
+    """Whether the block of a `with` statement only takes weights out of the model that this item binds."""
+    block = frame.statement
+    if not isinstance(block, cst.With):
+        return False
+    bound = next((item.asname for item in block.items if item.item is node), None)
+    if bound is None or not isinstance(bound.name, cst.Name):
+        return False
+    return takes_weights_only(block.body, bound.name.value, partial(function_of, frame))
 
 
 def _shard(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
@@ -178,11 +193,12 @@ def constructed(frame: Frame, row: Class, args: Arguments, node: cst.CSTNode) ->
         inner = args.positional[0] if args.positional else UNKNOWN
         if row.name == "torch.nn.DataParallel":  # one process, whose gradients nobody has to synchronise
             return made.having(ModelRole.DATA_PARALLEL).but(why=frame.step(node, "it is wrapped here"))
-        wrapped_models.wrapped_here(frame, args, node)
-        why = frame.step(node, "it is wrapped here")
-        if not isinstance(inner, ModelValue):
-            return made.but(why=why)
-        return inner.with_facts_of(made.but(why=why, grad=inner.grad, device=inner.device))
+        by_ddp = is_replicated(made)
+        wrapped_models.wrapped_here(frame, args, node, by_ddp)
+        made = made.but(why=frame.step(node, "it is wrapped here"))
+        if isinstance(inner, ModelValue):
+            made = inner.with_facts_of(made.but(grad=inner.grad, device=inner.device))
+        return wrapped_models.replicated(made) if by_ddp else made
     if made.kind is Kind.LOADER:
         loader = _loader(frame, args, node)
         for refine in frame.domains.made:

@@ -118,7 +118,16 @@ def _sliced(frame: Frame, container: ContainerValue, index: Value, node: cst.CST
         element = join(element, cell.element())
     frame.consume(container)
     length = ranks.combine_all([index.rank, *(cell.length for cell in cells)])
+    if _ends_where_agreed(frame, node):
+        length = ranks.UNKNOWN
     return frame.allocate(node, Cell("list", rest=element, length=length))
+
+
+def _ends_where_agreed(frame: Frame, node: cst.CSTNode) -> bool:
+    """`rows[:fewest]`, where the ranks have agreed on `fewest`: a list that is longer is cut to that on all of them."""
+    index = node.slice[0].slice if isinstance(node, cst.Subscript) and len(node.slice) == 1 else None
+    end = frame.node_values.get(id(index.upper)) if isinstance(index, cst.Slice) and index.upper else None
+    return end is not None and end.rank == ranks.REDUCED
 
 
 def _item_of_tuple(frame: Frame, container: TupleValue, index: Value, node: cst.CSTNode) -> Value:

@@ -15,9 +15,12 @@ from trl_lint.domain.values import Value
 
 
 def run_with(frame: Frame, node: cst.With) -> bool:
+    entered = len(frame.sync_points)
     values = [_entered(frame, item) for item in node.items]
     before = frame.memory.control
     inside = gradients.within(frame, first_rank.inside(frame, node, before), node.items, values)
+    if any(point.kind == "parameters" for point in frame.sync_points[entered:]):
+        inside = inside.with_parameters()
     if inside is before:
         return run_body(frame, node.body)
     frame.memory.control = inside

@@ -19,7 +19,8 @@ from trl_lint.analysis.program.project import Project
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import CalleeRun
-from trl_lint.analysis.transfer import first_rank, gradients
+from trl_lint.analysis.transfer import first_rank, gradients, job_flags
+from trl_lint.analysis.transfer.job_flags import JobFlags
 from trl_lint.domain import ranks
 from trl_lint.domain.averaging import Mean
 from trl_lint.domain.control import UNIFORM, Control, Uniformity
@@ -89,6 +90,7 @@ class Runs(Definitions):
         self.engine_arms: dict[int, bool | None] = {}  # by condition; see `conditions.engine_arm`
         self.means: dict[int, Mean] = {}  # by the expression that computes it; see `averages`
         self.wraps_on_one_way = False
+        self.job_flags = JobFlags()
         self._running: list[tuple[Hashable, ...]] = []
 
     def call(
@@ -104,12 +106,15 @@ class Runs(Definitions):
         function.reached = True
         self.load(function.module)
         names = bind(frame, function, args, owner)
+        before = len(frame.sync_points)
         if function.closure is not None or isinstance(function.node, cst.Lambda):
             value = self._inline(frame, function, names, node)
         else:
             value = self._summarised(frame, function, names, node, owner)
         if function.first_rank:
             first_rank.note_context(frame, node, function.first_rank)
+        if self.job_flags.starters:
+            job_flags.note_call(frame, function, node, before)
         return value
 
     def _inline(self, frame: Frame, function: FunctionInfo, names: dict[str, Value], node: cst.CSTNode) -> Value:

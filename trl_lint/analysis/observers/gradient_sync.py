@@ -20,6 +20,7 @@ from trl_lint.analysis.program.classes import ClassInfo
 from trl_lint.analysis.program.hand_reduction import reduces_gradients
 from trl_lint.analysis.program.objects import class_of
 from trl_lint.analysis.program.syntax import below
+from trl_lint.analysis.state.callees import function_of
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import Observer, Reached
 from trl_lint.domain.kinds import TensorValue
@@ -65,7 +66,12 @@ def _tell(frame: Frame, model: Value, node: cst.CSTNode, path: str = "") -> None
 def _is_reduced_by_hand(frame: Frame) -> bool:
     """Whether the function, or the program, reduces its gradients itself where it goes past the wrapper."""
     function = frame.function
-    return reduces_gradients(frame.module.tree if function is None else function.node)
+
+    def code_of(callee: cst.BaseExpression) -> cst.CSTNode | None:
+        called = function_of(frame, callee)
+        return None if called is None else called.node
+
+    return reduces_gradients(frame.module.tree if function is None else function.node, code_of)
 
 
 def _is_forward(model: Value, method: str) -> bool:

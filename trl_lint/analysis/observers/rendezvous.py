@@ -15,13 +15,22 @@ branch.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 import libcst as cst
 
-from trl_lint.analysis.events import Divergence, steps
-from trl_lint.analysis.program.syntax import below
+from trl_lint.analysis.events import Divergence, Event, EventTrace, steps
+from trl_lint.analysis.program.path_conditions import (
+    conditions_around,
+    contradiction,
+    follows,
+    is_bound_once,
+    is_lasting,
+    said_by,
+    ways_out,
+)
+from trl_lint.analysis.program.syntax import ancestors, below
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import Branch, Observer
 from trl_lint.domain.control import Control, Uniformity
@@ -29,8 +38,14 @@ from trl_lint.domain.provenance import OwnFile
 from trl_lint.domain.ranks import Origin
 from trl_lint.domain.sync_points import HIDDEN, SyncPoint, place_of
 
+if TYPE_CHECKING:
+    from trl_lint.analysis.program.classes import FunctionInfo
+    from trl_lint.analysis.program.project import Module
+
 # So many ways through the forks of a function are told apart, else none.
 _MAX_ALTERNATIVES = 16
+# The methods that run where a `with` block is entered, and where it is left.
+_HALVES = frozenset({"__enter__", "__exit__"})
 
 
 class Ways(NamedTuple):
@@ -54,6 +69,7 @@ class Fork(NamedTuple):
     The points of one way stand beside those of the other, and not after them.
     """
 
+    test: cst.CSTNode
     arms: tuple[Sequence[SyncPoint], Sequence[SyncPoint]]
     until: Sequence[SyncPoint]
     through: tuple[bool, bool]
@@ -64,6 +80,13 @@ class Forks:
 
     def __init__(self) -> None:
         self.by_test: dict[int, Fork] = {}
+
+
+class HalfWaits:
+    """Of the two methods of a context manager, what only some ranks wait at, by the text of the condition."""
+
+    def __init__(self) -> None:
+        self.by_method: dict[FunctionInfo, dict[str, set[str]]] = {}
 
 
 class Parting(NamedTuple):
@@ -90,12 +113,18 @@ class Rendezvous(Observer["Frame"]):
     def on_fork(self, frame: Frame, test: cst.CSTNode, marks: tuple[int, int, int], through: tuple[bool, bool]) -> None:
         first, second, end = marks
         arms = (frame.sync_points[first:second], frame.sync_points[second:end])
-        frame.notes.of(Forks).by_test[id(test)] = Fork(arms, frame.sync_points[:end], through)
+        frame.notes.of(Forks).by_test[id(test)] = Fork(test, arms, frame.sync_points[:end], through)
+
+    def settled(self, events: list[Event], program: EventTrace, imported: Iterable[Module]) -> list[Event]:
+        """Who is left out where a `with` block is entered may be met where it is left."""
+        return [each for each in events if not _is_made_up_for(each)]
 
     def on_exit(self, frame: Frame, before: Control, decorated: Control) -> None:
         """Tell the rules of each branch whose two ways do not meet the same."""
         if not frame.sync_points:
             return
+        if frame.function is not None and frame.function.name in _HALVES:
+            _note_waits(frame, frame.function)
         told: set[int] = set()
         if decorated.uniformity is Uniformity.DIVERGENT and before.uniformity is Uniformity.UNIFORM:
             _tell_decorated(frame, decorated, told)
@@ -144,13 +173,55 @@ def _parting(frame: Frame, ways: Ways) -> Parting | None:
     if any(branch.leaves) and any(branch.through):
         # A way that leaves lacks what comes after the branch; one that only may leave is asked as if it did.
         staying = branch.through.index(True) if not all(branch.through) else branch.leaves.index(True) ^ 1
-        each_way[staying] += rest
+        each_way[staying] += [point for point in rest if not _is_elsewhere(frame, ways, point)]
     found = _first_unmatched(each_way[0], each_way[1], branch)
+    if found is not None and _is_settled_before(frame, ways):
+        return None
     if found is None or (branch.tried is not None and not _works_on_own_data(frame, branch.tried)):
         return None
     if _meet_whichever(frame, each_way, branch):
         return None
     return Parting(ways, found, id(found) in inside)
+
+
+def _is_elsewhere(frame: Frame, ways: Ways, point: SyncPoint) -> bool:
+    """Whether no rank comes to a point behind a branch wherever some have left in it: all know a name to be false."""
+    root, branch = _root_of(frame), _branch_of(frame, ways)
+    around = conditions_around(root, point.node) if branch is not None else []
+    if branch is None or not around:
+        return False
+    for way_out in ways_out(branch):
+        tied = contradiction(conditions_around(root, way_out), around)
+        value = None if tied is None else frame.node_values.get(id(tied.asked))
+        if tied is None or value is None or value.rank.differs or not is_lasting(root, tied.asked):
+            return False
+    return True
+
+
+def _is_settled_before(frame: Frame, ways: Ways) -> bool:
+    """Whether all ranks that come to a branch take the same way: the others have left where it was asked before."""
+    root, branch = _root_of(frame), _branch_of(frame, ways)
+    asked = said_by(branch.test, True) if branch is not None else []
+    if branch is None or len(asked) != 1 or not is_bound_once(root, asked[0].asked):
+        return False
+    for other in frame.notes.of(Branches).by_test.values():
+        before = _branch_of(frame, other)
+        if before is None or before is branch or all(other.branch.through) or not follows(root, before, branch):
+            continue
+        goes_on = said_by(before.test, other.branch.through[0])
+        if any(each.asked.deep_equals(asked[0].asked) for each in goes_on):
+            return True
+    return False
+
+
+def _root_of(frame: Frame) -> cst.CSTNode:
+    return frame.module.tree if frame.function is None else frame.function.node
+
+
+def _branch_of(frame: Frame, ways: Ways) -> cst.If | None:
+    """The `if` statement that a branch is."""
+    around = next(reversed(ancestors(_root_of(frame), ways.branch.test)), None)
+    return around if isinstance(around, cst.If) and around.test is ways.branch.test else None
 
 
 def _meet_whichever(frame: Frame, each_way: Sequence[Sequence[SyncPoint]], branch: Branch) -> bool:
@@ -171,7 +242,8 @@ def _alternatives(frame: Frame, way: Sequence[SyncPoint]) -> list[list[SyncPoint
         if parts and len(found) == _MAX_ALTERNATIVES:
             return [list(way)]
         if parts:
-            found = [_taking(fork, arm, each) for each in found for arm in (0, 1)]
+            taken = (_taking(fork, arm, each) for each in found for arm in (0, 1))
+            found = list({tuple(map(id, each)): each for each in taken}.values())
     return found
 
 
@@ -197,6 +269,31 @@ def _makes_up_for(frame: Frame, one: Parting, other: Parting) -> bool:
         return False
     code_for_node = frame.module.tree.code_for_node
     return code_for_node(one.ways.branch.test) != code_for_node(other.ways.branch.test)
+
+
+def _note_waits(frame: Frame, owner: FunctionInfo) -> None:
+    """Keep what only some ranks wait at in one of the two methods of a context manager."""
+    known = frame.module.notes.of(HalfWaits).by_method.setdefault(owner, {})
+    ways = [(each.branch.test, each.arms) for each in frame.notes.of(Branches).by_test.values()]
+    forks = [(fork.test, fork.arms) for fork in frame.notes.of(Forks).by_test.values()]
+    for test, arms in (*ways, *forks):
+        value = frame.node_values.get(id(test))
+        if value is not None and value.rank.origins == Origin.RANK and not all(arms):
+            known[frame.module.tree.code_for_node(test)] = {point.kind for arm in arms for point in arm}
+
+
+def _is_made_up_for(event: Event) -> bool:
+    """Whether those who are left out where a `with` block is entered are met where it is left, or the other way."""
+    owner = event.owner
+    if not isinstance(event, Divergence) or owner is None or owner.cls is None or owner.name not in _HALVES:
+        return False
+    if event.origins != Origin.RANK or event.after or not event.missing:
+        return False
+    (other,) = _HALVES - {owner.name}
+    method = owner.cls.find(other)
+    waits = {} if method is None else event.module.notes.of(HalfWaits).by_method.get(method, {})
+    test = event.module.tree.code_for_node(event.condition.node)
+    return any(event.sync_point.kind in kinds for text, kinds in waits.items() if text != test)
 
 
 def _is_guard(ways: Ways) -> bool:

@@ -1,53 +1,100 @@
-"""Gradients that a function reduces by itself, parameter by parameter, as DDP would.
+"""Gradients that a function reduces by itself, parameter by parameter or all in one, as DDP would.
 
 for parameter in model.parameters():      reduced by hand
     dist.all_reduce(parameter.grad)
 for parameter in model.parameters():      not: it is the norm that is reduced
     dist.all_reduce(parameter.grad.norm())
+flat = torch.cat([each.grad.flatten() for each in model.parameters()])
+dist.all_reduce(flat)                     reduced by hand
+average(model.parameters())               what `average` does with its parameter
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import libcst as cst
 
 from trl_lint.analysis.program.syntax import below, last_name
-from trl_lint.knowledge.torch import GIVES_PARAMETERS, KEEPS_GRADIENT, REDUCES_GRADIENTS
+from trl_lint.knowledge.torch import GIVES_PARAMETERS, JOINS_GRADIENTS, KEEPS_GRADIENT, REDUCES_GRADIENTS
+
+# The code of a function that a callee is, if it is in sight.
+CodeOf = Callable[[cst.BaseExpression], cst.CSTNode | None]
 
 
-def reduces_gradients(code: cst.CSTNode) -> bool:
-    """Whether a loop over parameters in this code reduces what it finds in their `grad`."""
-    return any(_reduces(loop) for loop in below(code) if isinstance(loop, cst.For) and _gives_parameters(loop.iter))
+def reduces_gradients(code: cst.CSTNode, code_of: CodeOf) -> bool:
+    """Whether this code, or a function that it calls, reduces what it finds in the `grad` of parameters."""
+    if any(_reduces_each(node) for node in below(code) if isinstance(node, cst.For)) or _reduces_joined(code):
+        return True
+    for node in below(code):
+        called = code_of(node.func) if isinstance(node, cst.Call) and node.args else None
+        if called is not None and called is not code and any(map(_reduces_each, _loops(called))):
+            return True
+    return False
+
+
+def _loops(code: cst.CSTNode) -> Iterator[cst.For]:
+    return (node for node in below(code) if isinstance(node, cst.For))
+
+
+def _reduces_each(loop: cst.For) -> bool:
+    """Whether a loop over parameters reduces the gradient of each: over what is given as such, or has a `grad`."""
+    names = [node for node in below(loop.target) if isinstance(node, cst.Name)]
+    return _reduces(loop.body, names if not _gives_parameters(loop.iter) else None, [])
+
+
+def _reduces_joined(code: cst.CSTNode) -> bool:
+    """Whether the gradients of many parameters are put together, and then reduced."""
+    joined: list[cst.BaseExpression] = []
+    for node in below(code):
+        if isinstance(node, cst.Assign) and _is_joined(node.value, joined):
+            joined += [target.target for target in node.targets]
+    return bool(joined) and any(
+        any(arg.value.deep_equals(each) for each in joined)
+        for node in below(code)
+        if isinstance(node, cst.Call) and _called(node) in REDUCES_GRADIENTS
+        for arg in node.args[:1]
+    )
+
+
+def _is_joined(value: cst.BaseExpression, known: list[cst.BaseExpression]) -> bool:
+    match value:
+        case cst.ListComp(elt=element, for_in=loop) | cst.GeneratorExp(elt=element, for_in=loop):
+            return _gives_parameters(loop.iter) and _is_gradient(element, [])
+        case cst.Call(args=[first, *_]) if _called(value) in JOINS_GRADIENTS:
+            return any(first.value.deep_equals(each) for each in known) or _is_joined(first.value, known)
+    return False
 
 
 def _gives_parameters(iterable: cst.BaseExpression) -> bool:
     return any(_called(node) in GIVES_PARAMETERS for node in below(iterable))
 
 
-def _reduces(loop: cst.For) -> bool:
-    gradients: list[cst.BaseExpression] = []
-    for node in below(loop.body):
-        if isinstance(node, cst.Assign) and _is_gradient(node.value, gradients):
+def _reduces(body: cst.CSTNode, owners: list[cst.Name] | None, gradients: list[cst.BaseExpression]) -> bool:
+    """Whether gradients are reduced in a piece of code. owners: whose they have to be; None: anybody's."""
+    for node in below(body):
+        if isinstance(node, cst.Assign) and _is_gradient(node.value, gradients, owners):
             gradients += [target.target for target in node.targets]
         given = node.args[:1] if isinstance(node, cst.Call) and _called(node) in REDUCES_GRADIENTS else ()
-        if any(_is_gradient(arg.value, gradients) for arg in given):
+        if any(_is_gradient(arg.value, gradients, owners) for arg in given):
             return True
     return False
 
 
-def _is_gradient(value: cst.BaseExpression, known: list[cst.BaseExpression]) -> bool:
+def _is_gradient(
+    value: cst.BaseExpression, known: list[cst.BaseExpression], owners: list[cst.Name] | None = None
+) -> bool:
     """Whether an expression is made of gradients, element by element."""
     if any(value.deep_equals(each) for each in known):
         return True
     match value:
-        case cst.Attribute(attr=cst.Name("grad")):
-            return True
+        case cst.Attribute(value=owner, attr=cst.Name("grad")):
+            return owners is None or any(owner.deep_equals(each) for each in owners)
         case cst.Attribute(value=owner, attr=cst.Name("data")):
-            return _is_gradient(owner, known)
+            return _is_gradient(owner, known, owners)
         case cst.Call(func=cst.Attribute(value=owner, attr=cst.Name(name))):
-            return name in KEEPS_GRADIENT and _is_gradient(owner, known)
-    return any(_is_gradient(each, known) for each in _operands(value))
+            return name in KEEPS_GRADIENT and _is_gradient(owner, known, owners)
+    return any(_is_gradient(each, known, owners) for each in _operands(value))
 
 
 def _operands(value: cst.BaseExpression) -> Iterator[cst.BaseExpression]:

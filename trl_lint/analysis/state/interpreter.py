@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from trl_lint.analysis.state.frame import Frame
     from trl_lint.analysis.state.observing import Observers
     from trl_lint.analysis.state.refining import Domains
+    from trl_lint.analysis.transfer.job_flags import JobFlags
     from trl_lint.domain.averaging import Mean
     from trl_lint.domain.values import Value
     from trl_lint.knowledge.schema import Attribute, Class, Row
@@ -30,12 +31,14 @@ class Interpreter(Protocol):
     """engine_arms: by condition, which of its arms is for an engine that shards (None: neither). means: by the
     expression that computes it, each mean over a count of this rank's own. reducers: the user's own collectives.
     wraps_on_one_way: whether a model was met that is wrapped on one way and bare on another.
+    job_flags: the settings that say whether there are several ranks.
     """
 
     engine_arms: dict[int, bool | None]
     means: dict[int, Mean]
     custom: Mapping[str, tuple[Row, ...]]
     domains: Domains[Frame]
+    job_flags: JobFlags
     observers: Observers[Frame]
     reducers: tuple[tuple[str, str], ...]
     versions: Mapping[str, str]

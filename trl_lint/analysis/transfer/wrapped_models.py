@@ -18,7 +18,15 @@ from trl_lint.analysis.program.syntax import ancestors, identifiers
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain.devices import Device
-from trl_lint.domain.kinds import ModelValue, ParameterSource, TensorValue, library_name_of
+from trl_lint.domain.heap import in_model_role
+from trl_lint.domain.kinds import (
+    ModelRole,
+    ModelValue,
+    ParameterSource,
+    TensorValue,
+    is_replicated,
+    library_name_of,
+)
 from trl_lint.domain.ranks import SAME
 from trl_lint.domain.values import Kind, Value, Wrapping
 from trl_lint.knowledge import models
@@ -41,7 +49,8 @@ def part(model: Value) -> Value:
     """A submodule: where the whole is inside a wrapper, so is its part."""
     wrapping = Wrapping.UNWRAPPED if model.wrapping is Wrapping.UNWRAPPED else Wrapping.BARE
     why = model.why if wrapping is Wrapping.UNWRAPPED else None
-    return ModelValue(SAME, wrapping=wrapping, grad=model.grad, device=model.device, why=why)
+    made = ModelValue(SAME, wrapping=wrapping, grad=model.grad, device=model.device, why=why)
+    return replicated(made) if is_replicated(model) else made
 
 
 def copied(model: Value) -> Value:
@@ -51,14 +60,21 @@ def copied(model: Value) -> Value:
     return ModelValue(SAME, wrapping=Wrapping.BARE)
 
 
-def wrapped_here(frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
+def replicated(value: Value) -> Value:
+    """A model as DDP keeps it: whole on every rank."""
+    is_other = isinstance(value, ModelValue) and value.role is ModelRole.OTHER
+    return in_model_role(value, ModelRole.REPLICATED) if is_other else value
+
+
+def wrapped_here(frame: Frame, args: Arguments, node: cst.CSTNode, by_ddp: bool = False) -> None:
     """`DDP(net)`, `accelerator.prepare(net)`: from here on `net` is what the wrapper holds."""
     for index, value in enumerate(args.positional):
         name = args.expression(index)
         is_bare = value.kind is Kind.MODEL and value.wrapping is Wrapping.BARE
         if is_bare and isinstance(name, cst.Name) and frame.memory.names.get(name.value) is value:
             why = frame.step(node, "it is wrapped here, under another name", value.why)
-            frame.memory.names[name.value] = value.but(wrapping=Wrapping.UNWRAPPED, why=why)
+            held = value.but(wrapping=Wrapping.UNWRAPPED, why=why)
+            frame.memory.names[name.value] = replicated(held) if by_ddp else held
 
 
 def switched(frame: Frame, model: Value, name: str, args: Arguments, target: cst.BaseExpression | None) -> Value:
@@ -111,8 +127,9 @@ def parameter_trained(frame: Frame, owner: cst.BaseExpression) -> None:
 
 
 def parameter(frame: Frame, model: Value, name: str, node: cst.CSTNode) -> Value:
-    """`module.weight` of what a wrapper holds, read at a node."""
-    return TensorValue(SAME, ParameterSource(name, node, frame.function), why=model.why)
+    """`module.weight` of what a wrapper holds, read at a node. DDP shards nothing."""
+    source = None if is_replicated(model) else ParameterSource(name, node, frame.function)
+    return TensorValue(SAME, source, why=model.why)
 
 
 # --- redirections ---------------------------------------------------------------------------------------

@@ -1,0 +1,97 @@
+"""What the conditions around a place, and before it, say of each other: which of them can not hold together.
+
+if done and not resumed: return       the way out is taken where `resumed` is false
+if resumed: meet()                    and this is reached where it is true
+if not rows: return
+if rows: meet()                       it is true wherever one comes to it
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import libcst as cst
+
+from trl_lint.analysis.program.syntax import ancestors, below
+
+_EXITS = (cst.Break, cst.Continue, cst.Return)
+_LOOPS = (cst.For, cst.While)
+
+
+class Condition(NamedTuple):
+    """A name, or an attribute, and whether it is true."""
+
+    asked: cst.BaseExpression
+    holds: bool
+
+
+def conditions_around(root: cst.CSTNode, node: cst.CSTNode) -> list[Condition]:
+    """What holds of names at a place of a function (or module), by the branches that it stands in."""
+    path = (*ancestors(root, node), node)
+    found: list[Condition] = []
+    for outer, inner in zip(path, path[1:], strict=False):
+        if isinstance(outer, cst.If) and inner is not outer.test:
+            found += said_by(outer.test, outer.body is inner)
+    return found
+
+
+def said_by(test: cst.BaseExpression, taken: bool) -> list[Condition]:
+    """What a test says of names where it has come out so."""
+    if isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
+        return said_by(test.expression, not taken)
+    if isinstance(test, cst.BooleanOperation):
+        if isinstance(test.operator, cst.And) is taken:
+            return said_by(test.left, taken) + said_by(test.right, taken)
+        return []
+    return [Condition(test, taken)] if isinstance(test, (cst.Attribute, cst.Name)) else []
+
+
+def contradiction(one: list[Condition], other: list[Condition]) -> Condition | None:
+    """One of the first conditions that can not hold together with the others."""
+    for each in one:
+        if any(each.holds is not theirs.holds and each.asked.deep_equals(theirs.asked) for theirs in other):
+            return each
+    return None
+
+
+def ways_out(branch: cst.If) -> list[cst.CSTNode]:
+    """Where a branch may be left for good."""
+    return [node for node in below(branch) if isinstance(node, _EXITS)]
+
+
+def is_lasting(root: cst.CSTNode, asked: cst.BaseExpression) -> bool:
+    """Whether a name or attribute has one value in the whole function: it is bound once, and not in a loop."""
+    bindings = list(_bindings(root, asked))
+    if isinstance(asked, cst.Attribute):
+        return not bindings
+    return len(bindings) <= 1 and not any(isinstance(each, _LOOPS) for one in bindings for each in ancestors(root, one))
+
+
+def is_bound_once(root: cst.CSTNode, asked: cst.BaseExpression) -> bool:
+    return len(list(_bindings(root, asked))) <= 1
+
+
+def _bindings(root: cst.CSTNode, asked: cst.BaseExpression) -> Iterator[cst.CSTNode]:
+    """The statements that bind a name, or assign an attribute, of this text."""
+    for node in below(root):
+        match node:
+            case cst.AssignTarget() | cst.AnnAssign() | cst.AugAssign() | cst.For() | cst.NamedExpr() | cst.CompFor():
+                target: cst.CSTNode = node.target
+            case cst.AsName():
+                target = node.name
+            case _:
+                continue
+        if any(each.deep_equals(asked) for each in below(target)):
+            yield node
+
+
+def follows(root: cst.CSTNode, branch: cst.If, node: cst.CSTNode) -> bool:
+    """Whether a place is behind a branch, in its block or deeper."""
+    block = next(reversed(ancestors(root, branch)), None)
+    path = (*ancestors(root, node), node)
+    if block is None or block not in path or branch in path:
+        return False
+    statements = getattr(block, "body", ())
+    inside = path[path.index(block) + 1] if block is not node else None
+    return inside in statements and statements.index(branch) < statements.index(inside)

@@ -1,0 +1,23 @@
+"""Which function of the project a callee names."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from trl_lint.analysis.program.objects import FunctionValue, ProjectInstance
+
+if TYPE_CHECKING:
+    from trl_lint.analysis.program.classes import FunctionInfo
+    from trl_lint.analysis.state.frame import Frame
+
+
+def function_of(frame: Frame, callee: cst.BaseExpression) -> FunctionInfo | None:
+    """The function that `name` is, or the method that `name.attribute` is; None if it is not in sight."""
+    name = callee.value if isinstance(callee, cst.Attribute) else callee
+    known = frame.engine.lookup(frame, name.value) if isinstance(name, cst.Name) else None
+    value = None if known is None else frame.engine.settle(known)
+    if isinstance(callee, cst.Attribute):
+        return value.cls.find(callee.attr.value) if isinstance(value, ProjectInstance) else None
+    return value.function if isinstance(value, FunctionValue) else None

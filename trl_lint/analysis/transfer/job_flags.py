@@ -1,0 +1,79 @@
+"""Settings that say whether there are several processes: under them the process group is started.
+
+if config.distributed:                config.distributed: true for several ranks, from here on and in all functions
+    dist.init_process_group("nccl")
+if config.log:                        config.log: not known
+    wandb.init()
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from trl_lint.analysis.program.syntax import ancestors
+from trl_lint.domain.constants import MISSING, WORLD_TRUE
+from trl_lint.domain.values import Kind, Value
+
+if TYPE_CHECKING:
+    from trl_lint.analysis.program.classes import FunctionInfo
+    from trl_lint.analysis.state.frame import Frame
+
+# A setting is one of these kinds, as far as is known.
+_SETTINGS = frozenset({Kind.NUMBER, Kind.UNKNOWN})
+
+
+class JobFlags:
+    """attributes: the settings by the name of their attribute. names: those by their name in a function (or module).
+
+    starters: the functions that start the group.
+    """
+
+    def __init__(self) -> None:
+        self.attributes: set[str] = set()
+        self.names: set[tuple[FunctionInfo | None, str]] = set()
+        self.starters: set[FunctionInfo] = set()
+
+
+def note_start(frame: Frame, node: cst.CSTNode) -> None:
+    """The process group is started here."""
+    if frame.function is not None:
+        frame.engine.job_flags.starters.add(frame.function)
+    _note_conditions(frame, node)
+
+
+def note_call(frame: Frame, function: FunctionInfo, node: cst.CSTNode, before: int) -> None:
+    """A function in sight was called; before: how many synchronisation points there were until then.
+
+    One that does more than start the group is what is to be run by several processes, whether it is run or not.
+    """
+    if function in frame.engine.job_flags.starters and all(
+        point.kind == "barrier" for point in frame.sync_points[before:]
+    ):
+        _note_conditions(frame, node)
+
+
+def _note_conditions(frame: Frame, node: cst.CSTNode) -> None:
+    flags = frame.engine.job_flags
+    root = frame.module.tree if frame.function is None else frame.function.node
+    path = (*ancestors(root, node), node)
+    for outer, inner in zip(path, path[1:], strict=False):
+        if isinstance(outer, cst.If) and outer.body is inner:
+            if isinstance(outer.test, cst.Attribute):
+                flags.attributes.add(outer.test.attr.value)
+            elif isinstance(outer.test, cst.Name):
+                flags.names.add((frame.function, outer.test.value))
+
+
+def told(frame: Frame, node: cst.Attribute | cst.Name, value: Value) -> Value:
+    """The value of a name or an attribute, with what is known of it as a setting."""
+    flags = frame.engine.job_flags
+    if isinstance(node, cst.Attribute):
+        is_flag = node.attr.value in flags.attributes
+    else:
+        is_flag = (frame.function, node.value) in flags.names
+    is_open = value.const is MISSING or isinstance(value.const, bool)
+    if not is_flag or not is_open or value.rank.differs or value.kind not in _SETTINGS:
+        return value
+    return value.but(const=WORLD_TRUE)
