@@ -98,6 +98,12 @@ class SizesValue(Value):
     __slots__ = ()
 
 
+class LoadedFiles(Value):
+    """What is loaded from small files, and is saved to such: a tokenizer, a processor, a config."""
+
+    __slots__ = ()
+
+
 class DeviceValue(Value):
     """A `torch.device`."""
 

@@ -28,6 +28,7 @@ from trl_lint.knowledge import (
 )
 from trl_lint.knowledge.schema import (
     BARE_MODEL,
+    LOADED,
     SAME,
     Attribute,
     Class,
@@ -427,7 +428,7 @@ def maker(name: str) -> Value | None:
     if is_model_class(cls):
         return BARE_MODEL
     if cls.partition(".")[0] in _MODEL_ROOTS and heuristics.LOADED_ALIKE.fits(cls):
-        return SAME
+        return LOADED
     return None
 
 
@@ -444,7 +445,7 @@ def constructor(name: str, versions: Mapping[str, str] = NO_VERSIONS) -> Value |
         if is_model_class(name):
             return BARE_MODEL
         if name.partition(".")[0] in _MODEL_ROOTS and heuristics.LOADED_ALIKE.fits(own):
-            return SAME
+            return LOADED
     return None
 
 

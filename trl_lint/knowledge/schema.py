@@ -20,6 +20,7 @@ from trl_lint.domain.kinds import (
     BatchValue,
     IterableValue,
     LibraryInstance,
+    LoadedFiles,
     LoaderValue,
     ModelRole,
     ModelValue,
@@ -69,7 +70,8 @@ class Effect(NamedTuple):
     does: what every rank does, for a message. path: the parameter that says where, or None where all ranks mean the
     same thing anyway. fails: whether the ranks that come second get an exception. unless: keywords that make it right
     on all ranks. shown: it is for a reader, and no other rank needs it. instead: how it is done right on all ranks, if
-    that is simpler than to do it on one.
+    that is simpler than to do it on one. optional: without a path it is the same one everywhere, too. apart: any
+    argument that differs between ranks tells theirs apart.
     """
 
     does: str
@@ -78,6 +80,8 @@ class Effect(NamedTuple):
     unless: tuple[str, ...] = ()
     shown: bool = False
     instead: str = ""
+    optional: bool = False
+    apart: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -263,6 +267,7 @@ def items(*values: Value) -> Value:
 
 UNKNOWN = Value()
 SAME = Value(ranks.SAME)
+LOADED = LoadedFiles(ranks.SAME)
 SETTING = Value(ranks.SAME, grad=False)  # a number, a flag or a text of a configuration
 NOTHING = NoneValue(ranks.SAME, const=None)
 BATCH = BatchValue(ranks.SHARD)
