@@ -181,6 +181,12 @@ class ContainerValue(Value):
         self.identities = identities
 
 
+class MetricObject(ContainerValue):
+    """A metric that is fed batch by batch: it holds what it was fed."""
+
+    __slots__ = ()
+
+
 class IterableValue(Value):
     """What can be looped over: how many elements it has is the same on all ranks, or differs, as `length` says.
 

@@ -17,6 +17,7 @@ from trl_lint.domain.values import Value
 from trl_lint.knowledge import (
     accelerate,
     datasets,
+    evaluation,
     heuristics,
     loggers,
     peft,
@@ -74,7 +75,7 @@ __all__ = [
 ]
 
 ROWS: tuple[Row, ...] = (
-    *accelerate.ROWS, *datasets.ROWS, *loggers.ROWS, *peft.ROWS, *python.ROWS, *torch.ROWS,
+    *accelerate.ROWS, *datasets.ROWS, *evaluation.ROWS, *loggers.ROWS, *peft.ROWS, *python.ROWS, *torch.ROWS,
     *torch_distributed.ROWS, *transformers.ROWS, *trl.ROWS,
 )  # fmt: skip
 # Methods of trainers that compute what a training step trains with, by their own name.

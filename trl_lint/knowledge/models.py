@@ -5,6 +5,8 @@ Read from torch 2.13.0 (nn/modules/module.py), transformers 5.23.0 (modeling_uti
 
 from __future__ import annotations
 
+from trl_lint.knowledge.schema import Synchronisation
+
 # A subclass of one of these in the linted project is a model.
 MODULE_CLASSES = frozenset(
     {
@@ -17,6 +19,14 @@ MODULE_CLASSES = frozenset(
 # `isinstance(model, …)` with one of the first is true of a wrapped model, with the others false.
 WRAPPER_CLASSES = frozenset({"DataParallel", "DistributedDataParallel"})
 PLAIN_CLASSES = ("PreTrainedModel", "PeftModel", "PeftMixedModel", "PeftModelForCausalLM")
+
+# Methods of a DeepSpeed engine that every rank has to call, by names that nothing else has: in the first it gathers the
+# parameters, in the others each rank writes its part. Read from deepspeed 0.15, runtime/engine.py.
+ENGINE_METHODS = {
+    "_zero3_consolidated_16bit_state_dict": Synchronisation("parameters", symmetric=True),
+    "save_16bit_model": Synchronisation("save", symmetric=True),
+    "save_fp16_model": Synchronisation("save", symmetric=True),
+}
 
 # What a file has to mention where a model in it is wrapped: a trainer, or what wraps it.
 WRAPPED_BY = (b"DataParallel", b"Trainer", b"model_wrapped", b"prepare")

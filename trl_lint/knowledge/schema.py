@@ -43,6 +43,7 @@ class Transfer(str, Enum):
     COPIED = "copied"  # a copy of its first argument
     FIRST = "first"  # its first argument, unchanged
     FOR_GENERATION = "for generation"  # the bare model of its first argument, which has to be the wrapped one
+    METRIC = "metric"  # a metric that is fed batch by batch
     MOVED = "moved"  # its first argument, on this process's own device
     PREPARED = "prepared"  # as `Accelerator.prepare`
     PURE = "pure"  # computed from its arguments alone
@@ -300,6 +301,8 @@ SOME_MODEL = ModelValue(ranks.SAME, wrapping=Wrapping.UNKNOWN)
 # What ranks do together: DDP reduces the gradients in a backward pass.
 BACKWARD = Synchronisation("backward")
 BARRIER = Synchronisation("barrier")
+# A wrapper compares the ranks' parameters and hands out those of the first.
+WRAP = Synchronisation("wrap")
 SAVE = Synchronisation("save", only_sharded=True, symmetric=True)
 # A callable object that only computes: a data collator, a tokenizer, a label smoother.
 PURE = PureObject(ranks.SAME)

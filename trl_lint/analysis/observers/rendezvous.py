@@ -121,6 +121,7 @@ def _tell(frame: Frame, parting: Parting) -> None:
         sync_point=parting.point,
         after=not parting.in_arm,
         one_by_one=branch.one_by_one,
+        caught=branch.tried is not None and parting.point.kind == "backward",
         origins=branch.origins,
         missing=_missing(frame, parting),
         knows_sharding=_knows_sharding(frame),
@@ -145,12 +146,24 @@ def _parting(frame: Frame, ways: Ways) -> Parting | None:
         # A way that leaves lacks what comes after the branch; one that only may leave is asked as if it did.
         staying = branch.through.index(True) if not all(branch.through) else branch.leaves.index(True) ^ 1
         each_way[staying] += rest
-    found = _first_unmatched(each_way[0], each_way[1], branch)
+    found = _first_unmatched(each_way[0], each_way[1], branch) or _skipped_backward(frame, ways)
     if found is None or (branch.tried is not None and not _works_on_own_data(frame, branch.tried)):
         return None
-    if _meet_whichever(frame, each_way, branch):
+    if branch.skipped == (0, 0) and _meet_whichever(frame, each_way, branch):
         return None
     return Parting(ways, found, id(found) in inside)
+
+
+def _skipped_backward(frame: Frame, ways: Ways) -> SyncPoint | None:
+    """The backward pass of a training step that a rank skips where it catches what its own forward has raised."""
+    start, end = ways.branch.skipped
+    again = {point.kind for point in ways.arms[0]}
+    if again & {"backward", HIDDEN}:
+        return None
+    tried = [point for point in frame.sync_points[start:end] if point.certain]
+    if not any(point.kind == "forward" for point in tried):
+        return None
+    return next((point for point in tried if point.kind == "backward"), None)
 
 
 def _meet_whichever(frame: Frame, each_way: Sequence[Sequence[SyncPoint]], branch: Branch) -> bool:
