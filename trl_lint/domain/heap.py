@@ -29,6 +29,7 @@ from trl_lint.domain.kinds import (
     ContainerValue,
     Identity,
     IterableValue,
+    PartialCall,
     TupleValue,
     is_small,
     shape_of,
@@ -229,6 +230,11 @@ def _merged_parts(a: Value, b: Value) -> Value:
         return a.having(items) if is_small(items) else a.as_a(Value)
     if isinstance(a, IterableValue) and isinstance(b, IterableValue):
         return a.having(join(a.element, b.element), ranks.join_lengths(a.length, b.length), None)
+    if isinstance(a, PartialCall) and isinstance(b, PartialCall) and a.callee.same_parts(b.callee):
+        names = tuple(name for name, _ in a.keywords)
+        if len(a.positional) == len(b.positional) and names == tuple(name for name, _ in b.keywords):
+            named = (join(x, y) for (_, x), (_, y) in zip(a.keywords, b.keywords, strict=True))
+            return a.having(a.callee, _join_items(a.positional, b.positional), tuple(zip(names, named, strict=True)))
     return a.as_a(BLANKS.get(a.kind, Value))
 
 

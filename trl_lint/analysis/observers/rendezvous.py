@@ -21,6 +21,7 @@ from typing import NamedTuple
 import libcst as cst
 
 from trl_lint.analysis.events import Divergence, steps
+from trl_lint.analysis.program.exclusion import excludes
 from trl_lint.analysis.program.syntax import below
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import Branch, Observer
@@ -145,13 +146,19 @@ def _parting(frame: Frame, ways: Ways) -> Parting | None:
     if any(branch.leaves) and any(branch.through):
         # A way that leaves lacks what comes after the branch; one that only may leave is asked as if it did.
         staying = branch.through.index(True) if not all(branch.through) else branch.leaves.index(True) ^ 1
-        each_way[staying] += rest
+        each_way[staying] += [each for each in rest if staying == 0 or not _is_excluded(frame, branch, each)]
     found = _first_unmatched(each_way[0], each_way[1], branch) or _skipped_backward(frame, ways)
     if found is None or (branch.tried is not None and not _works_on_own_data(frame, branch.tried)):
         return None
     if branch.skipped == (0, 0) and _meet_whichever(frame, each_way, branch):
         return None
     return Parting(ways, found, id(found) in inside)
+
+
+def _is_excluded(frame: Frame, branch: Branch, point: SyncPoint) -> bool:
+    """Whether nobody gets to a point where some ranks have left by a branch: `if not alike and not first: return`."""
+    root = frame.module.tree if frame.function is None else frame.function.node
+    return isinstance(branch.test, cst.BooleanOperation) and excludes(root, branch.test, point.node)
 
 
 def _skipped_backward(frame: Frame, ways: Ways) -> SyncPoint | None:
