@@ -31,6 +31,7 @@ _ALIKE: dict[str, str] = {
     "gather sum": "`{accelerator}.gather(value).sum()`, then `.item()`",
     "gather max": "`{accelerator}.gather(value).max()`, then `.item()`",
     "gather min": "`{accelerator}.gather(value).min()`, then `.item()`",
+    "gather samples": "`predictions, labels = {accelerator}.gather_for_metrics((predictions, labels))`",
     "add up": '`total, count = {accelerator}.reduce(torch.stack([total, count]), reduction="sum")`',
     "pad": "`{accelerator}.pad_across_processes(x, dim=…)`",
     "agree": "gather, reduce or broadcast it",
@@ -55,6 +56,7 @@ _WORDS: dict[Surroundings, dict[str, str]] = {
         "gather sum": "`accelerate.utils.gather(value).sum()`, then `.item()`",
         "gather max": "`accelerate.utils.gather(value).max()`, then `.item()`",
         "gather min": "`accelerate.utils.gather(value).min()`, then `.item()`",
+        "gather samples": "`accelerate.utils.gather_object` them",
         "add up": '`total, count = accelerate.utils.reduce(torch.stack([total, count]), reduction="sum")`',
         "pad": "`accelerate.utils.pad_across_processes(x, dim=…)`",
         "agree": "gather, reduce or broadcast it",
@@ -70,6 +72,7 @@ _WORDS: dict[Surroundings, dict[str, str]] = {
         "gather sum": "`{dist}.all_reduce(value)`, then `.item()`",
         "gather max": "`{dist}.all_reduce(value, op={dist}.ReduceOp.MAX)`, then `.item()`",
         "gather min": "`{dist}.all_reduce(value, op={dist}.ReduceOp.MIN)`, then `.item()`",
+        "gather samples": "`{dist}.all_gather_object(parts, predictions)`, and the labels alike",
         "add up": "`both = torch.stack([total, count])`, `{dist}.all_reduce(both)`, `total, count = both`",
         "pad": "`F.pad`, to the longest of all ranks (`{dist}.all_reduce(length, op={dist}.ReduceOp.MAX)`)",
         "agree": "`{dist}.all_reduce` or `{dist}.broadcast` it",
@@ -89,6 +92,8 @@ def said(about: str, event: Any, accelerator: str = "", **more: str) -> str:
     """How to do something at the place of an event. accelerator: the text by which it is reached there, if known."""
     surroundings = surroundings_of(event.module, event.owner, accelerator or getattr(event, "accelerator", ""))
     own = "self.accelerator" if surroundings is _TRAINER else "accelerator"
+    if about == "main" and surroundings is _ACCELERATE and not uses_accelerate(event.module):
+        own = "PartialState()"
     names = {
         "accelerator": accelerator or getattr(event, "accelerator", "") or own,
         "state": _state(event.owner),

@@ -208,6 +208,13 @@ CASES = {
         "from somewhere import lora\nreveal_rank(lora.rank())",
         "unknown",
     ),
+    "RANK_FIELD": Case(
+        revealed,
+        "from somewhere import setup\nargs = setup()\nreveal_rank(args.rank % 8 == 0)",
+        "local(rank)",
+        "from somewhere import setup\nargs = setup()\nreveal_rank(args.rank == 8)",
+        "unknown",
+    ),
     "LAUNCHER_CONSTANT": Case(
         revealed,
         "from somewhere import LOCAL_RANK\nreveal_rank(LOCAL_RANK)",

@@ -194,7 +194,7 @@ class Divergence(Event):
     """Some ranks do not reach a synchronisation point that the others wait at.
 
     condition: what parts them. after: they have left before it (node is the condition then, else the call).
-    one_by_one: one rank after the other gets there. origins: by what the condition differs. missing: all points that
+    one_by_one: one rank after the other gets there. caught: they skip a backward pass by an `except`. origins: by what the condition differs. missing: all points that
     they may not reach because of it, in order, where no other ones make up for some of these. seen: the facts of
     what the condition asks, by the id of its node. knows_sharding: whether the function takes care of models that an
     engine shards.
@@ -206,6 +206,7 @@ class Divergence(Event):
     sync_point: SyncPoint
     after: bool = False
     one_by_one: bool = False
+    caught: bool = False
     origins: Origin = Origin.NONE
     missing: tuple[SyncPoint, ...] = ()
     seen: Mapping[int, Value] = field(default_factory=dict)

@@ -27,6 +27,7 @@ from trl_lint.domain.kinds import (
     ModelValue,
     NumberListValue,
     NumberValue,
+    PartialCall,
     TupleValue,
 )
 from trl_lint.domain.values import Kind, Value
@@ -58,7 +59,17 @@ _EXPLAINED = frozenset({Kind.NUMBER, Kind.NUMBER_LIST})
 def _alike_parts(a: Value, b: Value) -> bool:
     if isinstance(a, TupleValue) and isinstance(b, TupleValue):
         return _alike_items(a.items, b.items)
+    if isinstance(a, PartialCall) and isinstance(b, PartialCall):
+        return alike(a.callee, b.callee) and _alike_items(_given(a), _given(b)) and _names(a) == _names(b)
     return a.kind in _EXPLAINED or a.same_parts(b)
+
+
+def _given(value: PartialCall) -> tuple[Value, ...]:
+    return (*value.positional, *(item for _, item in value.keywords))
+
+
+def _names(value: PartialCall) -> tuple[str, ...]:
+    return tuple(name for name, _ in value.keywords)
 
 
 def _alike_items(a: tuple[Value, ...], b: tuple[Value, ...]) -> bool:
@@ -111,6 +122,9 @@ def _frozen_parts(value: Value, heap: Mapping[Identity, Cell], depth: int, froze
             return tuple(_freeze_cell(each, heap, depth - 1, frozen) for each in cells) if depth > 0 else None
         case BoundMethod():
             return id(value.owner), value.name
+        case PartialCall():
+            given = (value.callee, *_given(value))
+            return (_names(value), *(freeze(item, heap, depth - 1, frozen) for item in given)) if depth > 0 else None
         case ModelValue():
             return (*(getattr(value, part) for part in value.parts), value.grad)
         case LoaderValue():

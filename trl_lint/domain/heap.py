@@ -33,6 +33,7 @@ from trl_lint.domain.kinds import (
     OneOfClasses,
     ModelRole,
     ModelValue,
+    PartialCall,
     TupleValue,
     classes_of,
     is_small,
@@ -241,6 +242,11 @@ def _merged_parts(a: Value, b: Value) -> Value:
         return a.as_a(OneOfClasses).having(names[0] | names[1])
     if isinstance(a, ModelValue) and in_model_role(a, ModelRole.OTHER).same_parts(in_model_role(b, ModelRole.OTHER)):
         return in_model_role(a, ModelRole.OTHER)
+    if isinstance(a, PartialCall) and isinstance(b, PartialCall) and a.callee.same_parts(b.callee):
+        names = tuple(name for name, _ in a.keywords)
+        if len(a.positional) == len(b.positional) and names == tuple(name for name, _ in b.keywords):
+            named = (join(x, y) for (_, x), (_, y) in zip(a.keywords, b.keywords, strict=True))
+            return a.having(a.callee, _join_items(a.positional, b.positional), tuple(zip(names, named, strict=True)))
     return a.as_a(BLANKS.get(a.kind, Value))
 
 

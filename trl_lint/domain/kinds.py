@@ -98,6 +98,12 @@ class SizesValue(Value):
     __slots__ = ()
 
 
+class LoadedFiles(Value):
+    """What is loaded from small files, and is saved to such: a tokenizer, a processor, a config."""
+
+    __slots__ = ()
+
+
 class DeviceValue(Value):
     """A `torch.device`."""
 
@@ -173,6 +179,12 @@ class ContainerValue(Value):
     ) -> None:
         super().__init__(rank, **facts)
         self.identities = identities
+
+
+class MetricObject(ContainerValue):
+    """A metric that is fed batch by batch: it holds what it was fed."""
+
+    __slots__ = ()
 
 
 class IterableValue(Value):
@@ -354,6 +366,26 @@ class BoundMethod(Value):
         super().__init__(ranks.SAME, **facts)
         self.owner = owner
         self.name = name
+
+
+class PartialCall(Value):
+    """A callable with some of its arguments: `functools.partial(callee, *positional, **keywords)`."""
+
+    __slots__ = ("callee", "keywords", "positional")
+    kind = Kind.BOUND
+    parts: ClassVar[dict[str, object]] = {"callee": None, "positional": (), "keywords": ()}
+
+    def __init__(
+        self,
+        callee: Value,
+        positional: Sequence[Value] = (),
+        keywords: Sequence[tuple[str, Value]] = (),
+        **facts: Unpack[Facts],
+    ) -> None:
+        super().__init__(ranks.SAME, **facts)
+        self.callee = callee
+        self.positional = tuple(positional)
+        self.keywords = tuple(keywords)
 
 
 # What a value of a kind is where nothing else is known of it. Of the other kinds such a value would say nothing.

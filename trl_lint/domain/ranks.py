@@ -184,6 +184,10 @@ PICKED = "picked"
 HELD = "held"
 
 
+# A figure that was counted over this rank's samples by a library: `how` of it.
+METRIC = "metric"
+
+
 def picked(length: Rank, test: Rank) -> Rank:
     """The length of what is left of an iterable after a test of its elements."""
     if length.how == HELD:

@@ -15,7 +15,7 @@ from trl_lint.analysis.program.classes import is_module_class
 from trl_lint.analysis.program.project import Module
 from trl_lint.analysis.program.syntax import ancestors
 from trl_lint.analysis.transfer.tensor_devices import may_be_cpu
-from trl_lint.domain.ranks import Origin, State
+from trl_lint.domain.ranks import METRIC, Origin, State
 from trl_lint.domain.values import Kind
 from trl_lint.fixes.base import RuleFix
 from trl_lint.fixes.support.blocks import torch_in_reach
@@ -36,6 +36,7 @@ from trl_lint.wording import Surroundings, surroundings_of
 _UNKNOWN_REASON = "how the ranks' values belong together can't be told from the code"
 # Why a reduction can't be repeated over the ranks' own results. Not in torch_ops: kinds of reductions.
 _NOT_REPEATED = {
+    METRIC: "the metric over all samples can't be computed from the ranks' own",
     "std": "the deviation over all ranks is not a mean of the ranks' deviations",
     "var": "the variance over all ranks is not a mean of the ranks' variances",
     "median": "the median over all ranks can't be computed from the ranks' medians",

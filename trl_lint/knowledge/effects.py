@@ -28,9 +28,15 @@ OF_MODELS: dict[str, Effect] = {
     "save_pretrained": Effect("writes the same files", (0, "save_directory"),
                               unless=("is_main_process", "save_function", "state_dict")),
 }
+# Methods of a tokenizer, a processor or a config, which are loaded from files.
+OF_LOADED: dict[str, Effect] = {
+    "push_to_hub": Effect("pushes the same files"),
+    "save_pretrained": Effect("writes the same files", (0, "save_directory")),
+}
 # `open` in one of the modes in which it writes.
 OPENED = Effect("writes the same file", (0, "file"))
-WRITES = ("w", "a", "x")
+APPENDED = Effect("appends to the same file", (0, "file"))
+WRITES = {"w": OPENED, "x": OPENED, "a": APPENDED}
 # What a tracker's library calls its run, which may be None where there is none (`wandb.run`).
 RUNS = frozenset({"wandb.Run"})
 # What is run once per process of a distributed program, by the class or function that it calls.

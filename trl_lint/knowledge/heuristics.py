@@ -97,6 +97,13 @@ RANK_NUMBER = Guess(
     because="Names of lightning `Trainer`, ignite `idist`, detectron2 `comm`, torch_xla `xla_model`, scripts of "
     "torchvision and timm; tests/analysis/reveal/names_of_ranks.py",
 )
+RANK_FIELD = Guess(
+    group=SYNCHRONISATION,
+    words=_one_of("gpu rank"),
+    says="An attribute of this name that is compared with 0 is the number of the rank: `args.rank == 0`.",
+    because="timm, utils/distributed.py: `init_distributed_device(args)` sets `args.rank`, and `is_primary(args)` "
+    "asks for it",
+)
 LAUNCHER_CONSTANT = Guess(
     group=SYNCHRONISATION,
     words=RANK_VARIABLES | WORLD_VARIABLES,

@@ -17,6 +17,7 @@ from trl_lint.domain.values import Value
 from trl_lint.knowledge import (
     accelerate,
     datasets,
+    evaluation,
     heuristics,
     loggers,
     model_libraries,
@@ -30,6 +31,7 @@ from trl_lint.knowledge import (
 from trl_lint.knowledge.schema import (
     BARE_MODEL,
     PURE,
+    LOADED,
     SAME,
     Attribute,
     Class,
@@ -75,8 +77,8 @@ __all__ = [
 ]
 
 ROWS: tuple[Row, ...] = (
-    *accelerate.ROWS, *datasets.ROWS, *loggers.ROWS, *model_libraries.ROWS, *peft.ROWS, *python.ROWS, *torch.ROWS,
-    *torch_distributed.ROWS, *transformers.ROWS, *trl.ROWS,
+    *accelerate.ROWS, *datasets.ROWS, *evaluation.ROWS, *loggers.ROWS, *model_libraries.ROWS, *peft.ROWS,
+    *python.ROWS, *torch.ROWS, *torch_distributed.ROWS, *transformers.ROWS, *trl.ROWS,
 )  # fmt: skip
 # Methods of trainers that compute what a training step trains with, by their own name.
 TRAINING_HOOKS = frozenset(row.name.rpartition(".")[2] for row in ROWS if isinstance(row, Hook) and row.trains)
@@ -438,7 +440,7 @@ def maker(name: str) -> Value | None:
     if is_model_class(cls):
         return BARE_MODEL
     if cls.partition(".")[0] in _MODEL_ROOTS and heuristics.LOADED_ALIKE.fits(cls):
-        return SAME
+        return LOADED
     return None
 
 
@@ -457,7 +459,7 @@ def constructor(name: str, versions: Mapping[str, str] = NO_VERSIONS) -> Value |
         if is_model_class(name):
             return BARE_MODEL
         if name.partition(".")[0] in _MODEL_ROOTS and heuristics.LOADED_ALIKE.fits(own):
-            return SAME
+            return LOADED
     return None
 
 

@@ -10,6 +10,10 @@ from trl_lint.knowledge.schema import NOTHING, SAME, Attribute, Class, Effect, F
 
 _RUN = instance("wandb.Run")
 _LOGS = Effect("logs to the same run, or fails where there is none", shown=True)
+# Runs of a group are meant to be one per rank; with `mode` or `settings` most of them are turned off, or share one.
+_STARTS = Effect("starts a run of its own", unless=("group", "mode", "settings"), apart=True)
+_OPENS = Effect("adds its own curves to the same folder", (0, "log_dir"), optional=True, apart=True)
+_OPENS_BY_NAME = _OPENS._replace(path=(0, "logdir"))
 # Other methods and attributes of a tracker do not concern metrics.
 _COMET = ("CometExperiment", "Experiment", "ExistingExperiment", "OfflineExperiment", "APIExperiment")
 
@@ -19,15 +23,15 @@ ROWS: tuple[Row, ...] = (
     Attribute(name="wandb.run", source="wandb/__init__.py::run", value=instance("wandb.Run", ranks.UNKNOWN)),
     Class(name="wandb.Run", source="wandb/sdk/wandb_run.py::Run", others=SAME),
     Function(name="wandb.finish", source="wandb/sdk/wandb_run.py::finish", returns=NOTHING),
-    Function(name="wandb.init", source="wandb/sdk/wandb_init.py::init", returns=_RUN),
+    Function(name="wandb.init", source="wandb/sdk/wandb_init.py::init", returns=_RUN, effect=_STARTS),
     Sink(name="wandb.Run.log", source="wandb/sdk/wandb_run.py::Run.log", payload=(0, "data")),
     Sink(name="wandb.log", source="wandb/sdk/wandb_run.py::Run.log", payload=(0, "data"), effect=_LOGS),
     # TensorBoard
     *(
         row
-        for package in ("torch.utils.tensorboard", "tensorboardX")
+        for package, opens in (("torch.utils.tensorboard", _OPENS), ("tensorboardX", _OPENS_BY_NAME))
         for row in (
-            Class(name=f"{package}.SummaryWriter", source=f"{package}/writer.py::SummaryWriter"),
+            Class(name=f"{package}.SummaryWriter", source=f"{package}/writer.py::SummaryWriter", effect=opens),
             Sink(name=f"{package}.SummaryWriter.add_scalar",
                  source=f"{package}/writer.py::SummaryWriter.add_scalar", payload=(1, "scalar_value"),
                  form="value"),
@@ -44,7 +48,8 @@ ROWS: tuple[Row, ...] = (
     Sink(name="mlflow.log_metrics", source="mlflow/tracking/fluent.py::log_metrics", payload=(0, "metrics")),
     # Trackio
     Class(name="trackio.Run", source="trackio/run.py::Run"),
-    Function(name="trackio.init", source="trackio/__init__.py::init", returns=instance("trackio.Run")),
+    Function(name="trackio.init", source="trackio/__init__.py::init", returns=instance("trackio.Run"),
+             effect=_STARTS),
     Sink(name="trackio.Run.log", source="trackio/run.py::Run.log", payload=(0, "metrics")),
     Sink(name="trackio.log", source="trackio/__init__.py::log", payload=(0, "metrics"), effect=_LOGS),
     # Comet
@@ -67,7 +72,8 @@ ROWS: tuple[Row, ...] = (
     ),
     # SwanLab
     Class(name="swanlab.Run", source="swanlab/data/run/main.py::SwanLabRun"),
-    Function(name="swanlab.init", source="swanlab/data/sdk.py::init", returns=instance("swanlab.Run")),
+    Function(name="swanlab.init", source="swanlab/data/sdk.py::init", returns=instance("swanlab.Run"),
+             effect=_STARTS),
     Sink(name="swanlab.Run.log", source="swanlab/data/run/main.py::SwanLabRun.log", payload=(0, "data")),
     Sink(name="swanlab.log", source="swanlab/data/sdk.py::log", payload=(0, "data")),
     # Aim

@@ -58,6 +58,11 @@ MET_BY_ALL_RANKS = frozenset({
     "StopIteration", "SystemExit", "TypeError",
 })  # fmt: skip
 
+# What a rank raises, or what contains it, when its batch is too large for its memory.
+OUT_OF_MEMORY = frozenset({
+    "AcceleratorError", "BaseException", "Exception", "OutOfMemoryError", "RuntimeError",
+})  # fmt: skip
+
 # Decorators by their own name: those that run the function on some ranks only, and those that run it on all.
 RANK_DECORATORS = frozenset({
     "main_process_only", "on_last_process", "on_local_main_process", "on_local_process", "on_main_process",

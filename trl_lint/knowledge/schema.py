@@ -20,6 +20,7 @@ from trl_lint.domain.kinds import (
     BatchValue,
     IterableValue,
     LibraryInstance,
+    LoadedFiles,
     LoaderValue,
     ModelRole,
     ModelValue,
@@ -42,6 +43,7 @@ class Transfer(str, Enum):
     COPIED = "copied"  # a copy of its first argument
     FIRST = "first"  # its first argument, unchanged
     FOR_GENERATION = "for generation"  # the bare model of its first argument, which has to be the wrapped one
+    METRIC = "metric"  # a metric that is fed batch by batch
     MOVED = "moved"  # its first argument, on this process's own device
     PREPARED = "prepared"  # as `Accelerator.prepare`
     PURE = "pure"  # computed from its arguments alone
@@ -70,7 +72,8 @@ class Effect(NamedTuple):
     does: what every rank does, for a message. path: the parameter that says where, or None where all ranks mean the
     same thing anyway. fails: whether the ranks that come second get an exception. unless: keywords that make it right
     on all ranks. shown: it is for a reader, and no other rank needs it. instead: how it is done right on all ranks, if
-    that is simpler than to do it on one.
+    that is simpler than to do it on one. optional: without a path it is the same one everywhere, too. apart: any
+    argument that differs between ranks tells theirs apart.
     """
 
     does: str
@@ -79,6 +82,8 @@ class Effect(NamedTuple):
     unless: tuple[str, ...] = ()
     shown: bool = False
     instead: str = ""
+    optional: bool = False
+    apart: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -267,6 +272,7 @@ def items(*values: Value) -> Value:
 
 UNKNOWN = Value()
 SAME = Value(ranks.SAME)
+LOADED = LoadedFiles(ranks.SAME)
 SETTING = Value(ranks.SAME, grad=False)  # a number, a flag or a text of a configuration
 NOTHING = NoneValue(ranks.SAME, const=None)
 BATCH = BatchValue(ranks.SHARD)
@@ -302,6 +308,8 @@ SOME_MODEL = ModelValue(ranks.SAME, wrapping=Wrapping.UNKNOWN)
 # What ranks do together: DDP reduces the gradients in a backward pass.
 BACKWARD = Synchronisation("backward")
 BARRIER = Synchronisation("barrier")
+# A wrapper compares the ranks' parameters and hands out those of the first.
+WRAP = Synchronisation("wrap")
 SAVE = Synchronisation("save", only_sharded=True, symmetric=True)
 # A callable object that only computes: a data collator, a tokenizer, a label smoother.
 PURE = PureObject(ranks.SAME)

@@ -13,6 +13,7 @@ from trl_lint.knowledge.schema import (
     SAME,
     SOME_MODEL,
     WORLD,
+    WRAP,
     WRAPPED_MODEL,
     Attribute,
     Class,
@@ -95,7 +96,8 @@ _CLASSES: tuple[Row, ...] = (
           source="torch/distributed/device_mesh.py::DeviceMesh"),
     Class(name="torch.distributed.fsdp.FullyShardedDataParallel", source=_FSDP, makes=SOME_MODEL),
     Class(name="torch.nn.DataParallel", source=_DP, makes=WRAPPED_MODEL),
-    Class(name="torch.nn.parallel.DistributedDataParallel", source=_DDP, makes=REPLICATED_MODEL),
+    Class(name="torch.nn.parallel.DistributedDataParallel", source=_DDP, makes=REPLICATED_MODEL,
+          synchronises=WRAP),
     Class(name="torch.optim.Optimizer", source="torch/optim/optimizer.py::Optimizer", others=SAME),
     Class(name="torch.optim.lr_scheduler.LRScheduler", source="torch/optim/lr_scheduler.py::LRScheduler",
           others=SAME),
@@ -168,7 +170,19 @@ _CALLS: tuple[Row, ...] = (
                source=f"{_FSDP}.summon_full_params", synchronises=Synchronisation("parameters")),
 )
 
-ROWS: tuple[Row, ...] = (*_COLLECTIVES, *_CLASSES, *_FUNCTIONS, *_ATTRIBUTES, *_CALLS)
+
+# What scales a loss hands it on.
+_SCALERS: tuple[Row, ...] = tuple(
+    row
+    for module in ("torch.amp", "torch.cuda.amp")
+    for row in (
+        Class(name=f"{module}.GradScaler", source="torch/amp/grad_scaler.py::GradScaler"),
+        Function(name=f"{module}.GradScaler.scale", source="torch/amp/grad_scaler.py::GradScaler.scale",
+                 returns="first"),
+    )
+)
+
+ROWS: tuple[Row, ...] = (*_COLLECTIVES, *_CLASSES, *_FUNCTIONS, *_ATTRIBUTES, *_CALLS, *_SCALERS)
 
 # Environment variables that torchrun sets: `os.environ[name]`, `os.environ.get(name)`, `os.getenv(name)`.
 # Strings: RANK differs between ranks, WORLD_SIZE is the number of them.

@@ -17,6 +17,7 @@ from trl_lint.knowledge.schema import (
     BARRIER,
     BATCH,
     GLOBAL_RANK_INDEX,
+    LOADED,
     LOADER,
     LOCAL_LOSS,
     LOCAL_TENSOR,
@@ -135,8 +136,8 @@ _ATTRIBUTES: tuple[Row, ...] = (
     Attribute(name="transformers.Trainer.model_accepts_loss_kwargs", source=f"{_TRAINER}.__init__",
               since="4.46.2", value=SAME),
     Attribute(name="transformers.Trainer.processing_class", source=f"{_TRAINER}.__init__", since="4.46",
-              value=SAME),
-    Attribute(name="transformers.Trainer.tokenizer", source=f"{_TRAINER}.tokenizer", until="5.0", value=SAME),
+              value=LOADED),
+    Attribute(name="transformers.Trainer.tokenizer", source=f"{_TRAINER}.tokenizer", until="5.0", value=LOADED),
     # Only ever fed with losses that were gathered at a log step.
     Attribute(name="transformers.Trainer._total_loss_scalar", source=f"{_TRAINER}._maybe_log_save_evaluate",
               value=SAME),
@@ -286,8 +287,8 @@ _HOOKS: tuple[Row, ...] = (
 # --- hooks of TrainerCallback: the three positional parameters, then what is handed over by keyword -------
 
 _EVENT = {
-    "args": _ARGS, "state": _STATE, "control": _CONTROL, "model": OWN_MODEL, "processing_class": SAME,
-    "tokenizer": SAME, "optimizer": instance("torch.optim.Optimizer"),
+    "args": _ARGS, "state": _STATE, "control": _CONTROL, "model": OWN_MODEL, "processing_class": LOADED,
+    "tokenizer": LOADED, "optimizer": instance("torch.optim.Optimizer"),
     "lr_scheduler": instance("torch.optim.lr_scheduler.LRScheduler"), "train_dataloader": LOADER,
     "eval_dataloader": LOADER,
 }

@@ -70,6 +70,10 @@ _HELP = f"call it on every rank and use its result under the condition, or {_AGR
 # How to mend it where there is no result to use.
 _HELPS = {
     "leaves": f"call it before ranks leave, or {_AGREE}, so that all of them leave or none",
+    "caught": (
+        "let all ranks skip the step together: run the forward in the `try`, let the ranks agree on a flag behind it "
+        "({}), and call `backward` where it worked on all of them"
+    ),
     "forward": f"run it on every rank, or {_AGREE}",
     "nothing": f"call it on every rank, outside the condition, or {_AGREE}",
 }
@@ -123,12 +127,16 @@ def _message(event: Divergence) -> str:
     outcome = _OUTCOMES[event.sync_point.only_sharded]
     if event.one_by_one:
         return f"{call} is called by one rank after the other, but waits for all of them: a deadlock"
+    if event.caught:
+        return f"ranks on which this is raised skip {call}: {outcome}"
     if event.after:
         return f"ranks that leave here do not reach {call}: {outcome}"
     return f"{call} may not be reached by all ranks: {outcome}"
 
 
 def _help(event: Divergence) -> str:
+    if event.caught:
+        return _HELPS["caught"]
     if event.after:
         return _HELPS["leaves"]
     if event.sync_point.kind == "forward":

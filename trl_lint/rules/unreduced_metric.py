@@ -59,7 +59,7 @@ from typing import TYPE_CHECKING, cast
 
 from trl_lint.analysis.events import Logged
 from trl_lint.domain.control import Uniformity
-from trl_lint.domain.ranks import Origin, Rank, State
+from trl_lint.domain.ranks import METRIC, Origin, Rank, State
 from trl_lint.rules.base import Rule, Site, Violation
 from trl_lint.wording import said
 
@@ -123,11 +123,14 @@ def _function(event: Logged, write: Write) -> FunctionInfo | None:
 
 def _help(event: Logged, write: Write) -> str:
     payload, rank = write.payload, write.rank
+    accelerator = "" if payload is None else payload.accelerator
     # What is looked at are files of the project.
     place = replace(event, module=cast("Module", write.module), owner=_function(event, write))
+    if rank.how == METRIC:
+        return f"gather the samples before they are counted: {said('gather samples', place, accelerator)}"
     how = rank.how if rank.state is State.PARTIAL else ""
     reduction = {"sum": "sum", "count": "sum", "max": "max", "min": "min"}.get(how, "mean")
     divergent = event.control.uniformity is Uniformity.DIVERGENT
     where = "where all of them get to, before the condition around this log" if divergent else "first"
-    words = said(f"gather {reduction}", place, "" if payload is None else payload.accelerator)
+    words = said(f"gather {reduction}", place, accelerator)
     return f"gather it over the ranks {where}: {words}"

@@ -66,7 +66,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from trl_lint.analysis.events import AttributeRead
-from trl_lint.knowledge.models import GENERATES
+from trl_lint.knowledge.models import ENGINE_METHODS, GENERATES
 from trl_lint.rules.base import Rule, Violation
 from trl_lint.wording import said
 
@@ -84,7 +84,7 @@ class WrappedModelAttribute(Rule[AttributeRead]):
     name = "wrapped-model-attribute"
 
     def check(self, event: AttributeRead) -> Iterator[Violation]:
-        if event.attribute in GENERATES:
+        if event.attribute in GENERATES or event.attribute in ENGINE_METHODS:
             return
         name = event.attribute
         bare = said("unwrap", event, what=f"{name}(...)" if event.called else name)

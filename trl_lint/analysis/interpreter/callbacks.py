@@ -8,8 +8,8 @@ from trl_lint.analysis.program.classes import ClassInfo, FunctionInfo
 from trl_lint.analysis.program.objects import FunctionValue
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
-from trl_lint.domain.kinds import ContainerValue, TupleValue
-from trl_lint.domain.values import Value
+from trl_lint.domain.kinds import ContainerValue, PartialCall, TupleValue
+from trl_lint.domain.values import Kind, Value
 from trl_lint.knowledge import library
 from trl_lint.knowledge.schema import Class
 
@@ -26,8 +26,8 @@ def hand_over_to(frame: Frame, row: Class, args: Arguments) -> None:
     for parameter, facts_of in _callbacks(frame, row).items():
         value = args.keywords.get(parameter)
         if value is not None:
-            for function in _functions(frame, value):
-                frame.engine.enter(function, facts_of)
+            for function, named in _functions(frame, value):
+                frame.engine.enter(function, {**facts_of, **named})
 
 
 def _callbacks(frame: Frame, row: Class) -> dict[str, Mapping[str, Value]]:
@@ -40,14 +40,18 @@ def _callbacks(frame: Frame, row: Class) -> dict[str, Mapping[str, Value]]:
     return merged
 
 
-def _functions(frame: Frame, value: Value) -> Iterable[FunctionInfo]:
+def _functions(frame: Frame, value: Value) -> Iterable[tuple[FunctionInfo, dict[str, Value]]]:
+    """The functions that a value is, or holds, with the arguments by name that they were made partial with."""
     if isinstance(value, FunctionValue):
-        yield value.function
+        yield value.function, {}
+    elif isinstance(value, PartialCall):
+        if isinstance(value.callee, FunctionValue) and not value.positional:
+            yield value.callee.function, dict(value.keywords)
     elif isinstance(value, TupleValue):
         for item in value.items:
             yield from _functions(frame, item)
     elif isinstance(value, ContainerValue):
         for cell in frame.memory.cells(value):
             for item in cell.values():
-                if isinstance(item, FunctionValue):
-                    yield item.function
+                if item.kind in (Kind.BOUND, Kind.FUNCTION):
+                    yield from _functions(frame, item)

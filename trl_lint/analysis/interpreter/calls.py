@@ -30,6 +30,7 @@ from trl_lint.domain.kinds import (
     LibraryInstance,
     LibraryName,
     ModelValue,
+    PartialCall,
     PreparedObject,
     PureObject,
 )
@@ -105,6 +106,8 @@ def call_value(frame: Frame, callee: Value, args: Arguments, node: cst.CSTNode) 
             return _call_dotted(frame, callee.name, args, node)
         case BoundMethod():
             return method_calls.call_member(frame, callee.owner, callee.name, args, node)
+        case PartialCall():
+            return call_value(frame, callee.callee, _completed(callee, args), node)
         case ClassValue():
             return instantiation.instantiate(frame, callee.cls, args, node)
         case ModelValue():
@@ -112,6 +115,15 @@ def call_value(frame: Frame, callee: Value, args: Arguments, node: cst.CSTNode) 
         case InstanceValue():
             return _call_instance(frame, callee, args, node)
     return BOTTOM if callee.rank.state is State.BOTTOM else unresolved(frame, args, node)
+
+
+def _completed(callee: PartialCall, args: Arguments) -> Arguments:
+    """The arguments of a call, with those that the callee was made partial with."""
+    shift = len(callee.positional)
+    both = Arguments((*callee.positional, *args.positional), {**dict(callee.keywords), **args.keywords})
+    both.star, both.double = args.star, args.double
+    both.nodes = {key + shift if isinstance(key, int) else key: arg for key, arg in args.nodes.items()}
+    return both
 
 
 def _call_model(frame: Frame, model: Value, args: Arguments, node: cst.CSTNode) -> Value:

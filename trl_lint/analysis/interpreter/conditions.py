@@ -45,7 +45,9 @@ from trl_lint.domain.ranks import Origin, State
 from trl_lint.domain.values import SAME, Kind, Value, Wrapping
 from trl_lint.knowledge import datasets, heuristics
 from trl_lint.knowledge.backends import BARE_KINDS
+from trl_lint.knowledge.heuristics import RANK_FIELD
 from trl_lint.knowledge.models import WRAPPER_CLASSES
+from trl_lint.knowledge.schema import RANK_INDEX
 
 # By which a comparison with one thing, or with several, says that it is that or one of them, and that it is not.
 _HOLDS_FOR = (cst.Equal, cst.Is, cst.In)
@@ -152,12 +154,26 @@ def compare(
     result: Value | None = None
     for target in node.comparisons:
         right = evaluate(frame, target.comparator)
+        if result is None and _is_field_of_rank(node.left, left, right):
+            left = RANK_INDEX.but(why=frame.step(node.left, "`{}` is this rank's own"))
         part = _compare_once(frame, left, target.operator, right)
         result = part if result is None else _both(result, part)
         left = right
     assert result is not None
     bare = _for_bare_runs(frame, node)
     return result if bare is None else result.but(const=bare)
+
+
+def _is_field_of_rank(stands: cst.BaseExpression, left: Value, right: Value) -> bool:
+    """Whether `args.rank` is compared with the first rank, in the job or (`args.rank % gpus`) on a node."""
+    if left.rank.differs or left.const is not MISSING:
+        return False
+    consts = [item.const for item in right.items] if isinstance(right, TupleValue) else [right.const]
+    if any(type(const) is not int or const not in (-1, 0) for const in consts):
+        return False
+    if isinstance(stands, cst.BinaryOperation) and isinstance(stands.operator, cst.Modulo):
+        stands = stands.left
+    return isinstance(stands, cst.Attribute) and RANK_FIELD.fits(stands.attr.value)
 
 
 def _both(a: Value, b: Value) -> Value:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 import libcst as cst
 
@@ -15,7 +15,7 @@ from trl_lint.domain import ranks
 from trl_lint.domain.control import Control, Uniformity
 from trl_lint.domain.heap import Memory
 from trl_lint.domain.values import UNKNOWN
-from trl_lint.knowledge.python import MET_BY_ALL_RANKS
+from trl_lint.knowledge.python import MET_BY_ALL_RANKS, OUT_OF_MEMORY
 
 _CATCHES_MISSING = ("AttributeError", "Exception", "BaseException")
 
@@ -31,7 +31,9 @@ def run_try(frame: Frame, node: cst.Try | cst.TryStar) -> bool:
         frame.memory.control = before.control.under(Control(Uniformity.UNKNOWN, left, ranks.UNKNOWN))
     forgiving = any(_forgives(handler) for handler in node.handlers)
     frame.attribute_error_depth += forgiving
+    start = len(frame.sync_points)
     through = run_body(frame, node.body)
+    body = (start, len(frame.sync_points))
     frame.attribute_error_depth -= forgiving
     done = frame.memory
     arms: list[tuple[bool, Memory]] = []
@@ -40,7 +42,7 @@ def run_try(frame: Frame, node: cst.Try | cst.TryStar) -> bool:
     for handler in node.handlers:
         frame.memory = before.fork().merge(done)
         frame.memory.control = before.control.under(caught)
-        through_handler, leaves = _run_handler(frame, node, handler)
+        through_handler, leaves = _run_handler(frame, node, handler, body)
         arms.append((through_handler, frame.memory))
         if leaves:
             left = frame.step(handler, "a rank on which something raises leaves here")
@@ -58,7 +60,7 @@ def run_try(frame: Frame, node: cst.Try | cst.TryStar) -> bool:
 
 
 def _run_handler(
-    frame: Frame, node: cst.Try | cst.TryStar, handler: cst.ExceptHandler | cst.ExceptStarHandler
+    frame: Frame, node: cst.Try | cst.TryStar, handler: cst.ExceptHandler | cst.ExceptStarHandler, body: tuple[int, int]
 ) -> tuple[bool, bool]:
     """Run an `except` clause: whether its end is reached, and whether it may leave."""
     exits, start = frame.exit_count, len(frame.sync_points)
@@ -66,10 +68,11 @@ def _run_handler(
         bind_target(frame, handler.name.name, UNKNOWN)
     through = run_body(frame, handler.body)
     leaves = frame.exit_count > exits
-    if not _raises_again(handler) and _is_of_some_ranks(handler):
-        end = len(frame.sync_points)
+    if (leaves or not _raises_again(handler)) and _is_of_some_ranks(handler):
+        marks = (start, len(frame.sync_points), len(frame.sync_points))
         why = frame.step(handler, _CAUGHT)
-        branch = Branch(handler, why, (start, end, end), (through, True), (leaves, False), tried=node.body)
+        skipped = body if _catches(handler, OUT_OF_MEMORY) else (0, 0)
+        branch = Branch(handler, why, marks, (through, True), (leaves, False), tried=node.body, skipped=skipped)
         for observe in frame.observers.branch:
             observe(frame, branch)
     return through, leaves
@@ -102,4 +105,8 @@ def _raises_again(handler: cst.ExceptHandler | cst.ExceptStarHandler) -> bool:
 
 
 def _forgives(handler: cst.ExceptHandler | cst.ExceptStarHandler) -> bool:
-    return handler.type is None or any(name in _CATCHES_MISSING for name in identifiers(handler.type))
+    return _catches(handler, _CATCHES_MISSING)
+
+
+def _catches(handler: cst.ExceptHandler | cst.ExceptStarHandler, names: Collection[str]) -> bool:
+    return handler.type is None or any(name in names for name in identifiers(handler.type))

@@ -13,6 +13,7 @@ from trl_lint.analysis.interpreter import (
     data_calls,
     instantiation,
     library_calls,
+    metric_calls,
     pure_calls,
     sinks,
 )
@@ -31,6 +32,7 @@ from trl_lint.domain.kinds import (
     ContainerValue,
     InstanceValue,
     LibraryName,
+    MetricObject,
     ModelValue,
     NumberValue,
     OneOfClasses,
@@ -72,6 +74,8 @@ def _member_called(frame: Frame, owner: Value, name: str, args: Arguments, node:
             return _call_on_instance(frame, owner, name, args, node)
         case ModelValue():
             return call_on_model(frame, owner, name, args, node)
+        case MetricObject():
+            return metric_calls.call(frame, owner, name, args, node)
         case ContainerValue():
             return container_methods.call(frame, owner, name, args, node)
         case ClassValue():

@@ -8,7 +8,7 @@ from functools import partial
 import libcst as cst
 
 from trl_lint.analysis.events import UnwrappedForGeneration
-from trl_lint.analysis.interpreter import attributes
+from trl_lint.analysis.interpreter import attributes, metric_calls
 from trl_lint.analysis.interpreter.pure_calls import pure_result, spread
 from trl_lint.analysis.program.objects import FunctionValue
 from trl_lint.analysis.program.weights_only import takes_weights_only
@@ -164,6 +164,10 @@ def _on_some_ranks(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     return value.having(frame.engine.on_some_ranks(value.function))
 
 
+def _metric(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
+    return metric_calls.made(frame, node)
+
+
 def _moved(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     value = _first(frame, args, node)
     return value.but(device="") if value.device else value
@@ -174,6 +178,7 @@ _TRANSFERS = {
     Transfer.COPIED: _copied,
     Transfer.FIRST: _first,
     Transfer.FOR_GENERATION: _for_generation,
+    Transfer.METRIC: _metric,
     Transfer.MOVED: _moved,
     Transfer.PREPARED: _prepared,
     Transfer.PURE: _pure,

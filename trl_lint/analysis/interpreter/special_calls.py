@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import libcst as cst
 
-from trl_lint.analysis.interpreter import attributes
+from trl_lint.analysis.interpreter import assignment, attributes
+from trl_lint.analysis.program.objects import FunctionValue
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
@@ -16,12 +17,17 @@ from trl_lint.domain import ranks
 from trl_lint.domain.constants import MISSING, WORLD_FALSE
 from trl_lint.domain.heap import Cell
 from trl_lint.domain.kinds import (
+    NONE,
+    ContainerValue,
     NumberValue,
+    PartialCall,
+    TupleValue,
 )
 from trl_lint.domain.provenance import OwnFile
 from trl_lint.domain.ranks import State
 from trl_lint.domain.values import SAME, UNKNOWN, Kind, Value, Wrapping
 from trl_lint.knowledge import library
+from trl_lint.knowledge.schema import GLOBAL_RANK_INDEX, RANK_INDEX
 
 
 def _own_group(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
@@ -77,8 +83,45 @@ def _ordered_dict(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     return frame.allocate(node, cell)
 
 
+# How many arguments are remembered: what is made partial again and again is given up.
+_MAX_GIVEN = 20
+
+
 def _partial(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
-    return args.positional[0] if args.positional and len(args.all()) == 1 else UNKNOWN
+    if not args.positional or args.star is not None or args.double is not None:
+        return UNKNOWN
+    callee, *given = args.positional
+    if not given and not args.keywords:
+        return callee
+    named = args.keywords
+    if isinstance(callee, PartialCall):
+        callee, given, named = callee.callee, [*callee.positional, *given], {**dict(callee.keywords), **named}
+    if len(given) + len(named) > _MAX_GIVEN:
+        return UNKNOWN
+    return PartialCall(callee, given, tuple(named.items()))
+
+
+def _spawn(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
+    """A function that is run in a process of its own per rank, whose number comes first."""
+    callee, given = args.get(0, "fn"), args.get(1, "args")
+    if isinstance(callee, FunctionValue) and callee.function.closure is None:
+        rank = RANK_INDEX.but(why=frame.step(node, "it is run once per process, with the number of that"))
+        values = (rank, *(given.items if isinstance(given, TupleValue) else ()))
+        names = [parameter.name for parameter in callee.function.parameters if not parameter.star]
+        handed = {
+            name: UNKNOWN if isinstance(value, ContainerValue) else value
+            for name, value in zip(names, values, strict=False)
+        }
+        frame.engine.enter(callee.function, handed)
+    return frame.engine.unresolved(frame, args, node)
+
+
+def _started(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
+    """`init_process_group(rank=rank)`: what the process is told to be is its number."""
+    rank, stands = args.keywords.get("rank"), args.expression("rank")
+    if isinstance(stands, cst.Name) and rank is not None and rank.rank.state is State.UNKNOWN:
+        assignment.rebind(frame, stands, GLOBAL_RANK_INDEX.but(why=frame.step(node, "it is this process's number")))
+    return NONE
 
 
 def _is_peft_model(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
@@ -99,7 +142,9 @@ SPECIAL = {
     "collections.deque": _deque,
     "functools.partial": _partial,
     "os.environ.get": _getenv,
+    "torch.distributed.init_process_group": _started,
     "torch.distributed.new_group": _own_group,
+    "torch.multiprocessing.spawn": _spawn,
     "os.getenv": _getenv,
     **dict.fromkeys(("os.path.exists", "os.path.isdir", "os.path.isfile"), _on_disk),
     "torch.enable_grad": gradients.enable_grad,

@@ -109,6 +109,7 @@ class Engine(Runs):
             function, parameters = self._entered.pop()
             function.reached = True
             summary = self._enter_with(function, None, parameters)
+            summary.trace.launched = True
             traces.append(summary.trace)
         return traces
 
@@ -262,8 +263,8 @@ class Engine(Runs):
         given = any(value.kind is Kind.BATCH and value.rank.differs for value in parameters.values())
         summary = self._enter_with(method, cls, parameters)
         summary.trace.steps |= given and rows[-1].name.rpartition(".")[2] not in EVALUATION_HOOKS
-        # What saves is asked to on the main process only.
-        summary.trace.launched |= rows[-1].called and method.name not in ("_save", "save_model")
+        # What writes is asked to on the main process only; what is asked to save, on each.
+        summary.trace.launched |= rows[-1].called and method.name != "_save"
         summary.trace.trains |= rows[-1].trains
         if method.name in LOSSES:
             for trains_with in self.domains.loss:

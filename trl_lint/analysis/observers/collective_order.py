@@ -15,17 +15,21 @@ from collections.abc import Iterable
 import libcst as cst
 
 from trl_lint.analysis.program.classes import FunctionInfo
+from trl_lint.analysis.program.objects import class_of
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import CalleeRun, Observer
 from trl_lint.analysis.transfer.groups import groups_of
 from trl_lint.domain.control import Control
+from trl_lint.domain.kinds import LibraryInstance, ModelValue, library_name_of
 from trl_lint.domain.provenance import Step
 from trl_lint.domain.sync_points import HIDDEN, SyncPoint, place_of
 from trl_lint.domain.values import Kind, Value, Wrapping
 from trl_lint.knowledge.heuristics import MAY_SYNCHRONISE
-from trl_lint.knowledge.schema import Collective, Row
+from trl_lint.knowledge.models import ENGINE_METHODS
+from trl_lint.knowledge.schema import BACKWARD, WRAP, Collective, Function, Row, Transfer
 
+_LOSSES = frozenset({Kind.BATCH, Kind.TENSOR})
 # How many synchronisation points of one call are kept.
 _MAX_PASSED = 12
 
@@ -36,10 +40,12 @@ class CollectiveOrder(Observer["Frame"]):
     def on_row(
         self, frame: Frame, name: str, row: Row | None, args: Arguments, node: cst.CSTNode, owner: Value | None
     ) -> None:
+        own = name.rpartition(".")[2]
         if row is not None and row.synchronises is not None:
-            own = name.rpartition(".")[2]
             kind, only_sharded, symmetric = row.synchronises
             _note(frame, node, own, kind, only_sharded=only_sharded, symmetric=symmetric)
+        elif isinstance(row, Function) and row.returns == Transfer.PREPARED and any(map(_is_trained, args.positional)):
+            _note(frame, node, own, WRAP.kind)
 
     def on_collective(self, frame: Frame, row: Collective, args: Arguments, node: cst.CSTNode) -> None:
         own = row.name.rpartition(".")[2]
@@ -51,6 +57,15 @@ class CollectiveOrder(Observer["Frame"]):
         """DDP broadcasts its buffers and gets ready to reduce its gradients."""
         if model.kind is not Kind.MODEL or model.wrapping is Wrapping.WRAPPED:
             _note(frame, node, "forward", "forward")
+
+    def on_method_call(self, frame: Frame, owner: Value, name: str, args: Arguments, node: cst.CSTNode) -> None:
+        """In a backward pass DDP reduces the gradients; some methods of an engine have each rank write its part."""
+        if name == "backward" and owner.kind in _LOSSES and owner.grad and owner.rank.differs:
+            if any(point.kind == "forward" for point in frame.sync_points):
+                _note(frame, node, name, BACKWARD.kind)
+        elif name in ENGINE_METHODS and owner.kind is not Kind.CLASS and class_of(owner) is None:
+            kind, only_sharded, symmetric = ENGINE_METHODS[name]
+            _note(frame, node, name, kind, only_sharded=only_sharded, symmetric=symmetric)
 
     def on_call_out_of_sight(self, frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
         func = node.func if isinstance(node, cst.Call) else None
@@ -72,6 +87,13 @@ class CollectiveOrder(Observer["Frame"]):
             copy.certain = point.certain and not _own(point.control, run.entry) and not point.control.engine
             text = f"`{point.name}` is called in `{function.name}`" if point.via is None else f"in `{function.name}`"
             copy.via = Step(function.module, point.node, text, point.via)
+
+
+def _is_trained(value: Value) -> bool:
+    """Whether a value is a model that a wrapper is put around."""
+    if isinstance(value, ModelValue):
+        return value.grad and value.wrapping is not None
+    return library_name_of(value).startswith("torch.nn.") and isinstance(value, LibraryInstance)
 
 
 def _note(

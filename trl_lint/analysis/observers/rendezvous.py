@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import libcst as cst
 
 from trl_lint.analysis.events import Divergence, Event, EventTrace, steps
+from trl_lint.analysis.program.exclusion import excludes
 from trl_lint.analysis.program.path_conditions import (
     conditions_around,
     contradiction,
@@ -150,6 +151,7 @@ def _tell(frame: Frame, parting: Parting) -> None:
         sync_point=parting.point,
         after=not parting.in_arm,
         one_by_one=branch.one_by_one,
+        caught=branch.tried is not None and parting.point.kind == "backward",
         origins=branch.origins,
         missing=_missing(frame, parting),
         knows_sharding=_knows_sharding(frame),
@@ -173,13 +175,17 @@ def _parting(frame: Frame, ways: Ways) -> Parting | None:
     if any(branch.leaves) and any(branch.through):
         # A way that leaves lacks what comes after the branch; one that only may leave is asked as if it did.
         staying = branch.through.index(True) if not all(branch.through) else branch.leaves.index(True) ^ 1
-        each_way[staying] += [point for point in rest if not _is_elsewhere(frame, ways, point)]
-    found = _first_unmatched(each_way[0], each_way[1], branch)
+        each_way[staying] += [
+            each
+            for each in rest
+            if not _is_elsewhere(frame, ways, each) and (staying == 0 or not _is_excluded(frame, branch, each))
+        ]
+    found = _first_unmatched(each_way[0], each_way[1], branch) or _skipped_backward(frame, ways)
     if found is not None and _is_settled_before(frame, ways):
         return None
     if found is None or (branch.tried is not None and not _works_on_own_data(frame, branch.tried)):
         return None
-    if _meet_whichever(frame, each_way, branch):
+    if branch.skipped == (0, 0) and _meet_whichever(frame, each_way, branch):
         return None
     return Parting(ways, found, id(found) in inside)
 
@@ -222,6 +228,24 @@ def _branch_of(frame: Frame, ways: Ways) -> cst.If | None:
     """The `if` statement that a branch is."""
     around = next(reversed(ancestors(_root_of(frame), ways.branch.test)), None)
     return around if isinstance(around, cst.If) and around.test is ways.branch.test else None
+
+
+def _is_excluded(frame: Frame, branch: Branch, point: SyncPoint) -> bool:
+    """Whether nobody gets to a point where some ranks have left by a branch: `if not alike and not first: return`."""
+    root = frame.module.tree if frame.function is None else frame.function.node
+    return isinstance(branch.test, cst.BooleanOperation) and excludes(root, branch.test, point.node)
+
+
+def _skipped_backward(frame: Frame, ways: Ways) -> SyncPoint | None:
+    """The backward pass of a training step that a rank skips where it catches what its own forward has raised."""
+    start, end = ways.branch.skipped
+    again = {point.kind for point in ways.arms[0]}
+    if again & {"backward", HIDDEN}:
+        return None
+    tried = [point for point in frame.sync_points[start:end] if point.certain]
+    if not any(point.kind == "forward" for point in tried):
+        return None
+    return next((point for point in tried if point.kind == "backward"), None)
 
 
 def _meet_whichever(frame: Frame, each_way: Sequence[Sequence[SyncPoint]], branch: Branch) -> bool:

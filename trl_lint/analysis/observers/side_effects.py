@@ -4,6 +4,7 @@ What is told of a program:
 
     wandb.init(project="trl")             SideEffect(name="wandb.init")
     model.save_pretrained("out")          SideEffect(name="save_pretrained"), as `model` is not wrapped
+    tokenizer.save_pretrained("out")      SideEffect(name="save_pretrained")
     open("log.txt", "w")                  SideEffect(name="open")
     if accelerator.is_main_process:
         wandb.init(project="trl")         nothing: one rank alone gets here
@@ -11,18 +12,21 @@ What is told of a program:
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 import libcst as cst
 
 from trl_lint.analysis.events import Event, SideEffect
+from trl_lint.analysis.program.classes import FunctionInfo
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
-from trl_lint.analysis.state.observing import Observer, Reached
+from trl_lint.analysis.state.observing import CalleeRun, Observer, Reached
 from trl_lint.domain.control import Uniformity
-from trl_lint.domain.kinds import LibraryInstance
+from trl_lint.domain.kinds import LibraryInstance, LoadedFiles
 from trl_lint.domain.ranks import State
 from trl_lint.domain.values import Kind, Value
-from trl_lint.knowledge.effects import METHODS, OF_MODELS, OPENED, PROGRAMS, RUNS, WRITES
-from trl_lint.knowledge.schema import Effect, Row
+from trl_lint.knowledge.effects import METHODS, OF_LOADED, OF_MODELS, PROGRAMS, RUNS, WRITES
+from trl_lint.knowledge.schema import Class, Effect, Row
 
 
 class SideEffects(Observer["Frame"]):
@@ -38,14 +42,21 @@ class SideEffects(Observer["Frame"]):
         self, frame: Frame, name: str, row: Row | None, args: Arguments, node: cst.CSTNode, owner: Value | None
     ) -> None:
         if row is not None and row.effect is not None:
-            _tell(frame, row.effect, name, args, node)
+            own = name.rpartition(".")[2] if isinstance(row, Class) else name
+            _tell(frame, row.effect, own, args, node)
 
     def on_method_call(self, frame: Frame, owner: Value, name: str, args: Arguments, node: cst.CSTNode) -> None:
-        """Of a model that is not wrapped, or one whose name says what it is of."""
+        """Of a model that is not wrapped, of what is loaded beside it, or one whose name says what it is of."""
         is_bare = owner.kind is Kind.MODEL and owner.wrapping is not None and owner.wrapping.is_bare
-        effect = OF_MODELS.get(name) if is_bare else METHODS.get(name)
+        effects = OF_MODELS if is_bare else OF_LOADED if isinstance(owner, LoadedFiles) else METHODS
+        effect = effects.get(name)
         if effect is not None and owner.kind is not Kind.INSTANCE:
             _tell(frame, effect, name, args, node)
+
+    def on_call_in_sight(self, frame: Frame, function: FunctionInfo, run: CalleeRun, node: cst.CSTNode) -> None:
+        """Who calls a helper that starts the program's processes, whatever else it does, is run by each of them."""
+        if run.trace.launched and not frame.trace.launched and _is_step_of(frame, node):
+            frame.trace.launched = True
 
     def on_reached(self, event: Event, reached: Reached) -> Event | None:
         """It counts where each process is known to come: in what is launched, and in what that calls."""
@@ -54,21 +65,53 @@ class SideEffects(Observer["Frame"]):
 
 def _opened(frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
     mode = args.get(1, "mode")
-    if mode is not None and isinstance(mode.const, str) and mode.const.startswith(WRITES):
-        _tell(frame, OPENED, "open", args, node)
+    if mode is not None and isinstance(mode.const, str) and mode.const[:1] in WRITES:
+        _tell(frame, WRITES[mode.const[:1]], "open", args, node)
+
+
+def _is_step_of(frame: Frame, node: cst.CSTNode) -> bool:
+    """Whether a call is one of the steps that a function, or the body of a script, takes whatever holds."""
+    if frame.memory.control.uniformity is not Uniformity.UNIFORM:
+        return False
+    body = frame.module.tree.body if frame.function is None else frame.function.node.body.body
+    if not isinstance(body, Sequence):
+        return False
+    return any(line is frame.statement for line in _lines(body))
+
+
+def _lines(body: Sequence[cst.BaseStatement | cst.BaseSmallStatement]) -> Iterator[cst.CSTNode]:
+    for line in body:
+        if isinstance(line, cst.If) and _is_main_guard(line.test):
+            yield from _lines(line.body.body)
+        yield line
+        if isinstance(line, cst.SimpleStatementLine):
+            yield from line.body
+
+
+def _is_main_guard(test: cst.BaseExpression) -> bool:
+    """`__name__ == "__main__"`."""
+    return isinstance(test, cst.Comparison) and isinstance(test.left, cst.Name) and test.left.value == "__name__"
 
 
 def _tell(frame: Frame, effect: Effect, name: str, args: Arguments, node: cst.CSTNode) -> None:
     if not _is_everywhere(frame) or any(keyword in args.keywords for keyword in effect.unless):
         return
-    if effect.path is not None:
-        path = args.get(*effect.path)
-        if path is None or path.rank.state is not State.SAME or path.kind is Kind.NONE:
-            return
-    if args.double is not None:
+    if not _is_the_same(effect, args) or args.double is not None:
         return
     own = name.removeprefix("trl.trainer.utils.")
     frame.emit(SideEffect, node, name=own, effect=effect, accelerator=frame.accelerator())
+
+
+def _is_the_same(effect: Effect, args: Arguments) -> bool:
+    """Whether the arguments say the same thing on all ranks, as far as is known."""
+    if effect.apart and any(value.rank.differs or value.rank.state is State.UNKNOWN for value in args.all()):
+        return False
+    if effect.path is None:
+        return True
+    path = args.get(*effect.path)
+    if path is None or path.kind is Kind.NONE:
+        return effect.optional
+    return path.rank.state is State.SAME
 
 
 def _is_everywhere(frame: Frame) -> bool:

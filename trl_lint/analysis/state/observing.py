@@ -58,7 +58,8 @@ class Branch(NamedTuple):
     marks: how many synchronisation points there were before its first way, before its second, and at its end.
     through: which of them reach its end. leaves: which may also leave. origins: what the condition differs by.
     one_by_one: one rank after the other goes the first way. tried: the body of the `try` whose exceptions lead the
-    first way.
+    first way. skipped: how many points there were before and behind that body, if what it catches is raised wherever
+    memory is short.
     """
 
     test: cst.CSTNode
@@ -69,6 +70,7 @@ class Branch(NamedTuple):
     origins: Origin = Origin.NONE
     one_by_one: bool = False
     tried: cst.CSTNode | None = None
+    skipped: tuple[int, int] = (0, 0)
 
 
 class Observer(Generic[FrameT]):
