@@ -30,8 +30,8 @@ from trl_lint.knowledge import (
 )
 from trl_lint.knowledge.schema import (
     BARE_MODEL,
-    PURE,
     LOADED,
+    PURE,
     SAME,
     Attribute,
     Class,
