@@ -14,6 +14,8 @@ MODULE_CLASSES = frozenset(
         "transformers.PreTrainedModel",
     }
 )
+# Of these, the ones that have no forward of their own. Without parameters in them `prepare` wraps no such module.
+WITHOUT_FORWARD = frozenset({"torch.nn.Module", "torch.nn.modules.module.Module"})
 # `isinstance(model, …)` with one of the first is true of a wrapped model, with the others false.
 WRAPPER_CLASSES = frozenset({"DataParallel", "DistributedDataParallel"})
 PLAIN_CLASSES = ("PreTrainedModel", "PeftModel", "PeftMixedModel", "PeftModelForCausalLM")
