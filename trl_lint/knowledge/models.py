@@ -151,5 +151,3 @@ LIST_PARTS = frozenset(
         "state_dict",
     }
 )
-# Methods that change the weights of adapters' models in place, and compute nothing with them (peft, tuners_utils.py).
-CHANGES_WEIGHTS = frozenset({"merge_adapter", "unmerge_adapter"})

@@ -74,7 +74,7 @@ def alone(value: Value, negated: bool = False) -> Alone | None:
 
 def asked(value: Value) -> Value:
     """A value as a condition: of a whole batch it can only be asked whether there is one."""
-    is_batch = value.rank.state is State.SHARD and role_of(value) is BatchRole.WHOLE
+    is_batch = value.rank.origins == Origin.DATA and role_of(value) is BatchRole.WHOLE
     return Value(ranks.UNKNOWN) if is_batch else value
 
 
