@@ -16,6 +16,8 @@ MODULE_CLASSES = frozenset(
         "transformers.PreTrainedModel",
     }
 )
+# Of these, the ones that have no forward of their own. Without parameters in them `prepare` wraps no such module.
+WITHOUT_FORWARD = frozenset({"torch.nn.Module", "torch.nn.modules.module.Module"})
 # `isinstance(model, …)` with one of the first is true of a wrapped model, with the others false.
 WRAPPER_CLASSES = frozenset({"DataParallel", "DistributedDataParallel"})
 PLAIN_CLASSES = ("PreTrainedModel", "PeftModel", "PeftMixedModel", "PeftModelForCausalLM")
@@ -165,5 +167,3 @@ LIST_PARTS = frozenset(
         "state_dict",
     }
 )
-# Methods that change the weights of adapters' models in place, and compute nothing with them (peft, tuners_utils.py).
-CHANGES_WEIGHTS = frozenset({"merge_adapter", "unmerge_adapter"})

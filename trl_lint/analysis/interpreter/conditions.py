@@ -32,6 +32,7 @@ from trl_lint.domain.constants import (
 from trl_lint.domain.control import UNIFORM, Control, Uniformity
 from trl_lint.domain.heap import join_all
 from trl_lint.domain.kinds import (
+    BatchRole,
     ContainerValue,
     NoneValue,
     NumberValue,
@@ -39,6 +40,7 @@ from trl_lint.domain.kinds import (
     alone_of,
     library_name_of,
     on_one_process,
+    role_of,
 )
 from trl_lint.domain.provenance import NoneWhere
 from trl_lint.domain.ranks import Origin, State
@@ -74,6 +76,12 @@ def alone(value: Value, negated: bool = False) -> Alone | None:
     return ALONE_TRUE if bool(known.value) is not negated else ALONE_FALSE
 
 
+def asked(value: Value) -> Value:
+    """A value as a condition: of a whole batch it can only be asked whether there is one."""
+    is_batch = value.rank.origins == Origin.DATA and role_of(value) is BatchRole.WHOLE
+    return Value(ranks.UNKNOWN) if is_batch else value
+
+
 _NOT_KNOWN = "whether `{}` is the same on all ranks is not known"
 
 
@@ -82,6 +90,7 @@ def divides(frame: Frame, test: cst.CSTNode, value: Value) -> Control:
 
     A thing of no known kind is nothing that was computed or compared: `batch.get("flag")`, else a setting.
     """
+    value = asked(value)
     if value.rank.differs and value.kind is Kind.UNKNOWN and value.rank.origins == Origin.DATA:
         return Control(
             Uniformity.UNKNOWN, frame.step(test, "whether `{}` is the same on all ranks is not known"), ranks.UNKNOWN

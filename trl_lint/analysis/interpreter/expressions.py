@@ -17,7 +17,7 @@ from trl_lint.analysis.interpreter import (
     subscripts,
     wrapping_tests,
 )
-from trl_lint.analysis.interpreter.conditions import alone, choose, narrow, narrow_further, truth
+from trl_lint.analysis.interpreter.conditions import alone, asked, choose, narrow, narrow_further, truth
 from trl_lint.analysis.interpreter.subscripts import subscript_value
 from trl_lint.analysis.program.objects import FunctionValue
 from trl_lint.analysis.state import containers
@@ -159,6 +159,7 @@ def _unary(frame: Frame, node: cst.UnaryOperation) -> Value:
     value = evaluate(frame, node.expression)
     if isinstance(node.operator, cst.Not):
         known = truth(frame, value)
+        value = asked(value)
         rank = ranks.nonlinear(value.rank)
         result = derived(rank, Kind.NUMBER, value, scalar=True, dtype="bool")
         result = on_one_process(result, alone(value, negated=True))

@@ -10,7 +10,8 @@ import libcst as cst
 from trl_lint.analysis.events import UnwrappedForGeneration
 from trl_lint.analysis.interpreter import attributes, metric_calls
 from trl_lint.analysis.interpreter.pure_calls import pure_result, spread
-from trl_lint.analysis.program.objects import FunctionValue
+from trl_lint.analysis.program.classes import has_forward
+from trl_lint.analysis.program.objects import FunctionValue, ProjectModel
 from trl_lint.analysis.program.weights_only import takes_weights_only
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.callees import function_of
@@ -100,6 +101,8 @@ def _prepared(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
 
 def prepared(frame: Frame, value: Value, node: cst.CSTNode) -> Value:
     """What `accelerator.prepare` makes of one of its arguments."""
+    if isinstance(value, ProjectModel) and not has_forward(value.cls):
+        return PreparedObject(ranks.SAME, why=frame.step(node, "it is prepared here"))
     if isinstance(value, ModelValue):
         wrapping = Wrapping.WRAPPED if value.wrapping is not None else None
         why = frame.step(node, "it is prepared, and so wrapped, here")

@@ -339,3 +339,8 @@ def load_attribute(memory: Memory, cls: ClassInfo, value: Value) -> None:
 
 def is_module_class(cls: ClassInfo) -> bool:
     return any(base in models.MODULE_CLASSES or library.is_model_class(base) for base in cls.library_bases())
+
+
+def has_forward(cls: ClassInfo) -> bool:
+    """Whether it may be a network. A module without a forward only keeps states, of an optimizer say."""
+    return any(base not in models.WITHOUT_FORWARD for base in cls.library_bases()) or cls.find("forward") is not None

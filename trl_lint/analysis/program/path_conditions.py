@@ -9,6 +9,7 @@ if rows: meet()                       it is true wherever one comes to it
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import NamedTuple
 
 import libcst as cst
@@ -30,7 +31,7 @@ def conditions_around(root: cst.CSTNode, node: cst.CSTNode) -> list[Condition]:
     """What holds of names at a place of a function (or module), by the branches that it stands in."""
     path = (*ancestors(root, node), node)
     found: list[Condition] = []
-    for outer, inner in zip(path, path[1:], strict=False):
+    for outer, inner in pairwise(path):
         if isinstance(outer, cst.If) and inner is not outer.test:
             found += said_by(outer.test, outer.body is inner)
     return found

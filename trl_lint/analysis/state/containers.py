@@ -10,6 +10,7 @@ from trl_lint.domain import ranks
 from trl_lint.domain.constants import MISSING
 from trl_lint.domain.heap import REST, WILDCARD, Cell, join, join_all, join_elements, with_key
 from trl_lint.domain.kinds import (
+    BatchRole,
     BatchValue,
     ContainerValue,
     Identity,
@@ -21,6 +22,7 @@ from trl_lint.domain.kinds import (
     StringValue,
     TupleValue,
     is_small,
+    role_of,
 )
 from trl_lint.domain.ranks import Origin, Rank, State
 from trl_lint.domain.values import BOTTOM, UNKNOWN, Kind, Value
@@ -119,6 +121,9 @@ def iterate(frame: Frame, value: Value) -> tuple[Value, ranks.Rank]:
             return value, ranks.SAME
     if value.rank.differs:
         element = derived(value.rank, _KIND_OF_ELEMENTS.get(value.kind, Kind.UNKNOWN), value)
+        if role_of(value) is BatchRole.OUTPUT:
+            # What a model returns has as many parts everywhere, or a row per sample.
+            return element, Rank(State.LOCAL, value.rank.origins, "count")
         # Of what is drawn, each rank draws as much.
         return element, ranks.SAME if value.rank.origins == Origin.RNG else Rank(State.LOCAL, value.rank.origins)
     if value.rank.state is State.SAME and (not isinstance(value, InstanceValue) or datasets.is_dataset(value)):

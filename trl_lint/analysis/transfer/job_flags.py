@@ -8,6 +8,7 @@ if config.log:                        config.log: not known
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -58,7 +59,7 @@ def _note_conditions(frame: Frame, node: cst.CSTNode) -> None:
     flags = frame.engine.job_flags
     root = frame.module.tree if frame.function is None else frame.function.node
     path = (*ancestors(root, node), node)
-    for outer, inner in zip(path, path[1:], strict=False):
+    for outer, inner in pairwise(path):
         if isinstance(outer, cst.If) and outer.body is inner:
             if isinstance(outer.test, cst.Attribute):
                 flags.attributes.add(outer.test.attr.value)
