@@ -1,8 +1,8 @@
 """Metrics that are fed batch by batch: what they say is of this rank's batches, if those were not gathered.
 
-    metric = evaluate.load("accuracy")
-    metric.add_batch(predictions=preds, references=labels)     preds: shard
-    metric.compute()["accuracy"]                               local(data)
+metric = evaluate.load("accuracy")
+metric.add_batch(predictions=preds, references=labels)     preds: shard
+metric.compute()["accuracy"]                               local(data)
 """
 
 from __future__ import annotations
