@@ -194,6 +194,7 @@ def test_shown_by_one_rank_it_is_that_of_the_main_process():
         "print('samples', count)",
         "both = torch.tensor([total, count])\ndist.all_reduce(both)\nprint(both[0] / both[1])",
         "print(world_size)",
+        "both = torch.tensor([total, count])\nif data.several:\n    dist.all_reduce(both)\nprint(total / count)",
     ],
 )
 def test_what_an_evaluation_may_show(call):

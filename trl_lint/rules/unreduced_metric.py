@@ -3,7 +3,8 @@
 ## What it does
 Reports a value that was computed from this rank's own data and reaches a log (`Trainer.log`,
 `accelerator.log`, wandb, TensorBoard, MLflow, trackio, a trainer's metric store) without having been
-reduced over the ranks.
+reduced over the ranks. A metric of `evaluate` counts what its own process has fed it. A mean, a ratio or such a
+metric of an evaluation is reported where it is printed, too, as is done in scripts without a tracker.
 
 ## Why is this bad?
 Trackers show what the main process logs. On eight GPUs that is the loss, the accuracy or the reward of
@@ -43,8 +44,8 @@ logged is mended where it is bound.
 ## Limits
 Values are followed through locals, containers, attributes, methods and helpers in sight. A value that
 comes from, or is handed to, code that is not in sight counts as unknown, and nothing is said of it.
-Timings, memory figures, learning rates, counters that all ranks share, and what `Trainer` reduces itself
-are right as they are; so is a metric store whose `log` reduces it.
+Timings, memory figures, learning rates, counters that all ranks share, and what `Trainer` and torchmetrics reduce
+themselves are right as they are; so is what a training prints, and what is printed beside the number of the rank; so is a metric store whose `log` reduces it.
 
 ## References
 - https://github.com/huggingface/trl/pull/2474 (DPO, CPO and ORPO logged the metrics of rank 0)

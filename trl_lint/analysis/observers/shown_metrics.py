@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from trl_lint.analysis.events import Event, Logged, MetricShown, steps
-from trl_lint.analysis.program.syntax import below
+from trl_lint.analysis.program.syntax import ancestors, below
 from trl_lint.analysis.state.observing import Observer
 from trl_lint.domain.provenance import Evaluated
 from trl_lint.domain.ranks import AVERAGES, METRIC, Origin, State
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from trl_lint.analysis.state.frame import Frame
     from trl_lint.knowledge.schema import Row
 
+# The kinds of synchronisation points at which values are exchanged.
+_EXCHANGES = frozenset({"gathered", "objects", "reduced"})
 # Longer expressions are shown by their kind only.
 _LONGEST = 40
 
@@ -79,6 +81,8 @@ def _tell(frame: Frame, name: str, node: cst.CSTNode) -> None:
         loop = next(_loops(value), None)
         if loop is None or not _is_figure(value) or any(each is node for each in below(loop)):
             continue
+        if _is_reduced_at_times(frame, loop):
+            continue
         text = frame.module.tree.code_for_node(expression)
         what = text if len(text) <= _LONGEST and "\n" not in text else ""
         sink = name.removeprefix("builtins.")
@@ -89,6 +93,26 @@ def _loops(value: Value) -> Iterator[cst.CSTNode]:
     for step in steps(value.why):
         if isinstance(step, Evaluated) and step.loop is not None:
             yield step.loop
+
+
+def _is_reduced_at_times(frame: Frame, loop: cst.CSTNode) -> bool:
+    """Whether the function around a loop reduces something under a condition: where several ranks are, maybe."""
+    for point in frame.sync_points:
+        places = [point.node, *(step.node for step in steps(point.via))]
+        if point.kind in _EXCHANGES and any(_is_conditional_beside(frame, loop, place) for place in places):
+            return True
+    return False
+
+
+def _is_conditional_beside(frame: Frame, loop: cst.CSTNode, place: cst.CSTNode) -> bool:
+    """Whether a place is under an `if` in the function of a loop, and not in that itself. Both are in one file."""
+    tree = frame.module.tree
+    around, outer = ancestors(tree, place), ancestors(tree, loop)
+    functions = [each for each in outer if isinstance(each, cst.FunctionDef)] or [tree]
+    if functions[-1] is not tree and not any(each is functions[-1] for each in around):
+        return False
+    own = [each for each in around if not any(each is other for other in outer)]
+    return any(isinstance(each, cst.If) for each in own) and not any(each is loop for each in own)
 
 
 def _is_figure(value: Value) -> bool:
