@@ -92,7 +92,7 @@ def said(about: str, event: Any, accelerator: str = "", **more: str) -> str:
     """How to do something at the place of an event. accelerator: the text by which it is reached there, if known."""
     surroundings = surroundings_of(event.module, event.owner, accelerator or getattr(event, "accelerator", ""))
     own = "self.accelerator" if surroundings is _TRAINER else "accelerator"
-    if about == "main" and surroundings is _ACCELERATE and not uses_accelerate(event.module):
+    if about == "main" and surroundings is _ACCELERATE:  # which is there without an Accelerator, too
         own = "PartialState()"
     names = {
         "accelerator": accelerator or getattr(event, "accelerator", "") or own,

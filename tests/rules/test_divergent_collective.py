@@ -836,3 +836,20 @@ def test_each_of_three_ways_meets_once(first, second, third, speaks):
         "    encode(batch['input_ids'], 77, options.skip)\n"
     )
     assert bool(SNIPPETS.findings(text)) is speaks
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "accelerator.prepare(torch.nn.Linear(2, 2))",
+        "model._zero3_consolidated_16bit_state_dict()",
+        "model.save_16bit_model('out')",
+    ],
+)
+def test_models_are_wrapped_and_gathered_by_all_ranks(call):
+    assert places(f"if accelerator.is_main_process:\n    {call}") == [call]
+    assert places(call) == []
+
+
+def test_a_loader_is_prepared_by_each_rank_for_itself():
+    assert places("if accelerator.is_main_process:\n    accelerator.prepare(loader)") == []

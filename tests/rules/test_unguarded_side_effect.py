@@ -10,8 +10,17 @@ from snippets import SETTINGS, Snippets, loop, shown, trainer
 SNIPPETS = Snippets("TRL008")
 
 
+IMPORTS = """\
+import os
+import shutil
+import trackio
+from torch.utils.tensorboard import SummaryWriter
+from transformers import AutoConfig, AutoTokenizer
+"""
+
+
 def places(body: str) -> list[str]:
-    text = "import os\nimport shutil\n" + loop(body)
+    text = IMPORTS + loop(body)
     return [shown(text, finding) for finding in SNIPPETS.findings(text)]
 
 
@@ -26,6 +35,12 @@ def places(body: str) -> list[str]:
         'os.remove("samples")',
         'shutil.rmtree("samples")',
         'accelerator.unwrap_model(model).save_pretrained("best")',
+        'wandb.init(project="x")',
+        'trackio.init(project="x")',
+        'SummaryWriter("logs")',
+        'SummaryWriter(comment="x")',
+        'AutoTokenizer.from_pretrained("a").save_pretrained("best")',
+        'AutoConfig.from_pretrained("a").push_to_hub("best")',
     ],
 )
 def test_what_all_processes_do_to_the_same_thing(call):
@@ -80,12 +95,57 @@ def test_a_finding_says_what_happens():
         'if not os.path.exists("samples"):\n    os.makedirs("samples")',
         'shutil.rmtree("samples", ignore_errors=True)',
         'accelerator.save(loss, "loss.pt")',
+        'wandb.init(project="x", group="all")',
+        'wandb.init(project="x", name=f"rank{accelerator.process_index}")',
+        'wandb.init(project="x", mode="disabled")',
+        'if accelerator.is_main_process:\n    wandb.init(project="x")',
+        'SummaryWriter(f"logs/{accelerator.process_index}")',
+        "SummaryWriter(unknown())",
+        'writer = SummaryWriter("logs") if accelerator.is_main_process else None',
+        'if accelerator.is_main_process:\n    AutoTokenizer.from_pretrained("a").save_pretrained("best")',
         'accelerator.log({"x": 1})',
         'accelerator.unwrap_model(model).save_pretrained("best", is_main_process=accelerator.is_main_process)',
     ],
 )
 def test_what_does_not_clash(body):
     assert places(body) == []
+
+
+GIVEN = """\
+from {library} import {name}
+import json
+
+def rate({parameters}, **kwargs):
+    with open("{file}", "a") as file:
+        json.dump([], file)
+    return {result}
+
+def main(model, args):
+    {name}(model=model, args=args, {given}=rate).train()
+"""
+
+
+@pytest.mark.parametrize(
+    ("library", "name", "parameters", "given"),
+    [("trl", "GRPOTrainer", "completions", "reward_funcs"), ("transformers", "Trainer", "pred", "compute_metrics")],
+)
+def test_functions_that_a_trainer_is_given_are_run_by_all(library, name, parameters, given):
+    text = GIVEN.format(library=library, name=name, parameters=parameters, given=given, file="x.json", result="[]")
+    finding = SNIPPETS.finding(text)
+    assert finding.message == "`open` runs on all processes: each of them appends to the same file"
+    assert finding.help == "do it on the main process only: `if PartialState().is_main_process:`"
+    guarded = text.replace("    with open", "    if PartialState().is_main_process and open").replace(" as file:", ":")
+    assert SNIPPETS.findings("from accelerate import PartialState\n" + guarded) == []
+
+
+def test_an_override_that_saves_is_asked_to_on_each_rank():
+    text = trainer("""
+        def save_model(self, output_dir=None, _internal_call=False):
+            torch.save(self.model.state_dict(), "model.pt")
+            self.processing_class.save_pretrained("out")
+    """)
+    assert [finding.start.line for finding in SNIPPETS.findings(text)] == [6, 7]
+    assert SNIPPETS.findings(text.replace("def save_model", "def _save")) == []
 
 
 def test_a_guard_in_the_caller_counts():

@@ -822,3 +822,70 @@ def test_in_a_handler_it_is_a_hint():
 def test_a_log_in_a_lambda_is_a_hint():
     finding = SNIPPETS.finding(loop("f = lambda: accelerator.log({'x': mask.sum().item()})\nf()"))
     assert finding.fix.reason == "it stands in a lambda"
+
+
+# --- metrics that are fed batch by batch ----------------------------------------------------------------
+
+FED = """\
+import evaluate
+from accelerate import Accelerator
+
+accelerator = Accelerator(log_with="wandb")
+model, loader = accelerator.prepare(model, loader)
+metric = {load}
+for batch in loader:
+    preds, labels = model(batch["x"]).argmax(-1), batch["labels"]
+    {feed}
+{show}
+"""
+LOAD, FEED = 'evaluate.load("accuracy")', "metric.add_batch(predictions=preds, references=labels)"
+GATHER = "preds, labels = accelerator.gather_for_metrics((preds, labels))\n    "
+SHOW = 'result = metric.compute()\naccelerator.log({"accuracy": result["accuracy"]})'
+
+
+@pytest.mark.parametrize(
+    ("load", "feed"),
+    [
+        (LOAD, FEED),
+        ('evaluate.combine(["accuracy", "f1"])', FEED),
+        (LOAD, "for p, l in zip(preds, labels):\n        metric.add(prediction=p, reference=l)"),
+    ],
+)
+def test_a_metric_that_is_fed_with_the_samples_of_one_rank(load, feed):
+    finding = SNIPPETS.finding(FED.format(load=load, feed=feed, show=SHOW))
+    assert finding.because[-1].text == "it counts this rank's own samples only"
+    assert finding.help == (
+        "gather the samples before they are counted: "
+        "`predictions, labels = accelerator.gather_for_metrics((predictions, labels))`"
+    )
+    assert finding.fix.reason == "the metric over all samples can't be computed from the ranks' own"
+
+
+def test_a_result_is_logged_as_a_whole_or_printed():
+    assert len(SNIPPETS.findings(FED.format(load=LOAD, feed=FEED, show="accelerator.log(metric.compute())"))) == 1
+    printed = FED.format(load=LOAD, feed=FEED, show='print("accuracy", metric.compute()["accuracy"])')
+    printed = printed.replace("    preds, labels = model", "    with torch.no_grad():\n        preds, labels = model")
+    assert len(SNIPPETS.findings(printed)) == 1
+
+
+@pytest.mark.parametrize(
+    ("load", "feed", "show"),
+    [
+        (LOAD, GATHER + FEED, SHOW),
+        ('evaluate.load("accuracy", num_process=accelerator.num_processes, process_id=0)', FEED, SHOW),
+        (LOAD, FEED, "metric.compute()\n" + SHOW),
+        (LOAD, "fill(metric, preds, labels)", SHOW),
+        ('torchmetrics.Accuracy(task="binary")', "metric.update(preds, labels)",
+         'accelerator.log({"accuracy": metric.compute()})'),
+    ],
+)  # fmt: skip
+def test_a_metric_of_all_samples(load, feed, show):
+    assert SNIPPETS.findings("import torchmetrics\n" + FED.format(load=load, feed=feed, show=show)) == []
+
+
+def test_a_progress_bar_that_was_made_partial_is_followed():
+    text = "from functools import partial\nfrom tqdm import tqdm\n\nbar = partial(tqdm, disable=True)\n" + FED.format(
+        load="0", feed='accelerator.log({"hits": (preds == labels).float().mean()})', show=""
+    )
+    assert len(SNIPPETS.findings(text.replace("in loader", "in bar(loader)"))) == 1
+    assert SNIPPETS.findings(text.replace("in loader", "in unknown(loader)")) == []

@@ -190,14 +190,29 @@ class Logged(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class MetricShown(Event):
+    """A figure of an evaluation is shown to a person by `sink`, as `what` in the call.
+
+    loop: what went through the batches that it is of.
+    """
+
+    mentions = (LIBRARIES, mentions.EVALUATIONS, mentions.SHOWN)
+
+    sink: str
+    what: str
+    value: Value
+    loop: CSTNode
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Divergence(Event):
     """Some ranks do not reach a synchronisation point that the others wait at.
 
     condition: what parts them. after: they have left before it (node is the condition then, else the call).
-    one_by_one: one rank after the other gets there. caught: they skip a backward pass by an `except`. origins: by what the condition differs. missing: all points that
-    they may not reach because of it, in order, where no other ones make up for some of these. seen: the facts of
-    what the condition asks, by the id of its node. knows_sharding: whether the function takes care of models that an
-    engine shards.
+    one_by_one: one rank after the other gets there. caught: they skip a backward pass by an `except`. origins: by
+    what the condition differs. missing: all points that they may not reach because of it, in order, where no other
+    ones make up for some of these. seen: the facts of what the condition asks, by the id of its node.
+    knows_sharding: whether the function takes care of models that an engine shards.
     """
 
     mentions = (LIBRARIES, mentions.MEETINGS)

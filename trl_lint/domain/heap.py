@@ -39,6 +39,7 @@ from trl_lint.domain.kinds import (
     is_small,
     shape_of,
 )
+from trl_lint.domain.partial_calls import PartialCall
 from trl_lint.domain.ranks import Rank, State
 from trl_lint.domain.shapes import Shape
 from trl_lint.domain.values import BOTTOM, NO_WRITES, UNKNOWN, Kind, Value, Wrapping
@@ -246,7 +247,10 @@ def _merged_parts(a: Value, b: Value) -> Value:
         names = tuple(name for name, _ in a.keywords)
         if len(a.positional) == len(b.positional) and names == tuple(name for name, _ in b.keywords):
             named = (join(x, y) for (_, x), (_, y) in zip(a.keywords, b.keywords, strict=True))
-            return a.having(a.callee, _join_items(a.positional, b.positional), tuple(zip(names, named, strict=True)))
+            joined: Value = a.having(
+                a.callee, _join_items(a.positional, b.positional), tuple(zip(names, named, strict=True))
+            )
+            return joined
     return a.as_a(BLANKS.get(a.kind, Value))
 
 

@@ -368,26 +368,6 @@ class BoundMethod(Value):
         self.name = name
 
 
-class PartialCall(Value):
-    """A callable with some of its arguments: `functools.partial(callee, *positional, **keywords)`."""
-
-    __slots__ = ("callee", "keywords", "positional")
-    kind = Kind.BOUND
-    parts: ClassVar[dict[str, object]] = {"callee": None, "positional": (), "keywords": ()}
-
-    def __init__(
-        self,
-        callee: Value,
-        positional: Sequence[Value] = (),
-        keywords: Sequence[tuple[str, Value]] = (),
-        **facts: Unpack[Facts],
-    ) -> None:
-        super().__init__(ranks.SAME, **facts)
-        self.callee = callee
-        self.positional = tuple(positional)
-        self.keywords = tuple(keywords)
-
-
 # What a value of a kind is where nothing else is known of it. Of the other kinds such a value would say nothing.
 BLANKS: dict[Kind, type[Value]] = {
     kind.kind: kind

@@ -41,6 +41,25 @@ class Step:
         self.text = text
         self.before = before
 
+    def behind(self, before: Step | None) -> Step:
+        """This place, with another explanation of what came before."""
+        return type(self)(self.module, self.node, self.text, before)
+
+
+class Evaluated(Step):
+    """Batches of this rank's own are gone through without a training, in `loop`."""
+
+    __slots__ = ("loop",)
+
+    def __init__(
+        self, module: SourceModule, node: CSTNode, text: str, before: Step | None = None, loop: CSTNode | None = None
+    ) -> None:
+        super().__init__(module, node, text, before)
+        self.loop = loop
+
+    def behind(self, before: Step | None) -> Step:
+        return Evaluated(self.module, self.node, self.text, before, self.loop)
+
 
 class OwnFile(Step):
     """A rank looks for a file of its own making: the others may find theirs at another moment, or not at all."""

@@ -17,6 +17,12 @@ _OPENS_BY_NAME = _OPENS._replace(path=(0, "logdir"))
 # Other methods and attributes of a tracker do not concern metrics.
 _COMET = ("CometExperiment", "Experiment", "ExistingExperiment", "OfflineExperiment", "APIExperiment")
 
+# What shows a text to a person.
+SHOWS = frozenset({
+    "accelerate.Accelerator.print", "accelerate.PartialState.print", "builtins.print", "logging.Logger.info",
+    "logging.Logger.warning", "logging.info", "logging.warning", "rich.print", "tqdm.tqdm.write",
+})
+
 ROWS: tuple[Row, ...] = (
     # Weights & Biases
     # Some programs start a run on each rank, most on one.

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 from trl_lint.domain.devices import GLOBAL_RANK
 from trl_lint.domain.values import Value
-from trl_lint.knowledge import effects, library, models, random_draws
+from trl_lint.knowledge import effects, library, loggers, models, random_draws, torch
 from trl_lint.knowledge.schema import Attribute, Collective, Function, Hook, Preparation, Row, Sink, Store
 from trl_lint.knowledge.torch_distributed import GLOBAL_RANK_VARIABLES
 
@@ -67,6 +67,8 @@ SINKS = either(
     named(_rows(Store)),
     named(row.name for row in library.ROWS if isinstance(row, Hook) and row.stored is not None),
 )
+EVALUATIONS = named(torch.NO_GRADIENTS)
+SHOWN = named(loggers.SHOWS, "{}(")
 GATHERED_HOOKS = named(row.name for row in library.ROWS if isinstance(row, Hook) and row.gathered)
 
 

@@ -5,7 +5,9 @@ Reports a call at which all ranks meet and to which some of them may not come: i
 differs between ranks, they have left before it (`return`, `break`, `continue`, an `except` that goes on), or it is
 in a loop that the ranks go round a different number of times. Such calls are collectives (`gather`, `reduce`,
 `broadcast`, `barrier`, `wait_for_everyone`, …), what contains one (`Trainer.evaluate`, `main_process_first`, helpers
-in sight), the backward pass and the forward of a wrapped model, and saving a model that FSDP or DeepSpeed shards.
+in sight), wrapping a model (`prepare`, `DistributedDataParallel`), its forward and backward passes, and saving one that
+FSDP or DeepSpeed shards. An `except` that goes on where forward and backward of a step may run out of memory lets a
+rank skip the backward pass that the others wait in.
 The finding stands at the condition where ranks leave, else at the call; its chain names the other of the two.
 
 Also a data set that is prepared under a condition on the rank, and then handed to a trainer on every rank: they go

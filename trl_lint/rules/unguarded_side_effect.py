@@ -3,8 +3,8 @@
 ## What it does
 Reports what all processes of a distributed run do to the same thing: `open(path, "w")`, `torch.save`,
 `DataFrame.to_csv` and the like to a path that is the same everywhere, `os.makedirs` without `exist_ok`, removing or
-renaming a file, `wandb.log` and `trackio.log` without a guard, a table on the screen, `save_pretrained` and
-`push_to_hub` of a model.
+renaming a file, `wandb.init`, `SummaryWriter`, `wandb.log` and `trackio.log` without a guard, a table on the screen,
+`save_pretrained` and `push_to_hub` of a model, a tokenizer, a processor or a config.
 
 ## Why is this bad?
 Ranks that write one file at the same time leave a mixture of both, or fail; the second `os.makedirs` raises; a
@@ -29,10 +29,11 @@ fix is *safe* for what is only shown to a reader (a tracker, a table on the scre
 is a *hint* where the call is part of a larger statement (`with open(…)`), or no `Accelerator` is in reach.
 
 ## Limits
-Only code that each process is known to run is looked at: hooks of a Trainer and what they call, and programs that
-make an `Accelerator`, a process group or a trainer. Paths that are not known to be the same on all ranks, and guards
+Only code that each process is known to run is looked at: hooks of a Trainer, the functions that it is given (reward
+functions, `compute_metrics`) and what they call, and programs that make an `Accelerator`, a process group or a
+trainer. Paths that are not known to be the same on all ranks, and guards
 that are not known to let all ranks in, are silent. `wandb.run is not None` is no guard: it says where a run was
-started, not that it was started once. What guards itself (`Trainer.log`, `Trainer.save_model`, `Trainer.push_to_hub`,
+started, not that it was started once. A run with a `group` is meant to be one of several. What guards itself (`Trainer.log`, `Trainer.save_model`, `Trainer.push_to_hub`,
 `accelerator.save`, `accelerator.log`) is right. A script that loads a model with `device_map="auto"` is run by one
 process, as Accelerate refuses to train such a model on several.
 

@@ -3,7 +3,8 @@
 ## What it does
 Reports a value that was computed from this rank's own data and reaches a log (`Trainer.log`,
 `accelerator.log`, wandb, TensorBoard, MLflow, trackio, a trainer's metric store) without having been
-reduced over the ranks.
+reduced over the ranks. A metric of `evaluate` counts what its own process has fed it. A mean, a ratio or such a
+metric of an evaluation is reported where it is printed, too, as is done in scripts without a tracker.
 
 ## Why is this bad?
 Trackers show what the main process logs. On eight GPUs that is the loss, the accuracy or the reward of
@@ -43,8 +44,8 @@ logged is mended where it is bound.
 ## Limits
 Values are followed through locals, containers, attributes, methods and helpers in sight. A value that
 comes from, or is handed to, code that is not in sight counts as unknown, and nothing is said of it.
-Timings, memory figures, learning rates, counters that all ranks share, and what `Trainer` reduces itself
-are right as they are; so is a metric store whose `log` reduces it.
+Timings, memory figures, learning rates, counters that all ranks share, and what `Trainer` and torchmetrics reduce
+themselves are right as they are; so is what a training prints, and what is printed beside the number of the rank; so is a metric store whose `log` reduces it.
 
 ## References
 - https://github.com/huggingface/trl/pull/2474 (DPO, CPO and ORPO logged the metrics of rank 0)
@@ -57,7 +58,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
-from trl_lint.analysis.events import Logged
+from trl_lint.analysis.events import Logged, MetricShown
 from trl_lint.domain.control import Uniformity
 from trl_lint.domain.ranks import METRIC, Origin, Rank, State
 from trl_lint.rules.base import Rule, Site, Violation
@@ -75,11 +76,17 @@ _SILENT = Origin.CLOCK | Origin.MEMORY
 _LISTED = 5
 
 
-class UnreducedMetric(Rule[Logged]):
+class UnreducedMetric(Rule[Logged | MetricShown]):
     code = "TRL003"
     name = "unreduced-metric"
 
-    def check(self, event: Logged) -> Iterator[Violation]:
+    def check(self, event: Logged | MetricShown) -> Iterator[Violation]:
+        if isinstance(event, MetricShown):
+            yield _shown(event)
+        else:
+            yield from self._logged(event)
+
+    def _logged(self, event: Logged) -> Iterator[Violation]:
         if not _is_reported(event.value.rank):
             return
         for write in event.writes:
@@ -95,18 +102,36 @@ class UnreducedMetric(Rule[Logged]):
                 )
 
     def message_for(self, violation: Violation, metrics: Sequence[str]) -> str:
-        assert isinstance(violation.event, Logged)
+        assert isinstance(violation.event, (Logged, MetricShown))
         return _message(metrics, violation.event)
 
 
-def _message(metrics: Sequence[str], event: Logged) -> str:
+def _shown(event: MetricShown) -> Violation:
+    return Violation(
+        event=event,
+        message=_message([event.what] if event.what else [], event),
+        provenance=event.value.why,
+        help=_gathering(event, event.value.rank, "first" if event.value.rank.how else ""),
+        metric=event.what,
+        by_hand="it is only shown there: what it is computed from has to be gathered before",
+    )
+
+
+def _message(metrics: Sequence[str], event: Logged | MetricShown) -> str:
     """What is wrong about some metrics of one statement. One may have no name."""
     listed = ", ".join(f"`{name}`" for name in metrics[:_LISTED]) + ", …" * (len(metrics) > _LISTED)
     are, reach = ("are", "reach") if len(metrics) > 1 else ("is", "reaches")
     return (
         f"{listed or 'this metric'} {are} computed from this rank's own data and {reach} `{_short(event.sink)}` "
-        "unreduced: on several GPUs the log shows the main process's share only"
+        f"unreduced: on several GPUs {_outcome(event)}"
     )
+
+
+def _outcome(event: Logged | MetricShown) -> str:
+    divergent = event.control.uniformity is Uniformity.DIVERGENT or event.sink.startswith("accelerate.")
+    if isinstance(event, MetricShown) and not divergent:
+        return "each process shows its own share"
+    return "the log shows the main process's share only"
 
 
 def _is_reported(rank: Rank) -> bool:
@@ -122,15 +147,20 @@ def _function(event: Logged, write: Write) -> FunctionInfo | None:
 
 
 def _help(event: Logged, write: Write) -> str:
-    payload, rank = write.payload, write.rank
-    accelerator = "" if payload is None else payload.accelerator
+    payload = write.payload
     # What is looked at are files of the project.
     place = replace(event, module=cast("Module", write.module), owner=_function(event, write))
-    if rank.how == METRIC:
-        return f"gather the samples before they are counted: {said('gather samples', place, accelerator)}"
-    how = rank.how if rank.state is State.PARTIAL else ""
-    reduction = {"sum": "sum", "count": "sum", "max": "max", "min": "min"}.get(how, "mean")
     divergent = event.control.uniformity is Uniformity.DIVERGENT
     where = "where all of them get to, before the condition around this log" if divergent else "first"
-    words = said(f"gather {reduction}", place, accelerator)
-    return f"gather it over the ranks {where}: {words}"
+    return _gathering(place, write.rank, where, "" if payload is None else payload.accelerator)
+
+
+def _gathering(place: Logged | MetricShown, rank: Rank, where: str, accelerator: str = "") -> str:
+    """How the ranks' values become one. where: at which point; "" for a ratio of two sums."""
+    if rank.how == METRIC:
+        return f"gather the samples before they are counted: {said('gather samples', place, accelerator)}"
+    if not where:
+        return f"add up what it is computed from over the ranks first: {said('add up', place, accelerator)}"
+    how = rank.how if rank.state is State.PARTIAL else ""
+    reduction = {"sum": "sum", "count": "sum", "max": "max", "min": "min"}.get(how, "mean")
+    return f"gather it over the ranks {where}: {said(f'gather {reduction}', place, accelerator)}"

@@ -39,6 +39,9 @@ if TYPE_CHECKING:
 
 def call(frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> Value:
     """The value of `name(...)`."""
+    if name in _OBSERVED:
+        for observe in frame.observers.library_call:
+            observe(frame, f"builtins.{name}", args, node)
     handler = BUILTINS.get(name)
     if handler is not None and args.positional and args.star is None:
         return handler(frame, args, node)
@@ -51,14 +54,14 @@ def call(frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> Value:
     if name in _SILENT:
         return NONE if name == "print" else SAME
     if name == "open":
-        for observe in frame.observers.library_call:
-            observe(frame, "builtins.open", args, node)
         return UNKNOWN
     if name in ("dict", "list", "set"):
         return frame.allocate(node, Cell("dict", _entries(frame, args)) if name == "dict" else Cell(name))
     return frame.engine.unresolved(frame, args, node)
 
 
+# What the observers are told of.
+_OBSERVED = frozenset({"open", "print"})
 _SILENT = frozenset({"print", "isinstance", "issubclass", "callable", "type", "id", "hasattr", "setattr", "delattr"})
 
 

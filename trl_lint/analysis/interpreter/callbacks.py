@@ -8,7 +8,8 @@ from trl_lint.analysis.program.classes import ClassInfo, FunctionInfo
 from trl_lint.analysis.program.objects import FunctionValue
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
-from trl_lint.domain.kinds import ContainerValue, PartialCall, TupleValue
+from trl_lint.domain.kinds import ContainerValue, TupleValue
+from trl_lint.domain.partial_calls import PartialCall
 from trl_lint.domain.values import Kind, Value
 from trl_lint.knowledge import library
 from trl_lint.knowledge.schema import Class

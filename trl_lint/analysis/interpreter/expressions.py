@@ -17,7 +17,7 @@ from trl_lint.analysis.interpreter import (
     subscripts,
     wrapping_tests,
 )
-from trl_lint.analysis.interpreter.conditions import alone, asked, choose, narrow, narrow_further, truth
+from trl_lint.analysis.interpreter.conditions import alone, asked, choose, divides, narrow, narrow_further, truth
 from trl_lint.analysis.interpreter.subscripts import subscript_value
 from trl_lint.analysis.program.objects import FunctionValue
 from trl_lint.analysis.state import containers
@@ -206,8 +206,10 @@ def _links(node: cst.BooleanOperation, is_and: bool) -> list[cst.BooleanOperatio
 
 def _linked(frame: Frame, link: cst.BooleanOperation, left: Value, known: bool | None) -> Value:
     """The value of an operation whose left side does not decide it."""
-    start = len(frame.sync_points)
+    start, control = len(frame.sync_points), frame.memory.control
+    frame.memory.control = control.under(divides(frame, link.left, left))
     right = evaluate(frame, link.right)
+    frame.memory.control = control
     choose(frame, link.left, left, (start, len(frame.sync_points)))
     is_and = isinstance(link.operator, cst.And)
     if known is not None:
@@ -248,13 +250,17 @@ def _conditional(frame: Frame, node: cst.IfExp) -> Value:
     saved = frame.memory.names
     results: list[Value] = []
     start = middle = len(frame.sync_points)
+    control = frame.memory.control
     for arm, taken in ((node.body, True), (node.orelse, False)):
         if known is not None and known is not taken:
             continue
         middle = len(frame.sync_points)
         frame.memory.names = saved.copy()
+        if known is None:
+            frame.memory.control = control.under(divides(frame, node.test, test))
         narrow(frame, node.test, taken)
         results.append(evaluate(frame, arm))
+    frame.memory.control = control
     if known is None:
         choose(frame, node.test, test, (start, middle))
     frame.memory.names = saved

@@ -22,9 +22,11 @@ from trl_lint.domain.control import Control
 from trl_lint.domain.equality import alike, alike_cells
 from trl_lint.domain.heap import Memory
 from trl_lint.domain.kinds import TupleValue
+from trl_lint.domain.provenance import Evaluated
 from trl_lint.domain.ranks import Origin, Rank, State
 from trl_lint.domain.values import BOTTOM, Kind, Value, Wrapping
 from trl_lint.knowledge.heuristics import COMPUTES_GRADIENTS
+from trl_lint.knowledge.torch import NO_GRADIENTS, STEPS_OF_TRAINING
 
 # A loop's facts only climb the lattice, so it settles soon; this bound is for the pathological.
 _ROUNDS = 5
@@ -45,6 +47,8 @@ def run_for(frame: Frame, node: cst.For) -> bool:
     element = trained_on(frame, node, element)
     if length.differs and element.rank.differs and element.why is None:
         element = element.but(why=frame.step(node, "this rank's own data"))
+    if _evaluates(frame, node):
+        element = _evaluated(frame, node, element)
     trips = derived(length, Kind.NUMBER, iterable)
     outside = frame.stepping
     if _is_handed_out(element):
@@ -58,6 +62,22 @@ def _trains(loop: cst.For) -> bool:
     """Whether gradients are computed in a loop: where not, it evaluates."""
     methods = (node.attr.value for node in below(loop.body) if isinstance(node, cst.Attribute))
     return any(map(COMPUTES_GRADIENTS.fits, methods))
+
+
+def _evaluates(frame: Frame, loop: cst.For) -> bool:
+    """Whether nothing is trained in a loop: gradients are off around it or in it."""
+    names = {node.value for node in below(loop.body) if isinstance(node, cst.Name)}
+    return not names & STEPS_OF_TRAINING and (not frame.memory.control.grad or bool(names & NO_GRADIENTS))
+
+
+def _evaluated(frame: Frame, loop: cst.For, element: Value) -> Value:
+    """A batch of this rank's own, or a tuple with one, as one that is evaluated."""
+    if isinstance(element, TupleValue):
+        return element.having(tuple(_evaluated(frame, loop, item) for item in element.items))
+    if element.kind is not Kind.BATCH or not element.rank.differs:
+        return element
+    why = element.why or frame.step(loop.iter, "this rank's own data")
+    return element.but(why=Evaluated(why.module, why.node, why.text, why.before, loop))
 
 
 def _is_handed_out(element: Value) -> bool:

@@ -20,9 +20,9 @@ from trl_lint.domain.kinds import (
     NONE,
     ContainerValue,
     NumberValue,
-    PartialCall,
     TupleValue,
 )
+from trl_lint.domain.partial_calls import PartialCall
 from trl_lint.domain.provenance import OwnFile
 from trl_lint.domain.ranks import State
 from trl_lint.domain.values import SAME, UNKNOWN, Kind, Value, Wrapping
@@ -95,7 +95,8 @@ def _partial(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
         return callee
     named = args.keywords
     if isinstance(callee, PartialCall):
-        callee, given, named = callee.callee, [*callee.positional, *given], {**dict(callee.keywords), **named}
+        given, named = [*callee.positional, *given], {**dict(callee.keywords), **named}
+        callee = callee.callee
     if len(given) + len(named) > _MAX_GIVEN:
         return UNKNOWN
     return PartialCall(callee, given, tuple(named.items()))

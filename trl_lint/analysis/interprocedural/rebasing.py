@@ -69,7 +69,7 @@ class Rebasing:
         if own is None or own is step:
             return why
         for each in reversed(chain):
-            own = Step(each.module, each.node, each.text, own)
+            own = each.behind(own)
         return own
 
     def _of(self, name: str) -> Step | None:

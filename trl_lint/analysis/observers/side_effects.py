@@ -73,9 +73,8 @@ def _is_step_of(frame: Frame, node: cst.CSTNode) -> bool:
     """Whether a call is one of the steps that a function, or the body of a script, takes whatever holds."""
     if frame.memory.control.uniformity is not Uniformity.UNIFORM:
         return False
-    body = frame.module.tree.body if frame.function is None else frame.function.node.body.body
-    if not isinstance(body, Sequence):
-        return False
+    block = frame.module.tree if frame.function is None else frame.function.node.body
+    body = block.body if isinstance(block, (cst.Module, cst.BaseSuite)) else ()
     return any(line is frame.statement for line in _lines(body))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 import libcst as cst
 
@@ -10,12 +11,12 @@ from trl_lint.analysis.program.syntax import ancestors
 
 
 def excludes(root: cst.CSTNode, test: cst.CSTNode, place: cst.CSTNode) -> bool:
-    """Whether a place is not reached where a condition holds: `if not x and first: …`, and the place is under `if x`."""
+    """Whether a place is not reached where a condition holds: `if not x and first: …`, and it is under `if x`."""
     parts = list(_parts(test))
     if not parts:
         return False
     around = (*ancestors(root, place), place)
-    for outer, inner in zip(around, around[1:], strict=False):
+    for outer, inner in pairwise(around):
         if isinstance(outer, cst.If) and inner is outer.body:
             asked = list(_parts(outer.test))
             if any(_opposite(mine, theirs) for mine in parts for theirs in asked):

@@ -1,0 +1,155 @@
+"""Figures of an evaluation that are shown to a person: each rank has those of its own batches.
+
+What is told of a program, where gradients are off and the loader is a prepared one:
+
+    for batch in loader:
+        hits = (model(batch["x"]).argmax(-1) == batch["y"]).float().mean()
+        print(hits)                       nothing: it says how the rank gets on
+        accuracy.append(hits.item())
+    mean = sum(accuracy) / len(accuracy)
+    print(f"accuracy {mean}")             MetricShown(sink="print", what="mean")
+    print(rank, mean)                     nothing: it says whose figure it is
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from trl_lint.analysis.events import Event, Logged, MetricShown, steps
+from trl_lint.analysis.program.syntax import ancestors, below
+from trl_lint.analysis.state.observing import Observer
+from trl_lint.domain.provenance import Evaluated
+from trl_lint.domain.ranks import AVERAGES, METRIC, Origin, State
+from trl_lint.domain.values import Kind, Value
+from trl_lint.knowledge.loggers import SHOWS
+
+if TYPE_CHECKING:
+    from trl_lint.analysis.events import EventTrace
+    from trl_lint.analysis.program.project import Module
+    from trl_lint.analysis.state.arguments import Arguments
+    from trl_lint.analysis.state.frame import Frame
+    from trl_lint.knowledge.schema import Row
+
+# The kinds of synchronisation points at which values are exchanged.
+_EXCHANGES = frozenset({"gathered", "objects", "reduced"})
+# Longer expressions are shown by their kind only.
+_LONGEST = 40
+
+
+class ShownMetrics(Observer["Frame"]):
+    emits = frozenset({MetricShown})
+
+    def on_library_call(self, frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> None:
+        if name in SHOWS:
+            _tell(frame, name, node)
+
+    def on_row(
+        self, frame: Frame, name: str, row: Row | None, args: Arguments, node: cst.CSTNode, owner: Value | None
+    ) -> None:
+        if name in SHOWS and owner is not None:
+            _tell(frame, name, node)
+
+    def settled(self, events: list[Event], program: EventTrace, imported: Iterable[Module]) -> list[Event]:
+        """A figure is told once in a function; what a tracker shows as well is told there."""
+        told: set[tuple[int, int, str]] = {
+            (id(event.owner), id(loop), "")
+            for event in events
+            if isinstance(event, Logged)
+            for loop in _loops(event.value)
+        }
+        kept = []
+        for event in events:
+            if isinstance(event, MetricShown):
+                place = (id(event.owner), id(event.loop))
+                if (*place, "") in told or (*place, event.what) in told:
+                    continue
+                told.add((*place, event.what or " "))
+            kept.append(event)
+        return kept
+
+
+def _tell(frame: Frame, name: str, node: cst.CSTNode) -> None:
+    if not isinstance(node, cst.Call):
+        return
+    shown = [(each, frame.node_values[id(each)]) for each in _shown(node) if id(each) in frame.node_values]
+    if any(Origin.RANK in value.rank.origins for _, value in shown):
+        return
+    for expression, value in shown:
+        loop = next(_loops(value), None)
+        if loop is None or not _is_figure(value) or any(each is node for each in below(loop)):
+            continue
+        if _is_reduced_at_times(frame, loop):
+            continue
+        text = frame.module.tree.code_for_node(expression)
+        what = text if len(text) <= _LONGEST and "\n" not in text else ""
+        sink = name.removeprefix("builtins.")
+        frame.emit(MetricShown, node, tag=what, sink=sink, what=what, value=value, loop=loop)
+
+
+def _loops(value: Value) -> Iterator[cst.CSTNode]:
+    for step in steps(value.why):
+        if isinstance(step, Evaluated) and step.loop is not None:
+            yield step.loop
+
+
+def _is_reduced_at_times(frame: Frame, loop: cst.CSTNode) -> bool:
+    """Whether the function around a loop reduces something under a condition: where several ranks are, maybe."""
+    for point in frame.sync_points:
+        places = [point.node, *(step.node for step in steps(point.via))]
+        if point.kind in _EXCHANGES and any(_is_conditional_beside(frame, loop, place) for place in places):
+            return True
+    return False
+
+
+def _is_conditional_beside(frame: Frame, loop: cst.CSTNode, place: cst.CSTNode) -> bool:
+    """Whether a place is under an `if` in the function of a loop, and not in that itself. Both are in one file."""
+    tree = frame.module.tree
+    around, outer = ancestors(tree, place), ancestors(tree, loop)
+    functions = [each for each in outer if isinstance(each, cst.FunctionDef)] or [tree]
+    if functions[-1] is not tree and not any(each is functions[-1] for each in around):
+        return False
+    own = [each for each in around if not any(each is other for other in outer)]
+    return any(isinstance(each, cst.If) for each in own) and not any(each is loop for each in own)
+
+
+def _is_figure(value: Value) -> bool:
+    """Whether it is a mean, a ratio or a metric, and no count of what the rank has done."""
+    if value.kind is not Kind.NUMBER and not (value.kind is Kind.TENSOR and value.scalar):
+        return False
+    rank = value.rank
+    if rank.origins != Origin.DATA or value.dtype in ("bool", "int"):
+        return False
+    return rank.how in AVERAGES | {METRIC} or (rank.state is State.LOCAL and not rank.how)
+
+
+def _shown(node: cst.CSTNode) -> Iterator[cst.BaseExpression]:
+    """The expressions whose values a call shows, also inside of texts."""
+    match node:
+        case cst.Call(func=cst.Attribute(value=cst.SimpleString(), attr=cst.Name("format"))):
+            yield from (arg.value for arg in node.args)
+        case cst.Call():
+            for arg in node.args:
+                yield from _shown_by(arg.value)
+
+
+def _shown_by(expression: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
+    match expression:
+        case cst.FormattedString():
+            yield from (part.expression for part in expression.parts if isinstance(part, cst.FormattedStringExpression))
+        case cst.ConcatenatedString():
+            yield from _shown_by(expression.left)
+            yield from _shown_by(expression.right)
+        case cst.BinaryOperation(left=cst.SimpleString(), operator=cst.Modulo(), right=cst.Tuple(elements=elements)):
+            yield from (element.value for element in elements)
+        case cst.BinaryOperation(left=cst.SimpleString(), operator=cst.Modulo()):
+            yield expression.right
+        case cst.Call(func=cst.Attribute(value=cst.SimpleString(), attr=cst.Name("format"))):
+            yield from _shown(expression)
+        case _:
+            yield expression
+
+
+OBSERVER = ShownMetrics()
