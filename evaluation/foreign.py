@@ -1,12 +1,13 @@
 """Precision on code that is not TRL's: what all rules report on foreign code bases, against what people judged.
 
-    python -m evaluation.foreign --mirrors DIR [--only TEXT] [--sources N] [--json]
+    python -m evaluation.foreign [--mirrors DIR] [--only TEXT] [--sources N] [--json | --rows]
 
-Each code base is one commit, linted as one project with all rules, preview rules too. `cases/foreign.json` says of each
-finding that was read whether it is real (a crash, a hang, a wrong number or a wrong training on several processes),
-minor (true, with little harm), debatable or false, and why. Those that nobody has judged are printed, to be read.
-Exit code 1 when a finding judged false is still reported, or a real one is gone. A code base that can't be had is
-skipped, with the reason; exit code 2 when that is all of them.
+Each code base is a commit (`cases/foreign.json`) or a release on the package index (`cases/ecosystem.json`), linted as
+one project with all rules, preview rules too. These tables say of each finding that was read whether it is real (a
+crash, a hang, a wrong number or a wrong training on several processes), minor (true, with little harm), debatable or
+false, and why. Those that nobody has judged are printed, to be read; with `--rows` as rows for the tables.
+Exit code 1 when a finding has no verdict, when one judged false is still reported, or a real one is gone. A code base
+that can't be had is skipped, with the reason; exit code 2 when that is all of them.
 """
 
 from __future__ import annotations
@@ -21,11 +22,14 @@ from pathlib import Path
 
 from evaluation.checkouts import Checkout, NotToBeHad, tree_of
 from evaluation.common import FAILED, NOT_RUN, PASSED, run, table
+from evaluation.releases import IndexUnreachable, Release, fetch
 from trl_lint import api
 from trl_lint.findings import Finding
 from trl_lint.settings import Settings
 
-CASES = Path(__file__).parent / "cases" / "foreign.json"
+# Commits of git repositories, and releases on the package index.
+TABLES = tuple(Path(__file__).parent / "cases" / name for name in ("foreign.json", "ecosystem.json"))
+CodeBase = Checkout | Release
 VERDICTS = ("real", "minor", "debatable", "false")
 
 
@@ -33,7 +37,7 @@ VERDICTS = ("real", "minor", "debatable", "false")
 class Judged:
     """What somebody who read a finding said of it."""
 
-    repository: str
+    code_base: str
     file: str
     line: int
     rule: str
@@ -45,7 +49,7 @@ class Judged:
 class Reported:
     """A finding as the benchmark shows it: its file within the code base, and the text of the line it starts in."""
 
-    repository: str
+    code_base: str
     file: str
     line: int
     end: int
@@ -62,7 +66,7 @@ class Outcome:
     problems: what the linter said of files that it could not read.
     """
 
-    checkout: Checkout
+    code_base: CodeBase
     tree: Path
     reported: list[Reported]
     problems: list[str] = field(default_factory=list)
@@ -72,15 +76,33 @@ class Outcome:
     unjudged: list[Reported] = field(default_factory=list)
 
 
-def read_cases(path: Path = CASES) -> dict[Checkout, list[Judged]]:
-    """The code bases, each with the verdicts on its findings."""
-    return {
-        Checkout(each["repository"], each["commit"]): [Judged(each["repository"], **row) for row in each["verdicts"]]
-        for each in json.loads(path.read_text(encoding="utf-8"))
-    }
+def read_cases(*tables: Path) -> dict[CodeBase, list[Judged]]:
+    """The code bases of some tables (all of them if none is named), each with the verdicts on its findings."""
+    found: dict[CodeBase, list[Judged]] = {}
+    for path in tables or TABLES:
+        for each in json.loads(path.read_text(encoding="utf-8")):
+            verdicts = each.pop("verdicts")
+            code_base = Release(**each) if "package" in each else Checkout(**each)
+            found[code_base] = [Judged(name_of(code_base), **row) for row in verdicts]
+    return found
 
 
-def lint(checkout: Checkout, tree: Path) -> Outcome:
+def name_of(code_base: CodeBase) -> str:
+    """The repository or the package."""
+    return code_base.repository if isinstance(code_base, Checkout) else code_base.package
+
+
+def files_of(code_base: CodeBase, mirrors: Path | None) -> Path:
+    """The folder with the files of a code base.
+
+    Raises:
+        NotToBeHad: no git directory at hand has the commit, or there is none.
+        IndexUnreachable: the release is not in the cache and pip could not fetch it.
+    """
+    return tree_of(code_base, mirrors) if isinstance(code_base, Checkout) else fetch(code_base)
+
+
+def lint(code_base: CodeBase, tree: Path) -> Outcome:
     """Lint all files of a code base together, as a user in its top folder does."""
     problems: list[str] = []
     try:
@@ -88,8 +110,8 @@ def lint(checkout: Checkout, tree: Path) -> Outcome:
     except api.LintError as error:
         findings, problems = error.findings, error.problems
     lines = Lines(tree)
-    reported = [reported_of(finding, checkout, lines) for finding in findings]
-    return Outcome(checkout, tree, reported, [each.replace(f"{tree}/", "") for each in problems])
+    reported = [reported_of(finding, name_of(code_base), lines) for finding in findings]
+    return Outcome(code_base, tree, reported, [each.replace(f"{tree}/", "") for each in problems])
 
 
 class Lines:
@@ -112,12 +134,12 @@ class Lines:
         return lines[line - 1].strip() if 0 < line <= len(lines) else ""
 
 
-def reported_of(finding: Finding, checkout: Checkout, lines: Lines) -> Reported:
+def reported_of(finding: Finding, code_base: str, lines: Lines) -> Reported:
     name = _within(finding.path, lines.tree)
     start, end = finding.start.line, finding.end.line
     because = tuple(f"{_within(note.path, lines.tree)}:{note.start.line}: {note.text}" for note in finding.because)
     text = lines.text(name, start)
-    return Reported(checkout.repository, name, start, end, finding.code, finding.message, text, because)
+    return Reported(code_base, name, start, end, finding.code, finding.message, text, because)
 
 
 def _within(path: str, tree: Path) -> str:
@@ -193,7 +215,7 @@ def wrong(outcomes: Iterable[Outcome]) -> list[str]:
 
 
 def _place(row: Judged | Reported) -> str:
-    return f"{row.repository} {row.file}:{row.line}: {row.rule}"
+    return f"{row.code_base} {row.file}:{row.line}: {row.rule}"
 
 
 def to_be_read(outcome: Outcome, around: int) -> Iterator[str]:
@@ -212,29 +234,31 @@ def _source(lines: Sequence[str], line: int, around: int) -> Iterator[str]:
         yield f"{'>' if number == line else ' '}{number:6} | {lines[number - 1]}"
 
 
-def gather(cases: Mapping[Checkout, list[Judged]], mirrors: Path | None) -> tuple[list[Outcome], dict[Checkout, str]]:
+def gather(cases: Mapping[CodeBase, list[Judged]], mirrors: Path | None) -> tuple[list[Outcome], dict[CodeBase, str]]:
     """What linting each code base gave; and those that are skipped, each with the reason."""
-    skipped: dict[Checkout, str] = {}
+    skipped: dict[CodeBase, str] = {}
     outcomes = list(each_linted(cases, mirrors, skipped))
     for outcome in outcomes:
-        compare(outcome, cases[outcome.checkout])
+        compare(outcome, cases[outcome.code_base])
     return outcomes, skipped
 
 
-def each_linted(checkouts: Iterable[Checkout], mirrors: Path | None, skipped: dict[Checkout, str]) -> Iterator[Outcome]:
-    """What linting each commit gave. The reasons of those that can't be had are put into `skipped`."""
-    for checkout in checkouts:
+def each_linted(
+    code_bases: Iterable[CodeBase], mirrors: Path | None, skipped: dict[CodeBase, str]
+) -> Iterator[Outcome]:
+    """What linting each code base gave. The reasons of those that can't be had are put into `skipped`."""
+    for code_base in code_bases:
         try:
-            yield lint(checkout, tree_of(checkout, mirrors))
-        except NotToBeHad as error:
-            skipped[checkout] = str(error)
+            yield lint(code_base, files_of(code_base, mirrors))
+        except (NotToBeHad, IndexUnreachable) as error:
+            skipped[code_base] = str(error)
 
 
-def as_json(outcomes: Iterable[Outcome], skipped: Mapping[Checkout, str]) -> str:
+def as_json(outcomes: Iterable[Outcome], skipped: Mapping[CodeBase, str]) -> str:
     """All of it for programs. The text of lines is left out: it is not ours to pass on."""
     code_bases = [
         {
-            **asdict(outcome.checkout),
+            **asdict(outcome.code_base),
             "kept": [asdict(each) for each in outcome.kept],
             "gone": [asdict(each) for each in outcome.gone],
             "unjudged": [
@@ -249,15 +273,38 @@ def as_json(outcomes: Iterable[Outcome], skipped: Mapping[Checkout, str]) -> str
     )
 
 
-def report(outcomes: Sequence[Outcome], skipped: Mapping[Checkout, str], around: int) -> Iterator[str]:
-    for checkout, why in skipped.items():
-        yield f"skipped: {checkout}: {why}"
+def as_rows(outcomes: Iterable[Outcome]) -> Iterator[str]:
+    """The findings that nobody has judged as the tables have them: the verdict and the reason are to be filled in."""
     for outcome in outcomes:
-        yield from (f"{outcome.checkout.repository}: {problem}" for problem in outcome.problems)
+        places = sorted({(each.file, each.line, each.rule) for each in outcome.unjudged})
+        if places:
+            yield str(outcome.code_base)
+        for file, line, rule in places:
+            row = {"file": file, "line": line, "rule": rule, "verdict": "", "reason": ""}
+            yield f"    {json.dumps(row)},"
+
+
+def report(outcomes: Sequence[Outcome], skipped: Mapping[CodeBase, str], around: int) -> Iterator[str]:
+    for code_base, why in skipped.items():
+        yield f"skipped: {code_base}: {why}"
+    for outcome in outcomes:
+        yield from (f"{name_of(outcome.code_base)}: {problem}" for problem in outcome.problems)
         yield from to_be_read(outcome, around)
     yield "still reported / judged, by verdict"
     yield table(rows(outcomes))
     yield from wrong(outcomes)
+    yield counted(outcomes, skipped)
+
+
+def counted(outcomes: Sequence[Outcome], skipped: Mapping[CodeBase, str]) -> str:
+    """How many code bases were linted, and of what sort."""
+    releases = sum(isinstance(each.code_base, Release) for each in outcomes)
+    findings = sum(len(each.reported) for each in outcomes)
+    unjudged = sum(len(each.unjudged) for each in outcomes)
+    return (
+        f"{len(outcomes)} code bases linted ({len(outcomes) - releases} commits, {releases} releases), "
+        f"{len(skipped)} skipped; {findings} findings, {unjudged} of them without a verdict"
+    )
 
 
 def options_of(doc: str | None) -> argparse.ArgumentParser:
@@ -272,20 +319,24 @@ def options_of(doc: str | None) -> argparse.ArgumentParser:
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = options_of(__doc__)
     parser.add_argument("--sources", type=int, default=0, metavar="N", help="N lines around each unjudged finding")
+    parser.add_argument("--rows", action="store_true", help="only the unjudged findings, as rows for the tables")
     return parser.parse_args(arguments)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     options = _options(arguments)
-    cases = {each: rows for each, rows in read_cases().items() if options.only in each.repository}
+    cases = {each: rows for each, rows in read_cases().items() if options.only in name_of(each)}
     if not cases:
         print(f"no code base has `{options.only}` in its name", file=sys.stderr)
         return NOT_RUN
     outcomes, skipped = gather(cases, options.mirrors)
-    print(as_json(outcomes, skipped) if options.json else "\n".join(report(outcomes, skipped, options.sources)))
+    if options.json:
+        print(as_json(outcomes, skipped))
+    else:
+        print("\n".join(as_rows(outcomes) if options.rows else report(outcomes, skipped, options.sources)))
     if not outcomes:
         return NOT_RUN
-    return FAILED if wrong(outcomes) else PASSED
+    return FAILED if wrong(outcomes) or any(each.unjudged for each in outcomes) else PASSED
 
 
 if __name__ == "__main__":

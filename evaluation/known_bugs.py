@@ -93,7 +93,7 @@ def _bug_of(checkout: Checkout, row: dict[str, object]) -> Bug:
 def measure(cases: Mapping[Checkout, list[Bug]], mirrors: Path | None) -> Recall:
     recall = Recall()
     for outcome in each_linted(cases, mirrors, recall.skipped):
-        recall.count(outcome, cases[outcome.checkout])
+        recall.count(outcome, cases[outcome.code_base])
     return recall
 
 

@@ -33,7 +33,6 @@ from trl_lint.domain.kinds import (
     ModelRole,
     ModelValue,
     OneOfClasses,
-    PartialCall,
     TupleValue,
     classes_of,
     is_small,
@@ -238,9 +237,9 @@ def _merged_parts(a: Value, b: Value) -> Value:
         return a.having(join(a.element, b.element), ranks.join_lengths(a.length, b.length), None)
     if isinstance(a, LoaderValue) and isinstance(b, LoaderValue):
         return a.having(None if a.batch is None or b.batch is None else join(a.batch, b.batch))
-    names = classes_of(a), classes_of(b)
-    if all(names):
-        return a.as_a(OneOfClasses).having(names[0] | names[1])
+    one, other = classes_of(a), classes_of(b)
+    if one and other:
+        return a.as_a(OneOfClasses).having(one | other)
     if isinstance(a, ModelValue) and in_model_role(a, ModelRole.OTHER).same_parts(in_model_role(b, ModelRole.OTHER)):
         return in_model_role(a, ModelRole.OTHER)
     if isinstance(a, PartialCall) and isinstance(b, PartialCall) and a.callee.same_parts(b.callee):
