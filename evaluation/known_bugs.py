@@ -21,7 +21,7 @@ from pathlib import Path
 
 from evaluation.checkouts import Checkout
 from evaluation.common import FAILED, NOT_RUN, PASSED, run, table
-from evaluation.foreign import Outcome, Reported, each_linted, options_of
+from evaluation.foreign import CodeBase, Outcome, Reported, each_linted, options_of
 
 CASES = Path(__file__).parent / "cases" / "known_bugs.json"
 UNKNOWN = "not looked into"
@@ -68,7 +68,7 @@ class Recall:
 
     found: list[Bug] = field(default_factory=list)
     missed: list[Bug] = field(default_factory=list)
-    skipped: dict[Checkout, str] = field(default_factory=dict)
+    skipped: dict[CodeBase, str] = field(default_factory=dict)
 
     def count(self, outcome: Outcome, bugs: Iterable[Bug]) -> None:
         for bug in bugs:
@@ -76,9 +76,9 @@ class Recall:
             (self.found if said else self.missed).append(bug)
 
 
-def read_cases(path: Path = CASES) -> dict[Checkout, list[Bug]]:
+def read_cases(path: Path = CASES) -> dict[CodeBase, list[Bug]]:
     """The commits, each with the bugs that it has."""
-    cases: dict[Checkout, list[Bug]] = {}
+    cases: dict[CodeBase, list[Bug]] = {}
     for each in json.loads(path.read_text(encoding="utf-8")):
         checkout = Checkout(each["repository"], each["commit"])
         cases[checkout] = [_bug_of(checkout, row) for row in each["bugs"]]
@@ -90,7 +90,7 @@ def _bug_of(checkout: Checkout, row: dict[str, object]) -> Bug:
     return Bug(checkout, lines=lines, rules=tuple(row.pop("rules")), **row)  # type: ignore[arg-type]
 
 
-def measure(cases: Mapping[Checkout, list[Bug]], mirrors: Path | None) -> Recall:
+def measure(cases: Mapping[CodeBase, list[Bug]], mirrors: Path | None) -> Recall:
     recall = Recall()
     for outcome in each_linted(cases, mirrors, recall.skipped):
         recall.count(outcome, cases[outcome.code_base])
