@@ -14,10 +14,14 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from evaluation.releases import cache_dir
+from trl_lint.launch.judge.engines import of_file
 from trl_lint.launch.parsers import readers
+from trl_lint.linter.discovery import PROJECT_MARKS
 
 # What the linter reads besides the files that can start Python (`readers`): code, and what projects declare.
 SUFFIXES = frozenset((".py", ".pyi", ".pyw", ".toml", ".cfg"))
+# What may say under which engine a project is trained; most of it is data.
+_CONFIGURATIONS = frozenset((".json",))
 # Where the git directory of a mirror may lie, in its folder.
 GIT_DIRECTORIES = (".", "repo", ".git", "repo/.git")
 # The kind of an entry that is a plain file: neither a link nor another repository.
@@ -51,7 +55,7 @@ def tree_of(checkout: Checkout, mirrors: Path | None) -> Path:
     Raises:
         NotToBeHad: no git directory at hand has the commit, or there is none.
     """
-    target = cache_dir() / "foreign" / f"{checkout.name}-{checkout.commit}"
+    target = cache_dir() / "checkouts" / f"{checkout.name}-{checkout.commit}"
     if not target.is_dir():
         write(files_of(_git_directory(checkout, mirrors), checkout.commit), target)
     return target
@@ -92,7 +96,13 @@ def files_of(git_directory: Path, commit: str) -> Iterator[tuple[str, bytes]]:
 
 
 def _is_looked_at(path: str, data: bytes) -> bool:
-    return _suffix(path) in SUFFIXES or readers.front_end(PurePosixPath(path), data[:200]) is not None
+    if _suffix(path) in _CONFIGURATIONS:
+        return bool(of_file(PurePosixPath(path), data).engines)
+    return _suffix(path) in SUFFIXES or _is_mark(path) or readers.front_end(PurePosixPath(path), data[:200]) is not None
+
+
+def _is_mark(path: str) -> bool:
+    return PurePosixPath(path).name in PROJECT_MARKS
 
 
 def _suffix(path: str) -> str:
@@ -102,7 +112,11 @@ def _suffix(path: str) -> str:
 def _may_matter(path: str) -> bool:
     """Whether a file is looked at by its name; one without a suffix is where its first line says so."""
     inside = not path.startswith("/") and ".." not in PurePosixPath(path).parts
-    return inside and (_suffix(path) in {"", *SUFFIXES} or readers.front_end(PurePosixPath(path)) is not None)
+    return inside and (
+        _suffix(path) in {"", *SUFFIXES, *_CONFIGURATIONS}
+        or _is_mark(path)
+        or readers.front_end(PurePosixPath(path)) is not None
+    )
 
 
 def _entries(git_directory: Path, commit: str) -> Iterator[tuple[str, str]]:

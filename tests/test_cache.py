@@ -632,12 +632,13 @@ def test_what_has_changed_during_the_analysis_is_not_kept(project):
         {"small": {"mine.py": False}},
         {"releases": {"click": ""}},
         {"releases": {"no-such-thing": "1"}},
+        {"engines": {"folder": "what it showed before"}},
     ],
 )
 def test_dependencies_that_do_not_hold(wrong):
-    nothing = {"contents": {}, "kinds": {}, "small": {}, "limit": 10_000, "releases": {}}
-    assert Dependencies(**nothing).hold()
-    assert not Dependencies(**nothing | wrong).hold()
+    nothing = {"contents": {}, "kinds": {}, "small": {}, "limit": 10_000, "releases": {}, "engines": {}}
+    assert Dependencies(**nothing).hold(str)
+    assert not Dependencies(**nothing | wrong).hold(str)
 
 
 WATCH = """
@@ -655,7 +656,7 @@ linter.prepare([(folder / "mine.py", source)])
 found = linter.check(folder / "mine.py", source)
 inside = sorted(path for path in list(opened) if path.startswith(str(folder)))
 noted = linter.dependencies()
-print(json.dumps([len(found), inside, sorted(noted.contents), noted.small, noted.hold()]))
+print(json.dumps([len(found), inside, sorted(noted.contents), noted.small, noted.hold(linter.engines.answer)]))
 """
 
 
@@ -675,6 +676,25 @@ def test_all_files_that_an_analysis_opens_are_noted(project):
     assert lint("mine.py") == SILENT
     change(project, "pkg/large.py", "def helper(x):\n    return x\n")
     assert lint("mine.py") == ["mine.py:8:9: TRL003"]
+
+
+SAVING = """\
+from accelerate import Accelerator
+
+def main(model, loader):
+    accelerator = Accelerator()
+    model, loader = accelerator.prepare(model, loader)
+    if accelerator.is_main_process:
+        accelerator.save_state("x")
+"""
+
+
+def test_what_shows_an_engine_may_change(project):
+    write(project, mine=SAVING)
+    assert lint("mine.py") == []
+    for text, said in (("FSDP", ["mine.py:7:9: TRL016"]), ("MULTI_GPU", []), ("DEEPSPEED", ["mine.py:7:9: TRL016"])):
+        change(project, "accelerate.yaml", f"distributed_type: {text}\n")
+        assert lint("mine.py") == lint("mine.py") == said
 
 
 # flake8

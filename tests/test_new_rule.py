@@ -116,7 +116,7 @@ def said(folder: Path, script: str, *args: str) -> str:
 
 
 def test_it_is_listed_and_explained(folder):
-    assert "TRL900  odd-root                 fix  A value is broadcast" in said(folder, RUN, "rules")
+    assert "TRL900  odd-root                  fix  A value is broadcast" in said(folder, RUN, "rules")
     assert said(folder, RUN, "rule", "odd-root").startswith("# odd-root (TRL900)\n\nA value is broadcast")
     assert said(folder, PAGES) == "[1, 1, 1]\n"
 

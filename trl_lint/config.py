@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from trl_lint import files, toml
-from trl_lint.settings import EVERY_RULE, OUTPUT_FORMATS, OWN_NAMES, ConfigError, Settings, names_in
+from trl_lint.settings import ENGINES, EVERY_RULE, OUTPUT_FORMATS, OWN_NAMES, ConfigError, Settings, names_in
 from trl_lint.toml import Table, Toml
 
 if TYPE_CHECKING:
@@ -149,7 +149,7 @@ _WRITTEN_OUT = {"reducers": _dotted, "trainer-bases": _bases}
 
 
 def wrong_names(settings: Settings) -> Iterator[str]:
-    """What is wrong about the names of the user's own, each in one line."""
+    """What is wrong about the words of the user's own, each in one line."""
     seen: dict[str, str] = {}
     for key in OWN_NAMES:
         shown = key.replace("_", "-")
@@ -158,8 +158,16 @@ def wrong_names(settings: Settings) -> Iterator[str]:
                 yield f"{shown}: `{name}` is no dotted name such as `mylib.dist.all_mean`"
             if seen.setdefault(name, shown) != shown:
                 yield f"{shown}: `{name}` is in `{seen[name]}` already"
+    yield from _wrong_engines(settings)
     yield from _wrong_reducers(settings)
     yield from _wrong_bases(settings)
+
+
+def _wrong_engines(settings: Settings) -> Iterator[str]:
+    for word in settings.engines:
+        if word not in ENGINES:
+            hint = did_you_mean(word, ENGINES) or f"; known are {', '.join(f'`{each}`' for each in ENGINES)}"
+            yield f"engines: `{word}` is no engine{hint}"
 
 
 def _wrong_reducers(settings: Settings) -> Iterator[str]:
@@ -212,6 +220,7 @@ def schema() -> type:
         "sinks": words,
         "unwrappers": words,
         "trainer_bases": meanings,
+        "engines": words,
         "launch_unknown_gpus": bool,
     }
     defaults = Settings()

@@ -15,6 +15,7 @@ EVERY_RULE = "ALL"
 
 
 OUTPUT_FORMATS = ("text", "concise", "json")
+ENGINES = ("ddp", "fsdp", "deepspeed", "deepspeed-zero3")
 
 
 _T = TypeVar("_T")
@@ -68,6 +69,8 @@ class Settings:
     """Functions of your own that return the bare model of a wrapped one."""
     trainer_bases: Pairs[str] = ()
     """Base classes out of sight, each with the trainer that it behaves like; in a list, like `transformers.Trainer`."""
+    engines: tuple[str, ...] = ()
+    """What wraps the trained model: `ddp`, `fsdp`, `deepspeed`, `deepspeed-zero3`. Default: what the project shows."""
     launch_unknown_gpus: bool = True
     """Report launch commands that say nothing of GPUs (TRL004)."""
     root: Path | None = None

@@ -34,7 +34,7 @@ def judge(tmp_path, checkout, monkeypatch):
 def test_the_files_that_the_linter_looks_at_are_written_out(checkout, mirrors):
     tree = tree_of(checkout, mirrors)
     written = sorted(path.relative_to(tree).as_posix() for path in tree.rglob("*") if path.is_file())
-    assert written == ["README.md", "scripts/train", "train.py"]
+    assert written == ["README.md", "requirements.txt", "scripts/train", "train.py", "zero.json"]
     assert (tree / "train.py").read_text() == TRAIN
 
 
@@ -144,7 +144,7 @@ def test_of_a_clone_only_what_is_looked_at_is_fetched(checkout, hub, mirrors, tm
         for line in git(clone, "cat-file", "--batch-check", "--batch-all-objects").splitlines()
         if " blob " in line
     }
-    wanted, unwanted = (git(hub / REPOSITORY, "rev-parse", f"HEAD:{name}") for name in ("train.py", "rows.json"))
+    wanted, unwanted = (git(hub / REPOSITORY, "rev-parse", f"HEAD:{name}") for name in ("train.py", "logo.png"))
     assert wanted in there
     assert unwanted not in there
 

@@ -121,6 +121,14 @@ def harm(path: str, folder: Path) -> bool:
     return "DataParallel" in found.finding.message
 
 
+def saves_beside(name: str, folder: Path) -> int:
+    """How many saves on one rank are reported beside a configuration for FSDP of this name."""
+    (folder / name).parent.mkdir(exist_ok=True)
+    (folder / name).write_text("distributed_type: FSDP\n")
+    text = loop("if accelerator.is_main_process:\n    accelerator.save_state('x')")
+    return len(Linter(SETTINGS, (folder,), all_rules()).check(folder / "train.py", text.encode()))
+
+
 def compared(name: str, folder: Path) -> int:
     """How many metrics of a run with one of this name are compared between ranks."""
     return len(metrics_of(Run([RankRecord(0, logs=[Log("wandb.log", {name: 1.0}, ())])])))
@@ -236,6 +244,7 @@ CASES = {
         loop("if use_amp:\n    model.config.use_cache = False"),
         1,
     ),
+    "TEST_FOLDER": Case(saves_beside, "tests/fsdp.yaml", 0, "configs/fsdp.yaml", 1),
     "TORCH_DISTRIBUTED": Case(
         surroundings,
         "import torch.distributed as dist\n",

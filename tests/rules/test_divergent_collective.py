@@ -172,7 +172,7 @@ def test_a_decorator_that_lets_one_rank_in():
     assert shown(text, SNIPPETS.finding(text)) == "accelerator.gather(x)"
 
 
-@pytest.mark.parametrize("call", ["self.evaluate()", "self.save_model()", "self.train()"])
+@pytest.mark.parametrize("call", ["self.evaluate()", "self.train()"])
 def test_what_a_trainer_does_on_all_ranks(call):
     text = trainer(f"""
         def log(self, logs, start_time=None):
@@ -182,9 +182,9 @@ def test_what_a_trainer_does_on_all_ranks(call):
     assert shown(text, SNIPPETS.finding(text)) == call
 
 
-def test_a_save_matters_where_the_model_is_sharded():
+def test_a_save_is_a_matter_of_the_engine():
     text = trainer("def log(self, logs, start_time=None):\n    if self.args.should_save:\n        self.save_model()")
-    assert "where FSDP or DeepSpeed ZeRO-3 shards the model" in SNIPPETS.finding(text).message
+    assert SNIPPETS.findings(text) == []
 
 
 # --- what is right --------------------------------------------------------------------------------------
@@ -235,17 +235,6 @@ def test_code_that_meets_on_all_ranks(body):
     assert places(body) == []
 
 
-def test_a_save_that_knows_of_sharding_is_left_alone():
-    text = trainer("""
-        def log(self, logs, start_time=None):
-            if self.is_fsdp_enabled:
-                self.save_model()
-            elif self.args.should_save:
-                self.save_model()
-    """)
-    assert SNIPPETS.findings(text) == []
-
-
 def test_a_command_that_each_rank_is_sent():
     text = trainer("""
         def _told(self):
@@ -266,25 +255,6 @@ def test_a_command_that_each_rank_is_sent():
     assert SNIPPETS.findings(text) == []
 
 
-@pytest.mark.parametrize(
-    ("line", "speaks"),
-    [
-        ("if isinstance(self.model, FullyShardedDataParallel):\n        return", False),
-        ("whole = None if self.is_deepspeed_enabled else self.model", False),
-        ("with deepspeed.zero.GatheredParameters(self.model.parameters()):\n        pass", False),
-        ("self.args.deepspeed = None", False),
-        # A word about it is no care.
-        ("# Neither DeepSpeed nor FSDP shards it.", True),
-        ("shards = 4", True),
-    ],
-)
-def test_a_save_is_left_alone_where_code_asks_for_sharding(line, speaks):
-    text = "import deepspeed\nfrom torch.distributed.fsdp import FullyShardedDataParallel\n" + trainer(
-        f"def log(self, logs, start_time=None):\n    {line}\n    if self.args.should_save:\n        self.save_model()"
-    )
-    assert bool(SNIPPETS.findings(text)) is speaks
-
-
 def test_ways_that_both_return_after_a_gather():
     text = trainer("""
         def threshold(self, x):
@@ -302,6 +272,8 @@ def test_ways_that_both_return_after_a_gather():
 # --- the fix --------------------------------------------------------------------------------------------
 
 MAIN = "if accelerator.is_main_process:\n"
+# A call that every rank may make, with a result that nobody uses.
+SAVE = "torch.distributed.checkpoint.save({}, 'x')"
 
 
 def mended(body: str) -> str:
@@ -333,10 +305,9 @@ def mended(body: str) -> str:
          f"accelerator.wait_for_everyone()\n{MAIN}    print(1)"),
         (f"{MAIN}    torch.save(loss, 'x')\n    # now it is there\n    accelerator.wait_for_everyone()",
          f"{MAIN}    torch.save(loss, 'x')\n# now it is there\naccelerator.wait_for_everyone()"),
-        (f"# a checkpoint\n{MAIN}    accelerator.save_state('x')\nprint(1)",
-         "# a checkpoint\naccelerator.save_state('x')\nprint(1)"),
-        (f"{MAIN}    weights = accelerator.get_state_dict(model)\n    torch.save(weights, 'x')",
-         f"weights = accelerator.get_state_dict(model)\n{MAIN}    torch.save(weights, 'x')"),
+        (f"# a checkpoint\n{MAIN}    {SAVE}\nprint(1)", f"# a checkpoint\n{SAVE}\nprint(1)"),
+        (f"{MAIN}    parts = accelerator.gather(loss)\n    torch.save(parts, 'x')",
+         f"parts = accelerator.gather(loss)\n{MAIN}    torch.save(parts, 'x')"),
         ("x = accelerator.gather(loss) if accelerator.is_main_process else None",
          "gathered_loss = accelerator.gather(loss)\nx = gathered_loss if accelerator.is_main_process else None"),
         ("if step % 5 == 0 and accelerator.is_main_process:\n    print(accelerator.gather(loss))",
@@ -365,7 +336,7 @@ def test_the_call_is_taken_before_an_exit_of_the_other_ranks():
     assert SNIPPETS.findings(SNIPPETS.mended(text, unsafe=True)) == []
 
 
-@pytest.mark.parametrize("call", ["self.evaluate()", "self.save_model()", "self.save_model('x')"])
+@pytest.mark.parametrize("call", ["self.evaluate()", "self.evaluate(self.eval_dataset)"])
 def test_what_writes_on_the_main_process_only_needs_no_condition(call):
     text = trainer(f"def log(self, logs, start_time=None):\n    if self.args.should_save:\n        {call}\n")
     assert SNIPPETS.mended(text, unsafe=True) == trainer(f"def log(self, logs, start_time=None):\n    {call}\n")
@@ -459,7 +430,6 @@ def test_what_is_not_proven_is_a_hint(body, reason):
 
 # --- the rest of the condition ---------------------------------------------------------------------------
 
-SAVE = "accelerator.save_state('x')"
 SHOW = "print(accelerator.gather(loss))"
 
 
@@ -519,8 +489,8 @@ def test_only_the_rank_s_part_of_a_condition_goes(condition, rest) -> None:
         (under("accelerator.is_main_process and loss is not None", SHOW),
          under("loss is not None", "gathered_loss = accelerator.gather(loss)",
                "if accelerator.is_main_process:", "    print(gathered_loss)")),
-        (under("step % 5 == 0 and accelerator.is_main_process", "accelerator.save_state(f'{step}')"),
-         under("step % 5 == 0", "accelerator.save_state(f'{step}')")),
+        (under("step % 5 == 0 and accelerator.is_main_process", "torch.distributed.checkpoint.save({}, f'{step}')"),
+         under("step % 5 == 0", "torch.distributed.checkpoint.save({}, f'{step}')")),
         (under("step % 5 == 0 and accelerator.is_main_process", "torch.save(loss, 'x')",
                "accelerator.wait_for_everyone()"),
          under("step % 5 == 0", "if accelerator.is_main_process:", "    torch.save(loss, 'x')",
@@ -587,7 +557,7 @@ def test_a_condition_whose_rest_is_not_known_is_left_to_the_author(body, reason)
 )
 def test_an_exit_of_other_ranks_only(condition, is_mended) -> None:
     """What one process came to, and nothing else, is done by all."""
-    head, save = "def log(self, logs, start_time=None):\n", "    self.save_model()\n"
+    head, save = "def log(self, logs, start_time=None):\n", "    self.evaluate()\n"
     leave = f"    if {condition}:\n        return\n"
     text = trainer(head + leave + save)
     assert SNIPPETS.mended(text, unsafe=True) == (trainer(head + save + leave) if is_mended else text)

@@ -9,6 +9,9 @@ import pytest
 from snippets import Snippets, loop, shown, trainer
 
 from trl_lint.findings import Applicability
+from trl_lint.linter.linter import Linter
+from trl_lint.rules import find_rule
+from trl_lint.settings import Settings
 
 SNIPPETS = Snippets("TRL002")
 
@@ -825,3 +828,33 @@ def test_a_wrapper_is_told_by_its_class_and_not_by_how_it_is_called(imported, fo
     asked = "if isinstance(model, Wrapper):\n        print(model.config)\n"
     hook = f"def compute_loss(self, model, inputs, *args):\n    {asked}"
     assert len(SNIPPETS.findings(f"from {imported}\n" + trainer(hook))) == found
+
+
+# --- engines that hand attributes on ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("files", "attribute", "speaks"),
+    [
+        ({}, "base_model", True),
+        ({"run.sh": "deepspeed train.py --deepspeed ds.json\n"}, "base_model", False),
+        # DeepSpeed's engine has a `config` of its own.
+        ({"run.sh": "deepspeed train.py --deepspeed ds.json\n"}, "config", True),
+        ({"run.sh": "accelerate launch --use_fsdp train.py\n"}, "config", False),
+        # The training may be started otherwise, too.
+        ({"run.sh": "accelerate launch --use_fsdp train.py\naccelerate launch train.py\n"}, "base_model", True),
+        ({"run.sh": "accelerate launch --use_fsdp train.py\n", "a.yaml": "distributed_type: MULTI_GPU\n"},
+         "base_model", True),
+        ({"a.yaml": "distributed_type: FSDP\n"}, "base_model", True),
+        ({"run.sh": "deepspeed train.py\n"}, "base_model", True),
+        ({"run.sh": "accelerate launch --config_file a.yaml train.py\n", "a.yaml": "distributed_type: FSDP\n"},
+         "base_model", False),
+        ({"run.sh": "accelerate launch --config_file b.yaml train.py\n", "a.yaml": "distributed_type: FSDP\n"},
+         "base_model", True),
+    ],
+)  # fmt: skip
+def test_a_project_that_is_only_run_under_engines_that_hand_it_on(files, attribute, speaks, tmp_path):
+    for name, content in {**files, "train.py": loop(f"print(model.{attribute})")}.items():
+        (tmp_path / name).write_text(content, encoding="utf-8")
+    linter = Linter(Settings(), (tmp_path,), (find_rule("TRL002"),))
+    assert bool(linter.check(tmp_path / "train.py", (tmp_path / "train.py").read_bytes())) is speaks

@@ -5,7 +5,7 @@ What each of these calls is:
     accelerator.gather(loss)              SyncPoint("gather", kind="gathered")
     dist.barrier()                        SyncPoint("barrier", kind="barrier")
     model(**batch)                        SyncPoint("forward", kind="forward")
-    trainer.save_model(path)              SyncPoint("save_model", kind="save", only_sharded=True)
+    trainer.save_model(path)              SyncPoint("save_model", kind="save", engines={FSDP, ZeRO-3})
     sync_everything()  # not in sight     SyncPoint("sync_everything", kind="?")
 """
 
@@ -14,6 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from trl_lint.domain.control import Control
+from trl_lint.domain.engines import TrainingEngine
 from trl_lint.domain.provenance import Step
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ HIDDEN = "?"
 class SyncPoint:
     """One call at which all ranks meet.
 
-    kind: those of one kind match each other. only_sharded: they meet only where the model is sharded.
+    kind: those of one kind match each other. engines: those under which alone they meet, none where they always do.
     certain: whether it is known that the call meets (a helper may do so under a condition only). via: where it happens,
     if a helper does it.
     subgroup: whether it is told which ranks take part. symmetric: whether every rank may make the call wherever one
@@ -36,10 +37,10 @@ class SyncPoint:
     __slots__ = (
         "certain",
         "control",
+        "engines",
         "kind",
         "name",
         "node",
-        "only_sharded",
         "subgroup",
         "symmetric",
         "unroll_index",
@@ -54,7 +55,7 @@ class SyncPoint:
         control: Control,
         unroll_index: tuple[int, ...] = (),
         *,
-        only_sharded: bool = False,
+        engines: frozenset[TrainingEngine] = frozenset(),
         subgroup: bool = False,
         symmetric: bool = False,
     ) -> None:
@@ -63,7 +64,7 @@ class SyncPoint:
         self.kind = kind
         self.control = control
         self.unroll_index = unroll_index
-        self.only_sharded = only_sharded
+        self.engines = engines
         self.subgroup = subgroup
         self.symmetric = symmetric
         self.certain = True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from trl_lint.domain.engines import SHARDS_PARAMETERS
 from trl_lint.knowledge.schema import (
     BACKWARD,
     BARRIER,
@@ -15,6 +16,7 @@ from trl_lint.knowledge.schema import (
     REDUCED,
     SAME,
     SAVE,
+    SAVE_CHECKPOINT,
     SOME_MODEL,
     UNKNOWN,
     WORLD,
@@ -153,9 +155,9 @@ _FIRST_RANK = {"local_main_process_first": "node", "main_process_first": "job"}
 _SYNCHRONISES = {
     **dict.fromkeys(_FIRST_RANK, BARRIER),
     "backward": BACKWARD,
-    "get_state_dict": Synchronisation("state dict", only_sharded=True, symmetric=True),
+    "get_state_dict": Synchronisation("state dict", SHARDS_PARAMETERS, symmetric=True),
     "save_model": SAVE,
-    "save_state": SAVE,
+    "save_state": SAVE_CHECKPOINT,
 }
 
 _FUNCTIONS: tuple[Row, ...] = (

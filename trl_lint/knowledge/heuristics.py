@@ -123,6 +123,12 @@ NAMES_ENGINE = Guess(
     because="trl 0.11.4, models/utils.py:131 (`zero_stage`) and 0.17.0, trainer/gkd_trainer.py:303: without it 12 "
     "and 10 false findings",
 )
+TEST_FOLDER = Guess(
+    group=SYNCHRONISATION,
+    words=_one_of("test tests"),
+    says="What stands in a folder of such a name does not show under which engine a project is trained.",
+    because="peft: tests/training/fsdp_config.yaml is for tests of its own, not for the examples",
+)
 TORCH_DISTRIBUTED = Guess(
     group=SYNCHRONISATION,
     pattern=r"torch\.distributed|\bDistributedDataParallel",

@@ -17,6 +17,7 @@ from trl_lint.domain.values import Value
 from trl_lint.knowledge import (
     accelerate,
     datasets,
+    engines,
     evaluation,
     heuristics,
     loggers,
@@ -77,8 +78,8 @@ __all__ = [
 ]
 
 ROWS: tuple[Row, ...] = (
-    *accelerate.ROWS, *datasets.ROWS, *evaluation.ROWS, *loggers.ROWS, *model_libraries.ROWS, *peft.ROWS,
-    *python.ROWS, *torch.ROWS, *torch_distributed.ROWS, *transformers.ROWS, *trl.ROWS,
+    *accelerate.ROWS, *datasets.ROWS, *engines.ROWS, *evaluation.ROWS, *loggers.ROWS, *model_libraries.ROWS,
+    *peft.ROWS, *python.ROWS, *torch.ROWS, *torch_distributed.ROWS, *transformers.ROWS, *trl.ROWS,
 )  # fmt: skip
 # Methods of trainers that compute what a training step trains with, by their own name.
 TRAINING_HOOKS = frozenset(row.name.rpartition(".")[2] for row in ROWS if isinstance(row, Hook) and row.trains)
@@ -90,7 +91,7 @@ _HOOKS: dict[str, dict[str, tuple[Hook, ...]]] = {}
 _STORES: dict[str, tuple[Store, ...]] = {}
 # Library functions by root and own name: re-exports differ between releases, names do not.
 _FUNCTION_HOMES: dict[str, dict[str, str]] = {}
-_UNIQUE: dict[str, str] = accelerate.UNIQUE | datasets.UNIQUE | transformers.UNIQUE
+_UNIQUE: dict[str, str] = accelerate.UNIQUE | datasets.UNIQUE | engines.UNIQUE | transformers.UNIQUE
 # Libraries whose classes keep their name wherever they are imported from.
 _FLAT_ROOTS = frozenset({"accelerate", "datasets", "peft", "transformers", "trl"})
 _R = TypeVar("_R", bound=Row)

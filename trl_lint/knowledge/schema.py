@@ -15,6 +15,7 @@ from typing import NamedTuple
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import ALONE_FIRST, ALONE_TRUE, WORLD_KIND, WORLD_SIZE, WORLD_TRUE
 from trl_lint.domain.devices import GLOBAL_RANK
+from trl_lint.domain.engines import SHARDS_CHECKPOINTS, SHARDS_PARAMETERS, TrainingEngine
 from trl_lint.domain.kinds import (
     BatchRole,
     BatchValue,
@@ -56,13 +57,13 @@ class Transfer(str, Enum):
 class Synchronisation(NamedTuple):
     """What all ranks do together in a call that is no collective itself.
 
-    kind: calls of one kind match each other. only_sharded: they meet only where the model is sharded (FSDP, DeepSpeed
-    ZeRO-3), as its parameters are gathered there. symmetric: whether every rank may make the call wherever one does, as
-    the main process alone writes and reports what comes of it, or each rank its own part.
+    kind: calls of one kind match each other. engines: those under which alone they meet, such as FSDP and DeepSpeed
+    ZeRO-3, as parameters are gathered there; none for calls that always do. symmetric: whether every rank may make the
+    call wherever one does, as the main process alone writes and reports what comes of it, or each rank its own part.
     """
 
     kind: str
-    only_sharded: bool = False
+    engines: frozenset[TrainingEngine] = frozenset()
     symmetric: bool = False
 
 
@@ -310,6 +311,8 @@ BACKWARD = Synchronisation("backward")
 BARRIER = Synchronisation("barrier")
 # A wrapper compares the ranks' parameters and hands out those of the first.
 WRAP = Synchronisation("wrap")
-SAVE = Synchronisation("save", only_sharded=True, symmetric=True)
+# A model is saved from its gathered parameters, and with its optimizer by all ranks together.
+SAVE = Synchronisation("save", SHARDS_PARAMETERS, symmetric=True)
+SAVE_CHECKPOINT = Synchronisation("save", SHARDS_CHECKPOINTS, symmetric=True)
 # A callable object that only computes: a data collator, a tokenizer, a label smoother.
 PURE = PureObject(ranks.SAME)

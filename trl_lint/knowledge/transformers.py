@@ -8,6 +8,7 @@ Read from transformers 4.40.2, 4.46.0, 4.47.1, 4.51.3,
 from __future__ import annotations
 
 from trl_lint.domain import ranks
+from trl_lint.domain.engines import SHARDS_CHECKPOINTS
 from trl_lint.domain.kinds import BatchValue, NumberValue
 from trl_lint.domain.values import Value
 from trl_lint.knowledge.datasets import DATASET
@@ -219,7 +220,7 @@ _HOOKS: tuple[Row, ...] = (
          parameters={"output_dir": SAME, "state_dict": SAME}, returns=NOTHING),
     Hook(name="transformers.Trainer._save_checkpoint", source=f"{_TRAINER}._save_checkpoint",
          parameters={"model": TRAINED_MODEL, "trial": SAME}, returns=NOTHING,
-         synchronises=Synchronisation("save", only_sharded=True)),
+         synchronises=Synchronisation("save", SHARDS_CHECKPOINTS)),
     Hook(name="transformers.Trainer._wrap_model", source=f"{_TRAINER}._wrap_model",
          parameters={"model": BARE_MODEL, "training": SAME}, returns=WRAPPED_MODEL),
     Hook(trains=True, name="transformers.Trainer.compute_loss", source=f"{_TRAINER}.compute_loss", until="4.46",

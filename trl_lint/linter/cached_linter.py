@@ -120,10 +120,14 @@ class CachedLinter(Linter):
             return {}
         try:
             outcomes = {Path(path): outcome_of(path, row) for path, row in entry["files"].items()}
-            holds = outcomes.keys() == self._contents.keys() and Dependencies(**entry["dependencies"]).hold()
+            found = Dependencies(**entry["dependencies"])
+            holds = outcomes.keys() == self._contents.keys() and found.hold(self._engines_of)
         except (AttributeError, KeyError, TypeError, ValueError):  # not of our making
             return {}
         return outcomes if holds else {}
+
+    def _engines_of(self, folder: str) -> str:
+        return self.engines.answer(folder)
 
     def _save(self) -> None:
         # The releases of LibCST differ in what they can parse.

@@ -20,7 +20,8 @@ FILE, NOTHING, OTHER = "file", "nothing", "other"
 class Dependencies:
     """contents: the digest of every file that was opened, None for one that could not be read. kinds: what is at
     other paths (a file, nothing, or something else). small: whether a file has no more than `limit` bytes.
-    releases: which releases are installed, "" for none.
+    releases: which releases are installed, "" for none. engines: what the projects that were asked about are shown to
+    run under, by their folders.
     """
 
     contents: Mapping[str, str | None]
@@ -28,14 +29,16 @@ class Dependencies:
     small: Mapping[str, bool]
     limit: int
     releases: Mapping[str, str]
+    engines: Mapping[str, str]
 
-    def hold(self) -> bool:
-        """Whether an analysis would find the same today."""
+    def hold(self, engines_of: Callable[[str], str]) -> bool:
+        """Whether an analysis would find the same today. engines_of: what a project is shown to run under now."""
         return (
             all(kind_of(path) == kind for path, kind in self.kinds.items())
             and all(is_small(path, self.limit) == small for path, small in self.small.items())
             and all(content_of(path) == content for path, content in self.contents.items())
             and all(installed(name) == release for name, release in self.releases.items())
+            and all(engines_of(folder) == shown for folder, shown in self.engines.items())
         )
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -103,16 +104,17 @@ def find_files(
     respect_gitignore: bool = True,
     force_exclude: bool = False,
     launches: bool = False,
+    wanted: Callable[[str], bool] | None = None,
 ) -> Iterator[Path | PathProblem]:
     """The files to lint, in a stable order and each once, with what stood in the way.
 
     A file that is named is always among them, unless `force_exclude` asks for it to be treated like the rest.
     Below a folder that is named only Python files are, with `launches` also those that people launch programs from,
-    less what `exclude` (relative to `root`), .gitignore files and the default excludes hide. Links to folders are not
-    followed, so a loop of links ends.
+    or those whose names `wanted` asks for, less what `exclude` (relative to `root`), .gitignore files and the default
+    excludes hide. Links to folders are not followed, so a loop of links ends.
     """
     seen: set[str] = set()
-    walker = _Walker(_excludes(root, exclude), respect_gitignore, launches=launches)
+    walker = _Walker(_excludes(root, exclude), respect_gitignore, launches=launches, wanted=wanted)
     for path in paths:
         if force_exclude and walker.leaves_out(path, root or Path.cwd()):
             continue
@@ -147,6 +149,8 @@ def import_roots(root: Path | None, named: Iterable[Path]) -> tuple[Path, ...]:
 
 # What the top folder of a project holds.
 _TOP_MARKS = ("pyproject.toml", ".git", ".hg")
+# What the folder of a project in a larger repository holds.
+PROJECT_MARKS = ("pyproject.toml", "setup.py", "setup.cfg", "requirements.txt")
 
 
 def _project_around(folders: Sequence[Path]) -> Path:
@@ -155,6 +159,11 @@ def _project_around(folders: Sequence[Path]) -> Path:
     start = folders[0] if shared == shared.parent else shared
     around = (start, *start.parents)
     return next((each for each in around if any(os.path.exists(each / mark) for mark in _TOP_MARKS)), start)
+
+
+def names_project(folder: Path) -> bool:
+    """Whether a folder says what the code in it needs, as a project of its own does."""
+    return any(os.path.exists(folder / mark) for mark in PROJECT_MARKS)
 
 
 def _named_file(path: Path) -> Iterator[Path | PathProblem]:
@@ -181,8 +190,17 @@ def _layer(base: Path, lines: Iterable[str]) -> _Layer:
 class _Walker:
     """Walks folders, knowing what to leave out."""
 
-    def __init__(self, excludes: tuple[_Layer, ...], respect_gitignore: bool, *, launches: bool = False) -> None:
+    def __init__(
+        self,
+        excludes: tuple[_Layer, ...],
+        respect_gitignore: bool,
+        *,
+        launches: bool = False,
+        wanted: Callable[[str], bool] | None = None,
+    ) -> None:
         self._is_wanted = _is_wanted_for_launches if launches else _is_python_file
+        if wanted is not None:
+            self._is_wanted = partial(_is_file_called, wanted)
         self.excludes = excludes
         self.respect_gitignore = respect_gitignore
         self._gitignores: dict[Path, tuple[_Layer, ...]] = {}
@@ -280,9 +298,13 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
 
 
 def _is_python_file(entry: os.DirEntry[str]) -> bool:
+    return _is_file_called(lambda name: name.endswith(".py"), entry)
+
+
+def _is_file_called(wanted: Callable[[str], bool], entry: os.DirEntry[str]) -> bool:
     try:
         # An editor's lock file is a link that leads nowhere, so look at what a link leads to.
-        return entry.name.endswith(".py") and entry.is_file()
+        return wanted(entry.name) and entry.is_file()
     except OSError:  # a link to itself
         return False
 

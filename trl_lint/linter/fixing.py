@@ -192,6 +192,7 @@ def _fresh(linter: Linter, path: Path, rules: Sequence[BaseRule] | None = None) 
     fresh = Linter(linter.settings, linter.roots, linter.rules if rules is None else rules)
     fresh.overlay = {key: value for key, value in linter.overlay.items() if key != path}
     fresh.trees, fresh.linted, fresh.found_from = linter.trees, linter.linted, linter.found_from
+    fresh.engines = linter.engines
     return fresh
 
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from trl_lint.launch.checker import Checked
     from trl_lint.launch.training.launch_project import LaunchProject as Launches
     from trl_lint.linter.dependencies import Dependencies
+    from trl_lint.linter.engines import ProjectEngines
     from trl_lint.linter.locate import LocatedViolation, RuleViolation
 
 
@@ -60,6 +61,7 @@ class Linter:
         # something in it. Without them a finding that lives by another file would be gone as soon as a fix is tried.
         self.linted: set[Path] = set()
         self.found_from: dict[Path, dict[Path, bytes]] = {}
+        self._engines: ProjectEngines | None = None
         self._project: Project | None = None
         self._engine: Any = None
         self._releases = versions_of(settings)
@@ -114,6 +116,19 @@ class Linter:
         if self._last is None or self._last[:2] != (path, source):
             self._last = (path, source, checked(path, source, self.launches))
         return self._last[2]
+
+    @property
+    def engines(self) -> ProjectEngines:
+        """Which engines the projects are shown to run under; shared with the linters that look at a mended text."""
+        if self._engines is None:
+            from trl_lint.linter.engines import ProjectEngines
+
+            self._engines = ProjectEngines.of(self.settings, self.roots)
+        return self._engines
+
+    @engines.setter
+    def engines(self, known: ProjectEngines) -> None:
+        self._engines = known
 
     @property
     def launches(self) -> Launches:
@@ -201,6 +216,7 @@ class Linter:
             small={str(path): size <= MAX_OPENED for path, size in project.sizes.items()},
             limit=MAX_OPENED,
             releases=dict(self._releases.asked),
+            engines=self.engines.answers(),
         )
 
     # --- analysis ---
@@ -237,6 +253,7 @@ class Linter:
             self._project.overlay = self.overlay
             self._project.trees = self.trees
             self._project.linted = self.linted
+            self._project.engines_for = lambda path: self.engines.engines_for(path)
             events = None if self.mends else frozenset(by_event(self._code_rules))
             self._engine = Engine(self._project, known_of(self.settings, self._releases), events)
         return self._project, self._engine

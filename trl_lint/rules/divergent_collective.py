@@ -5,9 +5,9 @@ Reports a call at which all ranks meet and to which some of them may not come: i
 differs between ranks, they have left before it (`return`, `break`, `continue`, an `except` that goes on), or it is
 in a loop that the ranks go round a different number of times. Such calls are collectives (`gather`, `reduce`,
 `broadcast`, `barrier`, `wait_for_everyone`, …), what contains one (`Trainer.evaluate`, `main_process_first`, helpers
-in sight), wrapping a model (`prepare`, `DistributedDataParallel`), its forward and backward passes, and saving one that
-FSDP or DeepSpeed shards. An `except` that goes on where forward and backward of a step may run out of memory lets a
-rank skip the backward pass that the others wait in.
+in sight), wrapping a model (`prepare`, `DistributedDataParallel`), its forward and backward passes. An `except` that
+goes on where forward and backward of a step may run out of memory lets a rank skip the backward pass that the others
+wait in. What is a collective under FSDP and DeepSpeed only, such as `save_state`, is TRL016's.
 The finding stands at the condition where ranks leave, else at the call; its chain names the other of the two.
 
 Also a data set that is prepared under a condition on the rank, and then handed to a trainer on every rank: they go
@@ -39,7 +39,7 @@ the condition asks besides the rank, the same on all ranks, goes on to be asked:
 that does not follow from the condition (it is kept in a name with other things, or is false on one process), there is
 only a hint. A call whose result is used becomes a name before the condition, if what it is given is there on all ranks
 by then and only computed from what is; one whose result nobody uses
-(`barrier`, `save_model`, `evaluate`) moves before the condition if it comes first under it, and behind it if it comes
+(`barrier`, `evaluate`) moves before the condition if it comes first under it, and behind it if it comes
 last. A helper that changes an object, training, and calls that fill their argument in place are left to the author.
 
 Under a condition on data, and after an exit on data, there is only a hint: whether what stands before the call is fit
@@ -80,12 +80,8 @@ _HELPS = {
     "nothing": f"call it on every rank, outside the condition, or {_AGREE}",
 }
 # What gives nothing back.
-_WITHOUT_RESULT = frozenset({"barrier", "wait_for_everyone", "save_state", "save_model", "save_checkpoint"})
-# By whether the ranks meet only where the model is sharded.
-_OUTCOMES = {
-    False: "with several processes the others wait in it until the time-out",
-    True: "where FSDP or DeepSpeed ZeRO-3 shards the model, the others wait in it until the time-out",
-}
+_WITHOUT_RESULT = frozenset({"barrier", "wait_for_everyone", "save_checkpoint"})
+_OUTCOME = "with several processes the others wait in it until the time-out"
 _NAMES = {"forward": "the forward pass of a wrapped model"}
 
 
@@ -96,7 +92,7 @@ class DivergentCollective(Rule[Divergence | DatasetParted]):
     def check(self, event: Divergence | DatasetParted) -> Iterator[Violation]:
         if isinstance(event, DatasetParted):
             yield _of_dataset(event)
-        elif not event.sync_point.only_sharded or not event.knows_sharding:
+        elif not event.sync_point.engines:
             yield _of_sync_point(event)
 
 
@@ -126,14 +122,13 @@ def _of_dataset(event: DatasetParted) -> Violation:
 def _message(event: Divergence) -> str:
     name = event.sync_point.name
     call = _NAMES.get(name, f"`{name}`")
-    outcome = _OUTCOMES[event.sync_point.only_sharded]
     if event.one_by_one:
         return f"{call} is called by one rank after the other, but waits for all of them: a deadlock"
     if event.caught:
-        return f"ranks on which this is raised skip {call}: {outcome}"
+        return f"ranks on which this is raised skip {call}: {_OUTCOME}"
     if event.after:
-        return f"ranks that leave here do not reach {call}: {outcome}"
-    return f"{call} may not be reached by all ranks: {outcome}"
+        return f"ranks that leave here do not reach {call}: {_OUTCOME}"
+    return f"{call} may not be reached by all ranks: {_OUTCOME}"
 
 
 def _help(event: Divergence) -> str:

@@ -52,9 +52,11 @@ gradients.
 `self.model` of a `transformers.Trainer` is the bare model and right; in a trainer that assigns it from
 `prepare` it is the wrapper. Reads guarded by `hasattr`, `getattr` with a default or `except
 AttributeError` are right, and so are the attributes of `nn.Module` and of the wrapper itself. `generate` on a
-wrapped model is TRL010's. FSDP
-forwards attributes: code under a test for it is silent. With `model_init`, what is cached is that of the
-first model that was made. Subclasses in other files that never call `super().__init__` are not seen.
+wrapped model is TRL010's. FSDP and
+DeepSpeed hand attributes on (but for `config`, of which DeepSpeed has its own): code under a test for them is silent,
+and so is a project whose launch commands all start one of them, or whose setting `engines` names no other. With
+`model_init`, what is cached is that of the first model that was made. Subclasses in other files that never call
+`super().__init__` are not seen.
 
 ## References
 - https://github.com/huggingface/trl/pull/3225 (OnlineDPO read `model.config` in its training step)
@@ -66,6 +68,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from trl_lint.analysis.events import AttributeRead
+from trl_lint.domain.engines import HAND_ON_ATTRIBUTES, TrainingEngine
 from trl_lint.knowledge.models import ENGINE_METHODS, GENERATES
 from trl_lint.rules.base import Rule, Violation
 from trl_lint.wording import said
@@ -79,14 +82,20 @@ _HELP = {
 _ENGINE = {"config": ", another object under DeepSpeed (`engine.config`)"}
 
 
+def _is_handed_on(event: AttributeRead) -> bool:
+    """Whether the model is wrapped in engines only that have the attribute, or take it from the model."""
+    hand_on = {TrainingEngine.FSDP} if event.attribute in _ENGINE else HAND_ON_ATTRIBUTES
+    return event.module.engines().are_only(hand_on)
+
+
 class WrappedModelAttribute(Rule[AttributeRead]):
     code = "TRL002"
     name = "wrapped-model-attribute"
 
     def check(self, event: AttributeRead) -> Iterator[Violation]:
-        if event.attribute in GENERATES or event.attribute in ENGINE_METHODS:
-            return
         name = event.attribute
+        if name in GENERATES or name in ENGINE_METHODS or _is_handed_on(event):
+            return
         bare = said("unwrap", event, what=f"{name}(...)" if event.called else name)
         verb = "called on" if event.called else "read from"
         yield Violation(

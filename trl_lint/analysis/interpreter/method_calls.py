@@ -44,7 +44,7 @@ from trl_lint.domain.kinds import (
 )
 from trl_lint.domain.ranks import State
 from trl_lint.domain.values import BOTTOM, SAME, UNKNOWN, Kind, Value
-from trl_lint.knowledge import heuristics, library, torch_ops
+from trl_lint.knowledge import engines, heuristics, library, torch_ops
 from trl_lint.knowledge.schema import Collective, Sink
 
 
@@ -69,6 +69,8 @@ def _member_called(frame: Frame, owner: Value, name: str, args: Arguments, node:
         return frame.engine.call_value(frame, frame.engine.member(owner, name), args, node)
     for observe in frame.observers.method_call:
         observe(frame, owner, name, args, node)
+    if name in engines.UNIQUE and not isinstance(owner, ProjectInstance):
+        return library_calls.call_method(frame, owner, engines.ENGINE, name, args, node)
     match owner:
         case InstanceValue():
             return _call_on_instance(frame, owner, name, args, node)

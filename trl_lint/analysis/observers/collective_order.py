@@ -21,6 +21,7 @@ from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import CalleeRun, Observer
 from trl_lint.analysis.transfer.groups import groups_of
 from trl_lint.domain.control import Control
+from trl_lint.domain.engines import TrainingEngine
 from trl_lint.domain.kinds import LibraryInstance, ModelValue, library_name_of
 from trl_lint.domain.provenance import Step
 from trl_lint.domain.sync_points import HIDDEN, SyncPoint, place_of
@@ -42,8 +43,8 @@ class CollectiveOrder(Observer["Frame"]):
     ) -> None:
         own = name.rpartition(".")[2]
         if row is not None and row.synchronises is not None:
-            kind, only_sharded, symmetric = row.synchronises
-            _note(frame, node, own, kind, only_sharded=only_sharded, symmetric=symmetric)
+            kind, engines, symmetric = row.synchronises
+            _note(frame, node, own, kind, engines=engines, symmetric=symmetric)
         elif isinstance(row, Function) and row.returns == Transfer.PREPARED and any(map(_is_trained, args.positional)):
             _note(frame, node, own, WRAP.kind)
 
@@ -80,7 +81,7 @@ class CollectiveOrder(Observer["Frame"]):
                 node,
                 point.name,
                 point.kind,
-                only_sharded=point.only_sharded,
+                engines=point.engines,
                 subgroup=point.subgroup,
                 symmetric=point.symmetric,
             )
@@ -102,7 +103,7 @@ def _note(
     name: str,
     kind: str,
     *,
-    only_sharded: bool = False,
+    engines: frozenset[TrainingEngine] = frozenset(),
     subgroup: bool = False,
     symmetric: bool = False,
 ) -> SyncPoint:
@@ -112,7 +113,7 @@ def _note(
         kind,
         frame.memory.control,
         frame.unroll_index,
-        only_sharded=only_sharded,
+        engines=engines,
         subgroup=subgroup,
         symmetric=symmetric,
     )

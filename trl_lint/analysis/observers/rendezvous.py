@@ -359,7 +359,12 @@ def _first_unmatched(one: Sequence[SyncPoint], other: Sequence[SyncPoint], branc
         for point in _unmatched(way, against)
         if _counts(point, branch.origins)
     ]
-    return min(lacking, key=lambda point: point.only_sharded, default=None)
+    return min(lacking, key=_is_rarely_met, default=None)
+
+
+def _is_rarely_met(point: SyncPoint) -> tuple[bool, int]:
+    """What always is a collective counts first, then what is one under more engines."""
+    return bool(point.engines), -len(point.engines)
 
 
 def _unmatched(way: Sequence[SyncPoint], against: Sequence[SyncPoint]) -> Iterator[SyncPoint]:

@@ -7,6 +7,7 @@ import os
 import re
 import tokenize
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,7 @@ from trl_lint import files
 from trl_lint.analysis.program.classes import ClassInfo, FunctionInfo
 from trl_lint.analysis.program.depth import TooDeep, measure
 from trl_lint.analysis.program.notes import Notes
+from trl_lint.domain.engines import UNKNOWN_ENGINES, EnginesInUse, no_engines
 from trl_lint.domain.kinds import Identity
 
 if TYPE_CHECKING:
@@ -40,6 +42,8 @@ class Module:
         self.stars: list[Path] = []  # the files whose names `from … import *` brings
         self.not_starred: set[str] = set()
         self.heap: dict[Identity, Cell] = {}
+        # Which engines its project is shown to run under: found out when somebody asks.
+        self.engines: Callable[[], EnginesInUse] = no_engines
         self.trace: Any = None
         self.memory: Callable[[], Memory] | None = None  # its state while its body is run
         self.state = "new"  # new, running, done
@@ -143,6 +147,8 @@ class Project:
         self.opened: dict[Path, bytes | None] = {}
         self.exists: dict[Path, bool] = {}
         self.sizes: dict[Path, int] = {}
+        # Which engines the project of a file is shown to run under.
+        self.engines_for: Callable[[Path], EnginesInUse] = lambda _: UNKNOWN_ENGINES
         self._names: dict[Path, str] = {}
         self._spellings: dict[Path, tuple[str, ...]] = {}
         self._found: dict[tuple[str, Path], Path | None] = {}
@@ -170,6 +176,7 @@ class Project:
         top, name = self._place(path)
         module = self._modules[path] = Module(path, name, tree, top)
         module.source = source
+        module.engines = partial(self.engines_for, path)
         return module
 
     def module(self, path: Path) -> Module | None:

@@ -28,7 +28,9 @@ from trl_lint.fixes.support.scope import (
     works_in_place,
 )
 from trl_lint.fixes.support.tree import has_comment
+from trl_lint.knowledge import library
 from trl_lint.knowledge.heuristics import COMPUTES_ONLY, SHOWS
+from trl_lint.knowledge.schema import Function, Transfer
 
 
 class Inputs(NamedTuple):
@@ -81,7 +83,7 @@ def check_order(region: DivergentRegion, line: cst.SimpleStatementLine, call: cs
         if node is call:
             return
         if isinstance(node, cst.NamedExpr) or (
-            isinstance(node, cst.Call) and id(node) not in exempt and not _only_computes(node)
+            isinstance(node, cst.Call) and id(node) not in exempt and not (_only_computes(node) or _unwraps(node))
         ):
             raise LeftToAuthor("what stands before it in the line may have to come first")
 
@@ -173,6 +175,13 @@ def _only_computes(call: cst.Call) -> bool:
     if works_in_place(call):
         return False
     return COMPUTES_ONLY.fits(root_name(call.func)) or is_pure(call.with_changes(args=[]))
+
+
+def _unwraps(call: cst.Call) -> bool:
+    """Whether it is a library's method that only looks for the bare model."""
+    name = last_name(call.func)
+    rows = library.rows(f"{library.unique_method(name)}.{name}")
+    return any(isinstance(row, Function) and row.returns == Transfer.UNWRAPPED for row in rows)
 
 
 def _leaves_alone(line: cst.BaseStatement, names: set[str]) -> bool:

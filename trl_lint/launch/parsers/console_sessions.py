@@ -46,9 +46,18 @@ _COMMAND = re.compile(
 )
 
 
+# What a block that starts something for GPUs names.
+_LAUNCHES = ("python", "uv run", "accelerate", "torchrun", "deepspeed")
+
+
+def may_launch(text: str) -> bool:
+    """Whether a block of code may start Python, or several processes of it."""
+    return any(needle in text for needle in _LAUNCHES)
+
+
 def read(passage: Passage, language: str, surroundings: CommandContext) -> Commands:
     """The commands of one block of documentation in this language ("": it names none)."""
-    if "python" not in passage.text and "uv run" not in passage.text:
+    if not may_launch(passage.text):
         return
     passage = without_placeholders(passage)
     prompted = list(_lines_with(passage, _PROMPT, _CONTINUED))

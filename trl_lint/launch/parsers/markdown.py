@@ -104,7 +104,7 @@ def _language(info: str) -> str:
 
 def _block(passage: Passage, starts: list[int], token: Token) -> Passage | None:
     """The block's contents. Its lines may be indented, in a list, or quoted with `>`."""
-    if "python" not in token.content and "uv run" not in token.content and "export" not in token.content:
+    if not console_sessions.may_launch(token.content) and "export" not in token.content:
         return None
     if token.map is None:
         return None

@@ -148,8 +148,16 @@ def unread(path: Path, most: int = MOST_SEARCHED) -> str | None:
 
 def read(path: PurePath, data: bytes) -> Reading:
     """The commands of a file. Never raises: what can't be read gives no commands, and says so."""
-    front = front_end(path, data)
-    if front is None or not matters(data):
+    return _read_as(front_end(path, data) if matters(data) else None, data)
+
+
+def all_commands(path: PurePath, data: bytes) -> tuple[Command, ...]:
+    """The commands of a file, whether it can start Python or not; see `read`."""
+    return _read_as(front_end(path, data), data).commands
+
+
+def _read_as(front: str | None, data: bytes) -> Reading:
+    if front is None:
         return Reading("", ())
     if len(data) > limit_of(front):
         return Reading("", (), too_large(front))

@@ -1,0 +1,344 @@
+"""TRL016: under which engines it speaks, what shows them, what it says, and how it is mended."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from snippets import SETTINGS, Snippets, loop, shown, trainer
+
+from trl_lint.findings import Applicability, Finding
+from trl_lint.linter.discovery import import_roots
+from trl_lint.linter.linter import Linter
+from trl_lint.rules import find_rule
+
+UNDER = {
+    word: Snippets("TRL016", replace(SETTINGS, engines=(word,)))
+    for word in ("ddp", "fsdp", "deepspeed", "deepspeed-zero3")
+}
+FSDP = UNDER["fsdp"]
+MAIN = "if accelerator.is_main_process:\n"
+SAVE = MAIN + "    accelerator.save_state('x')"
+STATE_DICT = MAIN + "    torch.save(accelerator.get_state_dict(model), 'x')"
+SAVE_MODEL = "def log(self, logs, start_time=None):\n    if self.args.should_save:\n        self.save_model()"
+
+
+# --- which calls, under which engines ---------------------------------------------------------------------
+
+
+def test_a_finding_names_the_call_and_the_engine():
+    text = loop(SAVE)
+    finding = FSDP.finding(text)
+    assert shown(text, finding) == "accelerator.save_state('x')"
+    assert finding.message == (
+        "`save_state` may not be reached by all ranks: under FSDP (the setting `engines` names it) "
+        "the others wait in it until the time-out"
+    )
+    assert finding.help == "call `save_state` on every rank, outside the condition: each writes what is its own"
+    assert finding.because[-1].text == "`accelerator.is_main_process` differs between ranks"
+    assert finding.fix is not None and finding.fix.applicability is Applicability.UNSAFE
+
+
+@pytest.mark.parametrize(
+    ("text", "engines"),
+    [
+        (loop(SAVE), {"fsdp", "deepspeed", "deepspeed-zero3"}),
+        (loop(MAIN + "    accelerator.save_model(model, 'x')"), {"fsdp", "deepspeed-zero3"}),
+        (loop(STATE_DICT), {"fsdp", "deepspeed-zero3"}),
+        (trainer(SAVE_MODEL), {"fsdp", "deepspeed-zero3"}),
+        (loop(MAIN + "    weights = model._zero3_consolidated_16bit_state_dict()"), {"deepspeed-zero3"}),
+        (trainer(SAVE_MODEL.replace("save_model()", "deepspeed._zero3_consolidated_16bit_state_dict()")),
+         {"deepspeed-zero3"}),
+        (trainer(SAVE_MODEL.replace("save_model()", "model_wrapped.save_16bit_model('x')")), {"deepspeed-zero3"}),
+        # Without an engine it is a collective as well, and that is TRL006.
+        (loop(MAIN + "    accelerator.wait_for_everyone()"), set()),
+    ],
+)  # fmt: skip
+def test_each_call_is_a_collective_under_some_engines_only(text, engines):
+    assert {word for word, snippets in UNDER.items() if snippets.findings(text)} == engines
+
+
+def test_of_two_saves_the_one_that_more_engines_share_counts():
+    text = loop(MAIN + "    weights = accelerator.get_state_dict(model)\n    accelerator.save_state('x')")
+    assert "`save_state`" in UNDER["deepspeed"].finding(text).message
+
+
+def test_ranks_that_leave_before_it():
+    text = trainer("""
+        def log(self, logs, start_time=None):
+            if not self.is_world_process_zero():
+                return
+            self.save_model()
+    """)
+    finding = FSDP.finding(text)
+    assert finding.message.startswith("ranks that leave here do not reach `save_model`: under FSDP")
+    assert finding.help.startswith("call `save_model` on every rank, before ranks leave, or let all of them leave")
+
+
+def test_a_helper_that_saves_is_followed():
+    text = trainer("""
+        def _keep(self):
+            self.save_model()
+
+        def log(self, logs, start_time=None):
+            if self.is_world_process_zero():
+                self._keep()
+    """)
+    finding = FSDP.finding(text)
+    assert shown(text, finding) == "self._keep()"
+    assert finding.because[-1].text == "`save_model` is called in `_keep`"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "accelerator.save_state('x')",
+        f"weights = accelerator.get_state_dict(model)\n{MAIN}    torch.save(weights, 'x')",
+        "if step % 5 == 0:\n    accelerator.save_state('x')",
+        f"{SAVE}\nelse:\n    accelerator.save_state('x')",
+        "if unknown():\n    accelerator.save_state('x')",
+    ],
+)
+def test_saves_of_all_ranks_are_right(body):
+    assert FSDP.findings(loop(body)) == []
+
+
+def test_a_save_that_knows_of_sharding_is_left_alone():
+    text = trainer("""
+        def log(self, logs, start_time=None):
+            if self.is_fsdp_enabled:
+                self.save_model()
+            elif self.args.should_save:
+                self.save_model()
+    """)
+    assert FSDP.findings(text) == []
+
+
+@pytest.mark.parametrize(
+    ("line", "speaks"),
+    [
+        ("if isinstance(self.model, FullyShardedDataParallel):\n        return", False),
+        ("whole = None if self.is_deepspeed_enabled else self.model", False),
+        ("with deepspeed.zero.GatheredParameters(self.model.parameters()):\n        pass", False),
+        ("self.args.deepspeed = None", False),
+        # A word about it is no care.
+        ("# Neither DeepSpeed nor FSDP shards it.", True),
+        ("shards = 4", True),
+    ],
+)
+def test_a_save_is_left_alone_where_code_asks_for_sharding(line, speaks):
+    text = "import deepspeed\nfrom torch.distributed.fsdp import FullyShardedDataParallel\n" + trainer(
+        f"def log(self, logs, start_time=None):\n    {line}\n    if self.args.should_save:\n        self.save_model()"
+    )
+    assert bool(FSDP.findings(text)) is speaks
+
+
+# --- what shows an engine ---------------------------------------------------------------------------------
+
+ACCELERATE = "compute_environment: LOCAL_MACHINE\ndistributed_type: {}\n{}num_processes: 8\n"
+ZERO = "deepspeed_config:\n  zero_stage: {}\n"
+
+
+def project(folder: Path, files: dict[str, str], text: str = "", name: str = "train.py") -> list[Finding]:
+    """What is found in a training loop that saves its state, beside these files."""
+    for each, content in {"pyproject.toml": "[project]\n", **files, name: text or loop(SAVE)}.items():
+        path = folder / each
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content, encoding="utf-8")
+    linter = Linter(replace(SETTINGS, root=folder), import_roots(folder, [folder]), (find_rule("TRL016"),))
+    return linter.check(folder / name, (folder / name).read_bytes())
+
+
+def shown_by(findings: list[Finding]) -> tuple[str, ...]:
+    """The engine and the file that a finding names."""
+    if not findings:
+        return ()
+    (finding,) = findings
+    engine, _, rest = finding.message.partition(": under ")[2].partition(" (`")
+    return engine, rest.partition("` shows it)")[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "engine"),
+    [
+        ("fsdp.yaml", ACCELERATE.format("FSDP", ""), "FSDP"),
+        ("fsdp.yaml", ACCELERATE.format("FSDP", "fsdp_config:\n  fsdp_sharding_strategy: NO_SHARD\n"), None),
+        ("ds.yaml", ACCELERATE.format("DEEPSPEED", ZERO.format(2)), "DeepSpeed"),
+        ("gpus.yaml", ACCELERATE.format("MULTI_GPU", ""), None),
+        ("off.yaml", ACCELERATE.format("FSDP", "").replace("dist", "# dist"), None),
+        ("sft.yaml", "model: x\nfsdp: full_shard auto_wrap\n", "FSDP"),
+        ("sft.yaml", "model: x\ndeepspeed: configs/ds.json\n", "DeepSpeed"),
+        ("ds.json", '{"zero_optimization": {"stage": 2}}', "DeepSpeed"),
+        ("data.json", '{"deepspeed": ["zero_optimization"]}', None),
+        ("broken.json", '{"zero_optimization": ', None),
+        ("run.sh", "accelerate launch --use_fsdp train.py\n", "FSDP"),
+        ("run.sh", "accelerate launch \\\n  --num_processes 8 \\\n  --use_deepspeed \\\n  train.py\n", "DeepSpeed"),
+        ("run.sh", "# accelerate launch --use_fsdp train.py\naccelerate launch train.py\n", None),
+        ("run.sh", "accelerate launch --multi_gpu train.py\n", None),
+        ("run.sh", "deepspeed --num_gpus 8 train.py\n", "DeepSpeed"),
+        ("run.sh", "pip install deepspeed\necho fsdp\n", None),
+        ("run.sh", "torchrun --nproc_per_node 8 train.py --deepspeed ds.json\n", "DeepSpeed"),
+        ("run.sh", "torchrun --nproc_per_node 8 train.py --fsdp 'full_shard auto_wrap'\n", "FSDP"),
+        ("run.sh", "torchrun --nproc_per_node 8 train.py --fsdp no_shard\n", None),
+        ("run.sh", "python submit.py --gpus 8 -- accelerate launch --use_deepspeed train.py\n", "DeepSpeed"),
+        ("Makefile", "train:\n\taccelerate launch --use_fsdp train.py\n", "FSDP"),
+        ("README.md", "Try this:\n\n```bash\naccelerate launch --use_fsdp train.py\n```\n", "FSDP"),
+        ("README.md", "Use this:\n\n```yaml\n" + ACCELERATE.format("FSDP", "") + "```\n", "FSDP"),
+        ("README.md", "It works with FSDP and DeepSpeed ZeRO-3.\n", None),
+        ("setup.py", "from deepspeed import zero\nfsdp = None\n", None),
+        ("wrap.py", "import deepspeed\n\nengine, *_ = deepspeed.initialize(model=model)\n", "DeepSpeed"),
+        ("wrap.py", "plugin = FullyShardedDataParallelPlugin()\n", "FSDP"),
+        ("wrap.py", "args = TrainingArguments('x', fsdp='full_shard auto_wrap')\n", "FSDP"),
+        ("wrap.py", "args = TrainingArguments('x', fsdp='')  # or full_shard\n", None),
+        ("wrap.py", "args = TrainingArguments('x', deepspeed='ds.json')\n", "DeepSpeed"),
+        ("wrap.py", "plugin = DeepSpeedPlugin(zero_stage=2)\n", "DeepSpeed"),
+        ("wrap.py", "# deepspeed.initialize(model=model)\nassert not isinstance(model, FSDP)\n", None),
+    ],
+)  # fmt: skip
+def test_what_a_project_ships_shows_its_engine(name, text, engine, tmp_path):
+    assert shown_by(project(tmp_path, {name: text})) == ((engine, name) if engine else ())
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "is_third"),
+    [
+        ("ds.yaml", ACCELERATE.format("DEEPSPEED", ZERO.format(3)), True),
+        ("ds.yaml", ACCELERATE.format("DEEPSPEED", ZERO.format(2)), False),
+        ("ds.json", '{"zero_optimization": {"stage": 3}}', True),
+        ("ds.json", '{"zero_optimization": {"stage": 1}}', False),
+        ("run.sh", "deepspeed train.py --zero_stage 3\n", True),
+        ("run.sh", "deepspeed train.py --zero_stage 2\n", False),
+        ("wrap.py", "plugin = DeepSpeedPlugin(gradient_accumulation_steps=2, zero_stage=3)\n", True),
+        ("wrap.py", "weights = engine._zero3_consolidated_16bit_state_dict()\n", True),
+    ],
+)
+def test_the_stage_decides_on_the_weights(name, text, is_third, tmp_path):
+    found = project(tmp_path, {name: text}, loop(STATE_DICT))
+    assert shown_by(found) == (("DeepSpeed ZeRO-3", name) if is_third else ())
+
+
+FSDP_CONFIG = {"fsdp.yaml": ACCELERATE.format("FSDP", "")}
+
+
+@pytest.mark.parametrize(
+    ("files", "name", "where"),
+    [
+        # The nearest file that shows it is named, and code only where nothing else does.
+        ({"a/fsdp.yaml": "distributed_type: FSDP\n", "b/fsdp.yaml": "distributed_type: FSDP\n"}, "b/c/train.py",
+         "b/fsdp.yaml"),
+        ({"configs/x/fsdp.yaml": "distributed_type: FSDP\n", "src/plugin.py": "fully_shard(model)\n"}, "src/train.py",
+         "configs/x/fsdp.yaml"),
+        # Examples with requirements of their own are run in their own way.
+        ({**FSDP_CONFIG, "examples/a/requirements.txt": "torch\n"}, "examples/a/train.py", None),
+        ({"examples/a/requirements.txt": "torch\n", "examples/a/fsdp.yaml": "distributed_type: FSDP\n"}, "train.py",
+         None),
+        # A document speaks of what lies below it.
+        ({"docs/x/README.md": "```yaml\ndistributed_type: FSDP\n```\n"}, "train.py", None),
+        ({"README.md": "```yaml\ndistributed_type: FSDP\n```\n"}, "src/a/train.py", "README.md"),
+        # What tests are run with is theirs.
+        ({"tests/configs/fsdp.yaml": "distributed_type: FSDP\n"}, "train.py", None),
+        # What git ignores was made by somebody for himself, and what is excluded is not looked at.
+        ({".gitignore": "fsdp.yaml\n", **FSDP_CONFIG}, "train.py", None),
+        ({"build/fsdp.yaml": "distributed_type: FSDP\n"}, "train.py", None),
+    ],
+)  # fmt: skip
+def test_what_counts_for_a_file(files, name, where, tmp_path):
+    assert shown_by(project(tmp_path, files, name=name)) == (("FSDP", where) if where else ())
+
+
+def test_what_the_settings_exclude_shows_nothing(tmp_path):
+    assert project(tmp_path, FSDP_CONFIG)
+    settings = replace(SETTINGS, root=tmp_path, exclude=("*.yaml",))
+    linter = Linter(settings, import_roots(tmp_path, [tmp_path]), (find_rule("TRL016"),))
+    assert linter.check(tmp_path / "train.py", (tmp_path / "train.py").read_bytes()) == []
+
+
+def test_it_is_the_same_from_every_folder(tmp_path, monkeypatch):
+    found = project(tmp_path, FSDP_CONFIG, name="src/train.py")
+    path = tmp_path / "src" / "train.py"
+    for folder in (tmp_path, tmp_path / "src", Path(__file__).parent):
+        monkeypatch.chdir(folder)
+        for named in (path, path.parent):
+            linter = Linter(SETTINGS, import_roots(None, [named]), (find_rule("TRL016"),))
+            assert [each.message for each in linter.check(path, path.read_bytes())] == [found[0].message]
+
+
+def test_nobody_looks_where_no_finding_depends_on_it(tmp_path, monkeypatch):
+    from trl_lint.linter import engines
+
+    looked: list[Path] = []
+    monkeypatch.setattr(engines, "_shown_in", lambda path: looked.append(path) or engines.FileEngines())
+    project(tmp_path, FSDP_CONFIG, loop("accelerator.gather(loss)"))
+    assert not looked
+    project(tmp_path, FSDP_CONFIG, loop(SAVE + "\n" + SAVE))
+    assert sorted(path.name for path in looked) == ["fsdp.yaml", "pyproject.toml", "train.py"]
+
+
+def test_a_tree_that_is_too_large_is_looked_at_in_part(tmp_path, monkeypatch):
+    from trl_lint.linter import engines
+
+    for number in range(9):
+        (tmp_path / f"x{number}.py").write_text("")
+    with monkeypatch.context() as patch:
+        patch.setattr(engines, "MOST_FILES", 5)
+        assert project(tmp_path, FSDP_CONFIG)
+        assert not project(tmp_path, {"fsdp.yaml": "", "zz.yaml": FSDP_CONFIG["fsdp.yaml"]})
+    assert project(tmp_path, {})
+    monkeypatch.setattr(engines, "MOST_NAMES", 5)
+    assert not project(tmp_path, {})
+
+
+def test_the_setting_says_more_than_the_files(tmp_path):
+    project(tmp_path, FSDP_CONFIG)
+    for engines, count in ((("ddp",), 0), (("ddp", "deepspeed"), 1)):
+        settings = replace(SETTINGS, root=tmp_path, engines=engines)
+        linter = Linter(settings, import_roots(tmp_path, [tmp_path]), (find_rule("TRL016"),))
+        assert len(linter.check(tmp_path / "train.py", (tmp_path / "train.py").read_bytes())) == count
+
+
+# --- the fix ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("body", "fixed"),
+    [
+        (SAVE, "accelerator.save_state('x')"),
+        (f"# a checkpoint\n{SAVE}\nprint(1)", "# a checkpoint\naccelerator.save_state('x')\nprint(1)"),
+        ("if step % 5 == 0 and accelerator.is_main_process:\n    accelerator.save_state(f'{step}')",
+         "if step % 5 == 0:\n    accelerator.save_state(f'{step}')"),
+        (STATE_DICT, f"state_dict = accelerator.get_state_dict(model)\n{MAIN}    torch.save(state_dict, 'x')"),
+        (f"{MAIN}    weights = accelerator.get_state_dict(model)\n    torch.save(weights, 'x')",
+         f"weights = accelerator.get_state_dict(model)\n{MAIN}    torch.save(weights, 'x')"),
+        # What only looks for the bare model may come after it.
+        (f"{MAIN}    torch.save(accelerator.unwrap_model(model), accelerator.get_state_dict(model))",
+         f"state_dict = accelerator.get_state_dict(model)\n{MAIN}"
+         "    torch.save(accelerator.unwrap_model(model), state_dict)"),
+    ],
+)  # fmt: skip
+def test_every_rank_makes_the_call(body, fixed):
+    text = loop(body)
+    assert FSDP.mended(text) == text
+    assert FSDP.mended(text, unsafe=True) == loop(fixed)
+
+
+@pytest.mark.parametrize("call", ["self.save_model()", "self.save_model('x')"])
+def test_a_trainer_saves_on_every_rank(call):
+    text = trainer(f"def log(self, logs, start_time=None):\n    if self.args.should_save:\n        {call}\n")
+    assert FSDP.mended(text, unsafe=True) == trainer(f"def log(self, logs, start_time=None):\n    {call}\n")
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        ("if mask.any():\n    accelerator.save_state('x')", "may not work on every rank"),
+        (f"{MAIN}    torch.save(loss, 'x')\n    accelerator.save_state('x')\n    print(1)", "stands between"),
+        (f"{MAIN}    torch.save(made(), accelerator.get_state_dict(model))", "come first"),
+    ],
+)
+def test_what_is_not_proven_is_a_hint(body, reason):
+    text = loop(body)
+    assert FSDP.mended(text, unsafe=True) == text
+    fix = FSDP.finding(text).fix
+    assert fix.applicability is Applicability.DISPLAY
+    assert reason in fix.reason

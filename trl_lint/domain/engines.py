@@ -1,0 +1,65 @@
+"""Engines: what wraps the model that is trained, and so decides which calls are collectives.
+
+    accelerate launch --multi_gpu train.py           DDP
+    accelerate launch --use_fsdp train.py            FSDP
+    deepspeed train.py                               DEEPSPEED, of whatever stage
+    zero_optimization: {stage: 3}                    DEEPSPEED_ZERO3, which is DEEPSPEED as well
+
+What is known of a project is a fact like others: unknown, or the engines that it is shown to run under, each with the
+place that shows it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from enum import Enum
+from typing import NamedTuple
+
+
+class TrainingEngine(str, Enum):
+    """The values are the words of the setting `engines`."""
+
+    DDP = "ddp"
+    FSDP = "fsdp"
+    DEEPSPEED = "deepspeed"
+    DEEPSPEED_ZERO3 = "deepspeed-zero3"
+
+
+# Under these a rank holds a piece of each parameter.
+SHARDS_PARAMETERS = frozenset({TrainingEngine.FSDP, TrainingEngine.DEEPSPEED_ZERO3})
+# Under these a checkpoint is written by all ranks together: DeepSpeed's has a part of the optimizer of each rank, and
+# waits in a barrier at every stage.
+SHARDS_CHECKPOINTS = frozenset({TrainingEngine.FSDP, TrainingEngine.DEEPSPEED, TrainingEngine.DEEPSPEED_ZERO3})
+# Of these the wrapper hands on the attributes that it has not itself.
+DEEPSPEED = frozenset({TrainingEngine.DEEPSPEED, TrainingEngine.DEEPSPEED_ZERO3})
+HAND_ON_ATTRIBUTES = frozenset({TrainingEngine.FSDP}) | DEEPSPEED
+
+
+class ShownEngine(NamedTuple):
+    """An engine, and what shows that the project runs under it: a file, or the setting ("")."""
+
+    engine: TrainingEngine
+    where: str = ""
+
+
+class EnginesInUse(NamedTuple):
+    """shown: what a project is shown to run under; nothing where that is unknown. only: nothing else is possible."""
+
+    shown: tuple[ShownEngine, ...] = ()
+    only: bool = False
+
+    def one_of(self, engines: Collection[TrainingEngine]) -> ShownEngine | None:
+        """The first that is one of these, as far as any is shown."""
+        return next((each for each in self.shown if each.engine in engines), None)
+
+    def are_only(self, engines: Collection[TrainingEngine]) -> bool:
+        """Whether it is certain that no others than these are used."""
+        return self.only and all(each.engine in engines for each in self.shown)
+
+
+UNKNOWN_ENGINES = EnginesInUse()
+
+
+def no_engines() -> EnginesInUse:
+    """What is known where nobody has looked."""
+    return UNKNOWN_ENGINES

@@ -1,0 +1,20 @@
+"""The plan for a save of a sharded model on the main process only: every rank makes it, before the condition."""
+
+from __future__ import annotations
+
+from trl_lint.analysis.events import Divergence
+from trl_lint.findings import Applicability
+from trl_lint.fixes.base import RuleFix
+from trl_lint.fixes.support.edits import FixPlan, NoFix
+from trl_lint.fixes.support.for_all_ranks import for_all_ranks
+
+
+class ShardedSaveOnOneRankFix(RuleFix[Divergence]):
+    is_collective = False  # where it does, all ranks get to: that is what it is for
+    applicabilities = (Applicability.UNSAFE, Applicability.DISPLAY)
+
+    def plan(self, event: Divergence) -> FixPlan | NoFix:
+        return for_all_ranks(event)
+
+    def title_for(self, event: Divergence) -> str:
+        return f"Have every rank call `{event.sync_point.name}`"

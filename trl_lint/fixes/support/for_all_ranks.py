@@ -1,0 +1,178 @@
+"""The plan for calls that a condition on the rank keeps from the other ranks: they are made before the condition.
+
+What the condition lets through stands in one block, line by line: the body of the `if`, or what follows one that
+returns. Which lines these are is found here; `rank_conditions.py` parts the condition, `hoisting.py` moves the calls,
+and `hoistable.py` says whether that may be done.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from trl_lint.analysis.events import Divergence
+from trl_lint.analysis.program.syntax import ancestors, last_name
+from trl_lint.domain.control import Uniformity
+from trl_lint.domain.ranks import Origin
+from trl_lint.fixes.support.blocks import StatementInBlock, enclosing_statement, own_line
+from trl_lint.fixes.support.divergent_region import DivergentRegion, LeftToAuthor
+from trl_lint.fixes.support.edits import FixPlan, NoFix
+from trl_lint.fixes.support.hoisting import hoisted
+from trl_lint.fixes.support.node_types import Path
+from trl_lint.fixes.support.rank_conditions import conjuncts, other_reads, shared_conjuncts, split, without
+from trl_lint.fixes.support.scope import (
+    always_reached,
+    bound_names,
+    bound_targets,
+    contains,
+    declared_names,
+    holder_name,
+    leaves,
+    nodes,
+    scope_of,
+)
+from trl_lint.knowledge.heuristics import SHOWS, SWITCHES_MODE
+
+if TYPE_CHECKING:
+    from trl_lint.domain.provenance import Step
+    from trl_lint.domain.sync_points import SyncPoint
+
+
+def for_all_ranks(event: Divergence) -> FixPlan | NoFix:
+    """How to have all ranks make the calls that a condition on the rank keeps some of them from."""
+    if event.origins != Origin.RANK or event.one_by_one or not event.missing:
+        return NoFix("the code before the call may not work on every rank")
+    if not all(point.symmetric and point.certain for point in event.missing):
+        return NoFix("as it is, this call may not work on every rank")
+    if not all(_is_kept_away_by(event.condition.node, point) for point in event.missing):
+        return NoFix("the call depends on more than this condition")
+    if not all(_leaves_no_trace(step) for point in event.missing for step in _helpers(point)):
+        return NoFix("the function that makes the call does more, which may not be for all ranks")
+    try:
+        return hoisted(_region(event))
+    except LeftToAuthor as left:
+        return NoFix(str(left))
+
+
+# --- the functions that the calls stand in ----------------------------------------------------------------
+
+
+def _is_kept_away_by(test: cst.CSTNode, point: SyncPoint) -> bool:
+    """Whether the condition is the outermost that keeps ranks from a call."""
+    divergent = [each for each in point.control.conditions if each.uniformity is Uniformity.DIVERGENT]
+    return not divergent or (divergent[0].why is not None and divergent[0].why.node is test)
+
+
+def _helpers(point: SyncPoint) -> Iterator[Step]:
+    """The places inside of helpers, down to the call itself."""
+    step = point.via
+    while step is not None:
+        yield step
+        step = step.before
+
+
+def _leaves_no_trace(step: Step) -> bool:
+    """Whether a helper that makes the call does nothing to what others see: it computes, and shows."""
+    around = [node for node in ancestors(step.module.tree, step.node) if isinstance(node, cst.FunctionDef)]
+    if not around:
+        return False
+    function = around[-1]
+    own = bound_names(function.body)
+    stored = [each for each in bound_targets(function.body) if not isinstance(each, cst.Name)]
+    lone = [node.value for node in nodes(function.body) if isinstance(node, cst.Expr)]
+    calls = [node for node in lone if isinstance(node, cst.Call) and node is not step.node]
+    named = ((call.func, last_name(call.func)) for call in calls)
+    changed = [*stored, *(func for func, name in named if not (SHOWS.fits(name) or SWITCHES_MODE.fits(name)))]
+    return not declared_names(function) and all(holder_name(each) in own for each in changed)
+
+
+# --- what only some ranks get to --------------------------------------------------------------------------
+
+
+def _region(event: Divergence) -> DivergentRegion:
+    """The lines that only some ranks get to.
+
+    Raises:
+        LeftToAuthor: they are not lines of one block, or all ranks may have to run them.
+    """
+    root = scope_of(event.owner, event.module)
+    test = event.condition.node
+    around = ancestors(root, test)
+    guard = around[-1] if around else None
+    if isinstance(test, cst.BaseExpression) and isinstance(guard, (cst.IfExp, cst.BooleanOperation)):
+        return _in_expression(event, test, guard)
+    found = enclosing_statement(root, test)
+    if not isinstance(test, cst.BaseExpression) or not isinstance(guard, cst.If):
+        raise LeftToAuthor("there is no place before the condition")
+    if found is None or found.statement is not guard:
+        raise LeftToAuthor("there is no place before the condition")
+    if event.after:
+        return _behind(event, test, guard, found)
+    return _inside(event, test, guard)
+
+
+def _in_expression(
+    event: Divergence, test: cst.BaseExpression, choice: cst.IfExp | cst.BooleanOperation
+) -> DivergentRegion:
+    """`gather(x) if main else None`, `main and gather(x)`: the line that it stands in."""
+    root = scope_of(event.owner, event.module)
+    own = own_line(root, choice)
+    if own is None or not always_reached((own.statement, *ancestors(own.statement, choice)[1:]), choice):
+        raise LeftToAuthor("there is no line of its own before which it could be called")
+    if isinstance(choice, cst.BooleanOperation):
+        holds = isinstance(choice.operator, cst.And)
+    else:
+        holds = contains(choice.body, event.missing[0].node)
+    if shared_conjuncts(event, test, holds):
+        raise LeftToAuthor("a part of the condition that is the same on all ranks decides on the call as well")
+    return _of_lines(event, test, own.statement, (own.statement,))
+
+
+def _inside(event: Divergence, test: cst.BaseExpression, guard: cst.If) -> DivergentRegion:
+    """The arm of an `if` that has the calls."""
+    holds = contains(guard.body, event.missing[0].node)
+    arm = guard.body if holds else guard.orelse.body if guard.orelse is not None else None
+    if not isinstance(arm, cst.IndentedBlock):
+        raise LeftToAuthor("there is no line of its own that could be moved")
+    region = _of_lines(event, test, guard, arm.body)
+    region.ends = not leaves(guard)
+    shared = shared_conjuncts(event, test, holds)
+    if shared:
+        region.shared = split(guard, shared)
+        rest_of_test = without(conjuncts(test), shared)
+        region.reads = frozenset(text for part in rest_of_test for text in other_reads(part, event.seen))
+    return region
+
+
+def _behind(
+    event: Divergence, test: cst.BaseExpression, guard: cst.If, line: StatementInBlock[cst.BaseStatement]
+) -> DivergentRegion:
+    """What follows an `if` that returns."""
+    if guard.orelse is not None or not _returns(guard.body) or _is_in_loop(line.around):
+        raise LeftToAuthor("what follows may have to be done by all ranks")
+    shared_conjuncts(event, test, False)
+    return _of_lines(event, test, guard, line.siblings[line.index + 1 :])
+
+
+def _of_lines(
+    event: Divergence,
+    test: cst.BaseExpression,
+    guard: cst.If | cst.SimpleStatementLine,
+    lines: Sequence[cst.BaseStatement],
+) -> DivergentRegion:
+    reads = frozenset(other_reads(test, event.seen))
+    called = {id(point.node): point for point in event.missing}
+    root = scope_of(event.owner, event.module)
+    return DivergentRegion(event.module.tree, root, guard, test, reads, lines, called)
+
+
+def _returns(body: cst.BaseSuite) -> bool:
+    """Whether the last line of a block is a `return`."""
+    last = body.body[-1] if isinstance(body, cst.IndentedBlock) else None
+    return isinstance(last, cst.SimpleStatementLine) and isinstance(last.body[-1], cst.Return)
+
+
+def _is_in_loop(around: Path) -> bool:
+    return any(isinstance(node, (cst.For, cst.While)) for node in around)

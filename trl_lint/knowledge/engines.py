@@ -1,0 +1,137 @@
+"""What shows that a project is run under an engine: options of launch commands, keys of configurations, and code.
+
+Each sign names what it is a sign of and where that can be read. That a project names an engine in prose, asks for one
+in a condition or imports a library of one is no sign.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+
+from trl_lint.domain.engines import TrainingEngine
+from trl_lint.knowledge.schema import NOTHING, SAME, Function, Row, Synchronisation
+
+_compiled = cache(re.compile)
+
+
+@dataclass(frozen=True, slots=True)
+class Sign:
+    """A regular expression over the bytes of a file, and the engine whose use it shows.
+
+    unless: what, found anywhere in the same file, takes the meaning away.
+    """
+
+    engine: TrainingEngine
+    pattern: str
+    source: str
+    unless: str = ""
+
+    def is_in(self, text: bytes) -> bool:
+        if not _found(self.pattern, text):
+            return False
+        return not self.unless or not _found(self.unless, text)
+
+
+def _found(pattern: str, text: bytes) -> bool:
+    return _compiled(pattern.encode(), re.MULTILINE).search(text) is not None
+
+
+# A file without one of these shows nothing.
+MENTIONS = re.compile(
+    rb"(?i)deepspeed|fsdp|full\w*shard|zero_|_zero3|multi_gpu|DataParallel|torchrun|accelerate[\s-]+launch"
+    rb"|accelerate\.commands|distributed\.(?:run|launch)"
+)
+# Nor does one without one of these hold a launch of several processes.
+LAUNCHES = re.compile(
+    rb"accelerate[\s\"',-]+launch|torchrun|accelerate\.commands|distributed\.(?:run|launch)"
+    rb"|(?<![\w./-])(?:deepspeed|ds)[\"',]*\s+[^\s:=]|deepspeed\.launcher"
+)
+
+_LAUNCH = "accelerate: commands/launch.py"
+_PLUGINS = "accelerate: utils/dataclasses.py"
+_CONFIG = "accelerate: commands/config/config_args.py::ClusterConfig"
+_ARGUMENTS = "transformers: training_args.py::TrainingArguments"
+_SHARDS = r"(?:full_shard|shard_grad_op|hybrid_shard|hybrid_shard_zero2)\b"
+# A value of YAML, of JSON or of Python, after its key.
+_TYPE = r"^[ \t]*[\"']?distributed_type[\"']?[ \t]*:[ \t]*[\"']?{}\b"
+_NO_SHARDS = r"^[ \t]*fsdp_sharding_strategy[ \t]*:[ \t]*[\"']?(?:NO_SHARD|3)\b"
+
+# fmt: off
+# In files of settings, and in those that are printed in documentation.
+IN_CONFIGURATION = (
+    Sign(TrainingEngine.DDP, _TYPE.format("MULTI_GPU"), _CONFIG),
+    Sign(TrainingEngine.FSDP, _TYPE.format("FSDP"), _CONFIG, unless=_NO_SHARDS),
+    Sign(TrainingEngine.DEEPSPEED, _TYPE.format("DEEPSPEED"), _CONFIG),
+    Sign(TrainingEngine.DEEPSPEED_ZERO3, r"^[ \t]*zero_stage[ \t]*:[ \t]*[\"']?3\b", _CONFIG),
+    Sign(TrainingEngine.FSDP, rf"^[ \t]*fsdp[ \t]*:[^#\n]*\b{_SHARDS}", _ARGUMENTS),
+    Sign(TrainingEngine.DEEPSPEED, r"^[ \t]*deepspeed[ \t]*:[ \t]*[\"']?[^\s#\"']+\.json\b", _ARGUMENTS),
+)
+# In Python code, comments left out.
+IN_CODE = (
+    Sign(TrainingEngine.DDP, r"(?<!class )\b(?:DistributedDataParallel|DDP)\s*\(", "torch: nn/parallel/distributed.py"),
+    Sign(TrainingEngine.FSDP, r"(?<!class )\b(?:FullyShardedDataParallel|FSDP)\s*\(",
+         "torch: distributed/fsdp/fully_sharded_data_parallel.py"),
+    Sign(TrainingEngine.FSDP, r"(?<!def )\bfully_shard\s*\(", "torch: distributed/fsdp/_fully_shard/_fully_shard.py"),
+    Sign(TrainingEngine.FSDP, r"(?<!class )\bFullyShardedDataParallelPlugin\s*\(", _PLUGINS),
+    Sign(TrainingEngine.FSDP, rf"^[^#\n]*\bfsdp\s*=\s*[\[\"'][^#\n]*\b{_SHARDS}", _ARGUMENTS),
+    Sign(TrainingEngine.DEEPSPEED, r"\bdeepspeed\.initialize\s*\(", "deepspeed: __init__.py::initialize"),
+    Sign(TrainingEngine.DEEPSPEED, r"(?<!class )\bDeepSpeedPlugin\s*\(", _PLUGINS),
+    Sign(TrainingEngine.DEEPSPEED_ZERO3, r"\bDeepSpeedPlugin\s*\([^)#]*\bzero_stage\s*=\s*3\b", _PLUGINS),
+    Sign(TrainingEngine.DEEPSPEED, r"^[^#\n]*\bdeepspeed\s*=\s*[\"'][^\"'\n]+\.json\b", _ARGUMENTS),
+    # With any other stage it raises.
+    Sign(TrainingEngine.DEEPSPEED_ZERO3, r"\._zero3_consolidated_16bit_state_dict\s*\(",
+         "deepspeed: runtime/engine.py"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """An option of a launch command, of the launcher or of what it starts, and what it shows with a value like that."""
+
+    engine: TrainingEngine
+    name: str
+    source: str
+    value: str = ""
+
+    def fits(self, name: str, value: str) -> bool:
+        return name == self.name and _compiled(self.value).search(value) is not None
+
+
+OPTIONS = (
+    Option(TrainingEngine.DDP, "--multi_gpu", _LAUNCH),
+    Option(TrainingEngine.DDP, "--multi-gpu", _LAUNCH),
+    Option(TrainingEngine.FSDP, "--use_fsdp", _LAUNCH),
+    Option(TrainingEngine.FSDP, "--use-fsdp", _LAUNCH),
+    Option(TrainingEngine.DEEPSPEED, "--use_deepspeed", _LAUNCH),
+    Option(TrainingEngine.DEEPSPEED, "--use-deepspeed", _LAUNCH),
+    Option(TrainingEngine.DEEPSPEED, "--deepspeed_config_file", _LAUNCH),
+    Option(TrainingEngine.DEEPSPEED_ZERO3, "--zero_stage", f"{_LAUNCH}; DeepSpeedExamples: DeepSpeed-Chat", r"^3$"),
+    Option(TrainingEngine.FSDP, "--fsdp", _ARGUMENTS, _SHARDS),
+    Option(TrainingEngine.DEEPSPEED, "--deepspeed", f"{_ARGUMENTS}; deepspeed: __init__.py::add_config_arguments"),
+    Option(TrainingEngine.DEEPSPEED, "--deepspeed_config", "deepspeed: __init__.py::add_config_arguments"),
+)
+# What hands the whole configuration to `accelerate launch`.
+CONFIGURATION_OPTIONS = frozenset({"--config_file", "--config-file"})
+# Launchers whose processes are DeepSpeed's, in the words of `launchers.py`.
+DEEPSPEED_LAUNCHERS = frozenset(
+    {"deepspeed", "ds", "python -m deepspeed.launcher.runner", "python -m deepspeed.launcher.launch"}
+)
+
+# The engine of DeepSpeed: what it has that no other model has. Its parameters are gathered at stage 3 only.
+ENGINE = "deepspeed.DeepSpeedEngine"
+_SOURCE = "deepspeed/runtime/engine.py::DeepSpeedEngine"
+_ZERO3 = frozenset({TrainingEngine.DEEPSPEED_ZERO3})
+ROWS: tuple[Row, ...] = (
+    Function(name=f"{ENGINE}._zero3_consolidated_16bit_state_dict",
+             source=f"{_SOURCE}._zero3_consolidated_16bit_state_dict", returns=SAME,
+             synchronises=Synchronisation("state dict", _ZERO3, symmetric=True)),
+    *(
+        Function(name=f"{ENGINE}.{name}", source=f"{_SOURCE}.{name}", returns=NOTHING,
+                 synchronises=Synchronisation("save", _ZERO3, symmetric=True))
+        for name in ("save_16bit_model", "save_fp16_model")
+    ),
+)
+UNIQUE: dict[str, str] = {row.name.rpartition(".")[2]: ENGINE for row in ROWS}
+# fmt: on

@@ -1,0 +1,137 @@
+"""Which engines one file shows a project to be run under: a launch command, a configuration, or code that makes one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import PurePath
+
+from trl_lint.analysis.program.source_text import code_of
+from trl_lint.domain.engines import TrainingEngine
+from trl_lint.knowledge.engines import (
+    CONFIGURATION_OPTIONS,
+    DEEPSPEED_LAUNCHERS,
+    IN_CODE,
+    IN_CONFIGURATION,
+    LAUNCHES,
+    MENTIONS,
+    OPTIONS,
+    Sign,
+)
+from trl_lint.launch.commands.command_wrappers import unwrap
+from trl_lint.launch.commands.commands import Command, Word
+from trl_lint.launch.judge.gpus import options
+from trl_lint.launch.judge.python_invocation import own_launcher
+from trl_lint.launch.parsers import readers
+
+JSON = ".json"
+# A file that says how a training is run is no larger.
+LARGEST = 200_000
+# What hands a command on that stands behind it: `submit.py --gpus 8 -- accelerate launch train.py`.
+_ANYWHERE = (("accelerate", "launch"), ("torchrun",))
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchEngines:
+    """What one launch of several processes runs under.
+
+    certain: whether nothing else is possible. configuration: the file that decides, "" where the command itself does.
+    """
+
+    engines: frozenset[TrainingEngine] = frozenset()
+    certain: bool = False
+    configuration: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FileEngines:
+    """What a file shows: engines, in the order of their words, and the launches in it."""
+
+    engines: tuple[TrainingEngine, ...] = ()
+    launches: tuple[LaunchEngines, ...] = ()
+
+
+_NOTHING = FileEngines()
+
+
+def is_wanted(name: str) -> bool:
+    """Whether a file of this name may show an engine."""
+    path = PurePath(name)
+    front = readers.front_end(path)
+    return path.suffix == JSON or (front is not None and front != readers.NOTEBOOK)
+
+
+def is_document(name: str) -> bool:
+    """Whether a file of this name is for people to read."""
+    return readers.front_end(PurePath(name)) in (readers.MARKDOWN, readers.RESTRUCTURED)
+
+
+def of_file(path: PurePath, data: bytes) -> FileEngines:
+    """What a file shows; nothing where it can't be read."""
+    if len(data) > LARGEST or not MENTIONS.search(data):
+        return _NOTHING
+    if path.suffix == JSON:
+        return FileEngines(_in_order(_of_deepspeed_configuration(data)))
+    if path.suffix == ".py":
+        # A string of several words (`fsdp="full_shard auto_wrap"`) is prose to `code_of`.
+        code = code_of(data)
+        found = {sign.engine for sign in IN_CODE if sign.is_in(data if "#" in sign.pattern else code)}
+        return FileEngines(_in_order(found))
+    commands = readers.all_commands(path, data) if LAUNCHES.search(data) else ()
+    launches = tuple(_launches(commands))
+    found = {engine for launch in launches for engine in launch.engines}
+    return FileEngines(_in_order(found | _signs(IN_CONFIGURATION, data)), launches)
+
+
+def _in_order(engines: set[TrainingEngine]) -> tuple[TrainingEngine, ...]:
+    return tuple(each for each in TrainingEngine if each in engines)
+
+
+def _signs(signs: Sequence[Sign], text: bytes) -> set[TrainingEngine]:
+    return {sign.engine for sign in signs if sign.is_in(text)}
+
+
+def _of_deepspeed_configuration(data: bytes) -> set[TrainingEngine]:
+    """DeepSpeed's own configuration: `{"zero_optimization": {"stage": 3}}`."""
+    try:
+        table = json.loads(data)
+    except (ValueError, RecursionError):
+        return set()
+    zero = table.get("zero_optimization") if isinstance(table, dict) else None
+    if not isinstance(zero, dict):
+        return set()
+    return (
+        {TrainingEngine.DEEPSPEED, TrainingEngine.DEEPSPEED_ZERO3}
+        if zero.get("stage") == 3
+        else {TrainingEngine.DEEPSPEED}
+    )
+
+
+def _launches(commands: Sequence[Command]) -> Iterator[LaunchEngines]:
+    for command in commands:
+        launcher, words = _launcher(command)
+        if launcher:
+            yield _launch(launcher, words)
+
+
+def _launcher(command: Command) -> tuple[str, Sequence[Word]]:
+    """The launcher that a command calls, and the words behind it; "" for none."""
+    rest = unwrap(command.words).rest
+    if found := own_launcher(command):
+        return found, rest
+    values = [each.value for each in rest]
+    for names in _ANYWHERE:
+        for place in range(len(values) - len(names) + 1):
+            if tuple(values[place : place + len(names)]) == names:
+                return " ".join(names), rest[place:]
+    return "", ()
+
+
+def _launch(launcher: str, words: Sequence[Word]) -> LaunchEngines:
+    given = [(name, value) for name, value, _ in options(words)]
+    found = {option.engine for name, value in given for option in OPTIONS if option.fits(name, value)}
+    configuration = next((value for name, value in given if name in CONFIGURATION_OPTIONS), "")
+    if launcher in DEEPSPEED_LAUNCHERS:
+        return LaunchEngines(frozenset(found | {TrainingEngine.DEEPSPEED}), bool(found), configuration)
+    return LaunchEngines(frozenset(found), bool(found), configuration)

@@ -1,0 +1,191 @@
+"""Which engines a project is shown to run under: a look at all its files, once, and only when a finding depends on it.
+
+A project here is the nearest folder around a file that says what it needs (`pyproject.toml`, `requirements.txt`, …), as
+the examples of a large repository are each run in their own way; what lies below in a project of its own, and what is
+for tests only, does not count. The setting `engines` answers for all of them.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import takewhile
+from pathlib import Path, PurePosixPath
+from typing import NamedTuple
+
+from trl_lint import files
+from trl_lint.domain.engines import HAND_ON_ATTRIBUTES, EnginesInUse, ShownEngine, TrainingEngine
+from trl_lint.knowledge.heuristics import TEST_FOLDER
+from trl_lint.launch.judge.engines import LARGEST, FileEngines, LaunchEngines, is_document, is_wanted, of_file
+from trl_lint.linter.discovery import PathProblem, find_files, names_project
+from trl_lint.settings import Settings
+
+# So many files of a project are looked at, out of so many names.
+MOST_FILES = 4000
+MOST_NAMES = 200_000
+
+
+class _Enough(Exception):
+    """A tree is too large to be looked through."""
+
+
+@dataclass(slots=True)
+class _Budget:
+    """What may still be looked at."""
+
+    names: int = field(default_factory=lambda: MOST_NAMES)
+    files: int = field(default_factory=lambda: MOST_FILES)
+
+    def is_wanted(self, name: str) -> bool:
+        """Whether a file of this name is to be looked at.
+
+        Raises:
+            _Enough: there have been too many names.
+        """
+        self.names -= 1
+        if self.names < 0:
+            raise _Enough
+        wanted = self.files > 0 and is_wanted(name)
+        self.files -= wanted
+        return wanted
+
+
+class FileShown(NamedTuple):
+    """A file of a project, by its path from the project's folder, and what it shows."""
+
+    name: str
+    shown: FileEngines
+
+    @property
+    def folder(self) -> PurePosixPath:
+        return PurePosixPath(self.name).parent
+
+
+class ProjectShown(NamedTuple):
+    """All that the files of a project show. whole: whether all of them have been looked at."""
+
+    files: tuple[FileShown, ...]
+    whole: bool
+
+
+@dataclass(slots=True)
+class ProjectEngines:
+    """The engines of the projects in a tree.
+
+    top: the folder of the whole, above which nothing is looked at. asked: what is known of a project, by its folder.
+    """
+
+    settings: Settings
+    top: Path
+    asked: dict[Path, ProjectShown] = field(default_factory=dict)
+    _projects: dict[Path, Path] = field(default_factory=dict)
+    _for_folder: dict[Path, EnginesInUse] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, settings: Settings, roots: Sequence[Path]) -> ProjectEngines:
+        """roots: as `discovery.import_roots` gives them, the project's folder first."""
+        return cls(settings, Path(os.path.abspath(next(iter(roots), settings.root or Path.cwd()))))
+
+    def engines_for(self, path: Path) -> EnginesInUse:
+        """What a file is shown to be run under."""
+        if self.settings.engines:
+            shown = tuple(ShownEngine(TrainingEngine(word)) for word in self.settings.engines)
+            return EnginesInUse(shown, only=True)
+        folder = Path(os.path.abspath(path)).parent
+        if folder not in self._for_folder:
+            project = self._project_of(folder)
+            inside = PurePosixPath(folder.relative_to(project).as_posix())
+            self._for_folder[folder] = _summed_up(self._known(project), inside)
+        return self._for_folder[folder]
+
+    def answers(self) -> dict[str, str]:
+        """What was found out so far, by the folders of projects, as something that can be kept and compared."""
+        return {str(folder): repr(found) for folder, found in self.asked.items()}
+
+    def answer(self, folder: str) -> str:
+        """What there is to say of one project."""
+        return repr(self._known(Path(folder)))
+
+    def _known(self, project: Path) -> ProjectShown:
+        if project not in self.asked:
+            self.asked[project] = self._look(project)
+        return self.asked[project]
+
+    def _look(self, project: Path) -> ProjectShown:
+        """What the files of a project show, those that settings and git leave out left out."""
+        found: list[FileShown] = []
+        budget = _Budget()
+        try:
+            for path in self._files(project, budget):
+                if (shown := _shown_in(path)).engines or shown.launches:
+                    found.append(FileShown(path.relative_to(project).as_posix(), shown))
+        except _Enough:
+            return ProjectShown(tuple(found), whole=False)
+        return ProjectShown(tuple(found), whole=budget.files > 0)
+
+    def _files(self, project: Path, budget: _Budget) -> Iterator[Path]:
+        exclude = self.settings.exclude
+        for path in find_files([project], root=self.settings.root, exclude=exclude, wanted=budget.is_wanted):
+            if isinstance(path, PathProblem) or self._project_of(path.parent) != project:
+                continue
+            if not any(TEST_FOLDER.fits(part) for part in path.relative_to(project).parts[:-1]):
+                yield path
+
+    def _project_of(self, folder: Path) -> Path:
+        """The nearest folder around that is a project; else the top, or the folder itself where it lies elsewhere."""
+        if folder not in self._projects:
+            is_inside = self.top in folder.parents
+            if not is_inside or names_project(folder):
+                self._projects[folder] = folder
+            else:
+                self._projects[folder] = self._project_of(folder.parent)
+        return self._projects[folder]
+
+
+def _shown_in(path: Path) -> FileEngines:
+    try:
+        return of_file(path, files.read(path, LARGEST))
+    except OSError:
+        return FileEngines()
+
+
+def _summed_up(project: ProjectShown, folder: PurePosixPath) -> EnginesInUse:
+    """What all files together say of those in a folder: of each engine, the nearest file that shows it.
+
+    A document speaks of what lies below it: that of a library tells its users how they may train.
+    """
+    found = [each for each in project.files if not is_document(each.name) or _is_around(each.folder, folder)]
+    where: dict[TrainingEngine, str] = {}
+    for each in sorted(found, key=lambda each: _distance(each, folder)):
+        for engine in each.shown.engines:
+            where.setdefault(engine, each.name)
+    shown = tuple(ShownEngine(engine, where[engine]) for engine in TrainingEngine if engine in where)
+    return EnginesInUse(shown, only=project.whole and _are_all_known(found, where))
+
+
+def _is_around(outer: PurePosixPath, inner: PurePosixPath) -> bool:
+    return outer == inner or outer in inner.parents
+
+
+def _distance(file: FileShown, folder: PurePosixPath) -> tuple[bool, int, str]:
+    """How far a file is from a folder. How a training is started says more than the code that can be started so."""
+    pairs = zip(file.folder.parts, folder.parts, strict=False)
+    shared = len(list(takewhile(lambda pair: pair[0] == pair[1], pairs)))
+    return file.name.endswith(".py"), len(file.folder.parts) + len(folder.parts) - 2 * shared, file.name
+
+
+def _are_all_known(found: Sequence[FileShown], shown: Collection[TrainingEngine]) -> bool:
+    """Whether each launch in sight says for certain under which engine, and none of them is DDP."""
+    launches = [launch for each in found for launch in each.shown.launches]
+    if not launches or TrainingEngine.DDP in shown:
+        return False
+    return all(_is_known(launch, found) for launch in launches)
+
+
+def _is_known(launch: LaunchEngines, found: Sequence[FileShown]) -> bool:
+    if launch.certain or not launch.configuration:
+        return launch.certain
+    parts = [each for each in launch.configuration.split("/") if each not in ("", ".", "..")]
+    meant = [each.shown.engines for each in found if parts and each.name.split("/")[-len(parts) :] == parts]
+    return bool(meant) and all(engines and HAND_ON_ATTRIBUTES.issuperset(engines) for engines in meant)
