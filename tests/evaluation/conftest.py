@@ -26,6 +26,8 @@ def checkout(tmp_path, monkeypatch) -> Checkout:
         "scripts/data": "1 2 3\n",
         "logo.png": "no picture\n",
         "rows.json": "[]\n",
+        "zero.json": '{"zero_optimization": {"stage": 2}}',
+        "requirements.txt": "trl\n",
     }
     for name, text in files.items():
         (work / name).parent.mkdir(parents=True, exist_ok=True)

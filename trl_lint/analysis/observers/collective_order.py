@@ -65,8 +65,8 @@ class CollectiveOrder(Observer["Frame"]):
             if any(point.kind == "forward" for point in frame.sync_points):
                 _note(frame, node, name, BACKWARD.kind)
         elif name in ENGINE_METHODS and owner.kind is not Kind.CLASS and class_of(owner) is None:
-            kind, only_sharded, symmetric = ENGINE_METHODS[name]
-            _note(frame, node, name, kind, only_sharded=only_sharded, symmetric=symmetric)
+            kind, engines, symmetric = ENGINE_METHODS[name]
+            _note(frame, node, name, kind, engines=engines, symmetric=symmetric)
 
     def on_call_out_of_sight(self, frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
         func = node.func if isinstance(node, cst.Call) else None
