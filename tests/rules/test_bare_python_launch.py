@@ -296,6 +296,33 @@ def test_nothing_is_known_to_be_started(tmp_path, command) -> None:
 
 
 @pytest.mark.parametrize(
+    ("again", "count"),
+    [
+        ("os.execvp('torchrun', ['torchrun', '--nproc_per_node=gpu', __file__])", 0),
+        ("os.execlp('accelerate', 'accelerate', 'launch', __file__)", 0),
+        ("command = [sys.executable, '-m', 'torch.distributed.run', __file__]", 0),
+        ("command = ['accelerate', 'launch', f'--config_file={config}', __file__]", 0),
+        ("subprocess.run('torchrun --nproc_per_node 2 train.py', shell=True)", 0),
+        ("os.execvp('python', ['python', '-O', __file__])", 1),
+        ("words = ['torchrun']", 1),
+        ("words = ['with', 'accelerate', 'launch']", 1),
+    ],
+)
+def test_a_script_that_starts_itself_with_a_launcher(tmp_path, again, count) -> None:
+    program = f"import os, subprocess, sys\n{TRAINER}if 'LOCAL_RANK' not in os.environ:\n    {again}\n"
+    assert len(found(tmp_path, "python train.py\n", program=program)) == count
+
+
+@pytest.mark.parametrize(
+    ("name", "count"),
+    [("run_single_gpu.sh", 0), ("train-1gpu.sh", 0), ("single_or_multi_gpu.sh", 1), ("run_gpu.sh", 1)],
+)
+def test_a_file_whose_name_says_that_it_is_for_one_gpu(tmp_path, name, count) -> None:
+    assert len(found(tmp_path, "python train.py\n", name)) == count
+    assert len(found(tmp_path, TWO + "python train.py\n", name)) == 1
+
+
+@pytest.mark.parametrize(
     ("wheels", "count"), [("whl/cpu", 0), ("whl/cpu or https://download.pytorch.org/whl/cu121", 1), ("whl/cu121", 1)]
 )
 def test_where_torch_is_installed_for_the_cpu_no_gpu_is_seen(tmp_path, wheels, count) -> None:

@@ -7,11 +7,13 @@ is not wrapped (transformers/trainer.py, `is_model_parallel`).
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from enum import IntEnum
+from itertools import pairwise
 
 from trl_lint.knowledge.backends import SPREADING
 from trl_lint.launch.judge.gpus import VISIBLE
+from trl_lint.launch.judge.launchers import LAUNCHER_MODULES, LAUNCHERS
 
 # What starts the processes itself, or waits for those who do, by the end of its dotted name.
 _OWN_LAUNCHERS = frozenset({
@@ -26,6 +28,9 @@ _CPU = frozenset({"use_cpu", "no_cuda", "cpu"})
 # What tells Trainer that it must not wrap the model: attributes of the model and of TrainingArguments.
 _UNWRAPPED = frozenset({"is_parallelizable", "model_parallel", "_n_gpu"})
 _MAP = "device_map"
+# What runs a command line that is one text, and what takes it word by word behind the program (os, subprocess).
+_SHELLS = frozenset({"Popen", "call", "check_call", "check_output", "run", "system"})
+_WITH_WORDS = frozenset({"execl", "execle", "execlp", "execlpe", "spawnl", "spawnle", "spawnlp", "spawnlpe"})
 _DEEPEST = 4
 
 
@@ -50,6 +55,8 @@ class ProcessPlacement:
         """Note what one node says, its children apart."""
         if isinstance(node, ast.Call):
             self._see_call(node)
+        elif isinstance(node, (ast.List, ast.Tuple)):
+            self._certain |= _is_launch([_text(each) or "" for each in node.elts])
         elif isinstance(node, ast.Dict):
             self._given += (value for key, value in zip(node.keys, node.values, strict=True) if _text(key) == _MAP)
         elif isinstance(node, ast.arguments):
@@ -73,6 +80,8 @@ class ProcessPlacement:
         first, second = [_text(each) for each in [*node.args, None, None][:2]]
         self._certain |= any(name == each or name.endswith(f".{each}") for each in _OWN_LAUNCHERS)
         self._certain |= last in _SPREADERS
+        self._certain |= last in _SHELLS and _is_launch((first or "").split())
+        self._certain |= last in _WITH_WORDS and _is_launch([_text(each) or "" for each in node.args[1:]])
         self._certain |= name.endswith("environ.setdefault") and first in VISIBLE
         self._certain |= name == "setattr" and second in _UNWRAPPED
         for keyword in node.keywords:
@@ -124,6 +133,13 @@ class ProcessPlacement:
         if name == "field" and default is not None:
             return self._kind(default, depth + 1)
         return _Kind.ONE_DEVICE if name in _OWN_DEVICE else _Kind.UNKNOWN
+
+
+def _is_launch(words: Sequence[str]) -> bool:
+    """Whether a command line that the code makes is that of a launcher: it starts the processes in its turn."""
+    if any(tuple(words[: len(each.words)]) == each.words for each in LAUNCHERS if len(words) > 1):
+        return True
+    return any(flag == "-m" and module in LAUNCHER_MODULES for flag, module in pairwise(words))
 
 
 def _parameters(node: ast.arguments) -> Iterator[tuple[str, ast.expr | None]]:
