@@ -25,6 +25,7 @@ from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame, derived
 from trl_lint.analysis.transfer import tensors
 from trl_lint.domain import ranks
+from trl_lint.domain.choices import OneOfClasses
 from trl_lint.domain.heap import WILDCARD, join_all
 from trl_lint.domain.kinds import (
     BoundMethod,
@@ -33,7 +34,6 @@ from trl_lint.domain.kinds import (
     LibraryName,
     ModelValue,
     NumberValue,
-    OneOfClasses,
     PreparedObject,
     ProjectName,
     PureObject,

@@ -97,7 +97,9 @@ def _prepared(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
 def prepared(frame: Frame, value: Value, node: cst.CSTNode) -> Value:
     """What `accelerator.prepare` makes of one of its arguments."""
     if isinstance(value, ModelValue):
-        wrapping = Wrapping.WRAPPED if value.wrapping is not None else None
+        # Accelerate wraps no model in DDP of which nothing has a gradient.
+        is_frozen = not value.grad and value.device != wrapped_models.EVALUATED
+        wrapping = None if value.wrapping is None else Wrapping.UNKNOWN if is_frozen else Wrapping.WRAPPED
         why = frame.step(node, "it is prepared, and so wrapped, here")
         return value.with_facts_of(Value(ranks.SAME, wrapping=wrapping, why=why, grad=value.grad, device=value.device))
     if isinstance(value, LoaderValue):
