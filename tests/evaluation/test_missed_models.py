@@ -7,8 +7,8 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from test_false_alarms import marks
 
+from test_false_alarms import marks
 from trl_lint import api
 from trl_lint.settings import Settings
 

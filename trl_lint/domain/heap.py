@@ -19,6 +19,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 
 from trl_lint.domain import averaging, devices, ranks, shapes
+from trl_lint.domain.choices import OneOfClasses, classes_of
 from trl_lint.domain.constants import MISSING
 from trl_lint.domain.control import Control
 from trl_lint.domain.kinds import (
@@ -32,9 +33,7 @@ from trl_lint.domain.kinds import (
     LoaderValue,
     ModelRole,
     ModelValue,
-    OneOfClasses,
     TupleValue,
-    classes_of,
     is_small,
     shape_of,
 )

@@ -262,17 +262,6 @@ class LibraryName(ModuleValue):
         self.name = name
 
 
-class OneOfClasses(ModuleValue):
-    """One of some classes of libraries, whichever was chosen: `names` are theirs."""
-
-    __slots__ = ("names",)
-    parts: ClassVar[dict[str, object]] = {"names": frozenset()}
-
-    def __init__(self, names: frozenset[str], **facts: Unpack[Facts]) -> None:
-        super().__init__(ranks.SAME, **facts)
-        self.names = names
-
-
 class ProjectName(ModuleValue):
     """A name (or, without one, a module) of another file of the project, not looked at yet."""
 
@@ -437,14 +426,6 @@ def library_name_of(value: Value | None) -> str:
 def in_role(value: Value, role: BatchRole) -> BatchValue:
     """The facts of a value, of a batch in a role."""
     return value.as_a(BatchValue).having(role)
-
-
-def classes_of(value: Value) -> frozenset[str]:
-    """The dotted names of the library's class, or classes, that a value may be; empty for all else."""
-    if isinstance(value, OneOfClasses):
-        return value.names
-    is_class = isinstance(value, LibraryName) and value.name.rpartition(".")[2][:1].isupper()
-    return frozenset({value.name}) if is_class and isinstance(value, LibraryName) else frozenset()
 
 
 def alone_of(value: Value) -> Alone | None:

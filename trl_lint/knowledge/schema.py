@@ -143,15 +143,15 @@ class Function(Row):
     """A function, method or constructor whose result is known.
 
     returns: the value it returns, or the name of a transfer: "pure" (as its arguments), "first" (its first
-    argument, unchanged), "adapted" (with something trained added), "copied" (a copy of it), "moved" (it, on this process's own device), "prepared" (as
-    `Accelerator.prepare`), "unwrapped" (the bare model of its first), "shard" (its first argument, a piece of
-    it per rank).
+    argument, unchanged), "adapted" (with something added that is trained), "copied" (a copy of it), "moved" (it, on
+    this process's own device), "prepared" (as `Accelerator.prepare`), "unwrapped" (the bare model of its first),
+    "shard" (its first argument, a piece of it per rank).
     yields: for a context manager, what `with f(...) as x` binds to `x` (a value or a transfer).
     switch: a parameter that, when true, makes it return `switched` instead; when it is not known whether it
     is true, neither is the result. in_turn: one rank after the other runs the body of its `with` statement,
     on each node by itself ("node") or in the whole job ("job"). frozen: nothing is trained in that body, where
     a model is its own reference. seeds: parameters of a call that draws, one of which makes the ranks draw alike.
-    registers: the method that calls the function that is given to this one, with a list of each of `lists` and a folder.
+    registers: the method that calls the function that this one is given, with a list of each of `lists` and a folder.
     """
 
     returns: Value | str = "pure"

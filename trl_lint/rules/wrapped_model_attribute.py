@@ -52,7 +52,9 @@ gradients.
 `self.model` of a `transformers.Trainer` is the bare model and right; in a trainer that assigns it from
 `prepare` it is the wrapper. Reads guarded by `hasattr`, `getattr` with a default or `except
 AttributeError` are right, and so are the attributes of `nn.Module` and of the wrapper itself. `generate` on a
-wrapped model is TRL010's. FSDP and
+wrapped model is TRL010's. A model that is wrapped where a setting says so (`if args.distributed: model = DDP(model)`)
+is asked about, too, but not where code has tested anything that may be about that setting, in another function or
+method where it has tested anything at all. FSDP and
 DeepSpeed hand attributes on (but for `config`, of which DeepSpeed has its own): code under a test for them is silent,
 and so is a project whose launch commands all start one of them, or whose setting `engines` names no other. With
 `model_init`, what is cached is that of the first model that was made. Subclasses in other files that never call

@@ -26,6 +26,7 @@ from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame, derived
 from trl_lint.analysis.transfer import tensors
 from trl_lint.domain import ranks
+from trl_lint.domain.choices import OneOfClasses
 from trl_lint.domain.heap import WILDCARD, join_all
 from trl_lint.domain.kinds import (
     BoundMethod,
@@ -35,7 +36,6 @@ from trl_lint.domain.kinds import (
     MetricObject,
     ModelValue,
     NumberValue,
-    OneOfClasses,
     PreparedObject,
     ProjectName,
     PureObject,

@@ -104,7 +104,9 @@ def prepared(frame: Frame, value: Value, node: cst.CSTNode) -> Value:
     if isinstance(value, ProjectModel) and not has_forward(value.cls):
         return PreparedObject(ranks.SAME, why=frame.step(node, "it is prepared here"))
     if isinstance(value, ModelValue):
-        wrapping = Wrapping.WRAPPED if value.wrapping is not None else None
+        # Accelerate wraps no model in DDP of which nothing has a gradient.
+        is_frozen = not value.grad and value.device != wrapped_models.EVALUATED
+        wrapping = None if value.wrapping is None else Wrapping.UNKNOWN if is_frozen else Wrapping.WRAPPED
         why = frame.step(node, "it is prepared, and so wrapped, here")
         return value.with_facts_of(Value(ranks.SAME, wrapping=wrapping, why=why, grad=value.grad, device=value.device))
     if isinstance(value, LoaderValue):

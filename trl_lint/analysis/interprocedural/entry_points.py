@@ -358,7 +358,8 @@ def _makers(module: Module, classes: Sequence[ClassInfo]) -> list[FunctionInfo]:
     waiting = [function for function in module.functions if not function.reached]
     if not waiting or not classes:
         return []
-    made = {cls.name for cls in classes}
+    # What a context manager does at its start and at its end belongs together, and is looked at one by one.
+    made = {cls.name for cls in classes if "__enter__" not in cls.methods}
     used = {name for cls in module.classes for name in _names_in(cls.node)}
     used |= {name for function in waiting for name in _names_in(function.node) if name != function.name}
     return [each for each in waiting if each.name not in used and not made.isdisjoint(_names_in(each.node))]

@@ -63,8 +63,7 @@ class FunctionInfo:
         # Of a context manager: who is before the others in it, one rank of the "job" or of each "node".
         self.first_rank = ""
         # Whether it is a method that has nothing in it: what it does, and returns, is for a subclass to say.
-        self.is_open = cls is not None and isinstance(node, cst.FunctionDef) and self.name != "__init__"
-        self.is_open = self.is_open and is_blank(node.body)
+        self.is_open = cls is not None and isinstance(node, cst.FunctionDef) and _is_open(node)
 
     @property
     def is_static(self) -> bool:
@@ -81,6 +80,10 @@ class FunctionInfo:
 
     def __repr__(self) -> str:
         return f"{self.cls.name}.{self.name}" if self.cls else self.name
+
+
+def _is_open(node: cst.FunctionDef) -> bool:
+    return node.name.value != "__init__" and is_blank(node.body)
 
 
 class Parameter:

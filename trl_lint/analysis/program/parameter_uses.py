@@ -31,9 +31,9 @@ def by_use(function: FunctionInfo) -> dict[str, Value]:
             case cst.Call(func=cst.Name(name)) if name in names:
                 called.add(name)
     found: dict[str, Value] = {}
-    for name, own in read.items():
-        if own & ONLY_ACCELERATORS_HAVE:
+    for name, attributes in read.items():
+        if attributes & ONLY_ACCELERATORS_HAVE:
             found[name] = LibraryInstance("accelerate.Accelerator")
-        elif name in called and own & SWITCH_MODES:
+        elif name in called and attributes & SWITCH_MODES:
             found[name] = ModelValue(ranks.SAME, wrapping=Wrapping.UNKNOWN)
     return found
