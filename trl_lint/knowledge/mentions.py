@@ -58,7 +58,7 @@ LIBRARIES = tuple(b"accelerat Accelerator Trainer torch.distributed DataParallel
 COLLECTIVES = named(row.name for row in library.ROWS if isinstance(row, Collective) and row.result != "barrier")
 WRAPPED = models.WRAPPED_BY
 _SYNCHRONISING = [row.name for row in library.ROWS if row.synchronises is not None]
-MEETINGS = either(named(_rows(Collective)), _words(_SYNCHRONISING, ".{}"), named(models.ENGINE_METHODS), WRAPPED)
+MEETINGS = either(named(_rows(Collective)), _words(_SYNCHRONISING, ".{}"), WRAPPED)
 PARAMETERS = named(models.PARAMETERS)
 FOR_GENERATION = named(models.FOR_GENERATION)
 AVERAGES = (b"AVG", b"average", b"avg", b"mean", b"sum")

@@ -5,8 +5,6 @@ Read from torch 2.13.0 (nn/modules/module.py), transformers 5.23.0 (modeling_uti
 
 from __future__ import annotations
 
-from trl_lint.knowledge.schema import Synchronisation
-
 # A subclass of one of these in the linted project is a model.
 MODULE_CLASSES = frozenset(
     {
@@ -24,13 +22,6 @@ PLAIN_CLASSES = ("PreTrainedModel", "PeftModel", "PeftMixedModel", "PeftModelFor
 
 # Attributes that wrappers have and no model has.
 ONLY_WRAPPERS_HAVE = frozenset({"module", "no_sync", "require_backward_grad_sync"})
-# Methods of a DeepSpeed engine that every rank has to call, by names that nothing else has: in the first it gathers the
-# parameters, in the others each rank writes its part. Read from deepspeed 0.15, runtime/engine.py.
-ENGINE_METHODS = {
-    "_zero3_consolidated_16bit_state_dict": Synchronisation("parameters", symmetric=True),
-    "save_16bit_model": Synchronisation("save", symmetric=True),
-    "save_fp16_model": Synchronisation("save", symmetric=True),
-}
 
 # What a file has to mention where a model in it is wrapped: a trainer, or what wraps it.
 WRAPPED_BY = (b"DataParallel", b"Trainer", b"model_wrapped", b"prepare")

@@ -71,7 +71,8 @@ from collections.abc import Iterator
 
 from trl_lint.analysis.events import AttributeRead
 from trl_lint.domain.engines import HAND_ON_ATTRIBUTES, TrainingEngine
-from trl_lint.knowledge.models import ENGINE_METHODS, GENERATES
+from trl_lint.knowledge.engines import UNIQUE
+from trl_lint.knowledge.models import GENERATES
 from trl_lint.rules.base import Rule, Violation
 from trl_lint.wording import said
 
@@ -96,7 +97,7 @@ class WrappedModelAttribute(Rule[AttributeRead]):
 
     def check(self, event: AttributeRead) -> Iterator[Violation]:
         name = event.attribute
-        if name in GENERATES or name in ENGINE_METHODS or _is_handed_on(event):
+        if name in GENERATES or name in UNIQUE or _is_handed_on(event):
             return
         bare = said("unwrap", event, what=f"{name}(...)" if event.called else name)
         verb = "called on" if event.called else "read from"

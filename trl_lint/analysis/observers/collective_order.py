@@ -15,7 +15,6 @@ from collections.abc import Iterable
 import libcst as cst
 
 from trl_lint.analysis.program.classes import FunctionInfo
-from trl_lint.analysis.program.objects import class_of
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import CalleeRun, Observer
@@ -27,7 +26,6 @@ from trl_lint.domain.provenance import Step
 from trl_lint.domain.sync_points import HIDDEN, SyncPoint, place_of
 from trl_lint.domain.values import Kind, Value, Wrapping
 from trl_lint.knowledge.heuristics import MAY_SYNCHRONISE
-from trl_lint.knowledge.models import ENGINE_METHODS
 from trl_lint.knowledge.schema import BACKWARD, WRAP, Collective, Function, Row, Transfer
 
 _LOSSES = frozenset({Kind.BATCH, Kind.TENSOR})
@@ -60,13 +58,10 @@ class CollectiveOrder(Observer["Frame"]):
             _note(frame, node, "forward", "forward")
 
     def on_method_call(self, frame: Frame, owner: Value, name: str, args: Arguments, node: cst.CSTNode) -> None:
-        """In a backward pass DDP reduces the gradients; some methods of an engine have each rank write its part."""
-        if name == "backward" and owner.kind in _LOSSES and owner.grad and owner.rank.differs:
-            if any(point.kind == "forward" for point in frame.sync_points):
-                _note(frame, node, name, BACKWARD.kind)
-        elif name in ENGINE_METHODS and owner.kind is not Kind.CLASS and class_of(owner) is None:
-            kind, engines, symmetric = ENGINE_METHODS[name]
-            _note(frame, node, name, kind, engines=engines, symmetric=symmetric)
+        """In a backward pass DDP reduces the gradients."""
+        is_loss = name == "backward" and owner.kind in _LOSSES and owner.grad and owner.rank.differs
+        if is_loss and any(point.kind == "forward" for point in frame.sync_points):
+            _note(frame, node, name, BACKWARD.kind)
 
     def on_call_out_of_sight(self, frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
         func = node.func if isinstance(node, cst.Call) else None
