@@ -31,11 +31,11 @@ is a *hint* where the call is part of a larger statement (`with open(…)`), or 
 ## Limits
 Only code that each process is known to run is looked at: hooks of a Trainer, the functions that it is given (reward
 functions, `compute_metrics`) and what they call, and programs that make an `Accelerator`, a process group or a
-trainer. Paths that are not known to be the same on all ranks, and guards
-that are not known to let all ranks in, are silent. `wandb.run is not None` is no guard: it says where a run was
-started, not that it was started once. A run with a `group` is meant to be one of several. What guards itself (`Trainer.log`, `Trainer.save_model`, `Trainer.push_to_hub`,
-`accelerator.save`, `accelerator.log`) is right. A script that loads a model with `device_map="auto"` is run by one
-process, as Accelerate refuses to train such a model on several.
+trainer. Paths that are not known to be the same on all ranks, and guards that are not known to let all ranks in, are
+silent. `wandb.run is not None` is no guard: it says where a run was started, not that it was started once. A run with
+a `group` is meant to be one of several. What guards itself (`Trainer.log`, `Trainer.save_model`,
+`Trainer.push_to_hub`, `accelerator.save`, `accelerator.log`) is right. A script that loads a model with
+`device_map="auto"` is run by one process, as Accelerate refuses to train such a model on several.
 
 ## References
 - https://github.com/huggingface/trl/pull/1951

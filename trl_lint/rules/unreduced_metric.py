@@ -42,10 +42,11 @@ Statements that follow each other and log the same value share one reduction. A 
 logged is mended where it is bound.
 
 ## Limits
-Values are followed through locals, containers, attributes, methods and helpers in sight. A value that
-comes from, or is handed to, code that is not in sight counts as unknown, and nothing is said of it.
-Timings, memory figures, learning rates, counters that all ranks share, and what `Trainer` and torchmetrics reduce
-themselves are right as they are; so is what a training prints, and what is printed beside the number of the rank; so is a metric store whose `log` reduces it.
+Values are followed through locals, containers, attributes, methods and helpers in sight. A value that comes from, or
+is handed to, code that is not in sight counts as unknown, and nothing is said of it. Timings, memory figures,
+learning rates, counters that all ranks share, and what `Trainer` and torchmetrics reduce themselves are right as they
+are; so is what a training prints, and what is printed beside the number of the rank; so is a metric store whose `log`
+reduces it.
 
 ## References
 - https://github.com/huggingface/trl/pull/2474 (DPO, CPO and ORPO logged the metrics of rank 0)

@@ -108,8 +108,8 @@ def _is_conditional_beside(frame: Frame, loop: cst.CSTNode, place: cst.CSTNode) 
     """Whether a place is under an `if` in the function of a loop, and not in that itself. Both are in one file."""
     tree = frame.module.tree
     around, outer = ancestors(tree, place), ancestors(tree, loop)
-    functions = [each for each in outer if isinstance(each, cst.FunctionDef)] or [tree]
-    if functions[-1] is not tree and not any(each is functions[-1] for each in around):
+    functions = [each for each in outer if isinstance(each, cst.FunctionDef)]
+    if functions and not any(each is functions[-1] for each in around):
         return False
     own = [each for each in around if not any(each is other for other in outer)]
     return any(isinstance(each, cst.If) for each in own) and not any(each is loop for each in own)
