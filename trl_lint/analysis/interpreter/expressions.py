@@ -220,8 +220,10 @@ def _linked(frame: Frame, link: cst.BooleanOperation, left: Value, known: bool |
     value = join(left, right, left.rank).but(const=MISSING)
     if value.rank.state is State.UNKNOWN and Origin.RANK in (left.rank.origins, right.rank.origins):
         asks = left if left.rank.origins == Origin.RANK else right
-        # Whatever the other side is, the ranks that say no to this one say no.
-        return derived(asks.rank, Kind.NUMBER, asks, dtype="bool") if is_and else value.but(rank=ranks.GUARDED)
+        if is_and and alone(asks) is not None:
+            # Whatever the other side is, one rank or all the others say no.
+            return derived(asks.rank, Kind.NUMBER, asks, dtype="bool")
+        return value.but(rank=ranks.GUARDED)
     kinds = {side.kind for side in (left, right) if side.rank.differs}
     return value.as_a(BLANKS[kinds.pop()]) if value.kind is Kind.UNKNOWN and kinds in _TESTS else value
 

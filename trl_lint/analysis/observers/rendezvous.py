@@ -291,8 +291,15 @@ def _makes_up_for(frame: Frame, one: Parting, other: Parting) -> bool:
         return False
     if other.point.kind != one.point.kind or not _is_guard(one.ways) or not _is_guard(other.ways):
         return False
-    code_for_node = frame.module.tree.code_for_node
-    return code_for_node(one.ways.branch.test) != code_for_node(other.ways.branch.test)
+    asked, asked_there = (_asked(frame, each.ways.branch.test) for each in (one, other))
+    return asked.isdisjoint(asked_there)
+
+
+def _asked(frame: Frame, test: cst.CSTNode) -> frozenset[str]:
+    """The parts of a condition, all of which must hold: `main and flag` lets no others in than `main`."""
+    if isinstance(test, cst.BooleanOperation) and isinstance(test.operator, cst.And):
+        return _asked(frame, test.left) | _asked(frame, test.right)
+    return frozenset({frame.module.tree.code_for_node(test)})
 
 
 def _note_waits(frame: Frame, owner: FunctionInfo) -> None:
