@@ -246,6 +246,9 @@ def _conditional(frame: Frame, node: cst.IfExp) -> Value:
         results.append(evaluate(frame, arm))
     if known is None:
         choose(frame, node.test, test, (start, middle))
+    if known is None and not test.rank.differs and not frame.loops:
+        for note in frame.observers.fork:
+            note(frame, node.test, (start, middle, len(frame.sync_points)), (True, True))
     frame.memory.names = saved
     return results[0] if len(results) == 1 else join(results[0], results[1], test.rank)
 
