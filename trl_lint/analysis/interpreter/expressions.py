@@ -265,6 +265,9 @@ def _conditional(frame: Frame, node: cst.IfExp) -> Value:
     frame.memory.control = control
     if known is None:
         choose(frame, node.test, test, (start, middle))
+    if known is None and not test.rank.differs and not frame.loops:
+        for note in frame.observers.fork:
+            note(frame, node.test, (start, middle, len(frame.sync_points)), (True, True))
     frame.memory.names = saved
     if len(results) == 1:
         return results[0]

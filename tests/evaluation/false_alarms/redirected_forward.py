@@ -1,0 +1,30 @@
+# The wrapper's own forward is sent to a function: its hooks run around it, and the parameters are whole in it.
+from trl import GRPOTrainer
+
+
+class Fused(GRPOTrainer):
+    def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):
+        unwrapped = self.accelerator.unwrap_model(model)
+        return self._forward_redirection(model, unwrapped, lambda: self.fused(unwrapped, inputs))
+
+    def fused(self, unwrapped, inputs):
+        hidden = unwrapped.model(**inputs).last_hidden_state
+        return self.liger(hidden, unwrapped.lm_head.weight, inputs["labels"])
+
+
+class Named(GRPOTrainer):
+    def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):
+        bare = self.accelerator.unwrap_model(model)
+
+        def loss_of(module, batch):
+            out = module(**batch)
+            return self.criterion(out.logits, module.lm_head.weight)
+
+        return self._forward_redirection(model, bare, loss_of, bare, inputs)
+
+
+class Past(GRPOTrainer):
+    def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):
+        bare = self.accelerator.unwrap_model(model)
+        hidden = bare(**inputs).last_hidden_state  # expect: TRL009
+        return self.criterion(hidden, bare.lm_head.weight)  # expect: TRL013

@@ -1,0 +1,65 @@
+# The ranks that do not wait when a block is entered wait when it is left.
+import contextlib
+
+import torch.distributed as dist
+from transformers import AutoTokenizer
+
+
+class MainFirst:
+    def __init__(self, rank):
+        self.rank = rank
+
+    def __enter__(self):
+        if self.rank != 0:
+            dist.barrier()
+
+    def __exit__(self, *args):
+        if self.rank == 0:
+            dist.barrier()
+
+
+class LocalMainFirst:
+    def __init__(self):
+        self.is_first = dist.get_rank() == 0
+
+    def __enter__(self):
+        if not self.is_first:
+            dist.barrier()
+        return self
+
+    def __exit__(self, kind, error, trace):
+        if self.is_first:
+            dist.barrier()
+
+
+@contextlib.contextmanager
+def first(rank):
+    if rank not in (-1, 0):
+        dist.barrier()
+    yield
+    if rank == 0:
+        dist.barrier()
+
+
+class NobodyFollows:
+    def __enter__(self):
+        if dist.get_rank() == 0:
+            dist.barrier()  # expect: TRL006
+
+    def __exit__(self, kind, error, trace):
+        return False
+
+
+def main():
+    dist.init_process_group("nccl")
+    with MainFirst(dist.get_rank()):
+        tokenizer = AutoTokenizer.from_pretrained("tiny")
+    with LocalMainFirst():
+        tokenizer = AutoTokenizer.from_pretrained("tiny")
+    with first(dist.get_rank()):
+        tokenizer = AutoTokenizer.from_pretrained("tiny")
+    with NobodyFollows():
+        return tokenizer
+
+
+main()
