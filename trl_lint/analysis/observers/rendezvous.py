@@ -35,6 +35,7 @@ from trl_lint.analysis.program.syntax import ancestors, below
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import Branch, Observer
 from trl_lint.domain.control import Control, Uniformity
+from trl_lint.domain.kinds import alone_of
 from trl_lint.domain.provenance import OwnFile
 from trl_lint.domain.ranks import Origin
 from trl_lint.domain.sync_points import HIDDEN, SyncPoint, place_of
@@ -291,15 +292,22 @@ def _makes_up_for(frame: Frame, one: Parting, other: Parting) -> bool:
         return False
     if other.point.kind != one.point.kind or not _is_guard(one.ways) or not _is_guard(other.ways):
         return False
-    asked, asked_there = (_asked(frame, each.ways.branch.test) for each in (one, other))
-    return asked.isdisjoint(asked_there)
+    code_for_node = frame.module.tree.code_for_node
+    asked, asked_there = (_asked(each.ways.branch.test) for each in (one, other))
+    if not {code_for_node(each) for each in asked}.isdisjoint(map(code_for_node, asked_there)):
+        return False
+    sides = [
+        {alone_of(value) for each in test if (value := frame.node_values.get(id(each)))} - {None}
+        for test in (asked, asked_there)
+    ]
+    return sides[0].isdisjoint(sides[1])
 
 
-def _asked(frame: Frame, test: cst.CSTNode) -> frozenset[str]:
+def _asked(test: cst.CSTNode) -> list[cst.CSTNode]:
     """The parts of a condition, all of which must hold: `main and flag` lets no others in than `main`."""
     if isinstance(test, cst.BooleanOperation) and isinstance(test.operator, cst.And):
-        return _asked(frame, test.left) | _asked(frame, test.right)
-    return frozenset({frame.module.tree.code_for_node(test)})
+        return [*_asked(test.left), *_asked(test.right)]
+    return [test]
 
 
 def _note_waits(frame: Frame, owner: FunctionInfo) -> None:
