@@ -29,8 +29,21 @@ from trl_lint.settings import Settings
 
 # Commits of git repositories, and releases on the package index.
 TABLES = tuple(Path(__file__).parent / "cases" / name for name in ("foreign.json", "ecosystem.json"))
-CodeBase = Checkout | Release
 VERDICTS = ("real", "minor", "debatable", "false")
+
+
+@dataclass(frozen=True, order=True)
+class Dependent(Release):
+    """A release that depends on these releases of trl and transformers: the newest that its metadata allow.
+
+    Without them it would be linted for those that happen to be installed here.
+    """
+
+    trl: str | None = None
+    transformers: str | None = None
+
+
+CodeBase = Checkout | Dependent
 
 
 @dataclass(frozen=True, order=True)
@@ -82,7 +95,7 @@ def read_cases(*tables: Path) -> dict[CodeBase, list[Judged]]:
     for path in tables or TABLES:
         for each in json.loads(path.read_text(encoding="utf-8")):
             verdicts = each.pop("verdicts")
-            code_base = Release(**each) if "package" in each else Checkout(**each)
+            code_base = Dependent(**each) if "package" in each else Checkout(**each)
             found[code_base] = [Judged(name_of(code_base), **row) for row in verdicts]
     return found
 
@@ -106,12 +119,18 @@ def lint(code_base: CodeBase, tree: Path) -> Outcome:
     """Lint all files of a code base together, as a user in its top folder does."""
     problems: list[str] = []
     try:
-        findings = api.check(tree, Settings(root=tree, preview=True))
+        findings = api.check(tree, settings_for(code_base, tree))
     except api.LintError as error:
         findings, problems = error.findings, error.problems
     lines = Lines(tree)
     reported = [reported_of(finding, name_of(code_base), lines) for finding in findings]
     return Outcome(code_base, tree, reported, [each.replace(f"{tree}/", "") for each in problems])
+
+
+def settings_for(code_base: CodeBase, tree: Path) -> Settings:
+    if isinstance(code_base, Checkout):
+        return Settings(root=tree, preview=True)
+    return Settings(root=tree, preview=True, target_trl=code_base.trl, target_transformers=code_base.transformers)
 
 
 class Lines:

@@ -4,6 +4,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from code_base import REPOSITORY, TRAIN, git
 
 ROOT = str(Path(__file__).parents[2])

@@ -1,15 +1,26 @@
 """How findings on foreign code bases are compared with verdicts, on a repository made here."""
 
 import json
+import zipfile
 from pathlib import Path
 
 import pytest
-from code_base import FILE, METRIC, REPOSITORY, TRAIN, git
 
+from code_base import FILE, METRIC, REPOSITORY, TRAIN, git
 from evaluation import checkouts, foreign
 from evaluation.checkouts import Checkout, NotToBeHad, tree_of
-from evaluation.foreign import Judged, Outcome, Reported, compare, read_cases, wrong
+from evaluation.foreign import Dependent, Judged, Outcome, Reported, compare, lint, name_of, read_cases, wrong
+from evaluation.releases import IndexUnreachable
 
+# What this hook is given differs between releases of trl.
+FUSED = """\
+from trl import GRPOTrainer
+
+
+class Fused(GRPOTrainer):
+    def compute_liger_loss(self, unwrapped_model, inputs):
+        return self.liger_grpo_loss(unwrapped_model.lm_head.weight, inputs)
+"""
 # A call that spans lines, and two lines with one text.
 LINES = ["x = f(", "    1,", ")", "g(x)", "g(x)"]
 
@@ -96,9 +107,10 @@ def test_a_false_alarm_that_is_gone_is_as_it_should_be(judge, mirrors):
 
 def test_what_nobody_has_judged_is_shown_to_be_read(judge, mirrors, capsys):
     judge((FILE, "TRL008", "real"))
-    assert foreign.main(["--mirrors", str(mirrors)]) == 0
+    assert foreign.main(["--mirrors", str(mirrors)]) == 1
     shown = capsys.readouterr().out
     assert f"{REPOSITORY} train.py:{METRIC}: TRL003 " in shown
+    assert "1 code bases linted (1 commits, 0 releases), 0 skipped; 2 findings, 1 of them without a verdict" in shown
     assert "loss = model(**batch).loss" not in shown
     foreign.main(["--mirrors", str(mirrors), "--sources", "1"])
     shown = capsys.readouterr().out
@@ -159,6 +171,62 @@ def test_all_of_it_as_json_is_without_the_source(judge, mirrors, capsys):
     assert "loss.item()" not in shown
 
 
+def test_what_nobody_has_judged_is_shown_as_rows_for_the_table(judge, mirrors, capsys):
+    judge((FILE, "TRL008", "real"))
+    assert foreign.main(["--mirrors", str(mirrors), "--rows"]) == 1
+    heading, row = capsys.readouterr().out.splitlines()
+    assert heading.startswith(f"{REPOSITORY} at ")
+    assert json.loads(row.rstrip(",")) == {
+        "file": "train.py",
+        "line": METRIC,
+        "rule": "TRL003",
+        "verdict": "",
+        "reason": "",
+    }
+
+
+@pytest.fixture
+def on_the_index(tmp_path, monkeypatch):
+    """A release of one file in the cache, and verdicts on it; the index can't be reached."""
+    monkeypatch.setenv(releases.CACHE_VARIABLE, str(tmp_path / "cache"))
+    (tmp_path / "cache" / "archives").mkdir(parents=True)
+    with zipfile.ZipFile(tmp_path / "cache" / "archives" / "training-1.0.0-py3-none-any.whl", "w") as wheel:
+        wheel.writestr("training/train.py", TRAIN)
+    verdicts = [
+        {"file": "training/train.py", "line": line, "rule": rule, "verdict": "real", "reason": "so it is"}
+        for line, rule in ((METRIC, "TRL003"), (FILE, "TRL008"))
+    ]
+    table = tmp_path / "ecosystem.json"
+    versions = {"trl": "1.9.0", "transformers": "5.16.1"}
+    cases = [{"package": name, "version": "1.0.0", **versions, "verdicts": verdicts} for name in ("training", "gone")]
+    table.write_text(json.dumps(cases))
+    monkeypatch.setattr(foreign, "read_cases", lambda: read_cases(table))
+
+    def refuse(release, _):
+        raise IndexUnreachable(f"{release} could not be fetched")
+
+    monkeypatch.setattr(releases, "_download", refuse)
+
+
+def test_a_release_is_compared_like_a_commit(on_the_index, capsys):
+    assert foreign.main(["--only", "training"]) == 0
+    shown = capsys.readouterr().out
+    assert "1 code bases linted (0 commits, 1 releases), 0 skipped; 2 findings, 0 of them without" in shown
+
+
+def test_a_release_that_can_not_be_fetched_is_skipped_with_the_reason(on_the_index, capsys):
+    assert foreign.main([]) == 0
+    assert "skipped: gone 1.0.0: gone 1.0.0 could not be fetched" in capsys.readouterr().out
+    assert foreign.main(["--only", "gone"]) == 2
+
+
+def test_a_release_is_linted_for_the_libraries_it_depends_on(tmp_path):
+    (tmp_path / "train.py").write_text(FUSED)
+    found = {trl: lint(Dependent("training", "1.0.0", trl=trl), tmp_path).reported for trl in ("0.17.0", "1.9.0")}
+    assert [each.rule for each in found["0.17.0"]] == ["TRL002"]
+    assert found["1.9.0"] == []
+
+
 def compared(tmp_path: Path, findings: list[tuple[int, int]], judged: list[int]) -> Outcome:
     """Findings of one rule, as (first line, last line), compared with verdicts on lines."""
     (tmp_path / "f.py").write_text("\n".join(LINES))
@@ -196,10 +264,11 @@ def test_a_moved_verdict_takes_no_finding_that_has_one_of_its_own(tmp_path):
     assert wrong([outcome]) == [f"judged real, gone: {REPOSITORY} f.py:4: TRL001: …"]
 
 
-def test_the_table_is_well_formed():
-    cases = read_cases()
-    assert [each.repository.lower() for each in cases] == sorted(each.repository.lower() for each in cases)
-    assert all(len(each.commit) == 40 for each in cases)
+@pytest.mark.parametrize("path", foreign.TABLES, ids=lambda path: path.stem)
+def test_the_table_is_well_formed(path):
+    cases = read_cases(path)
+    assert [name_of(each).lower() for each in cases] == sorted(name_of(each).lower() for each in cases)
+    assert all(len(each.commit) == 40 for each in cases if isinstance(each, Checkout))
     for rows in cases.values():
         places = [(each.file, each.line, each.rule) for each in rows]
         assert places == sorted(set(places))

@@ -3,8 +3,8 @@
 import json
 
 import pytest
-from code_base import FILE, METRIC, REPOSITORY
 
+from code_base import FILE, METRIC, REPOSITORY
 from evaluation import checkouts, known_bugs
 from evaluation.checkouts import Checkout, NotToBeHad
 from evaluation.foreign import Reported
