@@ -253,7 +253,8 @@ class DatasetDrawn(Event):
 class SideEffect(Event):
     """Every rank changes what all of them share by calling `name` (`effect` says how).
 
-    accelerator: the text by which the Accelerator is reached there, or "".
+    accelerator: the text by which the Accelerator is reached there, or "". by_clock: what they change is called after
+    the second in which each of them looks.
     """
 
     mentions = (LIBRARIES, mentions.SIDE_EFFECTS)
@@ -262,6 +263,7 @@ class SideEffect(Event):
     name: str
     effect: Effect
     accelerator: str = ""
+    by_clock: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -69,7 +69,7 @@ class Effect(NamedTuple):
     does: what every rank does, for a message. path: the parameter that says where, or None where all ranks mean the
     same thing anyway. fails: whether the ranks that come second get an exception. unless: keywords that make it right
     on all ranks. shown: it is for a reader, and no other rank needs it. instead: how it is done right on all ranks, if
-    that is simpler than to do it on one.
+    that is simpler than to do it on one. makes: it makes what is there for good, so that few come to it before that is.
     """
 
     does: str
@@ -78,6 +78,7 @@ class Effect(NamedTuple):
     unless: tuple[str, ...] = ()
     shown: bool = False
     instead: str = ""
+    makes: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -24,7 +24,7 @@ from trl_lint.domain.provenance import Step
 from trl_lint.domain.sync_points import HIDDEN, SyncPoint, place_of
 from trl_lint.domain.values import Kind, Value, Wrapping
 from trl_lint.knowledge.heuristics import MAY_SYNCHRONISE
-from trl_lint.knowledge.schema import Collective, Row
+from trl_lint.knowledge.schema import Collective, Function, Row, Transfer
 
 # How many synchronisation points of one call are kept.
 _MAX_PASSED = 12
@@ -40,6 +40,8 @@ class CollectiveOrder(Observer["Frame"]):
             own = name.rpartition(".")[2]
             kind, only_sharded, symmetric = row.synchronises
             _note(frame, node, own, kind, only_sharded=only_sharded, symmetric=symmetric)
+        if isinstance(row, Function) and row.returns == Transfer.PREPARED and _wraps(row, args):
+            _note(frame, node, name.rpartition(".")[2], "wrap")
 
     def on_collective(self, frame: Frame, row: Collective, args: Arguments, node: cst.CSTNode) -> None:
         own = row.name.rpartition(".")[2]
@@ -72,6 +74,13 @@ class CollectiveOrder(Observer["Frame"]):
             copy.certain = point.certain and not _own(point.control, run.entry) and not point.control.engine
             text = f"`{point.name}` is called in `{function.name}`" if point.via is None else f"in `{function.name}`"
             copy.via = Step(function.module, point.node, text, point.via)
+
+
+def _wraps(row: Function, args: Arguments) -> bool:
+    """Whether a model is prepared that has anything to train: its wrapper compares the parameters of all ranks."""
+    if row.switch is not None and args.get(*row.switch) is not None:
+        return False
+    return any(value.kind is Kind.MODEL and value.grad is not False for value in args.positional)
 
 
 def _note(
