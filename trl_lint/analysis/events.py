@@ -233,7 +233,8 @@ class DatasetDrawn(Event):
     draw: the place of the draw. how: its row, and name: what it is called. drawer: the function that draws. handed:
     where the data set is shared out. is_here: whether the event stands at the draw; one in another file is told where
     its result is shared out, and `handed` is the draw. arguments: the expression of the trainer's arguments there, if
-    it is one. seeds: texts that are the same seed on all ranks at the draw. names: those bound there.
+    it is one. seeds: texts that are the same seed on all ranks at the draw. names: those bound there. is_apart: it is
+    seeded, with what is each rank's own.
     """
 
     mentions = (mentions.SHARERS, mentions.DRAWS)
@@ -247,6 +248,7 @@ class DatasetDrawn(Event):
     arguments: BaseExpression | None = None
     seeds: tuple[str, ...] = ()
     names: frozenset[str] = frozenset()
+    is_apart: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -29,14 +29,14 @@ fix is *safe* for what is only shown to a reader (a tracker, a table on the scre
 is a *hint* where the call is part of a larger statement (`with open(…)`), or no `Accelerator` is in reach.
 
 ## Limits
-Only code that each process is known to run is looked at: hooks of a Trainer and what they call, and programs that
-make an `Accelerator`, a process group or a trainer. Paths that are not known to be the same on all ranks, and guards
-that are not known to let all ranks in, are silent. Files that each rank finds in one folder are the same ones, and what
-is called after the time in whole seconds is one thing or several, by chance. `if os.path.exists(path)` lets all ranks
-in that look at the same moment; only for `os.makedirs` it counts as a guard, as the folder is made once. `wandb.run is not None` is no guard: it says where a run was
-started, not that it was started once. What guards itself (`Trainer.log`, `Trainer.save_model`, `Trainer.push_to_hub`,
-`accelerator.save`, `accelerator.log`) is right. A script that loads a model with `device_map="auto"` is run by one
-process, as Accelerate refuses to train such a model on several.
+Only code that each process is known to run is looked at: hooks of a Trainer and what they call, and programs that make
+an `Accelerator`, a process group or a trainer. Paths that are not known to be the same on all ranks, and guards that
+are not known to let all ranks in, are silent. Files that each rank finds in one folder are the same ones, and what is
+called after the time in whole seconds is one thing or several, by chance. `if os.path.exists(path)` lets all ranks in
+that look at the same moment; only for `os.makedirs` it counts as a guard, as the folder is made once. `wandb.run is not
+None` is no guard: it says where a run was started, not that it was started once. What guards itself (`Trainer.log`,
+`Trainer.save_model`, `Trainer.push_to_hub`, `accelerator.save`, `accelerator.log`) is right. A script that loads a
+model with `device_map="auto"` is run by one process, as Accelerate refuses to train such a model on several.
 
 ## References
 - https://github.com/huggingface/trl/pull/1951
