@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from code_base import FILE, METRIC, REPOSITORY, TRAIN, git
-from evaluation import checkouts, foreign
+from evaluation import checkouts, foreign, releases
 from evaluation.checkouts import Checkout, NotToBeHad, tree_of
 from evaluation.foreign import Dependent, Judged, Outcome, Reported, compare, lint, name_of, read_cases, wrong
 from evaluation.releases import IndexUnreachable

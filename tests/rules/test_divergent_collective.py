@@ -821,3 +821,21 @@ def test_models_are_wrapped_by_all_ranks(call):
 
 def test_a_loader_is_prepared_by_each_rank_for_itself():
     assert places("if accelerator.is_main_process:\n    accelerator.prepare(loader)") == []
+
+
+@pytest.mark.parametrize(
+    ("call", "is_reported"),
+    [
+        ("model = accelerator.prepare(accelerator.unwrap_model(model))", True),
+        ("a, b = accelerator.prepare(loader, AutoModel.from_pretrained('x'))", True),
+        ("a = accelerator.prepare_model(AutoModel.from_pretrained('x'))", True),
+        ("a = accelerator.prepare_model(AutoModel.from_pretrained('x'), evaluation_mode=True)", False),
+        ("a = accelerator.prepare(AutoModel.from_pretrained('x').requires_grad_(False))", False),
+        ("a = accelerator.prepare(loader)", False),
+    ],
+)
+def test_ranks_meet_where_a_model_is_wrapped(call, is_reported):
+    text = "from transformers import AutoModel\n" + loop(f"if accelerator.is_main_process:\n    {call}")
+    found = [each for each in SNIPPETS.findings(text) if "`prepare" in each.message]
+    assert bool(found) is is_reported
+    assert not SNIPPETS.findings(text.replace("is_main_process", "sync_gradients"))

@@ -238,3 +238,85 @@ class Callback(TrainerCallback):
 """
     assert SNIPPETS.findings(text) == []
     assert len(SNIPPETS.findings(text.replace(f"not {guard}", "self.trainer.args.quiet"))) == 1
+
+
+@pytest.mark.parametrize(
+    ("body", "is_reported"),
+    [
+        ('for name in os.listdir("out"):\n    shutil.rmtree(os.path.join("out", name))', True),
+        ('for path in sorted(glob.glob("out/*"))[:2]:\n    os.remove(path)', True),
+        ('names = [x for x in os.listdir("out") if x]\nif len(names) > 3:\n    os.remove(names[0])', True),
+        ('for name in os.listdir(f"out/{accelerator.process_index}"):\n    os.remove(name)', False),
+        ('for name in os.listdir(unknown()):\n    os.remove(os.path.join("out", name))', False),
+        ('for name in os.listdir("out")[accelerator.process_index :: 8]:\n    os.remove(name)', False),
+        ('for path in glob.glob(f"out/{step}*"):\n    os.remove(f"{path}.{accelerator.process_index}")', False),
+        ('if os.path.exists("out"):\n    shutil.rmtree("out")', True),
+        ('if os.path.isfile("a") and not os.path.exists("b"):\n    os.rename("a", "b")', True),
+        ('with accelerator.main_process_first():\n    if os.path.exists("a"):\n        os.remove("a")', False),
+        ('if accelerator.is_main_process and os.path.exists("out"):\n    shutil.rmtree("out")', False),
+    ],
+)
+def test_files_that_all_ranks_find(body, is_reported):
+    assert bool(places(f"import glob\n{body}")) is is_reported
+
+
+@pytest.mark.parametrize(
+    ("name", "is_reported"),
+    [
+        ('time.strftime("%H-%M-%S")', True),
+        ('f"out-{datetime.now().strftime(form)}"', True),
+        ('f"out-{datetime.now().strftime(form)}-{accelerator.process_index}"', False),
+        ('datetime.now().strftime("%H-%M-%S-%f")', False),
+        ("f'{time.time_ns()}'", False),
+    ],
+)
+def test_names_with_the_time_in_whole_seconds(name, is_reported):
+    text = f'from datetime import datetime\nform = "%H-%M-%S"\nwith open({name}, "w") as file:\n    file.write("x")'
+    assert bool(places(text)) is is_reported
+
+
+def test_what_is_called_after_the_time_may_be_one_or_several():
+    text = "import os\n" + loop('os.makedirs(time.strftime("%H-%M"))')
+    assert SNIPPETS.finding(text).message == (
+        "`os.makedirs` runs on all processes: each of them makes the same folder, or one of its own where their clocks "
+        "differ"
+    )
+
+
+SETTINGS_ASKED = """
+import os
+from accelerate import Accelerator
+
+def main(args, train_config):
+    accelerator = Accelerator()
+    if {}:
+        {}
+    os.remove("x")
+"""
+
+
+@pytest.mark.parametrize(
+    ("test", "is_reported"),
+    [
+        ("args.only_generate", True),
+        ("train_config.save and not args.lora.use or args.kind == 'x'", True),
+        ("args.data is None", True),
+        ("args.local_rank not in (-1, 0)", False),
+        ("not args.is_first", False),
+        ("args.gpu_id", False),
+        ("args.chosen", False),  # the file sets it
+        ("args.only_generate and unknown()", False),
+        ("thing.only_generate", False),
+    ],
+)
+@pytest.mark.parametrize("arm", ["return", "os.makedirs('x', exist_ok=True)"])
+def test_an_exit_on_a_setting_lets_all_ranks_out(test, is_reported, arm):
+    text = SETTINGS_ASKED.format(test, arm) + "\ndef start(args):\n    args.chosen = unknown()\n"
+    assert bool(SNIPPETS.findings(text)) is (is_reported or arm != "return")
+
+
+def test_what_the_programs_own_parser_gives_is_the_same_everywhere():
+    text = "from transformers import HfArgumentParser\n" + SETTINGS_ASKED.format("parsed.x", "return")
+    text = text.replace("    if", "    parser = HfArgumentParser(Own)\n    parsed = parser.parse_args()\n    if")
+    assert SNIPPETS.findings(text)
+    assert not SNIPPETS.findings(text.replace("parser.parse_args()", "parser.parse_args_into_dataclasses()[0]"))

@@ -372,3 +372,87 @@ def test_without_a_seed_that_is_there_for_sure_there_is_a_hint(text: str):
 def test_a_function_imported_by_its_own_name_is_left_to_the_author():
     text = script("from random import shuffle\nseed = 1\ntrain = read()\nshuffle(train)\n", LOOP)
     assert SNIPPETS.finding(text).fix.applicability.value == "display"
+
+
+RANK = "rank = PartialState().process_index\n"
+
+
+@pytest.mark.parametrize(
+    ("draw", "is_reported"),
+    [
+        ("set_seed(42 + rank)\ntrain, _ = random_split(rows, [9, 1])", True),
+        ("set_seed(42)\nset_seed(42, device_specific=True)\ntrain = rows.shuffle()", True),
+        ("set_seed(42 + rank)\nset_seed(42)\ntrain = rows.shuffle()", False),
+        ("set_seed(42)\nif unknown():\n    set_seed(42 + rank)\ntrain = rows.shuffle()", False),
+        ("set_seed(42 + rank)\ntrain = rows.shuffle(seed=42)", False),
+        ("train = rows.shuffle(seed=rank)", True),
+        ("train = rows.shuffle(seed=unknown(rank))", False),
+        ("train, _ = random_split(rows, [9, 1], torch.Generator().manual_seed(rank))", True),
+        ("own = torch.Generator()\nown.manual_seed(rank)\ntrain, _ = random_split(rows, [9, 1], generator=own)", True),
+        ("own = torch.Generator()\nown.manual_seed(7)\ntrain, _ = random_split(rows, [9, 1], generator=own)", False),
+    ],
+)
+def test_a_seed_of_each_rank_is_none(draw: str, is_reported: bool):
+    found = SNIPPETS.findings(script(LOAD, RANK, draw + "\n", LOOP))
+    assert [each.message.startswith("with a seed of its own each rank has another") for each in found] == (
+        [True] if is_reported else []
+    )
+
+
+def test_the_order_of_the_calls_counts_for_seeds_of_each_rank_too():
+    helper = HEAD + RANK + "def seeds():\n    set_seed(42 + rank)\n\ndef cut(rows):\n    return rows.shuffle()\n\n"
+    assert is_found(helper + LOAD + "set_seed(42)\nseeds()\ntrain = cut(rows)\n" + LOOP)
+    assert not is_found(helper + LOAD + "seeds()\nset_seed(42)\ntrain = cut(rows)\n" + LOOP)
+    assert not is_found(helper + LOAD + "set_seed(42)\ntrain = cut(rows)\nseeds()\n" + LOOP)
+
+
+@pytest.mark.parametrize(
+    ("given", "is_reported"),
+    [
+        ("seed=rank", True),
+        ("shuffle=True, seed=7 * rank", True),
+        ("num_replicas=PartialState().num_processes, seed=rank", True),
+        ("seed=7", False),
+        ("seed=unknown(rank)", False),
+        ("shuffle=False, seed=rank", False),
+        ("num_replicas=1, rank=0, seed=rank", False),  # each rank goes through all rows
+        ("num_replicas=groups, rank=place, seed=rank", False),
+    ],
+)
+def test_a_sampler_that_shuffles_by_a_seed_of_each_rank(given: str, is_reported: bool):
+    text = script(LOAD, RANK, f"sampler = DistributedSampler(rows, {given})\n")
+    assert is_found(text) is is_reported
+    assert not is_found(
+        text.replace("DistributedSampler(rows", "Own(rows") + "class Own(DistributedSampler):\n    pass\n"
+    )
+
+
+OWN_ROWS = """
+class Rows(torch.utils.data.Dataset):
+    def __init__(self, path):
+        super().__init__()
+        self.rows = [line for line in open(path)]
+        self.shown = [line for line in open(path)]
+        {}
+
+    def __len__(self):
+        return len(self.rows)
+
+train = Rows("x")
+"""
+
+
+@pytest.mark.parametrize(
+    ("made", "is_reported"),
+    [
+        ("random.shuffle(self.rows)", True),
+        ("found = [row for row in open(path)]\n        random.shuffle(found)\n        self.rows = found", True),
+        ("self.rows = [self.rows[place] for place in np.random.permutation(9)]", True),
+        ("random.shuffle(self.shown)", False),
+        ("random.Random(0).shuffle(self.rows)", False),
+        ("random.seed(0)\n        random.shuffle(self.rows)", False),
+    ],
+)
+@pytest.mark.parametrize("use", [LOOP, 'Trainer(model="m", train_dataset=train)\n', "DistributedSampler(train)\n"])
+def test_rows_that_a_data_set_of_its_own_draws_as_it_is_made(made: str, is_reported: bool, use: str):
+    assert is_found(script(OWN_ROWS.format(made), use)) is is_reported

@@ -249,7 +249,8 @@ class DatasetDrawn(Event):
     draw: the place of the draw. how: its row, and name: what it is called. drawer: the function that draws. handed:
     where the data set is shared out. is_here: whether the event stands at the draw; one in another file is told where
     its result is shared out, and `handed` is the draw. arguments: the expression of the trainer's arguments there, if
-    it is one. seeds: texts that are the same seed on all ranks at the draw. names: those bound there.
+    it is one. seeds: texts that are the same seed on all ranks at the draw. names: those bound there. is_apart: it is
+    seeded, with what is each rank's own.
     """
 
     mentions = (mentions.SHARERS, mentions.DRAWS)
@@ -263,13 +264,15 @@ class DatasetDrawn(Event):
     arguments: BaseExpression | None = None
     seeds: tuple[str, ...] = ()
     names: frozenset[str] = frozenset()
+    is_apart: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SideEffect(Event):
     """Every rank changes what all of them share by calling `name` (`effect` says how).
 
-    accelerator: the text by which the Accelerator is reached there, or "".
+    accelerator: the text by which the Accelerator is reached there, or "". by_clock: what they change is called after
+    the second in which each of them looks.
     """
 
     mentions = (LIBRARIES, mentions.SIDE_EFFECTS)
@@ -278,6 +281,7 @@ class SideEffect(Event):
     name: str
     effect: Effect
     accelerator: str = ""
+    by_clock: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

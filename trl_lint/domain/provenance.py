@@ -103,6 +103,12 @@ class WrappedWhere(Step):
         self.on = on
 
 
+class SharedName(Step):
+    """Ranks may find the same name here: that of a file in a folder of all of them, or the time in whole seconds."""
+
+    __slots__ = ()
+
+
 class OneByOne(Step):
     """All ranks get there, one after the other."""
 

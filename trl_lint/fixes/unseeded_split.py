@@ -31,6 +31,8 @@ class UnseededSplitFix(RuleFix[DatasetDrawn]):
         """How to draw with the same seed on all ranks."""
         if not event.is_here:
             return NoFix("it is drawn in another file")
+        if event.is_apart:
+            return NoFix("why each rank has a seed of its own, and what else draws with it, is the author's to say")
         root = scope_of(event.drawer, event.module)
         found = enclosing_statement(root, event.node)
         seed = None if found is None else next(_seeds(event, root, found.statement), None)

@@ -39,6 +39,10 @@ APPENDED = Effect("appends to the same file", (0, "file"))
 WRITES = {"w": OPENED, "x": OPENED, "a": APPENDED}
 # What a tracker's library calls its run, which may be None where there is none (`wandb.run`).
 RUNS = frozenset({"wandb.Run"})
+# What lists a folder, and what writes the time down; a format with one of these parts tells the ranks apart.
+LISTINGS = frozenset({"glob.glob", "glob.iglob", "os.listdir", "os.scandir", "os.walk"})
+STAMPS = frozenset({"strftime", "time.strftime"})
+PARTS_OF_A_SECOND = ("%f",)
 # What is run once per process of a distributed program, by the class or function that it calls.
 PROGRAMS = frozenset({"accelerate.Accelerator", "accelerate.PartialState", "torch.distributed.init_process_group"})
 # fmt: on

@@ -116,6 +116,20 @@ TELLS_OF_THE_JOB = Guess(
     says="A constant of another file with such a word in its name says how the job is run, and is looked up.",
     because='tests/analysis/reveal/world_size_guards.py: `DISTRIBUTED = int(os.environ.get("WORLD_SIZE", "1")) > 1`',
 )
+SETTINGS_OBJECT = Guess(
+    group=SYNCHRONISATION,
+    pattern=r"^(?:.*_)?(?:args|cfg|conf|config|hparams|opt|options)$",
+    says="An object of this name holds what the program was started with, which is the same on all ranks.",
+    because="meta-llama/llama-recipes, utils/train_utils.py: `if train_config.enable_fsdp:` before every process "
+    "writes the parameters",
+)
+SETTING_OF_RANK = Guess(
+    group=SYNCHRONISATION,
+    pattern=r"(?i)rank|main|master|primary|chief|leader|process|proc|node|gpu|device|local|dist|world|first|zero"
+    r"|should|is_|pid|host|shard|part|split|index|idx",
+    says="A setting with such a word in its name may be the number of the rank, or a question for it.",
+    because="hiyouga/LLaMA-Factory: `training_args.should_save`; timm: `args.local_rank`",
+)
 NAMES_ENGINE = Guess(
     group=SYNCHRONISATION,
     pattern=r"(?i)deepspeed|fsdp|fullyshard|zero3|zero_stage|is_zero|megatron|tensor_parallel|sagemaker",

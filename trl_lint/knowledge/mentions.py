@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from trl_lint.domain.devices import GLOBAL_RANK
 from trl_lint.domain.values import Value
 from trl_lint.knowledge import effects, library, loggers, models, random_draws, torch
-from trl_lint.knowledge.schema import Attribute, Collective, Function, Hook, Preparation, Row, Sink, Store
+from trl_lint.knowledge.schema import Attribute, Collective, Function, Hook, Preparation, Row, Sink, Store, Transfer
 from trl_lint.knowledge.torch_distributed import GLOBAL_RANK_VARIABLES
 
 Group = tuple[bytes, ...]
@@ -58,7 +58,8 @@ LIBRARIES = tuple(b"accelerat Accelerator Trainer torch.distributed DataParallel
 COLLECTIVES = named(row.name for row in library.ROWS if isinstance(row, Collective) and row.result != "barrier")
 WRAPPED = models.WRAPPED_BY
 _SYNCHRONISING = [row.name for row in library.ROWS if row.synchronises is not None]
-MEETINGS = either(named(_rows(Collective)), _words(_SYNCHRONISING, ".{}"), WRAPPED)
+_PREPARING = [row.name for row in library.ROWS if isinstance(row, Function) and row.returns == Transfer.PREPARED]
+MEETINGS = either(named(_rows(Collective)), _words(_SYNCHRONISING, ".{}"), _words(_PREPARING, ".{}"), WRAPPED)
 PARAMETERS = named(models.PARAMETERS)
 FOR_GENERATION = named(models.FOR_GENERATION)
 AVERAGES = (b"AVG", b"average", b"avg", b"mean", b"sum")

@@ -16,10 +16,10 @@ _SHOWS = ("print", "warnings.warn", "pprint.pprint", "rich.print")
 # fmt: off
 _FILES: tuple[Row, ...] = (
     OpaqueCall(name="os.makedirs", source="library/os",
-               effect=Effect("makes the same folder", (0, "name"), fails=True, unless=("exist_ok",),
+               effect=Effect("makes the same folder", (0, "name"), fails=True, unless=("exist_ok",), makes=True,
                              instead="let all ranks make it: `exist_ok=True`")),
     OpaqueCall(name="os.mkdir", source="library/os",
-               effect=Effect("makes the same folder", (0, "path"), fails=True,
+               effect=Effect("makes the same folder", (0, "path"), fails=True, makes=True,
                              instead="let all ranks make it: `os.makedirs(…, exist_ok=True)`")),
     OpaqueCall(name="os.remove", source="library/os", effect=Effect("removes the same file", (0, "path"), fails=True)),
     *(

@@ -72,6 +72,8 @@ DO_NOT_SEED = frozenset({
 })  # fmt: skip
 # Methods of an object that seed a generator of its own.
 OF_ITS_OWN = frozenset({"manual_seed", "seed"})
+# What a sampler draws that shares the rows out: the order in which it goes through them.
+ORDER = "order"
 # With this argument each rank has a seed of its own.
 APART = "device_specific"
 

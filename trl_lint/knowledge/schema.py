@@ -74,7 +74,8 @@ class Effect(NamedTuple):
     same thing anyway. fails: whether the ranks that come second get an exception. unless: keywords that make it right
     on all ranks. shown: it is for a reader, and no other rank needs it. instead: how it is done right on all ranks, if
     that is simpler than to do it on one. optional: without a path it is the same one everywhere, too. apart: any
-    argument that differs between ranks tells theirs apart.
+    argument that differs between ranks tells theirs apart. makes: it makes what is there for good, so that few come to
+    it before that is.
     """
 
     does: str
@@ -85,6 +86,7 @@ class Effect(NamedTuple):
     instead: str = ""
     optional: bool = False
     apart: bool = False
+    makes: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

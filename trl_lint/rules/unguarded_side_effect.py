@@ -32,10 +32,13 @@ is a *hint* where the call is part of a larger statement (`with open(…)`), or 
 Only code that each process is known to run is looked at: hooks of a Trainer, the functions that it is given (reward
 functions, `compute_metrics`) and what they call, and programs that make an `Accelerator`, a process group or a
 trainer. Paths that are not known to be the same on all ranks, and guards that are not known to let all ranks in, are
-silent. `wandb.run is not None` is no guard: it says where a run was started, not that it was started once. A run with
-a `group` is meant to be one of several. What guards itself (`Trainer.log`, `Trainer.save_model`,
-`Trainer.push_to_hub`, `accelerator.save`, `accelerator.log`) is right. A script that loads a model with
-`device_map="auto"` is run by one process, as Accelerate refuses to train such a model on several.
+silent. Files that each rank finds in one folder are the same ones, and what is called after the time in whole seconds
+is one thing or several, by chance. `if os.path.exists(path)` lets all ranks in that look at the same moment; only for
+`os.makedirs` it counts as a guard, as the folder is made once. `wandb.run is not None` is no guard: it says where a run
+was started, not that it was started once. A run with a `group` is meant to be one of several. What guards itself
+(`Trainer.log`, `Trainer.save_model`, `Trainer.push_to_hub`, `accelerator.save`, `accelerator.log`) is right. A script
+that loads a model with `device_map="auto"` is run by one process, as Accelerate refuses to train such a model on
+several.
 
 ## References
 - https://github.com/huggingface/trl/pull/1951
@@ -58,7 +61,8 @@ class UnguardedSideEffect(Rule[SideEffect]):
     def check(self, event: SideEffect) -> Iterator[Violation]:
         if event.module.one_process:
             return
-        outcome = "; the second one fails" if event.effect.fails else ""
+        apart = ", or one of its own where their clocks differ" if event.by_clock else ""
+        outcome = apart + ("; the second one fails" if event.effect.fails and not event.by_clock else "")
         yield Violation(
             event=event,
             message=f"`{event.name}` runs on all processes: each of them {event.effect.does}{outcome}",

@@ -5,7 +5,9 @@ Reports `shuffle` and `train_test_split` of the `datasets` library, `train_test_
 `torch.utils.data.random_split`, `torch.randperm`, `random.shuffle`, `random.sample` and `numpy.random.permutation` and
 `shuffle` without a seed, in a script that has seeded nothing before, where the ranks then take their shares of the
 result: a Trainer trains or evaluates on it, a loader of it goes through `Accelerator.prepare`, a `DistributedSampler`
-samples it.
+samples it. A seed that differs between ranks (`seed + rank`, `device_specific=True`) is none, nor is that of a
+`DistributedSampler`. What the `__init__` of a data set of the project's own draws counts where its `__len__` is that of
+what was drawn.
 
 ## Why is this bad?
 Each process has random generators of its own, and without a seed each starts somewhere else. Rank 0 trains on the even
@@ -53,6 +55,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from trl_lint.analysis.events import DatasetDrawn
+from trl_lint.knowledge.random_draws import ORDER
 from trl_lint.rules.base import Rule, Site, Violation
 
 
@@ -73,7 +76,9 @@ class UnseededSplit(Rule[DatasetDrawn]):
 
 
 def _message(event: DatasetDrawn) -> str:
-    own = f"without a seed each rank has another `{event.name}`, of which the ranks then take their shares"
+    what = event.name if event.name == ORDER else f"`{event.name}`"
+    seeded = "with a seed of its own" if event.is_apart else "without a seed"
+    own = f"{seeded} each rank has another {what}, of which the ranks then take their shares"
     is_split = event.name in ("random_split", "train_test_split")
     lost = "rows are trained on twice, never, or evaluated on as well" if is_split else "rows are seen twice or never"
     return f"{own}: on several GPUs {lost}"

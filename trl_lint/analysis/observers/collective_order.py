@@ -43,7 +43,7 @@ class CollectiveOrder(Observer["Frame"]):
         if row is not None and row.synchronises is not None:
             kind, engines, symmetric = row.synchronises
             _note(frame, node, own, kind, engines=engines, symmetric=symmetric)
-        elif isinstance(row, Function) and row.returns == Transfer.PREPARED and any(map(_is_trained, args.positional)):
+        if isinstance(row, Function) and row.returns == Transfer.PREPARED and _wraps(row, args):
             _note(frame, node, own, WRAP.kind)
 
     def on_collective(self, frame: Frame, row: Collective, args: Arguments, node: cst.CSTNode) -> None:
@@ -83,6 +83,13 @@ class CollectiveOrder(Observer["Frame"]):
             copy.certain = point.certain and not _own(point.control, run.entry) and not point.control.engine
             text = f"`{point.name}` is called in `{function.name}`" if point.via is None else f"in `{function.name}`"
             copy.via = Step(function.module, point.node, text, point.via)
+
+
+def _wraps(row: Function, args: Arguments) -> bool:
+    """Whether a model is prepared that has anything to train: its wrapper compares the parameters of all ranks."""
+    if row.switch is not None and args.get(*row.switch) is not None:
+        return False
+    return any(map(_is_trained, args.positional))
 
 
 def _is_trained(value: Value) -> bool:

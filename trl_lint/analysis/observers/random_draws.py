@@ -19,9 +19,10 @@ from trl_lint.analysis.events import DatasetDrawn, Event
 from trl_lint.analysis.program.objects import FunctionValue
 from trl_lint.analysis.program.syntax import ancestors
 from trl_lint.analysis.state.observing import Observer
-from trl_lint.analysis.transfer.draws import Seeding, draws_of, first_of
+from trl_lint.analysis.transfer.draws import Draw, Seeding, draws_of, first_of, is_apart
+from trl_lint.domain.constants import WORLD_SIZE
 from trl_lint.domain.control import Uniformity
-from trl_lint.domain.kinds import library_name_of
+from trl_lint.domain.kinds import LibraryName, library_name_of
 from trl_lint.domain.values import Kind, Value
 from trl_lint.knowledge import heuristics, library
 from trl_lint.knowledge import random_draws as table
@@ -54,14 +55,15 @@ class RandomDraws(Observer["Frame"]):
     def on_call_out_of_sight(self, frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
         func = node.func if isinstance(node, cst.Call) else None
         if _may_seed(frame, func, args):
-            frame.trace.notes.of(Seeding).seeds |= table.ALL
+            frame.trace.notes.of(Seeding).add(table.ALL)
 
     def on_call_in_sight(self, frame: Frame, function: FunctionInfo, run: CalleeRun, node: cst.CSTNode) -> None:
         if run.trace is frame.trace:
             return
         seeding = frame.trace.notes.of(Seeding)
-        seeding.at_calls.setdefault((id(node), id(function)), seeding.seeds)
-        seeding.seeds |= run.trace.notes.of(Seeding).seeds
+        seeding.at_calls.setdefault((id(node), id(function)), (seeding.seeds, seeding.apart))
+        called = run.trace.notes.of(Seeding)
+        seeding.add(called.seeds, called.apart)
 
     def on_instantiate(self, frame: Frame, base: str, args: Arguments, node: cst.CSTNode) -> None:
         """Tell the rules if it takes this rank's share of a data set that was drawn."""
@@ -69,12 +71,13 @@ class RandomDraws(Observer["Frame"]):
             return
         shared = table.SHARDS.get(base)
         if shared is not None:
+            _tell_own_shuffle(frame, args, node)
             _tell(frame, args.get(*shared), node, "each rank takes its share of it here")
         elif library.is_subclass(base, table.TRAINER, frame.engine.versions):
             for name in table.TRAINED_ON:
                 for value in _alternatives(frame, args, name):
                     _tell(frame, value, node, f"each rank takes its share of `{name}` here", args.expression("args"))
-            frame.trace.notes.of(Seeding).seeds |= table.ALL
+            frame.trace.notes.of(Seeding).add(table.ALL)
 
     def on_row(
         self, frame: Frame, name: str, row: Row | None, args: Arguments, node: cst.CSTNode, owner: Value | None
@@ -90,7 +93,11 @@ class RandomDraws(Observer["Frame"]):
         if not any(isinstance(event, DatasetDrawn) for event in events):
             return events
         known = _unseeded(program, imported)
-        return [event for event in events if not isinstance(event, DatasetDrawn) or id(event.draw) in known]
+        return [
+            event
+            for event in events
+            if not isinstance(event, DatasetDrawn) or event.is_apart or id(event.draw) in known
+        ]
 
 
 # --- who goes through it --------------------------------------------------------------------------------
@@ -121,6 +128,7 @@ def _tell(
         place,
         tag=id(draw.node),
         draw=draw,
+        is_apart=draw.is_apart,
         how=draw.how,
         name=draw.name.rpartition(".")[2],
         handed=frame.step(node, text) if is_here else draw,
@@ -130,6 +138,22 @@ def _tell(
         seeds=draw.seeds,
         names=draw.names,
     )
+
+
+def _tell_own_shuffle(frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
+    """`DistributedSampler(rows, seed=rank)`: it takes this rank's share of an order of this rank's own."""
+    seed, size = args.keywords.get("seed"), args.keywords.get("num_replicas")
+    if seed is None or not is_apart(seed.rank) or seed.why is None or not isinstance(node, cst.Call):
+        return
+    if not isinstance(frame.engine.evaluate(frame, node.func), LibraryName):
+        return  # a sampler in sight has its own way with a seed
+    shuffle = args.get(3, "shuffle")
+    is_whole = size is None or size.const is WORLD_SIZE
+    if len(args.positional) > 1 or not is_whole or (shuffle is not None and shuffle.const is not True):
+        return
+    how = table.DrawRow(generator="", gives="", seeds=((-1, "seed"),), keyword="seed={seed}")
+    draw = Draw(frame, node, table.ORDER, how, args, "each rank shuffles by a seed of its own here")
+    frame.emit(DatasetDrawn, node, draw=draw, is_apart=True, how=how, name=table.ORDER, handed=seed.why)
 
 
 def _asks_for_seed(frame: Frame, node: cst.CSTNode) -> bool:
@@ -148,8 +172,13 @@ def _note_seeding(frame: Frame, name: str, args: Arguments) -> None:
     if generators is None and heuristics.SEEDS_ALL.fits(own):
         generators = table.ALL
     apart = args.keywords.get(table.APART)
-    if generators and not args.rank().differs and (apart is None or apart.const is not True):
-        frame.trace.notes.of(Seeding).seeds |= generators
+    if not generators:
+        return
+    seeding = frame.trace.notes.of(Seeding)
+    if not args.rank().differs and (apart is None or apart.const is not True):
+        seeding.add(generators)
+    elif frame.memory.control.uniformity is Uniformity.UNIFORM and (is_apart(args.rank()) or not args.rank().differs):
+        seeding.add(frozenset(), generators)
 
 
 def _may_seed(frame: Frame, func: cst.BaseExpression | None, args: Arguments) -> bool:
@@ -198,7 +227,9 @@ def _unseeded(program: EventTrace, imported: Iterable[Module]) -> set[int]:
         seen.add((id(trace), seeds))
         seeding = trace.notes.of(Seeding)
         known.update(id(draw) for draw in seeding.draws if draw.how.generator not in seeds | draw.seeded)
-        todo.extend((summary.trace, seeds | seeding.at_calls[edge]) for edge, summary in trace.calls.items())
+        for edge, summary in trace.calls.items():
+            alike, apart = seeding.at_calls[edge]
+            todo.append((summary.trace, (seeds | alike) - apart))
     return known
 
 

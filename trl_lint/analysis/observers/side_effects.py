@@ -16,14 +16,16 @@ from collections.abc import Iterator, Sequence
 
 import libcst as cst
 
-from trl_lint.analysis.events import Event, SideEffect
+from trl_lint.analysis.events import Event, SideEffect, steps
 from trl_lint.analysis.program.classes import FunctionInfo
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import CalleeRun, Observer, Reached
-from trl_lint.domain.control import Uniformity
+from trl_lint.analysis.state.settings_asked import asks_for_setting
+from trl_lint.domain.control import Control, Uniformity
 from trl_lint.domain.kinds import LibraryInstance, LoadedFiles
-from trl_lint.domain.ranks import State
+from trl_lint.domain.provenance import OwnFile, SharedName
+from trl_lint.domain.ranks import Origin, State
 from trl_lint.domain.values import Kind, Value
 from trl_lint.knowledge.effects import METHODS, OF_LOADED, OF_MODELS, PROGRAMS, RUNS, WRITES
 from trl_lint.knowledge.schema import Class, Effect, Row
@@ -93,12 +95,14 @@ def _is_main_guard(test: cst.BaseExpression) -> bool:
 
 
 def _tell(frame: Frame, effect: Effect, name: str, args: Arguments, node: cst.CSTNode) -> None:
-    if not _is_everywhere(frame) or any(keyword in args.keywords for keyword in effect.unless):
+    if not _is_everywhere(frame, effect) or any(keyword in args.keywords for keyword in effect.unless):
         return
     if not _is_the_same(effect, args) or args.double is not None:
         return
+    path = None if effect.path is None else args.get(*effect.path)
+    by_clock = path is not None and path.rank.differs and path.rank.origins == Origin.CLOCK
     own = name.removeprefix("trl.trainer.utils.")
-    frame.emit(SideEffect, node, name=own, effect=effect, accelerator=frame.accelerator())
+    frame.emit(SideEffect, node, name=own, effect=effect, accelerator=frame.accelerator(), by_clock=by_clock)
 
 
 def _is_the_same(effect: Effect, args: Arguments) -> bool:
@@ -110,16 +114,29 @@ def _is_the_same(effect: Effect, args: Arguments) -> bool:
     path = args.get(*effect.path)
     if path is None or path.kind is Kind.NONE:
         return effect.optional
-    return path.rank.state is State.SAME
+    return _is_shared(path)
 
 
-def _is_everywhere(frame: Frame) -> bool:
-    """Whether all ranks get here, but for what asks for a tracker only."""
-    control = frame.memory.control
-    return control.uniformity is Uniformity.UNIFORM or all(
-        each.uniformity is Uniformity.UNKNOWN and each.why is not None and _asks_for_run(frame, each.why.node)
-        for each in control.conditions
+def _is_shared(path: Value) -> bool:
+    """Whether a path says the same place on all ranks, or one that they come upon alike."""
+    return path.rank.state is State.SAME or (
+        path.rank.origins in (Origin.IO, Origin.CLOCK) and isinstance(steps(path.why)[0], SharedName)
     )
+
+
+def _is_everywhere(frame: Frame, effect: Effect) -> bool:
+    """Whether all ranks get here, but for what asks for a tracker only, or for files that they all may find."""
+    return all(_lets_all_in(frame, each, effect) for each in frame.memory.control.conditions)
+
+
+def _lets_all_in(frame: Frame, condition: Control, effect: Effect) -> bool:
+    if condition.uniformity is Uniformity.UNKNOWN:
+        test = condition.why and condition.why.node
+        return test is not None and (_asks_for_run(frame, test) or asks_for_setting(frame, test))
+    if condition.rank.origins != Origin.IO or effect.makes or frame.memory.control.first_rank is not None:
+        return False
+    # Ranks that look at the same moment all find what the first of them is about to change.
+    return not isinstance(steps(condition.why)[0], OwnFile)
 
 
 def _asks_for_run(frame: Frame, test: cst.CSTNode) -> bool:

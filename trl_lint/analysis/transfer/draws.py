@@ -13,18 +13,20 @@ that explains it begins with a `Draw`. The mark goes along with what is made of 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import libcst as cst
 
 from trl_lint.analysis.program.objects import ProjectInstance
+from trl_lint.analysis.program.syntax import below, callee_of
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer import data_sets
 from trl_lint.domain import ranks
 from trl_lint.domain.heap import Cell
-from trl_lint.domain.kinds import ContainerValue, LibraryInstance, TupleValue, is_none
+from trl_lint.domain.kinds import ContainerValue, LibraryInstance, LibraryName, TupleValue, is_none
 from trl_lint.domain.provenance import OneByOne, Step
-from trl_lint.domain.ranks import Origin, State
+from trl_lint.domain.ranks import Origin, Rank, State
 from trl_lint.domain.values import SAME, UNKNOWN, Kind, Value
 from trl_lint.knowledge import heuristics, library
 from trl_lint.knowledge import random_draws as table
@@ -33,6 +35,7 @@ from trl_lint.knowledge.datasets import DATASET, is_dataset
 if TYPE_CHECKING:
     from trl_lint.analysis.state.arguments import Arguments
     from trl_lint.knowledge.schema import Function as FunctionRow
+    from trl_lint.knowledge.schema import Parameter
 
 _TEXT = "each rank draws with a generator of its own here"
 
@@ -40,30 +43,40 @@ _TEXT = "each rank draws with a generator of its own here"
 class Seeding:
     """What a run draws and seeds.
 
-    seeds: the generators that it may have seeded alike so far, itself or in what it calls. at_calls: those at each of
-    its calls. draws: what it draws itself.
+    seeds: the generators that it may have seeded alike so far, itself or in what it calls. apart: those that each rank
+    has seeded in its own way since. at_calls: both at each of its calls. draws: what it draws itself.
     """
 
     def __init__(self) -> None:
         self.seeds: frozenset[str] = frozenset()
-        self.at_calls: dict[tuple[int, int], frozenset[str]] = {}
+        self.apart: frozenset[str] = frozenset()
+        self.at_calls: dict[tuple[int, int], tuple[frozenset[str], frozenset[str]]] = {}
         self.draws: list[Draw] = []
+
+    def add(self, alike: frozenset[str], apart: frozenset[str] = frozenset()) -> None:
+        """These are seeded: by what is the same on all ranks, or maybe is; and then by what differs."""
+        self.apart = (self.apart - alike) | apart
+        self.seeds = (self.seeds | alike) - apart
 
 
 class Draw(Step):
     """The place of a draw. how: its row. owner: the function it is in, and seeded: the generators that it may have
-    seeded before. seeds, names: see `DatasetDrawn`.
+    seeded before. is_apart: the seed that it is given is this rank's own, or its generator was seeded so. seeds, names:
+    see `DatasetDrawn`.
     """
 
-    __slots__ = ("how", "name", "names", "owner", "seeded", "seeds")
+    __slots__ = ("how", "is_apart", "name", "names", "owner", "seeded", "seeds")
 
-    def __init__(self, frame: Frame, node: cst.CSTNode, name: str, how: table.DrawRow) -> None:
-        super().__init__(frame.module, node, _TEXT)
+    def __init__(
+        self, frame: Frame, node: cst.CSTNode, name: str, how: table.DrawRow, args: Arguments, text: str = _TEXT
+    ) -> None:
+        super().__init__(frame.module, node, text)
         self.how = how
         self.name = name
         self.owner = frame.function
         seeding = frame.trace.notes.of(Seeding)
         self.seeded = seeding.seeds
+        self.is_apart = how.generator in seeding.apart or any(_is_given_apart(args, seed) for seed in how.seeds)
         self.seeds = tuple(_seeds(frame))
         self.names = frozenset(name for name, value in frame.memory.names.items() if not value.rank.differs)
         seeding.draws.append(self)
@@ -99,7 +112,7 @@ def called(frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> Value
     how = table.DRAWS.get(name)
     if how is None or how.gives == "indices" or not _is_drawn(frame, how, args):
         return None
-    draw = Draw(frame, node, name, how)
+    draw = Draw(frame, node, name, how, args)
     if how.gives == "parts":
         return frame.allocate(node, Cell("list", rest=_part(name, draw)))
     _put_in_order(frame, args, node, draw)
@@ -129,16 +142,40 @@ def explained(frame: Frame, name: str, args: Arguments, node: cst.CSTNode, value
     how = table.DRAWS.get(name)
     if how is None or how.gives != "indices" or not value.rank.differs or not _is_drawn(frame, how, args):
         return value
-    return value.but(why=Draw(frame, node, name, how))
+    return value.but(why=Draw(frame, node, name, how, args))
 
 
 def _is_drawn(frame: Frame, how: table.DrawRow, args: Arguments) -> bool:
     """Whether all ranks get here, with the same, and each has a generator of its own."""
-    if not _gets_here(frame) or args.star is not None or args.double is not None or args.rank().differs:
+    if not _gets_here(frame) or args.star is not None or args.double is not None:
+        return False
+    given = [value for value in (args.get(*seed) for seed in how.seeds) if value is not None]
+    if any(value.rank.differs for value in args.all() if not any(value is seed for seed in given)):
         return False
     if _is_false(args.keywords.get("shuffle")):
         return False
-    return all(is_none(args.get(*seed)) for seed in how.seeds)
+    return all(is_none(value) or is_apart(value.rank) for value in given)
+
+
+def _is_given_apart(args: Arguments, seed: Parameter) -> bool:
+    """Whether a draw is given a seed, or a generator with one, that is this rank's own."""
+    value = args.get(*seed)
+    return value is not None and is_apart(value.rank)
+
+
+def is_apart(seed: Rank) -> bool:
+    """Whether a seed is certainly another one on each rank: one that was drawn is as good as what it was drawn from."""
+    return seed.differs and bool(seed.origins & (Origin.CLOCK | Origin.RANK))
+
+
+def of_generator(frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> None:
+    """`generator.manual_seed(seed + rank)`: the generator, called by its name, is this rank's own from here on."""
+    target = callee_of(node)
+    owner = target.value if isinstance(target, cst.Attribute) else None
+    if name in table.OF_ITS_OWN and isinstance(owner, cst.Name) and owner.value in frame.memory.names:
+        value = frame.memory.names[owner.value]
+        if is_apart(args.rank()) and not isinstance(value, LibraryName):
+            frame.memory.names[owner.value] = value.but(rank=args.rank(), why=args.all()[0].why)
 
 
 def _gets_here(frame: Frame) -> bool:
@@ -171,10 +208,10 @@ def of_dataset(
         # Made in memory, or of nobody knows what: `map` has no file to share.
         value = SAME if ranks.combine(owner.rank, args.rank()).state is State.SAME else UNKNOWN
     is_named = not table.CACHED_BY_NAME.isdisjoint(args.keywords)
-    is_seeded = not all(is_none(args.get(*seed)) for seed in row.seeds)
-    if is_seeded or is_named or not _is_drawn(frame, table.DATASET_DRAW, args):
+    how = replace(table.DATASET_DRAW, seeds=row.seeds)
+    if is_named or not _is_drawn(frame, how, args):
         return value
-    return DATASET.but(rank=ranks.DRAWN, why=Draw(frame, node, own, table.DATASET_DRAW))
+    return DATASET.but(rank=ranks.DRAWN, why=Draw(frame, node, own, how, args))
 
 
 def _is_apart(owner: Value) -> bool:
@@ -190,12 +227,27 @@ def made_of(frame: Frame, bases: Iterable[str], args: Arguments, made: Value) ->
     names = tuple(bases)
     if not any(base.startswith(table.DATASET_BASES) for base in names) or not table.STREAMS.isdisjoint(names):
         return made
-    draw = next(draws_of(frame, args.all()), None)
+    draw = next(draws_of(frame, [*args.all(), *_rows_of(frame, made)]), None)
     if draw is None:
         return made
     if made.kind is Kind.INSTANCE:
         return made.but(rank=ranks.DRAWN, why=draw)
     return LibraryInstance("torch.utils.data.Subset", ranks.DRAWN, why=draw)
+
+
+def _rows_of(frame: Frame, made: Value) -> Iterator[Value]:
+    """What a data set in sight keeps: that of which it has as many rows as that is long."""
+    length = made.cls.find("__len__") if isinstance(made, ProjectInstance) else None
+    if length is None or not isinstance(made, ProjectInstance):
+        return
+    for node in below(length.node):
+        match node:
+            case cst.Call(
+                func=cst.Name(value="len"), args=[cst.Arg(value=cst.Attribute(value=cst.Name(value="self"), attr=name))]
+            ):
+                value = frame.read_attribute(made.cls, name.value)
+                if value is not None:
+                    yield value
 
 
 def loaded(frame: Frame, args: Arguments, loader: Value) -> Value:

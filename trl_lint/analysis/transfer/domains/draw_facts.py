@@ -27,6 +27,10 @@ if TYPE_CHECKING:
 
 
 class DrawDomain(Domain["Frame"]):
+    def method(self, frame: Frame, owner: Value, name: str, args: Arguments, node: cst.CSTNode, value: Value) -> Value:
+        draws.of_generator(frame, name, args, node)
+        return value
+
     def library_call(self, frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> Value | None:
         return draws.called(frame, name, args, node)
 

@@ -1,0 +1,54 @@
+"""Names that ranks find for themselves and share: of files in one folder, and of the second in which they look.
+
+os.listdir("out")                        local(io), why=SharedName
+os.listdir(f"out/{rank}")                local(io)
+datetime.now().strftime("%H-%M-%S")      local(clock), why=SharedName
+datetime.now().strftime("%H-%M-%S-%f")   local(clock)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from trl_lint.analysis.state.refining import Domain
+from trl_lint.domain.provenance import SharedName
+from trl_lint.domain.ranks import Origin, State
+from trl_lint.knowledge.effects import LISTINGS, PARTS_OF_A_SECOND, STAMPS
+
+if TYPE_CHECKING:
+    import libcst as cst
+
+    from trl_lint.analysis.state.arguments import Arguments
+    from trl_lint.analysis.state.frame import Frame
+    from trl_lint.domain.values import Value
+    from trl_lint.knowledge.torch_ops import Operation
+
+
+class NameDomain(Domain["Frame"]):
+    def function(
+        self,
+        frame: Frame,
+        row: Operation,
+        name: str,
+        args: Arguments,
+        elements: Arguments,
+        node: cst.CSTNode,
+        value: Value,
+    ) -> Value:
+        if name in LISTINGS and args.rank().state is State.SAME:
+            return value.but(why=SharedName(frame.module, node, "each rank lists the same folder here"))
+        return _stamped(frame, args, node, value) if name in STAMPS else value
+
+    def method(self, frame: Frame, owner: Value, name: str, args: Arguments, node: cst.CSTNode, value: Value) -> Value:
+        is_stamp = name in STAMPS and owner.rank.origins == Origin.CLOCK
+        return _stamped(frame, args, node, value) if is_stamp else value
+
+
+def _stamped(frame: Frame, args: Arguments, node: cst.CSTNode, value: Value) -> Value:
+    form = args.get(0, "format")
+    if form is None or not isinstance(form.const, str) or any(part in form.const for part in PARTS_OF_A_SECOND):
+        return value
+    return value.but(why=SharedName(frame.module, node, "each rank asks for the time here, in whole seconds"))
+
+
+DOMAIN = NameDomain()
