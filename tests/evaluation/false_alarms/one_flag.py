@@ -22,3 +22,20 @@ def main(config, dataset):
     if run:
         run.log({"eval/loss": total})
         run.log({"eval/own": own})  # expect: TRL003
+
+
+def by_engine(config, dataset):
+    import deepspeed
+
+    if config.engine:
+        deepspeed.init_distributed()
+    else:
+        dist.init_process_group("nccl")
+    model = AutoModelForCausalLM.from_pretrained("tiny")
+    total = 0.0
+    for batch in DataLoader(dataset, sampler=DistributedSampler(dataset)):
+        total += model(**batch).loss.detach()
+    if config.engine:
+        dist.all_reduce(total)
+    if dist.get_rank() == 0:
+        wandb.log({"eval/loss": total})  # expect: TRL003

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from trl_lint.analysis.program.syntax import ancestors
+from trl_lint.analysis.program.syntax import ancestors, below, last_name
 from trl_lint.domain.constants import MISSING, WORLD_TRUE
 from trl_lint.domain.values import Kind, Value
+from trl_lint.knowledge.backends import STARTS_AT_ONCE
 
 if TYPE_CHECKING:
     from trl_lint.analysis.program.classes import FunctionInfo
@@ -60,11 +61,18 @@ def _note_conditions(frame: Frame, node: cst.CSTNode) -> None:
     root = frame.module.tree if frame.function is None else frame.function.node
     path = (*ancestors(root, node), node)
     for outer, inner in pairwise(path):
-        if isinstance(outer, cst.If) and outer.body is inner:
+        if isinstance(outer, cst.If) and outer.body is inner and not _starts(outer.orelse, flags):
             if isinstance(outer.test, cst.Attribute):
                 flags.attributes.add(outer.test.attr.value)
             elif isinstance(outer.test, cst.Name):
                 flags.names.add((frame.function, outer.test.value))
+
+
+def _starts(code: cst.CSTNode | None, flags: JobFlags) -> bool:
+    """Whether the group is started in the other arm as well, with another backend say."""
+    names = {each.rpartition(".")[2] for each in STARTS_AT_ONCE} | {each.name for each in flags.starters}
+    calls = (node for node in below(code) if isinstance(node, cst.Call)) if code is not None else ()
+    return any(last_name(each.func) in names for each in calls)
 
 
 def told(frame: Frame, node: cst.Attribute | cst.Name, value: Value) -> Value:
