@@ -15,22 +15,27 @@ from collections.abc import Iterable
 import libcst as cst
 
 from trl_lint.analysis.program.classes import FunctionInfo
+from trl_lint.analysis.program.objects import FunctionValue, class_of
+from trl_lint.analysis.program.syntax import below, last_name
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import CalleeRun, Observer
 from trl_lint.analysis.transfer.groups import groups_of
 from trl_lint.domain.control import Control
 from trl_lint.domain.engines import TrainingEngine
-from trl_lint.domain.kinds import LibraryInstance, ModelValue, library_name_of
+from trl_lint.domain.kinds import BoundMethod, LibraryInstance, ModelValue, library_name_of
 from trl_lint.domain.provenance import Step
 from trl_lint.domain.sync_points import HIDDEN, SyncPoint, place_of
 from trl_lint.domain.values import Kind, Value, Wrapping
+from trl_lint.knowledge import library
 from trl_lint.knowledge.heuristics import MAY_SYNCHRONISE
 from trl_lint.knowledge.schema import BACKWARD, WRAP, Collective, Function, Row, Transfer
 
 _LOSSES = frozenset({Kind.BATCH, Kind.TENSOR})
 # How many synchronisation points of one call are kept.
 _MAX_PASSED = 12
+# What collectives are called, behind whatever name their module has.
+_COLLECTIVES = frozenset(row.name.rpartition(".")[2] for row in library.ROWS if isinstance(row, Collective))
 
 
 class CollectiveOrder(Observer["Frame"]):
@@ -68,6 +73,10 @@ class CollectiveOrder(Observer["Frame"]):
         name = func.attr if isinstance(func, cst.Attribute) else func
         if isinstance(name, cst.Name) and MAY_SYNCHRONISE.fits(name.value):
             _note(frame, node, name.value, HIDDEN)
+        for value in args.all():
+            given = _function_of(value)
+            if given is not None and _has_collectives(given):
+                _note(frame, node, given.name, HIDDEN)
 
     def on_call_in_sight(self, frame: Frame, function: FunctionInfo, run: CalleeRun, node: cst.CSTNode) -> None:
         for point in run.sync_points[:_MAX_PASSED]:
@@ -97,6 +106,19 @@ def _is_trained(value: Value) -> bool:
     if isinstance(value, ModelValue):
         return value.grad and value.wrapping is not None
     return library_name_of(value).startswith("torch.nn.") and isinstance(value, LibraryInstance)
+
+
+def _function_of(value: Value) -> FunctionInfo | None:
+    """The function in sight that a value is, or whose method it is: code out of sight may call what it is given."""
+    if isinstance(value, FunctionValue):
+        return value.function
+    cls = class_of(value.owner) if isinstance(value, BoundMethod) else None
+    return cls.find(value.name) if cls is not None and isinstance(value, BoundMethod) else None
+
+
+def _has_collectives(function: FunctionInfo) -> bool:
+    calls = (node for node in below(function.node) if isinstance(node, cst.Call))
+    return any(last_name(call.func) in _COLLECTIVES for call in calls)
 
 
 def _note(

@@ -1,0 +1,26 @@
+# Where ranks leave, the flag under which the rest would gather has been cleared.
+import torch.distributed as dist
+from accelerate import Accelerator
+
+
+def validate(accelerator: Accelerator, items, split):
+    if split and len(items) < accelerator.num_processes:
+        split = False
+        if not accelerator.is_main_process:  # false: TRL006
+            return None
+    done = [str(item) for item in items]
+    if split:
+        gathered = [None] * accelerator.num_processes
+        dist.all_gather_object(gathered, done)
+    return done
+
+
+def validate_alone(accelerator: Accelerator, items, split):
+    if len(items) < accelerator.num_processes:
+        if not accelerator.is_main_process:  # expect: TRL006
+            return None
+    done = [str(item) for item in items]
+    if split:
+        gathered = [None] * accelerator.num_processes
+        dist.all_gather_object(gathered, done)
+    return done
