@@ -2,15 +2,9 @@
 
 >>> from trl_lint.domain.kinds import TensorValue
 >>> loss, same = TensorValue(ranks.LOCAL_MEAN), Value(ranks.SAME)
->>> print(join(loss, same).rank, join(loss, loss) is loss, join(loss, BOTTOM) is loss)
-local(data) True True
->>> print(join(same, Value(ranks.SAME, const=1), divided=ranks.RANK_LOCAL).rank)  # x = a if rank == 0 else 1
-local(rank)
 >>> logs = with_key(Cell("dict"), "loss", loss)  # logs["loss"] = loss
 >>> print(read_key(logs, "loss").rank, read_key(logs, "step"), read_key(with_key(logs, MISSING, same), "step").rank)
 local(data) None same
->>> print(join_elements(loss, UNKNOWN).rank, join(loss, UNKNOWN).rank)  # in a list, or as one value
-local(data) unknown
 """
 
 from __future__ import annotations
@@ -18,29 +12,18 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 
-from trl_lint.domain import averaging, devices, ranks, shapes
-from trl_lint.domain.choices import OneOfClasses, classes_of
+from trl_lint.domain import ranks
 from trl_lint.domain.constants import MISSING
 from trl_lint.domain.control import Control
+from trl_lint.domain.joins import join, join_all, join_elements
 from trl_lint.domain.kinds import (
-    BLANKS,
-    BasePrefix,
-    BatchValue,
-    BoundMethod,
     ContainerValue,
     Identity,
     IterableValue,
-    LoaderValue,
-    ModelRole,
-    ModelValue,
     TupleValue,
-    is_small,
-    shape_of,
 )
-from trl_lint.domain.partial_calls import PartialCall
-from trl_lint.domain.ranks import Rank, State
-from trl_lint.domain.shapes import Shape
-from trl_lint.domain.values import BOTTOM, NO_WRITES, UNKNOWN, Kind, Value, Wrapping
+from trl_lint.domain.ranks import Rank
+from trl_lint.domain.values import BOTTOM, UNKNOWN, Kind, Value
 
 # In a key: stands for the unknown parts of an f-string.
 WILDCARD = "\0"
@@ -56,7 +39,6 @@ class _Rest:
 REST: Any = _Rest()
 
 
-_Item = TypeVar("_Item")
 _Key = TypeVar("_Key")
 
 
@@ -95,194 +77,6 @@ class Cell:
         for value in self.values():
             result = join_elements(result, value)
         return result
-
-
-def join_all(values: Iterable[Value]) -> Value:
-    result: Value = BOTTOM
-    for value in values:
-        result = join(result, value)
-    return result
-
-
-def join(a: Value, b: Value, divided: Rank = ranks.SAME) -> Value:
-    """The value where control flow merges. `divided` is the fact of the condition that chose between them.
-
-    Two values that are each the same on all ranks make a local one if the ranks chose differently.
-    """
-    if a is b or b.rank.state is State.BOTTOM:
-        return a
-    if a.rank.state is State.BOTTOM:
-        return b
-    if a.rank is b.rank and (divided is ranks.SAME or not divided.differs) and _is_same_but_for_its_story(a, b):
-        return a if a.why is not None or b.why is None else b
-    joined = _joined_kinds(a, b)
-    rank = ranks.SAME if joined.kind is Kind.CONTAINER else ranks.join(a.rank, b.rank)
-    const = a.const if _same_constant(a.const, b.const) else MISSING
-    if divided.differs and rank.state is State.SAME and const is MISSING and not _same_object(a, b):
-        rank = Rank(State.LOCAL, divided.origins)
-    main, other = (a, b) if a.rank.differs or a.why is not None else (b, a)
-    averaged = averaging.joined(a.averaging, b.averaging)
-    differs = rank.differs
-    return joined.as_known(
-        rank,
-        const,
-        wrapping=_join_wrapping(a, b, joined.kind),
-        scalar=(a.scalar or a.kind is Kind.NONE) and (b.scalar or b.kind is Kind.NONE),
-        dtype=a.dtype if a.dtype == b.dtype else "",
-        why=(main.why or other.why) if differs or rank is ranks.DRAWN or _is_explained(a, b, joined.kind) else None,
-        writes=_union(a.writes, b.writes) if differs else NO_WRITES,
-        pending=_union(a.pending, b.pending) if differs else NO_WRITES,
-        device=a.device if a.device == b.device else devices.joined(a, b),
-        grad=a.grad or b.grad,
-        shape=None if a.shape is b.shape is None else shapes.join(*_shapes(a, b)),
-        averaging=averaged if rank.state is not State.UNKNOWN else averaging.only_terms(averaged),
-    )
-
-
-def _union(a: frozenset[_Item], b: frozenset[_Item]) -> frozenset[_Item]:
-    """What is in either; the first itself where the other adds nothing, as values are compared by identity."""
-    return a if b <= a else a | b
-
-
-def _is_same_but_for_its_story(a: Value, b: Value) -> bool:
-    """Whether two values differ in nothing but in what explains them (asked all the time, so by identity)."""
-    return (
-        type(a) is type(b)
-        and a.const is b.const
-        and a.dtype is b.dtype
-        and a.scalar is b.scalar
-        and a.writes is b.writes
-        and a.pending is b.pending
-        and a.wrapping is b.wrapping
-        and a.device == b.device
-        and a.grad is b.grad
-        and a.shape is b.shape
-        and a.averaging is b.averaging
-        and a.has_parts_of(b)
-    )
-
-
-def _shapes(a: Value, b: Value) -> tuple[Shape | None, Shape | None]:
-    """The shapes of two values that meet: for a None, which has none, the other's counts."""
-    if Kind.NONE in (a.kind, b.kind):
-        known = a.shape or b.shape
-        return known, known
-    return shape_of(a), shape_of(b)
-
-
-def join_elements(a: Value, b: Value, divided: Rank = ranks.SAME) -> Value:
-    """What is known of the elements of a container that holds both.
-
-    An element of which nothing is known does not take away that another one is known to differ.
-    """
-    merged = join(a, b, divided)
-    if merged.rank.state is State.UNKNOWN:
-        for value in (a, b):
-            if value.rank.differs:
-                kept = value.with_facts_of(merged) if merged.kind is Kind.UNKNOWN else merged
-                return kept.but(rank=value.rank, why=value.why, writes=value.writes, averaging=value.averaging)
-    return merged
-
-
-def _same_constant(a: object, b: object) -> bool:
-    return a is b or (type(a) is type(b) and a is not MISSING and a == b)
-
-
-def _same_object(a: Value, b: Value) -> bool:
-    """Whether both are one and the same thing, so that it does not matter which arm was taken."""
-    if a.kind is not b.kind:
-        return False
-    return a.kind in _ONE_OF_ITS_KIND or (_tells_which(a) and a.same_parts(b))
-
-
-def _tells_which(value: Value) -> bool:
-    """Whether the parts of a value say which thing it is."""
-    if isinstance(value, (TupleValue, IterableValue, BoundMethod, BasePrefix)):
-        return True
-    is_known = value.kind is not Kind.UNKNOWN
-    return is_known and any(getattr(value, part) != nothing for part, nothing in value.parts.items())
-
-
-# It does not matter which one of several it is.
-_ONE_OF_ITS_KIND = frozenset(
-    {Kind.MODEL, Kind.INSTANCE, Kind.FUNCTION, Kind.CLASS, Kind.MODULE, Kind.CONTAINER, Kind.LOADER}
-)
-
-
-def _joined_kinds(a: Value, b: Value) -> Value:
-    """What both are, with the facts of one of them."""
-    if a.same_parts(b):
-        return a
-    if a.kind is b.kind:
-        return _merged_parts(a, b)
-    for value, other in ((a, b), (b, a)):
-        if value.kind is Kind.NONE or (value.kind is Kind.BATCH and other.kind is Kind.CONTAINER):
-            # A batch that became a dict in sight on one way: that dict holds the batch as well.
-            return other
-    return a.as_a(BatchValue if a.kind in _DATA and b.kind in _DATA else Value)
-
-
-# One or the other of these is still something to compute with and to log.
-_DATA = frozenset({Kind.BATCH, Kind.NUMBER, Kind.NUMBER_LIST, Kind.TENSOR})
-
-
-def _merged_parts(a: Value, b: Value) -> Value:
-    if isinstance(a, ContainerValue) and isinstance(b, ContainerValue):
-        return a if b.identities <= a.identities else a.having(a.identities | b.identities)
-    if isinstance(a, TupleValue) and isinstance(b, TupleValue):
-        items = _join_items(a.items, b.items)
-        return a.having(items) if is_small(items) else a.as_a(Value)
-    if isinstance(a, IterableValue) and isinstance(b, IterableValue):
-        return a.having(join(a.element, b.element), ranks.join_lengths(a.length, b.length), None)
-    if isinstance(a, LoaderValue) and isinstance(b, LoaderValue):
-        return a.having(None if a.batch is None or b.batch is None else join(a.batch, b.batch))
-    one, other = classes_of(a), classes_of(b)
-    if one and other:
-        return a.as_a(OneOfClasses).having(one | other)
-    if isinstance(a, ModelValue) and in_model_role(a, ModelRole.OTHER).same_parts(in_model_role(b, ModelRole.OTHER)):
-        return in_model_role(a, ModelRole.OTHER)
-    if isinstance(a, PartialCall) and isinstance(b, PartialCall) and a.callee.same_parts(b.callee):
-        names = tuple(name for name, _ in a.keywords)
-        if len(a.positional) == len(b.positional) and names == tuple(name for name, _ in b.keywords):
-            named = (join(x, y) for (_, x), (_, y) in zip(a.keywords, b.keywords, strict=True))
-            joined: Value = a.having(
-                a.callee, _join_items(a.positional, b.positional), tuple(zip(names, named, strict=True))
-            )
-            return joined
-    return a.as_a(BLANKS.get(a.kind, Value))
-
-
-def in_model_role(value: Value, role: ModelRole) -> Value:
-    """The same model, in another role."""
-    if not isinstance(value, ModelValue) or value.role is role:
-        return value
-    return value.having(*(role if part == "role" else getattr(value, part) for part in value.parts))
-
-
-def _join_items(a: tuple[Value, ...], b: tuple[Value, ...]) -> tuple[Value, ...]:
-    """The common prefix; what a longer one has more is kept, as only the longer one's user asks for it."""
-    longer, shorter = (a, b) if len(a) >= len(b) else (b, a)
-    head = tuple(join(x, y) for x, y in zip(longer, shorter, strict=False))
-    return head + longer[len(shorter) :]
-
-
-def _is_explained(a: Value, b: Value, kind: Kind) -> bool:
-    """Whether two models share a fact about their wrapper, which one chain explains as well as the other."""
-    return kind is Kind.MODEL and a.wrapping is b.wrapping and a.wrapping in _EXPLAINED
-
-
-_EXPLAINED = frozenset({Wrapping.MAYBE, Wrapping.UNWRAPPED, Wrapping.WRAPPED})
-
-
-def _join_wrapping(a: Value, b: Value, kind: Kind) -> Wrapping | None:
-    if kind is not Kind.MODEL:
-        return a.wrapping if a.wrapping is b.wrapping else None
-    known = {value.wrapping for value in (a, b) if value.kind is Kind.MODEL}
-    if known == {Wrapping.BARE, Wrapping.UNWRAPPED}:
-        return Wrapping.BARE
-    if known == {Wrapping.MAYBE} and a.kind is b.kind and a.why is not b.why:
-        return Wrapping.UNKNOWN  # under different conditions
-    return known.pop() if len(known) == 1 else Wrapping.UNKNOWN
 
 
 def join_cells(a: Cell, b: Cell, divided: Rank = ranks.SAME) -> Cell:

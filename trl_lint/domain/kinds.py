@@ -405,19 +405,6 @@ def role_of(value: Value) -> BatchRole | None:
     return value.role if isinstance(value, BatchValue) else None
 
 
-def is_trained(value: Value) -> bool:
-    """Whether a model is the one that a Trainer trains."""
-    return isinstance(value, ModelValue) and value.role is ModelRole.TRAINED
-
-
-def is_data_parallel(value: Value) -> bool:
-    return isinstance(value, ModelValue) and value.role is ModelRole.DATA_PARALLEL
-
-
-def is_replicated(value: Value) -> bool:
-    return isinstance(value, ModelValue) and value.role is ModelRole.REPLICATED
-
-
 def library_name_of(value: Value | None) -> str:
     """The dotted name of what a library calls so, or of its class; "" for everything else."""
     return value.name if isinstance(value, (LibraryInstance, LibraryName)) else ""

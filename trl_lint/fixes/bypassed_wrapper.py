@@ -7,7 +7,7 @@ import libcst as cst
 from trl_lint.analysis.events import ModelCalled
 from trl_lint.analysis.program.syntax import last_name
 from trl_lint.domain.control import Uniformity
-from trl_lint.domain.kinds import is_trained
+from trl_lint.domain.model_roles import is_trained
 from trl_lint.findings import Applicability
 from trl_lint.fixes.base import RuleFix
 from trl_lint.fixes.support.edits import FixPlan, NoFix, Replace

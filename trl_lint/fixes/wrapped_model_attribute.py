@@ -9,7 +9,7 @@ import libcst as cst
 from trl_lint.analysis.events import AttributeRead
 from trl_lint.analysis.program.classes import ClassInfo
 from trl_lint.analysis.program.syntax import ancestors, last_name
-from trl_lint.domain.kinds import is_trained
+from trl_lint.domain.model_roles import is_trained
 from trl_lint.findings import Applicability
 from trl_lint.fixes.base import RuleFix
 from trl_lint.fixes.support.caching import Cached, cached, constructor_call, is_trainer

@@ -44,7 +44,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from trl_lint.analysis.events import AttributeRead, UnwrappedForGeneration
-from trl_lint.domain.kinds import is_trained
+from trl_lint.domain.model_roles import is_trained
 from trl_lint.domain.values import Wrapping
 from trl_lint.knowledge.mentions import either, named
 from trl_lint.knowledge.models import FOR_GENERATION, GENERATES

@@ -29,10 +29,10 @@ from trl_lint.domain.kinds import (
     SizesValue,
     StoreFactory,
     StringValue,
-    is_data_parallel,
     library_name_of,
     role_of,
 )
+from trl_lint.domain.model_roles import is_data_parallel
 from trl_lint.domain.ranks import State
 from trl_lint.domain.values import BOTTOM, SAME, UNKNOWN, Kind, Value, Wrapping
 from trl_lint.knowledge import datasets, heuristics, library, models

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import libcst as cst
 
 from trl_lint.analysis.interpreter import wrapping_tests
-from trl_lint.analysis.interpreter.conditions import divides, engine_arm, is_on_tpu, narrow, other_ranks, truth
+from trl_lint.analysis.interpreter.conditions import divides, engine_arm, narrow, other_ranks, truth
 from trl_lint.analysis.interpreter.expressions import evaluate
+from trl_lint.analysis.interpreter.tpu_tests import is_on_tpu
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import Branch
 from trl_lint.analysis.transfer import data_sets, first_rank

@@ -14,7 +14,8 @@ from trl_lint.analysis.transfer import tensor_functions, tensors, wrapped_models
 from trl_lint.analysis.transfer.operands import size_of
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import MISSING, WORLD_FALSE, WORLD_TRUE, World
-from trl_lint.domain.heap import Cell, join, with_key
+from trl_lint.domain.heap import Cell, with_key
+from trl_lint.domain.joins import join
 from trl_lint.domain.kinds import (
     BLANKS,
     NONE,

@@ -7,7 +7,7 @@ import libcst as cst
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
-from trl_lint.domain.heap import join
+from trl_lint.domain.joins import join
 from trl_lint.domain.kinds import (
     BatchValue,
     ContainerValue,

@@ -8,6 +8,7 @@ from typing import Any
 import libcst as cst
 
 from trl_lint.analysis.interpreter import wrapping_tests
+from trl_lint.analysis.interpreter.tpu_tests import for_bare_runs
 from trl_lint.analysis.program.objects import class_names
 from trl_lint.analysis.program.syntax import identifiers
 from trl_lint.analysis.state.frame import Frame, derived
@@ -18,19 +19,16 @@ from trl_lint.domain import ranks, shapes
 from trl_lint.domain.constants import (
     ALONE_FALSE,
     ALONE_TRUE,
-    BARE_FALSE,
-    BARE_TRUE,
     MISSING,
     WORLD_FALSE,
     WORLD_KIND,
     WORLD_SIZE,
     WORLD_TRUE,
     Alone,
-    BareRun,
     World,
 )
 from trl_lint.domain.control import UNIFORM, Control, Uniformity
-from trl_lint.domain.heap import join_all
+from trl_lint.domain.joins import join_all
 from trl_lint.domain.kinds import (
     BatchRole,
     ContainerValue,
@@ -46,14 +44,11 @@ from trl_lint.domain.provenance import NoneWhere
 from trl_lint.domain.ranks import Origin, State
 from trl_lint.domain.values import SAME, Kind, Value, Wrapping
 from trl_lint.knowledge import datasets, heuristics
-from trl_lint.knowledge.backends import BARE_KINDS
 from trl_lint.knowledge.heuristics import RANK_FIELD
 from trl_lint.knowledge.models import WRAPPER_CLASSES
 from trl_lint.knowledge.schema import RANK_INDEX
 
 # By which a comparison with one thing, or with several, says that it is that or one of them, and that it is not.
-_HOLDS_FOR = (cst.Equal, cst.Is, cst.In)
-_HOLDS_NOT_FOR = (cst.NotEqual, cst.IsNot, cst.NotIn)
 
 
 def truth(frame: Frame, value: Value) -> bool | None:
@@ -169,7 +164,7 @@ def compare(
         result = part if result is None else _both(result, part)
         left = right
     assert result is not None
-    bare = _for_bare_runs(frame, node)
+    bare = for_bare_runs(frame, node)
     return result if bare is None else result.but(const=bare)
 
 
@@ -368,36 +363,6 @@ def narrow_further(frame: Frame, part: cst.BaseExpression, taken: bool, asks: bo
     wrapping_tests.narrow(frame, part, taken)
     _narrow(frame, part, taken)
     return mentioned
-
-
-def is_on_tpu(frame: Frame, test: cst.CSTNode, taken: bool) -> bool:
-    """Whether `accelerator.distributed_type == DistributedType.TPU` holds where a test has come out as `taken`."""
-    if type(test) is cst.BooleanOperation and type(test.operator) is (cst.And if taken else cst.Or):
-        return is_on_tpu(frame, test.left, taken) or is_on_tpu(frame, test.right, taken)
-    if type(test) is cst.UnaryOperation and type(test.operator) is cst.Not:
-        return is_on_tpu(frame, test.expression, not taken)
-    value = frame.node_values.get(id(test))
-    return value is not None and value.const is (BARE_TRUE if taken else BARE_FALSE)
-
-
-def _for_bare_runs(frame: Frame, test: cst.Comparison) -> BareRun | None:
-    """What a comparison with kinds of distributed runs says where Accelerate wraps no model; None for all others."""
-    comparison = test.comparisons[0]
-    if len(test.comparisons) != 1 or not isinstance(comparison.operator, (*_HOLDS_FOR, *_HOLDS_NOT_FOR)):
-        return None
-    asked = comparison.comparator
-    elements = asked.elements if isinstance(asked, (cst.Tuple, cst.List, cst.Set)) else ()
-    options = [element.value for element in elements] or [asked]
-    if not all(_is_bare_kind(frame, option) for option in options):
-        return None
-    return BARE_TRUE if isinstance(comparison.operator, _HOLDS_FOR) else BARE_FALSE
-
-
-def _is_bare_kind(frame: Frame, node: cst.BaseExpression) -> bool:
-    """Whether it is a kind of distributed run in which Accelerate wraps no model."""
-    if not isinstance(node, cst.Attribute) or node.attr.value not in BARE_KINDS:
-        return False
-    return library_name_of(frame.engine.evaluate(frame, node)).endswith(f"DistributedType.{node.attr.value}")
 
 
 def _under_engine(frame: Frame) -> None:

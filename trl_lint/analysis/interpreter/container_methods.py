@@ -13,7 +13,8 @@ from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import MISSING
-from trl_lint.domain.heap import Cell, join, join_elements, read_key, with_key
+from trl_lint.domain.heap import Cell, read_key, with_key
+from trl_lint.domain.joins import join, join_elements
 from trl_lint.domain.kinds import NONE, ContainerValue, IterableValue, NumberValue, StringValue, TupleValue
 from trl_lint.domain.values import BOTTOM, UNKNOWN, Value
 

@@ -13,7 +13,8 @@ from trl_lint.analysis.interpreter.conditions import narrow, truth
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain import ranks
-from trl_lint.domain.heap import WILDCARD, Cell, join, with_key
+from trl_lint.domain.heap import WILDCARD, Cell, with_key
+from trl_lint.domain.joins import join
 from trl_lint.domain.kinds import IterableValue, TupleValue
 from trl_lint.domain.values import Value
 

@@ -25,7 +25,8 @@ from trl_lint.analysis.state.frame import Frame, derived
 from trl_lint.analysis.transfer import first_rank, gradients, job_flags
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import MISSING, World
-from trl_lint.domain.heap import WILDCARD, join
+from trl_lint.domain.heap import WILDCARD
+from trl_lint.domain.joins import join
 from trl_lint.domain.kinds import BLANKS, NONE, NumberValue, StringValue, on_one_process
 from trl_lint.domain.ranks import Origin, State
 from trl_lint.domain.values import UNKNOWN, Kind, Value

@@ -27,7 +27,8 @@ from trl_lint.analysis.state.frame import Frame, derived
 from trl_lint.analysis.transfer import tensors
 from trl_lint.domain import ranks
 from trl_lint.domain.choices import OneOfClasses
-from trl_lint.domain.heap import WILDCARD, join_all
+from trl_lint.domain.heap import WILDCARD
+from trl_lint.domain.joins import join_all
 from trl_lint.domain.kinds import (
     BoundMethod,
     ContainerValue,

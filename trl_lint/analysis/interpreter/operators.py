@@ -18,7 +18,8 @@ from trl_lint.analysis.transfer import tensors
 from trl_lint.analysis.transfer.operands import size_of
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import MISSING, WORLD_FALSE, WORLD_SIZE, WORLD_TRUE, World
-from trl_lint.domain.heap import WILDCARD, Cell, join
+from trl_lint.domain.heap import WILDCARD, Cell
+from trl_lint.domain.joins import join
 from trl_lint.domain.kinds import TupleValue
 from trl_lint.domain.shapes import RAGGED
 from trl_lint.domain.values import Kind, Value

@@ -30,12 +30,11 @@ from trl_lint.domain.kinds import (
     ModelValue,
     PreparedObject,
     TupleValue,
-    is_data_parallel,
-    is_replicated,
     is_small,
     library_name_of,
     role_of,
 )
+from trl_lint.domain.model_roles import is_data_parallel, is_replicated
 from trl_lint.domain.values import UNKNOWN, Kind, Value, Wrapping
 from trl_lint.knowledge.schema import (
     BARE_MODEL,

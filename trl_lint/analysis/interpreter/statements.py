@@ -17,7 +17,8 @@ from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import World
-from trl_lint.domain.heap import Cell, join_elements
+from trl_lint.domain.heap import Cell
+from trl_lint.domain.joins import join_elements
 from trl_lint.domain.kinds import NONE, ContainerValue
 from trl_lint.domain.values import UNKNOWN, Value
 

@@ -13,7 +13,8 @@ from trl_lint.analysis.state.frame import Frame, derived
 from trl_lint.analysis.transfer import tensors
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import MISSING
-from trl_lint.domain.heap import Cell, join, read_key, with_key
+from trl_lint.domain.heap import Cell, read_key, with_key
+from trl_lint.domain.joins import join
 from trl_lint.domain.kinds import (
     BatchRole,
     BatchValue,

@@ -16,7 +16,8 @@ from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import NUMERIC, Frame
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import MISSING
-from trl_lint.domain.heap import Cell, join
+from trl_lint.domain.heap import Cell
+from trl_lint.domain.joins import join
 from trl_lint.domain.kinds import TupleValue, is_small
 from trl_lint.domain.values import BOTTOM, UNKNOWN, Value
 

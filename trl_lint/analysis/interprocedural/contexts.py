@@ -11,7 +11,8 @@ from trl_lint.analysis.transfer import first_rank
 from trl_lint.domain.constants import MISSING, World
 from trl_lint.domain.control import Control
 from trl_lint.domain.equality import Frozen, alike, alike_cells, freeze
-from trl_lint.domain.heap import REST, Cell, Memory, join, join_cells
+from trl_lint.domain.heap import REST, Cell, Memory, join_cells
+from trl_lint.domain.joins import join
 from trl_lint.domain.kinds import ContainerValue, Identity, IterableValue, TupleValue
 from trl_lint.domain.ranks import State
 from trl_lint.domain.values import BOTTOM, UNKNOWN, Kind, Value

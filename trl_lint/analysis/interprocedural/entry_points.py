@@ -23,7 +23,8 @@ from trl_lint.analysis.state.observing import Observers, asked_of
 from trl_lint.analysis.state.refining import Domains
 from trl_lint.analysis.transfer.domains import all_domains
 from trl_lint.domain.control import UNIFORM
-from trl_lint.domain.heap import Cell, join
+from trl_lint.domain.heap import Cell
+from trl_lint.domain.joins import join
 from trl_lint.domain.kinds import LoaderValue, TupleValue
 from trl_lint.domain.ranks import State
 from trl_lint.domain.values import SAME, UNKNOWN, Kind, Value, Wrapping

@@ -17,15 +17,16 @@ from trl_lint.analysis.program.classes import ClassInfo, FunctionInfo
 from trl_lint.analysis.program.objects import class_of
 from trl_lint.analysis.program.project import Project
 from trl_lint.analysis.state.arguments import Arguments
+from trl_lint.analysis.state.flags import JobFlags
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import CalleeRun
 from trl_lint.analysis.transfer import first_rank, gradients, job_flags
-from trl_lint.analysis.transfer.job_flags import JobFlags
 from trl_lint.domain import ranks
 from trl_lint.domain.averaging import Mean
 from trl_lint.domain.control import UNIFORM, Control, Uniformity
 from trl_lint.domain.equality import alike_cells
-from trl_lint.domain.heap import Cell, Memory, join, join_cells, reachable, reachable_from
+from trl_lint.domain.heap import Cell, Memory, join_cells, reachable, reachable_from
+from trl_lint.domain.joins import join
 from trl_lint.domain.kinds import NONE, Identity, IterableValue
 from trl_lint.domain.sync_points import SyncPoint
 from trl_lint.domain.values import BOTTOM, NO_WRITES, UNKNOWN, Kind, Value

@@ -12,7 +12,8 @@ from trl_lint.analysis.program.syntax import is_blank
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import MISSING, World
 from trl_lint.domain.equality import alike, alike_cells, contents_of
-from trl_lint.domain.heap import Cell, Memory, join, join_cells, reachable
+from trl_lint.domain.heap import Cell, Memory, join_cells, reachable
+from trl_lint.domain.joins import join
 from trl_lint.domain.kinds import (
     Identity,
 )

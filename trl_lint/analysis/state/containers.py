@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from trl_lint.analysis.state.frame import Frame, Place, derived
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import MISSING
-from trl_lint.domain.heap import REST, WILDCARD, Cell, join, join_all, join_elements, with_key
+from trl_lint.domain.heap import REST, WILDCARD, Cell, with_key
+from trl_lint.domain.joins import join, join_all, join_elements
 from trl_lint.domain.kinds import (
     BatchRole,
     BatchValue,

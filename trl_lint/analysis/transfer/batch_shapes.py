@@ -12,7 +12,8 @@ from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer.tensor_shapes import of_attribute, padded_list
 from trl_lint.analysis.transfer.tensor_sizes import shaped, varies
-from trl_lint.domain.kinds import BatchRole, BatchValue, is_trained, role_of, shape_of
+from trl_lint.domain.kinds import BatchRole, BatchValue, role_of, shape_of
+from trl_lint.domain.model_roles import is_trained
 from trl_lint.domain.shapes import RAGGED, SAME, Shape
 from trl_lint.domain.values import Value, Wrapping
 from trl_lint.knowledge import heuristics, library

@@ -18,15 +18,8 @@ from trl_lint.analysis.program.syntax import ancestors, identifiers
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain.devices import Device
-from trl_lint.domain.heap import in_model_role
-from trl_lint.domain.kinds import (
-    ModelRole,
-    ModelValue,
-    ParameterSource,
-    TensorValue,
-    is_replicated,
-    library_name_of,
-)
+from trl_lint.domain.kinds import ModelRole, ModelValue, ParameterSource, TensorValue, library_name_of
+from trl_lint.domain.model_roles import in_model_role, is_replicated
 from trl_lint.domain.ranks import SAME
 from trl_lint.domain.values import Kind, Value, Wrapping
 from trl_lint.knowledge import models

@@ -1,0 +1,43 @@
+"""Conditions that ask whether the job runs on TPUs, where Accelerate wraps no model."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from trl_lint.analysis.state.frame import Frame
+from trl_lint.domain.constants import BARE_FALSE, BARE_TRUE, BareRun
+from trl_lint.domain.kinds import library_name_of
+from trl_lint.knowledge.backends import BARE_KINDS
+
+_HOLDS_FOR = (cst.Equal, cst.Is, cst.In)
+_HOLDS_NOT_FOR = (cst.NotEqual, cst.IsNot, cst.NotIn)
+
+
+def is_on_tpu(frame: Frame, test: cst.CSTNode, taken: bool) -> bool:
+    """Whether `accelerator.distributed_type == DistributedType.TPU` holds where a test has come out as `taken`."""
+    if type(test) is cst.BooleanOperation and type(test.operator) is (cst.And if taken else cst.Or):
+        return is_on_tpu(frame, test.left, taken) or is_on_tpu(frame, test.right, taken)
+    if type(test) is cst.UnaryOperation and type(test.operator) is cst.Not:
+        return is_on_tpu(frame, test.expression, not taken)
+    value = frame.node_values.get(id(test))
+    return value is not None and value.const is (BARE_TRUE if taken else BARE_FALSE)
+
+
+def for_bare_runs(frame: Frame, test: cst.Comparison) -> BareRun | None:
+    """What a comparison with kinds of distributed runs says where Accelerate wraps no model; None for all others."""
+    comparison = test.comparisons[0]
+    if len(test.comparisons) != 1 or not isinstance(comparison.operator, (*_HOLDS_FOR, *_HOLDS_NOT_FOR)):
+        return None
+    asked = comparison.comparator
+    elements = asked.elements if isinstance(asked, (cst.Tuple, cst.List, cst.Set)) else ()
+    options = [element.value for element in elements] or [asked]
+    if not all(_is_bare_kind(frame, option) for option in options):
+        return None
+    return BARE_TRUE if isinstance(comparison.operator, _HOLDS_FOR) else BARE_FALSE
+
+
+def _is_bare_kind(frame: Frame, node: cst.BaseExpression) -> bool:
+    """Whether it is a kind of distributed run in which Accelerate wraps no model."""
+    if not isinstance(node, cst.Attribute) or node.attr.value not in BARE_KINDS:
+        return False
+    return library_name_of(frame.engine.evaluate(frame, node)).endswith(f"DistributedType.{node.attr.value}")

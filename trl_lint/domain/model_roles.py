@@ -1,0 +1,26 @@
+"""The part that a model plays: the one that is trained, one in a wrapper of a certain kind, or another."""
+
+from __future__ import annotations
+
+from trl_lint.domain.kinds import ModelRole, ModelValue
+from trl_lint.domain.values import Value
+
+
+def is_trained(value: Value) -> bool:
+    """Whether a model is the one that a Trainer trains."""
+    return isinstance(value, ModelValue) and value.role is ModelRole.TRAINED
+
+
+def is_data_parallel(value: Value) -> bool:
+    return isinstance(value, ModelValue) and value.role is ModelRole.DATA_PARALLEL
+
+
+def is_replicated(value: Value) -> bool:
+    return isinstance(value, ModelValue) and value.role is ModelRole.REPLICATED
+
+
+def in_model_role(value: Value, role: ModelRole) -> Value:
+    """The same model, in another role."""
+    if not isinstance(value, ModelValue) or value.role is role:
+        return value
+    return value.having(*(role if part == "role" else getattr(value, part) for part in value.parts))
