@@ -3,11 +3,12 @@
     python -m evaluation.foreign [--mirrors DIR] [--only TEXT] [--sources N] [--json | --rows]
 
 Each code base is a commit (`cases/foreign.json`) or a release on the package index (`cases/ecosystem.json`), linted as
-one project with all rules, preview rules too. These tables say of each finding that was read whether it is real (a
-crash, a hang, a wrong number or a wrong training on several processes), minor (true, with little harm), debatable or
-false, and why. Those that nobody has judged are printed, to be read; with `--rows` as rows for the tables.
-Exit code 1 when a finding has no verdict, when one judged false is still reported, or a real one is gone. A code base
-that can't be had is skipped, with the reason; exit code 2 when that is all of them.
+one project with everything selected, preview rules too. These tables say of each finding that was read whether it is
+real (a crash, a hang, a wrong number or a wrong training on several processes), minor (true, with little harm),
+debatable or false, and why. Those that nobody has judged are printed, to be read; with `--rows` as rows for the tables.
+A second table says how many of them are in the default set, which is what somebody sees who selects nothing. Exit code
+1 when a finding has no verdict, when one judged false is still reported, or a real one is gone, or is not in that set. A
+code base that can't be had is skipped, with the reason; exit code 2 when that is all of them.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from evaluation.checkouts import Checkout, NotToBeHad, tree_of
@@ -25,7 +26,8 @@ from evaluation.common import FAILED, NOT_RUN, PASSED, run, table
 from evaluation.releases import IndexUnreachable, Release, fetch
 from trl_lint import api
 from trl_lint.findings import Finding
-from trl_lint.settings import Settings
+from trl_lint.rules import find_rule
+from trl_lint.settings import EVERY_RULE, Settings
 
 # Commits of git repositories, and releases on the package index.
 TABLES = tuple(Path(__file__).parent / "cases" / name for name in ("foreign.json", "ecosystem.json"))
@@ -60,7 +62,10 @@ class Judged:
 
 @dataclass(frozen=True)
 class Reported:
-    """A finding as the benchmark shows it: its file within the code base, and the text of the line it starts in."""
+    """A finding as the benchmark shows it: its file within the code base, and the text of the line it starts in.
+
+    A finding that speaks for several places is one of each.
+    """
 
     code_base: str
     file: str
@@ -70,6 +75,7 @@ class Reported:
     message: str
     text: str
     because: tuple[str, ...] = ()
+    by_default: bool = True
 
 
 @dataclass
@@ -87,6 +93,8 @@ class Outcome:
     kept: list[Judged] = field(default_factory=list)
     gone: list[Judged] = field(default_factory=list)
     unjudged: list[Reported] = field(default_factory=list)
+    # Of the verdicts that have a finding, those whose finding is in the default set.
+    by_default: list[Judged] = field(default_factory=list)
 
 
 def read_cases(*tables: Path) -> dict[CodeBase, list[Judged]]:
@@ -123,14 +131,15 @@ def lint(code_base: CodeBase, tree: Path) -> Outcome:
     except api.LintError as error:
         findings, problems = error.findings, error.problems
     lines = Lines(tree)
-    reported = [reported_of(finding, name_of(code_base), lines) for finding in findings]
+    reported = [each for finding in findings for each in reported_of(finding, name_of(code_base), lines)]
     return Outcome(code_base, tree, reported, [each.replace(f"{tree}/", "") for each in problems])
 
 
 def settings_for(code_base: CodeBase, tree: Path) -> Settings:
+    everything = Settings(root=tree, select=(EVERY_RULE,), preview=True)
     if isinstance(code_base, Checkout):
-        return Settings(root=tree, preview=True)
-    return Settings(root=tree, preview=True, target_trl=code_base.trl, target_transformers=code_base.transformers)
+        return everything
+    return replace(everything, target_trl=code_base.trl, target_transformers=code_base.transformers)
 
 
 class Lines:
@@ -153,12 +162,20 @@ class Lines:
         return lines[line - 1].strip() if 0 < line <= len(lines) else ""
 
 
-def reported_of(finding: Finding, code_base: str, lines: Lines) -> Reported:
+def reported_of(finding: Finding, code_base: str, lines: Lines) -> Iterator[Reported]:
     name = _within(finding.path, lines.tree)
     start, end = finding.start.line, finding.end.line
     because = tuple(f"{_within(note.path, lines.tree)}:{note.start.line}: {note.text}" for note in finding.because)
     text = lines.text(name, start)
-    return Reported(code_base, name, start, end, finding.code, finding.message, text, because)
+    yield Reported(
+        code_base, name, start, end, finding.code, finding.message, text, because, finding.by_default
+    )
+    for each in finding.also:
+        name, line = _within(each.path, lines.tree), each.start.line
+        text = lines.text(name, line)
+        yield Reported(
+            code_base, name, line, line, each.code, each.message, text, by_default=finding.by_default
+        )
 
 
 def _within(path: str, tree: Path) -> str:
@@ -180,10 +197,13 @@ def compare(outcome: Outcome, verdicts: Iterable[Judged]) -> None:
         for each in here:
             left.pop(each, None)
         (outcome.kept if here else moved).append(verdict)
+        if any(each.by_default for each in here):
+            outcome.by_default.append(verdict)
     for verdict in moved:
         near = _moved(verdict, left, lines)
         if near:
             del left[near]
+            outcome.by_default += [verdict] * near.by_default
         (outcome.kept if near else outcome.gone).append(verdict)
     outcome.unjudged.extend(left)
 
@@ -214,6 +234,20 @@ def rows(outcomes: Sequence[Outcome]) -> list[tuple[object, ...]]:
     return [*shown, ("all", *totals, unjudged.total() or "")]
 
 
+def default_rows(outcomes: Sequence[Outcome]) -> list[tuple[object, ...]]:
+    """By rule and verdict, how many of those that are still reported are in the default set."""
+    kept = Counter((each.rule, each.verdict) for outcome in outcomes for each in outcome.kept)
+    default = Counter((each.rule, each.verdict) for outcome in outcomes for each in outcome.by_default)
+    shown: list[tuple[object, ...]] = [("rule", *VERDICTS)]
+    for rule in sorted({rule for rule, _ in kept}):
+        shown.append((rule, *(_part(default[rule, verdict], kept[rule, verdict]) for verdict in VERDICTS)))
+    return [*shown, ("all", *(_part(_of(default, verdict), _of(kept, verdict)) for verdict in VERDICTS))]
+
+
+def _part(some: int, every: int) -> str:
+    return f"{some}/{every}" if every else ""
+
+
 def _of(counter: Mapping[tuple[str, str], int], verdict: str) -> int:
     return sum(count for (_, each), count in counter.items() if each == verdict)
 
@@ -228,9 +262,23 @@ def wrong(outcomes: Iterable[Outcome]) -> list[str]:
     found = list(outcomes)
     alarms = [each for outcome in found for each in outcome.kept if each.verdict == "false"]
     missed = [each for outcome in found for each in outcome.gone if each.verdict == "real"]
-    return [f"judged false, still reported: {_place(each)}: {each.reason}" for each in sorted(alarms)] + [
-        f"judged real, gone: {_place(each)}: {each.reason}" for each in sorted(missed)
+    unseen = [
+        each
+        for outcome in found
+        for each in outcome.kept
+        if each.verdict == "real" and each not in outcome.by_default and not _is_preview(each.rule)
     ]
+    said = (
+        ("judged false, still reported", alarms),
+        ("judged real, gone", missed),
+        ("judged real, not in the default set", unseen),
+    )
+    return [f"{what}: {_place(each)}: {each.reason}" for what, rows in said for each in sorted(rows)]
+
+
+def _is_preview(code: str) -> bool:
+    rule = find_rule(code)
+    return rule is not None and rule.preview
 
 
 def _place(row: Judged | Reported) -> str:
@@ -283,6 +331,7 @@ def as_json(outcomes: Iterable[Outcome], skipped: Mapping[CodeBase, str]) -> str
             "unjudged": [
                 {key: value for key, value in asdict(each).items() if key != "text"} for each in outcome.unjudged
             ],
+            "by_default": [asdict(each) for each in outcome.by_default],
             "problems": outcome.problems,
         }
         for outcome in outcomes
@@ -311,6 +360,8 @@ def report(outcomes: Sequence[Outcome], skipped: Mapping[CodeBase, str], around:
         yield from to_be_read(outcome, around)
     yield "still reported / judged, by verdict"
     yield table(rows(outcomes))
+    yield "in the default set / still reported, by verdict"
+    yield table(default_rows(outcomes))
     yield from wrong(outcomes)
     yield counted(outcomes, skipped)
 

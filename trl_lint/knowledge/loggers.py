@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from trl_lint.domain import ranks
+from trl_lint.findings import Consequence
 from trl_lint.knowledge.schema import NOTHING, SAME, Attribute, Class, Effect, Function, Row, Sink, instance
 
 # The layout of a table is by hand: one or two lines per row.
 # fmt: off
 
 _RUN = instance("wandb.Run")
-_LOGS = Effect("logs to the same run, or fails where there is none", shown=True)
+# A library's trainer starts its tracker on the main process only.
+_LOGS = Effect("logs to the same run, or fails where there is none", shown=True, consequence=Consequence.WASTE,
+               in_hooks=Consequence.CRASH)
 # Runs of a group are meant to be one per rank; with `mode` or `settings` most of them are turned off, or share one.
-_STARTS = Effect("starts a run of its own", unless=("group", "mode", "settings"), apart=True)
+_STARTS = Effect("starts a run of its own", unless=("group", "mode", "settings"), apart=True,
+                 consequence=Consequence.WRONG_NUMBER)
 _OPENS = Effect("adds its own curves to the same folder", (0, "log_dir"), optional=True, apart=True)
 _OPENS_BY_NAME = _OPENS._replace(path=(0, "logdir"))
 # Other methods and attributes of a tracker do not concern metrics.

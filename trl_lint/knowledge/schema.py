@@ -32,6 +32,7 @@ from trl_lint.domain.kinds import (
     TupleValue,
 )
 from trl_lint.domain.values import Value, Wrapping
+from trl_lint.findings import Consequence
 
 Parameter = tuple[int, str]
 # Of a function that nothing more is known of: whatever it is given.
@@ -75,7 +76,8 @@ class Effect(NamedTuple):
     on all ranks. shown: it is for a reader, and no other rank needs it. instead: how it is done right on all ranks, if
     that is simpler than to do it on one. optional: without a path it is the same one everywhere, too. apart: any
     argument that differs between ranks tells theirs apart. makes: it makes what is there for good, so that few come to
-    it before that is.
+    it before that is. consequence: what comes of it where none fails. in_hooks: the same in a class that a library
+    runs, if it is another one there.
     """
 
     does: str
@@ -87,6 +89,8 @@ class Effect(NamedTuple):
     optional: bool = False
     apart: bool = False
     makes: bool = False
+    consequence: Consequence = Consequence.RACE
+    in_hooks: Consequence | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

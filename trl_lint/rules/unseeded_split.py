@@ -55,6 +55,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from trl_lint.analysis.events import DatasetDrawn
+from trl_lint.findings import Consequence
 from trl_lint.knowledge.random_draws import ORDER
 from trl_lint.rules.base import Rule, Site, Violation
 
@@ -62,6 +63,7 @@ from trl_lint.rules.base import Rule, Site, Violation
 class UnseededSplit(Rule[DatasetDrawn]):
     code = "TRL015"
     name = "unseeded-split"
+    consequences = (Consequence.WRONG_TRAINING,)
 
     def check(self, event: DatasetDrawn) -> Iterator[Violation]:
         if event.module.one_process:

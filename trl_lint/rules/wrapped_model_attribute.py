@@ -71,6 +71,7 @@ from collections.abc import Iterator
 
 from trl_lint.analysis.events import AttributeRead
 from trl_lint.domain.engines import HAND_ON_ATTRIBUTES, TrainingEngine
+from trl_lint.findings import Consequence
 from trl_lint.knowledge.engines import UNIQUE
 from trl_lint.knowledge.models import GENERATES
 from trl_lint.rules.base import Rule, Violation
@@ -94,6 +95,7 @@ def _is_handed_on(event: AttributeRead) -> bool:
 class WrappedModelAttribute(Rule[AttributeRead]):
     code = "TRL002"
     name = "wrapped-model-attribute"
+    consequences = (Consequence.CRASH,)
 
     def check(self, event: AttributeRead) -> Iterator[Violation]:
         name = event.attribute
