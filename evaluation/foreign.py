@@ -5,7 +5,8 @@
 Each code base is a commit (`cases/foreign.json`) or a release on the package index (`cases/ecosystem.json`), linted as
 one project with everything selected, preview rules too. These tables say of each finding that was read whether it is
 real (a crash, a hang, a wrong number or a wrong training on several processes), minor (true, with little harm),
-debatable or false, and why. Those that nobody has judged are printed, to be read; with `--rows` as rows for the tables.
+debatable or false, and why. Those that nobody has judged are printed, to be read; with `--rows` as rows for the
+tables.
 A second table says how many of them are in the default set, which is what somebody sees who selects nothing. Exit code
 1 when a finding has no verdict, when one judged false is still reported, or a real one is gone, or is not in that set. A
 code base that can't be had is skipped, with the reason; exit code 2 when that is all of them.
@@ -167,15 +168,11 @@ def reported_of(finding: Finding, code_base: str, lines: Lines) -> Iterator[Repo
     start, end = finding.start.line, finding.end.line
     because = tuple(f"{_within(note.path, lines.tree)}:{note.start.line}: {note.text}" for note in finding.because)
     text = lines.text(name, start)
-    yield Reported(
-        code_base, name, start, end, finding.code, finding.message, text, because, finding.by_default
-    )
+    yield Reported(code_base, name, start, end, finding.code, finding.message, text, because, finding.by_default)
     for each in finding.also:
         name, line = _within(each.path, lines.tree), each.start.line
         text = lines.text(name, line)
-        yield Reported(
-            code_base, name, line, line, each.code, each.message, text, by_default=finding.by_default
-        )
+        yield Reported(code_base, name, line, line, each.code, each.message, text, by_default=finding.by_default)
 
 
 def _within(path: str, tree: Path) -> str:

@@ -56,6 +56,7 @@ from collections.abc import Iterator
 from trl_lint.analysis.events import Divergence
 from trl_lint.domain.engines import ShownEngine, TrainingEngine
 from trl_lint.domain.provenance import Step
+from trl_lint.findings import Consequence
 from trl_lint.rules.base import Rule, Violation
 from trl_lint.wording import said
 
@@ -69,6 +70,7 @@ _NAMES = {
 class ShardedSaveOnOneRank(Rule[Divergence]):
     code = "TRL016"
     name = "sharded-save-on-one-rank"
+    consequences = (Consequence.DEADLOCK,)
 
     def check(self, event: Divergence) -> Iterator[Violation]:
         if not event.sync_point.engines or event.knows_sharding:
