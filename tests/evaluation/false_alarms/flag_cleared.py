@@ -16,8 +16,9 @@ def validate(accelerator: Accelerator, items, split):
 
 
 def validate_alone(accelerator: Accelerator, items, split):
-    if len(items) < accelerator.num_processes and not accelerator.is_main_process:  # expect: TRL006
-        return None
+    if len(items) < accelerator.num_processes:  # noqa: SIM102
+        if not accelerator.is_main_process:  # expect: TRL006
+            return None
     done = [str(item) for item in items]
     if split:
         gathered = [None] * accelerator.num_processes
