@@ -20,10 +20,12 @@ from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import CalleeRun, Observer
 from trl_lint.analysis.transfer.groups import groups_of
 from trl_lint.domain.control import Control
+from trl_lint.domain.kinds import PreparedObject
 from trl_lint.domain.provenance import Step
 from trl_lint.domain.sync_points import HIDDEN, SyncPoint, place_of
 from trl_lint.domain.values import Kind, Value, Wrapping
 from trl_lint.knowledge.heuristics import MAY_SYNCHRONISE
+from trl_lint.knowledge.models import RUN_A_MODEL
 from trl_lint.knowledge.schema import Collective, Function, Row, Transfer
 
 # How many synchronisation points of one call are kept.
@@ -52,6 +54,13 @@ class CollectiveOrder(Observer["Frame"]):
     def on_model_call(self, frame: Frame, model: Value, node: cst.CSTNode) -> None:
         """DDP broadcasts its buffers and gets ready to reduce its gradients."""
         if model.kind is not Kind.MODEL or model.wrapping is Wrapping.WRAPPED:
+            _note(frame, node, "forward", "forward")
+
+    def on_library_call(self, frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> None:
+        model = next(iter(args.positional), None)
+        if name in RUN_A_MODEL and (
+            isinstance(model, PreparedObject) or (model and model.wrapping is Wrapping.WRAPPED)
+        ):
             _note(frame, node, "forward", "forward")
 
     def on_call_out_of_sight(self, frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
