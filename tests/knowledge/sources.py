@@ -14,7 +14,7 @@ from evaluation import releases
 FILES = {
     "transformers": (
         "feature_extraction_utils.py", "modeling_utils.py", "tokenization_utils_base.py", "trainer.py",
-        "trainer_callback.py", "trainer_pt_utils.py", "trainer_seq2seq.py", "trainer_utils.py",
+        "hf_argparser.py", "trainer_callback.py", "trainer_pt_utils.py", "trainer_seq2seq.py", "trainer_utils.py",
         "training_args.py", "training_args_seq2seq.py", "utils/logging.py",
     ),
 }  # fmt: skip

@@ -173,6 +173,15 @@ rows = load_dataset("json", split="train")
 rows = rows if {} else rows.shuffle()
 Trainer(model="m", train_dataset=rows)
 """
+SETTING = """\
+import os
+from accelerate import Accelerator
+def main({0}):
+    accelerator = Accelerator()
+    if {0}.{1}:
+        return
+    os.remove("x")
+"""
 OF_ONE_KIND = "if mask.any():\n    x = accelerator.gather(loss)\nelse:\n    x = {}()"
 LOGITS = "from transformers import {}\n" + loop("x = accelerator.gather(model(**batch).logits)")
 IN_HOOK = "def compute_loss(self, model, inputs, *args):\n    bare = self.accelerator.unwrap_model(model)\n"
@@ -223,6 +232,10 @@ CASES = {
         "from somewhere import setup\nargs = setup()\nreveal_rank(args.rank == 8)",
         "unknown",
     ),
+    "SETTINGS_OBJECT": Case(
+        rule("TRL008"), SETTING.format("train_args", "plain"), 1, SETTING.format("thing", "plain"), 0
+    ),
+    "SETTING_OF_RANK": Case(rule("TRL008"), SETTING.format("args", "gpu"), 0, SETTING.format("args", "plain"), 1),
     "LAUNCHER_CONSTANT": Case(
         revealed,
         "from somewhere import LOCAL_RANK\nreveal_rank(LOCAL_RANK)",

@@ -839,3 +839,15 @@ def test_ranks_meet_where_a_model_is_wrapped(call, is_reported):
     found = [each for each in SNIPPETS.findings(text) if "`prepare" in each.message]
     assert bool(found) is is_reported
     assert not SNIPPETS.findings(text.replace("is_main_process", "sync_gradients"))
+
+
+@pytest.mark.parametrize(
+    ("call", "is_reported"),
+    [
+        ("torch.jit.trace(model, batch)", True),
+        ("torch.jit.trace(accelerator.unwrap_model(model), batch)", False),
+        ("torch.jit.trace(thing, batch)", False),
+    ],
+)
+def test_what_traces_a_model_runs_it(call, is_reported):
+    assert bool(places(f"if accelerator.is_main_process:\n    {call}")) is is_reported

@@ -158,3 +158,6 @@ LIST_PARTS = frozenset(
         "state_dict",
     }
 )
+
+# Functions of torch that run the model that they are given first.
+RUN_A_MODEL = frozenset({"torch.jit.trace", "torch.onnx.export"})

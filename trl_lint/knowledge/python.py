@@ -40,6 +40,7 @@ ROWS: tuple[Row, ...] = (
     *(Function(name=f"copy.{name}", source="library/copy", returns="copied") for name in ("copy", "deepcopy")),
     *(Function(name=name, source="documentation", returns=NOTHING) for name in _SHOWS),
     Function(name="argparse.ArgumentParser", source="library/argparse", returns=SAME),
+    Function(name="argparse.ArgumentParser.parse_args", source="library/argparse", returns=SAME),
     Class(name="logging.Logger", source="library/logging", others=SAME),
     *(
         Function(name=name, source="documentation", returns=instance("logging.Logger"))

@@ -86,7 +86,8 @@ _CLASSES: tuple[Row, ...] = (
     Class(name="transformers.BatchFeature", source="feature_extraction_utils.py::BatchFeature", makes="first"),
     Class(name="transformers.EvalLoopOutput", source="trainer_utils.py::EvalLoopOutput", makes="pure"),
     Class(name="transformers.EvalPrediction", source="trainer_utils.py::EvalPrediction", makes="pure"),
-    Class(name="transformers.HfArgumentParser", source="hf_argparser.py::HfArgumentParser"),
+    Class(name="transformers.HfArgumentParser", source="hf_argparser.py::HfArgumentParser",
+          bases=("argparse.ArgumentParser",)),
     Class(name="transformers.PredictionOutput", source="trainer_utils.py::PredictionOutput", makes="pure"),
     Class(name="transformers.Seq2SeqTrainer", source=_SEQ2SEQ, bases=("transformers.Trainer",),
           callbacks=CALLBACKS),
@@ -345,9 +346,6 @@ _SINKS: tuple[Row, ...] = (
 )
 
 _FUNCTIONS: tuple[Row, ...] = (
-    # As argparse's own: a plain namespace. What it makes of dataclasses depends on their classes.
-    Function(name="transformers.HfArgumentParser.parse_args", source="hf_argparser.py::HfArgumentParser",
-             returns=SAME),
     *(
         Function(name=f"transformers.Trainer.{name}", source=f"{_TRAINER}.{name}", returns=NOTHING)
         for name in (

@@ -23,12 +23,13 @@ from trl_lint.analysis.state.observing import CalleeRun, Observer
 from trl_lint.analysis.transfer.groups import groups_of
 from trl_lint.domain.control import Control
 from trl_lint.domain.engines import TrainingEngine
-from trl_lint.domain.kinds import BoundMethod, LibraryInstance, ModelValue, library_name_of
+from trl_lint.domain.kinds import BoundMethod, LibraryInstance, ModelValue, PreparedObject, library_name_of
 from trl_lint.domain.provenance import Step
 from trl_lint.domain.sync_points import HIDDEN, SyncPoint, place_of
 from trl_lint.domain.values import Kind, Value, Wrapping
 from trl_lint.knowledge import library
 from trl_lint.knowledge.heuristics import MAY_SYNCHRONISE
+from trl_lint.knowledge.models import RUN_A_MODEL
 from trl_lint.knowledge.schema import BACKWARD, WRAP, Collective, Function, Row, Transfer
 
 _LOSSES = frozenset({Kind.BATCH, Kind.TENSOR})
@@ -67,6 +68,13 @@ class CollectiveOrder(Observer["Frame"]):
         is_loss = name == "backward" and owner.kind in _LOSSES and owner.grad and owner.rank.differs
         if is_loss and any(point.kind == "forward" for point in frame.sync_points):
             _note(frame, node, name, BACKWARD.kind)
+
+    def on_library_call(self, frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> None:
+        model = next(iter(args.positional), None)
+        if name in RUN_A_MODEL and (
+            isinstance(model, PreparedObject) or (model and model.wrapping is Wrapping.WRAPPED)
+        ):
+            _note(frame, node, "forward", "forward")
 
     def on_call_out_of_sight(self, frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
         func = node.func if isinstance(node, cst.Call) else None

@@ -1,9 +1,11 @@
 """Names that ranks find for themselves and share: of files in one folder, and of the second in which they look.
 
-os.listdir("out")                        local(io), why=SharedName
-os.listdir(f"out/{rank}")                local(io)
-datetime.now().strftime("%H-%M-%S")      local(clock), why=SharedName
-datetime.now().strftime("%H-%M-%S-%f")   local(clock)
+    os.listdir("out")                        local(io), why=SharedName
+    os.listdir(f"out/{rank}")                local(io)
+    datetime.now().strftime("%H-%M-%S")      local(clock), why=SharedName
+    datetime.now().strftime("%H-%M-%S-%f")   local(clock)
+
+What is done to such a name on every rank is done to one thing, or to several by chance.
 """
 
 from __future__ import annotations
