@@ -23,7 +23,7 @@ import msgspec
 
 import trl_lint
 from trl_lint import codemods, config
-from trl_lint.findings import Applicability
+from trl_lint.findings import Applicability, Consequence
 from trl_lint.fixes import fix_of
 from trl_lint.fixes.base import RuleFix
 from trl_lint.frontends.cli import main
@@ -78,11 +78,16 @@ def rules_table() -> str:
             f"[{rule.code}]({rule.name}.md)",
             f"{rule.name}{' (preview)' * rule.preview}",
             rule.summary,
+            ", ".join(each.value for each in rule.consequences),
             "yes" if rule.has_fix else "hint only",
         )
         for rule in all_rules()
     )
-    return _table(("code", "name", "what it reports", "fix"), rows)
+    return _table(("code", "name", "what it reports", "consequence", "fix"), rows)
+
+
+def consequences_table() -> str:
+    return _table(("consequence", "what it means"), ((f"`{each.value}`", each.meaning) for each in Consequence))
 
 
 def settings_table() -> str:
@@ -209,6 +214,7 @@ def _in_names(words: Iterable[str], pattern: str) -> str:
 
 TABLES: Mapping[str, Callable[..., str]] = {
     "rules": rules_table,
+    "consequences": consequences_table,
     "settings": settings_table,
     "options": options_table,
     "collectives": collectives_table,

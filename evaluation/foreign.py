@@ -2,11 +2,13 @@
 
     python -m evaluation.foreign --mirrors DIR [--only TEXT] [--sources N] [--json]
 
-Each code base is one commit, linted as one project with all rules, preview rules too. `cases/foreign.json` says of each
-finding that was read whether it is real (a crash, a hang, a wrong number or a wrong training on several processes),
-minor (true, with little harm), debatable or false, and why. Those that nobody has judged are printed, to be read.
-Exit code 1 when a finding judged false is still reported, or a real one is gone. A code base that can't be had is
-skipped, with the reason; exit code 2 when that is all of them.
+Each code base is one commit, linted as one project with everything selected, preview rules too. `cases/foreign.json`
+says of each finding that was read whether it is real (a crash, a hang, a wrong number or a wrong training on several
+processes), minor (true, with little harm), debatable or false, and why. Those that nobody has judged are printed, to be
+read.
+A second table says how many of them are in the default set, which is what somebody sees who selects nothing. Exit code
+1 when a finding judged false is still reported, or a real one is gone, or is not in that set. A code base that can't be
+had is skipped, with the reason; exit code 2 when that is all of them.
 """
 
 from __future__ import annotations
@@ -23,7 +25,8 @@ from evaluation.checkouts import Checkout, NotToBeHad, tree_of
 from evaluation.common import FAILED, NOT_RUN, PASSED, run, table
 from trl_lint import api
 from trl_lint.findings import Finding
-from trl_lint.settings import Settings
+from trl_lint.rules import find_rule
+from trl_lint.settings import EVERY_RULE, Settings
 
 CASES = Path(__file__).parent / "cases" / "foreign.json"
 VERDICTS = ("real", "minor", "debatable", "false")
@@ -43,7 +46,10 @@ class Judged:
 
 @dataclass(frozen=True)
 class Reported:
-    """A finding as the benchmark shows it: its file within the code base, and the text of the line it starts in."""
+    """A finding as the benchmark shows it: its file within the code base, and the text of the line it starts in.
+
+    A finding that speaks for several places is one of each.
+    """
 
     repository: str
     file: str
@@ -53,6 +59,7 @@ class Reported:
     message: str
     text: str
     because: tuple[str, ...] = ()
+    by_default: bool = True
 
 
 @dataclass
@@ -70,6 +77,8 @@ class Outcome:
     kept: list[Judged] = field(default_factory=list)
     gone: list[Judged] = field(default_factory=list)
     unjudged: list[Reported] = field(default_factory=list)
+    # Of the verdicts that have a finding, those whose finding is in the default set.
+    by_default: list[Judged] = field(default_factory=list)
 
 
 def read_cases(path: Path = CASES) -> dict[Checkout, list[Judged]]:
@@ -84,11 +93,11 @@ def lint(checkout: Checkout, tree: Path) -> Outcome:
     """Lint all files of a code base together, as a user in its top folder does."""
     problems: list[str] = []
     try:
-        findings = api.check(tree, Settings(root=tree, preview=True))
+        findings = api.check(tree, Settings(root=tree, select=(EVERY_RULE,), preview=True))
     except api.LintError as error:
         findings, problems = error.findings, error.problems
     lines = Lines(tree)
-    reported = [reported_of(finding, checkout, lines) for finding in findings]
+    reported = [each for finding in findings for each in reported_of(finding, checkout, lines)]
     return Outcome(checkout, tree, reported, [each.replace(f"{tree}/", "") for each in problems])
 
 
@@ -112,12 +121,20 @@ class Lines:
         return lines[line - 1].strip() if 0 < line <= len(lines) else ""
 
 
-def reported_of(finding: Finding, checkout: Checkout, lines: Lines) -> Reported:
+def reported_of(finding: Finding, checkout: Checkout, lines: Lines) -> Iterator[Reported]:
     name = _within(finding.path, lines.tree)
     start, end = finding.start.line, finding.end.line
     because = tuple(f"{_within(note.path, lines.tree)}:{note.start.line}: {note.text}" for note in finding.because)
     text = lines.text(name, start)
-    return Reported(checkout.repository, name, start, end, finding.code, finding.message, text, because)
+    yield Reported(
+        checkout.repository, name, start, end, finding.code, finding.message, text, because, finding.by_default
+    )
+    for each in finding.also:
+        name, line = _within(each.path, lines.tree), each.start.line
+        text = lines.text(name, line)
+        yield Reported(
+            checkout.repository, name, line, line, each.code, each.message, text, by_default=finding.by_default
+        )
 
 
 def _within(path: str, tree: Path) -> str:
@@ -139,10 +156,13 @@ def compare(outcome: Outcome, verdicts: Iterable[Judged]) -> None:
         for each in here:
             left.pop(each, None)
         (outcome.kept if here else moved).append(verdict)
+        if any(each.by_default for each in here):
+            outcome.by_default.append(verdict)
     for verdict in moved:
         near = _moved(verdict, left, lines)
         if near:
             del left[near]
+            outcome.by_default += [verdict] * near.by_default
         (outcome.kept if near else outcome.gone).append(verdict)
     outcome.unjudged.extend(left)
 
@@ -173,6 +193,20 @@ def rows(outcomes: Sequence[Outcome]) -> list[tuple[object, ...]]:
     return [*shown, ("all", *totals, unjudged.total() or "")]
 
 
+def default_rows(outcomes: Sequence[Outcome]) -> list[tuple[object, ...]]:
+    """By rule and verdict, how many of those that are still reported are in the default set."""
+    kept = Counter((each.rule, each.verdict) for outcome in outcomes for each in outcome.kept)
+    default = Counter((each.rule, each.verdict) for outcome in outcomes for each in outcome.by_default)
+    shown: list[tuple[object, ...]] = [("rule", *VERDICTS)]
+    for rule in sorted({rule for rule, _ in kept}):
+        shown.append((rule, *(_part(default[rule, verdict], kept[rule, verdict]) for verdict in VERDICTS)))
+    return [*shown, ("all", *(_part(_of(default, verdict), _of(kept, verdict)) for verdict in VERDICTS))]
+
+
+def _part(some: int, every: int) -> str:
+    return f"{some}/{every}" if every else ""
+
+
 def _of(counter: Mapping[tuple[str, str], int], verdict: str) -> int:
     return sum(count for (_, each), count in counter.items() if each == verdict)
 
@@ -187,9 +221,23 @@ def wrong(outcomes: Iterable[Outcome]) -> list[str]:
     found = list(outcomes)
     alarms = [each for outcome in found for each in outcome.kept if each.verdict == "false"]
     missed = [each for outcome in found for each in outcome.gone if each.verdict == "real"]
-    return [f"judged false, still reported: {_place(each)}: {each.reason}" for each in sorted(alarms)] + [
-        f"judged real, gone: {_place(each)}: {each.reason}" for each in sorted(missed)
+    unseen = [
+        each
+        for outcome in found
+        for each in outcome.kept
+        if each.verdict == "real" and each not in outcome.by_default and not _is_preview(each.rule)
     ]
+    said = (
+        ("judged false, still reported", alarms),
+        ("judged real, gone", missed),
+        ("judged real, not in the default set", unseen),
+    )
+    return [f"{what}: {_place(each)}: {each.reason}" for what, rows in said for each in sorted(rows)]
+
+
+def _is_preview(code: str) -> bool:
+    rule = find_rule(code)
+    return rule is not None and rule.preview
 
 
 def _place(row: Judged | Reported) -> str:
@@ -240,6 +288,7 @@ def as_json(outcomes: Iterable[Outcome], skipped: Mapping[Checkout, str]) -> str
             "unjudged": [
                 {key: value for key, value in asdict(each).items() if key != "text"} for each in outcome.unjudged
             ],
+            "by_default": [asdict(each) for each in outcome.by_default],
             "problems": outcome.problems,
         }
         for outcome in outcomes
@@ -257,6 +306,8 @@ def report(outcomes: Sequence[Outcome], skipped: Mapping[Checkout, str], around:
         yield from to_be_read(outcome, around)
     yield "still reported / judged, by verdict"
     yield table(rows(outcomes))
+    yield "in the default set / still reported, by verdict"
+    yield table(default_rows(outcomes))
     yield from wrong(outcomes)
 
 

@@ -23,6 +23,7 @@ from evaluation.releases import Release, fetch
 from evaluation.variations import turn_back
 from trl_lint.findings import Finding
 from trl_lint.linter.linter import Linter
+from trl_lint.rules import find_rule
 
 CASES = Path(__file__).parent / "cases"
 PACKAGE = "trl"
@@ -50,6 +51,8 @@ class Verdict:
     found: bool
     right: bool
     note: str = ""
+    # Whether somebody who selects nothing is told of it.
+    by_default: bool = True
 
 
 @dataclass
@@ -63,7 +66,7 @@ class Project:
     def findings(self, file: str, rule: str) -> list[Finding]:
         """The findings of one rule in one file of the release."""
         path = self.root / file
-        return [finding for finding in self._check(path) if finding.code == rule]
+        return [each for each in self._check(path) if is_about(each, rule)]
 
     def text(self, file: str) -> bytes:
         return (self.root / file).read_bytes()
@@ -91,6 +94,11 @@ def load(name: str) -> list[dict]:
 def found_at(findings: Iterable[Finding], line: int) -> bool:
     """Whether one of the findings starts on the line or covers it."""
     return any(covers(finding, line) for finding in findings)
+
+
+def is_about(finding: Finding, rule: str) -> bool:
+    """Whether a finding is one of a rule, or speaks for one of it."""
+    return rule in (finding.code, *(each.code for each in finding.also))
 
 
 def alarms_at(findings: Iterable[Finding], line: int) -> bool:
@@ -126,14 +134,25 @@ def judge_case(case: dict, rebuilds: dict[str, dict], causes: dict[str, str]) ->
 def _judge_sites(case: dict, group: str, causes: dict[str, str]) -> Iterator[Verdict]:
     release = project(case["buggy_release"], case.get("package", PACKAGE))
     for site in case["sites"]:
-        found = found_at(release.findings(site["file"], case["rule"]), site["line"])
+        found = release.findings(site["file"], case["rule"])
         yield _site_verdict(case, group, site["file"], site["line"], found, causes)
 
 
-def _site_verdict(case: dict, group: str, file: str, line: int, found: bool, causes: dict[str, str]) -> Verdict:
+def _site_verdict(
+    case: dict, group: str, file: str, line: int, findings: Sequence[Finding], causes: dict[str, str]
+) -> Verdict:
+    found = found_at(findings, line)
     note = "" if found else causes.get(f"{case['id']}:{line}", "no cause noted")
+    is_seen = _is_preview(case["rule"]) or found_at((each for each in findings if each.by_default), line)
+    if found and not is_seen:
+        note = "not in the default set"
     place = f"{case['id']} {case['buggy_release'] or case['fixed_release']} {file}:{line}"
-    return Verdict(group, case["rule"], place, found, found, note)
+    return Verdict(group, case["rule"], place, found, found, note, by_default=found and is_seen)
+
+
+def _is_preview(code: str) -> bool:
+    rule = find_rule(code)
+    return rule is not None and rule.preview
 
 
 def _judge_rebuild(case: dict, group: str, rebuild: dict, causes: dict[str, str]) -> Iterator[Verdict]:
@@ -142,8 +161,8 @@ def _judge_rebuild(case: dict, group: str, rebuild: dict, causes: dict[str, str]
     mended = release.text(rebuild["file"])
     broken, line = turn_back(mended, rebuild["right"], rebuild["broken"])
     linter = new_linter(release.root)
-    findings = [f for f in linter.check(path, broken) if f.code == case["rule"]]
-    yield _site_verdict(case, group, rebuild["file"], line, found_at(findings, line), causes)
+    findings = [each for each in linter.check(path, broken) if is_about(each, case["rule"])]
+    yield _site_verdict(case, group, rebuild["file"], line, findings, causes)
     if rebuild.get("by_hand"):
         return  # there is only a hint
     fixed = new_linter(release.root, [case["rule"]]).fix(path, broken).source == mended
@@ -218,7 +237,7 @@ def judge_all(rules: Sequence[str], cases: str = OWN_CASES) -> list[Verdict]:
 
 def summary(verdicts: Sequence[Verdict], rules: Sequence[str]) -> str:
     """One line per rule: recall, and alarms on right code."""
-    rows = [("rule", "recall", "partial", "alarms on look-alikes", "alarms on mended", "fixes")]
+    rows = [("rule", "recall", "by default", "partial", "alarms on look-alikes", "alarms on mended", "fixes")]
     for rule in rules:
         counts = {
             group: (
@@ -228,14 +247,20 @@ def summary(verdicts: Sequence[Verdict], rules: Sequence[str]) -> str:
             for group in GROUPS
         }
         shown = ("site", "partial", "look-alike", "mended", "fix")
-        rows.append((rule, *(f"{counts[group][0]}/{counts[group][1]}" for group in shown)))
+        recall, *others = (f"{counts[group][0]}/{counts[group][1]}" for group in shown)
+        seen = sum(each.found and each.by_default for each in verdicts if (each.group, each.rule) == ("site", rule))
+        rows.append((rule, recall, f"{seen}/{counts['site'][1]}", *others))
     return table(rows)
 
 
 def details(verdicts: Sequence[Verdict], verbose: bool) -> Iterator[str]:
     """The places that are not as they should be (all places when verbose), by group."""
     for group, title in GROUPS.items():
-        chosen = [v for v in verdicts if v.group == group and (verbose or not v.right or group == "left-out")]
+        chosen = [
+            each
+            for each in verdicts
+            if each.group == group and (verbose or not each.right or group == "left-out" or _is_unseen(each))
+        ]
         if chosen:
             yield f"\n{title}:"
         for verdict in chosen:
@@ -243,6 +268,10 @@ def details(verdicts: Sequence[Verdict], verbose: bool) -> Iterator[str]:
             mark = " " if verdict.right else "!"
             note = f"  ({verdict.note})" if verdict.note else ""
             yield f" {mark} {verdict.rule} {said:6} {verdict.place}{note}"
+
+
+def _is_unseen(verdict: Verdict) -> bool:
+    return verdict.found and not verdict.by_default
 
 
 def parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:

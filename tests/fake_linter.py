@@ -7,6 +7,7 @@ from pathlib import Path
 
 from trl_lint.findings import Applicability, Edit, Finding, Fix, Note, Position
 from trl_lint.linter.results import FixResult, SourceError
+from trl_lint.rules import find_rule
 
 KINDS = {
     "BUG": ("TRL001", "item-before-gather", Applicability.SAFE),
@@ -18,7 +19,7 @@ KINDS = {
 class FakeLinter:
     """Finds the words of `KINDS` and writes `good` instead. `(((` can't be parsed, `CRASH` crashes it."""
 
-    def __init__(self, settings, roots, rules, *, mends=True):
+    def __init__(self, settings, roots, rules, *, mends=True, selection=None):
         self.settings, self.roots = settings, roots
         self.codes = {rule.code for rule in rules}
 
@@ -69,6 +70,8 @@ def _words(text: str):
 def finding(word: str, path: str, row: int, column: int, *, end: Position | None = None) -> Finding:
     """The finding for a word of `KINDS` at a place."""
     code, name, applicability = KINDS[word]
+    rule = find_rule(code)
+    assert rule is not None
     start, end = Position(row, column), end or Position(row, column + len(word))
     return Finding(
         code=code,
@@ -79,5 +82,6 @@ def finding(word: str, path: str, row: int, column: int, *, end: Position | None
         end=end,
         because=(Note("it was written", path, Position(1, 1)),),
         help="write good",
+        consequence=rule.consequences[0],
         fix=Fix(applicability, "Write good", lambda: (Edit(start, end, "good"),), reason=f"it is {word.lower()}"),
     )

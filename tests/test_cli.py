@@ -57,7 +57,7 @@ def test_clean(folder):
 def test_findings(folder, command):
     (folder / "x.py").write_text("x = BUG\n")
     done = call(*command, "x.py", "--output-format", "concise")
-    line = "x.py:1:5: TRL001 [*] item-before-gather: BUG is here\n"
+    line = "x.py:1:5: TRL001 [*] [crash] item-before-gather: BUG is here\n"
     assert (done.exit_code, done.stdout, done.stderr) == (1, line + SUMMARY, "")
 
 
@@ -287,7 +287,7 @@ def test_fix(folder):
     code, out, err = lint("--fix")
     assert (code, err) == (1, "")
     assert out == (
-        "x.py:2:5: TRL003 unreduced-metric: RISKY is here\n"
+        "x.py:2:5: TRL003 [wrong-number] unreduced-metric: RISKY is here\n"
         "Fixed 1 finding in 1 file:\n  x.py:1:5: TRL001 item-before-gather\n"
         "Found 1 finding in 1 file (1 with --unsafe-fixes).\n"
     )
@@ -390,7 +390,7 @@ def test_diff_is_a_patch(folder):
 def test_stdin():
     assert lint("-", stdin="BUG\n") == (
         1,
-        "-:1:1: TRL001 [*] item-before-gather: BUG is here\n" + SUMMARY,
+        "-:1:1: TRL001 [*] [crash] item-before-gather: BUG is here\n" + SUMMARY,
         "",
     )
     assert lint("-", "--stdin-filename=a/b.py", stdin="BUG\n")[1].startswith("a/b.py:1:1: ")
@@ -406,7 +406,7 @@ def test_stdin_takes_the_settings_of_the_file_it_stands_for(folder):
 def test_fixing_stdin():
     done = call("--fix", "-", "--output-format=concise", stdin="x = BUG\ny = HINT\n")
     assert (done.exit_code, done.stdout) == (1, "x = good\ny = HINT\n")
-    assert done.stderr.startswith("-:2:5: TRL002 wrapped-model-attribute")
+    assert done.stderr.startswith("-:2:5: TRL002 [crash] wrapped-model-attribute")
 
 
 @pytest.mark.parametrize("content", [b"(((\n", b"CRASH", b"\xff BUG\r\n", b"harmless"])

@@ -132,7 +132,8 @@ def test_every_rule_is_in_the_table_of_rules(pages):
     rows = cells(pages["rules/index.md"])
     assert [row[0] for row in rows] == [f"[{rule.code}]({rule.name}.md)" for rule in all_rules()]
     assert [row[2] for row in rows] == [rule.summary for rule in all_rules()]
-    assert [row[3] == "yes" for row in rows] == [rule.has_fix for rule in all_rules()]
+    assert [row[3].split(", ")[0] for row in rows] == [rule.consequences[0].value for rule in all_rules()]
+    assert [row[4] == "yes" for row in rows] == [rule.has_fix for rule in all_rules()]
 
 
 @pytest.mark.parametrize("rule", all_rules(), ids=lambda rule: rule.code)
@@ -180,7 +181,7 @@ def test_every_setting_is_explained(pages):
 @pytest.mark.parametrize(
     ("key", "kind", "default"),
     [
-        ("select", "list of strings", '`["ALL"]`'),
+        ("select", "list of strings", '`["DEFAULT"]`'),
         ("preview", "`true`, `false`", "`false`"),
         ("target-trl", "string", "the installed one, if there is one"),
         ("output-format", '`"concise"`, `"json"`, `"text"`', '`"text"`'),

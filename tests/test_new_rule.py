@@ -27,6 +27,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from trl_lint.analysis.events import CollectiveCalled
+from trl_lint.findings import Consequence
 from trl_lint.knowledge.mentions import named
 from trl_lint.rules.base import Rule, Violation
 
@@ -34,6 +35,7 @@ from trl_lint.rules.base import Rule, Violation
 class OddRoot(Rule[CollectiveCalled]):
     code = "TRL900"
     name = "odd-root"
+    consequences = (Consequence.CRASH,)
     mentions = (named(["from_process"]),)
 
     def check(self, event: CollectiveCalled) -> Iterator[Violation]:
@@ -117,7 +119,8 @@ def said(folder: Path, script: str, *args: str) -> str:
 
 def test_it_is_listed_and_explained(folder):
     assert "TRL900  odd-root                 fix  A value is broadcast" in said(folder, RUN, "rules")
-    assert said(folder, RUN, "rule", "odd-root").startswith("# odd-root (TRL900)\n\nA value is broadcast")
+    page = said(folder, RUN, "rule", "odd-root")
+    assert page.startswith("# odd-root (TRL900)\n\nConsequence: crash.\n\nA value is broadcast")
     assert said(folder, PAGES) == "[1, 1, 1]\n"
 
 

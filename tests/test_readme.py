@@ -87,7 +87,7 @@ def expected_launches() -> list[tuple[Path, int, str]]:
 
 def test_the_first_command_finds_what_is_marked(monkeypatch):
     monkeypatch.chdir(ROOT)
-    done = CliRunner().invoke(main, ["--output-format=json", "fixtures/"])
+    done = CliRunner().invoke(main, ["--output-format=json", "--select=ALL", "fixtures/"])
     assert done.exit_code == 1
     found = sorted((Path(row["filename"]), row["location"]["row"], row["code"]) for row in json.loads(done.stdout))
     marked = [

@@ -52,7 +52,7 @@ def carets(source: str, start: tuple[int, int], end: tuple[int, int]) -> list[st
 
 def test_text():
     assert shown("text", result("BUG")) == (
-        "train.py:2:5: TRL001 [*] item-before-gather: BUG is here\n"
+        "train.py:2:5: TRL001 [*] [crash] item-before-gather: BUG is here\n"
         "  |\n"
         "1 | import os\n"
         "2 | x = BUG + 1\n"
@@ -98,11 +98,11 @@ def test_summary(name):
 def test_summary_after_fixing():
     mended = result("RISKY", applied=result("BUG").findings, withheld=((result("HINT").findings[0], "no way"),))
     assert shown("concise", mended, fixing=True) == (
-        "train.py:3:5: TRL003 unreduced-metric: RISKY is here\n"
+        "train.py:3:5: TRL003 [wrong-number] unreduced-metric: RISKY is here\n"
         "Fixed 1 finding in 1 file:\n"
         "  train.py:2:5: TRL001 item-before-gather\n"
         "Withheld 1 fix:\n"
-        "  train.py:4:5: TRL002 wrapped-model-attribute: no way\n"
+        "  train.py:4:5: TRL002 [crash] wrapped-model-attribute: no way\n"
         "Found 1 finding in 1 file (1 with --unsafe-fixes).\n"
     )
 
@@ -122,8 +122,8 @@ def test_no_all_clear_for_what_was_not_linted():
 
 def test_concise():
     assert shown("concise", result("BUG", "HINT")).splitlines()[:2] == [
-        "train.py:2:5: TRL001 [*] item-before-gather: BUG is here",
-        "train.py:4:5: TRL002 wrapped-model-attribute: HINT is here",
+        "train.py:2:5: TRL001 [*] [crash] item-before-gather: BUG is here",
+        "train.py:4:5: TRL002 [crash] wrapped-model-attribute: HINT is here",
     ]
 
 

@@ -7,15 +7,16 @@ for: importing `trl_lint` alone imports nothing, not even `typing`.
 TYPE_CHECKING = False  # as type checkers read it
 if TYPE_CHECKING:
     from trl_lint.api import LintError, check
-    from trl_lint.findings import Applicability, Finding
+    from trl_lint.findings import Applicability, Consequence, Finding
     from trl_lint.settings import ConfigError, Settings
 
 __version__ = "0.1.0"
-__all__ = ["Applicability", "ConfigError", "Finding", "LintError", "Settings", "__version__", "check"]
+__all__ = ["Applicability", "ConfigError", "Consequence", "Finding", "LintError", "Settings", "__version__", "check"]
 
 _HOMES = {
     "Applicability": "trl_lint.findings",
     "ConfigError": "trl_lint.settings",
+    "Consequence": "trl_lint.findings",
     "Finding": "trl_lint.findings",
     "LintError": "trl_lint.api",
     "Settings": "trl_lint.settings",

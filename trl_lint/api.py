@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from trl_lint.config import load_settings, selected_rules, wrong_names
+from trl_lint.config import load_settings, selection, wrong_names
 from trl_lint.findings import Finding
 from trl_lint.settings import ConfigError, Settings
 
@@ -72,7 +72,8 @@ def _findings(paths: list[Path], settings: Settings) -> list[Finding]:
     from trl_lint.linter.discovery import find_files, import_roots
     from trl_lint.linter.linter import Linter
 
-    linter = Linter(settings, import_roots(settings.root, paths), selected_rules(settings))
+    asked = selection(settings)
+    linter = Linter(settings, import_roots(settings.root, paths), asked.rules, selection=asked)
     files = find_files(paths, root=settings.root, exclude=settings.exclude, launches=linter.looks_for_launches)
     asked_for = {Path(os.path.abspath(path)) for path in paths if not os.path.isdir(path)}
     results = list(runner.run(files, linter, runner.check, asked_for))

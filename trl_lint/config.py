@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
-from dataclasses import fields
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, fields
+from functools import partial
+from itertools import product, starmap
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from trl_lint import files, toml
-from trl_lint.settings import EVERY_RULE, OUTPUT_FORMATS, OWN_NAMES, ConfigError, Settings, names_in
+from trl_lint.findings import Consequence
+from trl_lint.settings import DEFAULT_SET, EVERY_RULE, OUTPUT_FORMATS, OWN_NAMES, ConfigError, Settings, names_in
 from trl_lint.toml import Table, Toml
 
 if TYPE_CHECKING:
@@ -212,20 +215,44 @@ def schema() -> type:
         "sinks": words,
         "unwrappers": words,
         "trainer_bases": meanings,
-        "launch_unknown_gpus": bool,
+        "launch_unknown_gpus": bool | None,
     }
     defaults = Settings()
     columns = [(name, kind, getattr(defaults, name)) for name, kind in kinds.items()]
     return msgspec.defstruct("Table", columns, rename="kebab", frozen=True)
 
 
-def selected_rules(settings: Settings) -> tuple[BaseRule, ...]:
-    """The rules the settings ask for, sorted by code. The longer selector wins; in a draw, `ignore` does.
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which findings the settings ask for. The longer selector wins; in a draw, `ignored` does.
 
-    A preview rule is asked for by its own code or name, or with all others by `preview`.
+    A consequence is as long as a whole code. A preview rule is asked for by its own code or name, or with all others by
+    `preview`.
+    """
+
+    wanted: tuple[str, ...]
+    ignored: tuple[str, ...]
+    preview: bool
+
+    def wants(self, rule: BaseRule, consequence: Consequence, by_default: bool) -> bool:
+        if rule.preview and not self.preview and not any(_names(each, rule) for each in self.wanted):
+            return False
+        kind = rule, consequence, by_default
+        return _best(self.wanted, *kind) > _best(self.ignored, *kind)
+
+    @property
+    def rules(self) -> tuple[BaseRule, ...]:
+        """The rules that may have such findings, sorted by code."""
+        from trl_lint.rules import all_rules
+
+        return tuple(rule for rule in all_rules() if any(starmap(partial(self.wants, rule), _kinds(rule))))
+
+
+def selection(settings: Settings) -> Selection:
+    """What the settings ask for.
 
     Raises:
-        ConfigError: a selector that fits no rule.
+        ConfigError: a selector that fits nothing.
     """
     from trl_lint.rules import all_rules
 
@@ -233,21 +260,37 @@ def selected_rules(settings: Settings) -> tuple[BaseRule, ...]:
     wanted = settings.select + settings.extend_select
     by_file = tuple(selector for _, selectors in settings.per_file_ignores for selector in selectors)
     for selector in wanted + settings.ignore + by_file:
-        if not any(_fit(selector, rule) >= 0 for rule in rules):
-            raise ConfigError(f"unknown rule `{selector}`{did_you_mean(selector, rule_words())}")
-    return tuple(
-        rule
-        for rule in rules
-        if _best(wanted, rule) > _best(settings.ignore, rule)
-        and (not rule.preview or settings.preview or _best(wanted, rule) == len(rule.code))
-    )
+        if not any(_fit(selector, rule, *kind) >= 0 for rule in rules for kind in _kinds(rule)):
+            raise ConfigError(f"unknown rule `{selector}`{did_you_mean(selector, selector_words())}")
+    return Selection(wanted, settings.ignore, settings.preview)
+
+
+def selected_rules(settings: Settings) -> tuple[BaseRule, ...]:
+    """The rules that may have findings that the settings ask for, sorted by code.
+
+    Raises:
+        ConfigError: a selector that fits nothing.
+    """
+    return selection(settings).rules
 
 
 def ignored_rules(settings: Settings, path: Path, rules: Iterable[BaseRule]) -> frozenset[BaseRule]:
     """Of some rules, those that `per-file-ignores` keeps from reporting anything in a file."""
+    ignores = ignored_in(settings, path)
+    return frozenset(rule for rule in rules if all(ignores(rule, *kind) for kind in _kinds(rule)))
+
+
+def ignored_in(settings: Settings, path: Path) -> Callable[[BaseRule, Consequence, bool], bool]:
+    """Which findings `per-file-ignores` keeps from being reported in a file."""
     root = settings.root or Path.cwd()
-    selectors = [each for pattern, each in settings.per_file_ignores if _speaks_of(pattern, path, root)]
-    return frozenset(rule for rule in rules if any(_best(each, rule) >= 0 for each in selectors))
+    selectors = [
+        word for pattern, each in settings.per_file_ignores if _speaks_of(pattern, path, root) for word in each
+    ]
+    return partial(_fits_any, selectors)
+
+
+def _fits_any(selectors: Iterable[str], rule: BaseRule, consequence: Consequence, by_default: bool) -> bool:
+    return _best(selectors, rule, consequence, by_default) >= 0
 
 
 def _speaks_of(pattern: str, path: Path, root: Path) -> bool:
@@ -268,24 +311,41 @@ def _speaks_of(pattern: str, path: Path, root: Path) -> bool:
 
 
 def rule_words() -> list[str]:
-    """Every code and every name, the words a user may mean."""
+    """Every code and every name."""
     from trl_lint.rules import all_rules
 
     return [word for rule in all_rules() for word in (rule.code, rule.name)]
 
 
-def _best(selectors: Iterable[str], rule: BaseRule) -> int:
-    return max((_fit(selector, rule) for selector in selectors), default=-1)
+def selector_words() -> list[str]:
+    """The words that a user may mean who selects something."""
+    return [*rule_words(), *(each.value for each in Consequence), EVERY_RULE, DEFAULT_SET]
 
 
-def _fit(selector: str, rule: BaseRule) -> int:
-    """How closely a selector names a rule: the length of the code it spells out, -1 for not at all."""
+def _kinds(rule: BaseRule) -> Iterator[tuple[Consequence, bool]]:
+    """What findings of a rule there may be: their consequence, and whether they are in the default set."""
+    return product(rule.consequences, (True, False))
+
+
+def _best(selectors: Iterable[str], rule: BaseRule, consequence: Consequence, by_default: bool) -> int:
+    return max((_fit(selector, rule, consequence, by_default) for selector in selectors), default=-1)
+
+
+def _fit(selector: str, rule: BaseRule, consequence: Consequence, by_default: bool) -> int:
+    """How closely a selector names a finding: the length of the code it spells out, -1 for not at all."""
     word = selector.strip().upper()
     if word == EVERY_RULE:
         return 0
-    if word == rule.name.upper():
+    if word == DEFAULT_SET:
+        return 0 if by_default else -1
+    if word == consequence.value.upper() or _names(selector, rule):
         return len(rule.code)
     return len(word) if word and rule.code.startswith(word) else -1
+
+
+def _names(selector: str, rule: BaseRule) -> bool:
+    """Whether a selector is the very code or name of a rule."""
+    return selector.strip().upper() in (rule.code, rule.name.upper())
 
 
 def _one_line(error: Exception) -> str:

@@ -22,6 +22,37 @@ class Applicability(str, Enum):
     DISPLAY = "display"
 
 
+class Consequence(str, Enum):
+    """What comes of a finding on several processes, from the worst to the least."""
+
+    CRASH = "crash"
+    DEADLOCK = "deadlock"
+    WRONG_TRAINING = "wrong-training"
+    WRONG_NUMBER = "wrong-number"
+    RACE = "race"
+    WASTE = "waste"
+
+    @property
+    def meaning(self) -> str:
+        """What it says, for users."""
+        return _MEANINGS[self]
+
+    @property
+    def harm(self) -> int:
+        """The greater, the worse."""
+        return -list(Consequence).index(self)
+
+
+_MEANINGS = {
+    Consequence.CRASH: "the run ends with an error",
+    Consequence.DEADLOCK: "ranks wait for each other until the time-out",
+    Consequence.WRONG_TRAINING: "the run ends well, and what it has trained is not what the code says",
+    Consequence.WRONG_NUMBER: "a metric that is logged or printed is not that of all ranks",
+    Consequence.RACE: "what is left in a file depends on which rank came last, or is a mixture",
+    Consequence.WASTE: "the outcome is right; ranks do the same work again, or stand idle",
+}
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class Position:
     """A place in a file. `line` and `column` both count from 1, as ruff and editors print them."""
@@ -35,6 +66,16 @@ class Note:
     """One step of the chain that explains a finding: what happened there, and where."""
 
     text: str
+    path: str
+    start: Position
+
+
+@dataclass(frozen=True, slots=True)
+class Related:
+    """Another place that a finding speaks for, as both have one cause, and the code of the rule that found it."""
+
+    code: str
+    message: str
     path: str
     start: Position
 
@@ -64,7 +105,8 @@ class Finding:
     """One bug at one place.
 
     `message` is one line: what is wrong and on which launch it shows. `because` leads from the source of the
-    fact to the place of the finding. `help` says how to mend it.
+    fact to the place of the finding. `help` says how to mend it. `consequence` is what comes of it, and `also` are the
+    other places of the same cause. `by_default`: it is in the default set of findings; others have to be asked for.
     """
 
     code: str
@@ -76,11 +118,24 @@ class Finding:
     because: tuple[Note, ...] = ()
     help: str = ""
     fix: Fix | None = None
+    consequence: Consequence = Consequence.CRASH
+    by_default: bool = True
+    also: tuple[Related, ...] = ()
 
     @property
     def url(self) -> str | None:
         """The rule's page, where the documentation is published."""
         return f"{DOCS_URL}rules/{self.name}/" if DOCS_URL else None
+
+    @property
+    def headline(self) -> str:
+        """What all formats of one line say behind the code."""
+        places = sum(each.code == self.code for each in self.also)
+        rules = sorted({each.code for each in self.also if each.code != self.code})
+        more = [f"and {places} more place{'s' * (places > 1)}"] * bool(places) + [f"also {', '.join(rules)}"] * bool(
+            rules
+        )
+        return f"[{self.consequence.value}] {self.name}: {self.message}" + f" ({'; '.join(more)})" * bool(more)
 
     @property
     def sort_key(self) -> tuple[str, Position, str]:

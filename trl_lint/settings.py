@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
 
 EVERY_RULE = "ALL"
+# Of every rule, the findings that somebody who has not asked for more is glad to have.
+DEFAULT_SET = "DEFAULT"
 
 
 OUTPUT_FORMATS = ("text", "concise", "json")
@@ -36,12 +38,12 @@ class Settings:
     is no project file.
     """
 
-    select: tuple[str, ...] = (EVERY_RULE,)
-    """The rules to run: codes, prefixes (`TRL0`) or names."""
+    select: tuple[str, ...] = (DEFAULT_SET,)
+    """What to report: rules by code, prefix (`TRL0`) or name, consequences (`deadlock`), `DEFAULT`, or `ALL`."""
     ignore: tuple[str, ...] = ()
-    """Rules to leave out. Where a rule is selected and ignored, the longer selector counts; in a draw, this one."""
+    """What to leave out, in the same words. Of what is selected as well, the longer code decides; in a draw, this."""
     extend_select: tuple[str, ...] = ()
-    """Rules to add to those of `select`."""
+    """What to add to that of `select`."""
     preview: bool = False
     """Run the preview rules as well. One of them alone runs where it is selected by its own code or name."""
     exclude: tuple[str, ...] = ()
@@ -68,8 +70,8 @@ class Settings:
     """Functions of your own that return the bare model of a wrapped one."""
     trainer_bases: Pairs[str] = ()
     """Base classes out of sight, each with the trainer that it behaves like; in a list, like `transformers.Trainer`."""
-    launch_unknown_gpus: bool = True
-    """Report launch commands that say nothing of GPUs (TRL004)."""
+    launch_unknown_gpus: bool | None = None
+    """Report launch commands that say nothing of GPUs (TRL004). Default: only where more than `DEFAULT` is selected."""
     root: Path | None = None
 
     def own_names(self) -> tuple[str, ...]:

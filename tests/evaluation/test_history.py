@@ -62,7 +62,7 @@ def test_the_summary_counts_by_rule_and_group():
     ]
     heading, row = summary(verdicts, ["TRL003"]).splitlines()
     assert heading.split("  ")[0] == "rule"
-    assert row.split() == ["TRL003", "1/2", "0/0", "1/1", "0/0", "0/0"]
+    assert row.split() == ["TRL003", "1/2", "1/2", "0/0", "1/1", "0/0", "0/0"]
 
 
 class FakeProject:

@@ -336,13 +336,13 @@ def test_noqa(tmp_path, monkeypatch, text) -> None:
 
 def test_noqa_of_another_rule_or_line(tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
-    write(tmp_path, {"train.py": TRAINER, "run.sh": "ls  # noqa\npython train.py  # noqa: TRL001\n"})
+    write(tmp_path, {"train.py": TRAINER, "run.sh": TWO + "ls  # noqa\npython train.py  # noqa: TRL001\n"})
     assert lint("--isolated", "run.sh")[0] == 1
 
 
 def test_per_file_ignores_and_selection(tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
-    write(tmp_path, {"train.py": TRAINER, "run.sh": "python train.py\n"})
+    write(tmp_path, {"train.py": TRAINER, "run.sh": TWO + "python train.py\n"})
     assert lint("--isolated")[0] == 1
     assert lint("--isolated", "--per-file-ignores=*.sh:TRL004") == (0, "", "")
     assert lint("--isolated", "--ignore=TRL004", ".", "run.sh") == (0, "", "")
@@ -423,7 +423,7 @@ def test_standard_input(tmp_path, monkeypatch) -> None:
 def test_diff(tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     write(tmp_path, {"train.py": TRAINER, "run.sh": "python train.py\n"})
-    done = CliRunner().invoke(main, ["--isolated", "--diff", "--unsafe-fixes", "run.sh"])
+    done = CliRunner().invoke(main, ["--isolated", "--diff", "--unsafe-fixes", "--select=TRL004", "run.sh"])
     assert done.exit_code == 1
     assert "-python train.py\n+accelerate launch train.py\n" in done.output
     assert (tmp_path / "run.sh").read_text() == "python train.py\n"
@@ -445,7 +445,7 @@ def test_json(tmp_path, monkeypatch) -> None:
 
 def test_results_of_an_earlier_run_know_of_a_trainer_that_changed(tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
-    write(tmp_path, {"train.py": TRAINER, "run.sh": "python train.py\n", "pyproject.toml": ""})
+    write(tmp_path, {"train.py": TRAINER, "run.sh": TWO + "python train.py\n", "pyproject.toml": ""})
     for program, status in ((TRAINER, 1), (TRAINER, 1), ("print()\n", 0), (TRAINER, 1)):
         write(tmp_path, {"train.py": program})
         assert CliRunner().invoke(main, []).exit_code == status
@@ -453,7 +453,10 @@ def test_results_of_an_earlier_run_know_of_a_trainer_that_changed(tmp_path, monk
 
 def test_what_can_not_be_read_is_said_and_stops_nothing(tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
-    write(tmp_path, {"train.py": TRAINER, "run.sh": "python train.py\n", "broken.yml": "run: [python train.py\n  x: }"})
+    write(
+        tmp_path,
+        {"train.py": TRAINER, "run.sh": TWO + "python train.py\n", "broken.yml": "run: [python train.py\n  x: }"},
+    )
     (tmp_path / "binary.sh").write_bytes(b"python \0\xff train.py")
     (tmp_path / "large.sh").write_text("python train.py " * 350_000)
     status, out, err = lint("--isolated")

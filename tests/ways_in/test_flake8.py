@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -77,8 +78,10 @@ def write(folder: Path, **files: str) -> None:
 
 
 @pytest.mark.parametrize("jobs", ["-j1", "-j2"])
-def test_the_fixtures(jobs):
-    found = flake8("--isolated", jobs, ".", folder=FIXTURES)
+def test_the_fixtures(jobs, tmp_path):
+    folder = shutil.copytree(FIXTURES, tmp_path / "fixtures")
+    (folder / "pyproject.toml").write_text('[tool.trl-lint]\nselect = ["ALL"]\n')
+    found = flake8("--isolated", jobs, ".", folder=folder)
     expected = [
         (str(path.relative_to(FIXTURES)), *mark)
         for path in FIXTURES.rglob("*.py")
@@ -89,7 +92,8 @@ def test_the_fixtures(jobs):
     assert {path for path, *_ in launches} == {"bare_python_launch/launches/start.py"}
     assert [(path, row, code) for path, row, _, code in found if code != "TRL004"] == sorted(expected)
     assert {code for *_, code in found} == {"TRL004", *(code for *_, code in expected)}
-    assert found == [row for row in trl_lint("--isolated", ".", folder=FIXTURES) if row[0].endswith(".py")]
+    own = trl_lint("--isolated", "--select=ALL", ".", folder=folder)
+    assert found == [row for row in own if row[0].endswith(".py")]
 
 
 def test_nothing_need_be_configured(tmp_path):

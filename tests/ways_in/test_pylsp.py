@@ -118,5 +118,7 @@ def test_a_new_file_with_its_base_in_another(editor, tmp_path):
     (diagnostic,) = editor.shown("mine.py")
     assert places([diagnostic]) == [(7, 9, "TRL003")]
     assert (diagnostic["source"], diagnostic["severity"]) == ("flake8", 2)
-    assert diagnostic["message"].startswith("TRL003 unreduced-metric: `loss` is computed from this rank's own data")
+    assert diagnostic["message"].startswith(
+        "TRL003 [wrong-number] unreduced-metric: `loss` is computed from this rank's own data"
+    )
     assert not (tmp_path / "mine.py").exists()

@@ -189,9 +189,11 @@ def main() -> None:
 @click.option("--fix", is_flag=True, help="Apply the safe fixes. With `-` the fixed code goes to stdout.")
 @click.option("--diff", is_flag=True, help="Show what --fix would change, and change nothing.")
 @click.option("--unsafe-fixes/--no-unsafe-fixes", default=None, help="Let --fix and --diff take unsafe fixes, too.")
-@_rules_option("--select", "The rules to run: codes, prefixes (TRL0) or names, separated by commas.")
-@_rules_option("--ignore", "Rules to leave out.")
-@_rules_option("--extend-select", "Rules to add to those that the settings select.")
+@_rules_option(
+    "--select", "What to report, instead of the default set: rules by code, prefix or name, consequences, ALL."
+)
+@_rules_option("--ignore", "What to leave out: rules (TRL012) or consequences (waste).")
+@_rules_option("--extend-select", "What to add to that which the settings select.")
 @click.option("--preview/--no-preview", default=None, help="Run the preview rules as well.")
 @click.option(
     "--per-file-ignores",
@@ -337,22 +339,23 @@ def _check(options: Options, settings: Settings) -> int:
 
 
 def _linter(options: Options, settings: Settings, *, edits: bool) -> Linter:
-    from trl_lint.config import selected_rules
+    from trl_lint.config import selection
     from trl_lint.linter import cache
     from trl_lint.linter.discovery import import_roots
 
     # A file that is named by --config has its patterns read from the current folder, but is no sign of a project.
     root = None if options.config else settings.root
-    asked = settings, import_roots(root, options.named), selected_rules(settings)
+    wanted = selection(settings)
+    asked = settings, import_roots(root, options.named), wanted.rules
     use = options.only_checks_files and not options.no_cache and not cache.is_off()
     kept = cache.of(settings, options.cache_dir) if use else None
     if kept is not None:
         from trl_lint.linter.cached_linter import CachedLinter
 
-        return CachedLinter(*asked, kept, edits=edits)
+        return CachedLinter(*asked, kept, edits=edits, selection=wanted)
     from trl_lint.linter.linter import Linter
 
-    return Linter(*asked, mends=options.fix or options.diff)
+    return Linter(*asked, mends=options.fix or options.diff, selection=wanted)
 
 
 def _show(report: Report, result: FileResult) -> str | None:

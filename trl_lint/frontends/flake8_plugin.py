@@ -20,6 +20,7 @@ from trl_lint import __version__, files, plain
 if TYPE_CHECKING:
     from flake8.options.manager import OptionManager
 
+    from trl_lint.config import Selection
     from trl_lint.linter.linter import Linter
     from trl_lint.linter.runner import FileResult
     from trl_lint.rules.base import BaseRule
@@ -190,31 +191,34 @@ class LintSession:
             return self._new_linter(path)
         from trl_lint.linter.cached_linter import CachedLinter
 
-        return CachedLinter(*self._asked_of(path), kept)
+        settings, roots, rules, wanted = self._asked_of(path)
+        return CachedLinter(settings, roots, rules, kept, selection=wanted)
 
     def _new_linter(self, path: Path) -> Linter:
         from trl_lint.linter.linter import Linter
 
-        return Linter(*self._asked_of(path), mends=False)
+        settings, roots, rules, wanted = self._asked_of(path)
+        return Linter(settings, roots, rules, mends=False, selection=wanted)
 
-    def _asked_of(self, path: Path) -> tuple[Settings, Sequence[Path], Sequence[BaseRule]]:
-        """The settings, the places to look imports up, and the rules for a file."""
-        from trl_lint.config import selected_rules
+    def _asked_of(self, path: Path) -> tuple[Settings, Sequence[Path], Sequence[BaseRule], Selection]:
+        """The settings, the places to look imports up, the rules for a file, and which of their findings are wanted."""
+        from trl_lint.config import selection
         from trl_lint.linter.discovery import import_roots
 
         settings = self._settings(path)
         named = [Path(name) for name in self.options.filenames or ["."] if name != STDIN]
-        rules = [rule for rule in selected_rules(settings) if rule in self._rules]
-        return settings, import_roots(settings.root, named or [path]), rules
+        wanted = selection(settings)
+        rules = [rule for rule in wanted.rules if rule in self._rules]
+        return settings, import_roots(settings.root, named or [path]), rules, wanted
 
 
 def _read_settings(folder: Path) -> Settings:
-    from trl_lint.config import load_settings, selected_rules
+    from trl_lint.config import load_settings, selection
     from trl_lint.settings import ConfigError
 
     try:
         settings = load_settings(folder)
-        selected_rules(settings)
+        selection(settings)
     except ConfigError as error:
         raise _stop(f"trl-lint: {error}") from None
     return settings
@@ -249,7 +253,7 @@ def _outcome(result: FileResult) -> FileOutcome:
     from trl_lint.linter.suppressions import source_lines
 
     findings = (
-        (finding.start.line, finding.start.column - 1, plain.line(f"{finding.code} {finding.name}: {finding.message}"))
+        (finding.start.line, finding.start.column - 1, plain.line(f"{finding.code} {finding.headline}"))
         for finding in result.findings
     )
     return FileOutcome("".join(source_lines(result.source)), tuple(findings), result.problem)

@@ -7,6 +7,7 @@ methods are told by their own names. What `open` does is a matter of the mode th
 
 from __future__ import annotations
 
+from trl_lint.findings import Consequence
 from trl_lint.knowledge.schema import Effect
 
 # The layout of a table is by hand: one or two lines per row.
@@ -24,9 +25,11 @@ METHODS: dict[str, Effect] = {
 }
 # Methods of a model that is not wrapped.
 OF_MODELS: dict[str, Effect] = {
-    "push_to_hub": Effect("pushes the same model"),
-    "save_pretrained": Effect("writes the same files", (0, "save_directory"),
-                              unless=("is_main_process", "save_function", "state_dict")),
+    # The model is the same on all ranks: at the end of a script all leave the same. Within a training one rank may go
+    # on to read, rename or remove what another one is still writing.
+    "push_to_hub": Effect("pushes the same model", consequence=Consequence.WASTE),
+    "save_pretrained": Effect("writes the same files", (0, "save_directory"), consequence=Consequence.WASTE,
+                              in_hooks=Consequence.RACE, unless=("is_main_process", "save_function", "state_dict")),
 }
 # `open` in one of the modes in which it writes.
 OPENED = Effect("writes the same file", (0, "file"))

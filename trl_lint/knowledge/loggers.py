@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from trl_lint.domain import ranks
+from trl_lint.findings import Consequence
 from trl_lint.knowledge.schema import NOTHING, SAME, Attribute, Class, Effect, Function, Row, Sink, instance
 
 # The layout of a table is by hand: one or two lines per row.
 # fmt: off
 
 _RUN = instance("wandb.Run")
-_LOGS = Effect("logs to the same run, or fails where there is none", shown=True)
+# A library's trainer starts its tracker on the main process only.
+_LOGS = Effect("logs to the same run, or fails where there is none", shown=True, consequence=Consequence.WASTE,
+               in_hooks=Consequence.CRASH)
 # Other methods and attributes of a tracker do not concern metrics.
 _COMET = ("CometExperiment", "Experiment", "ExistingExperiment", "OfflineExperiment", "APIExperiment")
 

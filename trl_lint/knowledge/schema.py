@@ -30,6 +30,7 @@ from trl_lint.domain.kinds import (
     TupleValue,
 )
 from trl_lint.domain.values import Value, Wrapping
+from trl_lint.findings import Consequence
 
 Parameter = tuple[int, str]
 # Of a function that nothing more is known of: whatever it is given.
@@ -69,7 +70,8 @@ class Effect(NamedTuple):
     does: what every rank does, for a message. path: the parameter that says where, or None where all ranks mean the
     same thing anyway. fails: whether the ranks that come second get an exception. unless: keywords that make it right
     on all ranks. shown: it is for a reader, and no other rank needs it. instead: how it is done right on all ranks, if
-    that is simpler than to do it on one.
+    that is simpler than to do it on one. consequence: what comes of it where none fails. in_hooks: the same in
+    a class that a library runs, if it is another one there.
     """
 
     does: str
@@ -78,6 +80,8 @@ class Effect(NamedTuple):
     unless: tuple[str, ...] = ()
     shown: bool = False
     instead: str = ""
+    consequence: Consequence = Consequence.RACE
+    in_hooks: Consequence | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from trl_lint.domain import ranks
 from trl_lint.domain.values import Value
+from trl_lint.findings import Consequence
 from trl_lint.knowledge import transformers
 from trl_lint.knowledge.schema import (
     BARE_MODEL,
@@ -56,7 +57,7 @@ _PPO = "trainer/ppo_trainer.py::PPOTrainer"
 _RLOO = "trainer/rloo_trainer.py::RLOOTrainer"
 _UTILS = "trainer/utils.py"
 
-_PRINTS = Effect("prints the same table", shown=True)
+_PRINTS = Effect("prints the same table", shown=True, consequence=Consequence.WASTE)
 
 # A reward function gets the columns of this rank's samples; `**` stands for any other name.
 _REWARD_FUNCTION = {

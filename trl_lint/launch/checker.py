@@ -15,7 +15,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from trl_lint.findings import Applicability, Finding, Fix, Note, Position
+from trl_lint.findings import Applicability, Consequence, Finding, Fix, Note, Position
 from trl_lint.findings import Edit as PlacedEdit
 from trl_lint.knowledge.heuristics import LOOP_SCRIPT
 from trl_lint.launch.judge.arguments import may_train
@@ -40,6 +40,8 @@ _TOLD = 200
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _HELP = "start it with `accelerate launch` (or `torchrun`), which makes one process per GPU"
 _WRAPPED = "Trainer wraps the model in DataParallel, which by release raises, trains on a part of each batch or is slow"
+# Trainers under which nothing fails.
+_PLAIN = frozenset({"Seq2SeqTrainer", "Trainer"})
 _IDLE = "all but one of them stay idle"
 
 
@@ -87,7 +89,7 @@ def checked(path: Path, source: bytes, project: LaunchProject) -> Checked:
             fault = _fault(start, path, project, untold)
             groups.setdefault((word.start, word.end), []).append(fault)
     places = _Places(reading.text)
-    found = [_launch(path, reading.text, places, group) for group in groups.values() if any(group)]
+    found = [_launch(path, reading.text, places, group, project) for group in groups.values() if any(group)]
     remark = _remark(reading.problem) if readers.is_launch_file(path, source) else ""
     return Checked(reading.text, tuple(sorted(found, key=lambda each: each.finding.sort_key)), remark)
 
@@ -106,7 +108,7 @@ def _fault(start: Start, path: Path, project: LaunchProject, untold: bool) -> _F
     """What is wrong with a launch. untold: it counts where nothing is said of GPUs, unless the settings forbid it."""
     verdict = gpus(start)
     certain = verdict.gpus is Gpus.SEVERAL
-    unsure = verdict.gpus is Gpus.UNKNOWN and not verdict.telling and untold and project.unknown
+    unsure = verdict.gpus is Gpus.UNKNOWN and not verdict.telling and untold and project.unknown is not False
     if not (certain or unsure) or not may_train(start):
         return None
     script = project.started(start, path)
@@ -132,13 +134,16 @@ class _Places:
         return Position(line, offset - self._starts[line - 1] + 1 - (self._mark and line == 1))
 
 
-def _launch(path: Path, text: str, places: _Places, group: Sequence[_Fault | None]) -> JudgedLaunch:
+def _launch(
+    path: Path, text: str, places: _Places, group: Sequence[_Fault | None], project: LaunchProject
+) -> JudgedLaunch:
     """One finding for all starts of one place, such as a line of a function that is called several times."""
     faults = [each for each in group if each is not None]
     # What may go wrong is said, what goes wrong for certain first.
     fault = min(faults, key=lambda each: each.verdict.gpus is not Gpus.SEVERAL)
     edits, reason = _edits(text, group)
     command, training = fault.start.command, fault.training
+    consequence, is_certain = _consequence(fault), fault.verdict.gpus is Gpus.SEVERAL
     because = (
         (Note(f"it trains with `{training.trainer}`", str(training.path), Position(training.line, training.column)),)
         if training
@@ -154,16 +159,30 @@ def _launch(path: Path, text: str, places: _Places, group: Sequence[_Fault | Non
         because=because,
         help=_HELP,
         fix=_fix(places, edits, reason, faults),
+        consequence=consequence,
+        by_default=consequence is not Consequence.WASTE and (is_certain or project.unknown is True),
     )
     return JudgedLaunch(finding, edits, fault.start, fault.script)
 
 
+def _wraps(fault: _Fault) -> bool:
+    """Whether the model is wrapped in DataParallel."""
+    return fault.training.wraps if fault.training else not LOOP_SCRIPT.fits(fault.start.path)
+
+
+def _consequence(fault: _Fault) -> Consequence:
+    """What comes of it with the latest releases of the libraries, as the page of the rule has them."""
+    if not _wraps(fault):
+        return Consequence.WASTE
+    is_plain = fault.training is not None and fault.training.trainer in _PLAIN
+    return Consequence.WRONG_TRAINING if is_plain else Consequence.CRASH
+
+
 def _message(fault: _Fault) -> str:
-    start, training = fault.start, fault.training
+    start = fault.start
     word = start.module or start.script
     name = (start.path or (word.value or word.raw).removeprefix("-m")) if word else ""
-    wraps = training.wraps if training else not LOOP_SCRIPT.fits(start.path)
-    harm = _WRAPPED if wraps else _IDLE
+    harm = _WRAPPED if _wraps(fault) else _IDLE
     if fault.verdict.gpus is Gpus.SEVERAL:
         telling = _shortened(" ".join(fault.verdict.telling.split()))
         return f"bare python starts the training `{name}` as one process for several GPUs (`{telling}`): {harm}"

@@ -19,6 +19,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from trl_lint import __version__
+from trl_lint.config import Selection
 from trl_lint.findings import Finding
 from trl_lint.linter.cache import Cache, digest
 from trl_lint.linter.dependencies import Dependencies
@@ -41,9 +42,16 @@ class CachedLinter(Linter):
     """
 
     def __init__(
-        self, settings: Settings, roots: Sequence[Path], rules: Sequence[BaseRule], kept: Cache, *, edits: bool = False
+        self,
+        settings: Settings,
+        roots: Sequence[Path],
+        rules: Sequence[BaseRule],
+        kept: Cache,
+        *,
+        edits: bool = False,
+        selection: Selection | None = None,
     ) -> None:
-        super().__init__(settings, roots, rules, mends=False)
+        super().__init__(settings, roots, rules, mends=False, selection=selection)
         self._kept = kept
         self._with_edits = edits
         self._verdicts: _Verdicts | None = None
@@ -105,6 +113,7 @@ class CachedLinter(Linter):
             {name: value for name, value in chosen.items() if name not in _PRESENTATION},
             os.getcwd() if self.settings.root is None else None,
             self._codes(),
+            self.selection and asdict(self.selection),
             [(str(root), os.path.isdir(root)) for root in self.roots],
             self._with_edits,
             contents,

@@ -19,6 +19,7 @@ from trl_lint.findings import Applicability, Finding
 from trl_lint.fixes import fix_of
 from trl_lint.linter import suppressions
 from trl_lint.linter.accounting import Counted, account, standing
+from trl_lint.linter.causes import one_per_cause
 from trl_lint.linter.linter import Linter
 from trl_lint.linter.locate import LocatedViolation
 from trl_lint.linter.planning import mendable
@@ -46,8 +47,11 @@ class _FileText:
     def by_all_rules(self, path: Path) -> Sequence[LocatedViolation]:
         if self.by_all is None:
             asked = self.linter.rules
+            if self.linter.selection is not None:
+                asked = ()  # some of their findings are not asked for
             others = [rule for rule in all_rules() if rule not in asked and not isinstance(rule, LaunchRule)]
-            self.by_all = [*self.found, *self.linter.report_by(others, path, self.source)] if others else self.found
+            by_others = self.linter.report_by(others, path, self.source)
+            self.by_all = [*self.found, *by_others] if asked else by_others
         return self.by_all
 
 
@@ -144,7 +148,7 @@ def _accounted(
 
 
 def _counted(found: Sequence[LocatedViolation]) -> list[Counted]:
-    return [Counted(each.finding, frozenset(_places(each))) for each in found]
+    return [Counted(each.finding, frozenset(_places(each))) for each in one_per_cause(found)]
 
 
 def _trusted(found: Sequence[Finding], path: Path, source: bytes, unsafe: bool) -> list[Finding]:
@@ -189,7 +193,9 @@ def _wanted(found: Sequence[LocatedViolation], rule: BaseRule, source: bytes, un
 
 def _fresh(linter: Linter, path: Path, rules: Sequence[BaseRule] | None = None) -> Linter:
     """A linter that knows nothing of the old text, and as much as the first of the other files."""
-    fresh = Linter(linter.settings, linter.roots, linter.rules if rules is None else rules)
+    selected = linter.rules, linter.selection
+    asked, selection = selected if rules is None else (rules, None)
+    fresh = Linter(linter.settings, linter.roots, asked, selection=selection)
     fresh.overlay = {key: value for key, value in linter.overlay.items() if key != path}
     fresh.trees, fresh.linted, fresh.found_from = linter.trees, linter.linted, linter.found_from
     return fresh
@@ -211,9 +217,8 @@ def _passed(
     except SourceError:
         return now, "the result would not parse"
     asked = set(linter.rules)
-    return _FileText(new, fresh, [each for each in after if each.rule in asked], after), _left_over(
-        before, after, chosen
-    )
+    found = [each for each in after if each.rule in asked and linter.wants(each.rule, each.finding)]
+    return _FileText(new, fresh, found, after), _left_over(before, after, chosen)
 
 
 def _left_over(

@@ -8,11 +8,12 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from trl_lint.analysis.program.depth import TooDeep, deeply
-from trl_lint.config import ignored_rules
+from trl_lint.config import Selection, ignored_in
 from trl_lint.findings import Finding
 from trl_lint.launch.parsers.readers import is_launch_file, may_start
 from trl_lint.linter.prefilter import Prefilter
@@ -35,13 +36,21 @@ class Linter:
     """Lints files of one project. It keeps what it parsed, so files that import each other are read once.
 
     mends: whether it may be asked for fixes, for which it watches what all rules ask for: a fix must not bring a
-    finding of another rule. Without, only what the selected rules ask for is watched.
+    finding of another rule. Without, only what the selected rules ask for is watched. selection: which findings of the
+    rules are asked for; None: all.
     """
 
     def __init__(
-        self, settings: Settings, roots: Sequence[Path], rules: Sequence[BaseRule], *, mends: bool = True
+        self,
+        settings: Settings,
+        roots: Sequence[Path],
+        rules: Sequence[BaseRule],
+        *,
+        mends: bool = True,
+        selection: Selection | None = None,
     ) -> None:
         self.settings = settings
+        self.selection = selection
         self.mends = mends
         self.roots = tuple(roots)
         self.rules = tuple(rules)
@@ -103,17 +112,29 @@ class Linter:
 
     def check_code(self, path: Path, source: bytes) -> list[Finding]:
         """What the analysis finds in Python code; see `check`."""
-        return [reported.finding for reported in self.report(path, source)]
+        found = self.report(path, source)
+        if len(found) > 1:
+            from trl_lint.linter.causes import one_per_cause
+
+            found = one_per_cause(found)
+        return [reported.finding for reported in found]
 
     def check_launches(self, path: Path, source: bytes) -> Checked:
         """What is wrong about the launch commands in a file of any kind, and what could not be looked at."""
-        from trl_lint.launch.checker import Checked, checked
+        from trl_lint.launch.checker import checked
 
-        if self.settings.per_file_ignores and ignored_rules(self.settings, path, self._launch_rules):
-            return Checked("", ())
         if self._last is None or self._last[:2] != (path, source):
-            self._last = (path, source, checked(path, source, self.launches))
+            found = checked(path, source, self.launches)
+            wanted = tuple(each for each in found.launches if self._is_wanted(path, each.finding))
+            self._last = (path, source, replace(found, launches=wanted))
         return self._last[2]
+
+    def _is_wanted(self, path: Path, finding: Finding) -> bool:
+        """Whether a finding about a launch command is asked for."""
+        kind = finding.consequence, finding.by_default
+        return any(self.wants(rule, finding) for rule in self._launch_rules if rule.code == finding.code) and not (
+            self.settings.per_file_ignores and ignored_in(self.settings, path)(self._launch_rules[0], *kind)
+        )
 
     @property
     def launches(self) -> Launches:
@@ -151,7 +172,7 @@ class Linter:
             for other, content in list(self.found_from.get(path, {}).items()):
                 self._analyse(other, content)
             found = [*found, *(each for each in self._elsewhere.get(path, ()) if each[1].module is module)]
-            return self._located(module, found)
+            return [each for each in self._located(module, found) if self.wants(each.rule, each.finding)]
 
     @deeply
     def report_by(self, rules: Sequence[BaseRule], path: Path, source: bytes) -> list[LocatedViolation]:
@@ -162,15 +183,23 @@ class Linter:
             events = [event for each in (path, *self.found_from.get(path, ())) for event in analysed[each][3]]
             return self._located(module, [each for each in _answers(rules, events) if each[1].module is module])
 
+    def wants(self, rule: BaseRule, finding: Finding) -> bool:
+        """Whether a finding is one of those that are asked for."""
+        return self.selection is None or self.selection.wants(rule, finding.consequence, finding.by_default)
+
     def _located(self, module: Module, found: Sequence[RuleViolation]) -> list[LocatedViolation]:
-        if found and self.settings.per_file_ignores:
-            ignored = ignored_rules(self.settings, module.path, {rule for rule, _ in found})
-            found = [each for each in found if each[0] not in ignored]
         if not found:
             return []
         from trl_lint.linter.locate import located
 
-        return located(module, found)
+        if not self.settings.per_file_ignores:
+            return located(module, found)
+        ignores = ignored_in(self.settings, module.path)
+        return [
+            each
+            for each in located(module, found)
+            if not ignores(each.rule, each.finding.consequence, each.finding.by_default)
+        ]
 
     def fix(self, path: Path, source: bytes, *, unsafe: bool = False) -> FixResult:
         """Apply the fixes that pass the gate; `unsafe` also applies the unsafe ones."""

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 from trl_lint.analysis.events import steps
 from trl_lint.analysis.program.depth import deeply
 from trl_lint.domain.provenance import SourceModule
-from trl_lint.findings import Edit, Finding, Fix, Note, Position
+from trl_lint.findings import Consequence, Edit, Finding, Fix, Note, Position
 from trl_lint.linter.messages import help_of, message_of, text_of
 from trl_lint.linter.planning import PlannedFix, combined, planned
 from trl_lint.linter.positions import Positions
-from trl_lint.rules.base import Rule, Violation
+from trl_lint.rules.base import BaseRule, Rule, Violation
 
 if TYPE_CHECKING:
     from trl_lint.analysis.program.project import Module
@@ -74,8 +74,20 @@ def _located(places: _Places, rule: Rule[Any], violations: Sequence[Violation]) 
         because=_notes(places, violation.provenance),
         help=help_of(rule, violation, fix.help, here),
         fix=_fix(fix),
+        consequence=max((_consequence(rule, each) for each in violations), key=lambda each: each.harm),
+        by_default=any(_is_by_default(rule, each) for each in violations),
     )
     return LocatedViolation(finding, rule, fix, parts)
+
+
+def _consequence(rule: BaseRule, violation: Violation) -> Consequence:
+    return violation.consequence or rule.consequences[0]
+
+
+def _is_by_default(rule: BaseRule, violation: Violation) -> bool:
+    if violation.by_default is None:
+        return _consequence(rule, violation) is not Consequence.WASTE
+    return violation.by_default
 
 
 def _notes(places: _Places, provenance: Step | None) -> tuple[Note, ...]:

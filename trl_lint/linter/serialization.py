@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypedDict
 
-from trl_lint.findings import Applicability, Edit, Finding, Fix, Note, Position
+from trl_lint.findings import Applicability, Consequence, Edit, Finding, Fix, Note, Position, Related
 from trl_lint.linter.results import SourceError
 
 
@@ -25,6 +25,13 @@ class PositionRow(TypedDict):
 
 class StepRow(TypedDict):
     text: str
+    path: str
+    start: PositionRow
+
+
+class RelatedRow(TypedDict):
+    code: str
+    message: str
     path: str
     start: PositionRow
 
@@ -52,6 +59,9 @@ class FindingRow(TypedDict):
     because: list[StepRow]
     help: str
     fix: FixRow | None
+    consequence: str
+    by_default: bool
+    also: list[RelatedRow]
 
 
 class ErrorRow(TypedDict):
@@ -99,6 +109,12 @@ def _finding_row(finding: Finding, with_edits: bool) -> FindingRow:
         ],
         "help": finding.help,
         "fix": _fix_row(finding.fix, with_edits) if finding.fix else None,
+        "consequence": finding.consequence.value,
+        "by_default": finding.by_default,
+        "also": [
+            {"code": each.code, "message": each.message, "path": each.path, "start": _position_row(each.start)}
+            for each in finding.also
+        ],
     }
 
 
@@ -131,6 +147,11 @@ def _finding(row: FindingRow) -> Finding:
         because=tuple(Note(step["text"], step["path"], Position(**step["start"])) for step in row["because"]),
         help=row["help"],
         fix=_fix(row["fix"]) if row["fix"] else None,
+        consequence=Consequence(row["consequence"]),
+        by_default=row["by_default"],
+        also=tuple(
+            Related(each["code"], each["message"], each["path"], Position(**each["start"])) for each in row["also"]
+        ),
     )
 
 

@@ -109,7 +109,7 @@ def place(finding: Finding) -> str:
 def headline(finding: Finding, mends: bool) -> str:
     """The one line that says it all; `[*]` marks what `--fix` would mend."""
     mark = " [*]" * mends
-    return f"{place(finding)}: {finding.code}{mark} {finding.name}: {finding.message}"
+    return f"{place(finding)}: {finding.code}{mark} {finding.headline}"
 
 
 def summary(tally: Tally, *, unsafe: bool, fixing: bool) -> Iterator[str]:

@@ -9,7 +9,7 @@ from trl_lint.linter.runner import FileResult
 
 
 class Report(reports.Report):
-    """`path:line:column: CODE name: message`, and the summary. Silent when there is nothing to say."""
+    """`path:line:column: CODE [consequence] name: message`, and the summary. Silent when there is nothing to say."""
 
     def show(self, result: FileResult) -> None:
         for finding in result.findings:

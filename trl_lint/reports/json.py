@@ -1,4 +1,4 @@
-"""ruff's JSON, so that what reads ruff's findings reads ours; `because` is our addition."""
+"""ruff's JSON, so that what reads ruff's findings reads ours; `because`, `consequence` and `also` are our additions."""
 
 from __future__ import annotations
 
@@ -49,6 +49,16 @@ def _row(finding: Finding, spans: dict[int, tuple[int, int]], is_launch: bool) -
         "because": [
             {"message": step.text, "filename": os.path.abspath(step.path), "location": _place(step.start)}
             for step in finding.because
+        ],
+        "consequence": finding.consequence.value,
+        "also": [
+            {
+                "code": each.code,
+                "message": each.message,
+                "filename": os.path.abspath(each.path),
+                "location": _place(each.start),
+            }
+            for each in finding.also
         ],
         "noqa_row": spans.get(line, (line, last))[1],
     }

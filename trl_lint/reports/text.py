@@ -19,6 +19,7 @@ Line = list[tuple[str, str]]
 TAB = "    "
 WIDEST = 160  # of a line of code; beyond it only the part around the finding is shown
 LEAD = 60
+MOST_PLACES = 5  # of one cause that are listed
 
 HOW_TO_FIX = {
     Applicability.UNSAFE: "only with --unsafe-fixes",
@@ -54,18 +55,30 @@ class Report(reports.Report):
             (": ", ""),
             (finding.code, "bold red"),
             (mark, "cyan"),
+            (f" [{finding.consequence.value}]", "magenta"),
             (f" {finding.name}: {finding.message}", ""),
         ]
         yield from frame(finding, lines)
         for step in finding.because:
             place = f"{display_path(step.path)}:{step.start.line}"
             yield [(f"{margin} because: ", "cyan"), (step.text, ""), (f" ({place})", "dim")]
+        yield from self._also(finding, margin)
         mended_by = finding.help or (finding.fix.title if finding.fix else "")
         if mended_by:
             yield [(f"{margin} help: ", "green"), (mended_by, "")]
         if finding.fix and not self.mends(finding):
             yield from _caveat(finding.fix, margin)
         yield []
+
+    def _also(self, finding: Finding, margin: str) -> Iterator[Line]:
+        """The other places of the same cause, as many as a reader looks at."""
+        for each in finding.also[:MOST_PLACES]:
+            place = f"{display_path(each.path)}:{each.start.line}"
+            said = "the same" if each.code == finding.code else f"{each.code}: {each.message}"
+            yield [(f"{margin} also: ", "cyan"), (said, ""), (f" ({place})", "dim")]
+        left = len(finding.also) - MOST_PLACES
+        if left > 0:
+            yield [(f"{margin} also: ", "cyan"), (f"at {left} more places", "")]
 
     @cached_property
     def _write(self) -> Callable[[Line], None]:

@@ -49,8 +49,9 @@ One GPU, the CPU, ranks that are set by hand, and launchers (`accelerate launch`
 there is one GPU. So is a script that chooses its own devices or processes: one that sets `CUDA_VISIBLE_DEVICES`,
 spreads its model with `device_map="auto"` or with one that can't be read, or calls `notebook_launcher`. Launches
 that ask for no training (`--do_train False`, `--do_eval` alone) are silent, and so are scripts out of sight.
-Launches that speak of GPUs in a way that can't be read are silent; those that say nothing of them are reported
-unless the setting `launch-unknown-gpus` is false. Configuration files of Accelerate are not read.
+Launches that speak of GPUs in a way that can't be read are silent; those that say nothing of them are not in the
+default set: they are reported where TRL004 is selected by its code, and by the setting `launch-unknown-gpus`.
+Configuration files of Accelerate are not read.
 
 ## References
 - https://github.com/huggingface/trl/issues/3392 and https://github.com/huggingface/trl/issues/3344
@@ -60,9 +61,11 @@ unless the setting `launch-unknown-gpus` is false. Configuration files of Accele
 
 from __future__ import annotations
 
+from trl_lint.findings import Consequence
 from trl_lint.rules.base import LaunchRule
 
 
 class BarePythonLaunch(LaunchRule):
     code = "TRL004"
     name = "bare-python-launch"
+    consequences = (Consequence.CRASH, Consequence.WRONG_TRAINING, Consequence.WASTE)

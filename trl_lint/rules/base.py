@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, ClassVar, Generic, cast
 
 from trl_lint.analysis.events import Event, EventT, types_of
+from trl_lint.findings import Consequence
 
 if TYPE_CHECKING:
     from libcst import CSTNode
@@ -36,7 +37,9 @@ class Violation:
 
     site: where it stands, if not where the event does. provenance: the chain that explains it. metric: what the message
     is about, where one statement may concern several. by_hand: why it is for the author to mend, where the fix of the
-    rule is for other events.
+    rule is for other events. consequence: what comes of it; None for the first of the rule's own. by_default: whether a
+    user who has asked for nothing is glad to know; None: unless it is waste. cause: what is the same for all violations
+    of the rule that are one finding.
     """
 
     event: Event
@@ -46,6 +49,9 @@ class Violation:
     help: str = ""
     metric: str = ""
     by_hand: str = ""
+    consequence: Consequence | None = None
+    by_default: bool | None = None
+    cause: Hashable = None
 
     @property
     def module(self) -> Module:
@@ -70,6 +76,10 @@ class BaseRule:
 
     code: ClassVar[str]
     name: ClassVar[str]
+    # What may come of its findings, that of most of them first.
+    consequences: ClassVar[tuple[Consequence, ...]]
+    # The codes of rules whose findings, where they stand inside one of its own, are about the same cause.
+    covers: ClassVar[frozenset[str]] = frozenset()
     # Whether it has not yet shown that no more than one in twenty of its findings is a false alarm: off by default.
     preview: ClassVar[bool] = False
 
@@ -92,7 +102,8 @@ class BaseRule:
     def page(self) -> str:
         """All of what users are told of it, under a heading."""
         preview = "\n\n*Preview: off by default. `--preview` turns it on, as selecting it by its code or name does.*"
-        return f"# {self.name} ({self.code}){preview * self.preview}\n\n{self.documentation}"
+        told = f"\n\nConsequence: {', '.join(each.value for each in self.consequences)}."
+        return f"# {self.name} ({self.code}){preview * self.preview}{told}\n\n{self.documentation}"
 
     @property
     def summary(self) -> str:

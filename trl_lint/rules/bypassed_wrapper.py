@@ -54,6 +54,7 @@ from collections.abc import Iterator
 from trl_lint.analysis.events import ModelCalled
 from trl_lint.domain.provenance import Step
 from trl_lint.domain.values import Wrapping
+from trl_lint.findings import Consequence
 from trl_lint.rules.base import Rule, Violation
 
 _HELP = "call the wrapped model, or have its forward run the part that you want"
@@ -62,6 +63,7 @@ _HELP = "call the wrapped model, or have its forward run the part that you want"
 class BypassedWrapper(Rule[ModelCalled]):
     code = "TRL009"
     name = "bypassed-wrapper"
+    consequences = (Consequence.WRONG_TRAINING,)
 
     def check(self, event: ModelCalled) -> Iterator[Violation]:
         if not _is_bypass(event) or _is_dropped(event):

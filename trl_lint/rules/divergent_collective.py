@@ -62,6 +62,7 @@ from collections.abc import Iterator
 
 from trl_lint.analysis.events import DatasetParted, Divergence
 from trl_lint.domain.provenance import Step
+from trl_lint.findings import Consequence
 from trl_lint.rules.base import Rule, Violation
 from trl_lint.wording import said
 
@@ -86,6 +87,7 @@ _NAMES = {"forward": "the forward pass of a wrapped model"}
 class DivergentCollective(Rule[Divergence | DatasetParted]):
     code = "TRL006"
     name = "divergent-collective"
+    consequences = (Consequence.DEADLOCK, Consequence.WRONG_TRAINING)
 
     def check(self, event: Divergence | DatasetParted) -> Iterator[Violation]:
         if isinstance(event, DatasetParted):
@@ -113,6 +115,7 @@ def _of_dataset(event: DatasetParted) -> Violation:
         provenance=Step(event.handed.module, event.handed.node, event.handed.text, event.condition),
         help=f"prepare it on every rank, the main process first: {said('first', event)}",
         metric=event.name,
+        consequence=Consequence.WRONG_TRAINING,
         by_hand="what all ranks have to do, and in which order, is the author's to say",
     )
 

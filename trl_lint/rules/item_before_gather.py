@@ -46,6 +46,7 @@ from collections.abc import Iterator
 from trl_lint.analysis.events import CollectiveCalled
 from trl_lint.domain.provenance import Step
 from trl_lint.domain.values import Kind
+from trl_lint.findings import Consequence
 from trl_lint.rules.base import Rule, Violation
 from trl_lint.wording import said
 
@@ -60,6 +61,7 @@ _HELP_IN_PLACE = "make it a tensor {}, hand that over, and call `.item()` on it 
 class ItemBeforeGather(Rule[CollectiveCalled]):
     code = "TRL001"
     name = "item-before-gather"
+    consequences = (Consequence.CRASH,)
 
     def check(self, event: CollectiveCalled) -> Iterator[Violation]:
         if not _is_number(event):

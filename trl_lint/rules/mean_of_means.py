@@ -51,6 +51,7 @@ from collections.abc import Iterator
 
 from trl_lint.analysis.events import Averaged
 from trl_lint.domain.averaging import Mean, MeanForm
+from trl_lint.findings import Consequence
 from trl_lint.rules.base import Rule, Site, Violation
 from trl_lint.wording import said
 
@@ -73,6 +74,9 @@ _HELP = {
 class MeanOfMeans(Rule[Averaged]):
     code = "TRL007"
     name = "mean-of-means"
+    consequences = (Consequence.WRONG_NUMBER,)
+    # What drops ranks from the mean of an epoch's last batch weighs them wrong in all others.
+    covers = frozenset({"TRL014"})
 
     def check(self, event: Averaged) -> Iterator[Violation]:
         if any(mean.trained for mean in event.means):

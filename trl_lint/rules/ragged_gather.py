@@ -50,9 +50,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from trl_lint.analysis.events import CollectiveCalled
+from trl_lint.analysis.observers.backends import stays_on_cpu
 from trl_lint.domain.kinds import shape_of
 from trl_lint.domain.provenance import Step
 from trl_lint.domain.values import Value
+from trl_lint.findings import Consequence
 from trl_lint.rules.base import Rule, Violation
 from trl_lint.wording import said
 
@@ -66,6 +68,7 @@ _HELP = (
 class RaggedGather(Rule[CollectiveCalled]):
     code = "TRL005"
     name = "ragged-gather"
+    consequences = (Consequence.DEADLOCK, Consequence.CRASH)
 
     def check(self, event: CollectiveCalled) -> Iterator[Violation]:
         if event.row.result not in _TRANSFERS:
@@ -84,6 +87,7 @@ class RaggedGather(Rule[CollectiveCalled]):
             ),
             provenance=Step(event.module, event.argument, shape.reason, part.why),
             help=_HELP.format(said("add up", event), said("pad", event)),
+            consequence=Consequence.CRASH if stays_on_cpu(event.module) else Consequence.DEADLOCK,
         )
 
 

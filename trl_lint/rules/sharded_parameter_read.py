@@ -43,12 +43,14 @@ from collections.abc import Iterator
 
 from trl_lint.analysis.events import ParameterRead
 from trl_lint.domain.provenance import Step
+from trl_lint.findings import Consequence
 from trl_lint.rules.base import Rule, Violation
 
 
 class ShardedParameterRead(Rule[ParameterRead]):
     code = "TRL013"
     name = "sharded-parameter-read"
+    consequences = (Consequence.CRASH,)
     preview = True
 
     def check(self, event: ParameterRead) -> Iterator[Violation]:

@@ -48,6 +48,7 @@ from collections.abc import Iterator
 from trl_lint.analysis.events import CollectiveCalled
 from trl_lint.domain.provenance import Step
 from trl_lint.domain.values import Kind, Value
+from trl_lint.findings import Consequence
 from trl_lint.knowledge.mentions import named
 from trl_lint.rules.base import Rule, Violation
 
@@ -57,6 +58,7 @@ _NAME = "accelerate.Accelerator.gather_for_metrics"
 class TruncatedGather(Rule[CollectiveCalled]):
     code = "TRL014"
     name = "truncated-gather"
+    consequences = (Consequence.WRONG_NUMBER,)
     mentions = (named([_NAME]),)
 
     def check(self, event: CollectiveCalled) -> Iterator[Violation]:

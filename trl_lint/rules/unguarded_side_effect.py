@@ -29,6 +29,8 @@ fix is *safe* for what is only shown to a reader (a tracker, a table on the scre
 is a *hint* where the call is part of a larger statement (`with open(…)`), or no `Accelerator` is in reach.
 
 ## Limits
+What is a waste only, such as all ranks saving the same model at the end of a script, is not in the default set.
+
 Only code that each process is known to run is looked at: hooks of a Trainer and what they call, and programs that
 make an `Accelerator`, a process group or a trainer. Paths that are not known to be the same on all ranks, and guards
 that are not known to let all ranks in, are silent. `wandb.run is not None` is no guard: it says where a run was
@@ -46,6 +48,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from trl_lint.analysis.events import SideEffect
+from trl_lint.findings import Consequence
 from trl_lint.rules.base import Rule, Violation
 from trl_lint.wording import said
 
@@ -53,6 +56,7 @@ from trl_lint.wording import said
 class UnguardedSideEffect(Rule[SideEffect]):
     code = "TRL008"
     name = "unguarded-side-effect"
+    consequences = (Consequence.RACE, Consequence.CRASH, Consequence.WASTE)
 
     def check(self, event: SideEffect) -> Iterator[Violation]:
         if event.module.one_process:
@@ -62,4 +66,13 @@ class UnguardedSideEffect(Rule[SideEffect]):
             event=event,
             message=f"`{event.name}` runs on all processes: each of them {event.effect.does}{outcome}",
             help=event.effect.instead or f"do it on the main process only: {said('main', event)}",
+            consequence=_consequence(event),
         )
+
+
+def _consequence(event: SideEffect) -> Consequence:
+    cls = event.owner.cls if event.owner is not None else None
+    if event.effect.fails:
+        return Consequence.CRASH
+    is_hook = cls is not None and any(cls.library_bases())
+    return (event.effect.in_hooks if is_hook else None) or event.effect.consequence

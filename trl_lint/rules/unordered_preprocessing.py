@@ -34,6 +34,8 @@ To let one rank of the job go first instead of one of each node is unsafe, too: 
 compute on all of their ranks.
 
 ## Limits
+Only what a trainer's own class prepares is in the default set; `--extend-select TRL012` reports scripts as well.
+
 Right, and silent: streaming data sets, those made in memory (`Dataset.from_dict`), which have no file to share,
 `keep_in_memory=True` and `load_from_cache_file=False`, shards of a rank's own, work that only some ranks get to, and
 blocks of context managers whose code is not in sight. So is the idiom of the documentation of `datasets`: some ranks
@@ -55,6 +57,7 @@ from trl_lint.analysis.events import DatasetPrepared
 from trl_lint.analysis.observers.backends import is_one_process, is_run_by_pytest
 from trl_lint.domain.control import FirstRank, Uniformity
 from trl_lint.domain.provenance import Step
+from trl_lint.findings import Consequence
 from trl_lint.rules.base import Rule, Site, Violation
 from trl_lint.wording import said
 
@@ -62,6 +65,7 @@ from trl_lint.wording import said
 class UnorderedPreprocessing(Rule[DatasetPrepared]):
     code = "TRL012"
     name = "unordered-preprocessing"
+    consequences = (Consequence.WASTE,)
 
     def check(self, event: DatasetPrepared) -> Iterator[Violation]:
         if event.module.one_process or not (event.in_trainer or event.module.starts):
@@ -82,6 +86,7 @@ def _everybody(event: DatasetPrepared) -> Violation:
             f"every rank runs this `{event.method}` at the same time: on several GPUs each of them computes the "
             "whole data set and writes the same cache file"
         ),
+        by_default=event.in_trainer,
         help=f"let one rank go first, so that the others read its file: {said('first', event)}",
     )
 
@@ -97,4 +102,5 @@ def _each_node(event: DatasetPrepared, first_rank: FirstRank) -> Violation:
         provenance=Step(event.module, event.node, "the data set is computed and cached here"),
         help="let one rank of the whole job go first: `main_process_first()`",
         metric="first rank",
+        by_default=event.in_trainer,
     )

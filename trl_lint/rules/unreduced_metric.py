@@ -41,6 +41,10 @@ Statements that follow each other and log the same value share one reduction. A 
 logged is mended where it is bound.
 
 ## Limits
+The bare loss that a loop with a backward pass of its own trains with is not in the default set, as to log that of one
+rank is the custom and does little harm; `--extend-select TRL003` reports it. What is a loss is read from the text of
+the function, so that one which a helper returns is reported by default.
+
 Values are followed through locals, containers, attributes, methods and helpers in sight. A value that
 comes from, or is handed to, code that is not in sight counts as unknown, and nothing is said of it.
 Timings, memory figures, learning rates, counters that all ranks share, and what `Trainer` reduces itself
@@ -60,6 +64,7 @@ from typing import TYPE_CHECKING, cast
 from trl_lint.analysis.events import Logged
 from trl_lint.domain.control import Uniformity
 from trl_lint.domain.ranks import Origin, Rank, State
+from trl_lint.findings import Consequence
 from trl_lint.rules.base import Rule, Site, Violation
 from trl_lint.wording import said
 
@@ -78,6 +83,7 @@ _LISTED = 5
 class UnreducedMetric(Rule[Logged]):
     code = "TRL003"
     name = "unreduced-metric"
+    consequences = (Consequence.WRONG_NUMBER,)
 
     def check(self, event: Logged) -> Iterator[Violation]:
         if not _is_reported(event.value.rank):
@@ -92,6 +98,7 @@ class UnreducedMetric(Rule[Logged]):
                     provenance=write.why or event.value.why,
                     help=_help(event, write),
                     metric=what,
+                    by_default=False if _is_training_loss(event, write) else None,
                 )
 
     def message_for(self, violation: Violation, metrics: Sequence[str]) -> str:
@@ -111,6 +118,17 @@ def _message(metrics: Sequence[str], event: Logged) -> str:
 
 def _is_reported(rank: Rank) -> bool:
     return Origin.DATA in rank.origins and not rank.origins & _SILENT
+
+
+def _is_training_loss(event: Logged, write: Write) -> bool:
+    """Whether it is the loss of a loop: the custom is to log that of one rank, which is as noisy as that of a batch."""
+    payload = write.payload
+    if payload is None:
+        return False
+    from trl_lint.analysis.program.training_loss import is_training_loss
+
+    function = payload.owner
+    return is_training_loss(event.module.tree if function is None else function.node, payload.expression)
 
 
 def _short(sink: str) -> str:

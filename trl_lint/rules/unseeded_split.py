@@ -53,12 +53,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from trl_lint.analysis.events import DatasetDrawn
+from trl_lint.findings import Consequence
 from trl_lint.rules.base import Rule, Site, Violation
 
 
 class UnseededSplit(Rule[DatasetDrawn]):
     code = "TRL015"
     name = "unseeded-split"
+    consequences = (Consequence.WRONG_TRAINING,)
 
     def check(self, event: DatasetDrawn) -> Iterator[Violation]:
         if event.module.one_process:

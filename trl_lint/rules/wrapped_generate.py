@@ -46,6 +46,7 @@ from collections.abc import Iterator
 from trl_lint.analysis.events import AttributeRead, UnwrappedForGeneration
 from trl_lint.domain.kinds import is_trained
 from trl_lint.domain.values import Wrapping
+from trl_lint.findings import Consequence
 from trl_lint.knowledge.mentions import either, named
 from trl_lint.knowledge.models import FOR_GENERATION, GENERATES
 from trl_lint.rules.base import Rule, Site, Violation
@@ -57,6 +58,7 @@ _CALLED = "what is generated is needed outside the `with` statement, too: where 
 class WrappedGenerate(Rule[AttributeRead | UnwrappedForGeneration]):
     code = "TRL010"
     name = "wrapped-generate"
+    consequences = (Consequence.CRASH, Consequence.DEADLOCK)
     mentions = (either(named(GENERATES), named(FOR_GENERATION)),)
 
     def check(self, event: AttributeRead | UnwrappedForGeneration) -> Iterator[Violation]:
@@ -94,4 +96,6 @@ def _unwraps(event: UnwrappedForGeneration) -> Violation:
         ),
         provenance=event.model.why,
         help="give it the wrapped model: `self.model_wrapped`, or the `model` that the hook gets",
+        # Ranks that have generated all they want take no part in gathering the parameters for the others.
+        consequence=Consequence.DEADLOCK,
     )

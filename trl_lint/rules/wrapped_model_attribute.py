@@ -66,6 +66,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from trl_lint.analysis.events import AttributeRead
+from trl_lint.findings import Consequence
 from trl_lint.knowledge.models import GENERATES
 from trl_lint.rules.base import Rule, Violation
 from trl_lint.wording import said
@@ -82,6 +83,7 @@ _ENGINE = {"config": ", another object under DeepSpeed (`engine.config`)"}
 class WrappedModelAttribute(Rule[AttributeRead]):
     code = "TRL002"
     name = "wrapped-model-attribute"
+    consequences = (Consequence.CRASH,)
 
     def check(self, event: AttributeRead) -> Iterator[Violation]:
         if event.attribute in GENERATES:

@@ -37,6 +37,9 @@ is used as an array right after, is left to the author. `process_index` and `$RA
 `$LOCAL_RANK` by hand.
 
 ## Limits
+The rank in the whole job as the index of a device is not in the default set outside of classes, as it goes wrong on a
+second node only; `--extend-select TRL011` reports it, all places of one rank in one finding.
+
 A tensor of which it is not known where it is, is not reported. Right, and silent: object collectives
 (`gather_object`, `broadcast_object_list`), `*_like` and `new_*` of a tensor on the device, process groups that were
 not made for nccl, programs that ask for gloo or for the CPU or leave the backend open, those that change the default
@@ -59,6 +62,7 @@ from trl_lint.analysis.observers.backends import is_one_process, takes_gpu_only
 from trl_lint.analysis.transfer.tensor_devices import is_known
 from trl_lint.domain.provenance import Step
 from trl_lint.domain.values import Kind, Value
+from trl_lint.findings import Consequence
 from trl_lint.rules.base import Rule, Site, Violation
 from trl_lint.wording import said
 
@@ -69,6 +73,7 @@ _TENSORS = frozenset({Kind.BATCH, Kind.TENSOR, Kind.UNKNOWN})
 class WrongDeviceCollective(Rule[CollectiveCalled | StepReturned | DeviceChosen]):
     code = "TRL011"
     name = "wrong-device-collective"
+    consequences = (Consequence.CRASH,)
 
     def check(self, event: CollectiveCalled | StepReturned | DeviceChosen) -> Iterator[Violation]:
         if isinstance(event, CollectiveCalled):
@@ -150,6 +155,9 @@ def _chosen(event: DeviceChosen) -> Violation:
         message=("the global rank is used as the index of a device: on a second node there is no such device"),
         provenance=Step(event.module, event.node, "the device is chosen here") if site.node is not event.node else why,
         help=f"use the index on this node: {said('local rank', event)}",
+        # A class is run by others, on as many nodes as they have.
+        by_default=event.owner is not None and event.owner.cls is not None,
+        cause=id(event.node if why is None else why.node),
     )
 
 

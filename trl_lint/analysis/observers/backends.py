@@ -103,6 +103,12 @@ def takes_gpu_only(module: Module, groups: Sequence[Value] = (), *, by_torch: bo
     return not by_torch or backends.moves_gpu or any(map(_is_chooser, module.names.values()))
 
 
+def stays_on_cpu(module: Module) -> bool:
+    """Whether a file starts a backend for tensors on the CPU, and none for those on GPUs."""
+    backends = module.notes.of(Backends)
+    return backends.takes_cpu and not backends.moves_gpu
+
+
 def _is_of_all(group: Value) -> bool:
     return isinstance(group, (NoneValue, LikeAllRanks)) or library_name_of(group) in ALL_RANKS
 

@@ -67,11 +67,15 @@ class Forks:
 
 
 class Parting(NamedTuple):
-    """A branch whose two ways do not meet the same, the first point that is missing, and whether it is in an arm."""
+    """A branch whose two ways do not meet the same, the first point that is missing, and whether it is in an arm.
+
+    besides: the first points that are missing in alternatives to that one, which are in arms, too.
+    """
 
     ways: Ways
     point: SyncPoint
     in_arm: bool
+    besides: tuple[SyncPoint, ...] = ()
 
 
 class Rendezvous(Observer["Frame"]):
@@ -108,17 +112,18 @@ class Rendezvous(Observer["Frame"]):
                 continue
             if parting.in_arm:
                 told.update(id(each.node) for arm in parting.ways.arms for each in arm)
-            _tell(frame, parting)
+            for point in (parting.point, *parting.besides):
+                _tell(frame, parting, point)
 
 
-def _tell(frame: Frame, parting: Parting) -> None:
+def _tell(frame: Frame, parting: Parting, point: SyncPoint) -> None:
     branch = parting.ways.branch
     frame.emit(
         Divergence,
-        parting.point.node if parting.in_arm else branch.test,
+        point.node if parting.in_arm else branch.test,
         tag=id(branch.test),
         condition=branch.why,
-        sync_point=parting.point,
+        sync_point=point,
         after=not parting.in_arm,
         one_by_one=branch.one_by_one,
         origins=branch.origins,
@@ -150,7 +155,25 @@ def _parting(frame: Frame, ways: Ways) -> Parting | None:
         return None
     if _meet_whichever(frame, each_way, branch):
         return None
-    return Parting(ways, found, id(found) in inside)
+    in_arm = id(found) in inside
+    return Parting(ways, found, in_arm, _besides(frame, found, each_way, ways) if in_arm else ())
+
+
+def _besides(
+    frame: Frame, found: SyncPoint, each_way: Sequence[Sequence[SyncPoint]], ways: Ways
+) -> tuple[SyncPoint, ...]:
+    """What is missing in the other alternatives: in the other arm, and where the ways fork once more."""
+    one, other = (_alternatives(frame, way) for way in each_way)
+    inside = {id(point) for arm in ways.arms for point in arm}
+    firsts = (
+        _first_unmatched(mine, theirs, ways.branch)
+        for here, there in ((one, other), (other, one))
+        for mine in here
+        for theirs in there
+    )
+    known = {found.node: found}
+    known.update((point.node, point) for point in firsts if point is not None and id(point) in inside)
+    return tuple(known.values())[1:]
 
 
 def _meet_whichever(frame: Frame, each_way: Sequence[Sequence[SyncPoint]], branch: Branch) -> bool:

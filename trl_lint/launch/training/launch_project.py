@@ -23,12 +23,13 @@ DEEPEST = 30
 class LaunchProject:
     """Where started files are looked up.
 
-    top: the project's folder. unknown: report launches that say nothing of GPUs.
+    top: the project's folder. unknown: report launches that say nothing of GPUs; None: to those who ask for more than
+    the default set.
     """
 
     top: Path
     trainers: Trainers
-    unknown: bool = True
+    unknown: bool | None = None
     # What was found for each way to name a script or a module.
     known: dict[tuple[Path, bool, str | None, str, str], Path | None] = field(default_factory=dict)
 

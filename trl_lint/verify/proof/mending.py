@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from trl_lint.config import selected_rules
+from trl_lint.config import selection
 from trl_lint.findings import Finding
 from trl_lint.linter.discovery import PathProblem, find_files, import_roots
 from trl_lint.linter.linter import Linter
@@ -53,9 +53,10 @@ def mend(
     files = [Path(os.path.realpath(file)) for file in files]
     instead = {Path(path): Path(text).read_bytes() for path, text in (sources or {}).items()}
     # How a program is launched is not what a fixed copy of it shows.
-    rules = [rule for rule in selected_rules(settings) if not isinstance(rule, LaunchRule)]
+    asked = selection(settings)
+    rules = [rule for rule in asked.rules if not isinstance(rule, LaunchRule)]
     roots = import_roots(settings.root, {_top(file) for file in files}) if roots is None else roots
-    linter = Linter(settings, tuple(roots), rules)
+    linter = Linter(settings, tuple(roots), rules, selection=asked)
     linter.overlay.update(instead)
     mended = MendedCopy(sources=dict(sources or {}))
     action = partial(propose, unsafe=settings.unsafe_fixes)

@@ -1,0 +1,182 @@
+"""Whether an expression is the loss that a loop trains with, and nothing else that the data decide on.
+
+    loss = F.mse_loss(model(x), y)            what the backward pass below starts from
+    accelerator.backward(loss)
+    loss.detach().item()                      it is
+    total += loss.item(); total / len(loader) it is: all that is added up
+    loss - baseline.mean()                    it is not: something else went into it
+    policy_loss                               it is not, if `loss = policy_loss + value_loss` is what is trained
+
+It is read from the text of one function. Of several bindings of a name the last one before its use counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from functools import lru_cache
+
+import libcst as cst
+
+from trl_lint.analysis.program.syntax import below, last_name
+from trl_lint.knowledge import torch_ops
+from trl_lint.knowledge.torch_ops import AveragingTransfer
+
+
+class _Made(IntEnum):
+    """What a value is made of; of several parts, the greatest counts."""
+
+    NEUTRAL = 0  # constants, counters, what is configured
+    LOSS = 1
+    OTHER = 2
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Binding:
+    """What a name is given. end: where in the text it is done. adds: to what the name had before."""
+
+    name: str
+    end: int
+    parts: Sequence[cst.BaseExpression]
+    adds: bool = False
+    scales: bool = False
+
+
+def is_training_loss(root: cst.CSTNode, expression: cst.CSTNode) -> bool:
+    """root: the function, or the module, that the expression is in."""
+    function = _function(root)
+    return bool(function.trained) and function.made(expression) is _Made.LOSS
+
+
+@lru_cache(maxsize=16)
+def _function(root: cst.CSTNode) -> _Function:
+    return _Function(root)
+
+
+class _Function:
+    """The bindings of a function, and those of them that a backward pass starts from."""
+
+    def __init__(self, root: cst.CSTNode) -> None:
+        nodes = list(below(root))
+        self._place = {node: place for place, node in enumerate(nodes)}
+        self._bindings: dict[str, list[_Binding]] = {}
+        self._known: dict[_Binding, _Made] = {}
+        for node in nodes:
+            for name, parts, adds, scales in _bound(node):
+                end = self._place[node] if isinstance(node, cst.For) else max(map(self._place.__getitem__, below(node)))
+                self._bindings.setdefault(name, []).append(_Binding(name, end, parts, adds, scales))
+        self.trained: set[_Binding] = set()
+        for node in nodes:
+            if isinstance(node, cst.Call):
+                for each in _started_from(node):
+                    self._train(each, self._place[each])
+
+    def made(self, node: cst.CSTNode) -> _Made:
+        match node:
+            case cst.Name():
+                return self._of_binding(self._reaching(node.value, self._place.get(node, 0)))
+            case cst.Call():
+                return self._of_call(node)
+            case cst.Attribute() | cst.Subscript():
+                return self.made(node.value)
+            case cst.BinaryOperation():
+                return self._of_all((node.left, node.right))
+            case cst.UnaryOperation():
+                return self.made(node.expression)
+            case cst.IfExp():
+                return self._of_all((node.body, node.orelse))
+            case cst.List() | cst.Tuple() | cst.Dict():
+                return self._of_all(each.value for each in node.elements)
+            case cst.BaseNumber() | cst.BaseString():
+                return _Made.NEUTRAL
+        return _Made.OTHER
+
+    def _of_all(self, nodes: Iterable[cst.CSTNode]) -> _Made:
+        return max(map(self.made, nodes), default=_Made.NEUTRAL)
+
+    def _of_call(self, node: cst.Call) -> _Made:
+        if last_name(node.func) in _SIZES:
+            return _Made.NEUTRAL
+        given = [each.value for each in node.args]
+        made = self._of_all([*given, node.func.value] if isinstance(node.func, cst.Attribute) else given)
+        is_of_constants = all(isinstance(each, (cst.BaseNumber, cst.BaseString)) for each in given)
+        return _Made.OTHER if made is _Made.NEUTRAL and not is_of_constants else made
+
+    def _of_binding(self, binding: _Binding | None) -> _Made:
+        if binding is None:
+            return _Made.NEUTRAL
+        if binding in self.trained:
+            return _Made.LOSS
+        if binding not in self._known:
+            self._known[binding] = _Made.NEUTRAL  # where it is asked for again meanwhile, in a loop
+            before = self._before(binding) if binding.adds else None
+            self._known[binding] = max(self._of_binding(before), self._of_all(binding.parts))
+        return self._known[binding]
+
+    def _reaching(self, name: str, place: int) -> _Binding | None:
+        """The binding that counts at a place: the last one before it, else the last one of all, in a loop."""
+        found = self._bindings.get(name, ())
+        earlier = [each for each in found if each.end < place]
+        return next(reversed(earlier or found), None)
+
+    def _before(self, binding: _Binding) -> _Binding | None:
+        found = self._bindings[binding.name]
+        place = found.index(binding)
+        return found[place - 1] if place else None
+
+    def _train(self, node: cst.BaseExpression, place: int) -> None:
+        """A backward pass starts from this expression, or from what it scales."""
+        while isinstance(node, cst.BinaryOperation) and isinstance(node.operator, (cst.Divide, cst.Multiply)):
+            node = node.left
+        binding = self._reaching(node.value, place) if isinstance(node, cst.Name) else None
+        while binding is not None and binding not in self.trained:
+            self.trained.add(binding)
+            if not binding.scales:
+                for part in binding.parts[:1]:
+                    if isinstance(part, (cst.BinaryOperation, cst.Name)):
+                        self._train(part, binding.end)
+                return
+            binding = self._before(binding)
+
+
+_SIZES = frozenset({"len"})
+# How many of the names of a loop over these count its rounds.
+_COUNTED = {"enumerate": 1, "range": 1}
+# What stands for data.
+_FROM_OUTSIDE = (cst.Ellipsis(),)
+
+
+def _started_from(call: cst.Call) -> Iterator[cst.BaseExpression]:
+    """`loss` of `accelerator.backward(loss)`, `loss.backward()` and `scaler.scale(loss).backward()`."""
+    func = call.func
+    if not isinstance(func, cst.Attribute):
+        return
+    if torch_ops.of_method(func.attr.value).averages is not AveragingTransfer.TRAINS:
+        return
+    if call.args:
+        yield call.args[0].value
+    elif isinstance(func.value, cst.Call) and func.value.args:
+        yield func.value.args[0].value
+    else:
+        yield func.value
+
+
+def _bound(node: cst.CSTNode) -> Iterator[tuple[str, Sequence[cst.BaseExpression], bool, bool]]:
+    """The names that a statement binds: what they are given, whether it is added, and whether it scales."""
+    match node:
+        case cst.Assign(targets=targets, value=value):
+            for each in targets:
+                if isinstance(each.target, cst.Name):
+                    yield each.target.value, [value], False, False
+        case cst.AnnAssign(target=cst.Name(name), value=cst.BaseExpression() as value):
+            yield name, [value], False, False
+        case cst.AugAssign(target=cst.Name(name), operator=operator, value=value):
+            yield name, [value], True, isinstance(operator, (cst.DivideAssign, cst.MultiplyAssign))
+        case cst.Expr(value=cst.Call(func=cst.Attribute(value=cst.Name(name)), args=args)) if args:
+            yield name, [each.value for each in args], True, False
+        case cst.For(target=target, iter=iterable):
+            names = [each.value for each in below(target) if isinstance(each, cst.Name)]
+            counters = _COUNTED.get(last_name(iterable.func), 0) if isinstance(iterable, cst.Call) else 0
+            for place, name in enumerate(names):
+                yield name, [] if place < counters else _FROM_OUTSIDE, False, False

@@ -1,0 +1,54 @@
+"""One cause, one finding: what is said of several places, or by several rules, and has one cause.
+
+    device = f"cuda:{dist.get_rank()}"              TRL011
+    model.to(device)                                the same rank: told with the first
+    gather_for_metrics(ratio).mean()                TRL007, whose range holds the call that TRL014 is about
+
+Fixes are made finding by finding; this is for those who read them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import replace
+
+from trl_lint.findings import Finding, Related
+from trl_lint.linter.locate import LocatedViolation
+
+
+def one_per_cause(found: Sequence[LocatedViolation]) -> list[LocatedViolation]:
+    """The findings, sorted as before, each with the others that have its cause."""
+    if len(found) < 2:
+        return list(found)
+    first: dict[Hashable, int] = {}
+    told: dict[int, list[LocatedViolation]] = {}
+    for number, each in enumerate(found):
+        told.setdefault(_teller(number, each, found, first), []).append(each)
+    return [_merged(*told[number]) for number in sorted(told)]
+
+
+def _teller(number: int, each: LocatedViolation, found: Sequence[LocatedViolation], first: dict[Hashable, int]) -> int:
+    """The number of the finding that speaks for this one: its own, as a rule."""
+    if each.violation.cause is not None:
+        return first.setdefault((each.rule.code, each.violation.cause), number)
+    return next((other for other, one in enumerate(found) if _covers(one, each)), number)
+
+
+def _covers(one: LocatedViolation, other: LocatedViolation) -> bool:
+    if other.rule.code not in one.rule.covers:
+        return False
+    here, there = one.finding, other.finding
+    return here.start <= there.start and there.end <= here.end
+
+
+def _merged(teller: LocatedViolation, *others: LocatedViolation) -> LocatedViolation:
+    if not others:
+        return teller
+    also = (*teller.finding.also, *(_related(each.finding) for each in others))
+    by_default = any(each.finding.by_default for each in (teller, *others))
+    parts = tuple(part for each in (teller, *others) for part in each.parts)
+    return replace(teller, finding=replace(teller.finding, also=also, by_default=by_default), parts=parts)
+
+
+def _related(finding: Finding) -> Related:
+    return Related(finding.code, finding.message, finding.path, finding.start)
