@@ -7,9 +7,9 @@ one project with everything selected, preview rules too. These tables say of eac
 real (a crash, a hang, a wrong number or a wrong training on several processes), minor (true, with little harm),
 debatable or false, and why. Those that nobody has judged are printed, to be read; with `--rows` as rows for the
 tables.
-A second table says how many of them are in the default set, which is what somebody sees who selects nothing. Exit code
-1 when a finding has no verdict, when one judged false is still reported, or a real one is gone, or is not in that set. A
-code base that can't be had is skipped, with the reason; exit code 2 when that is all of them.
+A second table says how many of them are in the default set, which is what somebody sees who selects nothing.
+Exit code 1 when a finding has no verdict, when one judged false is still reported, or a real one is gone, or is not in
+that set. A code base that can't be had is skipped, with the reason; exit code 2 when that is all of them.
 """
 
 from __future__ import annotations

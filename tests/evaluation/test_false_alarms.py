@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from trl_lint import api
-from trl_lint.settings import Settings
+from trl_lint.settings import EVERY_RULE, Settings
 
 PROGRAMS = sorted((Path(__file__).parent / "false_alarms").glob("*.py"))
 MARK = re.compile(r"# (?:false|expect): (TRL\d{3})$")
@@ -32,7 +32,7 @@ def test_what_is_marked_is_reported_and_nothing_else(program, tmp_path):
     copy = tmp_path / (named[1] if named else program.name)
     copy.write_text(text)
     (tmp_path / "pyproject.toml").touch()
-    findings = api.check(tmp_path, Settings(root=tmp_path, preview=True))
+    findings = api.check(tmp_path, Settings(root=tmp_path, select=(EVERY_RULE,), preview=True))
     assert Counter((each.start.line, each.code) for each in findings) == marks(text)
 
 
