@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from trl_lint.analysis.events import Event
     from trl_lint.analysis.program.classes import ClassInfo, FunctionInfo
     from trl_lint.analysis.program.project import Module
+    from trl_lint.analysis.program.settings_of_job import JobFlags
     from trl_lint.analysis.state.arguments import Arguments
     from trl_lint.analysis.state.frame import Frame
     from trl_lint.analysis.state.observing import Observers
     from trl_lint.analysis.state.refining import Domains
-    from trl_lint.analysis.transfer.job_flags import JobFlags
     from trl_lint.domain.averaging import Mean
     from trl_lint.domain.values import Value
     from trl_lint.knowledge.schema import Attribute, Class, Row

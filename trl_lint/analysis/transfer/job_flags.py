@@ -20,22 +20,11 @@ from trl_lint.knowledge.backends import STARTS_AT_ONCE
 
 if TYPE_CHECKING:
     from trl_lint.analysis.program.classes import FunctionInfo
+    from trl_lint.analysis.program.settings_of_job import JobFlags
     from trl_lint.analysis.state.frame import Frame
 
 # A setting is one of these kinds, as far as is known.
 _SETTINGS = frozenset({Kind.NUMBER, Kind.UNKNOWN})
-
-
-class JobFlags:
-    """attributes: the settings by the name of their attribute. names: those by their name in a function (or module).
-
-    starters: the functions that start the group.
-    """
-
-    def __init__(self) -> None:
-        self.attributes: set[str] = set()
-        self.names: set[tuple[FunctionInfo | None, str]] = set()
-        self.starters: set[FunctionInfo] = set()
 
 
 def note_start(frame: Frame, node: cst.CSTNode) -> None:

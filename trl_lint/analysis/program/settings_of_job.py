@@ -1,0 +1,20 @@
+"""The settings of a program that say whether it is run by several processes; see `transfer/job_flags.py`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from trl_lint.analysis.program.classes import FunctionInfo
+
+
+class JobFlags:
+    """attributes: the settings by the name of their attribute. names: those by their name in a function (or module).
+
+    starters: the functions that start the group.
+    """
+
+    def __init__(self) -> None:
+        self.attributes: set[str] = set()
+        self.names: set[tuple[FunctionInfo | None, str]] = set()
+        self.starters: set[FunctionInfo] = set()
