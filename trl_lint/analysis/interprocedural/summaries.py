@@ -16,8 +16,8 @@ from trl_lint.analysis.interprocedural.rebasing import Rebasing, origins, rename
 from trl_lint.analysis.program.classes import ClassInfo, FunctionInfo
 from trl_lint.analysis.program.objects import class_of
 from trl_lint.analysis.program.project import Project
+from trl_lint.analysis.program.settings_of_job import JobFlags
 from trl_lint.analysis.state.arguments import Arguments
-from trl_lint.analysis.state.flags import JobFlags
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import CalleeRun
 from trl_lint.analysis.transfer import first_rank, gradients, job_flags

@@ -316,7 +316,7 @@ def _makes_up_for(frame: Frame, one: Parting, other: Parting) -> bool:
     if other.point.kind != one.point.kind or not _is_guard(one.ways) or not _is_guard(other.ways):
         return False
     code_for_node = frame.module.tree.code_for_node
-    asked, asked_there = (_asked(each.ways.branch.test) for each in (one, other))
+    asked, asked_there = (_asked_of_rank(frame, each.ways.branch.test) for each in (one, other))
     if not {code_for_node(each) for each in asked}.isdisjoint(map(code_for_node, asked_there)):
         return False
     sides = [
@@ -331,6 +331,12 @@ def _asked(test: cst.CSTNode) -> list[cst.CSTNode]:
     if isinstance(test, cst.BooleanOperation) and isinstance(test.operator, cst.And):
         return [*_asked(test.left), *_asked(test.right)]
     return [test]
+
+
+def _asked_of_rank(frame: Frame, test: cst.CSTNode) -> list[cst.CSTNode]:
+    """The parts of a condition that tell ranks apart: `dist.is_initialized()` beside them lets all ranks in, or none."""
+    values = ((each, frame.node_values.get(id(each))) for each in _asked(test))
+    return [each for each, value in values if value is None or value.rank.differs]
 
 
 def _note_waits(frame: Frame, owner: FunctionInfo) -> None:

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from trl_lint.analysis.events import Event
     from trl_lint.analysis.program.classes import ClassInfo, FunctionInfo
     from trl_lint.analysis.program.project import Module
+    from trl_lint.analysis.program.settings_of_job import JobFlags
     from trl_lint.analysis.state.arguments import Arguments
-    from trl_lint.analysis.state.flags import JobFlags
     from trl_lint.analysis.state.frame import Frame
     from trl_lint.analysis.state.observing import Observers
     from trl_lint.analysis.state.refining import Domains

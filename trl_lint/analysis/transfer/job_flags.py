@@ -20,7 +20,7 @@ from trl_lint.knowledge.backends import STARTS_AT_ONCE
 
 if TYPE_CHECKING:
     from trl_lint.analysis.program.classes import FunctionInfo
-    from trl_lint.analysis.state.flags import JobFlags
+    from trl_lint.analysis.program.settings_of_job import JobFlags
     from trl_lint.analysis.state.frame import Frame
 
 # A setting is one of these kinds, as far as is known.

@@ -1,4 +1,4 @@
-"""The settings of a project by which it says whether there are several ranks, as far as they are known."""
+"""The settings of a program that say whether it is run by several processes; see `transfer/job_flags.py`."""
 
 from __future__ import annotations
 
