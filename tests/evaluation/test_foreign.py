@@ -193,7 +193,7 @@ def on_the_index(tmp_path, monkeypatch):
     with zipfile.ZipFile(tmp_path / "cache" / "archives" / "training-1.0.0-py3-none-any.whl", "w") as wheel:
         wheel.writestr("training/train.py", TRAIN)
     verdicts = [
-        {"file": "training/train.py", "line": line, "rule": rule, "verdict": "real", "reason": "so it is"}
+        {"file": "training/train.py", "line": line, "rule": rule, "verdict": "minor", "reason": "so it is"}
         for line, rule in ((METRIC, "TRL003"), (FILE, "TRL008"))
     ]
     table = tmp_path / "ecosystem.json"

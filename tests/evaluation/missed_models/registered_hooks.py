@@ -42,4 +42,4 @@ def main2(args, x):
 
     accelerator.register_save_state_pre_hook(save_hook)
     if accelerator.is_main_process:
-        accelerator.save_state("x")  # expect: TRL006
+        accelerator.save_state("x")  # TRL016's, where an engine is shown that saves together

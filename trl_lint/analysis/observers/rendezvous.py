@@ -334,7 +334,7 @@ def _asked(test: cst.CSTNode) -> list[cst.CSTNode]:
 
 
 def _asked_of_rank(frame: Frame, test: cst.CSTNode) -> list[cst.CSTNode]:
-    """The parts of a condition that tell ranks apart: `dist.is_initialized()` beside them lets all ranks in, or none."""
+    """The parts of a condition that tell ranks apart: `dist.is_initialized()` lets all of them in, or none."""
     values = ((each, frame.node_values.get(id(each))) for each in _asked(test))
     return [each for each, value in values if value is None or value.rank.differs]
 

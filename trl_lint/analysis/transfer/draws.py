@@ -19,10 +19,11 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from trl_lint.analysis.program.objects import ProjectInstance
-from trl_lint.analysis.program.syntax import below, callee_of
+from trl_lint.analysis.program.syntax import ancestors, below, callee_of
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer import data_sets
 from trl_lint.domain import ranks
+from trl_lint.domain.control import Control, Uniformity
 from trl_lint.domain.heap import Cell
 from trl_lint.domain.kinds import ContainerValue, LibraryInstance, LibraryName, TupleValue, is_none
 from trl_lint.domain.provenance import OneByOne, Step
@@ -180,7 +181,15 @@ def of_generator(frame: Frame, name: str, args: Arguments, node: cst.CSTNode) ->
 
 def _gets_here(frame: Frame) -> bool:
     """Whether all ranks get here, at once or one after the other: none reads what another one has drawn."""
-    return all(isinstance(each.why, OneByOne) for each in frame.memory.control.conditions)
+    return all(isinstance(each.why, OneByOne) or _is_choice(frame, each) for each in frame.memory.control.conditions)
+
+
+def _is_choice(frame: Frame, condition: Control) -> bool:
+    """Whether a condition chooses between two expressions, as far as is known alike on all ranks."""
+    if condition.uniformity is Uniformity.DIVERGENT or condition.why is None:
+        return False
+    root = frame.module.tree if frame.function is None else frame.function.node
+    return isinstance(next(reversed(ancestors(root, condition.why.node)), None), cst.IfExp)
 
 
 def _is_false(value: Value | None) -> bool:
