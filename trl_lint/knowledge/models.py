@@ -23,6 +23,10 @@ PLAIN_CLASSES = ("PreTrainedModel", "PeftModel", "PeftMixedModel", "PeftModelFor
 # Attributes that wrappers have and no model has.
 ONLY_WRAPPERS_HAVE = frozenset({"module", "no_sync", "require_backward_grad_sync"})
 
+# What a batch holds for the model to do, and not of its rows: the same in all batches of a loader (transformers,
+# trainer.py: `Trainer.prediction_step`).
+BATCH_FLAGS = frozenset({"return_loss"})
+
 # What a file has to mention where a model in it is wrapped: a trainer, or what wraps it.
 WRAPPED_BY = (b"DataParallel", b"Trainer", b"model_wrapped", b"prepare")
 # Attributes only models have among the things that are prepared.

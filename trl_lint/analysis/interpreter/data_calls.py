@@ -23,6 +23,7 @@ from trl_lint.domain.kinds import (
 )
 from trl_lint.domain.values import SAME, Kind, Value
 from trl_lint.knowledge import torch_ops
+from trl_lint.knowledge.models import BATCH_FLAGS
 from trl_lint.knowledge.torch_ops import Operation, RankTransfer
 
 
@@ -60,6 +61,8 @@ def _call_on_batch(owner: Value, name: str, args: Arguments) -> Value:
         return SAME
     if name == "copy":
         return owner
+    if args.positional and args.positional[0].const in BATCH_FLAGS:
+        return SAME
     is_loss = name in ("get", "pop") and args.positional and args.positional[0].const == "loss"
     if is_loss and role_of(owner) is not BatchRole.WHOLE:
         return attributes.output_attribute(owner, "loss")

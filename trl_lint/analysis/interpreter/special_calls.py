@@ -6,6 +6,7 @@ import libcst as cst
 
 from trl_lint.analysis.interpreter import assignment, attributes
 from trl_lint.analysis.program.objects import FunctionValue
+from trl_lint.analysis.program.syntax import ancestors, below
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
@@ -47,7 +48,8 @@ def _on_disk(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     if path.rank == ranks.REDUCED:
         return SAME
     agreed = any(point.kind == "broadcast" for point in frame.sync_points)
-    outside = path.rank.state is State.SAME or _is_named_from_outside(frame, args.expression(0))
+    stands = args.expression(0)
+    outside = path.rank.state is State.SAME or _is_named_from_outside(frame, stands) or _is_new(frame, stands, node)
     if agreed or outside:
         why = frame.step(node, "it depends on the disk")
     else:
@@ -59,6 +61,26 @@ def _is_named_from_outside(frame: Frame, stands: cst.BaseExpression | None) -> b
     """Whether a path is a parameter or an attribute, or made of these alone."""
     parameters = {parameter.name for parameter in frame.function.parameters} if frame.function else set()
     return not isinstance(stands, cst.Name) or stands.value in parameters
+
+
+def _is_new(frame: Frame, stands: cst.BaseExpression | None, node: cst.CSTNode) -> bool:
+    """Whether each round of a loop looks for a file of its own name: none that an earlier round has written."""
+    if not isinstance(stands, cst.Name):
+        return False
+    root = frame.module.tree if frame.function is None else frame.function.node
+    loops = (each for each in ancestors(root, node) if isinstance(each, cst.For))
+    return any(_names_by(loop, stands.value) for loop in loops)
+
+
+def _names_by(loop: cst.For, name: str) -> bool:
+    """Whether a name means what a loop goes over, or what is made of that in its body."""
+    items = _names_in(loop.target)
+    made = (each for each in below(loop.body) if isinstance(each, cst.Assign) and items & _names_in(each.value))
+    return name in items or any(name in _names_in(target.target) for each in made for target in each.targets)
+
+
+def _names_in(node: cst.CSTNode) -> set[str]:
+    return {each.value for each in below(node) if isinstance(each, cst.Name)}
 
 
 def _default_dict(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
