@@ -664,7 +664,7 @@ def test_all_files_that_an_analysis_opens_are_noted(project):
     """Whatever reads a file past `Project` would make results that outlive what they were made of."""
     change(project, "pkg/__init__.py", "from .deep import *\nfrom .large import helper\n")
     change(project, "pkg/deep.py", BASE)
-    change(project, "pkg/large.py", "def helper(x):\n    return x\n" + "#" * 200_000)
+    change(project, "pkg/large.py", "def helper(x):\n    return x\n" + "#" * 500_000)
     use = "import pkg\n" + MINE.replace("base", "pkg").replace("loss.item()", "pkg.helper(loss.item())")
     write(project, mine=use)
     done = python("-c", WATCH)

@@ -98,7 +98,12 @@ def test_a_misspelled_consequence_is_named(word: str, meant: str):
 
 
 def test_only_rules_with_such_findings_run():
-    assert [rule.code for rule in selection(Settings(select=("deadlock",))).rules] == ["TRL005", "TRL006", "TRL010"]
+    assert [rule.code for rule in selection(Settings(select=("deadlock",))).rules] == [
+        "TRL005",
+        "TRL006",
+        "TRL010",
+        "TRL016",
+    ]
 
 
 def test_every_rule_says_what_may_come_of_it():

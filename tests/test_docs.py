@@ -129,7 +129,7 @@ def test_every_rule_has_its_page(rule, pages):
 
 
 def test_every_rule_is_in_the_table_of_rules(pages):
-    rows = cells(pages["rules/index.md"])
+    rows = [row for row in cells(pages["rules/index.md"]) if row[0].startswith("[")]
     assert [row[0] for row in rows] == [f"[{rule.code}]({rule.name}.md)" for rule in all_rules()]
     assert [row[2] for row in rows] == [rule.summary for rule in all_rules()]
     assert [row[3].split(", ")[0] for row in rows] == [rule.consequences[0].value for rule in all_rules()]

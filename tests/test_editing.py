@@ -7,6 +7,7 @@ import pytest
 from test_fix_properties import BROKEN, FIXTURES, FORMS, RANK_GUARDED, identity, linter, plain
 
 from trl_lint.fixes.support.editing import Editing, all_edits
+from trl_lint.linter.line_length import limit_for
 from trl_lint.linter.locate import LocatedViolation
 from trl_lint.linter.regenerating import Written, written
 from trl_lint.linter.text_edits import transformed
@@ -24,6 +25,7 @@ class Everywhere(Editing):
     """Looks into all nodes, so that all are made anew."""
 
     def on_visit(self, node: cst.CSTNode) -> bool:
+        super().on_visit(node)
         return True
 
 
@@ -43,7 +45,10 @@ def test_the_text_of_a_fix_is_that_of_the_whole_tree(name: str, form: str | None
     for group in groups:
         module = group[0].violation.module
         edits = all_edits(module, [each.fix.plan for each in group])
-        assert transformed([each.fix for each in group]) == module.tree.visit(Everywhere(module.tree, edits)).code
+        assert (
+            transformed([each.fix for each in group])
+            == module.tree.visit(Everywhere(module.tree, edits, limit_for(module.path, module.text))).code
+        )
         assert written(module).code == module.tree.code
 
 

@@ -288,7 +288,7 @@ GUARD_PLACES = {
             from transformers import Trainer
 
             def is_rank0():
-                return environment.rank == 0
+                return environment.leads
 
             class Base(Trainer):
                 def __init__(self, **kwargs):

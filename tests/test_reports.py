@@ -83,7 +83,7 @@ def test_text_without_help_names_the_fix():
 
 def test_unsafe_fixes_count_once_the_user_allows_them():
     text = shown("text", result("BUG", "RISKY"), unsafe=True)
-    assert "TRL003 [*] unreduced-metric" in text
+    assert "TRL003 [*] [wrong-number] unreduced-metric" in text
     assert "only with" not in text
     assert "\nFound 2 findings in 1 file (2 fixable with --fix).\n" in text
 
@@ -102,7 +102,7 @@ def test_summary_after_fixing():
         "Fixed 1 finding in 1 file:\n"
         "  train.py:2:5: TRL001 item-before-gather\n"
         "Withheld 1 fix:\n"
-        "  train.py:4:5: TRL002 [crash] wrapped-model-attribute: no way\n"
+        "  train.py:4:5: TRL002 wrapped-model-attribute: no way\n"
         "Found 1 finding in 1 file (1 with --unsafe-fixes).\n"
     )
 
@@ -158,6 +158,8 @@ def test_json():
         "url": None,
         "because": [{"message": "it was written", "filename": path, "location": {"row": 1, "column": 1}}],
         "noqa_row": 3,
+        "consequence": "wrong-number",
+        "also": [],
     }
 
 

@@ -90,5 +90,5 @@ def test_edits_that_nobody_sees_are_not_made(folder, done) -> None:
     shutil.copy(BROKEN, folder / "broken.py")
     for how in ("--output-format=text", "--output-format=concise"):
         counts, said = work(done, how)
-        assert "[*] truncated-gather" in said
+        assert "[*] [wrong-number] truncated-gather" in said
         assert counts == {"analyses": len(QUIET) + 1, "parses": len(QUIET) + 1}

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import configparser
+import os
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 
-from trl_lint import toml
+from trl_lint import files, toml
 
 # Where nobody says anything: more than formatters take by default, and what most reviewers still take.
 USUAL = 120
@@ -33,7 +34,7 @@ def limit_for(path: Path, text: str) -> int:
 def _declared(folder: Path) -> int:
     """What the settings in a folder, or in the nearest above it that has some, say; 0 where there are none."""
     own = next(_in(folder), 0)
-    if own or folder == folder.parent or (folder / _TOP).exists():
+    if own or folder == folder.parent or os.path.exists(folder / _TOP):
         return own
     return _declared(folder.parent)
 
@@ -59,7 +60,7 @@ def _number(table: toml.Table, key: str) -> Iterator[int]:
 def _toml(path: Path) -> toml.Table:
     """The table in a file; an empty one where there is none that can be read."""
     try:
-        return toml.parse(path.read_text(encoding="utf-8"))
+        return toml.parse(files.read(path).decode())
     except (OSError, ValueError, RecursionError):
         return {}
 
@@ -67,7 +68,7 @@ def _toml(path: Path) -> toml.Table:
 def _sectioned(path: Path) -> Iterator[int]:
     parser = configparser.ConfigParser(interpolation=None)
     try:
-        parser.read_string(path.read_text(encoding="utf-8"))
+        parser.read_string(files.read(path).decode())
     except (OSError, ValueError, configparser.Error):
         return
     for section in _SECTIONS:

@@ -169,7 +169,7 @@ def call_method(
     if frame.cls is cls:
         facts_of = tuple((value.rank, value.kind, value.wrapping) for value in args.all())
         cls.calls.setdefault(method.name, {})[(id(node), facts_of)] = (args, frame.memory, frame.trace, frame.stepping)
-    if method.is_open:
+    if method.is_open and not frame.engine.own_rows(method):
         method.reached = True
         return frame.engine.unresolved(frame, args, node)
     runs_as = cls if method.cls is None or method.shows else method.cls
