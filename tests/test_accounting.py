@@ -82,7 +82,7 @@ def train(model, optimizer, loader, tokenizer):
 
 
 def run(*args: str) -> str:
-    return CliRunner().invoke(main, ["--isolated", "--no-cache", "--output-format=concise", *args]).output
+    return CliRunner().invoke(main, ["--isolated", "--no-cache", "--select=ALL", "--output-format=concise", *args]).output
 
 
 @pytest.mark.parametrize("unsafe", [(), ("--unsafe-fixes",)])
@@ -121,7 +121,7 @@ HELPERS = """from accelerate import Accelerator
 
 
 def save(accelerator: Accelerator, folder):
-    accelerator.save_state(folder)
+    accelerator.wait_for_everyone()
     print("saved")
 
 

@@ -39,7 +39,7 @@ ROWS: tuple[Row, ...] = (
     *(Function(name=name, source="documentation", returns="first") for name in _HANDS_ON),
     *(Function(name=f"copy.{name}", source="library/copy", returns="copied") for name in ("copy", "deepcopy")),
     *(Function(name=name, source="documentation", returns=NOTHING) for name in _SHOWS),
-    Class(name="argparse.ArgumentParser", source="library/argparse", others=SAME),
+    Class(name="argparse.ArgumentParser", source="library/argparse"),
     Function(name="argparse.ArgumentParser.parse_args", source="library/argparse", returns=SAME),
     Class(name="logging.Logger", source="library/logging", others=SAME),
     *(
