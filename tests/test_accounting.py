@@ -82,7 +82,8 @@ def train(model, optimizer, loader, tokenizer):
 
 
 def run(*args: str) -> str:
-    return CliRunner().invoke(main, ["--isolated", "--no-cache", "--select=ALL", "--output-format=concise", *args]).output
+    options = ["--isolated", "--no-cache", "--select=ALL", "--output-format=concise"]
+    return CliRunner().invoke(main, [*options, *args]).output
 
 
 @pytest.mark.parametrize("unsafe", [(), ("--unsafe-fixes",)])
