@@ -12,7 +12,7 @@ from trl_lint.analysis.interpreter.branches import otherwise, run_body
 from trl_lint.analysis.interpreter.conditions import divides, narrow, truth
 from trl_lint.analysis.interpreter.expressions import evaluate
 from trl_lint.analysis.interpreter.training_loops import trained_on
-from trl_lint.analysis.program.syntax import below
+from trl_lint.analysis.program.syntax import below, names_in
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.frame import Frame, Loop, derived
 from trl_lint.analysis.state.observing import Branch
@@ -66,7 +66,7 @@ def _trains(loop: cst.For) -> bool:
 
 def _evaluates(frame: Frame, loop: cst.For) -> bool:
     """Whether nothing is trained in a loop: gradients are off around it or in it."""
-    names = {node.value for node in below(loop.body) if isinstance(node, cst.Name)}
+    names = names_in(loop.body)
     return not names & STEPS_OF_TRAINING and (not frame.memory.control.grad or bool(names & NO_GRADIENTS))
 
 

@@ -6,7 +6,7 @@ import libcst as cst
 
 from trl_lint.analysis.interpreter import assignment, attributes
 from trl_lint.analysis.program.objects import FunctionValue
-from trl_lint.analysis.program.syntax import ancestors, below
+from trl_lint.analysis.program.syntax import ancestors, below, names_in
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
@@ -67,20 +67,16 @@ def _is_new(frame: Frame, stands: cst.BaseExpression | None, node: cst.CSTNode) 
     """Whether each round of a loop looks for a file of its own name: none that an earlier round has written."""
     if not isinstance(stands, cst.Name):
         return False
-    root = frame.module.tree if frame.function is None else frame.function.node
+    root = frame.root
     loops = (each for each in ancestors(root, node) if isinstance(each, cst.For))
     return any(_names_by(loop, stands.value) for loop in loops)
 
 
 def _names_by(loop: cst.For, name: str) -> bool:
     """Whether a name means what a loop goes over, or what is made of that in its body."""
-    items = _names_in(loop.target)
-    made = (each for each in below(loop.body) if isinstance(each, cst.Assign) and items & _names_in(each.value))
-    return name in items or any(name in _names_in(target.target) for each in made for target in each.targets)
-
-
-def _names_in(node: cst.CSTNode) -> set[str]:
-    return {each.value for each in below(node) if isinstance(each, cst.Name)}
+    items = names_in(loop.target)
+    made = (each for each in below(loop.body) if isinstance(each, cst.Assign) and items & names_in(each.value))
+    return name in items or any(name in names_in(target.target) for each in made for target in each.targets)
 
 
 def _default_dict(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:

@@ -87,7 +87,7 @@ def _condition(value: Value) -> WrappedWhere | None:
 def _names(frame: Frame, test: cst.BaseExpression) -> frozenset[str]:
     """The names that a test asks for, and those that they were made of in this function."""
     names = set(_asked(test))
-    body = frame.module.tree if frame.function is None else frame.function.node
+    body = frame.root
     made = [
         (target.target.value, node.value)
         for node in below(body)

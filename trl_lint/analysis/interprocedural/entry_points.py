@@ -17,7 +17,7 @@ from trl_lint.analysis.program.classes import ClassInfo, FunctionInfo, Parameter
 from trl_lint.analysis.program.objects import ClassValue, ProjectInstance
 from trl_lint.analysis.program.parameter_uses import by_use
 from trl_lint.analysis.program.project import Module, Project
-from trl_lint.analysis.program.syntax import below
+from trl_lint.analysis.program.syntax import names_in
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import Observers, asked_of
 from trl_lint.analysis.state.refining import Domains
@@ -361,13 +361,9 @@ def _makers(module: Module, classes: Sequence[ClassInfo]) -> list[FunctionInfo]:
         return []
     # What a context manager does at its start and at its end belongs together, and is looked at one by one.
     made = {cls.name for cls in classes if "__enter__" not in cls.methods}
-    used = {name for cls in module.classes for name in _names_in(cls.node)}
-    used |= {name for function in waiting for name in _names_in(function.node) if name != function.name}
-    return [each for each in waiting if each.name not in used and not made.isdisjoint(_names_in(each.node))]
-
-
-def _names_in(node: cst.CSTNode) -> set[str]:
-    return {each.value for each in below(node) if isinstance(each, cst.Name)}
+    used = {name for cls in module.classes for name in names_in(cls.node)}
+    used |= {name for function in waiting for name in names_in(function.node) if name != function.name}
+    return [each for each in waiting if each.name not in used and not made.isdisjoint(names_in(each.node))]
 
 
 def _parameters_of(rows: tuple[Hook, ...]) -> Mapping[str, Value]:

@@ -65,13 +65,12 @@ def _tell(frame: Frame, model: Value, node: cst.CSTNode, path: str = "") -> None
 
 def _is_reduced_by_hand(frame: Frame) -> bool:
     """Whether the function, or the program, reduces its gradients itself where it goes past the wrapper."""
-    function = frame.function
 
     def code_of(callee: cst.BaseExpression) -> cst.CSTNode | None:
         called = function_of(frame, callee)
         return None if called is None else called.node
 
-    return reduces_gradients(frame.module.tree if function is None else function.node, code_of)
+    return reduces_gradients(frame.root, code_of)
 
 
 def _is_forward(model: Value, method: str) -> bool:

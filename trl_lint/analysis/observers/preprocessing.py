@@ -17,7 +17,7 @@ import libcst as cst
 
 from trl_lint.analysis.events import DatasetParted, DatasetPrepared, Event
 from trl_lint.analysis.program.objects import FunctionValue
-from trl_lint.analysis.program.syntax import below
+from trl_lint.analysis.program.syntax import names_in
 from trl_lint.analysis.state.observing import Observer, Reached
 from trl_lint.domain import ranks
 from trl_lint.domain.control import Uniformity
@@ -112,7 +112,7 @@ def _holds_trainer(frame: Frame, work: Value) -> bool:
         return frame.has_accelerator(work.owner)
     if not isinstance(work, FunctionValue) or work.function.closure is None:
         return False
-    read = {node.value for node in below(work.function.node) if isinstance(node, cst.Name)}
+    read = names_in(work.function.node)
     return any(frame.has_accelerator(value) for name, value in frame.memory.names.items() if name in read)
 
 

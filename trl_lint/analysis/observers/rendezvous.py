@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import libcst as cst
 
 from trl_lint.analysis.events import Divergence, Event, EventTrace, steps
-from trl_lint.analysis.program.exclusion import excludes
 from trl_lint.analysis.program.path_conditions import (
     conditions_around,
     contradiction,
@@ -216,7 +215,7 @@ def _besides(
 
 def _is_elsewhere(frame: Frame, ways: Ways, point: SyncPoint) -> bool:
     """Whether no rank comes to a point behind a branch wherever some have left in it: all know a name to be false."""
-    root, branch = _root_of(frame), _branch_of(frame, ways)
+    root, branch = frame.root, _branch_of(frame, ways)
     around = conditions_around(root, point.node) if branch is not None else []
     if branch is None or not around:
         return False
@@ -230,7 +229,7 @@ def _is_elsewhere(frame: Frame, ways: Ways, point: SyncPoint) -> bool:
 
 def _is_settled_before(frame: Frame, ways: Ways) -> bool:
     """Whether all ranks that come to a branch take the same way: the others have left where it was asked before."""
-    root, branch = _root_of(frame), _branch_of(frame, ways)
+    root, branch = frame.root, _branch_of(frame, ways)
     asked = said_by(branch.test, True) if branch is not None else []
     if branch is None or len(asked) != 1 or not is_bound_once(root, asked[0].asked):
         return False
@@ -244,20 +243,16 @@ def _is_settled_before(frame: Frame, ways: Ways) -> bool:
     return False
 
 
-def _root_of(frame: Frame) -> cst.CSTNode:
-    return frame.module.tree if frame.function is None else frame.function.node
-
-
 def _branch_of(frame: Frame, ways: Ways) -> cst.If | None:
     """The `if` statement that a branch is."""
-    around = next(reversed(ancestors(_root_of(frame), ways.branch.test)), None)
+    around = next(reversed(ancestors(frame.root, ways.branch.test)), None)
     return around if isinstance(around, cst.If) and around.test is ways.branch.test else None
 
 
 def _is_excluded(frame: Frame, branch: Branch, point: SyncPoint) -> bool:
     """Whether nobody gets to a point where some ranks have left by a branch: `if not alike and not first: return`."""
-    root = frame.module.tree if frame.function is None else frame.function.node
-    return isinstance(branch.test, cst.BooleanOperation) and excludes(root, branch.test, point.node)
+    asked = said_by(branch.test, True) if isinstance(branch.test, cst.BooleanOperation) else []
+    return contradiction(asked, conditions_around(frame.root, point.node)) is not None
 
 
 def _skipped_backward(frame: Frame, ways: Ways) -> SyncPoint | None:

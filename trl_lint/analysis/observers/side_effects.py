@@ -75,7 +75,7 @@ def _is_step_of(frame: Frame, node: cst.CSTNode) -> bool:
     """Whether a call is one of the steps that a function, or the body of a script, takes whatever holds."""
     if frame.memory.control.uniformity is not Uniformity.UNIFORM:
         return False
-    block = frame.module.tree if frame.function is None else frame.function.node.body
+    block = frame.root if isinstance(frame.root, cst.Module) else frame.root.body
     body = block.body if isinstance(block, (cst.Module, cst.BaseSuite)) else ()
     return any(line is frame.statement for line in _lines(body))
 

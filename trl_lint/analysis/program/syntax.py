@@ -159,6 +159,11 @@ def _says_nothing(statement: cst.BaseSmallStatement) -> bool:
     return isinstance(statement, cst.Pass)
 
 
+def names_in(node: cst.CSTNode) -> set[str]:
+    """The names that are read, bound or declared anywhere in a piece of code, those of attributes among them."""
+    return {each.value for each in below(node) if isinstance(each, cst.Name)}
+
+
 def identifiers(node: cst.CSTNode) -> Iterator[str]:
     """The names and attributes in a condition."""
     todo = [node]

@@ -111,6 +111,11 @@ class Frame:
         self.pending_used = False
         self._accelerator = ""
 
+    @property
+    def root(self) -> cst.Module | cst.FunctionDef | cst.Lambda:
+        """The code that it runs: that of a function, or of the module."""
+        return self.module.tree if self.function is None else self.function.node
+
     # --- containers ---
 
     def allocate(self, node: Place, cell: Cell) -> ContainerValue:

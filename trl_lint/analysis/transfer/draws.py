@@ -188,7 +188,7 @@ def _is_choice(frame: Frame, condition: Control) -> bool:
     """Whether a condition chooses between two expressions, as far as is known alike on all ranks."""
     if condition.uniformity is Uniformity.DIVERGENT or condition.why is None:
         return False
-    root = frame.module.tree if frame.function is None else frame.function.node
+    root = frame.root
     return isinstance(next(reversed(ancestors(root, condition.why.node)), None), cst.IfExp)
 
 

@@ -47,7 +47,7 @@ def note_call(frame: Frame, function: FunctionInfo, node: cst.CSTNode, before: i
 
 def _note_conditions(frame: Frame, node: cst.CSTNode) -> None:
     flags = frame.engine.job_flags
-    root = frame.module.tree if frame.function is None else frame.function.node
+    root = frame.root
     path = (*ancestors(root, node), node)
     for outer, inner in pairwise(path):
         if isinstance(outer, cst.If) and outer.body is inner and not _starts(outer.orelse, flags):

@@ -111,7 +111,7 @@ def partly_trained(frame: Frame, part: cst.BaseExpression) -> None:
 
 def parameter_trained(frame: Frame, owner: cst.BaseExpression) -> None:
     """`p.requires_grad = True`, of a parameter of a model, or of one that a loop takes out of it."""
-    root = frame.module.tree if frame.function is None else frame.function.node
+    root = frame.root
     for loop in ancestors(root, frame.statement):
         if isinstance(loop, cst.For) and isinstance(owner, cst.Name) and owner.value in identifiers(loop.target):
             for name in set(identifiers(loop.iter)):
