@@ -127,7 +127,7 @@ CASES = [
     ("TRL011", "x = torch.zeros(3)\nimport torch.distributed as d\nd.all_reduce(x)", {
         "trainer": "`self.accelerator.device`", "loop": "on the accelerator's device", "torch": "of this process",
     }),
-    ("TRL006", "import torch.distributed as d\nif d.get_rank() == 0:\n    d.all_reduce(loss)", {
+    ("TRL006", "import torch.distributed as d\nif mask.any():\n    d.all_reduce(loss)", {
         "trainer": "gather, reduce or broadcast", "callback": "gather, reduce or broadcast",
         "loop": "gather, reduce or broadcast", "torch": "all_reduce` or `",
     }),

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from trl_lint.analysis.program.project import Module
     from trl_lint.domain.provenance import Step
 
-_Places = dict[Any, Mapping[Any, Any]]
+# The range of every node of a file.
+_Ranges = Mapping[Any, Any]
+_Places = dict[Any, _Ranges]
 RuleViolation = tuple[Rule[Any], Violation]
 
 
@@ -51,7 +53,7 @@ def located(module: Module, found: Sequence[RuleViolation]) -> list[LocatedViola
     return sorted(done, key=lambda each: each.finding.sort_key)
 
 
-def positions(module: SourceModule) -> Mapping[Any, Any]:
+def positions(module: SourceModule) -> _Ranges:
     """The range of every node; computed only where something is reported."""
     if module.positions is None:
         module.positions = Positions(module.tree, module.text)
@@ -67,7 +69,7 @@ def _located(places: _Places, rule: Rule[Any], violations: Sequence[Violation]) 
     finding = Finding(
         code=rule.code,
         name=rule.name,
-        message=message_of(rule, violations),
+        message=message_of(rule, violation, violations),
         path=str(violation.module.path),
         start=Position(start.line, start.column + 1),
         end=_end(here, violation.node),
@@ -76,6 +78,7 @@ def _located(places: _Places, rule: Rule[Any], violations: Sequence[Violation]) 
         fix=_fix(fix),
         consequence=max((_consequence(rule, each) for each in violations), key=lambda each: each.harm),
         by_default=any(_is_by_default(rule, each) for each in violations),
+        branches=_branches(here, violations),
     )
     return LocatedViolation(finding, rule, fix, parts)
 
@@ -103,14 +106,27 @@ def _notes(places: _Places, provenance: Step | None) -> tuple[Note, ...]:
     return tuple(found)
 
 
-def _end(places: Mapping[Any, Any], node: Any) -> Position:
-    """Where a finding ends: at the end of its expression or line, never behind the block of a statement."""
+def _branches(places: _Ranges, violations: Sequence[Violation]) -> tuple[Position, ...]:
+    """Where some ranks turn off to the place of violations."""
+    nodes = {id(each.branch): each.branch for each in violations if each.branch is not None}
+    starts = (places[node].start for node in nodes.values())
+    return tuple(sorted(Position(start.line, start.column + 1) for start in starts))
+
+
+def _end(places: _Ranges, node: Any) -> Position:
+    """Where a finding ends: at the end of its expression or line, never behind the block of a statement.
+
+    Of a `return` it is the word that matters, and not how it goes on.
+    """
+    from libcst import Return
+
     from trl_lint.analysis.program.syntax import heading
 
-    last = heading(node)
+    last = None if isinstance(node, Return) else heading(node)
     if last is None:
         start = places[node].start
-        return Position(start.line, start.column + 1 + len("except" if hasattr(node, "type") else "try"))
+        word = "return" if isinstance(node, Return) else "except" if hasattr(node, "type") else "try"
+        return Position(start.line, start.column + 1 + len(word))
     return Position(places[last].end.line, places[last].end.column + 1)
 
 

@@ -62,6 +62,7 @@ class FindingRow(TypedDict):
     consequence: str
     by_default: bool
     also: list[RelatedRow]
+    branches: list[PositionRow]
 
 
 class ErrorRow(TypedDict):
@@ -115,6 +116,7 @@ def _finding_row(finding: Finding, with_edits: bool) -> FindingRow:
             {"code": each.code, "message": each.message, "path": each.path, "start": _position_row(each.start)}
             for each in finding.also
         ],
+        "branches": [_position_row(each) for each in finding.branches],
     }
 
 
@@ -152,6 +154,7 @@ def _finding(row: FindingRow) -> Finding:
         also=tuple(
             Related(each["code"], each["message"], each["path"], Position(**each["start"])) for each in row["also"]
         ),
+        branches=tuple(Position(**each) for each in row["branches"]),
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable
 
 import libcst as cst
 
+from trl_lint.analysis.events import DividedBy
 from trl_lint.analysis.interpreter.assignment import bind_target
 from trl_lint.analysis.interpreter.branches import run_body
 from trl_lint.analysis.program.syntax import identifiers
@@ -63,19 +64,21 @@ def _run_handler(
     frame: Frame, node: cst.Try | cst.TryStar, handler: cst.ExceptHandler | cst.ExceptStarHandler, body: tuple[int, int]
 ) -> tuple[bool, bool]:
     """Run an `except` clause: whether its end is reached, and whether it may leave."""
-    exits, start = frame.exit_count, len(frame.sync_points)
+    exits, start = len(frame.exits), len(frame.sync_points)
     if handler.name is not None:
         bind_target(frame, handler.name.name, UNKNOWN)
     through = run_body(frame, handler.body)
-    leaves = frame.exit_count > exits
-    if (leaves or not _raises_again(handler)) and _is_of_some_ranks(handler):
+    own = tuple(frame.exits[exits:])
+    if (own or not _raises_again(handler)) and _is_of_some_ranks(handler):
         marks = (start, len(frame.sync_points), len(frame.sync_points))
         why = frame.step(handler, _CAUGHT)
         skipped = body if _catches(handler, OUT_OF_MEMORY) else (0, 0)
-        branch = Branch(handler, why, marks, (through, True), (leaves, False), tried=node.body, skipped=skipped)
+        branch = Branch(
+            handler, why, marks, (through, True), (own, ()), by=DividedBy.EXCEPTION, tried=node.body, skipped=skipped
+        )
         for observe in frame.observers.branch:
             observe(frame, branch)
-    return through, leaves
+    return through, bool(own)
 
 
 def _joined(arms: Iterable[tuple[bool, Memory]]) -> Memory | None:

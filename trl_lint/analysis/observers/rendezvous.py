@@ -4,7 +4,7 @@
         accelerator.gather(loss)          Divergence at the call: the others do not reach `gather`
     if labels.numel() == 0:
         return 0.0                        ways: [] and, as they go on, [gathered]
-    accelerator.gather(loss)              Divergence at the condition (after=True)
+    accelerator.gather(loss)              Divergence at the `return` (after=True)
 
 Each run of a function lists its synchronisation points in program order (`collective_order`), and here the branches
 that the ranks may take differently. At its end the sequences of the two ways through each branch are compared, as
@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import libcst as cst
 
-from trl_lint.analysis.events import Divergence, Event, EventTrace, steps
+from trl_lint.analysis.events import Divergence, DividedBy, Event, EventTrace, steps
 from trl_lint.analysis.program.path_conditions import (
     conditions_around,
     contradiction,
@@ -147,15 +147,20 @@ class Rendezvous(Observer["Frame"]):
 
 
 def _tell(frame: Frame, parting: Parting, point: SyncPoint) -> None:
-    branch = parting.ways.branch
+    branch, after = parting.ways.branch, not parting.in_arm
+    way = branch.staying ^ 1 if after else int(point not in parting.ways.arms[0])
+    way_out = branch.way_out(way) if after else None
     frame.emit(
         Divergence,
-        point.node if parting.in_arm else branch.test,
+        (way_out or branch.test) if after else point.node,
         tag=id(branch.test),
         condition=branch.why,
+        by=branch.by,
+        holds=way == 0,
         sync_point=point,
-        after=not parting.in_arm,
-        one_by_one=branch.one_by_one,
+        after=after,
+        way_out="" if way_out is None else type(way_out).__name__.lower(),
+        may_stay=branch.through[way],
         caught=branch.tried is not None and parting.point.kind == "backward",
         origins=branch.origins,
         missing=_missing(frame, parting),
@@ -168,8 +173,14 @@ def _tell_decorated(frame: Frame, decorated: Control, told: set[int]) -> None:
     point = next((each for each in frame.sync_points if _counts(each, decorated.rank.origins)), None)
     if point is not None:
         told.update(id(each.node) for each in frame.sync_points)
-        sharding = _knows_sharding(frame)
-        frame.emit(Divergence, point.node, condition=decorated.why, sync_point=point, knows_sharding=sharding)
+        frame.emit(
+            Divergence,
+            point.node,
+            condition=decorated.why,
+            by=DividedBy.DECORATOR,
+            sync_point=point,
+            knows_sharding=_knows_sharding(frame),
+        )
 
 
 def _parting(frame: Frame, ways: Ways) -> Parting | None:
@@ -177,13 +188,12 @@ def _parting(frame: Frame, ways: Ways) -> Parting | None:
     inside = {id(point) for arm in ways.arms for point in arm}
     rest = [each for each in frame.sync_points if id(each) not in inside and _comes_after(each, ways)]
     each_way = [list(arm) for arm in ways.arms]
-    if any(branch.leaves) and any(branch.through):
+    if branch.leaves[branch.staying ^ 1] and any(branch.through):
         # A way that leaves lacks what comes after the branch; one that only may leave is asked as if it did.
-        staying = branch.through.index(True) if not all(branch.through) else branch.leaves.index(True) ^ 1
-        each_way[staying] += [
+        each_way[branch.staying] += [
             each
             for each in rest
-            if not _is_elsewhere(frame, ways, each) and (staying == 0 or not _is_excluded(frame, branch, each))
+            if not _is_elsewhere(frame, ways, each) and (branch.staying == 0 or not _is_excluded(frame, branch, each))
         ]
     found = _first_unmatched(each_way[0], each_way[1], branch) or _skipped_backward(frame, ways)
     if found is not None and _is_settled_before(frame, ways):
@@ -376,8 +386,7 @@ def _missing(frame: Frame, parting: Parting) -> tuple[SyncPoint, ...]:
     arms = tuple(point for arm in ways.arms for point in arm)
     if not any(ways.branch.leaves):
         return arms
-    inside = {id(point) for point in arms}
-    return (*arms, *(each for each in frame.sync_points if id(each) not in inside and _comes_after(each, ways)))
+    return (*arms, *(each for each in frame.sync_points if each not in arms and _comes_after(each, ways)))
 
 
 def _first_unmatched(one: Sequence[SyncPoint], other: Sequence[SyncPoint], branch: Branch) -> SyncPoint | None:
@@ -387,7 +396,7 @@ def _first_unmatched(one: Sequence[SyncPoint], other: Sequence[SyncPoint], branc
         if seen is None or opposite is None:
             return None
         one, other = seen, opposite
-    if branch.one_by_one:
+    if branch.by is DividedBy.TURNS:
         return next((each for each in one if each.kind != "barrier" and each.certain), None)
     start = 0
     while start < min(len(one), len(other)) and one[start].kind == other[start].kind:
