@@ -187,8 +187,9 @@ def _within(path: str, tree: Path) -> str:
 def compare(outcome: Outcome, verdicts: Iterable[Judged]) -> None:
     """Say which verdicts have a finding, which have none, and which findings have no verdict.
 
-    A verdict on a line is one on all findings of its rule there, and on those where ranks leave by its condition. One whose line has none is on another finding of its
-    rule in the file, each on one at most: the one whose range holds the line, else one whose line has the same text.
+    A verdict on a line is one on all findings of its rule there, and on those where ranks leave by its condition. One
+    whose line has none is on another finding of its rule in the file, each on one at most: the one whose range holds
+    the line, else one whose line has the same text.
     """
     lines = Lines(outcome.tree)
     left = {each: None for each in outcome.reported}

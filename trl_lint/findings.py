@@ -63,11 +63,15 @@ class Position:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """One step of the chain that explains a finding: what happened there, and where."""
+    """One step of the chain that explains a finding: what happened there, and where.
+
+    hands_on: whether all that happens is that a function returns the value to its caller.
+    """
 
     text: str
     path: str
     start: Position
+    hands_on: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +100,9 @@ class Fix:
     applicability: Applicability
     title: str
     edits: Callable[[], tuple[Edit, ...]] = field(compare=False, repr=False, default=tuple)
-    # Why the fix is not safe, or why there is only a hint; empty for a safe fix.
+    # Why the fix is not safe, or why there is only a hint; empty for a safe fix. And the places that make it so.
     reason: str = ""
+    conditions: tuple[Note, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ from trl_lint.fixes.support.logged import (
 )
 from trl_lint.fixes.support.node_types import Replacement
 from trl_lint.fixes.support.placing import placed
-from trl_lint.fixes.support.policy import DIVERGENT
+from trl_lint.fixes.support.policy import DIVERGENT, dividing
 from trl_lint.fixes.support.ratios import ratio_of
 from trl_lint.fixes.support.reductions import is_mean
 from trl_lint.fixes.support.scope import (
@@ -67,7 +67,7 @@ class MeanOfMeansFix(RuleFix[Averaged]):
         if event.handed:
             return NoFix("a helper averages it")
         if event.control.uniformity is Uniformity.DIVERGENT:
-            return NoFix(DIVERGENT)
+            return NoFix(DIVERGENT, conditions=dividing(event.control, Uniformity.DIVERGENT))
         if len(event.means) != 1:
             return NoFix("it is one of several means, depending on how one gets here")
         (mean,) = event.means

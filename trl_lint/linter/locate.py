@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from trl_lint.analysis.events import steps
 from trl_lint.analysis.program.depth import deeply
-from trl_lint.domain.provenance import SourceModule
+from trl_lint.domain.provenance import Returned, SourceModule
 from trl_lint.findings import Consequence, Edit, Finding, Fix, Note, Position
 from trl_lint.linter.messages import help_of, message_of, text_of
 from trl_lint.linter.planning import PlannedFix, combined, planned
@@ -73,9 +73,9 @@ def _located(places: _Places, rule: Rule[Any], violations: Sequence[Violation]) 
         path=str(violation.module.path),
         start=Position(start.line, start.column + 1),
         end=_end(here, violation.node),
-        because=_notes(places, violation.provenance),
+        because=_notes(places, steps(violation.provenance)),
         help=help_of(rule, violation, fix.help, here),
-        fix=_fix(fix),
+        fix=_fix(places, fix),
         consequence=max((_consequence(rule, each) for each in violations), key=lambda each: each.harm),
         by_default=any(_is_by_default(rule, each) for each in violations),
         branches=_branches(here, violations),
@@ -93,16 +93,16 @@ def _is_by_default(rule: BaseRule, violation: Violation) -> bool:
     return violation.by_default
 
 
-def _notes(places: _Places, provenance: Step | None) -> tuple[Note, ...]:
-    """The steps that explain a violation, as far as they have a place."""
+def _notes(places: _Places, chain: Iterable[Step]) -> tuple[Note, ...]:
+    """The steps that explain a violation, or why it is not mended, as far as they have a place."""
     found: dict[Note, None] = {}
-    for step in steps(provenance):
+    for step in chain:
         if step.module not in places:
             places[step.module] = positions(step.module)
         place = places[step.module].get(step.node)
         if place is not None:
             start = Position(place.start.line, place.start.column + 1)
-            found[Note(text_of(step), str(step.module.path), start)] = None
+            found[Note(text_of(step), str(step.module.path), start, isinstance(step, Returned))] = None
     return tuple(found)
 
 
@@ -130,11 +130,11 @@ def _end(places: _Ranges, node: Any) -> Position:
     return Position(places[last].end.line, places[last].end.column + 1)
 
 
-def _fix(fix: PlannedFix) -> Fix | None:
+def _fix(places: _Places, fix: PlannedFix) -> Fix | None:
     if fix.applicability is None:
         return None
     edits = partial(_edits, fix) if fix.plan is not None else tuple
-    return Fix(fix.applicability, fix.title, edits, fix.reason)
+    return Fix(fix.applicability, fix.title, edits, fix.reason, _notes(places, fix.conditions))
 
 
 @deeply
