@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar, get_args
 from trl_lint.analysis.program.notes import Notes
 from trl_lint.domain.averaging import Mean
 from trl_lint.domain.control import Control, FirstRank
-from trl_lint.domain.provenance import Step
+from trl_lint.domain.provenance import SourceModule, Step
 from trl_lint.domain.ranks import Origin
 from trl_lint.domain.sync_points import SyncPoint
 from trl_lint.domain.values import Payload, Value, Write
@@ -347,7 +347,12 @@ _SHOWN = 60
 
 def source_of(step: Step) -> str:
     """The source of the node of a step, on one line."""
-    source = " ".join(step.module.tree.code_for_node(step.node).split())
+    return shown_source(step.module, step.node)
+
+
+def shown_source(module: SourceModule, node: CSTNode) -> str:
+    """The source of a node, on one line."""
+    source = " ".join(module.tree.code_for_node(node).split())
     return source if len(source) <= _SHOWN else f"{source[: _SHOWN - 3]}..."
 
 

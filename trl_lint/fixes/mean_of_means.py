@@ -84,7 +84,7 @@ class MeanOfMeansFix(RuleFix[Averaged]):
             return NoFix("no accelerator is in reach")
         average = _average(place, event.node)
         if average is None or not isinstance(event.node, cst.Call):
-            return NoFix("how the average is taken can't be told from the code")
+            return NoFix("how the average is taken is not known")
         return _divided_once(place, event.node, average, ratio)
 
 
@@ -113,7 +113,7 @@ def _divided_once(place: LogSite, node: cst.Call, average: _Average, wanted: cst
     named = with_expression(named, ratio, place.value_of(wanted) or place.payload.value)
     found = ratio_of(named, ratio)
     if found is None:
-        return NoFix("its sum and its count can't be told from the code")
+        return NoFix("what its sum and its count are is not known")
     quotient = in_parentheses(with_replaced(ratio, found.replaced))
     if detached:
         quotient = call_of(quotient, "detach")

@@ -1,7 +1,7 @@
 """A collective that some ranks may not reach.
 
 ## What it does
-Reports a call at which all ranks meet and to which some of them may not come: it stands under a condition that
+Reports a call at which all ranks synchronise and which some of them may not reach: it stands under a condition that
 differs between ranks, they have left before it (`return`, `break`, `continue`, an `except` that goes on), or it is
 in a loop that the ranks go round a different number of times. Such calls are collectives (`gather`, `reduce`,
 `broadcast`, `barrier`, `wait_for_everyone`, …), what contains one (`Trainer.evaluate`, `main_process_first`, helpers
@@ -15,7 +15,7 @@ Also a data set that is prepared under a condition on the rank, and then handed 
 through different data, and one of them may have more batches than the others.
 
 ## Why is this bad?
-A collective returns when every rank has called it. If one does not come, the others wait for it, by default for half
+A collective returns when every rank has called it. If one does not, the others wait for it, by default for half
 an hour, or take its next collective for this one. On one GPU nothing of this shows.
 
 ## Example
@@ -49,9 +49,9 @@ for all ranks is for its author to say. Let the ranks agree on the condition fir
 ## Limits
 Conditions on settings, on `global_step` and `sync_gradients`, on gathered or broadcast values, and on the number of
 ranks are the same everywhere; what is not known to differ is not reported, nor is a condition that asks
-for the rank and for something unknown. The two ways through a branch are compared: ways that
-meet in the same sequence are right. A collective over a process group of its own under a condition on the rank is
-taken for one among the ranks of that group. An arm that raises ends the job and is no way out.
+for the rank and for something unknown. The two ways through a branch are compared: ways with
+the same sequence of collectives are right. A collective over a process group of its own under a condition on the rank
+is taken for one among the ranks of that group. An arm that raises ends the job and is no way out.
 
 ## References
 - https://github.com/huggingface/trl/pull/4041, https://github.com/huggingface/trl/pull/6403,
@@ -78,6 +78,7 @@ _SKIP_TOGETHER = (
 )
 _HELPS = {
     "leaves": f"call it before ranks leave, or {_AGREE}, so that all of them leave or none",
+    "forward": f"{_AGREE}, so that all of them leave or none: they run the forward together",
     "failed": f"{_SKIP_TOGETHER}, and leave where it failed on any of them",
     "caught": f"{_SKIP_TOGETHER}, and call `backward` where it worked on all of them",
     DividedBy.LOOP: "let the ranks agree on the number of rounds first ({}), or call it behind the loop",
@@ -142,8 +143,10 @@ def _message(event: Divergence) -> str:
 def _help(event: Divergence) -> str:
     if event.caught:
         return _HELPS["caught"]
+    if event.after and event.by is not DividedBy.EXCEPTION:
+        return _HELPS["forward" if event.sync_point.kind == "forward" else "leaves"]
     if event.after:
-        return _HELPS["failed" if event.by is DividedBy.EXCEPTION else "leaves"]
+        return _HELPS["failed"]
     return _HELPS.get(event.by) or _under_condition(event)
 
 
