@@ -83,7 +83,9 @@ class Branch(NamedTuple):
     @property
     def staying(self) -> int:
         """The number of the way that goes on behind it, where the other one leaves, or may."""
-        return self.through.index(True) if not all(self.through) else int(self.leaves[0] or not self.leaves[1])
+        if self.through[0] is not self.through[1]:
+            return self.through.index(True)
+        return int(self.leaves[0] or not self.leaves[1])
 
     def way_out(self, way: int) -> Exit | None:
         """The statement by which ranks leave on a way: where all of them do, the last one."""
