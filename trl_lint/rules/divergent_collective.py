@@ -78,7 +78,7 @@ _SKIP_TOGETHER = (
 )
 _HELPS = {
     "leaves": f"call it before ranks leave, or {_AGREE}, so that all of them leave or none",
-    "forward": f"{_AGREE}, so that all of them leave or none: they run the forward together",
+    "forward": f"{_AGREE}, so that all of them run the forward or none",
     "failed": f"{_SKIP_TOGETHER}, and leave where it failed on any of them",
     "caught": f"{_SKIP_TOGETHER}, and call `backward` where it worked on all of them",
     DividedBy.LOOP: "let the ranks agree on the number of rounds first ({}), or call it behind the loop",

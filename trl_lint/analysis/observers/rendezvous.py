@@ -186,7 +186,8 @@ def _tell_decorated(frame: Frame, decorated: Control, told: set[int]) -> None:
 def _parting(frame: Frame, ways: Ways) -> Parting | None:
     branch = ways.branch
     inside = {id(point) for arm in ways.arms for point in arm}
-    rest = [each for each in frame.sync_points if id(each) not in inside and _comes_after(each, ways)]
+    points = branch.onwards(frame.sync_points)
+    rest = [each for each in points if id(each) not in inside and _comes_after(each, ways)]
     each_way = [list(arm) for arm in ways.arms]
     if branch.leaves[branch.staying ^ 1] and any(branch.through):
         # A way that leaves lacks what comes after the branch; one that only may leave is asked as if it did.
@@ -196,11 +197,9 @@ def _parting(frame: Frame, ways: Ways) -> Parting | None:
             if not _is_elsewhere(frame, ways, each) and (branch.staying == 0 or not _is_excluded(frame, branch, each))
         ]
     found = _first_unmatched(each_way[0], each_way[1], branch) or _skipped_backward(frame, ways)
-    if found is not None and _is_settled_before(frame, ways):
-        return None
     if found is None or (branch.tried is not None and not _works_on_own_data(frame, branch.tried)):
         return None
-    if branch.skipped == (0, 0) and _meet_whichever(frame, each_way, branch):
+    if _is_settled_before(frame, ways) or (branch.skipped == (0, 0) and _meet_whichever(frame, each_way, branch)):
         return None
     in_arm = id(found) in inside
     return Parting(ways, found, in_arm, _besides(frame, found, each_way, ways) if in_arm else ())

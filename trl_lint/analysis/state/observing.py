@@ -6,7 +6,7 @@ selected rule asks for. A module in `trl_lint/analysis/observers/` with an `OBSE
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, ClassVar, Concatenate, Generic, NamedTuple, ParamSpec, TypeAlias, TypeVar
 
 from trl_lint.analysis.events import DividedBy, Event
@@ -86,6 +86,10 @@ class Branch(NamedTuple):
         if self.through[0] is not self.through[1]:
             return self.through.index(True)
         return int(self.leaves[0] or not self.leaves[1])
+
+    def onwards(self, points: Sequence[SyncPoint]) -> list[SyncPoint]:
+        """The points of a run as ranks come to them from here: those before it are met in a later round of a loop."""
+        return [*points[self.marks[2] :], *points[: self.marks[2]]]
 
     def way_out(self, way: int) -> Exit | None:
         """The statement by which ranks leave on a way: where all of them do, the last one."""
