@@ -9,8 +9,8 @@ those that stay all but what asks for the rank. The sites of TRL's own
 bug in 0.13.0 (DPO, CPO, ORPO) are listed with what becomes of them. Exit code 1 when a check fails.
 
 `--tree` takes the code in a folder instead of the releases, `--foreign` the commits of other people's code bases
-(`cases/foreign.json`), one after the other, from bare mirrors as `evaluation.foreign` does. `--diff` shows every fix, `--verbose` the place of every
-finding that is only hinted at.
+(`cases/foreign.json`), one after the other, from bare mirrors as `evaluation.foreign` does. `--diff` shows every fix,
+`--verbose` the place of every finding that is only hinted at.
 """
 
 from __future__ import annotations

@@ -470,8 +470,10 @@ def test_a_number_that_is_needed_for_more_stays_what_it_is(after):
 
 
 def test_each_of_several_bindings_of_a_name_is_gathered_for_its_own_uses():
-    text = loop("value = loss.item()\nprint(value)\nwandb.log({'x': value})\n"
-                "for other in losses:\n    value = mask.float().mean().item()\n    wandb.log({'y': value})")  # fmt: skip
+    text = loop(
+        "value = loss.item()\nprint(value)\nwandb.log({'x': value})\n"
+        "for other in losses:\n    value = mask.float().mean().item()\n    wandb.log({'y': value})"
+    )
     assert AT_ITS_BINDING in added(text)
 
 

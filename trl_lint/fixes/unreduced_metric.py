@@ -72,9 +72,10 @@ def _plan(place: LogSite) -> FixPlan | NoFix:
     if isinstance(found, Gathered) and (reason := _needed_for_more(place)):
         found = NoFix(reason)
     if isinstance(found, NoFix) or found.is_number or found.moves or found.lines:
-        plan = next(filter(None, (_where_bound(place, each(place)) for each in (binding_of, bound_number))), None)
-        if plan is not None:
-            return plan
+        for binding in (binding_of, bound_number):
+            there = _where_bound(place, binding(place))
+            if there is not None:
+                return there
     if isinstance(found, NoFix):
         return found
     plan = placed(place, found)

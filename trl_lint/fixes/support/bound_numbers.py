@@ -90,7 +90,7 @@ def _holds(line: StatementInBlock[cst.BaseStatement], root: cst.CSTNode, node: c
 
 @dataclass(slots=True)
 class _Numbers:
-    """What a function (or module, `root`) in a module (`tree`) does with numbers. seen: the names that were followed."""
+    """What a function (or module, `root`) in a file (`tree`) does with numbers. seen: the names that were followed."""
 
     root: cst.CSTNode
     tree: cst.Module
