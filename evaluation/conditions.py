@@ -11,7 +11,9 @@ import re
 from collections.abc import Iterator
 
 # How people spell the question for the rank. What asks for it may come and go with a fix.
-_ASKS_FOR_RANK = re.compile(r"rank|main_process|master|process_index|world_process_zero|is_main|is_primary", re.I)
+_ASKS_FOR_RANK = re.compile(
+    r"rank|main_process|master|process_index|world_process_zero|is_main|is_primary|should_(save|log)", re.I
+)
 _Guards = frozenset[str]
 
 
