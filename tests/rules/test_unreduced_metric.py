@@ -469,6 +469,11 @@ def test_a_number_that_is_needed_for_more_stays_what_it_is(after):
     assert AT_ITS_BINDING not in SNIPPETS.mended(text, unsafe=True)
 
 
+def test_a_count_is_not_gathered_for_the_quotient_that_is_made_of_it():
+    text = counting("value = mask.sum().item()\ntotal += value\nprint(3 / total)\n" + ON_MAIN)
+    assert "        value = mask.sum().item()\n" in SNIPPETS.mended(text, unsafe=True)
+
+
 def test_each_of_several_bindings_of_a_name_is_gathered_for_its_own_uses():
     text = loop(
         "value = loss.item()\nprint(value)\nwandb.log({'x': value})\n"

@@ -22,7 +22,7 @@ from trl_lint.domain.values import Kind
 from trl_lint.fixes.support.blocks import StatementInBlock, enclosing_statement
 from trl_lint.fixes.support.logged import LogSite, core_of, with_expression
 from trl_lint.fixes.support.placing import guard_of
-from trl_lint.fixes.support.scope import Binding, as_binding, binders, is_before, names_spelled, nodes
+from trl_lint.fixes.support.scope import Binding, as_binding, binders, bound_targets, is_before, names_spelled, nodes
 from trl_lint.fixes.support.tree import keyword_of
 from trl_lint.fixes.support.uses import is_shown
 from trl_lint.knowledge.heuristics import RECORDS
@@ -48,7 +48,10 @@ def bound_number(place: LogSite) -> LogSite | None:
     elif guard is not None or not _is_beside(place.root, bound, core):
         return None
     number = None if bound is None else place.value_of(bound.value)
-    if bound is None or number is None or number.kind is not Kind.NUMBER or not numbers.only_shown(bound):
+    # What is computed from this rank's sum may not go with one of all ranks: `total / count`.
+    if bound is None or number is None or number.kind is not Kind.NUMBER or number.rank.how != "mean":
+        return None
+    if not numbers.only_shown(bound):
         return None
     found = with_expression(place, bound.value, number)
     found.payload.control = control
@@ -140,7 +143,7 @@ class _Numbers:
         if name in self.seen:
             return True
         self.seen.add(name)
-        targets = {id(each) for node in nodes(self.root) for each in _targets(node)}
+        targets = set(map(id, bound_targets(self.root)))
         return all(id(use) in targets or self._is_shown(use) for use in names_spelled(self.root, name))
 
     def _is_recorded(self, call: cst.Call) -> bool:
@@ -161,44 +164,35 @@ class _Numbers:
     def _uses(self, name: str) -> Iterator[tuple[cst.Name, Binding]]:
         """All uses of a name, each with the assignment it has its value of; none where one may have another value."""
         found: list[tuple[cst.Name, Binding]] = []
+        bound = set(map(id, bound_targets(self.root)))
         last: Binding | None = None
-        bound = {id(each) for node in nodes(self.root) for each in _targets(node)}
         for each in names_spelled(self.root, name):
             around = ancestors(self.root, each)
-            if isinstance(around[-1], cst.Attribute) and around[-1].attr is each:
-                continue
-            if isinstance(around[-1], cst.Arg) and around[-1].keyword is each:
+            if _is_label(around[-1], each):
                 continue
             if id(each) in bound:
                 last = as_binding(around[-2]) if isinstance(around[-1], cst.AssignTarget) else None
                 if last is None:
                     return
-                continue
-            line = None if last is None else enclosing_statement(self.root, last.assign)
-            nested = any(isinstance(node, (cst.FunctionDef, cst.Lambda)) for node in around[1:])
-            if last is None or line is None or nested or not _holds(line, self.root, each):
+            elif last is None or not self._always_has(each, last):
                 return
-            found.append((each, last))
+            else:
+                found.append((each, last))
         yield from found
 
+    def _always_has(self, use: cst.Name, last: Binding) -> bool:
+        """Whether a use of a name has come by the last assignment before it in the text."""
+        around = ancestors(self.root, use)
+        line = enclosing_statement(self.root, last.assign)
+        nested = any(isinstance(node, (cst.FunctionDef, cst.Lambda)) for node in around[1:])
+        return line is not None and not nested and _holds(line, self.root, use)
 
-def _targets(node: cst.CSTNode) -> list[cst.CSTNode]:
-    """The names that a node binds, as nodes."""
-    match node:
-        case (
-            cst.AssignTarget(target=target)
-            | cst.AnnAssign(target=target)
-            | cst.AugAssign(target=target)
-            | cst.For(target=target)
-            | cst.CompFor(target=target)
-            | cst.NamedExpr(target=target)
-            | cst.Del(target=target)
-            | cst.AsName(name=target)
-            | cst.Param(name=target)
-            | cst.NameItem(name=target)
-        ):
-            return [each for each in nodes(target) if isinstance(each, cst.Name)]
-    return []
+
+def _is_label(parent: cst.CSTNode, name: cst.Name) -> bool:
+    """Whether a name is that of an attribute or of an argument, and no variable's."""
+    return (isinstance(parent, cst.Attribute) and parent.attr is name) or (
+        isinstance(parent, cst.Arg) and parent.keyword is name
+    )
 
 
 def _maker(root: cst.CSTNode, binder: cst.CSTNode) -> cst.CSTNode:
