@@ -187,10 +187,11 @@ def _parting(frame: Frame, ways: Ways) -> Parting | None:
             for each in rest
             if not _is_elsewhere(frame, ways, each) and (staying == 0 or not _is_excluded(frame, branch, each))
         ]
-    found = _first_unmatched(each_way[0], each_way[1], branch) or _skipped_backward(frame, ways)
+    unmatched = None if branch.refused else _first_unmatched(each_way[0], each_way[1], branch)
+    found = unmatched or _skipped_backward(frame, ways)
     if found is not None and _is_settled_before(frame, ways):
         return None
-    if found is None or (branch.tried is not None and not _works_on_own_data(frame, branch.tried)):
+    if found is None or not (branch.tried is None or branch.refused or _works_on_own_data(frame, branch.tried)):
         return None
     if branch.skipped == (0, 0) and _meet_whichever(frame, each_way, branch):
         return None
