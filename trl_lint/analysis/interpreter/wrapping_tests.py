@@ -17,7 +17,7 @@ from typing import TypeVar
 import libcst as cst
 
 from trl_lint.analysis.program.objects import class_names
-from trl_lint.analysis.program.syntax import below
+from trl_lint.analysis.program.syntax import below, of_class
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import WORLD_FALSE, WORLD_TRUE
@@ -90,11 +90,9 @@ def _names(frame: Frame, test: cst.BaseExpression) -> frozenset[str]:
     A rank tells the processes of one run apart, and these wrap a model on all of them or on none.
     """
     names = {name for name in _asked(test) if not _is_rank(frame, name)}
-    body = frame.root
     made = [
         (target.target.value, node.value)
-        for node in below(body)
-        if isinstance(node, cst.Assign)
+        for node in of_class(frame.root, cst.Assign)
         for target in node.targets
         if isinstance(target.target, cst.Name)
     ]
