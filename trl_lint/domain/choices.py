@@ -47,9 +47,9 @@ _MAX_OPTIONS = 4
 
 def one_of_own(a: Value, b: Value) -> OneOfOwnClasses | None:
     """What is one of these classes of the project; None where these are too many."""
-    options = list(_options(a))
-    options += [each for each in _options(b) if not any(each.same_parts(known) for known in options)]
-    return a.as_a(OneOfOwnClasses).having(tuple(options)) if len(options) <= _MAX_OPTIONS else None
+    known = _options(a)
+    options = (*known, *(each for each in _options(b) if not any(map(each.same_parts, known))))
+    return a.as_a(OneOfOwnClasses).having(options) if len(options) <= _MAX_OPTIONS else None
 
 
 def _options(value: Value) -> tuple[Value, ...]:
