@@ -85,8 +85,11 @@ def _condition(value: Value) -> WrappedWhere | None:
 
 
 def _names(frame: Frame, test: cst.BaseExpression) -> frozenset[str]:
-    """The names that a test asks for, and those that they were made of in this function."""
-    names = set(_asked(test))
+    """The names that a test asks for, and those that they were made of in this function.
+
+    A rank tells the processes of one run apart, and these wrap a model on all of them or on none.
+    """
+    names = {name for name in _asked(test) if not _is_rank(frame, name)}
     made = [
         (target.target.value, node.value)
         for node in of_class(frame.root, cst.Assign)
@@ -96,6 +99,11 @@ def _names(frame: Frame, test: cst.BaseExpression) -> frozenset[str]:
     for _ in range(_FOLLOWED):
         names |= {name for target, value in made if target in names for name in _asked(value)}
     return frozenset(names)
+
+
+def _is_rank(frame: Frame, name: str) -> bool:
+    value = frame.memory.names.get(name)
+    return value is not None and value.rank == ranks.RANK_LOCAL
 
 
 def _asked(node: cst.CSTNode) -> Iterator[str]:

@@ -62,7 +62,8 @@ class Branch(NamedTuple):
     through: which of them reach its end. ways_out: the statements by which each may also leave. origins: what the
     condition differs by. by: what divides the ranks; by TURNS, one of them after the other goes the first way. tried:
     the body of the `try` whose exceptions lead the first way. skipped: how many points there were before and behind
-    that body, if what it catches is raised wherever memory is short.
+    that body, if what it catches is raised wherever memory is short. refused: what it catches is what a model's forward
+    raises over its input.
     """
 
     test: cst.CSTNode
@@ -74,6 +75,7 @@ class Branch(NamedTuple):
     by: DividedBy = DividedBy.CONDITION
     tried: cst.CSTNode | None = None
     skipped: tuple[int, int] = (0, 0)
+    refused: bool = False
 
     @property
     def leaves(self) -> tuple[bool, bool]:
