@@ -37,6 +37,7 @@ _ALIKE: dict[str, str] = {
     "agree": "gather, reduce or broadcast it",
     "first": "`with PartialState().main_process_first():`",
     "unwrap": "`{accelerator}.unwrap_model(model).{what}`",
+    "bare": "`{accelerator}.unwrap_model(model)`",
     "generate": (
         "`with unwrap_model_for_generation(model, {accelerator}) as unwrapped_model:`, and generate with that one"
     ),
@@ -62,6 +63,7 @@ _WORDS: dict[Surroundings, dict[str, str]] = {
         "agree": "gather, reduce or broadcast it",
         "first": "`with args.main_process_first():`",
         "unwrap": "`accelerate.utils.extract_model_from_parallel(model).{what}`",
+        "bare": "`accelerate.utils.extract_model_from_parallel(model)`",
         "generate": "generate with the bare model: `accelerate.utils.extract_model_from_parallel(model).generate(…)`",
         "device": "on this process's device (`args.device`)",
         "local rank": "`args.local_process_index`, `$LOCAL_RANK`",
@@ -81,6 +83,7 @@ _WORDS: dict[Surroundings, dict[str, str]] = {
             "behind it"
         ),
         "unwrap": "`model.module.{what}`",
+        "bare": "`model.module`",
         "generate": "generate with the bare model: `model.module.generate(…)`",
         "device": 'on the GPU of this process (`torch.device("cuda", int(os.environ["LOCAL_RANK"]))`)',
         "local rank": '`int(os.environ["LOCAL_RANK"])`',
