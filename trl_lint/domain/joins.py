@@ -212,7 +212,7 @@ def _join_wrapping(a: Value, b: Value, kind: Kind) -> Wrapping | None:
     known = {value.wrapping for value in (a, b) if value.kind is Kind.MODEL}
     if known == {Wrapping.BARE, Wrapping.UNWRAPPED}:
         return Wrapping.BARE
-    if known == {Wrapping.MAYBE} and a.kind is b.kind:
+    if known == {Wrapping.MAYBE} and a.kind is b.kind and a.why is not b.why:
         return Wrapping.UNKNOWN  # under different conditions
     return known.pop() if len(known) == 1 else Wrapping.UNKNOWN
 
