@@ -262,6 +262,31 @@ def _come_about(value: Value, condition: WrappedWhere, outcome: NeededOutcome) -
     return value.but(why=why)
 
 
+class ToldOfAttributes:
+    """What tests inside of an expression say of attributes that are wrapped on one way, which holds in there alone."""
+
+    def __init__(self, frame: Frame) -> None:
+        self._frame = frame
+        self._before: dict[tuple[Hashable, str], Value] = {}
+        if frame.engine.wraps_on_one_way:
+            self._before = {
+                name: value for name, value in frame.memory.attributes.items() if value.wrapping is Wrapping.MAYBE
+            }
+        self._told: dict[tuple[Hashable, str], Value] = {}
+
+    def note(self) -> None:
+        """A test has just been taken to have come out in some way."""
+        attributes = self._frame.memory.attributes
+        self._told = {name: attributes[name] for name in self._before if name in attributes}
+
+    def forget(self) -> None:
+        """Here that is not known any more; what was assigned since stays."""
+        attributes = self._frame.memory.attributes
+        for name, value in self._told.items():
+            if attributes.get(name) is value:
+                attributes[name] = self._before[name]
+
+
 def _whose_presence(test: cst.BaseExpression) -> str:
     """The own name of what a test asks to be there, and no more: `if model`, `if self.model is not None`."""
     match _beside_none(test) or test:
