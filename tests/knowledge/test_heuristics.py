@@ -393,6 +393,13 @@ CASES = {
         loop(SHOWN.format("history.train_on(value)")),
         False,
     ),
+    "RECORDS": Case(
+        mended("TRL003", AT_ITS_BINDING),
+        loop(SHOWN.format("recorder.add(value)")),
+        True,
+        loop(SHOWN.format("recorder.train_on(value)")),
+        False,
+    ),
     "COMPUTES_ONLY": Case(
         mended("TRL006", "\n        both = np.stack"),
         loop(ON_MAIN.format("both = np.stack(loss)\n    print(accelerator.gather(both))")),

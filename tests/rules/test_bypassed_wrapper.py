@@ -220,7 +220,20 @@ def test_what_the_wrappers_forward_runs_is_right(redirected, speaks):
 @pytest.mark.parametrize(
     ("before", "after"),
     [
-        (f"{UNWRAPPED}return unwrapped(**inputs).loss", f"{UNWRAPPED}return model(**inputs).loss"),
+        # The name of the module inside goes where nothing needs it any more, and stays where something does.
+        (f"{UNWRAPPED}return unwrapped(**inputs).loss", "return model(**inputs).loss"),
+        (
+            f"{UNWRAPPED}print(unwrapped.config)\nreturn unwrapped(**inputs).loss",
+            f"{UNWRAPPED}print(unwrapped.config)\nreturn model(**inputs).loss",
+        ),
+        (
+            f"{UNWRAPPED}both = unwrapped(**inputs).loss + unwrapped.forward(**inputs).loss\nreturn both",
+            "both = model(**inputs).loss + model(**inputs).loss\nreturn both",
+        ),
+        (
+            f"{UNWRAPPED}with torch.no_grad():\n    unwrapped(**inputs)\nreturn unwrapped(**inputs).loss",
+            f"{UNWRAPPED}with torch.no_grad():\n    unwrapped(**inputs)\nreturn model(**inputs).loss",
+        ),
         ("return self.accelerator.unwrap_model(model)(**inputs).loss", "return model(**inputs).loss"),
         ("return model.module(**inputs).loss", "return model(**inputs).loss"),
         ("return model.module.forward(**inputs).loss", "return model(**inputs).loss"),

@@ -134,6 +134,14 @@ def test_a_save_is_left_alone_where_code_asks_for_sharding(line, speaks):
     assert bool(FSDP.findings(text)) is speaks
 
 
+@pytest.mark.parametrize(("saved", "speaks"), [("save_state('x')", True), ("save_model(model, 'x')", False)])
+def test_parameters_that_are_gathered_are_no_care_of_a_checkpoint(saved, speaks):
+    """An average of the weights gathers them; the state is written by all ranks under each stage of ZeRO."""
+    average = "with deepspeed.zero.GatheredParameters(list(model.parameters())):\n    average(model)\n"
+    text = "import deepspeed\n" + loop(average + MAIN + f"    accelerator.{saved}")
+    assert bool(UNDER["deepspeed-zero3"].findings(text)) is speaks
+
+
 # --- what shows an engine ---------------------------------------------------------------------------------
 
 ACCELERATE = "compute_environment: LOCAL_MACHINE\ndistributed_type: {}\n{}num_processes: 8\n"

@@ -359,3 +359,12 @@ def test_a_trainer_in_the_function_has_another_hash_on_each_rank_once_it_is_buil
     assert not SNIPPETS.findings(LATER.format(first="pass", later="self.prepare()", work=work))
     assert SNIPPETS.findings(LATER.format(first="self.prepare()", later="pass", work=work))
     assert SNIPPETS.findings(LATER.format(first="pass", later="self.prepare()", work="lambda row: row"))
+
+
+@pytest.mark.parametrize(("comment", "is_meant"), [("once per node", True), ("once per job", False)])
+def test_what_a_comment_says_of_nodes_stays_true(comment: str, is_meant: bool):
+    text = script(f"# Only {comment}.\nwith accelerator.local_main_process_first():\n    dataset.map(tokenize)\n")
+    (finding,) = SNIPPETS.findings(text)
+    assert finding.fix is not None
+    assert finding.fix.reason.startswith("the comment above") is is_meant
+    assert (SNIPPETS.mended(text, unsafe=True) == text) is is_meant

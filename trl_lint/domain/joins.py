@@ -17,7 +17,7 @@ from collections.abc import Iterable
 from typing import TypeVar
 
 from trl_lint.domain import averaging, devices, ranks, shapes
-from trl_lint.domain.choices import OneOfClasses, classes_of
+from trl_lint.domain.choices import OneOfClasses, classes_of, one_of_own
 from trl_lint.domain.constants import MISSING
 from trl_lint.domain.kinds import (
     BLANKS,
@@ -183,6 +183,9 @@ def _merged_parts(a: Value, b: Value) -> Value:
         return a.having(join(a.element, b.element), ranks.join_lengths(a.length, b.length), None)
     if isinstance(a, LoaderValue) and isinstance(b, LoaderValue):
         return a.having(None if a.batch is None or b.batch is None else join(a.batch, b.batch))
+    chosen = one_of_own(a, b) if a.kind is Kind.CLASS else None
+    if chosen is not None:
+        return chosen
     one, other = classes_of(a), classes_of(b)
     if one and other:
         return a.as_a(OneOfClasses).having(one | other)

@@ -334,6 +334,13 @@ KEEPS = Guess(
     says="A call of this name keeps what it is given for later.",
     because="tests/rules/test_unreduced_metric.py: a number that is appended to a list and logged is gathered once",
 )
+RECORDS = Guess(
+    group=FIXES,
+    words=_one_of("add"),
+    says="A call of this name that is a statement of its own keeps the number that it is given.",
+    because="tests/rules/test_unreduced_metric.py: a number that a recorder is given, and that is logged, is gathered "
+    "once",
+)
 SWITCHES_MODE = Guess(
     group=FIXES,
     words=_one_of("eval train"),

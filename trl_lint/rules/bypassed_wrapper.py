@@ -31,8 +31,9 @@ method, *args)` does.
 ## Fix safety
 The fix calls the wrapped model instead. It is unsafe, as it changes what is trained (that is its purpose), and is
 only offered where the wrapped model of that very module has a name in reach, by which no other is meant. It is a hint
-where a part of the model is called, where not all ranks may get there together (DDP's forward communicates), and
-where the name of the wrapped model is gone (`unet = unet.module`).
+where a part of the model is called, where not all ranks may get there together (DDP's forward communicates), where
+the name of the wrapped model is gone (`unet = unet.module`), and where a comment stands at the line that unwraps the
+model for that call alone. Without a comment, that line is taken out.
 
 ## Limits
 Silent under `torch.no_grad()` and `torch.inference_mode()`, after `.eval()` or `.requires_grad_(False)`, for copies

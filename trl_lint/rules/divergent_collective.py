@@ -6,8 +6,9 @@ differs between ranks, they have left before it (`return`, `break`, `continue`, 
 in a loop that the ranks go round a different number of times. Such calls are collectives (`gather`, `reduce`,
 `broadcast`, `barrier`, `wait_for_everyone`, …), what contains one (`Trainer.evaluate`, `main_process_first`, helpers
 in sight), wrapping a model (`prepare`, `DistributedDataParallel`), its forward and backward passes. An `except` that
-goes on where forward and backward of a step may run out of memory lets a rank skip the backward pass that the others
-wait in. What is a collective under FSDP and DeepSpeed only, such as `save_state`, is TRL016's.
+goes on where forward and backward of a step may run out of memory, or where a `forward` in sight raises an exception of
+the project's own over its input, lets a rank skip the backward pass that the others wait in. What is a collective under
+FSDP and DeepSpeed only, such as `save_state`, is TRL016's.
 The finding stands at the condition where ranks leave, else at the call; its chain names the other of the two.
 
 Also a data set that is prepared under a condition on the rank, and then handed to a trainer on every rank: they go

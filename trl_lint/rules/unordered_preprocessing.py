@@ -31,7 +31,7 @@ unless `timeout=` of `init_process_group`, `InitProcessGroupKwargs` or `ddp_time
 Give it more time, or compute the data set once before the training is launched. In a loop, and where the call is a
 part of a larger statement, there is a hint.
 To let one rank of the job go first instead of one of each node is unsafe, too: nodes that share no file system then
-compute on all of their ranks.
+compute on all of their ranks. Where the comment above says that each node is meant to, there is a hint.
 
 ## Limits
 Only what a trainer's own class prepares is in the default set; `--extend-select TRL012` reports scripts as well.

@@ -33,7 +33,8 @@ a division by a constant) stays as it is. `sum`, `mean`, `nanmean`, `max` and `m
 - *unsafe* where that is not known, where a Python number (`len(batch)`) becomes a tensor, where a tensor with
   a gradient is kept in a dict that goes elsewhere (a gathered tensor has no gradient), and under a condition
   on the rank (`if accelerator.is_main_process:`, `if accelerator.trackers:`), but not on data: the value is then
-  gathered before the outermost such condition, in every round;
+  gathered before the outermost such condition, in every round, or where it is bound, if all that is done with it
+  is to show it or to keep it;
 - a *hint* for deviations, medians, quantiles and what is computed from several reductions; where the value is
   read again for more than a log; where more than the rank decides who logs; in lambdas, comprehensions,
   compiled functions and the `forward` of a module; and where no `Accelerator` is in reach.

@@ -6,7 +6,7 @@ from accelerate import Accelerator
 def validate(accelerator: Accelerator, items, split):
     if split and len(items) < accelerator.num_processes:
         split = False
-        if not accelerator.is_main_process:  # false: TRL006
+        if not accelerator.is_main_process:
             return None
     done = [str(item) for item in items]
     if split:
@@ -24,3 +24,15 @@ def validate_alone(accelerator: Accelerator, items, split):
         gathered = [None] * accelerator.num_processes
         dist.all_gather_object(gathered, done)
     return done
+
+
+def validate_anew(accelerator: Accelerator, items, split):
+    if split and len(items) < accelerator.num_processes:
+        split = False
+        if not accelerator.is_main_process:  # expect: TRL006
+            return None
+    split = len(items) > 1
+    if split:
+        gathered = [None] * accelerator.num_processes
+        dist.all_gather_object(gathered, items)
+    return items

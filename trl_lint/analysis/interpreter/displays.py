@@ -132,7 +132,7 @@ def dict_comprehension(frame: Frame, node: cst.DictComp) -> Value:
     cell = Cell("dict")
     outside, unrolled = frame.unroll_index, frame.unrolled
     entries = (
-        (containers.items_of(frame, iterable) or containers.constants_of(frame, iterable))
+        (containers.items_of(frame, iterable) or containers.told_apart(frame, iterable))
         if not loop.inner_for_in
         else None
     )

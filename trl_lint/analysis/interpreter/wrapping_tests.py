@@ -106,12 +106,12 @@ def _condition(value: Value) -> WrappedWhere | None:
     return None
 
 
-def _names(frame: Frame, test: cst.BaseExpression, tell: bool = False) -> frozenset[str]:
+def _names(frame: Frame, test: cst.BaseExpression) -> frozenset[str]:
     """The names that a test asks for, and those that they were made of in this function.
 
-    tell: without those of the rank, which each process has, whatever is wrapped.
+    A rank tells the processes of one run apart, and these wrap a model on all of them or on none.
     """
-    names = {_own(each) for each in _asked(frame, test) if not (tell and _is_of_rank(frame, each))}
+    names = {_own(each) for each in _asked(frame, test) if not _is_of_rank(frame, each)}
     if _beside_none(test) is not None:
         return frozenset(names)  # whether it is there at all does not lie in what it was made of
     made = _assigned(frame)
@@ -217,7 +217,7 @@ def _narrow(frame: Frame, values: dict[_Key, Value], test: cst.BaseExpression, t
             if decisive is not None:
                 values[name] = _come_about(value, condition, decisive) if decisive.is_true is taken else _bare(value)
                 continue
-            asked = _names(frame, test, tell=True) if asked is None else asked
+            asked = _names(frame, test) if asked is None else asked
             if own == present or (asked.isdisjoint(condition.names) and own not in asked):
                 continue
         values[name] = value.but(wrapping=Wrapping.UNKNOWN)

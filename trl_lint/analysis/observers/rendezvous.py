@@ -28,12 +28,14 @@ from trl_lint.analysis.program.path_conditions import (
     is_bound_once,
     is_lasting,
     said_by,
+    set_before,
     ways_out,
 )
 from trl_lint.analysis.program.syntax import ancestors, below
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import Branch, Observer
 from trl_lint.domain.control import Control, Uniformity
+from trl_lint.domain.engines import TrainingEngine
 from trl_lint.domain.kinds import alone_of
 from trl_lint.domain.provenance import OwnFile
 from trl_lint.domain.ranks import Origin
@@ -159,7 +161,7 @@ def _tell(frame: Frame, parting: Parting, point: SyncPoint) -> None:
         caught=branch.tried is not None and parting.point.kind == "backward",
         origins=branch.origins,
         missing=_missing(frame, parting),
-        knows_sharding=_knows_sharding(frame),
+        knows_sharding=_knows_sharding(frame, point),
         seen=frame.node_values,
     )
 
@@ -168,7 +170,7 @@ def _tell_decorated(frame: Frame, decorated: Control, told: set[int]) -> None:
     point = next((each for each in frame.sync_points if _counts(each, decorated.rank.origins)), None)
     if point is not None:
         told.update(id(each.node) for each in frame.sync_points)
-        sharding = _knows_sharding(frame)
+        sharding = _knows_sharding(frame, point)
         frame.emit(Divergence, point.node, condition=decorated.why, sync_point=point, knows_sharding=sharding)
 
 
@@ -185,10 +187,11 @@ def _parting(frame: Frame, ways: Ways) -> Parting | None:
             for each in rest
             if not _is_elsewhere(frame, ways, each) and (staying == 0 or not _is_excluded(frame, branch, each))
         ]
-    found = _first_unmatched(each_way[0], each_way[1], branch) or _skipped_backward(frame, ways)
+    unmatched = None if branch.refused else _first_unmatched(each_way[0], each_way[1], branch)
+    found = unmatched or _skipped_backward(frame, ways)
     if found is not None and _is_settled_before(frame, ways):
         return None
-    if found is None or (branch.tried is not None and not _works_on_own_data(frame, branch.tried)):
+    if found is None or not (branch.tried is None or branch.refused or _works_on_own_data(frame, branch.tried)):
         return None
     if branch.skipped == (0, 0) and _meet_whichever(frame, each_way, branch):
         return None
@@ -219,6 +222,8 @@ def _is_elsewhere(frame: Frame, ways: Ways, point: SyncPoint) -> bool:
     around = conditions_around(root, point.node) if branch is not None else []
     if branch is None or not around:
         return False
+    if contradiction(set_before(root, branch), around) is not None:
+        return True
     for way_out in ways_out(branch):
         tied = contradiction(conditions_around(root, way_out), around)
         value = None if tied is None else frame.node_values.get(id(tied.asked))
@@ -306,7 +311,7 @@ def _works_on_own_data(frame: Frame, body: cst.CSTNode) -> bool:
 
 def _makes_up_for(frame: Frame, one: Parting, other: Parting) -> bool:
     """Whether the ranks that one branch leaves out meet the others at another: `if not main: barrier()` twice."""
-    if other.ways is one.ways or not (one.in_arm and other.in_arm):
+    if other.point is one.point or not (one.in_arm and other.in_arm):
         return False
     if other.point.kind != one.point.kind or not _is_guard(one.ways) or not _is_guard(other.ways):
         return False
@@ -363,9 +368,13 @@ def _is_guard(ways: Ways) -> bool:
     return ways.branch.origins == Origin.RANK and not any(ways.branch.leaves) and not all(ways.arms)
 
 
-def _knows_sharding(frame: Frame) -> bool:
-    """Whether a function takes care of sharded parameters: it asks, or says, what shards them, or it gathers them."""
-    return frame.asks_for_engine or any(each.kind == "parameters" for each in frame.sync_points)
+def _knows_sharding(frame: Frame, point: SyncPoint) -> bool:
+    """Whether a function takes care of sharded parameters: it asks, or says, what shards them, or it gathers them.
+
+    To gather them helps where they are saved. A checkpoint is written by all ranks under each stage of ZeRO.
+    """
+    gathers = any(each.kind == "parameters" for each in frame.sync_points)
+    return frame.asks_for_engine or (gathers and TrainingEngine.DEEPSPEED not in point.engines)
 
 
 def _missing(frame: Frame, parting: Parting) -> tuple[SyncPoint, ...]:

@@ -59,7 +59,7 @@ class Branch(NamedTuple):
     through: which of them reach its end. leaves: which may also leave. origins: what the condition differs by.
     one_by_one: one rank after the other goes the first way. tried: the body of the `try` whose exceptions lead the
     first way. skipped: how many points there were before and behind that body, if what it catches is raised wherever
-    memory is short.
+    memory is short. refused: what it catches is what a model's forward raises over its input.
     """
 
     test: cst.CSTNode
@@ -71,6 +71,7 @@ class Branch(NamedTuple):
     one_by_one: bool = False
     tried: cst.CSTNode | None = None
     skipped: tuple[int, int] = (0, 0)
+    refused: bool = False
 
 
 class Observer(Generic[FrameT]):

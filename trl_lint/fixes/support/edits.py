@@ -64,6 +64,18 @@ class Move:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Drop:
+    """The line that binds a name is taken out, if nothing in a function or module (`root`) reads it any more.
+
+    That is so once all that reads it is in what other edits replace. The line is not the only one of its block.
+    """
+
+    statement: cst.SimpleStatementLine
+    name: str
+    root: cst.CSTNode
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Part:
     """An `if` without other arms becomes two: `inner` around what is left in it, `outer` around that and new lines."""
 
@@ -88,7 +100,7 @@ class ExtendImport:
     by: cst.ImportFrom
 
 
-Edit = Replace | Insert | Enclose | Move | Part | Import | ExtendImport
+Edit = Replace | Insert | Enclose | Move | Drop | Part | Import | ExtendImport
 
 
 @dataclass(frozen=True, slots=True, eq=False)

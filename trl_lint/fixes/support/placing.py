@@ -80,6 +80,11 @@ def _outermost_guard(place: LogSite, conditions: tuple[Control, ...]) -> _Guard 
     return guard
 
 
+def guard_of(place: LogSite) -> _Guard | NoFix | None:
+    """The `if` or `for` that keeps some ranks from where something is logged; None where nothing does."""
+    return _outermost_guard(place, place.payload.control.conditions)
+
+
 def _test_of(guard: _Guard) -> cst.BaseExpression:
     """What decides who gets into the block of an `if` or a `for`."""
     return guard.test if isinstance(guard, cst.If) else guard.iter
