@@ -145,6 +145,21 @@ class UnwrappedForGeneration(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class HandedToPipeline(Event):
+    """A pipeline of Diffusers is made with a wrapped `model`; `argument` is the Arg node, `name` its keyword, or "".
+
+    accelerator: the text by which the Accelerator is reached, or "".
+    """
+
+    mentions = (LIBRARIES, mentions.WRAPPED, mentions.PIPELINES)
+
+    model: Value
+    argument: Arg
+    name: str = ""
+    accelerator: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DeviceChosen(Event):
     """The rank in the whole job says on which device something is. why: the step that asked for that rank."""
 

@@ -220,6 +220,13 @@ NOISE_SCHEDULER = Guess(
     because="diffusers, examples/text_to_image/train_text_to_image.py: `noise_scheduler.add_noise(latents, noise, "
     "timesteps)` is as much this rank's own as the latents",
 )
+PIPELINE = Guess(
+    group=MODELS,
+    pattern=r"^diffusers\.(?:\w+\.)*\w+Pipeline(?:For\w+)?(?:\.from_pretrained)?$",
+    says="A class of Diffusers that is called like this reads the attributes of the models that it is made with.",
+    because="diffusers 0c72006e3a, examples/instruct_pix2pix/train_instruct_pix2pix.py: `from_pretrained(…, "
+    "unet=unet)` with what `prepare` returned fails on two GPUs",
+)
 PIPELINE_HELPER = Guess(
     group=MODELS,
     pattern=r"^diffusers\.(?:\w+\.)*\w+Pipeline\._\w+$",

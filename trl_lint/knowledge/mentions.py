@@ -62,6 +62,7 @@ _PREPARING = [row.name for row in library.ROWS if isinstance(row, Function) and 
 MEETINGS = either(named(_rows(Collective)), _words(_SYNCHRONISING, ".{}"), _words(_PREPARING, ".{}"), WRAPPED)
 PARAMETERS = named(models.PARAMETERS)
 FOR_GENERATION = named(models.FOR_GENERATION)
+PIPELINES = (b"Pipeline",)
 AVERAGES = (b"AVG", b"average", b"avg", b"mean", b"sum")
 SINKS = either(
     _words(_rows(Sink), ".{}"),

@@ -137,6 +137,8 @@ _FUNCTIONS: tuple[Row, ...] = (
     Function(name="torch.distributed.device_mesh.DeviceMesh.get_rank",
              source="torch/distributed/device_mesh.py::DeviceMesh.get_rank", returns=RANK_INDEX),
     Function(name="torch.distributed.fsdp.fully_shard", source=f"{_FSDP2}::fully_shard", returns="first"),
+    Function(name="torch.nn.SyncBatchNorm.convert_sync_batchnorm",
+             source="torch/nn/modules/batchnorm.py::SyncBatchNorm.convert_sync_batchnorm", returns="first"),
     Function(name="torch.distributed.get_world_size", source=f"{_C10D}::get_world_size", returns=WORLD),
     Function(name="torch.distributed.is_available", source="torch/distributed/__init__.py::is_available",
              returns=DISTRIBUTED),

@@ -38,6 +38,7 @@ _ALIKE: dict[str, str] = {
     "agree": "gather, reduce or broadcast it",
     "first": "`with PartialState().main_process_first():`",
     "unwrap": "`{accelerator}.unwrap_model({model}).{what}`",
+    "bare": "`{accelerator}.unwrap_model({model})`",
     "generate": (
         "`with unwrap_model_for_generation({model}, {accelerator}) as unwrapped_model:`, and generate with that one"
     ),
@@ -63,6 +64,7 @@ _WORDS: dict[Surroundings, dict[str, str]] = {
         "agree": "gather, reduce or broadcast it",
         "first": "`with args.main_process_first():`",
         "unwrap": "`accelerate.utils.extract_model_from_parallel({model}).{what}`",
+        "bare": "`accelerate.utils.extract_model_from_parallel({model})`",
         "generate": "generate with the bare model: `accelerate.utils.extract_model_from_parallel({model}).generate(…)`",
         "device": "on this process's device (`args.device`)",
         "local rank": "`args.local_process_index`, `$LOCAL_RANK`",
@@ -82,6 +84,7 @@ _WORDS: dict[Surroundings, dict[str, str]] = {
             "behind it"
         ),
         "unwrap": "`{model}.module.{what}`",
+        "bare": "`{model}.module`",
         "generate": "generate with the bare model: `{model}.module.generate(…)`",
         "device": 'on the GPU of this process (`torch.device("cuda", int(os.environ["LOCAL_RANK"]))`)',
         "local rank": '`int(os.environ["LOCAL_RANK"])`',
@@ -105,8 +108,12 @@ def said(about: str, event: Any, accelerator: str = "", **more: str) -> str:
 
 def owner_of(event: AttributeRead) -> str:
     """What the model is called of which an attribute is read; "model" where that is no name."""
-    read_from = getattr(event.node, "value", None)  # of `getattr(model, name)` there is none
-    text = "" if read_from is None else shown_source(event.module, read_from)
+    return model_in(event.module, getattr(event.node, "value", None))  # of `getattr(model, name)` there is none
+
+
+def model_in(module: Any, expression: Any) -> str:
+    """A model as an expression names it; "model" where that is no name."""
+    text = "" if expression is None else shown_source(module, expression)
     return text if text and all(part.isidentifier() for part in text.split(".")) else "model"
 
 

@@ -8,7 +8,7 @@ from functools import partial
 import libcst as cst
 
 from trl_lint.analysis.events import UnwrappedForGeneration
-from trl_lint.analysis.interpreter import attributes, metric_calls
+from trl_lint.analysis.interpreter import metric_calls
 from trl_lint.analysis.interpreter.pure_calls import pure_result, spread
 from trl_lint.analysis.program.classes import has_forward
 from trl_lint.analysis.program.objects import FunctionValue, ProjectModel
@@ -127,7 +127,7 @@ def prepared(frame: Frame, value: Value, node: cst.CSTNode) -> Value:
 def _unwrapped(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     model = next(iter(args.all()), UNKNOWN)
     if isinstance(model, PreparedObject):
-        return wrapped_models.inside(frame, attributes.narrowed_to_model(model), node)
+        return wrapped_models.inside(frame, wrapped_models.narrowed_to_model(model), node)
     if model.kind is not Kind.MODEL:
         return BARE_MODEL
     if model.wrapping in (Wrapping.MAYBE, Wrapping.WRAPPED) and not is_data_parallel(model):

@@ -158,7 +158,8 @@ class Frame:
         value = self.memory.attributes.get(key)
         if value is not None:
             return value
-        value = cls.attribute(name)
+        built = self.function is None or self.function.name != "__init__"
+        value = cls.attribute(name, built)
         self.objects.dependencies[key] = cls.version(name)
         if value is not None and value.rank.state is not State.BOTTOM:
             value = self.told_of(value)

@@ -38,6 +38,11 @@ def inside(frame: Frame, model: Value, node: cst.CSTNode) -> Value:
     return bare.with_facts_of(facts)
 
 
+def narrowed_to_model(value: Value) -> Value:
+    """What `prepare` made of something, once its use shows that it is a model."""
+    return ModelValue(SAME, why=value.why, wrapping=Wrapping.WRAPPED)
+
+
 def part(model: Value) -> Value:
     """A submodule: where the whole is inside a wrapper, so is its part."""
     wrapping = Wrapping.UNWRAPPED if model.wrapping is Wrapping.UNWRAPPED else Wrapping.BARE
