@@ -55,7 +55,8 @@ class Rank(NamedTuple):
     """One rank fact.
 
     `how` is the reduction of a PARTIAL; of a LOCAL the last reduction that made it ("mean" for a loss, "" when
-    there is none); "reduced" for a SAME that a collective made, and "zero" for the constant, to which a sum adds up.
+    there is none); "reduced" for a SAME that a collective made, and "zero" for the constant, to which a sum adds up;
+    "setting" for an UNKNOWN that follows from what the program was started with, as far as its names tell.
     """
 
     state: State
@@ -66,6 +67,11 @@ class Rank(NamedTuple):
     def differs(self) -> bool:
         """Known to differ between ranks (not merely unknown)."""
         return self.state >= State.SHARD
+
+    @property
+    def is_alike(self) -> bool:
+        """Whether it is the same on all ranks, or follows from settings, which are."""
+        return self.state is State.SAME or (self.state is State.UNKNOWN and self.how == "setting")
 
     def __str__(self) -> str:
         if self.state is State.PARTIAL:
@@ -81,6 +87,8 @@ SAME = Rank(State.SAME)
 REDUCED = Rank(State.SAME, how="reduced")
 ZERO = Rank(State.SAME, how="zero")
 UNKNOWN = Rank(State.UNKNOWN)
+# What is not known, and made of nothing but settings and constants: a path, or a question, that all ranks share.
+SETTING = Rank(State.UNKNOWN, how="setting")
 # What is not known, and a question for the rank: `unknown and is_main_process`. Some ranks at most say yes to that.
 GUARDED = Rank(State.UNKNOWN, Origin.RANK)
 # What is not known, and was drawn at random by each rank for itself: as large as on the others, of other things.
@@ -112,6 +120,8 @@ def _join(a: Rank, b: Rank) -> Rank:
     if a.state is State.BOTTOM:
         return b
     if State.UNKNOWN in (a.state, b.state):
+        if _is_setting(a, b):
+            return SETTING
         return DRAWN if DRAWN in (a, b) and not (a.differs or b.differs) else UNKNOWN
     if a.state is State.SAME and b.state is State.SAME:
         return SAME
@@ -123,6 +133,11 @@ def _join(a: Rank, b: Rank) -> Rank:
         if other == ZERO or (other.state is State.SAME and piece.how in AVERAGES):
             return Rank(State.LOCAL, origins, piece.how)
     return Rank(State.LOCAL, origins)
+
+
+def _is_setting(a: Rank, b: Rank) -> bool:
+    """Whether one of two facts is that of a setting, and the other adds nothing that might differ."""
+    return a.is_alike and b.is_alike
 
 
 def combine(a: Rank, b: Rank) -> Rank:
@@ -139,7 +154,7 @@ def _combine(a: Rank, b: Rank) -> Rank:
     if a.state is State.SAME:
         return REDUCED if REDUCED in (a, b) else SAME
     if a.state is State.UNKNOWN:
-        return UNKNOWN
+        return SETTING if _is_setting(a, b) else UNKNOWN
     origins = a.origins | b.origins
     if a.state is State.SHARD:
         return Rank(State.SHARD, origins)

@@ -23,6 +23,26 @@ METHODS: dict[str, Effect] = {
         )
     },
 }
+# Methods of a `pathlib.Path`, which is the place itself.
+OF_PATHS: dict[str, Effect] = {
+    "mkdir": Effect("makes the same folder", fails=True, unless=("exist_ok",), makes=True,
+                    instead="let all ranks make it: `exist_ok=True`"),
+    "rename": Effect("renames the same file", fails=True),
+    "replace": Effect("renames the same file", fails=True),
+    "rmdir": Effect("removes the same folder", fails=True),
+    "unlink": Effect("removes the same file", fails=True, unless=("missing_ok",)),
+    "write_bytes": Effect("writes the same file"),
+    "write_text": Effect("writes the same file"),
+}
+# Of these, the ones that nothing but a path has.
+ONLY_PATHS_HAVE = frozenset({"mkdir", "rmdir", "unlink", "write_bytes", "write_text"})
+# Attributes and methods of a path: what gives another one, what gives a text, what asks the disk, what lists a folder.
+GIVE_PATHS = frozenset({
+    "absolute", "expanduser", "joinpath", "parent", "relative_to", "resolve", "with_name", "with_stem", "with_suffix",
+})
+PARTS_OF_PATHS = frozenset({"as_posix", "as_uri", "name", "stem", "suffix"})
+ASK_DISK = frozenset({"exists", "is_dir", "is_file", "is_symlink"})
+LIST_FOLDERS = frozenset({"glob", "iterdir", "rglob"})
 # Methods of a model that is not wrapped.
 OF_MODELS: dict[str, Effect] = {
     # The model is the same on all ranks: at the end of a script all leave the same. Within a training one rank may go
@@ -42,10 +62,18 @@ APPENDED = Effect("appends to the same file", (0, "file"))
 WRITES = {"w": OPENED, "x": OPENED, "a": APPENDED}
 # What a tracker's library calls its run, which may be None where there is none (`wandb.run`).
 RUNS = frozenset({"wandb.Run"})
+# The run of a tracker that `Accelerator.get_tracker` gives, which is blank on all ranks but the main one.
+RUN_OF_TRACKER = "accelerate.WandBTracker.run"
+OF_TRACKER = Effect("asks for a run that the main process alone has", consequence=Consequence.CRASH)
+# What is written down with a run, and tells it from no other one.
+DESCRIBE_RUN = frozenset({"config", "notes", "save_code", "tags"})
 # What lists a folder, and what writes the time down; a format with one of these parts tells the ranks apart.
 LISTINGS = frozenset({"glob.glob", "glob.iglob", "os.listdir", "os.scandir", "os.walk"})
 STAMPS = frozenset({"strftime", "time.strftime"})
 PARTS_OF_A_SECOND = ("%f",)
 # What is run once per process of a distributed program, by the class or function that it calls.
-PROGRAMS = frozenset({"accelerate.Accelerator", "accelerate.PartialState", "torch.distributed.init_process_group"})
+PROGRAMS = frozenset({
+    "accelerate.Accelerator", "accelerate.PartialState", "torch.distributed.init_process_group",
+    "torch.nn.parallel.DistributedDataParallel",
+})
 # fmt: on

@@ -118,7 +118,7 @@ TELLS_OF_THE_JOB = Guess(
 )
 SETTINGS_OBJECT = Guess(
     group=SYNCHRONISATION,
-    pattern=r"^(?:.*_)?(?:args|cfg|conf|config|hparams|opt|options)$",
+    pattern=r"^(?:.*_)?(?:args|cfg|conf|config|configuration|hparams|opt|options)$",
     says="An object of this name holds what the program was started with, which is the same on all ranks.",
     because="meta-llama/llama-recipes, utils/train_utils.py: `if train_config.enable_fsdp:` before every process "
     "writes the parameters",
@@ -126,9 +126,30 @@ SETTINGS_OBJECT = Guess(
 SETTING_OF_RANK = Guess(
     group=SYNCHRONISATION,
     pattern=r"(?i)rank|main|master|primary|chief|leader|process|proc|node|gpu|device|local|dist|world|first|zero"
-    r"|should|is_|pid|host|shard|part|split|index|idx",
+    r"|should|is_|pid|host|shard|part|split(?!s)|index|idx",
     says="A setting with such a word in its name may be the number of the rank, or a question for it.",
     because="hiyouga/LLaMA-Factory: `training_args.should_save`; timm: `args.local_rank`",
+)
+SHARED_PLACE = Guess(
+    group=SYNCHRONISATION,
+    pattern=r"^(?:\w+_)?(?:output|out|save|saved?_models?|(?:checkpoints?|ckpts?)(?:_root)?|logs?|logging|results?|exp|experiment|model|work"
+    r"|run|serialization|project|target|tensorboard|tb|wandb|hub|dump|export|sample|samples|image|images|video)_?"
+    r"(?:dir|directory|folder|path|root)$|^(?:directory|logdir|outdir|workdir)$",
+    says="A parameter or attribute of such a name that nobody in sight sets is a place that all ranks share.",
+    because="salesforce/LAVIS, runners/runner_base.py: every process writes the checkpoint into `self.output_dir`",
+)
+OWN_PLACE = Guess(
+    group=SYNCHRONISATION,
+    pattern=r"(?i)rank|host|node|worker|local|pid|uuid|rand|temp|tmp|cache|shard|time|date|now\(|process|proc_|main|index"
+    r"|device|gpu|world|dist\.",
+    says="A place with such a word in its name, or in what it is set to, may be this rank's own.",
+    because='tests/rules/test_unguarded_side_effect.py: `self.output_dir = os.path.join(root, f"rank_{me}")`',
+)
+COUNTER = Guess(
+    group=SYNCHRONISATION,
+    pattern=r"^(?:(?:cur|curr|current|global|train|training)_)?(?:epoch|step|iteration)s?$|^batch_(?:idx|index|nb)$",
+    says="A parameter of such a name that nobody in sight gives counts what all ranks do together.",
+    because="vita-epfl/UniTraj, models/base_model/base_model.py: every process logs an image where `batch_idx == 0`",
 )
 NAMES_ENGINE = Guess(
     group=SYNCHRONISATION,

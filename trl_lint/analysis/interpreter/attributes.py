@@ -5,6 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from trl_lint.analysis.events import AttributeRead
+from trl_lint.analysis.interpreter import paths
 from trl_lint.analysis.program.classes import ClassInfo
 from trl_lint.analysis.program.objects import ClassValue, FunctionValue, ProjectInstance, class_of
 from trl_lint.analysis.state.frame import Frame, derived
@@ -23,6 +24,7 @@ from trl_lint.domain.kinds import (
     LibraryName,
     ModelValue,
     NumberValue,
+    PathValue,
     PreparedObject,
     ProjectName,
     PureObject,
@@ -53,6 +55,8 @@ def read(frame: Frame, owner: Value, name: str, node: cst.CSTNode, called: bool 
             return _of_instance(frame, owner, name, node, called)
         case ModelValue():
             return of_model(frame, owner, name, node, called)
+        case PathValue():
+            return paths.attribute(owner, name)
     if owner.rank.state is State.BOTTOM:
         return BOTTOM
     if owner.kind in _DATA or owner.rank.differs:
@@ -79,12 +83,14 @@ def _of_something(frame: Frame, owner: Value, name: str) -> Value:
         found = _library_attribute(frame, unique, name, LibraryInstance(unique))
         if found is not None:
             return found
-    if kind is Kind.UNKNOWN and heuristics.tells_rank(name):
+    if kind in (Kind.UNKNOWN, Kind.NONE) and heuristics.tells_rank(name):
         return named_rank(frame, name)
     if kind is Kind.UNKNOWN and name == "shape" and owner.rank.state is State.UNKNOWN:
         return SizesValue(ranks.UNKNOWN, dtype="int")
     if kind is Kind.UNKNOWN and name == "module" and owner.rank.state is State.UNKNOWN:
         return UNKNOWN
+    if kind is Kind.NONE:
+        return UNKNOWN  # a subclass or a caller out of sight has put something else there
     return SAME if owner.rank.state is State.SAME else UNKNOWN
 
 

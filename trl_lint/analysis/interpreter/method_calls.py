@@ -14,6 +14,7 @@ from trl_lint.analysis.interpreter import (
     instantiation,
     library_calls,
     metric_calls,
+    paths,
     pure_calls,
     sinks,
 )
@@ -22,6 +23,7 @@ from trl_lint.analysis.interpreter.pure_calls import pure_result
 from trl_lint.analysis.program.classes import ClassInfo, FunctionInfo
 from trl_lint.analysis.program.objects import ClassValue, FunctionValue, ProjectInstance
 from trl_lint.analysis.program.syntax import callee_of
+from trl_lint.analysis.state import settings
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame, derived
 from trl_lint.analysis.transfer import tensors
@@ -37,6 +39,7 @@ from trl_lint.domain.kinds import (
     MetricObject,
     ModelValue,
     NumberValue,
+    PathValue,
     PreparedObject,
     ProjectName,
     PureObject,
@@ -83,6 +86,8 @@ def _member_called(frame: Frame, owner: Value, name: str, args: Arguments, node:
             return container_methods.call(frame, owner, name, args, node)
         case ClassValue():
             return _call_on_class(frame, owner, name, args, node)
+        case PathValue():
+            return paths.call(frame, owner, name, args, node)
     if owner.kind in _DATA or owner.rank.differs:
         return data_calls.call(frame, owner, name, args, node)
     if isinstance(owner, StringValue):
@@ -124,11 +129,14 @@ def _is_text(value: Value) -> bool:
 
 def _call_on_unknown(frame: Frame, owner: Value, name: str, args: Arguments, node: cst.CSTNode) -> Value:
     """A method of something whose class is not known: the same everywhere only if all that goes in is."""
-    if owner.kind is Kind.UNKNOWN and heuristics.tells_rank(name) and not args.all():
+    if owner.kind in (Kind.UNKNOWN, Kind.NONE) and heuristics.tells_rank(name) and not args.all():
         return attributes.named_rank(frame, name)
-    if owner.rank.state is State.SAME and args.rank().state is State.SAME and not _has_cells(args):
+    is_same = owner.rank.state is State.SAME and owner.kind is not Kind.NONE
+    if is_same and args.rank().state is State.SAME and not _has_cells(args):
         return SAME
     result = frame.engine.unresolved(frame, args, node)
+    if owner.rank == ranks.SETTING and settings.of_settings(owner, args):
+        result = settings.SETTING
     for refine in frame.domains.unknown_method:
         result = refine(frame, owner, name, args, node, result)
     return result

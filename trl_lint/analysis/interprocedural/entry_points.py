@@ -18,6 +18,7 @@ from trl_lint.analysis.program.objects import ClassValue, ProjectInstance
 from trl_lint.analysis.program.parameter_uses import by_use
 from trl_lint.analysis.program.project import Module, Project
 from trl_lint.analysis.program.syntax import names_in
+from trl_lint.analysis.state import settings
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import Observers, asked_of
 from trl_lint.analysis.state.refining import Domains
@@ -28,7 +29,7 @@ from trl_lint.domain.joins import join
 from trl_lint.domain.kinds import LoaderValue, PreparedObject, TupleValue
 from trl_lint.domain.ranks import State
 from trl_lint.domain.values import SAME, UNKNOWN, Kind, Value, Wrapping
-from trl_lint.knowledge import library
+from trl_lint.knowledge import library, lightning
 from trl_lint.knowledge.schema import Hook
 from trl_lint.knowledge.transformers import CONSTRUCTOR, EVALUATION_HOOKS, LOSSES
 
@@ -169,6 +170,7 @@ class Engine(Runs):
             if value is UNKNOWN:
                 used = by_use(function) if used is None else used
                 value = used.get(name, value)
+            value = settings.parameter_by_name(name, value)
             names[name] = self._sourced(frame, parameter, value, name)
         return names
 
@@ -202,10 +204,24 @@ class Engine(Runs):
             summaries = list(self._class_roots(cls))
             if all(summary.is_current() for summary in summaries):
                 break
+        self._note_makers(cls)
+        for name in lightning.hooks_of(cls.library_bases()):
+            for run in cls.methods[name].summaries.values() if name in cls.methods else ():
+                run.trace.launched = True
         cls.traces = [summary.trace for summary in summaries]
         cls.traces.extend(self._drained(cls))
         cls.traces.extend(self._returned_metrics(cls))
         cls.state = "done"
+
+    def _note_makers(self, cls: ClassInfo) -> None:
+        """What all ranks call methods of, or a library does, each of them has made for itself."""
+        makes = cls.methods.get("__init__")
+        if makes is None:
+            return
+        runs = (run for method in cls.methods.values() for run in method.summaries.values())
+        if self.is_entry_class(cls) or any(run.trace.meets for run in runs):
+            for run in makes.summaries.values():
+                run.trace.launched = True
 
     def _class_roots(self, cls: ClassInfo) -> Iterator[Summary]:
         hooks = self._hooks_of(cls)

@@ -4,6 +4,7 @@ What is told of a program:
 
     torch.cuda.set_device(dist.get_rank())    DeviceChosen: on the second node there is no such device
     x.to(f"cuda:{rank}")                      DeviceChosen
+    return f"cuda:{rank}"                     DeviceChosen
     torch.cuda.set_device(local_rank)         nothing
 """
 
@@ -13,6 +14,7 @@ import re
 from typing import TYPE_CHECKING
 
 from trl_lint.analysis.events import DeviceChosen
+from trl_lint.analysis.program.syntax import names_in
 from trl_lint.analysis.state.observing import Observer
 from trl_lint.domain.devices import GLOBAL_RANK
 from trl_lint.domain.heap import WILDCARD
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 
     from trl_lint.analysis.state.arguments import Arguments
     from trl_lint.analysis.state.frame import Frame
+    from trl_lint.domain.control import Control
 
 # The text of a device whose index is not a constant.
 _INDEXED = re.compile(rf"(?:cuda|xpu|npu|hpu|mlu|musa):{WILDCARD}")
@@ -45,6 +48,18 @@ class DeviceChoice(Observer["Frame"]):
 
     def on_call_out_of_sight(self, frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
         _look_at_keywords(frame, args, node)
+
+    def on_exit(self, frame: Frame, before: Control, decorated: Control) -> None:
+        """A function that gives the text of a device chooses it, wherever that is used."""
+        for value, _ in frame.returned:
+            why = getattr(value.device, "why", None)
+            if value.kind is Kind.STRING and why is not None and not _counts_devices(frame):
+                _look_at(frame, value, why.node)
+
+
+def _counts_devices(frame: Frame) -> bool:
+    """Whether a function asks how many devices there are: it may give the rank only where there is such a one."""
+    return frame.function is not None and "device_count" in names_in(frame.function.node)
 
 
 def _look_at_keywords(frame: Frame, args: Arguments, node: cst.CSTNode) -> None:

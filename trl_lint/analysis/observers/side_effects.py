@@ -21,14 +21,26 @@ from trl_lint.analysis.program.classes import FunctionInfo
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import CalleeRun, Observer, Reached
-from trl_lint.analysis.state.settings_asked import asks_for_setting
+from trl_lint.domain import ranks
 from trl_lint.domain.control import Control, Uniformity
-from trl_lint.domain.kinds import LibraryInstance, LoadedFiles
+from trl_lint.domain.kinds import LibraryInstance, LoadedFiles, PathValue
 from trl_lint.domain.provenance import OwnFile, SharedName
-from trl_lint.domain.ranks import Origin, State
+from trl_lint.domain.ranks import Origin
 from trl_lint.domain.values import Kind, Value
-from trl_lint.knowledge.effects import METHODS, OF_LOADED, OF_MODELS, PROGRAMS, RUNS, WRITES
-from trl_lint.knowledge.schema import Class, Effect, Row
+from trl_lint.knowledge.effects import (
+    DESCRIBE_RUN,
+    METHODS,
+    OF_LOADED,
+    OF_MODELS,
+    OF_PATHS,
+    OF_TRACKER,
+    ONLY_PATHS_HAVE,
+    PROGRAMS,
+    RUN_OF_TRACKER,
+    RUNS,
+    WRITES,
+)
+from trl_lint.knowledge.schema import Class, Collective, Effect, Row
 
 
 class SideEffects(Observer["Frame"]):
@@ -50,13 +62,26 @@ class SideEffects(Observer["Frame"]):
     def on_method_call(self, frame: Frame, owner: Value, name: str, args: Arguments, node: cst.CSTNode) -> None:
         """Of a model that is not wrapped, of what is loaded beside it, or one whose name says what it is of."""
         is_bare = owner.kind is Kind.MODEL and owner.wrapping is not None and owner.wrapping.is_bare
+        if _is_path(owner, name):
+            _on_path(frame, owner, name, args, node)
+            return
+        if isinstance(owner, LibraryInstance) and owner.name == RUN_OF_TRACKER:
+            _tell(frame, OF_TRACKER, name, args, node)
         effects = OF_MODELS if is_bare else OF_LOADED if isinstance(owner, LoadedFiles) else METHODS
         effect = effects.get(name)
         if effect is not None and owner.kind is not Kind.INSTANCE:
             _tell(frame, effect, name, args, node)
 
+    def on_collective(self, frame: Frame, row: Collective, args: Arguments, node: cst.CSTNode) -> None:
+        """What lets all ranks meet is run by each of them, or they would wait for ever."""
+        of_some = any(group is not None and group.kind is not Kind.NONE for group in _groups(row, args))
+        if not of_some:
+            _meet(frame)
+
     def on_call_in_sight(self, frame: Frame, function: FunctionInfo, run: CalleeRun, node: cst.CSTNode) -> None:
         """Who calls a helper that starts the program's processes, whatever else it does, is run by each of them."""
+        if run.trace.meets and function.cls is not None and function.cls is frame.cls:
+            _meet(frame)
         if run.trace.launched and not frame.trace.launched and _is_step_of(frame, node):
             frame.trace.launched = True
 
@@ -65,10 +90,41 @@ class SideEffects(Observer["Frame"]):
         return event if reached.launched else None
 
 
+def _meet(frame: Frame) -> None:
+    """Ranks meet here: whatever leads to it, each of them runs this function, unless only some get here."""
+    if not any(map(_parts_ranks, frame.memory.control.conditions)):
+        frame.trace.meets = True
+
+
+def _parts_ranks(condition: Control) -> bool:
+    """Whether a condition lets some ranks in and not others; what they find on the disk is as a rule the same."""
+    return condition.uniformity is Uniformity.DIVERGENT and condition.rank.origins != Origin.IO
+
+
+def _groups(row: Collective, args: Arguments) -> Iterator[Value | None]:
+    return (args.get(*group) for group in row.groups)
+
+
+def _is_path(owner: Value, name: str) -> bool:
+    """Whether a method is that of a path: of one that is known to be one, or by its name."""
+    return isinstance(owner, PathValue) or (name in ONLY_PATHS_HAVE and owner.kind in (Kind.UNKNOWN, Kind.TENSOR))
+
+
+def _on_path(frame: Frame, owner: Value, name: str, args: Arguments, node: cst.CSTNode) -> None:
+    effect = _of_mode(args.get(0, "mode")) if name == "open" else OF_PATHS.get(name)
+    if effect is not None:
+        _tell(frame, effect, name, args, node, owner)
+
+
 def _opened(frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
-    mode = args.get(1, "mode")
-    if mode is not None and isinstance(mode.const, str) and mode.const[:1] in WRITES:
-        _tell(frame, WRITES[mode.const[:1]], "open", args, node)
+    effect = _of_mode(args.get(1, "mode"))
+    if effect is not None:
+        _tell(frame, effect, "open", args, node)
+
+
+def _of_mode(mode: Value | None) -> Effect | None:
+    """What opening a file in a mode does to it, if anything."""
+    return WRITES.get(mode.const[:1]) if mode is not None and isinstance(mode.const, str) else None
 
 
 def _is_step_of(frame: Frame, node: cst.CSTNode) -> bool:
@@ -94,32 +150,44 @@ def _is_main_guard(test: cst.BaseExpression) -> bool:
     return isinstance(test, cst.Comparison) and isinstance(test.left, cst.Name) and test.left.value == "__name__"
 
 
-def _tell(frame: Frame, effect: Effect, name: str, args: Arguments, node: cst.CSTNode) -> None:
-    if not _is_everywhere(frame, effect) or any(keyword in args.keywords for keyword in effect.unless):
+def _tell(
+    frame: Frame, effect: Effect, name: str, args: Arguments, node: cst.CSTNode, place: Value | None = None
+) -> None:
+    """An effect is there: tell the rules, unless it is another one on each rank. place: the path itself, if known."""
+    if not _is_everywhere(frame, effect) or any(_is_given(args, keyword) for keyword in effect.unless):
         return
-    if not _is_the_same(effect, args) or args.double is not None:
+    path = place if place is not None or effect.path is None else args.get(*effect.path)
+    if not _is_the_same(effect, args, path) or args.double is not None:
         return
-    path = None if effect.path is None else args.get(*effect.path)
     by_clock = path is not None and path.rank.differs and path.rank.origins == Origin.CLOCK
     own = name.removeprefix("trl.trainer.utils.")
     frame.emit(SideEffect, node, name=own, effect=effect, accelerator=frame.accelerator(), by_clock=by_clock)
 
 
-def _is_the_same(effect: Effect, args: Arguments) -> bool:
+def _is_given(args: Arguments, keyword: str) -> bool:
+    given = args.keywords.get(keyword)
+    return given is not None and given.const is not False
+
+
+def _is_the_same(effect: Effect, args: Arguments, path: Value | None) -> bool:
     """Whether the arguments say the same thing on all ranks, as far as is known."""
-    if effect.apart and any(value.rank.differs or value.rank.state is State.UNKNOWN for value in args.all()):
+    if effect.apart and not all(value.rank.is_alike for value in _telling(args)):
         return False
-    if effect.path is None:
+    if path is None and effect.path is None:
         return True
-    path = args.get(*effect.path)
     if path is None or path.kind is Kind.NONE:
         return effect.optional
     return _is_shared(path)
 
 
+def _telling(args: Arguments) -> list[Value]:
+    """The arguments that may tell one run from another: its name and its place, not what it is described by."""
+    return [*args.positional, *(value for key, value in args.keywords.items() if key not in DESCRIBE_RUN)]
+
+
 def _is_shared(path: Value) -> bool:
     """Whether a path says the same place on all ranks, or one that they come upon alike."""
-    return path.rank.state is State.SAME or (
+    return path.rank.is_alike or (
         path.rank.origins in (Origin.IO, Origin.CLOCK) and isinstance(steps(path.why)[0], SharedName)
     )
 
@@ -132,7 +200,7 @@ def _is_everywhere(frame: Frame, effect: Effect) -> bool:
 def _lets_all_in(frame: Frame, condition: Control, effect: Effect) -> bool:
     if condition.uniformity is Uniformity.UNKNOWN:
         test = condition.why and condition.why.node
-        return test is not None and (_asks_for_run(frame, test) or asks_for_setting(frame, test))
+        return condition.rank == ranks.SETTING or (test is not None and _asks_for_run(frame, test))
     if condition.rank.origins != Origin.IO or effect.makes or frame.memory.control.first_rank is not None:
         return False
     # Ranks that look at the same moment all find what the first of them is about to change.
@@ -155,7 +223,7 @@ def _asks_for_run(frame: Frame, test: cst.CSTNode) -> bool:
 
 def _is_same(frame: Frame, node: cst.CSTNode) -> bool:
     value = frame.node_values.get(id(node))
-    return value is not None and value.rank.state is State.SAME
+    return value is not None and value.rank.is_alike
 
 
 OBSERVER = SideEffects()
