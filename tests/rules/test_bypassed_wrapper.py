@@ -35,7 +35,8 @@ def test_a_finding_says_what_where_why_and_how():
     assert shown(text, finding) == "unwrapped(**inputs)"
     assert (finding.code, finding.name) == ("TRL009", "bypassed-wrapper")
     assert finding.message == (
-        "the module inside the wrapper is called where gradients are needed: DDP does not see this forward, and on "
+        "`unwrapped` is the module inside the wrapper, and is called where gradients are needed: "
+        "DDP does not see this forward, and on "
         "several GPUs each rank trains a model of its own"
     )
     assert [step.text for step in finding.because] == [
@@ -136,7 +137,7 @@ def test_a_method_of_the_module_that_runs_a_part_of_it():
     )
     finding = SNIPPETS.finding(text)
     assert shown(text, finding) == "net.module.features(batch)"
-    assert finding.message.startswith("`.features` of the module inside the wrapper is called")
+    assert finding.message.startswith("`net.module.features` is a part of the module inside the wrapper, and is called")
 
 
 @pytest.mark.parametrize(

@@ -37,8 +37,7 @@ def test_a_finding_says_what_where_and_how():
     finding = SNIPPETS.finding(in_trainer("train_dataset = train_dataset.map(tokenize)"))
     assert (finding.code, finding.name) == ("TRL012", "unordered-preprocessing")
     assert finding.message == (
-        "every rank runs this `map` at the same time: on several GPUs each of them computes the whole data set and "
-        "writes the same cache file"
+        "every rank runs this `map` at the same time: on several GPUs the whole data set is computed once per process"
     )
     assert finding.help.endswith("`with PartialState().main_process_first():`")
 

@@ -109,6 +109,12 @@ class SharedName(Step):
     __slots__ = ()
 
 
+class Returned(Step):
+    """A function hands a value on to its caller."""
+
+    __slots__ = ()
+
+
 class OneByOne(Step):
     """All ranks get there, one after the other."""
 

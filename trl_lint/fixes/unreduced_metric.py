@@ -34,7 +34,7 @@ from trl_lint.knowledge.python import COMPILED_DECORATORS
 from trl_lint.knowledge.torch_ops import of_method
 from trl_lint.wording import Surroundings, surroundings_of
 
-_UNKNOWN_REASON = "how the ranks' values belong together can't be told from the code"
+_UNKNOWN_REASON = "how the ranks' values belong together is not known"
 _EVERY_ROUND = "it is gathered where it is bound, in every round, so that all ranks take part"
 # Why a reduction can't be repeated over the ranks' own results. Not in torch_ops: kinds of reductions.
 _NOT_REPEATED = {

@@ -68,9 +68,9 @@ SYNCHRONISATION = "Synchronisation"
 MAY_SYNCHRONISE = Guess(
     group=SYNCHRONISATION,
     pattern=r"(?i)all_?gather|all_?reduce|barrier|broadcast|collective|dummy|forward|backward|gather|sync|wait",
-    says="In a function that is not in sight and has such a word in its name ranks may meet.",
+    says="In a function that is not in sight and has such a word in its name ranks may synchronise.",
     because="tests/rules/test_divergent_collective.py: the other arm of a branch calls `dummy_gather()`, so that "
-    "the ranks meet",
+    "the ranks synchronise",
 )
 MAY_WAIT = Guess(
     group=SYNCHRONISATION,

@@ -52,7 +52,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from trl_lint.analysis.events import ModelCalled
+from trl_lint.analysis.events import ModelCalled, shown_source
 from trl_lint.domain.provenance import Step
 from trl_lint.domain.values import Wrapping
 from trl_lint.findings import Consequence
@@ -69,12 +69,13 @@ class BypassedWrapper(Rule[ModelCalled]):
     def check(self, event: ModelCalled) -> Iterator[Violation]:
         if not _is_bypass(event) or _is_dropped(event):
             return
-        what = f"`.{event.path}` of the module" if event.path else "the module"
+        called = shown_source(event.module, getattr(event.node, "func", event.node))
+        what = "a part of the module inside the wrapper" if event.path else "the module inside the wrapper"
         yield Violation(
             event=event,
             message=(
-                f"{what} inside the wrapper is called where gradients are needed: DDP does not see this forward, "
-                "and on several GPUs each rank trains a model of its own"
+                f"`{called}` is {what}, and is called where gradients are needed: DDP does not see this "
+                "forward, and on several GPUs each rank trains a model of its own"
             ),
             provenance=event.model.why or Step(event.module, event.node, "it is the module inside the wrapper"),
             help=_HELP,

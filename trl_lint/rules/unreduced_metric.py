@@ -130,9 +130,11 @@ def _message(metrics: Sequence[str], event: Logged | MetricShown) -> str:
     """What is wrong about some metrics of one statement. One may have no name."""
     listed = ", ".join(f"`{name}`" for name in metrics[:_LISTED]) + ", …" * (len(metrics) > _LISTED)
     are, reach = ("are", "reach") if len(metrics) > 1 else ("is", "reaches")
+    hook = getattr(getattr(event.node, "name", None), "value", "")  # whose result is logged, where it is that
+    shown = f"{are} returned by `{hook}`" if hook else f"{reach} `{_short(event.sink)}`"
     return (
-        f"{listed or 'this metric'} {are} computed from this rank's own data and {reach} `{_short(event.sink)}` "
-        f"unreduced: on several GPUs {_outcome(event)}"
+        f"{listed or 'this metric'} {are} computed from this rank's own data and {shown} unreduced: "
+        f"on several GPUs {_outcome(event)}"
     )
 
 

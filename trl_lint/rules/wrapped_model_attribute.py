@@ -75,7 +75,7 @@ from trl_lint.findings import Consequence
 from trl_lint.knowledge.engines import UNIQUE
 from trl_lint.knowledge.models import GENERATES
 from trl_lint.rules.base import Rule, Violation
-from trl_lint.wording import said
+from trl_lint.wording import owner_of, said
 
 # By whether the attribute is called.
 _HELP = {
@@ -101,12 +101,14 @@ class WrappedModelAttribute(Rule[AttributeRead]):
         name = event.attribute
         if name in GENERATES or name in UNIQUE or _is_handed_on(event):
             return
-        bare = said("unwrap", event, what=f"{name}(...)" if event.called else name)
+        model = owner_of(event)
+        bare = said("unwrap", event, model=model, what=f"{name}(...)" if event.called else name)
         verb = "called on" if event.called else "read from"
         yield Violation(
             event=event,
             message=(
-                f"`.{name}` is {verb} a wrapped model: AttributeError under DDP and DataParallel{_ENGINE.get(name, '')}"
+                f"`.{name}` is {verb} `{model}`, a wrapped model: "
+                f"AttributeError under DDP and DataParallel{_ENGINE.get(name, '')}"
             ),
             provenance=event.model.why,
             help=_HELP[event.called].format(bare),

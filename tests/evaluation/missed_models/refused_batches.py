@@ -29,8 +29,8 @@ def skipping(loader, optimizer):
         try:
             loss = model(batch["x"], batch["mask"]).mean()
             loss.backward()
-        except NothingToLearn:  # expect: TRL006
-            continue
+        except NothingToLearn:
+            continue  # expect: TRL006
         optimizer.step()
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from trl_lint.analysis.events import DividedBy
 from trl_lint.analysis.interpreter.assignment import bind_target
 from trl_lint.analysis.interpreter.branches import run_body
 from trl_lint.analysis.program.objects import ClassValue
@@ -68,12 +69,12 @@ def _run_handler(
     frame: Frame, node: cst.Try | cst.TryStar, handler: cst.ExceptHandler | cst.ExceptStarHandler, body: tuple[int, int]
 ) -> tuple[bool, bool]:
     """Run an `except` clause: whether its end is reached, and whether it may leave."""
-    exits, start = frame.exit_count, len(frame.sync_points)
+    exits, start = len(frame.exits), len(frame.sync_points)
     if handler.name is not None:
         bind_target(frame, handler.name.name, UNKNOWN)
     through = run_body(frame, handler.body)
-    leaves = frame.exit_count > exits
-    if (leaves or not _raises_again(handler)) and _is_of_some_ranks(handler):
+    own = tuple(frame.exits[exits:])
+    if (own or not _raises_again(handler)) and _is_of_some_ranks(handler):
         marks = (start, len(frame.sync_points), len(frame.sync_points))
         why = frame.step(handler, _CAUGHT)
         refused = _is_raised_in_a_forward(frame, handler)
@@ -83,14 +84,15 @@ def _run_handler(
             why,
             marks,
             (through, True),
-            (leaves, False),
+            (own, ()),
+            by=DividedBy.EXCEPTION,
             tried=node.body,
             skipped=skipped,
             refused=refused,
         )
         for observe in frame.observers.branch:
             observe(frame, branch)
-    return through, leaves
+    return through, bool(own)
 
 
 def _joined(arms: Iterable[tuple[bool, Memory]]) -> Memory | None:

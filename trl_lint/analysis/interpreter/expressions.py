@@ -211,7 +211,8 @@ def _linked(frame: Frame, link: cst.BooleanOperation, left: Value, known: bool |
     frame.memory.control = control.under(divides(frame, link.left, left))
     right = evaluate(frame, link.right)
     frame.memory.control = control
-    choose(frame, link.left, left, (start, len(frame.sync_points)))
+    # The right side is evaluated where the left one is true (`and`), or where it is not (`or`).
+    choose(frame, link.left, left, (start, len(frame.sync_points) if isinstance(link.operator, cst.And) else start))
     is_and = isinstance(link.operator, cst.And)
     if known is not None:
         return _beside_the_world(left, right, is_and)

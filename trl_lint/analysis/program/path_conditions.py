@@ -70,6 +70,19 @@ def _is_last(root: cst.CSTNode, name: cst.BaseExpression) -> bool:
     return isinstance(last, cst.AssignTarget) and last.target is name
 
 
+def branch_of(root: cst.CSTNode, test: cst.CSTNode) -> cst.If | None:
+    """The `if` statement that asks a test, if one does."""
+    around = next(reversed(ancestors(root, test)), None)
+    return around if isinstance(around, cst.If) and around.test is test else None
+
+
+def parts_of(test: cst.CSTNode) -> list[cst.CSTNode]:
+    """The parts of a condition, all of which must hold: `main and flag` lets no others in than `main`."""
+    if isinstance(test, cst.BooleanOperation) and isinstance(test.operator, cst.And):
+        return [*parts_of(test.left), *parts_of(test.right)]
+    return [test]
+
+
 def said_by(test: cst.BaseExpression, taken: bool) -> list[Condition]:
     """What a test says of names where it has come out so."""
     if isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
