@@ -55,7 +55,8 @@ class Rank(NamedTuple):
     """One rank fact.
 
     `how` is the reduction of a PARTIAL; of a LOCAL the last reduction that made it ("mean" for a loss, "" when
-    there is none); "reduced" for a SAME that a collective made, and "zero" for the constant, to which a sum adds up.
+    there is none); "reduced" for a SAME that a collective made, and "zero" for the constant, to which a sum adds up;
+    "setting" for an UNKNOWN that follows from what the program was started with, as far as its names tell.
     """
 
     state: State
@@ -81,6 +82,8 @@ SAME = Rank(State.SAME)
 REDUCED = Rank(State.SAME, how="reduced")
 ZERO = Rank(State.SAME, how="zero")
 UNKNOWN = Rank(State.UNKNOWN)
+# What is not known, and made of nothing but settings and constants: a path, or a question, that all ranks share.
+SETTING = Rank(State.UNKNOWN, how="setting")
 # What is not known, and a question for the rank: `unknown and is_main_process`. Some ranks at most say yes to that.
 GUARDED = Rank(State.UNKNOWN, Origin.RANK)
 # What is not known, and was drawn at random by each rank for itself: as large as on the others, of other things.
@@ -112,6 +115,8 @@ def _join(a: Rank, b: Rank) -> Rank:
     if a.state is State.BOTTOM:
         return b
     if State.UNKNOWN in (a.state, b.state):
+        if _is_setting(a, b):
+            return SETTING
         return DRAWN if DRAWN in (a, b) and not (a.differs or b.differs) else UNKNOWN
     if a.state is State.SAME and b.state is State.SAME:
         return SAME
@@ -123,6 +128,11 @@ def _join(a: Rank, b: Rank) -> Rank:
         if other == ZERO or (other.state is State.SAME and piece.how in AVERAGES):
             return Rank(State.LOCAL, origins, piece.how)
     return Rank(State.LOCAL, origins)
+
+
+def _is_setting(a: Rank, b: Rank) -> bool:
+    """Whether one of two facts is that of a setting, and the other adds nothing that might differ."""
+    return SETTING in (a, b) and all(each == SETTING or each.state is State.SAME for each in (a, b))
 
 
 def combine(a: Rank, b: Rank) -> Rank:
@@ -139,7 +149,7 @@ def _combine(a: Rank, b: Rank) -> Rank:
     if a.state is State.SAME:
         return REDUCED if REDUCED in (a, b) else SAME
     if a.state is State.UNKNOWN:
-        return UNKNOWN
+        return SETTING if _is_setting(a, b) else UNKNOWN
     origins = a.origins | b.origins
     if a.state is State.SHARD:
         return Rank(State.SHARD, origins)

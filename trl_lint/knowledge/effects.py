@@ -42,6 +42,8 @@ APPENDED = Effect("appends to the same file", (0, "file"))
 WRITES = {"w": OPENED, "x": OPENED, "a": APPENDED}
 # What a tracker's library calls its run, which may be None where there is none (`wandb.run`).
 RUNS = frozenset({"wandb.Run"})
+# What is written down with a run, and tells it from no other one.
+DESCRIBE_RUN = frozenset({"config", "notes", "save_code", "tags"})
 # What lists a folder, and what writes the time down; a format with one of these parts tells the ranks apart.
 LISTINGS = frozenset({"glob.glob", "glob.iglob", "os.listdir", "os.scandir", "os.walk"})
 STAMPS = frozenset({"strftime", "time.strftime"})

@@ -130,6 +130,21 @@ SETTING_OF_RANK = Guess(
     says="A setting with such a word in its name may be the number of the rank, or a question for it.",
     because="hiyouga/LLaMA-Factory: `training_args.should_save`; timm: `args.local_rank`",
 )
+SHARED_PLACE = Guess(
+    group=SYNCHRONISATION,
+    pattern=r"^(?:\w+_)?(?:output|out|save|saved?_models?|checkpoints?|ckpts?|logs?|logging|results?|exp|experiment|model|work"
+    r"|run|serialization|project|target|root|tensorboard|tb|wandb|hub|dump|export|sample|samples|image|images|video)_?"
+    r"(?:dir|directory|folder|path|root)$|^(?:directory|logdir|outdir|workdir)$",
+    says="A parameter or attribute of such a name that nobody in sight sets is a place that all ranks share.",
+    because="salesforce/LAVIS, runners/runner_base.py: every process writes the checkpoint into `self.output_dir`",
+)
+OWN_PLACE = Guess(
+    group=SYNCHRONISATION,
+    pattern=r"(?i)rank|host|node|worker|local|pid|uuid|rand|temp|tmp|cache|shard|time|date|now\(|process|proc_|main|index"
+    r"|device|gpu|world|dist\.",
+    says="A place with such a word in its name, or in what it is set to, may be this rank's own.",
+    because="tests/rules/test_unguarded_side_effect.py: `self.output_dir = os.path.join(root, f\"rank_{me}\")`",
+)
 NAMES_ENGINE = Guess(
     group=SYNCHRONISATION,
     pattern=r"(?i)deepspeed|fsdp|fullyshard|zero3|zero_stage|is_zero|megatron|tensor_parallel|sagemaker",

@@ -99,7 +99,8 @@ def divides(frame: Frame, test: cst.CSTNode, value: Value) -> Control:
                 Uniformity.DIVERGENT, frame.step(test, "`{}` asks for the rank, and for more", value.why), ranks.GUARDED
             )
         why = frame.step(test, "whether `{}` is the same on all ranks is not known")
-        return Control(Uniformity.UNKNOWN, why, ranks.UNKNOWN)
+        known = ranks.SETTING if value.rank == ranks.SETTING else ranks.UNKNOWN
+        return Control(Uniformity.UNKNOWN, why, known)
     return UNIFORM
 
 
@@ -199,7 +200,7 @@ def _compare_once(frame: Frame, left: Value, operator: cst.CSTNode, right: Value
     if const is not MISSING:
         return NumberValue(ranks.SAME, const=const, scalar=True, dtype="bool")
     if Kind.STRING in (left.kind, right.kind) and left.rank.state is State.UNKNOWN:
-        rank = ranks.UNKNOWN
+        rank = rank if rank == ranks.SETTING else ranks.UNKNOWN
     if rank.differs and all(_is_as_large(value) for value in (left, right)):
         rank = ranks.UNKNOWN
     tensor = {left.kind, right.kind} & {Kind.TENSOR, Kind.BATCH}

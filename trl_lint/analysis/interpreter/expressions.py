@@ -20,7 +20,7 @@ from trl_lint.analysis.interpreter import (
 from trl_lint.analysis.interpreter.conditions import alone, asked, choose, divides, narrow, narrow_further, truth
 from trl_lint.analysis.interpreter.subscripts import subscript_value
 from trl_lint.analysis.program.objects import FunctionValue
-from trl_lint.analysis.state import containers
+from trl_lint.analysis.state import containers, settings
 from trl_lint.analysis.state.frame import Frame, derived
 from trl_lint.analysis.transfer import first_rank, gradients, job_flags
 from trl_lint.domain import ranks
@@ -137,13 +137,18 @@ def _formatted(frame: Frame, node: cst.FormattedString) -> Value:
 
 
 def _attribute(frame: Frame, node: cst.Attribute) -> Value:
-    value = attributes.read(frame, evaluate(frame, node.value), node.attr.value, node)
+    owner = evaluate(frame, node.value)
+    value = attributes.read(frame, owner, node.attr.value, node)
+    if value.rank is ranks.UNKNOWN:
+        value = settings.known_by_name(frame, node, owner, value)
     return job_flags.told(frame, node, value) if frame.engine.job_flags.attributes else value
 
 
 def _subscript(frame: Frame, node: cst.Subscript) -> Value:
     container, index = evaluate(frame, node.value), subscript_value(frame, node)
     value = subscripts.item_of(frame, container, index, node)
+    if value is UNKNOWN and container.rank == ranks.SETTING and settings.may_hold(index):
+        value = settings.SETTING
     for refine in frame.domains.subscript:
         value = refine(frame, container, node, value)
     return value

@@ -22,6 +22,7 @@ from trl_lint.analysis.interpreter.pure_calls import pure_result
 from trl_lint.analysis.program.classes import ClassInfo, FunctionInfo
 from trl_lint.analysis.program.objects import ClassValue, FunctionValue, ProjectInstance
 from trl_lint.analysis.program.syntax import callee_of
+from trl_lint.analysis.state import settings
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame, derived
 from trl_lint.analysis.transfer import tensors
@@ -129,6 +130,8 @@ def _call_on_unknown(frame: Frame, owner: Value, name: str, args: Arguments, nod
     if owner.rank.state is State.SAME and args.rank().state is State.SAME and not _has_cells(args):
         return SAME
     result = frame.engine.unresolved(frame, args, node)
+    if owner.rank == ranks.SETTING and settings.of_settings(owner, args):
+        result = settings.SETTING
     for refine in frame.domains.unknown_method:
         result = refine(frame, owner, name, args, node, result)
     return result

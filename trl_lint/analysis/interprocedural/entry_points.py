@@ -18,6 +18,7 @@ from trl_lint.analysis.program.objects import ClassValue, ProjectInstance
 from trl_lint.analysis.program.parameter_uses import by_use
 from trl_lint.analysis.program.project import Module, Project
 from trl_lint.analysis.program.syntax import names_in
+from trl_lint.analysis.state import settings
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import Observers, asked_of
 from trl_lint.analysis.state.refining import Domains
@@ -167,7 +168,7 @@ class Engine(Runs):
             if value is None:
                 value = self._by_annotation(frame, parameter)
             if value is UNKNOWN:
-                value = used.get(name, value)
+                value = settings.parameter_by_name(name, used.get(name, value))
             names[name] = self._sourced(frame, parameter, value, name)
         return names
 

@@ -21,14 +21,14 @@ from trl_lint.analysis.program.classes import FunctionInfo
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import CalleeRun, Observer, Reached
-from trl_lint.analysis.state.settings_asked import asks_for_setting
+from trl_lint.domain import ranks
 from trl_lint.domain.control import Control, Uniformity
 from trl_lint.domain.kinds import LibraryInstance, LoadedFiles
 from trl_lint.domain.provenance import OwnFile, SharedName
 from trl_lint.domain.ranks import Origin, State
 from trl_lint.domain.values import Kind, Value
-from trl_lint.knowledge.effects import METHODS, OF_LOADED, OF_MODELS, PROGRAMS, RUNS, WRITES
-from trl_lint.knowledge.schema import Class, Effect, Row
+from trl_lint.knowledge.effects import DESCRIBE_RUN, METHODS, OF_LOADED, OF_MODELS, PROGRAMS, RUNS, WRITES
+from trl_lint.knowledge.schema import Class, Collective, Effect, Row
 
 
 class SideEffects(Observer["Frame"]):
@@ -55,6 +55,12 @@ class SideEffects(Observer["Frame"]):
         if effect is not None and owner.kind is not Kind.INSTANCE:
             _tell(frame, effect, name, args, node)
 
+    def on_collective(self, frame: Frame, row: Collective, args: Arguments, node: cst.CSTNode) -> None:
+        """What lets all ranks meet is run by each of them, or they would wait for ever."""
+        of_some = any(group is not None and group.kind is not Kind.NONE for group in _groups(row, args))
+        if frame.memory.control.uniformity is not Uniformity.DIVERGENT and not of_some:
+            frame.trace.launched = True
+
     def on_call_in_sight(self, frame: Frame, function: FunctionInfo, run: CalleeRun, node: cst.CSTNode) -> None:
         """Who calls a helper that starts the program's processes, whatever else it does, is run by each of them."""
         if run.trace.launched and not frame.trace.launched and _is_step_of(frame, node):
@@ -63,6 +69,10 @@ class SideEffects(Observer["Frame"]):
     def on_reached(self, event: Event, reached: Reached) -> Event | None:
         """It counts where each process is known to come: in what is launched, and in what that calls."""
         return event if reached.launched else None
+
+
+def _groups(row: Collective, args: Arguments) -> Iterator[Value | None]:
+    return (args.get(*group) for group in row.groups)
 
 
 def _opened(frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
@@ -107,7 +117,7 @@ def _tell(frame: Frame, effect: Effect, name: str, args: Arguments, node: cst.CS
 
 def _is_the_same(effect: Effect, args: Arguments) -> bool:
     """Whether the arguments say the same thing on all ranks, as far as is known."""
-    if effect.apart and any(value.rank.differs or value.rank.state is State.UNKNOWN for value in args.all()):
+    if effect.apart and not all(_is_alike(value) for value in _telling(args)):
         return False
     if effect.path is None:
         return True
@@ -117,11 +127,21 @@ def _is_the_same(effect: Effect, args: Arguments) -> bool:
     return _is_shared(path)
 
 
+def _telling(args: Arguments) -> list[Value]:
+    """The arguments that may tell one run from another: its name and its place, not what it is described by."""
+    return [*args.positional, *(value for key, value in args.keywords.items() if key not in DESCRIBE_RUN)]
+
+
 def _is_shared(path: Value) -> bool:
     """Whether a path says the same place on all ranks, or one that they come upon alike."""
-    return path.rank.state is State.SAME or (
+    return _is_alike(path) or (
         path.rank.origins in (Origin.IO, Origin.CLOCK) and isinstance(steps(path.why)[0], SharedName)
     )
+
+
+def _is_alike(value: Value) -> bool:
+    """Whether a value is the same on all ranks, or is made of settings, which are."""
+    return value.rank.state is State.SAME or value.rank == ranks.SETTING
 
 
 def _is_everywhere(frame: Frame, effect: Effect) -> bool:
@@ -132,7 +152,7 @@ def _is_everywhere(frame: Frame, effect: Effect) -> bool:
 def _lets_all_in(frame: Frame, condition: Control, effect: Effect) -> bool:
     if condition.uniformity is Uniformity.UNKNOWN:
         test = condition.why and condition.why.node
-        return test is not None and (_asks_for_run(frame, test) or asks_for_setting(frame, test))
+        return condition.rank == ranks.SETTING or (test is not None and _asks_for_run(frame, test))
     if condition.rank.origins != Origin.IO or effect.makes or frame.memory.control.first_rank is not None:
         return False
     # Ranks that look at the same moment all find what the first of them is about to change.
@@ -155,7 +175,7 @@ def _asks_for_run(frame: Frame, test: cst.CSTNode) -> bool:
 
 def _is_same(frame: Frame, node: cst.CSTNode) -> bool:
     value = frame.node_values.get(id(node))
-    return value is not None and value.rank.state is State.SAME
+    return value is not None and _is_alike(value)
 
 
 OBSERVER = SideEffects()

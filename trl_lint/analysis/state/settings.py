@@ -1,0 +1,105 @@
+"""Settings: attributes of which nothing but their names is known, and what those tell.
+
+    args.save_results              SETTING, unless the file sets it
+    self.config.train.seed         SETTING
+    args.local_rank                nothing is known of it
+    self.output_dir                SETTING, unless the file sets it to something that a rank has of its own
+
+What a program is started with is the same on all ranks, unless the program itself puts their numbers into it.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from trl_lint.domain import ranks
+from trl_lint.domain.ranks import State
+from trl_lint.domain.values import UNKNOWN, Kind, Value
+from trl_lint.knowledge.heuristics import OWN_PLACE, SETTING_OF_RANK, SETTINGS_OBJECT, SHARED_PLACE, tells_rank
+
+if TYPE_CHECKING:
+    from trl_lint.analysis.state.arguments import Arguments
+    from trl_lint.analysis.state.frame import Frame
+
+SETTING = Value(ranks.SETTING)
+# Of these a setting may be; of anything else more is known than its name.
+_KINDS = frozenset({Kind.UNKNOWN, Kind.NUMBER, Kind.STRING})
+
+
+class _Assigned:
+    """What a file assigns to the attributes of a name that were asked for: the texts behind the `=`."""
+
+    def __init__(self) -> None:
+        self.by_name: dict[str, tuple[str, ...]] = {}
+
+
+def known_by_name(frame: Frame, node: cst.Attribute, owner: Value, value: Value) -> Value:
+    """An attribute's value; as that of a setting, where its names say so and nothing else is known of it."""
+    name = node.attr.value
+    if value.kind not in _KINDS:
+        return value
+    if not (_is_setting(frame, node.value, owner, name) or _is_place(frame, name)):
+        return value
+    return SETTING if value is UNKNOWN else value.but(rank=ranks.SETTING)
+
+
+def parameter_by_name(name: str, value: Value) -> Value:
+    """A parameter of an entry point of which nothing is known, or what its name says of it."""
+    return SETTING if value is UNKNOWN and (_names_place(name) or SETTINGS_OBJECT.fits(name)) else value
+
+
+def may_hold(key: Value) -> bool:
+    """Whether settings hold something the same on all ranks under a key: `cfg["output_dir"]`."""
+    return key.rank.state is State.SAME and not (isinstance(key.const, str) and _tells_rank(key.const))
+
+
+def of_settings(owner: Value, args: Arguments) -> bool:
+    """Whether a method of a setting gives one, too: `cfg.get("seed", 0)`, `args.output_dir.rstrip("/")`."""
+    given = args.all()
+    return ranks.combine(owner.rank, args.rank()) == ranks.SETTING and all(
+        each.rank == ranks.SETTING or may_hold(each) for each in given
+    )
+
+
+def _is_setting(frame: Frame, expression: cst.BaseExpression, owner: Value, name: str) -> bool:
+    """`args.debug`, `self.config.train.debug`, if the file never sets it."""
+    if _tells_rank(name) or not (owner.rank == ranks.SETTING or _are_settings(expression)):
+        return False
+    return not _assigned(frame, name)
+
+
+def _are_settings(expression: cst.BaseExpression) -> bool:
+    """Whether an object is one of settings by its names: `args`, `self.config.train`."""
+    names = []
+    while isinstance(expression, cst.Attribute):
+        names.append(expression.attr.value)
+        expression = expression.value
+    if not isinstance(expression, cst.Name):
+        return False
+    names.append(expression.value)
+    return any(map(SETTINGS_OBJECT.fits, names)) and not any(map(_tells_rank, names))
+
+
+def _is_place(frame: Frame, name: str) -> bool:
+    """`self.output_dir`, if the file sets it to nothing that may be this rank's own."""
+    return _names_place(name) and not any(map(OWN_PLACE.fits, _assigned(frame, name)))
+
+
+def _names_place(name: str) -> bool:
+    return SHARED_PLACE.fits(name) and not OWN_PLACE.fits(name)
+
+
+def _tells_rank(name: str) -> bool:
+    return tells_rank(name) or SETTING_OF_RANK.fits(name)
+
+
+def _assigned(frame: Frame, name: str) -> tuple[str, ...]:
+    """The lines in which a file assigns to such an attribute, of whatever object, from the `=` on."""
+    known = frame.module.notes.of(_Assigned).by_name
+    if name not in known:
+        pattern = rf"\.{re.escape(name)}\s*[|&]?=(?!=).*"
+        known[name] = tuple(re.findall(pattern, frame.module.text))
+    return known[name]
