@@ -81,6 +81,12 @@ class StringValue(Value):
     kind = Kind.STRING
 
 
+class PathValue(StringValue):
+    """A `pathlib.Path`."""
+
+    __slots__ = ()
+
+
 class BasePrefix(StringValue):
     """`model.base_model_prefix`: the name of the attribute that holds the model without its head."""
 

@@ -68,6 +68,11 @@ class Rank(NamedTuple):
         """Known to differ between ranks (not merely unknown)."""
         return self.state >= State.SHARD
 
+    @property
+    def is_alike(self) -> bool:
+        """Whether it is the same on all ranks, or follows from settings, which are."""
+        return self.state is State.SAME or (self.state is State.UNKNOWN and self.how == "setting")
+
     def __str__(self) -> str:
         if self.state is State.PARTIAL:
             return f"partial({self.how})"
@@ -132,7 +137,7 @@ def _join(a: Rank, b: Rank) -> Rank:
 
 def _is_setting(a: Rank, b: Rank) -> bool:
     """Whether one of two facts is that of a setting, and the other adds nothing that might differ."""
-    return SETTING in (a, b) and all(each == SETTING or each.state is State.SAME for each in (a, b))
+    return a.is_alike and b.is_alike
 
 
 def combine(a: Rank, b: Rank) -> Rank:

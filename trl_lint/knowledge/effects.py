@@ -23,6 +23,26 @@ METHODS: dict[str, Effect] = {
         )
     },
 }
+# Methods of a `pathlib.Path`, which is the place itself.
+OF_PATHS: dict[str, Effect] = {
+    "mkdir": Effect("makes the same folder", fails=True, unless=("exist_ok",), makes=True,
+                    instead="let all ranks make it: `exist_ok=True`"),
+    "rename": Effect("renames the same file", fails=True),
+    "replace": Effect("renames the same file", fails=True),
+    "rmdir": Effect("removes the same folder", fails=True),
+    "unlink": Effect("removes the same file", fails=True, unless=("missing_ok",)),
+    "write_bytes": Effect("writes the same file"),
+    "write_text": Effect("writes the same file"),
+}
+# Of these, the ones that nothing but a path has.
+ONLY_PATHS_HAVE = frozenset({"mkdir", "rmdir", "unlink", "write_bytes", "write_text"})
+# Attributes and methods of a path: what gives another one, what gives a text, what asks the disk, what lists a folder.
+GIVE_PATHS = frozenset({
+    "absolute", "expanduser", "joinpath", "parent", "relative_to", "resolve", "with_name", "with_stem", "with_suffix",
+})
+PARTS_OF_PATHS = frozenset({"as_posix", "as_uri", "name", "stem", "suffix"})
+ASK_DISK = frozenset({"exists", "is_dir", "is_file", "is_symlink"})
+LIST_FOLDERS = frozenset({"glob", "iterdir", "rglob"})
 # Methods of a model that is not wrapped.
 OF_MODELS: dict[str, Effect] = {
     # The model is the same on all ranks: at the end of a script all leave the same. Within a training one rank may go

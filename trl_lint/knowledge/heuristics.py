@@ -118,7 +118,7 @@ TELLS_OF_THE_JOB = Guess(
 )
 SETTINGS_OBJECT = Guess(
     group=SYNCHRONISATION,
-    pattern=r"^(?:.*_)?(?:args|cfg|conf|config|hparams|opt|options)$",
+    pattern=r"^(?:.*_)?(?:args|cfg|conf|config|configuration|hparams|opt|options)$",
     says="An object of this name holds what the program was started with, which is the same on all ranks.",
     because="meta-llama/llama-recipes, utils/train_utils.py: `if train_config.enable_fsdp:` before every process "
     "writes the parameters",
@@ -132,8 +132,8 @@ SETTING_OF_RANK = Guess(
 )
 SHARED_PLACE = Guess(
     group=SYNCHRONISATION,
-    pattern=r"^(?:\w+_)?(?:output|out|save|saved?_models?|checkpoints?|ckpts?|logs?|logging|results?|exp|experiment|model|work"
-    r"|run|serialization|project|target|root|tensorboard|tb|wandb|hub|dump|export|sample|samples|image|images|video)_?"
+    pattern=r"^(?:\w+_)?(?:output|out|save|saved?_models?|(?:checkpoints?|ckpts?)(?:_root)?|logs?|logging|results?|exp|experiment|model|work"
+    r"|run|serialization|project|target|tensorboard|tb|wandb|hub|dump|export|sample|samples|image|images|video)_?"
     r"(?:dir|directory|folder|path|root)$|^(?:directory|logdir|outdir|workdir)$",
     says="A parameter or attribute of such a name that nobody in sight sets is a place that all ranks share.",
     because="salesforce/LAVIS, runners/runner_base.py: every process writes the checkpoint into `self.output_dir`",
@@ -143,7 +143,7 @@ OWN_PLACE = Guess(
     pattern=r"(?i)rank|host|node|worker|local|pid|uuid|rand|temp|tmp|cache|shard|time|date|now\(|process|proc_|main|index"
     r"|device|gpu|world|dist\.",
     says="A place with such a word in its name, or in what it is set to, may be this rank's own.",
-    because="tests/rules/test_unguarded_side_effect.py: `self.output_dir = os.path.join(root, f\"rank_{me}\")`",
+    because='tests/rules/test_unguarded_side_effect.py: `self.output_dir = os.path.join(root, f"rank_{me}")`',
 )
 NAMES_ENGINE = Guess(
     group=SYNCHRONISATION,

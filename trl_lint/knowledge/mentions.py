@@ -88,6 +88,7 @@ SHARERS = either(named((*random_draws.SHARDS, random_draws.TRAINER, "accelerate.
 _CHANGES = [row.name for row in library.ROWS if row.effect is not None]
 SIDE_EFFECTS = either(
     named(name for name in (*_CHANGES, *effects.METHODS, *effects.OF_MODELS) if not name.endswith(".log")),
+    named(effects.ONLY_PATHS_HAVE),
     (name.partition(".")[0].encode() for name in _CHANGES if name.endswith(".log")),
     (b"open(",),
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from trl_lint.analysis.events import AttributeRead
+from trl_lint.analysis.interpreter import paths
 from trl_lint.analysis.program.classes import ClassInfo
 from trl_lint.analysis.program.objects import ClassValue, FunctionValue, ProjectInstance, class_of
 from trl_lint.analysis.state.frame import Frame, derived
@@ -23,6 +24,7 @@ from trl_lint.domain.kinds import (
     LibraryName,
     ModelValue,
     NumberValue,
+    PathValue,
     PreparedObject,
     ProjectName,
     PureObject,
@@ -53,6 +55,8 @@ def read(frame: Frame, owner: Value, name: str, node: cst.CSTNode, called: bool 
             return _of_instance(frame, owner, name, node, called)
         case ModelValue():
             return of_model(frame, owner, name, node, called)
+        case PathValue():
+            return paths.attribute(owner, name)
     if owner.rank.state is State.BOTTOM:
         return BOTTOM
     if owner.kind in _DATA or owner.rank.differs:

@@ -14,6 +14,7 @@ from trl_lint.analysis.interpreter import (
     instantiation,
     library_calls,
     metric_calls,
+    paths,
     pure_calls,
     sinks,
 )
@@ -38,6 +39,7 @@ from trl_lint.domain.kinds import (
     MetricObject,
     ModelValue,
     NumberValue,
+    PathValue,
     PreparedObject,
     ProjectName,
     PureObject,
@@ -84,6 +86,8 @@ def _member_called(frame: Frame, owner: Value, name: str, args: Arguments, node:
             return container_methods.call(frame, owner, name, args, node)
         case ClassValue():
             return _call_on_class(frame, owner, name, args, node)
+        case PathValue():
+            return paths.call(frame, owner, name, args, node)
     if owner.kind in _DATA or owner.rank.differs:
         return data_calls.call(frame, owner, name, args, node)
     if isinstance(owner, StringValue):

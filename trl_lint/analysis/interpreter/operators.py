@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 import libcst as cst
 
+from trl_lint.analysis.interpreter import paths
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.frame import Frame, derived
 from trl_lint.analysis.transfer import tensors
@@ -67,6 +68,9 @@ def operate(frame: Frame, operator: cst.CSTNode, left: Value, right: Value, node
                 element, length = containers.iterate(frame, value)
                 return frame.allocate(node, Cell("list", rest=element, length=length))
     divides = kind in _DIVIDE
+    path = paths.joined(left, right) if divides else None
+    if path is not None:
+        return path
     if kind in _LINEAR:
         rank = ranks.combine_linear(left.rank, right.rank)
     elif divides or kind in _MULTIPLY:

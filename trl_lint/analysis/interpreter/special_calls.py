@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import libcst as cst
 
-from trl_lint.analysis.interpreter import assignment, attributes
+from trl_lint.analysis.interpreter import assignment, attributes, paths
 from trl_lint.analysis.program.objects import FunctionValue
-from trl_lint.analysis.program.syntax import ancestors, below, names_in
-from trl_lint.analysis.state import containers
+from trl_lint.analysis.state import containers, settings
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer import (
@@ -24,7 +23,6 @@ from trl_lint.domain.kinds import (
     TupleValue,
 )
 from trl_lint.domain.partial_calls import PartialCall
-from trl_lint.domain.provenance import OwnFile
 from trl_lint.domain.ranks import State
 from trl_lint.domain.values import SAME, UNKNOWN, Kind, Value, Wrapping
 from trl_lint.knowledge import library
@@ -38,45 +36,14 @@ def _own_group(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     return groups.own_group(SAME, args)
 
 
+def _import_module(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
+    """A module that a setting names: nothing is known of it, but that it is the same one everywhere."""
+    frame.engine.unresolved(frame, args, node)
+    return settings.SETTING if args.rank().is_alike else UNKNOWN
+
+
 def _getenv(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     return attributes.environment(frame, args.positional[0]) if args.positional else SAME
-
-
-def _on_disk(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
-    """Whether there is a file: each rank looks for itself, at a moment of its own."""
-    path = args.positional[0] if args.positional else UNKNOWN
-    if path.rank == ranks.REDUCED:
-        return SAME
-    agreed = any(point.kind == "broadcast" for point in frame.sync_points)
-    stands = args.expression(0)
-    outside = path.rank.state is State.SAME or _is_named_from_outside(frame, stands) or _is_new(frame, stands, node)
-    if agreed or outside:
-        why = frame.step(node, "it depends on the disk")
-    else:
-        why = OwnFile(frame.module, node, "each rank looks for a file of its own making")
-    return NumberValue(ranks.IO_LOCAL, scalar=True, dtype="bool", why=why)
-
-
-def _is_named_from_outside(frame: Frame, stands: cst.BaseExpression | None) -> bool:
-    """Whether a path is a parameter or an attribute, or made of these alone."""
-    parameters = {parameter.name for parameter in frame.function.parameters} if frame.function else set()
-    return not isinstance(stands, cst.Name) or stands.value in parameters
-
-
-def _is_new(frame: Frame, stands: cst.BaseExpression | None, node: cst.CSTNode) -> bool:
-    """Whether each round of a loop looks for a file of its own name: none that an earlier round has written."""
-    if not isinstance(stands, cst.Name):
-        return False
-    root = frame.root
-    loops = (each for each in ancestors(root, node) if isinstance(each, cst.For))
-    return any(_names_by(loop, stands.value) for loop in loops)
-
-
-def _names_by(loop: cst.For, name: str) -> bool:
-    """Whether a name means what a loop goes over, or what is made of that in its body."""
-    items = names_in(loop.target)
-    made = (each for each in below(loop.body) if isinstance(each, cst.Assign) and items & names_in(each.value))
-    return name in items or any(name in names_in(target.target) for each in made for target in each.targets)
 
 
 def _default_dict(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
@@ -151,6 +118,7 @@ def _is_peft_model(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
 
 
 SPECIAL = {
+    "importlib.import_module": _import_module,
     "accelerate.utils.is_peft_model": _is_peft_model,
     "peft.is_peft_model": _is_peft_model,
     "transformers.trainer.is_peft_model": _is_peft_model,
@@ -165,7 +133,9 @@ SPECIAL = {
     "torch.distributed.new_group": _own_group,
     "torch.multiprocessing.spawn": _spawn,
     "os.getenv": _getenv,
-    **dict.fromkeys(("os.path.exists", "os.path.isdir", "os.path.isfile"), _on_disk),
+    **dict.fromkeys(("os.path.exists", "os.path.isdir", "os.path.isfile"), paths.on_disk),
+    **dict.fromkeys(("pathlib.Path", "pathlib.PosixPath", "pathlib.PurePath"), paths.made),
+    **dict.fromkeys(("pathlib.Path.cwd", "pathlib.Path.home"), paths.made),
     "torch.enable_grad": gradients.enable_grad,
     "torch.inference_mode": gradients.no_grad,
     "torch.no_grad": gradients.no_grad,

@@ -15,7 +15,7 @@ from trl_lint.analysis.program.project import Module, Project
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer import data_sets
 from trl_lint.domain import ranks
-from trl_lint.domain.kinds import LibraryName, ModelValue, NumberValue, StringValue, TensorValue
+from trl_lint.domain.kinds import LibraryName, ModelValue, NumberValue, PathValue, StringValue, TensorValue
 from trl_lint.domain.values import UNKNOWN, Kind, Value, Wrapping
 from trl_lint.knowledge import library
 from trl_lint.knowledge.python import RANK_DECORATORS
@@ -150,4 +150,5 @@ _ANNOTATED_KINDS = {
     "builtins.int": NumberValue(ranks.UNKNOWN, scalar=True, dtype="int"),
     "builtins.float": NumberValue(ranks.UNKNOWN, scalar=True, dtype="float"),
     "builtins.str": StringValue(ranks.UNKNOWN),
+    "pathlib.Path": PathValue(ranks.UNKNOWN),
 }

@@ -23,11 +23,21 @@ from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import CalleeRun, Observer, Reached
 from trl_lint.domain import ranks
 from trl_lint.domain.control import Control, Uniformity
-from trl_lint.domain.kinds import LibraryInstance, LoadedFiles
+from trl_lint.domain.kinds import LibraryInstance, LoadedFiles, PathValue
 from trl_lint.domain.provenance import OwnFile, SharedName
-from trl_lint.domain.ranks import Origin, State
+from trl_lint.domain.ranks import Origin
 from trl_lint.domain.values import Kind, Value
-from trl_lint.knowledge.effects import DESCRIBE_RUN, METHODS, OF_LOADED, OF_MODELS, PROGRAMS, RUNS, WRITES
+from trl_lint.knowledge.effects import (
+    DESCRIBE_RUN,
+    METHODS,
+    OF_LOADED,
+    OF_MODELS,
+    OF_PATHS,
+    ONLY_PATHS_HAVE,
+    PROGRAMS,
+    RUNS,
+    WRITES,
+)
 from trl_lint.knowledge.schema import Class, Collective, Effect, Row
 
 
@@ -50,6 +60,9 @@ class SideEffects(Observer["Frame"]):
     def on_method_call(self, frame: Frame, owner: Value, name: str, args: Arguments, node: cst.CSTNode) -> None:
         """Of a model that is not wrapped, of what is loaded beside it, or one whose name says what it is of."""
         is_bare = owner.kind is Kind.MODEL and owner.wrapping is not None and owner.wrapping.is_bare
+        if _is_path(owner, name):
+            _on_path(frame, owner, name, args, node)
+            return
         effects = OF_MODELS if is_bare else OF_LOADED if isinstance(owner, LoadedFiles) else METHODS
         effect = effects.get(name)
         if effect is not None and owner.kind is not Kind.INSTANCE:
@@ -75,10 +88,26 @@ def _groups(row: Collective, args: Arguments) -> Iterator[Value | None]:
     return (args.get(*group) for group in row.groups)
 
 
+def _is_path(owner: Value, name: str) -> bool:
+    """Whether a method is that of a path: of one that is known to be one, or by its name."""
+    return isinstance(owner, PathValue) or (name in ONLY_PATHS_HAVE and owner.kind in (Kind.UNKNOWN, Kind.TENSOR))
+
+
+def _on_path(frame: Frame, owner: Value, name: str, args: Arguments, node: cst.CSTNode) -> None:
+    effect = _of_mode(args.get(0, "mode")) if name == "open" else OF_PATHS.get(name)
+    if effect is not None:
+        _tell(frame, effect, name, args, node, owner)
+
+
 def _opened(frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
-    mode = args.get(1, "mode")
-    if mode is not None and isinstance(mode.const, str) and mode.const[:1] in WRITES:
-        _tell(frame, WRITES[mode.const[:1]], "open", args, node)
+    effect = _of_mode(args.get(1, "mode"))
+    if effect is not None:
+        _tell(frame, effect, "open", args, node)
+
+
+def _of_mode(mode: Value | None) -> Effect | None:
+    """What opening a file in a mode does to it, if anything."""
+    return WRITES.get(mode.const[:1]) if mode is not None and isinstance(mode.const, str) else None
 
 
 def _is_step_of(frame: Frame, node: cst.CSTNode) -> bool:
@@ -104,24 +133,31 @@ def _is_main_guard(test: cst.BaseExpression) -> bool:
     return isinstance(test, cst.Comparison) and isinstance(test.left, cst.Name) and test.left.value == "__name__"
 
 
-def _tell(frame: Frame, effect: Effect, name: str, args: Arguments, node: cst.CSTNode) -> None:
-    if not _is_everywhere(frame, effect) or any(keyword in args.keywords for keyword in effect.unless):
+def _tell(
+    frame: Frame, effect: Effect, name: str, args: Arguments, node: cst.CSTNode, place: Value | None = None
+) -> None:
+    """An effect is there: tell the rules, unless it is another one on each rank. place: the path itself, if known."""
+    if not _is_everywhere(frame, effect) or any(_is_given(args, keyword) for keyword in effect.unless):
         return
-    if not _is_the_same(effect, args) or args.double is not None:
+    path = place if place is not None or effect.path is None else args.get(*effect.path)
+    if not _is_the_same(effect, args, path) or args.double is not None:
         return
-    path = None if effect.path is None else args.get(*effect.path)
     by_clock = path is not None and path.rank.differs and path.rank.origins == Origin.CLOCK
     own = name.removeprefix("trl.trainer.utils.")
     frame.emit(SideEffect, node, name=own, effect=effect, accelerator=frame.accelerator(), by_clock=by_clock)
 
 
-def _is_the_same(effect: Effect, args: Arguments) -> bool:
+def _is_given(args: Arguments, keyword: str) -> bool:
+    given = args.keywords.get(keyword)
+    return given is not None and given.const is not False
+
+
+def _is_the_same(effect: Effect, args: Arguments, path: Value | None) -> bool:
     """Whether the arguments say the same thing on all ranks, as far as is known."""
-    if effect.apart and not all(_is_alike(value) for value in _telling(args)):
+    if effect.apart and not all(value.rank.is_alike for value in _telling(args)):
         return False
-    if effect.path is None:
+    if path is None and effect.path is None:
         return True
-    path = args.get(*effect.path)
     if path is None or path.kind is Kind.NONE:
         return effect.optional
     return _is_shared(path)
@@ -134,14 +170,9 @@ def _telling(args: Arguments) -> list[Value]:
 
 def _is_shared(path: Value) -> bool:
     """Whether a path says the same place on all ranks, or one that they come upon alike."""
-    return _is_alike(path) or (
+    return path.rank.is_alike or (
         path.rank.origins in (Origin.IO, Origin.CLOCK) and isinstance(steps(path.why)[0], SharedName)
     )
-
-
-def _is_alike(value: Value) -> bool:
-    """Whether a value is the same on all ranks, or is made of settings, which are."""
-    return value.rank.state is State.SAME or value.rank == ranks.SETTING
 
 
 def _is_everywhere(frame: Frame, effect: Effect) -> bool:
@@ -175,7 +206,7 @@ def _asks_for_run(frame: Frame, test: cst.CSTNode) -> bool:
 
 def _is_same(frame: Frame, node: cst.CSTNode) -> bool:
     value = frame.node_values.get(id(node))
-    return value is not None and _is_alike(value)
+    return value is not None and value.rank.is_alike
 
 
 OBSERVER = SideEffects()

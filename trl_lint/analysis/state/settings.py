@@ -48,7 +48,10 @@ def known_by_name(frame: Frame, node: cst.Attribute, owner: Value, value: Value)
 
 def parameter_by_name(name: str, value: Value) -> Value:
     """A parameter of an entry point of which nothing is known, or what its name says of it."""
-    return SETTING if value is UNKNOWN and (_names_place(name) or SETTINGS_OBJECT.fits(name)) else value
+    if value.rank != ranks.UNKNOWN or value.kind not in _KINDS:
+        return value
+    is_setting = _names_place(name) or (SETTINGS_OBJECT.fits(name) and value is UNKNOWN)
+    return value.but(rank=ranks.SETTING) if is_setting else value
 
 
 def may_hold(key: Value) -> bool:
@@ -68,7 +71,7 @@ def _is_setting(frame: Frame, expression: cst.BaseExpression, owner: Value, name
     """`args.debug`, `self.config.train.debug`, if the file never sets it."""
     if _tells_rank(name) or not (owner.rank == ranks.SETTING or _are_settings(expression)):
         return False
-    return not _assigned(frame, name)
+    return all(_copies(text, name) for text in _assigned(frame, name))
 
 
 def _are_settings(expression: cst.BaseExpression) -> bool:
@@ -81,6 +84,11 @@ def _are_settings(expression: cst.BaseExpression) -> bool:
         return False
     names.append(expression.value)
     return any(map(SETTINGS_OBJECT.fits, names)) and not any(map(_tells_rank, names))
+
+
+def _copies(text: str, name: str) -> bool:
+    """`self.debug = cfg.debug`."""
+    return re.fullmatch(rf"\.{re.escape(name)}\s*=\s*[\w.]+\.{re.escape(name)}\s*(?:#.*)?", text) is not None
 
 
 def _is_place(frame: Frame, name: str) -> bool:

@@ -13,9 +13,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from trl_lint.analysis.state.refining import Domain
-from trl_lint.domain import ranks
 from trl_lint.domain.provenance import SharedName
-from trl_lint.domain.ranks import Origin, State
+from trl_lint.domain.ranks import Origin
 from trl_lint.knowledge.effects import LISTINGS, PARTS_OF_A_SECOND, STAMPS
 
 if TYPE_CHECKING:
@@ -38,7 +37,7 @@ class NameDomain(Domain["Frame"]):
         node: cst.CSTNode,
         value: Value,
     ) -> Value:
-        if name in LISTINGS and (args.rank().state is State.SAME or args.rank() == ranks.SETTING):
+        if name in LISTINGS and args.rank().is_alike:
             return value.but(why=SharedName(frame.module, node, "each rank lists the same folder here"))
         return _stamped(frame, args, node, value) if name in STAMPS else value
 

@@ -1,0 +1,109 @@
+"""Paths: what is made of them, and what asks the disk for them.
+
+Path(args.output_dir) / "x"         PathValue, a setting's
+(root / "x").exists()               local(io)
+root.glob("*.json")                 an iterable of paths that each rank finds: local(io), why=SharedName
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from trl_lint.analysis.program.syntax import ancestors, below, callee_of, names_in
+from trl_lint.analysis.state.frame import Frame, derived
+from trl_lint.domain import ranks
+from trl_lint.domain.kinds import IterableValue, NumberValue, PathValue
+from trl_lint.domain.provenance import OwnFile, SharedName
+from trl_lint.domain.ranks import Rank
+from trl_lint.domain.values import SAME, UNKNOWN, Kind, Value
+from trl_lint.knowledge.effects import ASK_DISK, GIVE_PATHS, LIST_FOLDERS, PARTS_OF_PATHS
+
+if TYPE_CHECKING:
+    from trl_lint.analysis.state.arguments import Arguments
+
+
+def path_of(rank: Rank, *sources: Value) -> PathValue:
+    """A path that is made of these."""
+    return derived(ranks.nonlinear(rank), Kind.STRING, *sources, device="").as_a(PathValue)
+
+
+def made(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
+    """`Path("out", name)`."""
+    return path_of(args.rank(), *args.all())
+
+
+def joined(left: Value, right: Value) -> Value | None:
+    """`folder / name`, if one of them is a path."""
+    if not (isinstance(left, PathValue) or isinstance(right, PathValue)):
+        return None
+    return path_of(ranks.combine(left.rank, right.rank), left, right)
+
+
+def attribute(owner: PathValue, name: str) -> Value:
+    """`path.parent`, `path.stem`."""
+    if name in GIVE_PATHS:
+        return owner
+    return derived(owner.rank, Kind.STRING, owner) if name in PARTS_OF_PATHS else Value(owner.rank, why=owner.why)
+
+
+def call(frame: Frame, owner: PathValue, name: str, args: Arguments, node: cst.CSTNode) -> Value:
+    """A method of a path."""
+    if name in GIVE_PATHS:
+        return path_of(ranks.combine(owner.rank, args.rank()), owner, *args.all())
+    if name in PARTS_OF_PATHS:
+        return derived(owner.rank, Kind.STRING, owner)
+    if name in ASK_DISK:
+        callee = callee_of(node)
+        stands = callee.value if isinstance(callee, cst.Attribute) else None
+        return _looked_for(frame, owner, stands, node)
+    if name in LIST_FOLDERS:
+        return _listed(frame, owner, node)
+    return frame.engine.unresolved(frame, args, node)
+
+
+def _listed(frame: Frame, owner: Value, node: cst.CSTNode) -> Value:
+    text = "each rank lists the same folder here"
+    why = SharedName(frame.module, node, text) if owner.rank.is_alike else frame.step(node, "it depends on the disk")
+    return IterableValue(ranks.IO_LOCAL, PathValue(ranks.IO_LOCAL, why=why), ranks.IO_LOCAL, why=why)
+
+
+def on_disk(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
+    """`os.path.exists(path)`."""
+    return _looked_for(frame, args.positional[0] if args.positional else UNKNOWN, args.expression(0), node)
+
+
+def _looked_for(frame: Frame, path: Value, stands: cst.BaseExpression | None, node: cst.CSTNode) -> Value:
+    """Whether there is a file: each rank looks for itself, at a moment of its own."""
+    if path.rank == ranks.REDUCED:
+        return SAME
+    agreed = any(point.kind == "broadcast" for point in frame.sync_points)
+    outside = path.rank.is_alike or _is_named_from_outside(frame, stands) or _is_new(frame, stands, node)
+    if agreed or outside:
+        why = frame.step(node, "it depends on the disk")
+    else:
+        why = OwnFile(frame.module, node, "each rank looks for a file of its own making")
+    return NumberValue(ranks.IO_LOCAL, scalar=True, dtype="bool", why=why)
+
+
+def _is_named_from_outside(frame: Frame, stands: cst.BaseExpression | None) -> bool:
+    """Whether a path is a parameter or an attribute, or made of these alone."""
+    parameters = {parameter.name for parameter in frame.function.parameters} if frame.function else set()
+    return not isinstance(stands, cst.Name) or stands.value in parameters
+
+
+def _is_new(frame: Frame, stands: cst.BaseExpression | None, node: cst.CSTNode) -> bool:
+    """Whether each round of a loop looks for a file of its own name: none that an earlier round has written."""
+    if not isinstance(stands, cst.Name):
+        return False
+    root = frame.root
+    loops = (each for each in ancestors(root, node) if isinstance(each, cst.For))
+    return any(_names_by(loop, stands.value) for loop in loops)
+
+
+def _names_by(loop: cst.For, name: str) -> bool:
+    """Whether a name means what a loop goes over, or what is made of that in its body."""
+    items = names_in(loop.target)
+    made = (each for each in below(loop.body) if isinstance(each, cst.Assign) and items & names_in(each.value))
+    return name in items or any(name in names_in(target.target) for each in made for target in each.targets)
