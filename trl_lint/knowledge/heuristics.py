@@ -126,7 +126,7 @@ SETTINGS_OBJECT = Guess(
 SETTING_OF_RANK = Guess(
     group=SYNCHRONISATION,
     pattern=r"(?i)rank|main|master|primary|chief|leader|process|proc|node|gpu|device|local|dist|world|first|zero"
-    r"|should|is_|pid|host|shard|part|split|index|idx",
+    r"|should|is_|pid|host|shard|part|split(?!s)|index|idx",
     says="A setting with such a word in its name may be the number of the rank, or a question for it.",
     because="hiyouga/LLaMA-Factory: `training_args.should_save`; timm: `args.local_rank`",
 )

@@ -50,6 +50,8 @@ ORIGINS: dict[str, Rank] = {
     "getpass.getuser": ranks.SAME,
     "glob.glob": ranks.IO_LOCAL,
     "glob.iglob": ranks.IO_LOCAL,
+    "huggingface_hub.hf_hub_download": ranks.SAME,
+    "huggingface_hub.snapshot_download": ranks.SAME,
     "numpy.random.": ranks.RNG_LOCAL,
     "numpy.random.seed": ranks.SAME,
     "os.access": ranks.IO_LOCAL,

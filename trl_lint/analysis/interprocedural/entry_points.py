@@ -168,7 +168,8 @@ class Engine(Runs):
             if value is None:
                 value = self._by_annotation(frame, parameter)
             if value is UNKNOWN:
-                value = settings.parameter_by_name(name, used.get(name, value))
+                value = used.get(name, value)
+            value = settings.parameter_by_name(name, value)
             names[name] = self._sourced(frame, parameter, value, name)
         return names
 
@@ -202,10 +203,21 @@ class Engine(Runs):
             summaries = list(self._class_roots(cls))
             if all(summary.is_current() for summary in summaries):
                 break
+        self._note_makers(cls)
         cls.traces = [summary.trace for summary in summaries]
         cls.traces.extend(self._drained(cls))
         cls.traces.extend(self._returned_metrics(cls))
         cls.state = "done"
+
+    def _note_makers(self, cls: ClassInfo) -> None:
+        """What all ranks call methods of, or a library does, each of them has made for itself."""
+        makes = cls.methods.get("__init__")
+        if makes is None:
+            return
+        runs = (run for method in cls.methods.values() for run in method.summaries.values())
+        if self.is_entry_class(cls) or any(run.trace.meets for run in runs):
+            for run in makes.summaries.values():
+                run.trace.launched = True
 
     def _class_roots(self, cls: ClassInfo) -> Iterator[Summary]:
         hooks = self._hooks_of(cls)

@@ -71,17 +71,30 @@ class SideEffects(Observer["Frame"]):
     def on_collective(self, frame: Frame, row: Collective, args: Arguments, node: cst.CSTNode) -> None:
         """What lets all ranks meet is run by each of them, or they would wait for ever."""
         of_some = any(group is not None and group.kind is not Kind.NONE for group in _groups(row, args))
-        if frame.memory.control.uniformity is not Uniformity.DIVERGENT and not of_some:
-            frame.trace.launched = True
+        if not of_some:
+            _meet(frame)
 
     def on_call_in_sight(self, frame: Frame, function: FunctionInfo, run: CalleeRun, node: cst.CSTNode) -> None:
         """Who calls a helper that starts the program's processes, whatever else it does, is run by each of them."""
+        if run.trace.meets and function.cls is not None and function.cls is frame.cls:
+            _meet(frame)
         if run.trace.launched and not frame.trace.launched and _is_step_of(frame, node):
             frame.trace.launched = True
 
     def on_reached(self, event: Event, reached: Reached) -> Event | None:
         """It counts where each process is known to come: in what is launched, and in what that calls."""
         return event if reached.launched else None
+
+
+def _meet(frame: Frame) -> None:
+    """Ranks meet here: whatever leads to it, each of them runs this function, unless only some get here."""
+    if not any(map(_parts_ranks, frame.memory.control.conditions)):
+        frame.trace.launched = frame.trace.meets = True
+
+
+def _parts_ranks(condition: Control) -> bool:
+    """Whether a condition lets some ranks in and not others; what they find on the disk is as a rule the same."""
+    return condition.uniformity is Uniformity.DIVERGENT and condition.rank.origins != Origin.IO
 
 
 def _groups(row: Collective, args: Arguments) -> Iterator[Value | None]:
