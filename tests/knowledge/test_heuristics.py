@@ -182,6 +182,22 @@ def main({0}):
         return
     os.remove("x")
 """
+PLACE = """\
+import os
+import torch.distributed as dist
+class Saver:
+    def set_up(self, {0}):
+        self.{0} = {1}
+    def save(self):
+        dist.barrier()
+        open(os.path.join(self.{0}, "x"), "w")
+"""
+COUNTED_BY = """\
+import torch.distributed as dist
+def save({0}):
+    dist.barrier()
+    open(f"checkpoint-{{{0}}}", "w")
+"""
 OF_ONE_KIND = "if mask.any():\n    x = accelerator.gather(loss)\nelse:\n    x = {}()"
 LOGITS = "from transformers import {}\n" + loop("x = accelerator.gather(model(**batch).logits)")
 IN_HOOK = "def compute_loss(self, model, inputs, *args):\n    bare = self.accelerator.unwrap_model(model)\n"
@@ -235,6 +251,11 @@ CASES = {
     "SETTINGS_OBJECT": Case(
         rule("TRL008"), SETTING.format("train_args", "plain"), 1, SETTING.format("thing", "plain"), 0
     ),
+    "SHARED_PLACE": Case(rule("TRL008"), PLACE.format("output_dir", "x"), 1, PLACE.format("thing", "x"), 0),
+    "OWN_PLACE": Case(
+        rule("TRL008"), PLACE.format("output_dir", "given(rank)"), 0, PLACE.format("output_dir", "given(x)"), 1
+    ),
+    "COUNTER": Case(rule("TRL008"), COUNTED_BY.format("epoch"), 1, COUNTED_BY.format("which"), 0),
     "SETTING_OF_RANK": Case(rule("TRL008"), SETTING.format("args", "gpu"), 0, SETTING.format("args", "plain"), 1),
     "LAUNCHER_CONSTANT": Case(
         revealed,

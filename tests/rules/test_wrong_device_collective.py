@@ -173,6 +173,7 @@ def test_what_a_step_returns_is_found_where_it_is_made():
         "torch.zeros(1, device=dist.get_rank())",
         "x.cuda(dist.get_rank())",
         "load(x, device_map={'': dist.get_rank()})",
+        "return f'cuda:{dist.get_rank()}'",
     ],
 )
 def test_the_rank_in_the_job_is_no_index_of_a_device(code: str):
@@ -189,6 +190,9 @@ def test_the_rank_in_the_job_is_no_index_of_a_device(code: str):
         "x.to(dist.get_rank() % torch.cuda.device_count())",
         "torch.device('cuda', dist.get_rank() % 8)",
         "print(f'rank {dist.get_rank()}')",
+        "return f'rank {dist.get_rank()}'",
+        "return dist.get_rank()",
+        "return f'cuda:{os.environ[\"LOCAL_RANK\"]}'",
         "x.to(f'part {dist.get_rank()}')",
         "x[dist.get_rank() * 4 :]",
         "torch.zeros(dist.get_rank())",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from trl_lint.domain.engines import SHARDS_PARAMETERS
+from trl_lint.knowledge.effects import RUN_OF_TRACKER
 from trl_lint.knowledge.schema import (
     BACKWARD,
     BARRIER,
@@ -96,6 +97,9 @@ _RANK_ATTRIBUTES = {
 }
 
 _ATTRIBUTES: tuple[Row, ...] = (
+    # A blank tracker has none.
+    Attribute(name="accelerate.WandBTracker.run", source="tracking.py::WandBTracker.run",
+              value=on_one_rank(RUN_OF_TRACKER)),
     *(
         Attribute(name=f"accelerate.Accelerator.{name}", source=f"{_ACCELERATOR}.{name}", value=value)
         for name, value in _RANK_ATTRIBUTES.items()
@@ -184,9 +188,10 @@ _FUNCTIONS: tuple[Row, ...] = (
     # DeepSpeed it is None, from 1.8 on what the engine says (a tensor or a number).
     Function(name="accelerate.Accelerator.clip_grad_norm_", source=f"{_ACCELERATOR}.clip_grad_norm_",
              returns=GRADIENT_NORM),
-    # Where there are no trackers, which is on all ranks but the main one, it returns a blank `GeneralTracker`.
+    # Where there are no trackers, which is on all ranks but the main one, it returns a blank `GeneralTracker`. Of the
+    # others the one with a row of its own stands for all.
     Function(name="accelerate.Accelerator.get_tracker", source=f"{_ACCELERATOR}.get_tracker",
-             returns=on_one_rank("accelerate.GeneralTracker"), switch=(1, "unwrap"),
+             returns=on_one_rank("accelerate.WandBTracker"), switch=(1, "unwrap"),
              switched=on_one_rank("accelerate.GeneralTracker.tracker")),
     *(
         Function(name=f"accelerate.Accelerator.{name}", source=f"{_ACCELERATOR}.{name}", returns="on some ranks")

@@ -62,6 +62,9 @@ APPENDED = Effect("appends to the same file", (0, "file"))
 WRITES = {"w": OPENED, "x": OPENED, "a": APPENDED}
 # What a tracker's library calls its run, which may be None where there is none (`wandb.run`).
 RUNS = frozenset({"wandb.Run"})
+# The run of a tracker that `Accelerator.get_tracker` gives, which is blank on all ranks but the main one.
+RUN_OF_TRACKER = "accelerate.WandBTracker.run"
+OF_TRACKER = Effect("asks for a run that the main process alone has", consequence=Consequence.CRASH)
 # What is written down with a run, and tells it from no other one.
 DESCRIBE_RUN = frozenset({"config", "notes", "save_code", "tags"})
 # What lists a folder, and what writes the time down; a format with one of these parts tells the ranks apart.

@@ -145,6 +145,12 @@ OWN_PLACE = Guess(
     says="A place with such a word in its name, or in what it is set to, may be this rank's own.",
     because='tests/rules/test_unguarded_side_effect.py: `self.output_dir = os.path.join(root, f"rank_{me}")`',
 )
+COUNTER = Guess(
+    group=SYNCHRONISATION,
+    pattern=r"^(?:(?:cur|curr|current|global|train|training)_)?(?:epoch|step|iteration)s?$|^batch_(?:idx|index|nb)$",
+    says="A parameter of such a name that nobody in sight gives counts what all ranks do together.",
+    because="vita-epfl/UniTraj, models/base_model/base_model.py: every process logs an image where `batch_idx == 0`",
+)
 NAMES_ENGINE = Guess(
     group=SYNCHRONISATION,
     pattern=r"(?i)deepspeed|fsdp|fullyshard|zero3|zero_stage|is_zero|megatron|tensor_parallel|sagemaker",

@@ -147,8 +147,8 @@ def _attribute(frame: Frame, node: cst.Attribute) -> Value:
 def _subscript(frame: Frame, node: cst.Subscript) -> Value:
     container, index = evaluate(frame, node.value), subscript_value(frame, node)
     value = subscripts.item_of(frame, container, index, node)
-    if value is UNKNOWN and container.rank == ranks.SETTING and settings.may_hold(index):
-        value = settings.SETTING
+    if container.rank == ranks.SETTING and value.kind is Kind.UNKNOWN:
+        value = settings.SETTING if settings.may_hold(index) else UNKNOWN
     for refine in frame.domains.subscript:
         value = refine(frame, container, node, value)
     return value

@@ -29,7 +29,7 @@ from trl_lint.domain.joins import join
 from trl_lint.domain.kinds import LoaderValue, TupleValue
 from trl_lint.domain.ranks import State
 from trl_lint.domain.values import SAME, UNKNOWN, Kind, Value, Wrapping
-from trl_lint.knowledge import library
+from trl_lint.knowledge import library, lightning
 from trl_lint.knowledge.schema import Hook
 from trl_lint.knowledge.transformers import CONSTRUCTOR, EVALUATION_HOOKS, LOSSES
 
@@ -204,6 +204,9 @@ class Engine(Runs):
             if all(summary.is_current() for summary in summaries):
                 break
         self._note_makers(cls)
+        for name in lightning.hooks_of(cls.library_bases()):
+            for run in cls.methods[name].summaries.values() if name in cls.methods else ():
+                run.trace.launched = True
         cls.traces = [summary.trace for summary in summaries]
         cls.traces.extend(self._drained(cls))
         cls.traces.extend(self._returned_metrics(cls))

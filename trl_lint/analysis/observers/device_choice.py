@@ -4,6 +4,7 @@ What is told of a program:
 
     torch.cuda.set_device(dist.get_rank())    DeviceChosen: on the second node there is no such device
     x.to(f"cuda:{rank}")                      DeviceChosen
+    return f"cuda:{rank}"                     DeviceChosen
     torch.cuda.set_device(local_rank)         nothing
 """
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
     from trl_lint.analysis.state.arguments import Arguments
     from trl_lint.analysis.state.frame import Frame
+    from trl_lint.domain.control import Control
 
 # The text of a device whose index is not a constant.
 _INDEXED = re.compile(rf"(?:cuda|xpu|npu|hpu|mlu|musa):{WILDCARD}")
@@ -45,6 +47,13 @@ class DeviceChoice(Observer["Frame"]):
 
     def on_call_out_of_sight(self, frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
         _look_at_keywords(frame, args, node)
+
+    def on_exit(self, frame: Frame, before: Control, decorated: Control) -> None:
+        """A function that gives the text of a device chooses it, wherever that is used."""
+        for value, _ in frame.returned:
+            why = getattr(value.device, "why", None)
+            if value.kind is Kind.STRING and why is not None:
+                _look_at(frame, value, why.node)
 
 
 def _look_at_keywords(frame: Frame, args: Arguments, node: cst.CSTNode) -> None:

@@ -33,8 +33,10 @@ from trl_lint.knowledge.effects import (
     OF_LOADED,
     OF_MODELS,
     OF_PATHS,
+    OF_TRACKER,
     ONLY_PATHS_HAVE,
     PROGRAMS,
+    RUN_OF_TRACKER,
     RUNS,
     WRITES,
 )
@@ -63,6 +65,8 @@ class SideEffects(Observer["Frame"]):
         if _is_path(owner, name):
             _on_path(frame, owner, name, args, node)
             return
+        if isinstance(owner, LibraryInstance) and owner.name == RUN_OF_TRACKER:
+            _tell(frame, OF_TRACKER, name, args, node)
         effects = OF_MODELS if is_bare else OF_LOADED if isinstance(owner, LoadedFiles) else METHODS
         effect = effects.get(name)
         if effect is not None and owner.kind is not Kind.INSTANCE:
@@ -89,7 +93,7 @@ class SideEffects(Observer["Frame"]):
 def _meet(frame: Frame) -> None:
     """Ranks meet here: whatever leads to it, each of them runs this function, unless only some get here."""
     if not any(map(_parts_ranks, frame.memory.control.conditions)):
-        frame.trace.launched = frame.trace.meets = True
+        frame.trace.meets = True
 
 
 def _parts_ranks(condition: Control) -> bool:

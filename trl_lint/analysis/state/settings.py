@@ -18,7 +18,7 @@ import libcst as cst
 from trl_lint.domain import ranks
 from trl_lint.domain.ranks import State
 from trl_lint.domain.values import UNKNOWN, Kind, Value
-from trl_lint.knowledge.heuristics import OWN_PLACE, SETTING_OF_RANK, SETTINGS_OBJECT, SHARED_PLACE, tells_rank
+from trl_lint.knowledge.heuristics import COUNTER, OWN_PLACE, SETTING_OF_RANK, SETTINGS_OBJECT, SHARED_PLACE, tells_rank
 
 if TYPE_CHECKING:
     from trl_lint.analysis.state.arguments import Arguments
@@ -50,7 +50,7 @@ def parameter_by_name(name: str, value: Value) -> Value:
     """A parameter of an entry point of which nothing is known, or what its name says of it."""
     if value.rank != ranks.UNKNOWN or value.kind not in _KINDS:
         return value
-    is_setting = _names_place(name) or (SETTINGS_OBJECT.fits(name) and value is UNKNOWN)
+    is_setting = _names_place(name) or COUNTER.fits(name) or (SETTINGS_OBJECT.fits(name) and value is UNKNOWN)
     return value.but(rank=ranks.SETTING) if is_setting else value
 
 
@@ -71,7 +71,7 @@ def _is_setting(frame: Frame, expression: cst.BaseExpression, owner: Value, name
     """`args.debug`, `self.config.train.debug`, if the file never sets it."""
     if _tells_rank(name) or not (owner.rank == ranks.SETTING or _are_settings(expression)):
         return False
-    return all(_copies(text, name) for text in _assigned(frame, name))
+    return all(text.startswith("self.") or _copies(text, name) for text in _assigned(frame, name))
 
 
 def _are_settings(expression: cst.BaseExpression) -> bool:
@@ -88,7 +88,7 @@ def _are_settings(expression: cst.BaseExpression) -> bool:
 
 def _copies(text: str, name: str) -> bool:
     """`self.debug = cfg.debug`."""
-    return re.fullmatch(rf"\.{re.escape(name)}\s*=\s*[\w.]+\.{re.escape(name)}\s*(?:#.*)?", text) is not None
+    return re.fullmatch(rf"\w*\.{re.escape(name)}\s*=\s*[\w.]+\.{re.escape(name)}\s*(?:#.*)?", text) is not None
 
 
 def _is_place(frame: Frame, name: str) -> bool:
@@ -105,9 +105,9 @@ def _tells_rank(name: str) -> bool:
 
 
 def _assigned(frame: Frame, name: str) -> tuple[str, ...]:
-    """The lines in which a file assigns to such an attribute, of whatever object, from the `=` on."""
+    """Where a file assigns to such an attribute, of whatever object: each line from the last word before the dot on."""
     known = frame.module.notes.of(_Assigned).by_name
     if name not in known:
-        pattern = rf"\.{re.escape(name)}\s*[|&]?=(?!=).*"
+        pattern = rf"\w*\.{re.escape(name)}\s*[|&]?=(?!=).*"
         known[name] = tuple(re.findall(pattern, frame.module.text))
     return known[name]
