@@ -20,16 +20,21 @@ _compiled = cache(re.compile)
 class Sign:
     """A regular expression over the bytes of a file, and the engine whose use it shows.
 
+    words: one of these is in all that the pattern matches; they are found many times as fast.
     unless: what, found anywhere in the same file, takes the meaning away.
     """
 
     engine: TrainingEngine
     pattern: str
     source: str
+    words: tuple[bytes, ...]
     unless: str = ""
 
+    def may_be_in(self, text: bytes) -> bool:
+        return any(word in text for word in self.words)
+
     def is_in(self, text: bytes) -> bool:
-        if not _found(self.pattern, text):
+        if not self.may_be_in(text) or not _found(self.pattern, text):
             return False
         return not self.unless or not _found(self.unless, text)
 
@@ -38,7 +43,7 @@ def _found(pattern: str, text: bytes) -> bool:
     return _compiled(pattern.encode(), re.MULTILINE).search(text) is not None
 
 
-# A file without one of these shows nothing.
+# A file that is no code shows nothing without one of these.
 MENTIONS = re.compile(
     rb"(?i)deepspeed|fsdp|full\w*shard|zero_|_zero3|multi_gpu|DataParallel|torchrun|accelerate[\s-]+launch"
     rb"|accelerate\.commands|distributed\.(?:run|launch)"
@@ -53,6 +58,7 @@ _LAUNCH = "accelerate: commands/launch.py"
 _PLUGINS = "accelerate: utils/dataclasses.py"
 _CONFIG = "accelerate: commands/config/config_args.py::ClusterConfig"
 _ARGUMENTS = "transformers: training_args.py::TrainingArguments"
+_SHARDING = (b"full_shard", b"shard_grad_op", b"hybrid_shard")
 _SHARDS = r"(?:full_shard|shard_grad_op|hybrid_shard|hybrid_shard_zero2)\b"
 # A value of YAML, of JSON or of Python, after its key.
 _TYPE = r"^[ \t]*[\"']?distributed_type[\"']?[ \t]*:[ \t]*[\"']?{}\b"
@@ -61,28 +67,34 @@ _NO_SHARDS = r"^[ \t]*fsdp_sharding_strategy[ \t]*:[ \t]*[\"']?(?:NO_SHARD|3)\b"
 # fmt: off
 # In files of settings, and in those that are printed in documentation.
 IN_CONFIGURATION = (
-    Sign(TrainingEngine.DDP, _TYPE.format("MULTI_GPU"), _CONFIG),
-    Sign(TrainingEngine.FSDP, _TYPE.format("FSDP"), _CONFIG, unless=_NO_SHARDS),
-    Sign(TrainingEngine.DEEPSPEED, _TYPE.format("DEEPSPEED"), _CONFIG),
-    Sign(TrainingEngine.DEEPSPEED_ZERO3, r"^[ \t]*zero_stage[ \t]*:[ \t]*[\"']?3\b", _CONFIG),
-    Sign(TrainingEngine.FSDP, rf"^[ \t]*fsdp[ \t]*:[^#\n]*\b{_SHARDS}", _ARGUMENTS),
-    Sign(TrainingEngine.DEEPSPEED, r"^[ \t]*deepspeed[ \t]*:[ \t]*[\"']?[^\s#\"']+\.json\b", _ARGUMENTS),
+    Sign(TrainingEngine.DDP, _TYPE.format("MULTI_GPU"), _CONFIG, (b"distributed_type",)),
+    Sign(TrainingEngine.FSDP, _TYPE.format("FSDP"), _CONFIG, (b"distributed_type",), unless=_NO_SHARDS),
+    Sign(TrainingEngine.DEEPSPEED, _TYPE.format("DEEPSPEED"), _CONFIG, (b"distributed_type",)),
+    Sign(TrainingEngine.DEEPSPEED_ZERO3, r"^[ \t]*zero_stage[ \t]*:[ \t]*[\"']?3\b", _CONFIG, (b"zero_stage",)),
+    Sign(TrainingEngine.FSDP, rf"^[ \t]*fsdp[ \t]*:[^#\n]*\b{_SHARDS}", _ARGUMENTS, _SHARDING),
+    Sign(TrainingEngine.DEEPSPEED, r"^[ \t]*deepspeed[ \t]*:[ \t]*[\"']?[^\s#\"']+\.json\b", _ARGUMENTS,
+         (b"deepspeed",)),
 )
 # In Python code, comments left out.
 IN_CODE = (
-    Sign(TrainingEngine.DDP, r"(?<!class )\b(?:DistributedDataParallel|DDP)\s*\(", "torch: nn/parallel/distributed.py"),
+    Sign(TrainingEngine.DDP, r"(?<!class )\b(?:DistributedDataParallel|DDP)\s*\(", "torch: nn/parallel/distributed.py",
+         (b"DistributedDataParallel", b"DDP")),
     Sign(TrainingEngine.FSDP, r"(?<!class )\b(?:FullyShardedDataParallel|FSDP)\s*\(",
-         "torch: distributed/fsdp/fully_sharded_data_parallel.py"),
-    Sign(TrainingEngine.FSDP, r"(?<!def )\bfully_shard\s*\(", "torch: distributed/fsdp/_fully_shard/_fully_shard.py"),
-    Sign(TrainingEngine.FSDP, r"(?<!class )\bFullyShardedDataParallelPlugin\s*\(", _PLUGINS),
-    Sign(TrainingEngine.FSDP, rf"^[^#\n]*\bfsdp\s*=\s*[\[\"'][^#\n]*\b{_SHARDS}", _ARGUMENTS),
-    Sign(TrainingEngine.DEEPSPEED, r"\bdeepspeed\.initialize\s*\(", "deepspeed: __init__.py::initialize"),
-    Sign(TrainingEngine.DEEPSPEED, r"(?<!class )\bDeepSpeedPlugin\s*\(", _PLUGINS),
-    Sign(TrainingEngine.DEEPSPEED_ZERO3, r"\bDeepSpeedPlugin\s*\([^)#]*\bzero_stage\s*=\s*3\b", _PLUGINS),
-    Sign(TrainingEngine.DEEPSPEED, r"^[^#\n]*\bdeepspeed\s*=\s*[\"'][^\"'\n]+\.json\b", _ARGUMENTS),
+         "torch: distributed/fsdp/fully_sharded_data_parallel.py", (b"FullyShardedDataParallel", b"FSDP")),
+    Sign(TrainingEngine.FSDP, r"(?<!def )\bfully_shard\s*\(", "torch: distributed/fsdp/_fully_shard/_fully_shard.py",
+         (b"fully_shard",)),
+    Sign(TrainingEngine.FSDP, r"(?<!class )\bFullyShardedDataParallelPlugin\s*\(", _PLUGINS,
+         (b"FullyShardedDataParallelPlugin",)),
+    Sign(TrainingEngine.FSDP, rf"^[^#\n]*\bfsdp\s*=\s*[\[\"'][^#\n]*\b{_SHARDS}", _ARGUMENTS, _SHARDING),
+    Sign(TrainingEngine.DEEPSPEED, r"\bdeepspeed\.initialize\s*\(", "deepspeed: __init__.py::initialize",
+         (b"deepspeed.initialize",)),
+    Sign(TrainingEngine.DEEPSPEED, r"(?<!class )\bDeepSpeedPlugin\s*\(", _PLUGINS, (b"DeepSpeedPlugin",)),
+    Sign(TrainingEngine.DEEPSPEED_ZERO3, r"\bDeepSpeedPlugin\s*\([^)#]*\bzero_stage\s*=\s*3\b", _PLUGINS,
+         (b"DeepSpeedPlugin",)),
+    Sign(TrainingEngine.DEEPSPEED, r"^[^#\n]*\bdeepspeed\s*=\s*[\"'][^\"'\n]+\.json\b", _ARGUMENTS, (b".json",)),
     # With any other stage it raises.
     Sign(TrainingEngine.DEEPSPEED_ZERO3, r"\._zero3_consolidated_16bit_state_dict\s*\(",
-         "deepspeed: runtime/engine.py"),
+         "deepspeed: runtime/engine.py", (b"._zero3_consolidated_16bit_state_dict",)),
 )
 
 

@@ -12,7 +12,7 @@ from trl_lint.analysis.interpreter.branches import otherwise, run_body
 from trl_lint.analysis.interpreter.conditions import divides, narrow, truth
 from trl_lint.analysis.interpreter.expressions import evaluate
 from trl_lint.analysis.interpreter.training_loops import trained_on
-from trl_lint.analysis.program.syntax import below, names_in
+from trl_lint.analysis.program.syntax import names_in, of_class
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.frame import Frame, Loop, derived
 from trl_lint.analysis.state.observing import Branch
@@ -60,7 +60,7 @@ def run_for(frame: Frame, node: cst.For) -> bool:
 
 def _trains(loop: cst.For) -> bool:
     """Whether gradients are computed in a loop: where not, it evaluates."""
-    methods = (node.attr.value for node in below(loop.body) if isinstance(node, cst.Attribute))
+    methods = (node.attr.value for node in of_class(loop.body, cst.Attribute))
     return any(map(COMPUTES_GRADIENTS.fits, methods))
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from trl_lint.analysis.program.syntax import below
+from trl_lint.analysis.program.syntax import of_class
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain import ranks
 from trl_lint.domain.kinds import BatchValue, PreparedObject, TupleValue
@@ -25,8 +25,9 @@ def trained_on(frame: Frame, node: cst.For, element: Value) -> Value:
         return element
     targets = node.target.elements if isinstance(node.target, (cst.List, cst.Tuple)) else ()
     name = targets[-1].value if targets else node.target
-    is_batch = batch.kind is Kind.BATCH or _is_read_as_batch(node.body, name)
-    if not is_batch or not _is_innermost(node) or not _has_wrapped_model(frame):
+    if not _has_wrapped_model(frame) or not _is_innermost(node):
+        return element
+    if batch.kind is not Kind.BATCH and not _is_read_as_batch(node.body, name):
         return element
     own = BatchValue(ranks.SHARD, why=frame.step(node, "the model is trained on it: each rank has its own"), grad=False)
     if isinstance(element, TupleValue):
@@ -36,18 +37,19 @@ def trained_on(frame: Frame, node: cst.For, element: Value) -> Value:
 
 def _is_innermost(loop: cst.For) -> bool:
     """Whether a backward pass is written in a loop, and in none inside of it."""
-    inner = {id(node) for each in below(loop.body) if isinstance(each, (cst.For, cst.While)) for node in below(each)}
-    return any(
-        isinstance(node, cst.Attribute) and COMPUTES_GRADIENTS.fits(node.attr.value) and id(node) not in inner
-        for node in below(loop.body)
-    )
+    backward = [node for node in of_class(loop.body, cst.Attribute) if COMPUTES_GRADIENTS.fits(node.attr.value)]
+    if not backward:
+        return False
+    loops = (*of_class(loop.body, cst.For), *of_class(loop.body, cst.While))
+    inner = {id(node) for each in loops for node in of_class(each, cst.Attribute)}
+    return any(id(node) not in inner for node in backward)
 
 
 def _is_read_as_batch(body: cst.CSTNode, target: cst.BaseExpression) -> bool:
     """Whether fields of what a name is bound to are read: `batch["x"]`, `model(**batch)`, `x, y = batch`."""
     if not isinstance(target, cst.Name):
         return isinstance(target, (cst.List, cst.Tuple))
-    for node in below(body):
+    for node in (*of_class(body, cst.Subscript), *of_class(body, cst.Arg), *of_class(body, cst.Assign)):
         match node:
             case cst.Subscript(value=cst.Name(name), slice=[cst.SubscriptElement(cst.Index(cst.SimpleString()))]):
                 pass

@@ -17,7 +17,7 @@ from typing import TypeVar
 import libcst as cst
 
 from trl_lint.analysis.program.objects import class_names
-from trl_lint.analysis.program.syntax import below
+from trl_lint.analysis.program.syntax import below, of_class
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import WORLD_FALSE, WORLD_TRUE
@@ -87,11 +87,9 @@ def _condition(value: Value) -> WrappedWhere | None:
 def _names(frame: Frame, test: cst.BaseExpression) -> frozenset[str]:
     """The names that a test asks for, and those that they were made of in this function."""
     names = set(_asked(test))
-    body = frame.root
     made = [
         (target.target.value, node.value)
-        for node in below(body)
-        if isinstance(node, cst.Assign)
+        for node in of_class(frame.root, cst.Assign)
         for target in node.targets
         if isinstance(target.target, cst.Name)
     ]

@@ -142,7 +142,7 @@ class Engine(Runs):
         names: dict[str, Value] = {}
         ordered = list(given.items())
         position = 0
-        used = by_use(function)
+        used: dict[str, Value] | None = None
         for index, parameter in enumerate(function.parameters):
             name = parameter.name
             if index == 0 and cls is not None and not function.is_static:
@@ -168,6 +168,7 @@ class Engine(Runs):
             if value is None:
                 value = self._by_annotation(frame, parameter)
             if value is UNKNOWN:
+                used = by_use(function) if used is None else used
                 value = used.get(name, value)
             value = settings.parameter_by_name(name, value)
             names[name] = self._sourced(frame, parameter, value, name)
@@ -377,9 +378,12 @@ def _makers(module: Module, classes: Sequence[ClassInfo]) -> list[FunctionInfo]:
         return []
     # What a context manager does at its start and at its end belongs together, and is looked at one by one.
     made = {cls.name for cls in classes if "__enter__" not in cls.methods}
+    makers = [each for each in waiting if not made.isdisjoint(names_in(each.node))]
+    if not makers:
+        return []
     used = {name for cls in module.classes for name in names_in(cls.node)}
     used |= {name for function in waiting for name in names_in(function.node) if name != function.name}
-    return [each for each in waiting if each.name not in used and not made.isdisjoint(names_in(each.node))]
+    return [each for each in makers if each.name not in used]
 
 
 def _parameters_of(rows: tuple[Hook, ...]) -> Mapping[str, Value]:

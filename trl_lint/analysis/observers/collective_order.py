@@ -16,7 +16,7 @@ import libcst as cst
 
 from trl_lint.analysis.program.classes import FunctionInfo
 from trl_lint.analysis.program.objects import FunctionValue, class_of
-from trl_lint.analysis.program.syntax import below, last_name
+from trl_lint.analysis.program.syntax import last_name, of_class
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import CalleeRun, Observer
@@ -125,8 +125,7 @@ def _function_of(value: Value) -> FunctionInfo | None:
 
 
 def _has_collectives(function: FunctionInfo) -> bool:
-    calls = (node for node in below(function.node) if isinstance(node, cst.Call))
-    return any(last_name(call.func) in _COLLECTIVES for call in calls)
+    return any(last_name(call.func) in _COLLECTIVES for call in of_class(function.node, cst.Call))
 
 
 def _note(

@@ -12,10 +12,11 @@ average(model.parameters())               what `average` does with its parameter
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 
 import libcst as cst
 
-from trl_lint.analysis.program.syntax import below, last_name
+from trl_lint.analysis.program.syntax import below, last_name, of_class
 from trl_lint.knowledge.torch import GIVES_PARAMETERS, JOINS_GRADIENTS, KEEPS_GRADIENT, REDUCES_GRADIENTS
 
 # The code of a function that a callee is, if it is in sight.
@@ -24,17 +25,15 @@ CodeOf = Callable[[cst.BaseExpression], cst.CSTNode | None]
 
 def reduces_gradients(code: cst.CSTNode, code_of: CodeOf) -> bool:
     """Whether this code, or a function that it calls, reduces what it finds in the `grad` of parameters."""
-    if any(_reduces_each(node) for node in below(code) if isinstance(node, cst.For)) or _reduces_joined(code):
+    if _reduces_in_loops(code) or _reduces_joined(code):
         return True
-    for node in below(code):
-        called = code_of(node.func) if isinstance(node, cst.Call) and node.args else None
-        if called is not None and called is not code and any(map(_reduces_each, _loops(called))):
-            return True
-    return False
+    called = (code_of(call.func) for call in of_class(code, cst.Call) if call.args)
+    return any(each is not None and each is not code and _reduces_in_loops(each) for each in called)
 
 
-def _loops(code: cst.CSTNode) -> Iterator[cst.For]:
-    return (node for node in below(code) if isinstance(node, cst.For))
+@lru_cache(maxsize=1024)
+def _reduces_in_loops(code: cst.CSTNode) -> bool:
+    return any(map(_reduces_each, of_class(code, cst.For)))
 
 
 def _reduces_each(loop: cst.For) -> bool:
@@ -43,17 +42,18 @@ def _reduces_each(loop: cst.For) -> bool:
     return _reduces(loop.body, names if not _gives_parameters(loop.iter) else None, [])
 
 
+@lru_cache(maxsize=1024)
 def _reduces_joined(code: cst.CSTNode) -> bool:
     """Whether the gradients of many parameters are put together, and then reduced."""
     joined: list[cst.BaseExpression] = []
-    for node in below(code):
-        if isinstance(node, cst.Assign) and _is_joined(node.value, joined):
+    for node in of_class(code, cst.Assign):
+        if _is_joined(node.value, joined):
             joined += [target.target for target in node.targets]
     return bool(joined) and any(
         any(arg.value.deep_equals(each) for each in joined)
-        for node in below(code)
-        if isinstance(node, cst.Call) and _called(node) in REDUCES_GRADIENTS
-        for arg in node.args[:1]
+        for call in of_class(code, cst.Call)
+        if _called(call) in REDUCES_GRADIENTS
+        for arg in call.args[:1]
     )
 
 

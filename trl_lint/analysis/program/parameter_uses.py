@@ -11,7 +11,7 @@ from collections import defaultdict
 import libcst as cst
 
 from trl_lint.analysis.program.classes import FunctionInfo
-from trl_lint.analysis.program.syntax import below
+from trl_lint.analysis.program.syntax import of_class
 from trl_lint.domain import ranks
 from trl_lint.domain.kinds import LibraryInstance, ModelValue
 from trl_lint.domain.values import Value, Wrapping
@@ -23,13 +23,10 @@ def by_use(function: FunctionInfo) -> dict[str, Value]:
     """The parameters of which the body of a function shows what they are."""
     names = {parameter.name for parameter in function.parameters}
     read: dict[str, set[str]] = defaultdict(set)
-    called: set[str] = set()
-    for node in below(function.node):
-        match node:
-            case cst.Attribute(value=cst.Name(name), attr=cst.Name(own)) if name in names:
-                read[name].add(own)
-            case cst.Call(func=cst.Name(name)) if name in names:
-                called.add(name)
+    for node in of_class(function.node, cst.Attribute):
+        if isinstance(node.value, cst.Name) and node.value.value in names:
+            read[node.value.value].add(node.attr.value)
+    called = {call.func.value for call in of_class(function.node, cst.Call) if isinstance(call.func, cst.Name)}
     found: dict[str, Value] = {}
     for name, attributes in read.items():
         if attributes & ONLY_ACCELERATORS_HAVE:

@@ -6,10 +6,12 @@ tree with it takes as long as parsing the text did.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
 from functools import lru_cache
 from itertools import takewhile
+from typing import TypeVar
 
 import libcst as cst
 
@@ -19,6 +21,8 @@ PUNCTUATION = (
     *("lbrace", "lbracket", "leading", "lines_after", "lpar", "newline", "posonly_ind", "rbrace", "rbracket"),
     *("relative", "rpar", "second_colon", "semicolon", "trailing", "whitespace"),
 )
+
+_Node = TypeVar("_Node", bound=cst.CSTNode)
 
 _parts: dict[type[cst.CSTNode], tuple[str, ...]] = {}
 
@@ -48,6 +52,23 @@ def below(root: cst.CSTNode) -> Iterator[cst.CSTNode]:
         found = children(node)
         found.reverse()
         todo += found
+
+
+def of_class(root: cst.CSTNode, kind: type[_Node]) -> Sequence[_Node]:
+    """The nodes of one class among a node and all below it, in the order of the text.
+
+    Several questions about one piece of code take one walk through it.
+    """
+    return _by_class(root).get(kind, ())  # type: ignore[return-value]
+
+
+# What is asked of one function after the other, and of the loops in it. Trees are never changed.
+@lru_cache(maxsize=64)
+def _by_class(root: cst.CSTNode) -> Mapping[type[cst.CSTNode], Sequence[cst.CSTNode]]:
+    found: dict[type[cst.CSTNode], list[cst.CSTNode]] = defaultdict(list)
+    for node in below(root):
+        found[type(node)].append(node)
+    return dict(found)
 
 
 def ancestors(root: cst.CSTNode, node: cst.CSTNode) -> tuple[cst.CSTNode, ...]:
@@ -161,7 +182,7 @@ def _says_nothing(statement: cst.BaseSmallStatement) -> bool:
 
 def names_in(node: cst.CSTNode) -> set[str]:
     """The names that are read, bound or declared anywhere in a piece of code, those of attributes among them."""
-    return {each.value for each in below(node) if isinstance(each, cst.Name)}
+    return {each.value for each in of_class(node, cst.Name)}
 
 
 def identifiers(node: cst.CSTNode) -> Iterator[str]:

@@ -67,31 +67,36 @@ def bound_targets(root: cst.CSTNode) -> Iterator[cst.BaseExpression]:
 
 def _targets(node: cst.CSTNode) -> list[cst.BaseExpression]:
     """What a node itself binds, as it is written."""
-    match node:
-        case (
-            cst.AssignTarget(target=target)
-            | cst.AnnAssign(target=target)
-            | cst.AugAssign(target=target)
-            | cst.For(target=target)
-            | cst.CompFor(target=target)
-            | cst.NamedExpr(target=target)
-            | cst.Del(target=target)
-            | cst.AsName(name=target)
-            | cst.FunctionDef(name=target)
-            | cst.ClassDef(name=target)
-            | cst.Param(name=target)
-            | cst.NameItem(name=target)
-            | cst.MatchAs(name=target)
-            | cst.MatchStar(name=target)
-            | cst.MatchMapping(rest=target)
-        ):
-            return [] if target is None else [target]
-        case cst.ImportAlias(name=name, asname=None):
-            bound: cst.BaseExpression = name
-            while isinstance(bound, cst.Attribute):
-                bound = bound.value
-            return [bound]
+    part = _BOUND.get(type(node))
+    if part is not None:
+        target = getattr(node, part)
+        return [] if target is None else [target]
+    if type(node) is cst.ImportAlias and node.asname is None:
+        bound: cst.BaseExpression = node.name
+        while isinstance(bound, cst.Attribute):
+            bound = bound.value
+        return [bound]
     return []
+
+
+# What binds something, and the field that holds it. Looked up by class: this is asked of each node of a function.
+_BOUND: dict[type[cst.CSTNode], str] = {
+    cst.AnnAssign: "target",
+    cst.AsName: "name",
+    cst.AssignTarget: "target",
+    cst.AugAssign: "target",
+    cst.ClassDef: "name",
+    cst.CompFor: "target",
+    cst.Del: "target",
+    cst.For: "target",
+    cst.FunctionDef: "name",
+    cst.MatchAs: "name",
+    cst.MatchMapping: "rest",
+    cst.MatchStar: "name",
+    cst.NameItem: "name",
+    cst.NamedExpr: "target",
+    cst.Param: "name",
+}
 
 
 def _parts(target: cst.BaseExpression) -> Iterator[cst.BaseExpression]:

@@ -69,19 +69,27 @@ def is_document(name: str) -> bool:
 
 def of_file(path: PurePath, data: bytes) -> FileEngines:
     """What a file shows; nothing where it can't be read."""
-    if len(data) > LARGEST or not MENTIONS.search(data):
+    if len(data) > LARGEST:
+        return _NOTHING
+    if path.suffix == ".py":
+        return FileEngines(_in_order(_of_code(data)))
+    if not MENTIONS.search(data):
         return _NOTHING
     if path.suffix == JSON:
         return FileEngines(_in_order(_of_deepspeed_configuration(data)))
-    if path.suffix == ".py":
-        # A string of several words (`fsdp="full_shard auto_wrap"`) is prose to `code_of`.
-        code = code_of(data)
-        found = {sign.engine for sign in IN_CODE if sign.is_in(data if "#" in sign.pattern else code)}
-        return FileEngines(_in_order(found))
     commands = readers.all_commands(path, data) if LAUNCHES.search(data) else ()
     launches = tuple(_launches(commands))
     found = {engine for launch in launches for engine in launch.engines}
     return FileEngines(_in_order(found | _signs(IN_CONFIGURATION, data)), launches)
+
+
+def _of_code(data: bytes) -> set[TrainingEngine]:
+    signs = [sign for sign in IN_CODE if sign.may_be_in(data)]
+    # A string of several words (`fsdp="full_shard auto_wrap"`) is prose to `code_of`.
+    whole = {sign.engine for sign in signs if "#" in sign.pattern and sign.is_in(data)}
+    rest = [sign for sign in signs if "#" not in sign.pattern]
+    code = code_of(data) if rest else b""
+    return whole | {sign.engine for sign in rest if sign.is_in(code)}
 
 
 def _in_order(engines: set[TrainingEngine]) -> tuple[TrainingEngine, ...]:
