@@ -72,5 +72,8 @@ LISTINGS = frozenset({"glob.glob", "glob.iglob", "os.listdir", "os.scandir", "os
 STAMPS = frozenset({"strftime", "time.strftime"})
 PARTS_OF_A_SECOND = ("%f",)
 # What is run once per process of a distributed program, by the class or function that it calls.
-PROGRAMS = frozenset({"accelerate.Accelerator", "accelerate.PartialState", "torch.distributed.init_process_group"})
+PROGRAMS = frozenset({
+    "accelerate.Accelerator", "accelerate.PartialState", "torch.distributed.init_process_group",
+    "torch.nn.parallel.DistributedDataParallel",
+})
 # fmt: on

@@ -2,8 +2,8 @@
 
 ## What it does
 Reports what all processes of a distributed run do to the same thing: `open(path, "w")`, `torch.save`,
-`DataFrame.to_csv` and the like to a path that is the same everywhere, `os.makedirs` without `exist_ok`, removing or
-renaming a file, `wandb.init`, `SummaryWriter`, `wandb.log` and `trackio.log` without a guard, a table on the screen,
+`DataFrame.to_csv`, `Path.write_text` and the like to a path that is the same everywhere, `os.makedirs` and `Path.mkdir`
+without `exist_ok`, removing or renaming a file, `wandb.init`, `SummaryWriter`, `wandb.log` and `trackio.log` without a guard, a table on the screen,
 `save_pretrained` and `push_to_hub` of a model, a tokenizer, a processor or a config.
 
 ## Why is this bad?
@@ -32,9 +32,10 @@ is a *hint* where the call is part of a larger statement (`with open(…)`), or 
 What is a waste only, such as all ranks saving the same model at the end of a script, is not in the default set.
 
 Only code that each process is known to run is looked at: hooks of a Trainer, the functions that it is given (reward
-functions, `compute_metrics`) and what they call, and programs that make an `Accelerator`, a process group or a
-trainer. Paths that are not known to be the same on all ranks, and guards that are not known to let all ranks in, are
-silent. Files that each rank finds in one folder are the same ones, and what is called after the time in whole seconds
+functions, `compute_metrics`) and what they call, hooks of Lightning for training and validation, programs that make an
+`Accelerator`, a process group, a DDP model or a trainer, and functions in which all ranks meet in a collective. Paths
+that are not known to be the same on all ranks, and guards that are not known to let all ranks in, are silent; what is
+made of nothing but settings (`args.output_dir`, `cfg["name"]`) is taken to be the same on all of them. Files that each rank finds in one folder are the same ones, and what is called after the time in whole seconds
 is one thing or several, by chance. `if os.path.exists(path)` lets all ranks in that look at the same moment; only for
 `os.makedirs` it counts as a guard, as the folder is made once. `wandb.run is not None` is no guard: it says where a run
 was started, not that it was started once. A run with a `group` is meant to be one of several. What guards itself
