@@ -3,8 +3,9 @@
 ## What it does
 Reports what all processes of a distributed run do to the same thing: `open(path, "w")`, `torch.save`,
 `DataFrame.to_csv`, `Path.write_text` and the like to a path that is the same everywhere, `os.makedirs` and `Path.mkdir`
-without `exist_ok`, removing or renaming a file, `wandb.init`, `SummaryWriter`, `wandb.log` and `trackio.log` without a guard, a table on the screen,
-`save_pretrained` and `push_to_hub` of a model, a tokenizer, a processor or a config.
+without `exist_ok`, removing or renaming a file, `wandb.init`, `SummaryWriter`, `wandb.log` and `trackio.log` without a
+guard, a table on the screen, `save_pretrained` and `push_to_hub` of a model, a tokenizer, a processor or a config, and
+what is asked of the run of a tracker that only the main process has.
 
 ## Why is this bad?
 Ranks that write one file at the same time leave a mixture of both, or fail; the second `os.makedirs` raises; a
@@ -35,13 +36,13 @@ Only code that each process is known to run is looked at: hooks of a Trainer, th
 functions, `compute_metrics`) and what they call, hooks of Lightning for training and validation, programs that make an
 `Accelerator`, a process group, a DDP model or a trainer, and functions in which all ranks meet in a collective. Paths
 that are not known to be the same on all ranks, and guards that are not known to let all ranks in, are silent; what is
-made of nothing but settings (`args.output_dir`, `cfg["name"]`) is taken to be the same on all of them. Files that each rank finds in one folder are the same ones, and what is called after the time in whole seconds
-is one thing or several, by chance. `if os.path.exists(path)` lets all ranks in that look at the same moment; only for
-`os.makedirs` it counts as a guard, as the folder is made once. `wandb.run is not None` is no guard: it says where a run
-was started, not that it was started once. A run with a `group` is meant to be one of several. What guards itself
-(`Trainer.log`, `Trainer.save_model`, `Trainer.push_to_hub`, `accelerator.save`, `accelerator.log`) is right. A script
-that loads a model with `device_map="auto"` is run by one process, as Accelerate refuses to train such a model on
-several.
+made of nothing but settings (`args.output_dir`, `cfg["name"]`) is taken to be the same on all of them. Files that each
+rank finds in one folder are the same ones, and what is called after the time in whole seconds is one thing or several,
+by chance. `if os.path.exists(path)` lets all ranks in that look at the same moment; only for `os.makedirs` it counts as
+a guard, as the folder is made once. `wandb.run is not None` is no guard: it says where a run was started, not that it
+was started once. A run with a `group` is meant to be one of several. What guards itself (`Trainer.log`,
+`Trainer.save_model`, `Trainer.push_to_hub`, `accelerator.save`, `accelerator.log`) is right. A script that loads a
+model with `device_map="auto"` is run by one process, as Accelerate refuses to train such a model on several.
 
 ## References
 - https://github.com/huggingface/trl/pull/1951

@@ -8,7 +8,8 @@ Reports a tensor that is certain to be on the CPU (`torch.tensor(…)`, `torch.z
   `Trainer._nested_gather`, `dist.all_reduce`, …;
 - or is returned by `prediction_step`, whose results `Trainer.evaluation_loop` gathers as they are.
 
-And the rank in the whole job (`process_index`, `dist.get_rank()`, `$RANK`) where a device's index belongs.
+And the rank in the whole job (`process_index`, `dist.get_rank()`, `$RANK`) where a device's index belongs, or in the
+text of a device (`cuda:3`) that a function returns.
 
 ## Why is this bad?
 Each process has one GPU, and nccl moves tensors that are on it. None of these collectives moves a tensor there first.
