@@ -157,6 +157,29 @@ def test_a_callback_is_made_by_all():
     assert not SNIPPETS.findings(text.format("object"))
 
 
+SET_BELOW = """\
+import os
+import torch.distributed as dist
+
+class Base:
+    def __init__(self, cfg):
+        self.cfg = cfg
+        self.helper = None
+
+    def save(self):
+        if self.cfg.limit <= 0 or not self.helper.{}:
+            return
+        os.remove("x")
+        dist.barrier()
+"""
+
+
+@pytest.mark.parametrize("asks", ["is_main_process", "leads()", "leads"])
+def test_what_a_subclass_sets_may_guard(asks):
+    assert not SNIPPETS.findings(SET_BELOW.format(asks))
+    assert SNIPPETS.findings(SET_BELOW.replace("not self.helper.{}", "not self.cfg.save"))
+
+
 LIGHTNING = """\
 import pytorch_lightning as pl
 import wandb

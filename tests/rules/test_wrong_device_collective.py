@@ -192,6 +192,7 @@ def test_the_rank_in_the_job_is_no_index_of_a_device(code: str):
         "print(f'rank {dist.get_rank()}')",
         "return f'rank {dist.get_rank()}'",
         "return dist.get_rank()",
+        "rank = dist.get_rank()\n    if rank < torch.cuda.device_count():\n        return f'cuda:{rank}'",
         "return f'cuda:{os.environ[\"LOCAL_RANK\"]}'",
         "x.to(f'part {dist.get_rank()}')",
         "x[dist.get_rank() * 4 :]",

@@ -83,12 +83,14 @@ def _of_something(frame: Frame, owner: Value, name: str) -> Value:
         found = _library_attribute(frame, unique, name, LibraryInstance(unique))
         if found is not None:
             return found
-    if kind is Kind.UNKNOWN and heuristics.tells_rank(name):
+    if kind in (Kind.UNKNOWN, Kind.NONE) and heuristics.tells_rank(name):
         return named_rank(frame, name)
     if kind is Kind.UNKNOWN and name == "shape" and owner.rank.state is State.UNKNOWN:
         return SizesValue(ranks.UNKNOWN, dtype="int")
     if kind is Kind.UNKNOWN and name == "module" and owner.rank.state is State.UNKNOWN:
         return UNKNOWN
+    if kind is Kind.NONE:
+        return UNKNOWN  # a subclass or a caller out of sight has put something else there
     return SAME if owner.rank.state is State.SAME else UNKNOWN
 
 

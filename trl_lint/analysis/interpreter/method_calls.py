@@ -129,9 +129,10 @@ def _is_text(value: Value) -> bool:
 
 def _call_on_unknown(frame: Frame, owner: Value, name: str, args: Arguments, node: cst.CSTNode) -> Value:
     """A method of something whose class is not known: the same everywhere only if all that goes in is."""
-    if owner.kind is Kind.UNKNOWN and heuristics.tells_rank(name) and not args.all():
+    if owner.kind in (Kind.UNKNOWN, Kind.NONE) and heuristics.tells_rank(name) and not args.all():
         return attributes.named_rank(frame, name)
-    if owner.rank.state is State.SAME and args.rank().state is State.SAME and not _has_cells(args):
+    is_same = owner.rank.state is State.SAME and owner.kind is not Kind.NONE
+    if is_same and args.rank().state is State.SAME and not _has_cells(args):
         return SAME
     result = frame.engine.unresolved(frame, args, node)
     if owner.rank == ranks.SETTING and settings.of_settings(owner, args):

@@ -14,6 +14,7 @@ import re
 from typing import TYPE_CHECKING
 
 from trl_lint.analysis.events import DeviceChosen
+from trl_lint.analysis.program.syntax import names_in
 from trl_lint.analysis.state.observing import Observer
 from trl_lint.domain.devices import GLOBAL_RANK
 from trl_lint.domain.heap import WILDCARD
@@ -52,8 +53,13 @@ class DeviceChoice(Observer["Frame"]):
         """A function that gives the text of a device chooses it, wherever that is used."""
         for value, _ in frame.returned:
             why = getattr(value.device, "why", None)
-            if value.kind is Kind.STRING and why is not None:
+            if value.kind is Kind.STRING and why is not None and not _counts_devices(frame):
                 _look_at(frame, value, why.node)
+
+
+def _counts_devices(frame: Frame) -> bool:
+    """Whether a function asks how many devices there are: it may give the rank only where there is such a one."""
+    return frame.function is not None and "device_count" in names_in(frame.function.node)
 
 
 def _look_at_keywords(frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
