@@ -110,15 +110,15 @@ def main(dataset, module):
     for batch in loader:
         loss = «model(batch).loss | model, batch»
         total += «loss.detach() | loss»
-        wandb.log({"loss": «loss.item() | loss»})  # finds: TRL003
+        wandb.log({"loss": «loss.item() | loss»})  # finds: TRL003, TRL008
         value = «loss.detach().clone() | loss»
         dist.all_reduce(value)
-        wandb.log({"loss": «value.item() / dist.get_world_size() | value»})
+        wandb.log({"loss": «value.item() / dist.get_world_size() | value»})  # finds: TRL008
         number = «loss.item() | loss»
         dist.all_reduce(number)  # finds: TRL001
-    wandb.log({"total": «total.item() | total»})  # finds: TRL003
+    wandb.log({"total": «total.item() | total»})  # finds: TRL003, TRL008
     dist.all_reduce(total)
-    wandb.log({"total": «total.item() | total»})
+    wandb.log({"total": «total.item() | total»})  # finds: TRL008
 ''',
     "preference": '''\
 from trl import DPOTrainer
