@@ -125,7 +125,8 @@ def findings_in(corpus: Corpus, judgements: Judgements) -> Iterator[Found]:
         held = {_key(finding) for finding in linter.fix(path, source, unsafe=True).applied}
         for finding in found:
             name = path.relative_to(root).as_posix()
-            place = Place(str(corpus), finding.code, name, finding.start.line)
+            places = [Place(str(corpus), finding.code, name, line) for line in finding.lines]
+            place = next((each for each in places if each in judgements.rows), places[0])
             yield Found(place, finding, *judgements.of(place), holds=_key(finding) in held)
             for each in finding.also:
                 place = Place(str(corpus), each.code, name, each.start.line)

@@ -31,8 +31,8 @@ def python_files(root: Path, patterns: Iterable[str] = ("**/*.py",)) -> list[Pat
 
 
 def covers(finding: Finding, line: int) -> bool:
-    """Whether the finding starts on the line or its range covers it."""
-    return finding.start.line <= line <= max(finding.start.line, finding.end.line)
+    """Whether the finding is told by the line, or its range covers it."""
+    return line in finding.lines or finding.start.line <= line <= finding.end.line
 
 
 def symbols(source: str | bytes) -> dict[str, list[tuple[int, int]]]:

@@ -1,14 +1,16 @@
 """Fix benchmark: the fixes of whole releases are applied in memory; does each do its work and nothing else?
 
-    python -m evaluation.fixes [--only TEXT | --tree FOLDER …] [--diff] [--verbose]
+    python -m evaluation.fixes [--only TEXT] [--tree FOLDER … | --foreign [--mirrors DIR]] [--diff] [--verbose]
 
 Every release is linted as one project and mended twice, with the safe fixes and with the unsafe ones as well. Each
 mended file must parse and compile, be left alone by a second run, have no finding that it did not have before, keep
-its comments, line ends, encoding and all statements that have nothing to do with a finding. The sites of TRL's own
+its comments, line ends, encoding, all statements that have nothing to do with a finding, and of the conditions around
+those that stay all but what asks for the rank. The sites of TRL's own
 bug in 0.13.0 (DPO, CPO, ORPO) are listed with what becomes of them. Exit code 1 when a check fails.
 
-`--tree` takes the code in a folder instead of the releases. `--diff` shows every fix, `--verbose` the place of every
-finding that is only hinted at.
+`--tree` takes the code in a folder instead of the releases, `--foreign` the commits of other people's code bases
+(`cases/foreign.json`), one after the other, from bare mirrors as `evaluation.foreign` does. `--diff` shows every fix,
+`--verbose` the place of every finding that is only hinted at.
 """
 
 from __future__ import annotations
@@ -21,12 +23,14 @@ import re
 import sys
 import tokenize
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import unified_diff
 from pathlib import Path
 
-from evaluation.common import FAILED, PASSED, new_linter, python_files, run, symbols, table
+from evaluation.checkouts import Checkout, NotToBeHad, tree_of
+from evaluation.common import FAILED, NOT_RUN, PASSED, new_linter, python_files, run, symbols, table
+from evaluation.conditions import conditions_lost
 from evaluation.corpora import TRANSFORMERS, TRL, Corpus
 from evaluation.history import load
 from evaluation.lines import carried
@@ -137,6 +141,8 @@ class Ground:
         self.lines: set[int] = set()
         # A new line may stand before one of these lines.
         self.gaps: set[int] = set()
+        # These may take in more names.
+        self.imports: set[int] = set()
         statements = list(_statements(tree, ()))
         self._text = text.split("\n")
         for line in {finding.start.line for finding in findings}:
@@ -145,12 +151,18 @@ class Ground:
         for node in ast.walk(tree):
             if isinstance(node, ast.FunctionDef) and node.name == "__init__":
                 self.gaps.update(range(node.body[0].lineno, node.end_lineno + 2))
+            if isinstance(node, ast.ImportFrom):
+                self.imports.update(range(node.lineno, node.end_lineno + 1))
 
     def _add(self, around: Sequence[ast.stmt]) -> None:
         if not around:
             return
         own = around[-1]
         self.lines.update(range(own.lineno, _head_end(own) + 1))
+        above = around[-2] if len(around) > 1 else None
+        if isinstance(above, ast.If) and own in above.body:
+            # The question for the rank that kept ranks away from it may go.
+            self.lines.update(range(above.lineno, _head_end(above) + 1))
         functions = [index for index, node in enumerate(around) if isinstance(node, FUNCTIONS)]
         inside = around[functions[-1] + 1 :] if functions else around
         read = {node.id for node in ast.walk(own) if isinstance(node, ast.Name)}
@@ -176,6 +188,8 @@ class Ground:
         """
         if hunk.first < hunk.last:
             lines = range(hunk.first, hunk.last)
+            if all(line + 1 in self.imports for line in lines):
+                return _names_in("\n".join(self._text[line] for line in lines)) <= _names_in("\n".join(new))
             return all(line + 1 in self.lines or self._text[line] in kept for line in lines)
         return hunk.first + 1 in self.gaps or all(_is_import(line) for line in new)
 
@@ -201,8 +215,17 @@ def _head_end(statement: ast.stmt) -> int:
     return statement.end_lineno or statement.lineno
 
 
+def _names_in(text: str) -> set[str]:
+    return set(re.findall(r"[\w.]+", text))
+
+
 def _is_import(line: str) -> bool:
     return not line.strip() or line.startswith(("import ", "from "))
+
+
+def keeps_conditions(pair: Pair) -> str:
+    """Which statements are made under less than before."""
+    return conditions_lost(*pair.texts())
 
 
 CHECKS: dict[str, Callable[[Pair], str]] = {
@@ -210,7 +233,10 @@ CHECKS: dict[str, Callable[[Pair], str]] = {
     "form": keeps_form,
     "comments": keeps_comments,
     "elsewhere": touches_only_its_findings,
+    "conditions": keeps_conditions,
 }
+# Those of a whole release, once all of its files are mended.
+TOGETHER = ("new", "again")
 
 
 def check(pair: Pair) -> list[str]:
@@ -383,6 +409,19 @@ def summary(outcomes: Sequence[Outcome]) -> str:
     return table(rows)
 
 
+def checked(outcomes: Sequence[Outcome]) -> str:
+    """How many files, or functions, fail each check; and how many findings of each rule were mended."""
+    names = (*CHECKS, *TOGETHER)
+    rows: list[tuple[object, ...]] = [("release", "fixes", "mended files", *names, "applied, by rule")]
+    for outcome in outcomes:
+        failed = Counter(said.split(": ")[1] for said in outcome.failures)
+        rules = Counter(finding.code for _, finding in outcome.applied)
+        shown = ", ".join(f"{rule} {count}" for rule, count in sorted(rules.items()))
+        counts = (failed[name] or "ok" for name in names)
+        rows.append((outcome.corpus, MODES[outcome.unsafe], len(outcome.pairs), *counts, shown))
+    return table(rows)
+
+
 def causes(outcomes: Sequence[Outcome], verbose: bool) -> Iterator[str]:
     """Why findings have no safe fix, with their places when verbose, and what the gate held back."""
     places: dict[tuple[str, str, str], list[str]] = {}
@@ -417,23 +456,43 @@ def parse_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--only", default="", metavar="TEXT", help="only releases whose name contains TEXT")
     parser.add_argument("--tree", type=Path, action="append", default=[], metavar="FOLDER", help="this code instead")
+    parser.add_argument("--foreign", action="store_true", help="other people's code bases instead")
+    parser.add_argument("--mirrors", type=Path, metavar="DIR", help="where bare git mirrors lie, as OWNER+NAME")
     parser.add_argument("--diff", action="store_true", help="show every fix as a unified diff")
     parser.add_argument("--verbose", action="store_true", help="show where every hint is")
     return parser.parse_args(arguments)
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    options = parse_arguments(arguments)
+def foreign_trees(only: str, mirrors: Path | None) -> Iterator[tuple[str, Path]]:
+    """Name and files of the commits that `evaluation.foreign` lints. What can't be had is said, and left out."""
+    for row in load("foreign.json"):
+        checkout = Checkout(row["repository"], row["commit"])
+        if only not in checkout.repository:
+            continue
+        try:
+            yield checkout.repository, tree_of(checkout, mirrors)
+        except NotToBeHad as error:
+            print(f"skipped: {checkout}: {error}", file=sys.stderr)
+
+
+def of_trees(trees: Iterable[tuple[str, Path]]) -> list[Outcome]:
+    """What the fixes make of the code in some folders, one folder after the other."""
+    outcomes: list[Outcome] = []
+    for name, tree in trees:
+        print(f"{name} …", file=sys.stderr, flush=True)
+        mender = Mender(name, tree.resolve(), python_files(tree.resolve()))
+        outcomes += [mender.outcome(unsafe) for unsafe in MODES]
+    return outcomes
+
+
+def of_releases(only: str) -> tuple[list[Outcome], list[str], list[str]]:
+    """What the fixes make of the releases; of the sites of TRL's own bug what became, and what is wrong with them."""
     cases = [case for case in load("trl_cases.json") if case["id"] in SITES]
     outcomes: list[Outcome] = []
     sites: list[str] = []
     failures: list[str] = []
-    for tree in options.tree:
-        print(f"{tree} …", file=sys.stderr, flush=True)
-        mender = Mender(tree.name, tree.resolve(), python_files(tree.resolve()))
-        outcomes += [mender.outcome(unsafe) for unsafe in MODES]
-    for corpus in () if options.tree else CORPORA:
-        if options.only not in str(corpus):
+    for corpus in CORPORA:
+        if only not in str(corpus):
             continue
         print(f"{corpus} …", file=sys.stderr, flush=True)
         mender = Mender(str(corpus), corpus.root, corpus.files)
@@ -442,7 +501,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if corpus.release == Release("trl", cases[0]["buggy_release"]):
             sites, failures = site_lines(own[0], cases)
             failures += left_in(mender, own[0], cases)
+    return outcomes, sites, failures
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    options = parse_arguments(arguments)
+    sites: list[str] = []
+    failures: list[str] = []
+    if options.foreign:
+        outcomes = of_trees(foreign_trees(options.only, options.mirrors))
+    elif options.tree:
+        outcomes = of_trees((tree.name, tree) for tree in options.tree)
+    else:
+        outcomes, sites, failures = of_releases(options.only)
+    if not outcomes:
+        return NOT_RUN
     print(summary(outcomes))
+    print(f"\n{checked(outcomes)}")
     print("\n".join(causes(outcomes, options.verbose)))
     if sites:
         print(f"\nthe sites of {', '.join(SITES)}:", *sites, sep="\n")

@@ -65,7 +65,8 @@ class Judged:
 class Reported:
     """A finding as the benchmark shows it: its file within the code base, and the text of the line it starts in.
 
-    A finding that speaks for several places is one of each.
+    A finding that speaks for several places is one of each. branches: the lines of the conditions under which ranks
+    leave there.
     """
 
     code_base: str
@@ -77,6 +78,7 @@ class Reported:
     text: str
     because: tuple[str, ...] = ()
     by_default: bool = True
+    branches: tuple[int, ...] = ()
 
 
 @dataclass
@@ -168,7 +170,9 @@ def reported_of(finding: Finding, code_base: str, lines: Lines) -> Iterator[Repo
     start, end = finding.start.line, finding.end.line
     because = tuple(f"{_within(note.path, lines.tree)}:{note.start.line}: {note.text}" for note in finding.because)
     text = lines.text(name, start)
-    yield Reported(code_base, name, start, end, finding.code, finding.message, text, because, finding.by_default)
+    _, *branches = finding.lines
+    said = (finding.code, finding.message, text, because, finding.by_default)
+    yield Reported(code_base, name, start, end, *said, branches=tuple(branches))
     for each in finding.also:
         name, line = _within(each.path, lines.tree), each.start.line
         text = lines.text(name, line)
@@ -183,14 +187,15 @@ def _within(path: str, tree: Path) -> str:
 def compare(outcome: Outcome, verdicts: Iterable[Judged]) -> None:
     """Say which verdicts have a finding, which have none, and which findings have no verdict.
 
-    A verdict on a line is one on all findings of its rule there. One whose line has none is on another finding of its
-    rule in the file, each on one at most: the one whose range holds the line, else one whose line has the same text.
+    A verdict on a line is one on all findings of its rule there, and on those where ranks leave by its condition. One
+    whose line has none is on another finding of its rule in the file, each on one at most: the one whose range holds
+    the line, else one whose line has the same text.
     """
     lines = Lines(outcome.tree)
     left = {each: None for each in outcome.reported}
     moved: list[Judged] = []
     for verdict in verdicts:
-        here = [each for each in outcome.reported if _same_rule(each, verdict) and each.line == verdict.line]
+        here = [each for each in outcome.reported if _same_rule(each, verdict) and _is_at(each, verdict.line)]
         for each in here:
             left.pop(each, None)
         (outcome.kept if here else moved).append(verdict)
@@ -203,6 +208,10 @@ def compare(outcome: Outcome, verdicts: Iterable[Judged]) -> None:
             outcome.by_default += [verdict] * near.by_default
         (outcome.kept if near else outcome.gone).append(verdict)
     outcome.unjudged.extend(left)
+
+
+def _is_at(reported: Reported, line: int) -> bool:
+    return line in (reported.line, *reported.branches)
 
 
 def _same_rule(reported: Reported, verdict: Judged) -> bool:

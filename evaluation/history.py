@@ -102,8 +102,8 @@ def is_about(finding: Finding, rule: str) -> bool:
 
 
 def alarms_at(findings: Iterable[Finding], line: int) -> bool:
-    """Whether one of the findings starts on the line."""
-    return any(finding.start.line == line for finding in findings)
+    """Whether one of the findings is told by the line."""
+    return any(line in finding.lines for finding in findings)
 
 
 def alarms_in(findings: Iterable[Finding], spans: Sequence[tuple[int, int]]) -> list[Finding]:

@@ -59,7 +59,8 @@ class Bug:
     def is_said_by(self, reported: Reported) -> bool:
         if reported.file != self.file or reported.rule not in self.rules:
             return False
-        return any(first <= reported.end and reported.line <= last for first, last in self.lines)
+        spans = [(reported.line, reported.end), *((line, line) for line in reported.branches)]
+        return any(first <= end and start <= last for first, last in self.lines for start, end in spans)
 
 
 @dataclass

@@ -102,7 +102,7 @@ def mend(
     left = [
         finding.start.line
         for path, finding in remaining
-        if finding.code == findings[0].code and _within(places, path, finding.start.line)
+        if finding.code == findings[0].code and any(_within(places, path, line) for line in finding.lines)
     ]
     mended, wanted = fixed[original.path], original.fixed(unsafe)
     helper = next((Helper(HELPER, text) for text in fixed.values() if f"def {HELPER}(" in text), None)

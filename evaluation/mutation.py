@@ -212,7 +212,9 @@ class Bench:
     def mend(self, mutant: Mutant, after: Sequence[tuple[Path, Finding]], original: Original) -> Mended:
         """What `--fix` makes of a mutant that is found, after its texts were linted."""
         due = [lines for ranges in mutant.due for lines in ranges]
-        found = [(path, f) for path, f in after if f.code == mutant.rule and holds(due, path, f.start.line)]
+        found = [
+            (path, f) for path, f in after if f.code == mutant.rule and any(holds(due, path, line) for line in f.lines)
+        ]
         with self.seeing(mutant.texts):
             return mending.mend(self.linter, mutant.texts, due, found, original)
 
@@ -222,16 +224,17 @@ def judge(mutant: Mutant, before: Sequence[Finding], after: Sequence[tuple[Path,
 
     `shift` maps a line of the old text to the new one.
     """
-    spoken = [(path, f.start.line) for path, f in after if f.code == mutant.rule]
+    spoken = [(path, line) for path, f in after if f.code == mutant.rule for line in f.lines]
     missing = [ranges[0][1] for ranges in mutant.due if not any(holds(ranges, path, line) for path, line in spoken)]
     expected = [*(lines for ranges in mutant.due for lines in ranges), *mutant.fair]
 
     def other(code: str, path: Path, line: int) -> bool:
         return code not in _ALSO.get(mutant.rule, (mutant.rule,)) or not holds(expected, path, line)
 
-    old = Counter((f.code, mutant.path.name, shift(f.start.line)) for f in before)
+    # By the condition, where ranks leave: that line is the one that a mutant has due.
+    old = Counter((f.code, mutant.path.name, shift(f.lines[-1])) for f in before)
     old = Counter({key: n for key, n in old.items() if other(key[0], mutant.path, key[2])})
-    new = Counter((f.code, path.name, f.start.line) for path, f in after if other(f.code, path, f.start.line))
+    new = Counter((f.code, path.name, f.lines[-1]) for path, f in after if other(f.code, path, f.lines[-1]))
     changed = [f"new {code} at {name}:{line}" for code, name, line in (new - old).elements()]
     gone = [key for key in (old - new).elements() if not holds(mutant.place, mutant.path, key[2])]
     changed += [f"lost {code} at {name}:{line}" for code, name, line in gone]
@@ -294,7 +297,7 @@ def already_found(source: Source, operator: Operator, site: Site, before: Sequen
     """Whether the rule speaks at the place before it is broken: then recall there would mean nothing."""
     statements = site.due or (source.statement(site.place.whole),)
     ranges = [_lines(source, statement, [], source.text) for statement in statements]
-    return any(f.code == operator.rule and holds(ranges, source.path, f.start.line) for f in before)
+    return any(f.code == operator.rule and holds(ranges, source.path, line) for f in before for line in f.lines)
 
 
 def _result(

@@ -47,7 +47,9 @@ def _digests(rule: str, file: str, symbol: str, last: str) -> Iterator[str]:
     for release in sorted(older, key=_number, reverse=True):
         spans = _spans(release, file, symbol)
         lines = project(release).text(file).decode().splitlines() if spans else []
-        found = {finding.start.line for finding in project(release).findings(file, rule)} if spans else set()
+        found = (
+            {line for finding in project(release).findings(file, rule) for line in finding.lines} if spans else set()
+        )
         reported = [span for span in spans if any(span[0] <= line <= span[1] for line in found)]
         if not reported:
             return

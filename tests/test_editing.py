@@ -58,7 +58,7 @@ def test_the_texts_ask_for_edits_of_all_kinds() -> None:
         for each in planned(name):
             kinds.update(type(edit).__name__ for edit in each.fix.plan.edits)
             assert transformed([each.fix]) != each.violation.module.tree.code
-    assert kinds == {"Replace", "Insert", "Enclose", "Move", "Part", "Import"}
+    assert kinds == {"Replace", "Insert", "Enclose", "Move", "Drop", "Part", "Import"}
 
 
 TREE = """# header

@@ -37,7 +37,27 @@ class MyTrainer(Trainer):
         ("function(*given, **keywords, more=more_of_it())", "function(\n    *given, **keywords, more=more_of_it()\n)"),
         ("x = one_name_that_is_longer_than_a_line_may_be_here", "x = one_name_that_is_longer_than_a_line_may_be_here"),
         ("self.accelerator.log({'x': 1})  # with a comment", "self.accelerator.log({'x': 1})  # with a comment"),
-        ("first, second = accelerator.gather(one), another", "first, second = accelerator.gather(one), another"),
+        (
+            "first, second = accelerator.gather(one), another",
+            "first, second = (\n    accelerator.gather(one),\n    another,\n)",
+        ),
+        (
+            "return first_one + gather(second_one), third",
+            "return first_one + gather(second_one), third",
+        ),
+        (
+            "return first_one + gather(second_one), thirds",
+            "return (\n    first_one + gather(second_one),\n    thirds,\n)",
+        ),
+        (
+            "logs = {'loss': gather(loss).mean(), 'rate': rate}",
+            "logs = {\n    'loss': gather(loss).mean(),\n    'rate': rate,\n}",
+        ),
+        (
+            "logs = [gather(loss).mean(), gather(rate), 1]",
+            "logs = [\n    gather(loss).mean(),\n    gather(rate),\n    1,\n]",
+        ),
+        ("logs = {'a_key': one_name_that_is_longer_than_a_line_is}",) * 2,
     ],
 )  # fmt: skip
 def test_a_line_is_broken_as_formatters_break_it(line: str, expected: str):
@@ -52,6 +72,7 @@ def test_a_line_is_broken_as_formatters_break_it(line: str, expected: str):
     [
         ("pyproject.toml", "[tool.ruff]\nline-length = 100\n"),
         ("pyproject.toml", "[tool.black]\nline-length = 100\n"),
+        ("pyproject.toml", "[tool.ruff]\nline-length = 100\n\n[tool.black]\n"),
         ("ruff.toml", "line-length = 100\n"),
         (".flake8", "[flake8]\nmax-line-length = 100\n"),
         ("setup.cfg", "[flake8]\nmax_line_length = 100\n"),
@@ -71,6 +92,19 @@ def test_else_the_file_shows_it(tmp_path: Path, content: str):
     (tmp_path / "pyproject.toml").write_text(content)
     assert limit_for(tmp_path / "a.py", "x = 1\n") == USUAL
     assert limit_for(tmp_path / "a.py", f"x = '{'a' * 200}'\n") == 206
+
+
+def test_black_has_a_length_of_its_own(tmp_path: Path):
+    (tmp_path / "pyproject.toml").write_text("[tool.black]\ntarget-version = ['py310']\n")
+    assert limit_for(tmp_path / "a.py", "x" * 140) == 88
+
+
+def test_one_line_in_a_hundred_does_not_show_how_long_lines_are(tmp_path: Path):
+    (tmp_path / ".git").mkdir()
+    long, usual = f"x = '{'a' * 200}'\n", f"x = '{'a' * 130}'\n"
+    assert limit_for(tmp_path / "a.py", 100 * "x = 1\n" + long) == USUAL
+    assert limit_for(tmp_path / "a.py", 100 * "x = 1\n" + long + usual) == 136
+    assert limit_for(tmp_path / "a.py", 100 * "x = 1\n" + 2 * long) == 206
 
 
 def test_a_mended_line_is_broken(tmp_path: Path):

@@ -15,7 +15,7 @@ import pytest
 from fake_linter import finding
 
 from trl_lint import reports
-from trl_lint.findings import Position
+from trl_lint.findings import Note, Position
 from trl_lint.linter.runner import FileResult
 from trl_lint.reports.text import frame
 
@@ -66,10 +66,29 @@ def test_text():
     )
 
 
+@pytest.mark.parametrize(
+    ("calls", "expected"),
+    [
+        (3, ["loss", "call 1", "call 2", "call 3", "shown"]),
+        (4, ["loss", "… 2 more calls", "call 3", "call 4", "shown"]),
+        (9, ["loss", "… 7 more calls", "call 8", "call 9", "shown"]),
+    ],
+)
+def test_text_leaves_out_calls_that_only_hand_a_value_on(calls, expected):
+    here = Position(1, 1)
+    handed = tuple(Note(f"call {number}", "helpers.py", here, hands_on=True) for number in range(1, calls + 1))
+    because = (Note("loss", "train.py", here), *handed, Note("shown", "train.py", here))
+    found = result("BUG")
+    text = shown("text", replace(found, findings=(replace(found.findings[0], because=because),)))
+    assert [line.partition(": ")[2].partition(" (")[0] for line in text.splitlines() if "because" in line] == expected
+    rows = json.loads(shown("json", replace(found, findings=(replace(found.findings[0], because=because),))))
+    assert len(rows[0]["because"]) == calls + 2
+
+
 def test_text_says_why_a_fix_is_not_applied():
     text = shown("text", result("RISKY", "HINT"))
     assert "  fix: only with --unsafe-fixes: it is risky\n" in text
-    assert "  fix: by hand: it is hint\n" in text
+    assert "  no automatic fix: it is hint\n" in text
     assert "[*]" not in text
     assert "\nFound 2 findings in 1 file (1 with --unsafe-fixes).\n" in text
 

@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from trl_lint import api
 from trl_lint.findings import Finding, Position
 from trl_lint.linter.suppressions import decode, noqa_row, split
+from trl_lint.settings import Settings
 
 CODE, NAME = "TRL001", "item-before-gather"
 
@@ -173,3 +175,27 @@ def flake8_lines(folder: Path, lines: list[int]) -> list[int]:
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     assert not done.stderr
     return [int(line) for line in done.stdout.split()]
+
+
+LEAVES = """\
+from accelerate import Accelerator
+
+
+def train(loader, model, optimizer):
+    accelerator = Accelerator()
+    loader, model, optimizer = accelerator.prepare(loader, model, optimizer)
+    for batch in loader:
+        if batch["mask"].sum() == 0:{0}
+            print("skipped"){1}
+            continue{2}
+        accelerator.gather(batch["mask"])
+"""
+
+
+@pytest.mark.parametrize(("line", "silences"), [(0, True), (1, False), (2, True), (3, False)])
+def test_where_ranks_leave_a_comment_at_the_condition_counts_too(line, silences, tmp_path):
+    comments = ["  # noqa: TRL006" * (number == line) for number in range(3)]
+    path = tmp_path / "train.py"
+    path.write_text(LEAVES.format(*comments))
+    found = api.check(tmp_path, Settings(root=tmp_path, select=("TRL006",)))
+    assert [(each.start.line, each.lines) for each in found] == [(10, (10, 8))] * (not silences)

@@ -63,11 +63,15 @@ class Position:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """One step of the chain that explains a finding: what happened there, and where."""
+    """One step of the chain that explains a finding: what happened there, and where.
+
+    hands_on: whether all that happens is that a function returns the value to its caller.
+    """
 
     text: str
     path: str
     start: Position
+    hands_on: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +100,9 @@ class Fix:
     applicability: Applicability
     title: str
     edits: Callable[[], tuple[Edit, ...]] = field(compare=False, repr=False, default=tuple)
-    # Why the fix is not safe, or why there is only a hint; empty for a safe fix.
+    # Why the fix is not safe, or why there is only a hint; empty for a safe fix. And the places that make it so.
     reason: str = ""
+    conditions: tuple[Note, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +112,7 @@ class Finding:
     `message` is one line: what is wrong and on which launch it shows. `because` leads from the source of the
     fact to the place of the finding. `help` says how to mend it. `consequence` is what comes of it, and `also` are the
     other places of the same cause. `by_default`: it is in the default set of findings; others have to be asked for.
+    `branches`: where some ranks turn off to the statement by which they leave, if it stands there.
     """
 
     code: str
@@ -121,6 +127,15 @@ class Finding:
     consequence: Consequence = Consequence.CRASH
     by_default: bool = True
     also: tuple[Related, ...] = ()
+    branches: tuple[Position, ...] = ()
+
+    @property
+    def lines(self) -> tuple[int, ...]:
+        """The lines that it is told by, its own first: a comment on any of them silences it.
+
+        The condition under which ranks `return` is as good a place as the `return` to say that all is well.
+        """
+        return (self.start.line, *(each.line for each in self.branches))
 
     @property
     def url(self) -> str | None:

@@ -6,10 +6,13 @@ from pathlib import Path
 import pytest
 
 from evaluation import fixes
+from evaluation.checkouts import NotToBeHad
+from evaluation.conditions import conditions_lost
 from evaluation.fixes import Mender, Outcome, Pair, check, site_lines
 from trl_lint.findings import Finding, Position
 
 TEXT = """import os  # for later
+from sys import argv
 
 
 class Mine:
@@ -29,7 +32,7 @@ def finding(line: int, code: str = "TRL003") -> Finding:
     return Finding(code, "name", "message", "x.py", Position(line, 1), Position(line, 9))
 
 
-def pair(old: str, new: str, text: str = TEXT, line: int = 12) -> Pair:
+def pair(old: str, new: str, text: str = TEXT, line: int = 13) -> Pair:
     assert old in text
     return Pair(text.encode(), text.replace(old, new, 1).encode(), (finding(line),))
 
@@ -45,10 +48,15 @@ def pair(old: str, new: str, text: str = TEXT, line: int = 12) -> Pair:
         ("# shown\n", "# shown\n            again()\n"),
         ("self.x = 1\n", "self.x = 1\n        self.y = 2\n"),
         ("import os", "import torch\nimport os"),
+        ("from sys import argv", "from sys import argv, exit"),
+        ("from sys import argv", "from sys import (\n    argv,\n    exit,\n)"),
+        # The condition goes, or what in it asks for the rank.
+        ("        if self.x:\n            log(mean.item())", "        log(mean.item())"),
     ],
 )
 def test_what_a_fix_may_change(old, new):
-    assert check(pair(old, new)) == []
+    text = TEXT if "        log(mean" not in new else TEXT.replace("self.x:", "self.rank == 0:")
+    assert check(pair(old.replace("self.x:", "self.rank == 0:") if text != TEXT else old, new, text)) == []
 
 
 @pytest.mark.parametrize(
@@ -66,6 +74,8 @@ def test_what_a_fix_may_change(old, new):
         ("class Mine:", "RATE = 1\n\n\nclass Mine:", "elsewhere"),
         ("return loss\n", "return loss", "form"),
         ("log(mean.item())  # shown\n", "log(gather(mean))  # shown\r\n", "form"),
+        ("from sys import argv", "from sys import exit", "elsewhere"),
+        ("        if self.x:\n            log(mean.item())", "        log(mean.item())", "conditions"),
     ],
 )
 def test_what_a_fix_may_not_change(old, new, failed):
@@ -225,3 +235,62 @@ def test_what_is_wrong_with_the_sites_is_said(after, wrong):
 def test_a_file_that_is_not_mended_at_all_is_wrong():
     case = {"rule": "TRL003", "sites": [{"file": "b.py", "line": 1, "symbol": "f"}]}
     assert site_lines(Outcome("trl", False), [case]) == ([], ["b.py: nothing is mended"])
+
+
+# --- conditions -----------------------------------------------------------------------------------------
+
+GUARDED = "if step % 10 == 0 and rank == 0 and ready:\n    log(x)\nelse:\n    skip()\n"
+
+
+@pytest.mark.parametrize(
+    ("after", "lost"),
+    [
+        (GUARDED, ""),
+        ("if step % 10 == 0 and ready:\n    log(x)\nelse:\n    skip()\n", ""),
+        ("if step % 10 == 0 and ready:\n    if rank == 0:\n        log(x)\nelse:\n    skip()\n", ""),
+        ("if step % 5 == 0 and ready:\n    log(x)\n", ""),  # rewritten, which is for others to judge
+        ("if ready:\n    log(x)\n", "`log(x)` without `step % 10 == 0`"),
+        ("log(x)\nskip()\n", "`log(x)` without `ready and step % 10 == 0`"),
+        ("if step % 10 == 0 and ready:\n    log(gather(x))\n", ""),
+    ],
+)
+def test_conditions_but_those_on_the_rank_stay_around_what_stays(after, lost):
+    said = conditions_lost(GUARDED, after)
+    assert said.startswith(f"conditions are gone: {lost}") if lost else not said
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "is_lost"),
+    [
+        ("if not (a or rank):\n    f()\n", "if not a:\n    f()\n", False),
+        ("if not (a or rank):\n    f()\n", "f()\n", True),
+        ("while a:\n    f()\n", "f()\n", True),
+        ("try:\n    if a:\n        f()\nfinally:\n    g()\n", "try:\n    f()\nfinally:\n    g()\n", True),
+        ("if a:\n    g()\nelse:\n    f()\n", "g()\nf()\n", True),
+        ("if a:\n    f()\nif b:\n    f()\n", "if b:\n    f()\nif a:\n    f()\n", False),
+    ],
+)
+def test_what_a_condition_asks_for(before, after, is_lost):
+    assert bool(conditions_lost(before, after)) is is_lost
+
+
+def test_the_checks_have_a_column_each(release):
+    heading, row = fixes.checked([mender(release).outcome(False)]).splitlines()
+    assert heading.endswith("applied, by rule")
+    assert row.split().count("ok") == len(fixes.CHECKS) + len(fixes.TOGETHER)
+    assert "TRL003 1" in row
+
+
+def test_a_foreign_code_base_that_can_not_be_had_is_left_out(monkeypatch, capsys, release):
+    def tree_of(checkout, mirrors):
+        if checkout.repository == "a/one":
+            return release
+        raise NotToBeHad("no network")
+
+    rows = [{"repository": name, "commit": "0" * 40, "verdicts": []} for name in ("a/one", "a/two", "b/three")]
+    monkeypatch.setattr(fixes, "load", lambda name: rows)
+    monkeypatch.setattr(fixes, "tree_of", tree_of)
+    assert list(fixes.foreign_trees("a/", None)) == [("a/one", release)]
+    assert "skipped: a/two at 0000000000: no network" in capsys.readouterr().err
+    assert fixes.main(["--foreign", "--only", "b/"]) == fixes.NOT_RUN
+    assert fixes.main(["--foreign", "--only", "a/one"]) == fixes.PASSED

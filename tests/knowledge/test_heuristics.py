@@ -215,6 +215,10 @@ def compute_loss(self, model, inputs, *args):
     return super().compute_loss(model, inputs, *args)
 """
 ON_MAIN = "if accelerator.is_main_process:\n    {}"
+PIPELINE = (
+    "from accelerate import Accelerator\nfrom diffusers import {0}\n"
+    "unet = Accelerator().prepare(make())\n{0}.from_pretrained('x', unet=unet)\n"
+)
 DECODER = (FIXTURES / "bypassed_wrapper" / "broken_decoder.py").read_text()
 COUNTED = (FIXTURES / "truncated_gather" / "broken_loop.py").read_text()
 TRAINED = "from transformers import Trainer\ndef run({0}):\n    {0}.train()\nrun(Trainer())\n"
@@ -321,6 +325,13 @@ CASES = {
         ),
         "unknown",
     ),
+    "PIPELINE": Case(
+        rule("TRL002"),
+        PIPELINE.format("StableDiffusionPipeline"),
+        1,
+        PIPELINE.format("StableDiffusionPipes"),
+        0,
+    ),
     "PIPELINE_HELPER": Case(
         revealed,
         loop("reveal_rank(FluxPipeline._pack_latents(batch['x']))").replace(
@@ -401,6 +412,13 @@ CASES = {
         loop(SHOWN.format("history.append(value)")),
         True,
         loop(SHOWN.format("history.train_on(value)")),
+        False,
+    ),
+    "RECORDS": Case(
+        mended("TRL003", AT_ITS_BINDING),
+        loop(SHOWN.format("recorder.add(value)")),
+        True,
+        loop(SHOWN.format("recorder.train_on(value)")),
         False,
     ),
     "COMPUTES_ONLY": Case(

@@ -35,7 +35,8 @@ def test_a_finding_says_what_where_why_and_how():
     assert shown(text, finding) == "unwrapped(**inputs)"
     assert (finding.code, finding.name) == ("TRL009", "bypassed-wrapper")
     assert finding.message == (
-        "the module inside the wrapper is called where gradients are needed: DDP does not see this forward, and on "
+        "`unwrapped` is the module inside the wrapper, and is called where gradients are needed: "
+        "DDP does not see this forward, and on "
         "several GPUs each rank trains a model of its own"
     )
     assert [step.text for step in finding.because] == [
@@ -136,7 +137,7 @@ def test_a_method_of_the_module_that_runs_a_part_of_it():
     )
     finding = SNIPPETS.finding(text)
     assert shown(text, finding) == "net.module.features(batch)"
-    assert finding.message.startswith("`.features` of the module inside the wrapper is called")
+    assert finding.message.startswith("`net.module.features` is a part of the module inside the wrapper, and is called")
 
 
 @pytest.mark.parametrize(
@@ -220,7 +221,20 @@ def test_what_the_wrappers_forward_runs_is_right(redirected, speaks):
 @pytest.mark.parametrize(
     ("before", "after"),
     [
-        (f"{UNWRAPPED}return unwrapped(**inputs).loss", f"{UNWRAPPED}return model(**inputs).loss"),
+        # The name of the module inside goes where nothing needs it any more, and stays where something does.
+        (f"{UNWRAPPED}return unwrapped(**inputs).loss", "return model(**inputs).loss"),
+        (
+            f"{UNWRAPPED}print(unwrapped.config)\nreturn unwrapped(**inputs).loss",
+            f"{UNWRAPPED}print(unwrapped.config)\nreturn model(**inputs).loss",
+        ),
+        (
+            f"{UNWRAPPED}both = unwrapped(**inputs).loss + unwrapped.forward(**inputs).loss\nreturn both",
+            "both = model(**inputs).loss + model(**inputs).loss\nreturn both",
+        ),
+        (
+            f"{UNWRAPPED}with torch.no_grad():\n    unwrapped(**inputs)\nreturn unwrapped(**inputs).loss",
+            f"{UNWRAPPED}with torch.no_grad():\n    unwrapped(**inputs)\nreturn model(**inputs).loss",
+        ),
         ("return self.accelerator.unwrap_model(model)(**inputs).loss", "return model(**inputs).loss"),
         ("return model.module(**inputs).loss", "return model(**inputs).loss"),
         ("return model.module.forward(**inputs).loss", "return model(**inputs).loss"),

@@ -23,10 +23,10 @@ def test_a_finding_says_what_where_why_and_how():
     assert shown(text, finding) == "accelerator.gather(loss.item())"
     assert (finding.code, finding.name) == ("TRL001", "item-before-gather")
     assert finding.message == (
-        "`gather` gets a Python number, not a tensor: it passes on bare python and raises as soon as a "
-        "process group exists (torchrun, accelerate launch)"
+        "`gather` gets a Python number (`loss.item()`), not a tensor: it works under bare python and raises as soon "
+        "as a process group exists (torchrun, accelerate launch)"
     )
-    assert [step.text for step in finding.because] == ["it is prepared here"]
+    assert [step.text for step in finding.because] == ["it comes from `prepare` here"]
     assert finding.because[0].start.line < finding.start.line
     assert finding.help == (
         "keep the local reduction inside as a tensor, repeat it on the result, and call `.item()` last"
@@ -57,7 +57,7 @@ def test_a_chain_leads_from_the_loader():
 @pytest.mark.parametrize(
     ("call", "launch"),
     [
-        ("accelerator.gather_for_metrics(loss.item())", "passes on bare python"),
+        ("accelerator.gather_for_metrics(loss.item())", "works under bare python"),
         ("accelerator.reduce(loss.item(), 'mean')", "raises on any launch"),
         ("accelerator.pad_across_processes(loss.item())", "raises on any launch"),
     ],
@@ -71,7 +71,7 @@ def test_the_message_says_on_which_launch_it_shows(call, launch):
     [
         ("{'loss': loss.item()}", "a dict of Python numbers (loss)"),
         ("[loss.item()]", "a list of Python numbers"),
-        ("mask.sum().tolist()", "a Python number"),
+        ("mask.sum().tolist()", "a Python number (`mask.sum().tolist()`)"),
     ],
 )
 def test_the_message_says_what_is_handed_over(argument, what):
@@ -187,9 +187,9 @@ def test_control_decides_how_far_a_fix_is_trusted(body, applicability, reason):
         ("a = b = accelerator.gather(loss.item())\nprint(a, b[0])", "one value per rank"),
         ("values: list = accelerator.gather(loss.item())\nprint(values[0])", "one value per rank"),
         ("print(values := accelerator.gather(loss.item()), values.std())", "one value per rank"),
-        ("total = accelerator.gather(mask.float().std().item())", "can't be told"),
-        ("total = accelerator.gather(mask.sum().item() + 1)", "can't be told"),
-        ("total = accelerator.gather(loss.item() * len(mask))", "can't be told"),
+        ("total = accelerator.gather(mask.float().std().item())", "is not known"),
+        ("total = accelerator.gather(mask.sum().item() + 1)", "is not known"),
+        ("total = accelerator.gather(loss.item() * len(mask))", "is not known"),
         ("total = accelerator.pad_across_processes(loss.item())", "does not put the ranks' values together"),
         ("import torch.distributed as dist\ndist.all_reduce(loss.item())", "in place"),
         ("total = accelerator.gather(\n    loss.mean()  # of this batch\n    .item()\n)", "a comment"),

@@ -56,7 +56,7 @@ def test_what_all_ranks_have_of_a_tracker(line) -> None:
 
 
 def test_ranks_without_trackers_that_leave() -> None:
-    assert found("if not accelerator.trackers:\n    continue\naccelerator.gather(loss)") == ["not accelerator.trackers"]
+    assert found("if not accelerator.trackers:\n    continue\naccelerator.gather(loss)") == ["continue"]
 
 
 @pytest.mark.parametrize(
@@ -152,7 +152,7 @@ def test_the_body_of_a_decorated_function_runs_on_some_ranks(decorator, nested) 
         else f"{HEAD}@{decorator}\ndef show(x):\n    accelerator.gather(x)\n\ndef main(x):\n    show(x)\n"
     )
     speaks = DIVERGENT.findings(text)
-    assert len(speaks) == 1 and "`gather` may not be reached by all ranks" in speaks[0].message
+    assert len(speaks) == 1 and "only ranks that the decorator lets in reach `gather`" in speaks[0].message
 
 
 def test_a_metric_that_a_decorated_function_logs_is_left_to_the_author() -> None:

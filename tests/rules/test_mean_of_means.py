@@ -235,7 +235,7 @@ def test_the_bound_of_a_count_is_that_of_the_count_of_all():
         ),
         (
             RATIO + "value = accelerator.reduce(mean) / accelerator.num_processes",
-            "how the average is taken can't be told from the code",
+            "how the average is taken is not known",
         ),
     ],
 )

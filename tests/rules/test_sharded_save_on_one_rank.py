@@ -32,8 +32,8 @@ def test_a_finding_names_the_call_and_the_engine():
     finding = FSDP.finding(text)
     assert shown(text, finding) == "accelerator.save_state('x')"
     assert finding.message == (
-        "`save_state` may not be reached by all ranks: under FSDP (the setting `engines` names it) "
-        "the others wait in it until the time-out"
+        "only ranks where `accelerator.is_main_process` is true reach `save_state`: "
+        "under FSDP (the setting `engines` names it) some wait for the others until the time-out"
     )
     assert finding.help == "call `save_state` on every rank, outside the condition: each writes what is its own"
     assert finding.because[-1].text == "`accelerator.is_main_process` differs between ranks"
@@ -72,7 +72,8 @@ def test_ranks_that_leave_before_it():
             self.save_model()
     """)
     finding = FSDP.finding(text)
-    assert finding.message.startswith("ranks that leave here do not reach `save_model`: under FSDP")
+    assert shown(text, finding) == "return"
+    assert "is true `return` here and do not reach `save_model`: under FSDP" in finding.message
     assert finding.help.startswith("call `save_model` on every rank, before ranks leave, or let all of them leave")
 
 
@@ -132,6 +133,14 @@ def test_a_save_is_left_alone_where_code_asks_for_sharding(line, speaks):
         f"def log(self, logs, start_time=None):\n    {line}\n    if self.args.should_save:\n        self.save_model()"
     )
     assert bool(FSDP.findings(text)) is speaks
+
+
+@pytest.mark.parametrize(("saved", "speaks"), [("save_state('x')", True), ("save_model(model, 'x')", False)])
+def test_parameters_that_are_gathered_are_no_care_of_a_checkpoint(saved, speaks):
+    """An average of the weights gathers them; the state is written by all ranks under each stage of ZeRO."""
+    average = "with deepspeed.zero.GatheredParameters(list(model.parameters())):\n    average(model)\n"
+    text = "import deepspeed\n" + loop(average + MAIN + f"    accelerator.{saved}")
+    assert bool(UNDER["deepspeed-zero3"].findings(text)) is speaks
 
 
 # --- what shows an engine ---------------------------------------------------------------------------------

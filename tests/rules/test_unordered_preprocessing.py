@@ -37,8 +37,7 @@ def test_a_finding_says_what_where_and_how():
     finding = SNIPPETS.finding(in_trainer("train_dataset = train_dataset.map(tokenize)"))
     assert (finding.code, finding.name) == ("TRL012", "unordered-preprocessing")
     assert finding.message == (
-        "every rank runs this `map` at the same time: on several GPUs each of them computes the whole data set and "
-        "writes the same cache file"
+        "every rank runs this `map` at the same time: on several GPUs the whole data set is computed once per process"
     )
     assert finding.help.endswith("`with PartialState().main_process_first():`")
 
@@ -359,3 +358,12 @@ def test_a_trainer_in_the_function_has_another_hash_on_each_rank_once_it_is_buil
     assert not SNIPPETS.findings(LATER.format(first="pass", later="self.prepare()", work=work))
     assert SNIPPETS.findings(LATER.format(first="self.prepare()", later="pass", work=work))
     assert SNIPPETS.findings(LATER.format(first="pass", later="self.prepare()", work="lambda row: row"))
+
+
+@pytest.mark.parametrize(("comment", "is_meant"), [("once per node", True), ("once per job", False)])
+def test_what_a_comment_says_of_nodes_stays_true(comment: str, is_meant: bool):
+    text = script(f"# Only {comment}.\nwith accelerator.local_main_process_first():\n    dataset.map(tokenize)\n")
+    (finding,) = SNIPPETS.findings(text)
+    assert finding.fix is not None
+    assert finding.fix.reason.startswith("the comment above") is is_meant
+    assert (SNIPPETS.mended(text, unsafe=True) == text) is is_meant

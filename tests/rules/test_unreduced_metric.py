@@ -349,10 +349,10 @@ def test_a_new_name_does_not_take_one_that_is_there():
         ("mask.float().var().item()", "the variance over all ranks is not a mean"),
         ("mask.float().median().item()", "the median over all ranks can't be computed"),
         ("mask.float().quantile(0.9)", "a quantile over all ranks can't be computed"),
-        ("torch.exp(loss).item()", "can't be told from the code"),
-        ("loss.item() * len(mask)", "can't be told from the code"),
-        ("mask.sum().item() / optimizer.batch_size", "can't be told from the code"),
-        ("mask", "can't be told from the code"),
+        ("torch.exp(loss).item()", "is not known"),
+        ("loss.item() * len(mask)", "is not known"),
+        ("mask.sum().item() / optimizer.batch_size", "is not known"),
+        ("mask", "is not known"),
         ("mask.mean(dim=0)", "it may have more than one element"),
         ("accelerator.process_index * loss.item()", "it depends on the number of the rank"),
     ],
@@ -412,12 +412,79 @@ def test_a_value_bound_for_its_logs_is_gathered_where_it_is_bound():
     assert added(text) == ["value = accelerator.gather(loss).mean().item()"]
 
 
-def test_a_number_bound_before_the_guard_is_gathered_between_them():
-    text = loop("value = loss.item()\nif not accelerator.is_main_process:\n    continue\nwandb.log({'x': value})")
-    assert added(text) == [
-        "mean_value = accelerator.gather(torch.tensor(value, device=accelerator.device)).mean()",
-        "wandb.log({'x': mean_value.item()})",
-    ]
+HELPERS = """\
+def shown(step, value):
+    logs = {"step": step, "value": value}
+    print(logs)
+
+
+def used(value):
+    return value * 2
+
+
+def train("""
+AT_ITS_BINDING = "value = accelerator.gather(loss).mean().item()"
+ON_MAIN = "if accelerator.is_main_process:\n    wandb.log({'x': value})"
+
+
+def counting(body: str) -> str:
+    """A training loop with a sum, and with helpers in its file."""
+    return loop(body).replace("def train(", HELPERS, 1).replace("    for ", "    total = 0\n    for ", 1)
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        "if not accelerator.is_main_process:\n    continue\nwandb.log({'x': value})",
+        f"{ON_MAIN}\nprint(value)",
+        f"recorder.add(step=0, loss=value)\n{ON_MAIN}",
+        f"total += value\naverage = total / 2\nprint(average)\n{ON_MAIN}",
+        f"average: float = value / 2\nprint(average)\n{ON_MAIN}",
+        f"shown(1, value)\n{ON_MAIN}",
+        f"shown(1, value=value)\n{ON_MAIN}",
+    ],
+)  # fmt: skip
+def test_a_number_that_is_shown_and_kept_is_gathered_once_where_it_is_bound(after):
+    """Not made a tensor again where it is logged."""
+    text = counting(f"value = loss.item()\n{after}")
+    assert added(text) == [AT_ITS_BINDING]
+    assert applicability(text) is UNSAFE  # in every round
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        "if value > 3:\n    scheduler.step()",
+        "scheduler.step(value)",
+        "weight = loss * value\nweight.backward()",
+        "other = total.add(value)",
+        "total += value\nscheduler.step(total)",
+        "used(value)",
+        "later = lambda: value",
+        "if mask.any():\n    value = 3.0",
+    ],
+)
+def test_a_number_that_is_needed_for_more_stays_what_it_is(after):
+    text = counting(f"value = loss.item()\n{after}\n{ON_MAIN}")
+    assert AT_ITS_BINDING not in SNIPPETS.mended(text, unsafe=True)
+
+
+def test_a_count_is_not_gathered_for_the_quotient_that_is_made_of_it():
+    text = counting("value = mask.sum().item()\ntotal += value\nprint(3 / total)\n" + ON_MAIN)
+    assert "        value = mask.sum().item()\n" in SNIPPETS.mended(text, unsafe=True)
+
+
+def test_each_of_several_bindings_of_a_name_is_gathered_for_its_own_uses():
+    text = loop(
+        "value = loss.item()\nprint(value)\nwandb.log({'x': value})\n"
+        "for other in losses:\n    value = mask.float().mean().item()\n    wandb.log({'y': value})"
+    )
+    assert AT_ITS_BINDING in added(text)
+
+
+def test_a_sum_of_numbers_that_are_logged_themselves_is_not_gathered_again():
+    text = counting(f"value = loss.item()\ntotal += value\n{ON_MAIN}\n    wandb.log({{'total': total / 3}})")
+    assert added(text) == [AT_ITS_BINDING]
 
 
 def test_a_value_with_two_sinks_is_gathered_once():

@@ -52,7 +52,7 @@ def test_a_finding_says_what_where_why_and_how():
     finding = SNIPPETS.finding(text)
     assert shown(text, finding) == "rows.train_test_split(test_size=0.1)"
     assert (finding.code, finding.name) == ("TRL015", "unseeded-split")
-    assert finding.message.startswith("without a seed each rank has another `train_test_split`")
+    assert finding.message.startswith("without a seed each rank draws another `train_test_split`")
     assert "on several GPUs" in finding.message
     assert [step.text for step in finding.because] == ["each rank takes its share of `train_dataset` here"]
     assert finding.help == "draw alike on all ranks: `seed=42`, or call `set_seed` before it"
@@ -236,6 +236,40 @@ def test_a_draw_in_another_file_is_told_where_its_result_is_shared_out(tmp_path:
     assert finding.fix.reason == "it is drawn in another file"
 
 
+_OWN_ROWS = """
+class {}(Dataset):
+    def __init__(self, rows):
+        self.rows = rows
+    def __len__(self):
+        return len(self.rows)
+"""
+
+
+@pytest.mark.parametrize(("lazy", "is_reported"), [("Lazy", True), ("chosen_by(args)", False)])
+def test_which_class_of_the_project_holds_the_rows_is_a_setting(lazy: str, is_reported: bool):
+    own = "from torch.utils.data import Dataset\n" + _OWN_ROWS.format("Plain") + _OWN_ROWS.format("Lazy")
+    made = f"cls = {lazy} if args.lazy else Plain\nrows = list(read())\nrandom.shuffle(rows)\n"
+    made += "Trainer('m', train_dataset=cls(rows))\n"
+    assert is_found(script(own, made)) is is_reported
+
+
+@pytest.mark.parametrize(("folder", "is_reported"), [("own", True), ("else", False)])
+def test_a_package_without_an_init_below_the_roots_holds_what_its_own_files_import(
+    tmp_path: Path, folder: str, is_reported: bool
+):
+    data = "import random\n\ndef module(path):\n    rows = read(path)\n    random.shuffle(rows)\n"
+    data += "    return dict(train_dataset=rows, data_collator=None)\n"
+    train = "from own.data.rows import module\nfrom transformers import Trainer\n\n"
+    train += "data_module = module('x')\nTrainer('m', **data_module).train()\n"
+    files = {tmp_path / "tuning/own/data/rows.py": data, tmp_path / f"tuning/{folder}/train/main.py": train}
+    for path, text in files.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    linter = Linter(SETTINGS, (tmp_path,), (find_rule("TRL015"),))
+    main = tmp_path / f"tuning/{folder}/train/main.py"
+    assert bool(linter.check(main, train.encode())) is is_reported
+
+
 def test_code_that_no_script_in_sight_runs_is_silent():
     """Its caller may have seeded: a function of a library, a method of a Trainer."""
     function = program(LOAD + DRAW + TRAIN).partition("if __name__")[0]
@@ -394,7 +428,7 @@ RANK = "rank = PartialState().process_index\n"
 )
 def test_a_seed_of_each_rank_is_none(draw: str, is_reported: bool):
     found = SNIPPETS.findings(script(LOAD, RANK, draw + "\n", LOOP))
-    assert [each.message.startswith("with a seed of its own each rank has another") for each in found] == (
+    assert [each.message.startswith("with a seed of its own each rank draws another") for each in found] == (
         [True] if is_reported else []
     )
 

@@ -6,7 +6,7 @@ import ast
 from textwrap import dedent, indent
 
 import pytest
-from snippets import Snippets
+from snippets import Snippets, shown
 
 PLACES = {
     "trainer": """\
@@ -127,7 +127,7 @@ CASES = [
     ("TRL011", "x = torch.zeros(3)\nimport torch.distributed as d\nd.all_reduce(x)", {
         "trainer": "`self.accelerator.device`", "loop": "on the accelerator's device", "torch": "of this process",
     }),
-    ("TRL006", "import torch.distributed as d\nif d.get_rank() == 0:\n    d.all_reduce(loss)", {
+    ("TRL006", "import torch.distributed as d\nif mask.any():\n    d.all_reduce(loss)", {
         "trainer": "gather, reduce or broadcast", "callback": "gather, reduce or broadcast",
         "loop": "gather, reduce or broadcast", "torch": "all_reduce` or `",
     }),
@@ -178,3 +178,69 @@ def test_where_a_list_is_wanted_the_help_says_so(use: str, words: str):
 def test_what_is_reduced_in_place_is_a_tensor_before():
     text = help_of("TRL001", "torch", "dist.all_reduce(loss.item())")
     assert text.startswith("make it a tensor on the GPU of this process")
+
+
+# --- ranks that diverge: which of them, where, and what helps there ------------------------------------------
+
+DIVERGING = [
+    ("if mask.any():\n    continue\nacc.gather(loss)", "continue",
+     "ranks where `mask.any()` is true `continue` here and do not reach `gather`", "call it before ranks leave, or"),
+    ("if mask.any():\n    if unknown():\n        break\nacc.gather(loss)", "break",
+     "ranks where `mask.any()` is true may `break` here and not reach `gather`", "call it before ranks leave, or let"),
+    ("if mask.any():\n    pass\nelse:\n    return 3\nacc.gather(loss)", "return",
+     "ranks where `mask.any()` is false `return` here and do not reach `gather`", "call it before ranks leave, or let"),
+    ("if mask.any():\n    continue\nmodel(**batch)", "continue",
+     "ranks where `mask.any()` is true `continue` here and do not reach the forward pass of a wrapped model",
+     "let the ranks agree on the condition first"),
+    ("try:\n    x = int(loss)\nexcept ValueError:\n    continue\nacc.gather(loss)", "continue",
+     "ranks on which the `try` fails `continue` here and do not reach `gather`", "let all ranks skip the step"),
+    ("try:\n    x = int(loss)\nexcept ValueError:\n    acc.gather(loss)", "acc.gather(loss)",
+     "only ranks on which the `try` fails reach `gather`", "call it behind the `try`, on every rank"),
+    ("if mask.any():\n    acc.gather(loss)", "acc.gather(loss)",
+     "only ranks where `mask.any()` is true reach `gather`", "call it on every rank and use its result under"),
+    ("x = acc.gather(loss) if mask.any() else loss", "acc.gather(loss)",
+     "only ranks where `mask.any()` is true reach `gather`", "call it on every rank and use its result under"),
+    ("x = loss if mask.any() else acc.gather(loss)", "acc.gather(loss)",
+     "only ranks where `mask.any()` is false reach `gather`", "call it on every rank and use its result under"),
+    ("x = mask.any() or acc.gather(loss)", "acc.gather(loss)",
+     "only ranks where `mask.any()` is false reach `gather`", "call it on every rank and use its result under"),
+    ("while mask.sum() > 3:\n    acc.gather(loss)", "acc.gather(loss)",
+     "ranks run the loop with `mask.sum() > 3` a different number of times, and `gather` in it",
+     "let the ranks agree on the number of rounds first"),
+    ("with acc.main_process_first():\n    acc.gather(loss)", "acc.gather(loss)",
+     "`gather` is called by one rank after the other, but waits for all of them", "call it behind the `with` block"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("body", "place", "says", "helps"), DIVERGING)
+def test_who_is_missing_is_said_where_it_is_decided(body: str, place: str, says: str, helps: str):
+    text = placed("loop", body)
+    finding = Snippets("TRL006").finding(text)
+    assert shown(text, finding) == place
+    assert finding.message.startswith(says)
+    assert finding.help.startswith(helps)
+    assert finding.branches or place not in ("break", "continue", "return")
+
+
+# --- the name of what a finding is about ---------------------------------------------------------------------
+
+NAMED = [
+    ("TRL001", "x = acc.gather(loss.item())", "a Python number (`loss.item()`)", ""),
+    ("TRL002", "student = model\nx = student.config.use_cache", "is read from `student`", "unwrap_model(student)."),
+    ("TRL009", "bare = acc.unwrap_model(model)\nacc.backward(bare(**batch).loss)", "`bare` is the module inside", ""),
+    ("TRL010", "student = model\nstudent.generate(mask)", "is called on `student`", "for_generation(student, acc)"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("code", "body", "says", "helps"), NAMED)
+def test_what_a_finding_is_about_has_the_name_that_it_has_there(code: str, body: str, says: str, helps: str):
+    findings = Snippets(code).findings(placed("loop", body))
+    assert findings and says in findings[0].message
+    assert helps in findings[0].help
+
+
+def test_a_fix_says_by_which_conditions_it_is_not_safe():
+    text = placed("loop", "if mask.any():\n    if unknown():\n        continue\nx = acc.gather(loss.item())")
+    fix = Snippets("TRL001").finding(text).fix
+    assert fix is not None and fix.reason == "not all ranks may get here together"
+    assert [(each.text, each.start.line) for each in fix.conditions] == [("`mask.any()` differs between ranks", 13)]

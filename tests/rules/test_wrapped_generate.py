@@ -21,7 +21,10 @@ def test_generate_on_a_wrapped_model():
     text = step("return model.generate(**inputs)")
     finding = SNIPPETS.finding(text)
     assert shown(text, finding) == "model.generate"
-    assert finding.message == "`.generate` is called on a wrapped model: AttributeError under DDP and DataParallel"
+    assert (
+        finding.message
+        == "`.generate` is called on `model`, a wrapped model: AttributeError under DDP and DataParallel"
+    )
     assert [each.text for each in finding.because] == ["`model` is the wrapped model"]
     assert "unwrap_model_for_generation" in finding.help
     assert finding.fix is not None and finding.fix.applicability is DISPLAY

@@ -28,7 +28,7 @@ def test_a_finding_says_what_where_why_and_how():
     assert shown(text, finding) == "model.config"
     assert (finding.code, finding.name) == ("TRL002", "wrapped-model-attribute")
     assert finding.message == (
-        "`.config` is read from a wrapped model: AttributeError under DDP and DataParallel, "
+        "`.config` is read from `model`, a wrapped model: AttributeError under DDP and DataParallel, "
         "another object under DeepSpeed (`engine.config`)"
     )
     assert [step.text for step in finding.because] == ["`model` is the wrapped model"]
@@ -44,7 +44,7 @@ def test_a_finding_says_what_where_why_and_how():
 def test_a_call_has_a_help_of_its_own():
     finding = SNIPPETS.finding(hook("model.merge_adapter()"))
     assert finding.message == (
-        "`.merge_adapter` is called on a wrapped model: AttributeError under DDP and DataParallel"
+        "`.merge_adapter` is called on `model`, a wrapped model: AttributeError under DDP and DataParallel"
     )
     assert "never for a forward whose gradients are needed" in finding.help
 
@@ -56,7 +56,7 @@ def test_generate_is_another_rules():
 def test_a_chain_leads_from_prepare():
     text = loop("print(model.config)")
     (step,) = SNIPPETS.finding(text).because
-    assert step.text == "it is prepared here"
+    assert step.text == "it comes from `prepare` here"
     assert "accelerator.prepare(" in text.splitlines()[step.start.line - 1]
 
 
@@ -720,7 +720,7 @@ def reason(text: str, unsafe: bool = True) -> str:
 CALLED = "it is called: on the bare model a forward would not synchronise the gradients"
 MODULE = "it is a module: a forward through it would not synchronise the gradients"
 PARAMETER = "it is a parameter: an engine may have sharded it"
-CUSTOM = "what it is can't be told from the code: it may be a module, a parameter or a property"
+CUSTOM = "whether it is a module, a parameter or a property is not known"
 WRITTEN = "it is written to, not only read"
 
 
@@ -768,7 +768,7 @@ def test_the_head_of_a_wrapped_model_is_a_hint_even_if_it_is_unwrapped():
 
 def test_what_is_read_in_another_way_is_a_hint():
     text = built("read = getattr\nprint(read(model, 'config'))")
-    assert reason(text) == "how it is read can't be told from the code"
+    assert reason(text) == "how it is read is not known"
     assert reason(built("read = model.merge_adapter\nread(**inputs)")) == CUSTOM
 
 

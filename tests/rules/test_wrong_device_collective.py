@@ -36,7 +36,7 @@ def test_a_finding_says_what_where_why_and_how():
     assert (finding.code, finding.name) == ("TRL011", "wrong-device-collective")
     assert finding.message == (
         "`gather` gets a tensor on the CPU: nccl takes tensors on each process's own GPU only, so it fails on several "
-        "GPUs and passes on one process"
+        "GPUs and works on one process"
     )
     assert [step.text for step in finding.because] == ["it is made, or moved to, the CPU here"]
     assert finding.because[0].start.line == finding.start.line - 1
@@ -179,7 +179,8 @@ def test_what_a_step_returns_is_found_where_it_is_made():
 def test_the_rank_in_the_job_is_no_index_of_a_device(code: str):
     finding = SNIPPETS.finding(plain(code))
     assert finding.message == (
-        "the global rank is used as the index of a device: on a second node there is no such device"
+        "the global rank is used as the index of a GPU: on a second node it is greater than that of any GPU there "
+        "(rank 8 asks for `cuda:8`)"
     )
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar, get_args
 
 from trl_lint.analysis.program.notes import Notes
 from trl_lint.domain.averaging import Mean
 from trl_lint.domain.control import Control, FirstRank
-from trl_lint.domain.provenance import Step
+from trl_lint.domain.provenance import SourceModule, Step
 from trl_lint.domain.ranks import Origin
 from trl_lint.domain.sync_points import SyncPoint
 from trl_lint.domain.values import Payload, Value, Write
@@ -47,6 +48,16 @@ def types_of(cls: type[Any]) -> tuple[type[Event], ...]:
     """The events that a class is about, as its own base says: those of `Rule[A | B]` are A and B."""
     (about,) = get_args(cls.__orig_bases__[0])
     return get_args(about) or (about,)
+
+
+class DividedBy(Enum):
+    """What has some ranks go another way than the others."""
+
+    CONDITION = "an `if`, or an expression that chooses"
+    LOOP = "how often a loop is run"
+    EXCEPTION = "an exception that some of them catch"
+    DECORATOR = "a decorator that lets only some of them in"
+    TURNS = "a block that one rank after the other runs"
 
 
 class NumberEntry(NamedTuple):
@@ -134,6 +145,21 @@ class UnwrappedForGeneration(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class HandedToPipeline(Event):
+    """A pipeline of Diffusers is made with a wrapped `model`; `argument` is the Arg node, `name` its keyword, or "".
+
+    accelerator: the text by which the Accelerator is reached, or "".
+    """
+
+    mentions = (LIBRARIES, mentions.WRAPPED, mentions.PIPELINES)
+
+    model: Value
+    argument: Arg
+    name: str = ""
+    accelerator: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DeviceChosen(Event):
     """The rank in the whole job says on which device something is. why: the step that asked for that rank."""
 
@@ -208,19 +234,24 @@ class MetricShown(Event):
 class Divergence(Event):
     """Some ranks do not reach a synchronisation point that the others wait at.
 
-    condition: what parts them. after: they have left before it (node is the condition then, else the call).
-    one_by_one: one rank after the other gets there. caught: they skip a backward pass by an `except`. origins: by
-    what the condition differs. missing: all points that they may not reach because of it, in order, where no other
-    ones make up for some of these. seen: the facts of what the condition asks, by the id of its node.
-    knows_sharding: whether the function takes care of models that an engine shards.
+    node: the call, or, where they have left before it (`after`), the statement by which they do, if it is known, else
+    the condition. condition: what divides them, and by: what kind of thing that is. holds: of a CONDITION, how it comes
+    out on those that leave, or that make the call. way_out: the keyword of the statement by which they leave, or may
+    leave (`may_stay`). caught: they skip a backward pass by an `except`. origins: by what the condition differs.
+    missing: all points that they may not reach because of it, in order, where no other ones make up for some of these.
+    seen: the facts of what the condition asks, by the id of its node. knows_sharding: whether the function takes care
+    of models that an engine shards.
     """
 
     mentions = (LIBRARIES, mentions.MEETINGS)
 
     condition: Step
     sync_point: SyncPoint
+    by: DividedBy = DividedBy.CONDITION
+    holds: bool = True
     after: bool = False
-    one_by_one: bool = False
+    way_out: str = ""
+    may_stay: bool = False
     caught: bool = False
     origins: Origin = Origin.NONE
     missing: tuple[SyncPoint, ...] = ()
@@ -324,6 +355,21 @@ class EventTrace:
     steps: bool = False  # whether a library hands it the batches of a prepared loader, to train on
     # Of the calls in a loop over a prepared loader, whether it trains on what it is handed.
     stepping: dict[tuple[int, int], bool] = field(default_factory=dict)
+
+
+# How much of a node's source is shown in a line.
+_SHOWN = 60
+
+
+def source_of(step: Step) -> str:
+    """The source of the node of a step, on one line."""
+    return shown_source(step.module, step.node)
+
+
+def shown_source(module: SourceModule, node: CSTNode) -> str:
+    """The source of a node, on one line."""
+    source = " ".join(module.tree.code_for_node(node).split())
+    return source if len(source) <= _SHOWN else f"{source[: _SHOWN - 3]}..."
 
 
 def steps(step: Step | None) -> list[Step]:

@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 from typing import TypeAlias
 
+from trl_lint.domain.choices import OneOfOwnClasses
 from trl_lint.domain.heap import Cell
 from trl_lint.domain.kinds import (
     BoundMethod,
@@ -59,6 +60,8 @@ _EXPLAINED = frozenset({Kind.NUMBER, Kind.NUMBER_LIST})
 def _alike_parts(a: Value, b: Value) -> bool:
     if isinstance(a, TupleValue) and isinstance(b, TupleValue):
         return _alike_items(a.items, b.items)
+    if isinstance(a, OneOfOwnClasses) and isinstance(b, OneOfOwnClasses):
+        return _alike_items(a.options, b.options)
     if isinstance(a, PartialCall) and isinstance(b, PartialCall):
         return alike(a.callee, b.callee) and _alike_items(_given(a), _given(b)) and _names(a) == _names(b)
     return a.kind in _EXPLAINED or a.same_parts(b)
@@ -115,6 +118,8 @@ def _frozen_parts(value: Value, heap: Mapping[Identity, Cell], depth: int, froze
             return None
         case TupleValue():
             return tuple(freeze(item, heap, depth - 1, frozen) for item in value.items) if depth > 0 else None
+        case OneOfOwnClasses():
+            return tuple(freeze(option, heap, depth, frozen) for option in value.options)
         case IterableValue():
             return (freeze(value.element, heap, depth - 1, frozen), value.length) if depth > 0 else None
         case ContainerValue():

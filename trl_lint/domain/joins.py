@@ -17,7 +17,7 @@ from collections.abc import Iterable
 from typing import TypeVar
 
 from trl_lint.domain import averaging, devices, ranks, shapes
-from trl_lint.domain.choices import OneOfClasses, classes_of
+from trl_lint.domain.choices import OneOfClasses, classes_of, one_of_own
 from trl_lint.domain.constants import MISSING
 from trl_lint.domain.kinds import (
     BLANKS,
@@ -35,6 +35,7 @@ from trl_lint.domain.kinds import (
 )
 from trl_lint.domain.model_roles import in_model_role
 from trl_lint.domain.partial_calls import PartialCall
+from trl_lint.domain.provenance import WrappedWhere
 from trl_lint.domain.ranks import Rank, State
 from trl_lint.domain.shapes import Shape
 from trl_lint.domain.values import BOTTOM, NO_WRITES, Kind, Value, Wrapping
@@ -68,13 +69,14 @@ def join(a: Value, b: Value, divided: Rank = ranks.SAME) -> Value:
     main, other = (a, b) if a.rank.differs or a.why is not None else (b, a)
     averaged = averaging.joined(a.averaging, b.averaging)
     differs = rank.differs
+    condition = _condition_of_both(a, b) if joined.kind is Kind.MODEL else None
     return joined.as_known(
         rank,
         const,
-        wrapping=_join_wrapping(a, b, joined.kind),
+        wrapping=_join_wrapping(a, b, joined.kind) if condition is None else Wrapping.MAYBE,
         scalar=(a.scalar or a.kind is Kind.NONE) and (b.scalar or b.kind is Kind.NONE),
         dtype=a.dtype if a.dtype == b.dtype else "",
-        why=(main.why or other.why) if differs or rank is ranks.DRAWN or _is_explained(a, b, joined.kind) else None,
+        why=condition or (main.why or other.why if differs or rank is ranks.DRAWN or _explains(a, b, joined) else None),
         writes=_union(a.writes, b.writes) if differs else NO_WRITES,
         pending=_union(a.pending, b.pending) if differs else NO_WRITES,
         device=a.device if a.device == b.device else devices.joined(a, b),
@@ -181,6 +183,9 @@ def _merged_parts(a: Value, b: Value) -> Value:
         return a.having(join(a.element, b.element), ranks.join_lengths(a.length, b.length), None)
     if isinstance(a, LoaderValue) and isinstance(b, LoaderValue):
         return a.having(None if a.batch is None or b.batch is None else join(a.batch, b.batch))
+    chosen = one_of_own(a, b) if a.kind is Kind.CLASS else None
+    if chosen is not None:
+        return chosen
     one, other = classes_of(a), classes_of(b)
     if one and other:
         return a.as_a(OneOfClasses).having(one | other)
@@ -215,9 +220,22 @@ def _join_wrapping(a: Value, b: Value, kind: Kind) -> Wrapping | None:
     return known.pop() if len(known) == 1 else Wrapping.UNKNOWN
 
 
-def _is_explained(a: Value, b: Value, kind: Kind) -> bool:
+def _condition_of_both(a: Value, b: Value) -> WrappedWhere | None:
+    """The condition under which a model is wrapped, where a test has said more of it on one way, or on both."""
+    one, other = a.why, b.why
+    if not (isinstance(one, WrappedWhere) and isinstance(other, WrappedWhere) and one.node is other.node):
+        return None
+    if a.kind is not b.kind or not {a.wrapping, b.wrapping} <= _TOLD_APART:
+        return None
+    if not one.outcomes or (other.outcomes and set(one.outcomes) >= set(other.outcomes)):
+        return one
+    return other if not other.outcomes or set(other.outcomes) >= set(one.outcomes) else None
+
+
+def _explains(a: Value, b: Value, joined: Value) -> bool:
     """Whether two models share a fact about their wrapper, which one chain explains as well as the other."""
-    return kind is Kind.MODEL and a.wrapping is b.wrapping and a.wrapping in _EXPLAINED
+    return joined.kind is Kind.MODEL and a.wrapping is b.wrapping and a.wrapping in _EXPLAINED
 
 
+_TOLD_APART = frozenset({Wrapping.BARE, Wrapping.MAYBE, Wrapping.WRAPPED})
 _EXPLAINED = frozenset({Wrapping.MAYBE, Wrapping.UNWRAPPED, Wrapping.WRAPPED})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -77,14 +77,22 @@ class NoneWhere(Step):
         self.rank = rank
 
 
+class NeededOutcome(NamedTuple):
+    """What has to come of a condition (the node) for a model to be wrapped. names: what it asks for."""
+
+    node: CSTNode
+    is_true: bool
+    names: frozenset[str]
+
+
 class WrappedWhere(Step):
     """A model is wrapped on one way out of a condition (the node), and bare on the other.
 
-    names: what the condition asks for. function: in which it stands. on: which of its outcomes wraps the model; None
-    where there were several conditions.
+    names: what the condition, and those before it, ask for. function: in which it stands. outcomes: all that have to
+    come about for the model to be wrapped; none where that is not known.
     """
 
-    __slots__ = ("function", "names", "on")
+    __slots__ = ("function", "names", "outcomes")
 
     def __init__(
         self,
@@ -95,16 +103,22 @@ class WrappedWhere(Step):
         *,
         names: frozenset[str],
         function: object,
-        on: bool | None,
+        outcomes: tuple[NeededOutcome, ...],
     ) -> None:
         super().__init__(module, node, text, before)
         self.names = names
         self.function = function
-        self.on = on
+        self.outcomes = outcomes
 
 
 class SharedName(Step):
     """Ranks may find the same name here: that of a file in a folder of all of them, or the time in whole seconds."""
+
+    __slots__ = ()
+
+
+class Returned(Step):
+    """A function hands a value on to its caller."""
 
     __slots__ = ()
 

@@ -10,14 +10,17 @@ from trl_lint.domain.control import Uniformity
 from trl_lint.domain.model_roles import is_trained
 from trl_lint.findings import Applicability
 from trl_lint.fixes.base import RuleFix
-from trl_lint.fixes.support.edits import FixPlan, NoFix, Replace
+from trl_lint.fixes.support.blocks import own_line
+from trl_lint.fixes.support.edits import Drop, FixPlan, NoFix, Replace
 from trl_lint.fixes.support.node_types import Scope
-from trl_lint.fixes.support.scope import binders, dotted, scope_of, sole_binding
+from trl_lint.fixes.support.scope import binders, dotted, names_spelled, nodes, scope_of, sole_binding
+from trl_lint.fixes.support.tree import has_comment
 from trl_lint.knowledge import models
 
 _PART = "a part of the model is called: only its author can say how the wrapper's forward should run it"
 _OUT_OF_REACH = "no name of the wrapped model is in reach"
 _CHANGES_TRAINING = "it changes what is trained: the gradients are synchronised from then on"
+_COMMENTED = "a comment stands at the name of the module inside, which nothing else needs"
 _UNWRAPS = frozenset({"extract_model_from_parallel", "unwrap_model"})
 
 
@@ -30,14 +33,15 @@ class BypassedWrapperFix(RuleFix[ModelCalled]):
         """How to call the wrapped model instead, or why that is left to the author."""
         if event.path or not isinstance(event.node, cst.Call):
             return NoFix(_PART)
-        callee = event.node.func
-        if isinstance(callee, cst.Attribute) and callee.attr.value in models.FORWARDS:
-            callee = callee.value
+        callee = _callee(event.node)
         root = scope_of(event.owner, event.module)
         wrapped = _wrapped_name(event, root, callee)
         if wrapped is None:
             return NoFix(_OUT_OF_REACH if _is_whole(root, callee) else _PART)
-        return FixPlan((Replace(event.node.func, cst.Name(wrapped)),), caution=_CHANGES_TRAINING)
+        drop = _left_over(root, callee)
+        if isinstance(drop, NoFix):
+            return drop
+        return FixPlan((Replace(event.node.func, cst.Name(wrapped)), *drop), caution=_CHANGES_TRAINING)
 
     def uniformity(self, event: ModelCalled) -> Uniformity:
         """A training step is run by all ranks, unless it is known that it isn't."""
@@ -56,6 +60,34 @@ def _wrapped_name(event: ModelCalled, root: Scope, callee: cst.BaseExpression) -
         names = [name for name, value in known.items() if is_trained(value) and not _times_bound(root, name)]
         return names[0] if len(names) == 1 else None
     return None
+
+
+def _left_over(root: Scope, callee: cst.BaseExpression) -> tuple[Drop, ...] | NoFix:
+    """The line that gives the module inside a name, to be taken out where nothing else needs the name."""
+    bound = sole_binding(root, callee)
+    line = None if bound is None else own_line(root, bound.assign)
+    if bound is None or line is None or not _is_only_called(root, bound.name):
+        return ()
+    if has_comment(line.statement):
+        return NoFix(_COMMENTED, help=f"call the wrapped model, and take `{bound.name.value}` out")
+    # What a module binds others may import.
+    may_go = isinstance(root, cst.FunctionDef) and len(line.siblings) > 1
+    return (Drop(line.statement, bound.name.value, root),) if may_go else ()
+
+
+def _is_only_called(root: Scope, name: cst.Name) -> bool:
+    """Whether a name is only there to be called, so that nothing needs it once other names are called instead."""
+    spelled = [each for each in names_spelled(root, name.value) if each is not name]
+    callees = {id(_callee(node)) for node in nodes(root) if isinstance(node, cst.Call)}
+    return all(id(each) in callees for each in spelled)
+
+
+def _callee(call: cst.Call) -> cst.BaseExpression:
+    """What is called, of `model(…)` and of `model.forward(…)`."""
+    callee = call.func
+    if isinstance(callee, cst.Attribute) and callee.attr.value in models.FORWARDS:
+        return callee.value
+    return callee
 
 
 def _source(root: Scope, callee: cst.BaseExpression) -> cst.BaseExpression:

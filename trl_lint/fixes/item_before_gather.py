@@ -115,7 +115,7 @@ def _plan(event: CollectiveCalled) -> _Plan | NoFix:
         )
     reduction = _reduction(tensor, event.operand, value)
     if not reduction:
-        return NoFix("how the ranks' values belong together can't be told from the code")
+        return NoFix("how the ranks' values belong together is not known")
     cast = not use.floats and needs_cast(value, use.reduction or reduction, written_reduction(tensor))
     convert = "" if factory else _converted_by(event.argument.value)
     convert = "" if convert == value.dtype else convert

@@ -27,7 +27,7 @@ from trl_lint.fixes.support.logged import (
 )
 from trl_lint.fixes.support.node_types import Replacement
 from trl_lint.fixes.support.placing import placed
-from trl_lint.fixes.support.policy import DIVERGENT
+from trl_lint.fixes.support.policy import DIVERGENT, dividing
 from trl_lint.fixes.support.ratios import ratio_of
 from trl_lint.fixes.support.reductions import is_mean
 from trl_lint.fixes.support.scope import (
@@ -67,7 +67,7 @@ class MeanOfMeansFix(RuleFix[Averaged]):
         if event.handed:
             return NoFix("a helper averages it")
         if event.control.uniformity is Uniformity.DIVERGENT:
-            return NoFix(DIVERGENT)
+            return NoFix(DIVERGENT, conditions=dividing(event.control, Uniformity.DIVERGENT))
         if len(event.means) != 1:
             return NoFix("it is one of several means, depending on how one gets here")
         (mean,) = event.means
@@ -84,7 +84,7 @@ class MeanOfMeansFix(RuleFix[Averaged]):
             return NoFix("no accelerator is in reach")
         average = _average(place, event.node)
         if average is None or not isinstance(event.node, cst.Call):
-            return NoFix("how the average is taken can't be told from the code")
+            return NoFix("how the average is taken is not known")
         return _divided_once(place, event.node, average, ratio)
 
 
@@ -113,7 +113,7 @@ def _divided_once(place: LogSite, node: cst.Call, average: _Average, wanted: cst
     named = with_expression(named, ratio, place.value_of(wanted) or place.payload.value)
     found = ratio_of(named, ratio)
     if found is None:
-        return NoFix("its sum and its count can't be told from the code")
+        return NoFix("what its sum and its count are is not known")
     quotient = in_parentheses(with_replaced(ratio, found.replaced))
     if detached:
         quotient = call_of(quotient, "detach")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import libcst as cst
 
 from trl_lint.analysis.events import DatasetPrepared
 from trl_lint.analysis.observers.backends import uses_accelerate
+from trl_lint.analysis.program.syntax import ancestors
 from trl_lint.domain.control import FirstRank
 from trl_lint.findings import Applicability
 from trl_lint.fixes.base import RuleFix
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 _STATE = "PartialState"
 _WAITS = "the other processes wait in a barrier, which fails if the work takes longer than the collective time-out"
 _NOT_SHARED = "nodes that share no files then compute on all their ranks"
+_NODES = re.compile(r"\bnodes?\b", re.IGNORECASE)
 _SMALL = (cst.Assign, cst.AnnAssign, cst.Expr, cst.Return)
 
 
@@ -30,7 +33,7 @@ class UnorderedPreprocessingFix(RuleFix[DatasetPrepared]):
     applicabilities = (Applicability.UNSAFE, Applicability.DISPLAY)
 
     def plan(self, event: DatasetPrepared) -> FixPlan | NoFix:
-        return _for_everybody(event) if event.first_rank is None else _for_each_node(event.first_rank)
+        return _for_everybody(event) if event.first_rank is None else _for_each_node(event.first_rank, event)
 
     def title_for(self, event: DatasetPrepared) -> str:
         return f"Let the main process{' of the whole job' if event.first_rank is not None else ''} go first"
@@ -86,11 +89,20 @@ def _is_only_imported(tree: cst.Module, name: str) -> bool:
     return name not in parameters and all(isinstance(each, (cst.ImportAlias, cst.AsName)) for each in bound)
 
 
-def _for_each_node(first_rank: FirstRank) -> FixPlan | NoFix:
+def _for_each_node(first_rank: FirstRank, event: DatasetPrepared) -> FixPlan | NoFix:
     """How to have one rank of the job go first instead of one of each node."""
     call = first_rank.node.item
+    if first_rank.module is event.module and _is_meant_for_nodes(event.module.tree, call):
+        return NoFix("the comment above says that each node is meant to compute it")
     if isinstance(call, cst.Call) and isinstance(call.func, cst.Attribute):
         name = call.func.attr
         if name.value == "local_main_process_first":
             return FixPlan((Replace(name, name.with_changes(value="main_process_first")),), caution=_NOT_SHARED)
     return NoFix("another function says who goes first")
+
+
+def _is_meant_for_nodes(tree: cst.Module, call: cst.CSTNode) -> bool:
+    """Whether the comment above a `with` speaks of nodes, so that it would be wrong of another one."""
+    blocks = [each for each in ancestors(tree, call) if isinstance(each, cst.With)]
+    lines = blocks[-1].leading_lines if blocks else ()
+    return any(line.comment is not None and _NODES.search(line.comment.value) for line in lines)

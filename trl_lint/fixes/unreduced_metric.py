@@ -19,6 +19,7 @@ from trl_lint.domain.ranks import METRIC, Origin, State
 from trl_lint.domain.values import Kind
 from trl_lint.fixes.base import RuleFix
 from trl_lint.fixes.support.blocks import torch_in_reach
+from trl_lint.fixes.support.bound_numbers import bound_number
 from trl_lint.fixes.support.collecting import before_cpu, collected, on_device
 from trl_lint.fixes.support.edits import FixPlan, NoFix
 from trl_lint.fixes.support.gradients import may_have_gradient, may_reach_a_loss
@@ -33,7 +34,8 @@ from trl_lint.knowledge.python import COMPILED_DECORATORS
 from trl_lint.knowledge.torch_ops import of_method
 from trl_lint.wording import Surroundings, surroundings_of
 
-_UNKNOWN_REASON = "how the ranks' values belong together can't be told from the code"
+_UNKNOWN_REASON = "how the ranks' values belong together is not known"
+_EVERY_ROUND = "it is gathered where it is bound, in every round, so that all ranks take part"
 # Why a reduction can't be repeated over the ranks' own results. Not in torch_ops: kinds of reductions.
 _NOT_REPEATED = {
     METRIC: "the metric over all samples can't be computed from the ranks' own",
@@ -70,17 +72,28 @@ def _plan(place: LogSite) -> FixPlan | NoFix:
     if isinstance(found, Gathered) and (reason := _needed_for_more(place)):
         found = NoFix(reason)
     if isinstance(found, NoFix) or found.is_number or found.moves or found.lines:
-        binding = binding_of(place)
-        better = None if binding is None else _gathered(binding)
-        plan = placed(binding, better) if binding is not None and isinstance(better, Gathered) else None
-        if isinstance(plan, FixPlan):
-            return plan
+        for binding in (binding_of, bound_number):
+            there = _where_bound(place, binding(place))
+            if there is not None:
+                return there
     if isinstance(found, NoFix):
         return found
     plan = placed(place, found)
     if isinstance(plan, FixPlan) and not plan.caution and may_reach_a_loss(place):
         return replace(plan, caution="if a loss is computed from it elsewhere, that loss has no gradient any more")
     return plan
+
+
+def _where_bound(place: LogSite, binding: LogSite | None) -> FixPlan | None:
+    """How to gather a value where it is bound; None where that can't be done."""
+    better = None if binding is None else _gathered(binding)
+    if binding is None or not isinstance(better, Gathered) or better.is_number:
+        return None
+    plan = placed(binding, better)
+    if isinstance(plan, NoFix):
+        return None
+    is_outside = binding.payload.control is not place.payload.control
+    return replace(plan, caution=_EVERY_ROUND) if is_outside and not plan.caution else plan
 
 
 def _needed_for_more(place: LogSite) -> str:

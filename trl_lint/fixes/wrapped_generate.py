@@ -12,7 +12,7 @@ from trl_lint.fixes.support.caching import is_trainer
 from trl_lint.fixes.support.edits import FixPlan, NoFix, Replace
 from trl_lint.fixes.support.scope import dotted
 
-_OUT_OF_REACH = "how the wrapped model is reached from here can't be told from the code"
+_OUT_OF_REACH = "how the wrapped model is reached from here is not known"
 
 
 class WrappedGenerateFix(RuleFix[UnwrappedForGeneration]):

@@ -34,11 +34,11 @@ from trl_lint.knowledge import models
 _EVERY_RUN = frozenset({"compute_loss", "training_step"})
 _WRITES = frozenset({"setattr", "delattr", "update"})
 
-_OUT_OF_SIGHT = "how it is read can't be told from the code"
+_OUT_OF_SIGHT = "how it is read is not known"
 _CALLED = "it is called: on the bare model a forward would not synchronise the gradients"
 _MODULE = "it is a module: a forward through it would not synchronise the gradients"
 _PARAMETER = "it is a parameter: an engine may have sharded it"
-_CUSTOM = "what it is can't be told from the code: it may be a module, a parameter or a property"
+_CUSTOM = "whether it is a module, a parameter or a property is not known"
 _WRITTEN = "it is written to, not only read"
 _WRITTEN_NEAR = "the same function writes it through the wrapper: read and write belong to one object"
 _NO_ACCELERATOR = "no accelerator is in reach that could unwrap the model"

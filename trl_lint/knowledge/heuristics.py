@@ -68,9 +68,9 @@ SYNCHRONISATION = "Synchronisation"
 MAY_SYNCHRONISE = Guess(
     group=SYNCHRONISATION,
     pattern=r"(?i)all_?gather|all_?reduce|barrier|broadcast|collective|dummy|forward|backward|gather|sync|wait",
-    says="In a function that is not in sight and has such a word in its name ranks may meet.",
+    says="In a function that is not in sight and has such a word in its name ranks may synchronise.",
     because="tests/rules/test_divergent_collective.py: the other arm of a branch calls `dummy_gather()`, so that "
-    "the ranks meet",
+    "the ranks synchronise",
 )
 MAY_WAIT = Guess(
     group=SYNCHRONISATION,
@@ -241,6 +241,13 @@ NOISE_SCHEDULER = Guess(
     because="diffusers, examples/text_to_image/train_text_to_image.py: `noise_scheduler.add_noise(latents, noise, "
     "timesteps)` is as much this rank's own as the latents",
 )
+PIPELINE = Guess(
+    group=MODELS,
+    pattern=r"^diffusers\.(?:\w+\.)*\w+Pipeline(?:For\w+)?(?:\.from_pretrained)?$",
+    says="A class of Diffusers that is called like this reads the attributes of the models that it is made with.",
+    because="diffusers 0c72006e3a, examples/instruct_pix2pix/train_instruct_pix2pix.py: `from_pretrained(…, "
+    "unet=unet)` with what `prepare` returned fails on two GPUs",
+)
 PIPELINE_HELPER = Guess(
     group=MODELS,
     pattern=r"^diffusers\.(?:\w+\.)*\w+Pipeline\._\w+$",
@@ -347,6 +354,13 @@ KEEPS = Guess(
     words=_one_of("append extend record setdefault track update write"),
     says="A call of this name keeps what it is given for later.",
     because="tests/rules/test_unreduced_metric.py: a number that is appended to a list and logged is gathered once",
+)
+RECORDS = Guess(
+    group=FIXES,
+    words=_one_of("add"),
+    says="A call of this name that is a statement of its own keeps the number that it is given.",
+    because="tests/rules/test_unreduced_metric.py: a number that a recorder is given, and that is logged, is gathered "
+    "once",
 )
 SWITCHES_MODE = Guess(
     group=FIXES,

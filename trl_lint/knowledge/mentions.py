@@ -62,6 +62,7 @@ _PREPARING = [row.name for row in library.ROWS if isinstance(row, Function) and 
 MEETINGS = either(named(_rows(Collective)), _words(_SYNCHRONISING, ".{}"), _words(_PREPARING, ".{}"), WRAPPED)
 PARAMETERS = named(models.PARAMETERS)
 FOR_GENERATION = named(models.FOR_GENERATION)
+PIPELINES = (b"Pipeline",)
 AVERAGES = (b"AVG", b"average", b"avg", b"mean", b"sum")
 SINKS = either(
     _words(_rows(Sink), ".{}"),
@@ -82,7 +83,8 @@ GLOBAL_RANKS = either(named(row.name for row in library.ROWS if _tells_global_ra
 PREPARATIONS = named(_rows(Preparation), ".{}")
 DATASETS = (b"atasets", b"dataset")
 TRAINED_ON = named(random_draws.TRAINED_ON)
-DRAWS = either(_words(random_draws.DRAWS, "{}("), _words(random_draws.DRAWS, ".{}"))
+# What was drawn in another file comes as one of these, or in the dict that is handed on as `**data_module`.
+DRAWS = either(_words(random_draws.DRAWS, "{}("), _words(random_draws.DRAWS, ".{}"), TRAINED_ON, (b"data_module",))
 SHARERS = either(named((*random_draws.SHARDS, random_draws.TRAINER, "accelerate.Accelerator")), (b"accelerate",))
 # What logs is named by its library: `log` says nothing.
 _CHANGES = [row.name for row in library.ROWS if row.effect is not None]

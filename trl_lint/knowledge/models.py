@@ -8,6 +8,9 @@ from __future__ import annotations
 # A subclass of one of these in the linted project is a model.
 MODULE_CLASSES = frozenset(
     {
+        "diffusers.ModelMixin",
+        "diffusers.models.ModelMixin",
+        "diffusers.models.modeling_utils.ModelMixin",
         "torch.nn.Module",
         "torch.nn.Sequential",
         "torch.nn.modules.module.Module",
@@ -28,7 +31,7 @@ ONLY_WRAPPERS_HAVE = frozenset({"module", "no_sync", "require_backward_grad_sync
 BATCH_FLAGS = frozenset({"return_loss"})
 
 # What a file has to mention where a model in it is wrapped: a trainer, or what wraps it.
-WRAPPED_BY = (b"DataParallel", b"Trainer", b"model_wrapped", b"prepare")
+WRAPPED_BY = (b"DDP", b"DataParallel", b"Trainer", b"model_wrapped", b"prepare")
 # Attributes only models have among the things that are prepared.
 ONLY_MODELS_HAVE = frozenset(
     {

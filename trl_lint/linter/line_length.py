@@ -12,6 +12,8 @@ from trl_lint import files, toml
 
 # Where nobody says anything: more than formatters take by default, and what most reviewers still take.
 USUAL = 120
+# What black takes where its table says nothing of it.
+_BLACK = 88
 # The tables of `pyproject.toml` that have a `line-length`, and the files that hold nothing but ruff's.
 _TABLES = ("ruff", "black")
 _RUFF = (".ruff.toml", "ruff.toml")
@@ -25,9 +27,15 @@ _TOP = ".git"
 def limit_for(path: Path, text: str) -> int:
     """The longest line that a new one may be, in characters.
 
-    Where the project says nothing, lines are as long as the longest in the file.
+    Where the project says nothing, lines are as long as many in the file are.
     """
-    return _declared(path.parent) or max(USUAL, *map(len, text.splitlines()), 0)
+    return _declared(path.parent) or max(USUAL, _shown(text))
+
+
+def _shown(text: str) -> int:
+    """The length of the longest line of a file, but for one in a hundred: a text or an address that can't be broken."""
+    lengths = sorted(map(len, text.splitlines()), reverse=True)
+    return lengths[len(lengths) // 100] if lengths else 0
 
 
 @lru_cache(maxsize=256)
@@ -47,6 +55,8 @@ def _in(folder: Path) -> Iterator[int]:
         table = tools.get(name) if isinstance(tools, dict) else None
         if isinstance(table, dict):
             yield from _number(table, "line-length")
+            if name == "black" and "line-length" not in table:
+                yield _BLACK
     for name in _SECTIONED:
         yield from _sectioned(folder / name)
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from trl_lint.analysis.events import steps
 from trl_lint.analysis.program.depth import deeply
-from trl_lint.domain.provenance import SourceModule
+from trl_lint.domain.provenance import Returned, SourceModule
 from trl_lint.findings import Consequence, Edit, Finding, Fix, Note, Position
 from trl_lint.linter.messages import help_of, message_of, text_of
 from trl_lint.linter.planning import PlannedFix, combined, planned
@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from trl_lint.analysis.program.project import Module
     from trl_lint.domain.provenance import Step
 
-_Places = dict[Any, Mapping[Any, Any]]
+# The range of every node of a file.
+_Ranges = Mapping[Any, Any]
+_Places = dict[Any, _Ranges]
 RuleViolation = tuple[Rule[Any], Violation]
 
 
@@ -51,7 +53,7 @@ def located(module: Module, found: Sequence[RuleViolation]) -> list[LocatedViola
     return sorted(done, key=lambda each: each.finding.sort_key)
 
 
-def positions(module: SourceModule) -> Mapping[Any, Any]:
+def positions(module: SourceModule) -> _Ranges:
     """The range of every node; computed only where something is reported."""
     if module.positions is None:
         module.positions = Positions(module.tree, module.text)
@@ -67,15 +69,16 @@ def _located(places: _Places, rule: Rule[Any], violations: Sequence[Violation]) 
     finding = Finding(
         code=rule.code,
         name=rule.name,
-        message=message_of(rule, violations),
+        message=message_of(rule, violation, violations),
         path=str(violation.module.path),
         start=Position(start.line, start.column + 1),
         end=_end(here, violation.node),
-        because=_notes(places, violation.provenance),
+        because=_notes(places, steps(violation.provenance)),
         help=help_of(rule, violation, fix.help, here),
-        fix=_fix(fix),
+        fix=_fix(places, fix),
         consequence=max((_consequence(rule, each) for each in violations), key=lambda each: each.harm),
         by_default=any(_is_by_default(rule, each) for each in violations),
+        branches=_branches(here, violations),
     )
     return LocatedViolation(finding, rule, fix, parts)
 
@@ -90,35 +93,48 @@ def _is_by_default(rule: BaseRule, violation: Violation) -> bool:
     return violation.by_default
 
 
-def _notes(places: _Places, provenance: Step | None) -> tuple[Note, ...]:
-    """The steps that explain a violation, as far as they have a place."""
+def _notes(places: _Places, chain: Iterable[Step]) -> tuple[Note, ...]:
+    """The steps that explain a violation, or why it is not mended, as far as they have a place."""
     found: dict[Note, None] = {}
-    for step in steps(provenance):
+    for step in chain:
         if step.module not in places:
             places[step.module] = positions(step.module)
         place = places[step.module].get(step.node)
         if place is not None:
             start = Position(place.start.line, place.start.column + 1)
-            found[Note(text_of(step), str(step.module.path), start)] = None
+            found[Note(text_of(step), str(step.module.path), start, isinstance(step, Returned))] = None
     return tuple(found)
 
 
-def _end(places: Mapping[Any, Any], node: Any) -> Position:
-    """Where a finding ends: at the end of its expression or line, never behind the block of a statement."""
+def _branches(places: _Ranges, violations: Sequence[Violation]) -> tuple[Position, ...]:
+    """Where some ranks turn off to the place of violations."""
+    nodes = {id(each.branch): each.branch for each in violations if each.branch is not None}
+    starts = (places[node].start for node in nodes.values())
+    return tuple(sorted(Position(start.line, start.column + 1) for start in starts))
+
+
+def _end(places: _Ranges, node: Any) -> Position:
+    """Where a finding ends: at the end of its expression or line, never behind the block of a statement.
+
+    Of a `return` it is the word that matters, and not how it goes on.
+    """
+    from libcst import Return
+
     from trl_lint.analysis.program.syntax import heading
 
-    last = heading(node)
+    last = None if isinstance(node, Return) else heading(node)
     if last is None:
         start = places[node].start
-        return Position(start.line, start.column + 1 + len("except" if hasattr(node, "type") else "try"))
+        word = "return" if isinstance(node, Return) else "except" if hasattr(node, "type") else "try"
+        return Position(start.line, start.column + 1 + len(word))
     return Position(places[last].end.line, places[last].end.column + 1)
 
 
-def _fix(fix: PlannedFix) -> Fix | None:
+def _fix(places: _Places, fix: PlannedFix) -> Fix | None:
     if fix.applicability is None:
         return None
     edits = partial(_edits, fix) if fix.plan is not None else tuple
-    return Fix(fix.applicability, fix.title, edits, fix.reason)
+    return Fix(fix.applicability, fix.title, edits, fix.reason, _notes(places, fix.conditions))
 
 
 @deeply

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from trl_lint.analysis.events import source_of
 from trl_lint.linter import upstream
 from trl_lint.rules.base import Rule, Violation
 
@@ -13,14 +14,11 @@ if TYPE_CHECKING:
     from trl_lint.analysis.program.project import Module
     from trl_lint.domain.provenance import Step
 
-# How much of a node's source a step shows.
-_SHOWN = 60
 
-
-def message_of(rule: Rule[Any], violations: Sequence[Violation]) -> str:
-    """What is said of the violations at one place: they name all metrics that they are about."""
+def message_of(rule: Rule[Any], violation: Violation, violations: Sequence[Violation]) -> str:
+    """What is said of the violations at one place, one of which speaks: they name all metrics that they are about."""
     metrics = list(dict.fromkeys(each.metric for each in violations if each.metric))
-    return violations[0].message if len(metrics) < 2 else rule.message_for(violations[0], metrics)
+    return violation.message if len(metrics) < 2 else rule.message_for(violation, metrics)
 
 
 def help_of(rule: Rule[Any], violation: Violation, text: str, places: Mapping[Any, Any]) -> str:
@@ -56,7 +54,4 @@ def _lines(module: Module) -> Sequence[str]:
 
 def text_of(step: Step) -> str:
     """The text of a step, with the source of its node on one line where the text asks for it."""
-    if "{}" not in step.text:
-        return step.text
-    source = " ".join(step.module.tree.code_for_node(step.node).split())
-    return step.text.replace("{}", source if len(source) <= _SHOWN else f"{source[: _SHOWN - 3]}...")
+    return step.text.replace("{}", source_of(step)) if "{}" in step.text else step.text

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from trl_lint.domain.provenance import Step
 from trl_lint.findings import Applicability
 from trl_lint.fixes import fix_of
 from trl_lint.fixes.support.edits import FixPlan, NoFix, merged
-from trl_lint.fixes.support.policy import trust
+from trl_lint.fixes.support.policy import conditions_of, trust
 from trl_lint.rules.base import BaseRule, Violation
 
 _CAUTION = [None, Applicability.SAFE, Applicability.UNSAFE, Applicability.DISPLAY]
@@ -18,7 +19,7 @@ _CAUTION = [None, Applicability.SAFE, Applicability.UNSAFE, Applicability.DISPLA
 class PlannedFix:
     """How a violation is mended. applicability is None where there is nothing to mend, plan where there is a hint.
 
-    reason: why it is not safe. help: how to mend it, told to the author.
+    reason: why it is not safe, and conditions: the places that make it so. help: how to mend it, for the author.
     """
 
     violation: Violation
@@ -27,6 +28,7 @@ class PlannedFix:
     title: str = ""
     reason: str = ""
     plan: FixPlan | None = None
+    conditions: tuple[Step, ...] = ()
 
 
 def planned(rule: BaseRule, violation: Violation) -> PlannedFix:
@@ -35,7 +37,8 @@ def planned(rule: BaseRule, violation: Violation) -> PlannedFix:
     if fix is None or type(event) not in fix.events:
         return _left_to_author(violation)
     plan = fix.plan(event)
-    applicability, reason = trust(plan, fix.uniformity(event), fix.communication)
+    uniformity = fix.uniformity(event)
+    applicability, reason = trust(plan, uniformity, fix.communication)
     return PlannedFix(
         violation=violation,
         help=(isinstance(plan, NoFix) and plan.help) or violation.help,
@@ -43,6 +46,7 @@ def planned(rule: BaseRule, violation: Violation) -> PlannedFix:
         title=fix.title_for(event),
         reason=reason,
         plan=plan if isinstance(plan, FixPlan) else None,
+        conditions=conditions_of(plan, event.control, uniformity),
     )
 
 
@@ -61,7 +65,7 @@ def combined(fixes: Sequence[PlannedFix]) -> PlannedFix:
     plan = merged(each.plan for each in (worst, *mended) if each.plan is not None)
     if plan is None:
         applicability, reason = trust(NoFix("it is reached in several ways, which ask for different fixes"))
-        return replace(worst, plan=None, applicability=applicability, reason=reason)
+        return replace(worst, plan=None, applicability=applicability, reason=reason, conditions=())
     return replace(worst, plan=plan)
 
 

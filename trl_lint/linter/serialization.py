@@ -27,6 +27,7 @@ class StepRow(TypedDict):
     text: str
     path: str
     start: PositionRow
+    hands_on: bool
 
 
 class RelatedRow(TypedDict):
@@ -47,6 +48,7 @@ class FixRow(TypedDict):
     title: str
     reason: str
     edits: list[EditRow] | None
+    conditions: list[StepRow]
 
 
 class FindingRow(TypedDict):
@@ -62,6 +64,7 @@ class FindingRow(TypedDict):
     consequence: str
     by_default: bool
     also: list[RelatedRow]
+    branches: list[PositionRow]
 
 
 class ErrorRow(TypedDict):
@@ -104,9 +107,7 @@ def _finding_row(finding: Finding, with_edits: bool) -> FindingRow:
         "path": finding.path,
         "start": _position_row(finding.start),
         "end": _position_row(finding.end),
-        "because": [
-            {"text": step.text, "path": step.path, "start": _position_row(step.start)} for step in finding.because
-        ],
+        "because": [_step_row(step) for step in finding.because],
         "help": finding.help,
         "fix": _fix_row(finding.fix, with_edits) if finding.fix else None,
         "consequence": finding.consequence.value,
@@ -115,12 +116,23 @@ def _finding_row(finding: Finding, with_edits: bool) -> FindingRow:
             {"code": each.code, "message": each.message, "path": each.path, "start": _position_row(each.start)}
             for each in finding.also
         ],
+        "branches": [_position_row(each) for each in finding.branches],
     }
 
 
 def _fix_row(fix: Fix, with_edits: bool) -> FixRow:
     edits = [_edit_row(edit) for edit in fix.edits()] if with_edits else None
-    return {"applicability": fix.applicability.value, "title": fix.title, "reason": fix.reason, "edits": edits}
+    return {
+        "applicability": fix.applicability.value,
+        "title": fix.title,
+        "reason": fix.reason,
+        "edits": edits,
+        "conditions": [_step_row(step) for step in fix.conditions],
+    }
+
+
+def _step_row(step: Note) -> StepRow:
+    return {"text": step.text, "path": step.path, "start": _position_row(step.start), "hands_on": step.hands_on}
 
 
 def _edit_row(edit: Edit) -> EditRow:
@@ -144,7 +156,7 @@ def _finding(row: FindingRow) -> Finding:
         path=row["path"],
         start=Position(**row["start"]),
         end=Position(**row["end"]),
-        because=tuple(Note(step["text"], step["path"], Position(**step["start"])) for step in row["because"]),
+        because=tuple(map(_note, row["because"])),
         help=row["help"],
         fix=_fix(row["fix"]) if row["fix"] else None,
         consequence=Consequence(row["consequence"]),
@@ -152,13 +164,19 @@ def _finding(row: FindingRow) -> Finding:
         also=tuple(
             Related(each["code"], each["message"], each["path"], Position(**each["start"])) for each in row["also"]
         ),
+        branches=tuple(Position(**each) for each in row["branches"]),
     )
 
 
 def _fix(row: FixRow) -> Fix:
     edits = row["edits"]
     build = _not_kept if edits is None else partial(tuple, [_edit(each) for each in edits])
-    return Fix(Applicability(row["applicability"]), row["title"], build, row["reason"])
+    conditions = tuple(map(_note, row["conditions"]))
+    return Fix(Applicability(row["applicability"]), row["title"], build, row["reason"], conditions)
+
+
+def _note(row: StepRow) -> Note:
+    return Note(row["text"], row["path"], Position(**row["start"]), row["hands_on"])
 
 
 def _edit(row: EditRow) -> Edit:

@@ -41,10 +41,9 @@ def split(
     kept: list[Finding] = []
     silenced: list[Finding] = []
     for finding in findings:
-        line = finding.start.line
-        first, last = spans.get(line, (line, line)) if python else (line, finding.end.line)
-        here = _inline("".join(lines[first - 1 : last]))
-        silent = _covers(whole_file, finding) or _covers(here, finding)
+        own = [spans.get(line, (line, line)) if python else (line, finding.end.line) for line in finding.lines]
+        here = (_inline("".join(lines[first - 1 : last])) for first, last in own)
+        silent = _covers(whole_file, finding) or any(_covers(words, finding) for words in here)
         (silenced if silent else kept).append(finding)
     return kept, silenced
 

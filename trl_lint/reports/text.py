@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
-from itertools import chain
+from itertools import chain, groupby
 from unicodedata import east_asian_width
 
 from trl_lint import plain, reports
-from trl_lint.findings import Applicability, Finding, Fix
+from trl_lint.findings import Applicability, Finding, Fix, Note
 from trl_lint.linter import suppressions
 from trl_lint.linter.discovery import display_path
 from trl_lint.linter.runner import FileResult
@@ -21,9 +21,12 @@ WIDEST = 160  # of a line of code; beyond it only the part around the finding is
 LEAD = 60
 MOST_PLACES = 5  # of one cause that are listed
 
+MOST_CALLS = 3  # of those that hand a value on, one after the other, that are listed
+LAST_CALLS = 2  # that are listed where there are more
+
 HOW_TO_FIX = {
-    Applicability.UNSAFE: "only with --unsafe-fixes",
-    Applicability.DISPLAY: "by hand",
+    Applicability.UNSAFE: ("fix: ", "only with --unsafe-fixes"),
+    Applicability.DISPLAY: ("no automatic fix", ""),
 }
 
 
@@ -59,9 +62,8 @@ class Report(reports.Report):
             (f" {finding.name}: {finding.message}", ""),
         ]
         yield from frame(finding, lines)
-        for step in finding.because:
-            place = f"{display_path(step.path)}:{step.start.line}"
-            yield [(f"{margin} because: ", "cyan"), (step.text, ""), (f" ({place})", "dim")]
+        for text, place in shortened(finding.because):
+            yield [(f"{margin} because: ", "cyan"), (text, ""), (place, "dim")]
         yield from self._also(finding, margin)
         mended_by = finding.help or (finding.fix.title if finding.fix else "")
         if mended_by:
@@ -90,6 +92,17 @@ class Report(reports.Report):
 
         console = Console(file=self.out, force_terminal=True, color_system="standard", no_color=False)
         return lambda line: console.print(Text.assemble(*line), soft_wrap=True, highlight=False)
+
+
+def shortened(chain_of_notes: Sequence[Note]) -> Iterator[tuple[str, str]]:
+    """The text and the place of each step; of many calls in a row that only hand a value on, the last ones."""
+    for hands_on, run in groupby(chain_of_notes, key=lambda each: each.hands_on):
+        steps = list(run)
+        if hands_on and len(steps) > MOST_CALLS:
+            yield f"… {len(steps) - LAST_CALLS} more calls", ""
+            steps = steps[-LAST_CALLS:]
+        for step in steps:
+            yield step.text, f" ({display_path(step.path)}:{step.start.line})"
 
 
 def frame(finding: Finding, lines: list[str]) -> Iterator[Line]:
@@ -130,6 +143,10 @@ def _width(text: str) -> int:
 def _caveat(fix: Fix, margin: str) -> Iterator[Line]:
     """Why `--fix` would leave a finding alone."""
     how = HOW_TO_FIX.get(fix.applicability)
-    if how:
-        reason = f": {fix.reason}" if fix.reason else ""
-        yield [(f"{margin} fix: ", "dim"), (f"{how}{reason}", "dim")]
+    if how is None:
+        return
+    reason = f": {fix.reason}" if fix.reason else ""
+    yield [(f"{margin} {how[0]}", "dim"), (f"{how[1]}{reason}", "dim")]
+    for each in fix.conditions[:MOST_PLACES]:
+        place = f"{display_path(each.path)}:{each.start.line}"
+        yield [(f"{margin}   as ", "dim"), (each.text, "dim"), (f" ({place})", "dim")]

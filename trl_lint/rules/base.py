@@ -39,7 +39,7 @@ class Violation:
     is about, where one statement may concern several. by_hand: why it is for the author to mend, where the fix of the
     rule is for other events. consequence: what comes of it; None for the first of the rule's own. by_default: whether a
     user who has asked for nothing is glad to know; None: unless it is waste. cause: what is the same for all violations
-    of the rule that are one finding.
+    of the rule that are one finding. branch: where some ranks turn off to its place, if that is elsewhere.
     """
 
     event: Event
@@ -52,6 +52,7 @@ class Violation:
     consequence: Consequence | None = None
     by_default: bool | None = None
     cause: Hashable = None
+    branch: CSTNode | None = None
 
     @property
     def module(self) -> Module:

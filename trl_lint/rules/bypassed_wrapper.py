@@ -31,8 +31,9 @@ method, *args)` does.
 ## Fix safety
 The fix calls the wrapped model instead. It is unsafe, as it changes what is trained (that is its purpose), and is
 only offered where the wrapped model of that very module has a name in reach, by which no other is meant. It is a hint
-where a part of the model is called, where not all ranks may get there together (DDP's forward communicates), and
-where the name of the wrapped model is gone (`unet = unet.module`).
+where a part of the model is called, where not all ranks may get there together (DDP's forward communicates), where
+the name of the wrapped model is gone (`unet = unet.module`), and where a comment stands at the line that unwraps the
+model for that call alone. Without a comment, that line is taken out.
 
 ## Limits
 Silent under `torch.no_grad()` and `torch.inference_mode()`, after `.eval()` or `.requires_grad_(False)`, for copies
@@ -51,7 +52,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from trl_lint.analysis.events import ModelCalled
+from trl_lint.analysis.events import ModelCalled, shown_source
 from trl_lint.domain.provenance import Step
 from trl_lint.domain.values import Wrapping
 from trl_lint.findings import Consequence
@@ -68,12 +69,13 @@ class BypassedWrapper(Rule[ModelCalled]):
     def check(self, event: ModelCalled) -> Iterator[Violation]:
         if not _is_bypass(event) or _is_dropped(event):
             return
-        what = f"`.{event.path}` of the module" if event.path else "the module"
+        called = shown_source(event.module, getattr(event.node, "func", event.node))
+        what = "a part of the module inside the wrapper" if event.path else "the module inside the wrapper"
         yield Violation(
             event=event,
             message=(
-                f"{what} inside the wrapper is called where gradients are needed: DDP does not see this forward, "
-                "and on several GPUs each rank trains a model of its own"
+                f"`{called}` is {what}, and is called where gradients are needed: DDP does not see this "
+                "forward, and on several GPUs each rank trains a model of its own"
             ),
             provenance=event.model.why or Step(event.module, event.node, "it is the module inside the wrapper"),
             help=_HELP,

@@ -1,20 +1,22 @@
 """A collective that some ranks may not reach.
 
 ## What it does
-Reports a call at which all ranks meet and to which some of them may not come: it stands under a condition that
+Reports a call at which all ranks synchronise and which some of them may not reach: it stands under a condition that
 differs between ranks, they have left before it (`return`, `break`, `continue`, an `except` that goes on), or it is
 in a loop that the ranks go round a different number of times. Such calls are collectives (`gather`, `reduce`,
 `broadcast`, `barrier`, `wait_for_everyone`, …), what contains one (`Trainer.evaluate`, `main_process_first`, helpers
 in sight), wrapping a model (`prepare`, `DistributedDataParallel`), its forward and backward passes. An `except` that
-goes on where forward and backward of a step may run out of memory lets a rank skip the backward pass that the others
-wait in. What is a collective under FSDP and DeepSpeed only, such as `save_state`, is TRL016's.
-The finding stands at the condition where ranks leave, else at the call; its chain names the other of the two.
+goes on where forward and backward of a step may run out of memory, or where a `forward` in sight raises an exception of
+the project's own over its input, lets a rank skip the backward pass that the others wait in. What is a collective under
+FSDP and DeepSpeed only, such as `save_state`, is TRL016's.
+The finding stands at the `return`, `continue` or `break` by which ranks leave, else at the call; its chain names the
+condition, and the call that is missed. Where ranks leave, a `# noqa` at the condition silences it as well.
 
 Also a data set that is prepared under a condition on the rank, and then handed to a trainer on every rank: they go
 through different data, and one of them may have more batches than the others.
 
 ## Why is this bad?
-A collective returns when every rank has called it. If one does not come, the others wait for it, by default for half
+A collective returns when every rank has called it. If one does not, the others wait for it, by default for half
 an hour, or take its next collective for this one. On one GPU nothing of this shows.
 
 ## Example
@@ -48,9 +50,9 @@ for all ranks is for its author to say. Let the ranks agree on the condition fir
 ## Limits
 Conditions on settings, on `global_step` and `sync_gradients`, on gathered or broadcast values, and on the number of
 ranks are the same everywhere; what is not known to differ is not reported, nor is a condition that asks
-for the rank and for something unknown. The two ways through a branch are compared: ways that
-meet in the same sequence are right. A collective over a process group of its own under a condition on the rank is
-taken for one among the ranks of that group. An arm that raises ends the job and is no way out.
+for the rank and for something unknown. The two ways through a branch are compared: ways with
+the same sequence of collectives are right. A collective over a process group of its own under a condition on the rank
+is taken for one among the ranks of that group. An arm that raises ends the job and is no way out.
 
 ## References
 - https://github.com/huggingface/trl/pull/4041, https://github.com/huggingface/trl/pull/6403,
@@ -62,27 +64,32 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from trl_lint.analysis.events import DatasetParted, Divergence
+from trl_lint.analysis.events import DatasetParted, Divergence, DividedBy
 from trl_lint.domain.provenance import Step
+from trl_lint.domain.ranks import Origin
 from trl_lint.findings import Consequence
 from trl_lint.rules.base import Rule, Violation
 from trl_lint.wording import said
+from trl_lint.wording.divergence import chain, missed
 
+# How to mend it, by what divides the ranks. {} says how they agree on a value.
 _AGREE = "let the ranks agree on the condition first ({})"
-_HELP = f"call it on every rank and use its result under the condition, or {_AGREE}"
-# How to mend it where there is no result to use.
+_SKIP_TOGETHER = (
+    "let all ranks skip the step together: behind the `try`, let them agree on a flag that says whether it worked ({})"
+)
 _HELPS = {
     "leaves": f"call it before ranks leave, or {_AGREE}, so that all of them leave or none",
-    "caught": (
-        "let all ranks skip the step together: run the forward in the `try`, let the ranks agree on a flag behind it "
-        "({}), and call `backward` where it worked on all of them"
-    ),
-    "forward": f"run it on every rank, or {_AGREE}",
-    "nothing": f"call it on every rank, outside the condition, or {_AGREE}",
+    "forward": f"{_AGREE}, so that all of them run the forward or none",
+    "failed": f"{_SKIP_TOGETHER}, and leave where it failed on any of them",
+    "caught": f"{_SKIP_TOGETHER}, and call `backward` where it worked on all of them",
+    DividedBy.LOOP: "let the ranks agree on the number of rounds first ({}), or call it behind the loop",
+    DividedBy.EXCEPTION: "call it behind the `try`, on every rank",
+    DividedBy.DECORATOR: "call it on every rank, outside this function",
+    DividedBy.TURNS: "call it behind the `with` block",
 }
 # What gives nothing back.
 _WITHOUT_RESULT = frozenset({"barrier", "wait_for_everyone", "save_checkpoint"})
-_OUTCOME = "with several processes the others wait in it until the time-out"
+_UNTIL = "until the time-out"
 _NAMES = {"forward": "the forward pass of a wrapped model"}
 
 
@@ -102,8 +109,9 @@ def _of_sync_point(event: Divergence) -> Violation:
     return Violation(
         event=event,
         message=_message(event),
-        provenance=_chain(event),
+        provenance=chain(event),
         help=_help(event).format(said("agree", event)),
+        branch=event.condition.node if event.way_out else None,
     )
 
 
@@ -125,32 +133,30 @@ def _of_dataset(event: DatasetParted) -> Violation:
 def _message(event: Divergence) -> str:
     name = event.sync_point.name
     call = _NAMES.get(name, f"`{name}`")
-    if event.one_by_one:
+    if event.by is DividedBy.TURNS:
         return f"{call} is called by one rank after the other, but waits for all of them: a deadlock"
     if event.caught:
-        return f"ranks on which this is raised skip {call}: {_OUTCOME}"
-    if event.after:
-        return f"ranks that leave here do not reach {call}: {_OUTCOME}"
-    return f"{call} may not be reached by all ranks: {_OUTCOME}"
+        return f"ranks on which the `try` fails skip {call}: with several processes the others wait for them {_UNTIL}"
+    who = "the others wait for them" if event.after else "some wait for the others"
+    return f"{missed(event, call)}: with several processes {who} {_UNTIL}"
 
 
 def _help(event: Divergence) -> str:
     if event.caught:
         return _HELPS["caught"]
+    if event.after and event.by is not DividedBy.EXCEPTION:
+        return _HELPS["forward" if event.sync_point.kind == "forward" else "leaves"]
     if event.after:
-        return _HELPS["leaves"]
+        return _HELPS["failed"]
+    return _HELPS.get(event.by) or _under_condition(event)
+
+
+def _under_condition(event: Divergence) -> str:
+    """How to mend a call under a condition: which of them is the main process is nothing to agree on."""
     if event.sync_point.kind == "forward":
-        return _HELPS["forward"]
-    return _HELPS["nothing"] if event.sync_point.name in _WITHOUT_RESULT else _HELP
-
-
-def _chain(event: Divergence) -> Step | None:
-    """What parts the ranks, then where they would meet."""
-    chain: Step | None = event.condition
-    if event.after:
-        chain = Step(event.module, event.sync_point.node, "the other ranks call it here", chain)
-    via = event.sync_point.via
-    while via is not None:
-        chain = Step(via.module, via.node, via.text, chain)
-        via = via.before
-    return chain
+        first = "run it on every rank"
+    elif event.sync_point.name in _WITHOUT_RESULT:
+        first = "call it on every rank, outside the condition"
+    else:
+        first = "call it on every rank and use its result under the condition"
+    return first if event.origins == Origin.RANK else f"{first}, or {_AGREE}"

@@ -7,7 +7,7 @@ locals, attributes and helpers), or a dict of them, that is handed to `gather`, 
 collectives.
 
 ## Why is this bad?
-Collectives move tensors. `accelerator.gather_for_metrics(loss.item())` passes on bare python, where it
+Collectives move tensors. `accelerator.gather_for_metrics(loss.item())` works under bare python, where it
 does nothing, and raises `TypeError: 'int' object is not iterable` as soon as there is a process group,
 even of one process.
 
@@ -27,7 +27,7 @@ outside, `.item()` last, so that the value on one process is the same. The fix i
 known to get there together, unsafe where that is not known and where a Python float becomes a tensor (which
 rounds it), and a hint where ranks may differ, where the
 result is used as a list of one value per rank, for dicts and starred arguments, and where no reduction
-can be told from the code. Leaving the local reduction out as well would gather tensors of different
+follows from the code. Leaving the local reduction out as well would gather tensors of different
 shapes, which hangs.
 
 ## Limits
@@ -43,7 +43,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from trl_lint.analysis.events import CollectiveCalled
+from trl_lint.analysis.events import CollectiveCalled, shown_source
 from trl_lint.domain.provenance import Step
 from trl_lint.domain.values import Kind
 from trl_lint.findings import Consequence
@@ -52,7 +52,7 @@ from trl_lint.wording import said
 
 _LAUNCHES = {
     "always": "it raises on any launch",
-    "group": ("it passes on bare python and raises as soon as a process group exists (torchrun, accelerate launch)"),
+    "group": "it works under bare python and raises as soon as a process group exists (torchrun, accelerate launch)",
 }
 _HELP = "keep the local reduction inside as a tensor, repeat it on the result, and call `.item()` last"
 _HELP_IN_PLACE = "make it a tensor {}, hand that over, and call `.item()` on it afterwards"
@@ -69,7 +69,7 @@ class ItemBeforeGather(Rule[CollectiveCalled]):
         own_name = event.row.name.rpartition(".")[2]
         yield Violation(
             event=event,
-            message=f"`{own_name}` gets {_what(event)}, not a tensor: {_LAUNCHES[event.row.fails]}",
+            message=(f"`{own_name}` gets {_what(event)}, not a tensor: {_LAUNCHES[event.row.fails]}"),
             provenance=event.operand.why or Step(event.module, event.argument, "the number is made here"),
             help=_HELP if event.row.into is None else _HELP_IN_PLACE.format(said("device", event)),
         )
@@ -87,7 +87,7 @@ def _is_number(event: CollectiveCalled) -> bool:
 
 def _what(event: CollectiveCalled) -> str:
     if event.operand.kind is Kind.NUMBER:
-        return "a Python number"
+        return f"a Python number (`{shown_source(event.module, event.argument.value)}`)"
     keys = [entry.key for entry in event.numbers if entry.container == "dict" and entry.key]
     if keys:
         return f"a dict of Python numbers ({', '.join(keys[:3])}{', …' * (len(keys) > 3)})"

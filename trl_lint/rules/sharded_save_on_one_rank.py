@@ -55,10 +55,10 @@ from collections.abc import Iterator
 
 from trl_lint.analysis.events import Divergence
 from trl_lint.domain.engines import ShownEngine, TrainingEngine
-from trl_lint.domain.provenance import Step
 from trl_lint.findings import Consequence
 from trl_lint.rules.base import Rule, Violation
 from trl_lint.wording import said
+from trl_lint.wording.divergence import chain, missed
 
 _NAMES = {
     TrainingEngine.FSDP: "FSDP",
@@ -80,18 +80,17 @@ class ShardedSaveOnOneRank(Rule[Divergence]):
             yield Violation(
                 event=event,
                 message=_message(event, shown),
-                provenance=_chain(event),
+                provenance=chain(event),
                 help=_help(event),
+                branch=event.condition.node if event.way_out else None,
             )
 
 
 def _message(event: Divergence, shown: ShownEngine) -> str:
     call = f"`{event.sync_point.name}`"
     by = f"`{shown.where}` shows it" if shown.where else "the setting `engines` names it"
-    outcome = f"under {_NAMES[shown.engine]} ({by}) the others wait in it until the time-out"
-    if event.after:
-        return f"ranks that leave here do not reach {call}: {outcome}"
-    return f"{call} may not be reached by all ranks: {outcome}"
+    who = "the others wait for them" if event.after else "some wait for the others"
+    return f"{missed(event, call)}: under {_NAMES[shown.engine]} ({by}) {who} until the time-out"
 
 
 def _help(event: Divergence) -> str:
@@ -101,15 +100,3 @@ def _help(event: Divergence) -> str:
     if event.sync_point.kind == "save":
         return f"{call}, outside the condition: each writes what is its own"
     return f"{call}, before the condition, and use its result under it"
-
-
-def _chain(event: Divergence) -> Step | None:
-    """What parts the ranks, then where they would meet."""
-    chain: Step | None = event.condition
-    if event.after:
-        chain = Step(event.module, event.sync_point.node, "the other ranks call it here", chain)
-    via = event.sync_point.via
-    while via is not None:
-        chain = Step(via.module, via.node, via.text, chain)
-        via = via.before
-    return chain

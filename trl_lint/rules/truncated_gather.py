@@ -45,7 +45,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from trl_lint.analysis.events import CollectiveCalled
+from trl_lint.analysis.events import CollectiveCalled, shown_source
 from trl_lint.domain.provenance import Step
 from trl_lint.domain.values import Kind, Value
 from trl_lint.findings import Consequence
@@ -69,8 +69,9 @@ class TruncatedGather(Rule[CollectiveCalled]):
         yield Violation(
             event=event,
             message=(
-                "`gather_for_metrics` gets one value per rank and keeps as many as the last batch has samples: on "
-                "several processes the values of some ranks are dropped at an uneven end of the data"
+                f"`gather_for_metrics` gets one value per rank (`{shown_source(event.module, event.argument.value)}`): "
+                "on an epoch's last, uneven batch it keeps the first of them only, and with several processes the "
+                "values of some ranks are missing"
             ),
             provenance=event.parts[0].why or Step(event.module, event.argument, "this rank's own value"),
             help="gather values that are not one per sample with `gather`",

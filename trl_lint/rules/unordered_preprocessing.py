@@ -31,7 +31,7 @@ unless `timeout=` of `init_process_group`, `InitProcessGroupKwargs` or `ddp_time
 Give it more time, or compute the data set once before the training is launched. In a loop, and where the call is a
 part of a larger statement, there is a hint.
 To let one rank of the job go first instead of one of each node is unsafe, too: nodes that share no file system then
-compute on all of their ranks.
+compute on all of their ranks. Where the comment above says that each node is meant to, there is a hint.
 
 ## Limits
 Only what a trainer's own class prepares is in the default set; `--extend-select TRL012` reports scripts as well.
@@ -83,8 +83,8 @@ def _everybody(event: DatasetPrepared) -> Violation:
     return Violation(
         event=event,
         message=(
-            f"every rank runs this `{event.method}` at the same time: on several GPUs each of them computes the "
-            "whole data set and writes the same cache file"
+            f"every rank runs this `{event.method}` at the same time: on several GPUs the whole data set is computed "
+            "once per process"
         ),
         by_default=event.in_trainer,
         help=f"let one rank go first, so that the others read its file: {said('first', event)}",
@@ -96,8 +96,8 @@ def _each_node(event: DatasetPrepared, first_rank: FirstRank) -> Violation:
         event=event,
         site=Site(first_rank.module or event.module, first_rank.node.item, event.owner),
         message=(
-            "one rank of each node goes first: on several nodes with a shared file system all of them write the same "
-            "cache file of the data set"
+            "one rank of each node goes first: on several nodes with a shared file system the whole data set is "
+            "computed once per node"
         ),
         provenance=Step(event.module, event.node, "the data set is computed and cached here"),
         help="let one rank of the whole job go first: `main_process_first()`",

@@ -33,7 +33,8 @@ a division by a constant) stays as it is. `sum`, `mean`, `nanmean`, `max` and `m
 - *unsafe* where that is not known, where a Python number (`len(batch)`) becomes a tensor, where a tensor with
   a gradient is kept in a dict that goes elsewhere (a gathered tensor has no gradient), and under a condition
   on the rank (`if accelerator.is_main_process:`, `if accelerator.trackers:`), but not on data: the value is then
-  gathered before the outermost such condition, in every round;
+  gathered before the outermost such condition, in every round, or where it is bound, if all that is done with it
+  is to show it or to keep it;
 - a *hint* for deviations, medians, quantiles and what is computed from several reductions; where the value is
   read again for more than a log; where more than the rank decides who logs; in lambdas, comprehensions,
   compiled functions and the `forward` of a module; and where no `Accelerator` is in reach.
@@ -129,9 +130,11 @@ def _message(metrics: Sequence[str], event: Logged | MetricShown) -> str:
     """What is wrong about some metrics of one statement. One may have no name."""
     listed = ", ".join(f"`{name}`" for name in metrics[:_LISTED]) + ", …" * (len(metrics) > _LISTED)
     are, reach = ("are", "reach") if len(metrics) > 1 else ("is", "reaches")
+    hook = getattr(getattr(event.node, "name", None), "value", "")  # whose result is logged, where it is that
+    shown = f"{are} returned by `{hook}`" if hook else f"{reach} `{_short(event.sink)}`"
     return (
-        f"{listed or 'this metric'} {are} computed from this rank's own data and {reach} `{_short(event.sink)}` "
-        f"unreduced: on several GPUs {_outcome(event)}"
+        f"{listed or 'this metric'} {are} computed from this rank's own data and {shown} unreduced: "
+        f"on several GPUs {_outcome(event)}"
     )
 
 

@@ -50,7 +50,7 @@ from trl_lint.findings import Consequence
 from trl_lint.knowledge.mentions import either, named
 from trl_lint.knowledge.models import FOR_GENERATION, GENERATES
 from trl_lint.rules.base import Rule, Site, Violation
-from trl_lint.wording import said
+from trl_lint.wording import owner_of, said
 
 _CALLED = "what is generated is needed outside the `with` statement, too: where that ends is the author's to say"
 
@@ -70,11 +70,14 @@ class WrappedGenerate(Rule[AttributeRead | UnwrappedForGeneration]):
 
 
 def _generates(event: AttributeRead) -> Violation:
+    model = owner_of(event)
     return Violation(
         event=event,
-        message=f"`.{event.attribute}` is called on a wrapped model: AttributeError under DDP and DataParallel",
+        message=(
+            f"`.{event.attribute}` is called on `{model}`, a wrapped model: AttributeError under DDP and DataParallel"
+        ),
         provenance=event.model.why,
-        help=said("generate", event),
+        help=said("generate", event, model=model),
         by_hand=_CALLED,
     )
 

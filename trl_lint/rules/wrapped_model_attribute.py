@@ -4,7 +4,8 @@
 Reports the read of an attribute such as `.config` from a model that `DistributedDataParallel` or
 `DataParallel` wraps: the `model` that Trainer hands to `training_step`, `compute_loss` and
 `prediction_step`, `self.model_wrapped`, what `accelerator.prepare` returned, and whatever these are
-handed on to.
+handed on to. A pipeline of Diffusers that is made with such a model is reported as well: it reads the
+model's `config`.
 
 ## Why is this bad?
 The wrapper forwards calls, not attributes. On one GPU there is no wrapper and the code works; on two it
@@ -48,6 +49,8 @@ Every fix is safe: it adds no collective, and on one process the value is the sa
 `model = model.module` is never written: a forward through the bare module no longer synchronises the
 gradients.
 
+- A pipeline of Diffusers that is made with a wrapped model is a hint.
+
 ## Limits
 `self.model` of a `transformers.Trainer` is the bare model and right; in a trainer that assigns it from
 `prepare` it is the wrapper. Reads guarded by `hasattr`, `getattr` with a default or `except
@@ -69,19 +72,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from trl_lint.analysis.events import AttributeRead
+from trl_lint.analysis.events import AttributeRead, HandedToPipeline
 from trl_lint.domain.engines import HAND_ON_ATTRIBUTES, TrainingEngine
 from trl_lint.findings import Consequence
 from trl_lint.knowledge.engines import UNIQUE
 from trl_lint.knowledge.models import GENERATES
-from trl_lint.rules.base import Rule, Violation
-from trl_lint.wording import said
+from trl_lint.rules.base import Rule, Site, Violation
+from trl_lint.wording import model_in, owner_of, said
 
 # By whether the attribute is called.
 _HELP = {
     False: ("unwrap it first ({}), or cache what you need in `__init__` from the bare model"),
     True: ("call it on the bare model ({}), but never for a forward whose gradients are needed"),
 }
+_HANDED = "the pipeline keeps the model: whether it is to be the very one that is trained is the author's to say"
 # What a DeepSpeed engine has of its own; all other attributes it takes from the model.
 _ENGINE = {"config": ", another object under DeepSpeed (`engine.config`)"}
 
@@ -92,22 +96,40 @@ def _is_handed_on(event: AttributeRead) -> bool:
     return event.module.engines().are_only(hand_on)
 
 
-class WrappedModelAttribute(Rule[AttributeRead]):
+class WrappedModelAttribute(Rule[AttributeRead | HandedToPipeline]):
     code = "TRL002"
     name = "wrapped-model-attribute"
     consequences = (Consequence.CRASH,)
 
-    def check(self, event: AttributeRead) -> Iterator[Violation]:
+    def check(self, event: AttributeRead | HandedToPipeline) -> Iterator[Violation]:
+        if isinstance(event, HandedToPipeline):
+            if not event.module.engines().are_only(HAND_ON_ATTRIBUTES):
+                yield _handed(event)
+            return
         name = event.attribute
         if name in GENERATES or name in UNIQUE or _is_handed_on(event):
             return
-        bare = said("unwrap", event, what=f"{name}(...)" if event.called else name)
+        model = owner_of(event)
+        bare = said("unwrap", event, model=model, what=f"{name}(...)" if event.called else name)
         verb = "called on" if event.called else "read from"
         yield Violation(
             event=event,
             message=(
-                f"`.{name}` is {verb} a wrapped model: AttributeError under DDP and DataParallel{_ENGINE.get(name, '')}"
+                f"`.{name}` is {verb} `{model}`, a wrapped model: "
+                f"AttributeError under DDP and DataParallel{_ENGINE.get(name, '')}"
             ),
             provenance=event.model.why,
             help=_HELP[event.called].format(bare),
         )
+
+
+def _handed(event: HandedToPipeline) -> Violation:
+    what = f"the `{event.name}` of a pipeline" if event.name else "what a pipeline is made with"
+    return Violation(
+        event=event,
+        site=Site(event.module, event.argument, event.owner),
+        message=f"{what} is a wrapped model: it fails under DDP and DataParallel, as it reads the model's `config`",
+        provenance=event.model.why,
+        help=f"hand over the bare model ({said('bare', event, model=model_in(event.module, event.argument.value))})",
+        by_hand=_HANDED,
+    )

@@ -102,8 +102,8 @@ def _communicated(event: CollectiveCalled) -> Iterator[Violation]:
 
 
 _FAILS = {
-    True: "nccl takes tensors on each process's own GPU only, so it fails on several GPUs and passes on one process",
-    False: "each process has another GPU of its own, so it fails or hangs on several GPUs and passes on one",
+    True: "nccl takes tensors on each process's own GPU only, so it fails on several GPUs and works on one process",
+    False: "each process has another GPU of its own, so it fails or hangs on several GPUs and works on one",
 }
 
 
@@ -153,7 +153,10 @@ def _chosen(event: DeviceChosen) -> Violation:
     return Violation(
         event=event,
         site=site,
-        message=("the global rank is used as the index of a device: on a second node there is no such device"),
+        message=(
+            "the global rank is used as the index of a GPU: on a second node it is greater than that of any GPU there "
+            "(rank 8 asks for `cuda:8`)"
+        ),
         provenance=Step(event.module, event.node, "the device is chosen here") if site.node is not event.node else why,
         help=f"use the index on this node: {said('local rank', event)}",
         # A class is run by others, on as many nodes as they have.

@@ -23,8 +23,8 @@ def of_tensor(accelerator, rewards):
 
 def of_own(accelerator, rewards):
     part = rewards[rewards > 0]
-    if part.numel() < 2:  # expect: TRL006
-        return part
+    if part.numel() < 2:
+        return part  # expect: TRL006
     return accelerator.gather(rewards)
 
 

@@ -27,6 +27,6 @@ def by_keys(model, dataset):
 def by_content(model, dataset):
     loader = DataLoader(dataset, batch_size=16, sampler=DistributedSampler(dataset))
     for batch in loader:
-        if (batch["labels"] == -100).all():  # expect: TRL006
-            continue
+        if (batch["labels"] == -100).all():
+            continue  # expect: TRL006
         dist.all_reduce(model(**batch).loss)

@@ -12,8 +12,8 @@ def encode(encoder, ids, longest, skip):
 
 
 def encode_some(encoder, ids, longest):
-    if ids.size()[-1] != longest:  # expect: TRL006
-        return torch.zeros(1)
+    if ids.size()[-1] != longest:
+        return torch.zeros(1)  # expect: TRL006
     return encoder(ids.reshape((-1, longest)))[0]
 
 

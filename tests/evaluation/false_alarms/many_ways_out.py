@@ -39,8 +39,8 @@ class Cache:
         return self.accelerator.wait_for_everyone()
 
     def finish_early(self, rows, done):
-        if self.accelerator.is_main_process:  # expect: TRL006
+        if self.accelerator.is_main_process:
             if done:
-                return None
+                return None  # expect: TRL006
             print(rows)
         return self.accelerator.wait_for_everyone()

@@ -22,8 +22,8 @@ class Wrapped:
 
 
 def twice_for_some(model, ids, mask):
-    if mask.all():  # expect: TRL006
-        return model(ids).logits
+    if mask.all():
+        return model(ids).logits  # expect: TRL006
     return model(ids).logits + model(ids, mask).logits
 
 

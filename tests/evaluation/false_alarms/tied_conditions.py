@@ -50,8 +50,8 @@ def told(args, rank):
 
 def by_own_rows(rows, loss):
     has_rows = rows.sum() > 0
-    if not has_rows:  # expect: TRL006
-        return loss
+    if not has_rows:
+        return loss  # expect: TRL006
     if has_rows:
         dist.all_reduce(loss)
     return loss
@@ -59,10 +59,10 @@ def by_own_rows(rows, loss):
 
 def resumed_or_not(args, folder):
     latest = args.resume == "latest"
-    if dist.get_rank() == 0:  # expect: TRL006
+    if dist.get_rank() == 0:
         print("looking")
         if os.path.exists(os.path.join(folder, "out.log")):
-            return -1
+            return -1  # expect: TRL006
     if latest:
         dist.barrier()
     return 0

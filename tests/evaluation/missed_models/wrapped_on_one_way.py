@@ -147,7 +147,7 @@ def generic(args, x):
         model = FSDP(model)
     elif args.ddp:
         model = DDP(model)
-    print(model.config)
+    print(model.config)  # expect: TRL002
 
 
 def tries(args, x):

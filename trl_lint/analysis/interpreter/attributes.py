@@ -157,11 +157,6 @@ def _is_there(frame: Frame, name: str) -> bool:
     return name in library.WRAPPER_ATTRIBUTES or frame.attribute_error_depth > 0 or frame.memory.control.engine
 
 
-def narrowed_to_model(value: Value) -> Value:
-    """What `prepare` made of something, once its use shows that it is a model."""
-    return ModelValue(ranks.SAME, why=value.why, wrapping=Wrapping.WRAPPED)
-
-
 # --- instances ------------------------------------------------------------------------------------------
 
 
@@ -171,7 +166,7 @@ def _of_instance(frame: Frame, owner: Value, name: str, node: cst.CSTNode, calle
             return _of_object(frame, owner, name, node)
         case PreparedObject():
             if name in models.ONLY_MODELS_HAVE or name == "module":
-                return of_model(frame, narrowed_to_model(owner), name, node, called)
+                return of_model(frame, wrapped_models.narrowed_to_model(owner), name, node, called)
             return SAME if name in library.OPTIMIZER_LOADER_ATTRIBUTES else UNKNOWN
         case LibraryInstance():
             return _library_attribute(frame, owner.name, name, owner) or UNKNOWN
@@ -185,7 +180,7 @@ def _of_object(frame: Frame, owner: ProjectInstance, name: str, node: cst.CSTNod
         return own.value
     value = frame.read_attribute(cls, name)
     if value is not None and (value.rank.state is not State.BOTTOM or cls.state != "new"):
-        return _before_assignment(frame, cls, name) if value.rank.state is State.BOTTOM else value
+        return _before_assignment(frame, owner, name) if value.rank.state is State.BOTTOM else value
     method = cls.find(name)
     if method is not None:
         if method.is_property:
@@ -202,10 +197,15 @@ def _of_object(frame: Frame, owner: ProjectInstance, name: str, node: cst.CSTNod
     return frame.engine.class_variable(cls, name) or UNKNOWN
 
 
-def _before_assignment(frame: Frame, cls: ClassInfo, name: str) -> Value:
-    """What an attribute holds before the first assignment in sight: a data set may be made of itself."""
-    rows = (frame.engine.library_attribute(base, name) for base in cls.library_bases())
-    return next((row.value for row in rows if row is not None and datasets.is_dataset(row.value)), BOTTOM)
+def _before_assignment(frame: Frame, owner: ProjectInstance, name: str) -> Value:
+    """What an attribute holds before the first assignment in sight: a data set, or a wrapped model, of a base's."""
+    found = (_library_attribute(frame, base, name, owner) for base in owner.cls.library_bases())
+    return next((each for each in found if each is not None and _is_replaced(each)), BOTTOM)
+
+
+def _is_replaced(value: Value) -> bool:
+    """Whether it is often put away, to have something made of it for a while, or for good."""
+    return datasets.is_dataset(value) or (value.kind is Kind.MODEL and value.wrapping is Wrapping.WRAPPED)
 
 
 def _remember(frame: Frame, cls: ClassInfo, name: str, found: Value, node: cst.CSTNode) -> Value:

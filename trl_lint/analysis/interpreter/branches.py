@@ -12,7 +12,7 @@ from trl_lint.analysis.interpreter.conditions import divides, engine_arm, narrow
 from trl_lint.analysis.interpreter.expressions import evaluate
 from trl_lint.analysis.interpreter.tpu_tests import is_on_tpu
 from trl_lint.analysis.state.frame import Frame
-from trl_lint.analysis.state.observing import Branch
+from trl_lint.analysis.state.observing import Branch, Exits
 from trl_lint.analysis.transfer import data_sets, first_rank
 from trl_lint.domain.control import UNIFORM, Control, Uniformity
 from trl_lint.domain.heap import Memory
@@ -46,7 +46,7 @@ def run_if(frame: Frame, node: cst.If) -> bool:
     known = truth(frame, test)
     if known is not None:
         return _decided(frame, node, known)
-    before, exits, start = frame.memory, frame.exit_count, len(frame.sync_points)
+    before, exits, start = frame.memory, len(frame.exits), len(frame.sync_points)
     division = divides(frame, node.test, test)
     engine = engine_arm(frame, node.test)
     inside = before.control.under(division)
@@ -59,14 +59,14 @@ def run_if(frame: Frame, node: cst.If) -> bool:
         _widen(before, skipped.memory, skipped.narrowed)
     either = _wrapped_on_one_way(frame, node, taken.memory, skipped.memory) if both else ({}, {})
     if division.rank.differs:
-        leaves = (taken.exits > exits, skipped.exits > taken.exits)
-        _tell(frame, node, division, (start, taken.end, skipped.end), (taken.through, skipped.through), leaves)
+        ways_out = (tuple(frame.exits[exits : taken.exits]), tuple(frame.exits[taken.exits :]))
+        _tell(frame, node, division, (start, taken.end, skipped.end), (taken.through, skipped.through), ways_out)
     elif not frame.loops:
         for note in frame.observers.fork:
             note(frame, node.test, (start, taken.end, skipped.end), (taken.through, skipped.through))
     of_some_ranks = _of_some_ranks(before, taken, skipped, division) if both else {}
     absent = _none_on_some(taken.memory, skipped.memory, division) if both else ()
-    after = before.control.under(division if frame.exit_count > exits else UNIFORM)
+    after = before.control.under(division if len(frame.exits) > exits else UNIFORM)
     arms = ((taken.through, taken.memory), (skipped.through, skipped.memory))
     goes_on = joined_arms(frame, arms, inside, after, test.rank)
     frame.memory.names.update(of_some_ranks)
@@ -93,7 +93,7 @@ def _arm(frame: Frame, node: cst.If, before: Memory, division: Control, inside: 
     by_rank = division.rank.differs and division.rank.origins == Origin.RANK
     sets = data_sets.marked(frame.memory, narrowed) if by_rank else {}
     through = run_body(frame, node.body) if taken else otherwise(frame, node.orelse, node.test)
-    return Arm(through, frame.memory, frame.exit_count, len(frame.sync_points), narrowed, sets)
+    return Arm(through, frame.memory, len(frame.exits), len(frame.sync_points), narrowed, sets)
 
 
 def _none_on_some(taken: Memory, skipped: Memory, division: Control) -> tuple[str, ...]:
@@ -135,9 +135,9 @@ def _tell(
     division: Control,
     marks: tuple[int, int, int],
     through: tuple[bool, bool],
-    leaves: tuple[bool, bool],
+    ways_out: tuple[Exits, Exits],
 ) -> None:
-    branch = Branch(node.test, division.why, marks, through, leaves, division.rank.origins)
+    branch = Branch(node.test, division.why, marks, through, ways_out, division.rank.origins)
     for observe in frame.observers.branch:
         observe(frame, branch)
 
@@ -188,7 +188,7 @@ def otherwise(frame: Frame, orelse: cst.If | cst.Else | None, test: cst.BaseExpr
 def run_match(frame: Frame, node: cst.Match) -> bool:
     subject = evaluate(frame, node.subject)
     division = divides(frame, node.subject, subject)
-    before, exits = frame.memory, frame.exit_count
+    before, exits = frame.memory, len(frame.exits)
     inside = before.control.under(division)
     arms: list[tuple[bool, Memory]] = []
     for case in node.cases:
@@ -197,5 +197,5 @@ def run_match(frame: Frame, node: cst.Match) -> bool:
         arms.append((run_body(frame, case.body), frame.memory))
     frame.memory = before.fork()
     arms.append((True, frame.memory))
-    after = before.control.under(division if frame.exit_count > exits else UNIFORM)
+    after = before.control.under(division if len(frame.exits) > exits else UNIFORM)
     return joined_arms(frame, tuple(arms), inside, after, subject.rank)

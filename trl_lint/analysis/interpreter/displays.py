@@ -10,13 +10,14 @@ import libcst as cst
 
 from trl_lint.analysis.interpreter import assignment
 from trl_lint.analysis.interpreter.conditions import narrow, truth
+from trl_lint.analysis.interpreter.wrapping_tests import asks_for_presence
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain import ranks
 from trl_lint.domain.heap import WILDCARD, Cell, with_key
 from trl_lint.domain.joins import join
-from trl_lint.domain.kinds import IterableValue, TupleValue
-from trl_lint.domain.values import Value
+from trl_lint.domain.kinds import IterableValue, PreparedObject, TupleValue
+from trl_lint.domain.values import Kind, Value
 
 
 def tuple_display(frame: Frame, node: cst.Tuple) -> Value:
@@ -66,9 +67,16 @@ def dict_display(frame: Frame, node: cst.Dict) -> Value:
 
 
 def comprehension(frame: Frame, node: cst.ListComp | cst.SetComp | cst.GeneratorExp) -> Value:
-    """A list, set or generator comprehension: one element that stands for all."""
+    """A list, set or generator comprehension: one element that stands for all, but for models, which are told apart."""
     saved = dict(frame.memory.names)
-    length, taken = _bind_comprehension(frame, node.for_in)
+    iterable = frame.engine.evaluate(frame, node.for_in.iter)
+    models = _of_models(frame, node, iterable)
+    if models is not None:
+        frame.memory.names = saved
+        if isinstance(node, cst.GeneratorExp):
+            return TupleValue(ranks.SAME, tuple(models))
+        return frame.allocate(node, Cell("list", dict(enumerate(models))))
+    length, taken = _bind_comprehension(frame, node.for_in, iterable)
     element = frame.engine.evaluate(frame, node.elt)
     frame.memory.names = saved
     if isinstance(node, cst.GeneratorExp):
@@ -81,6 +89,42 @@ def comprehension(frame: Frame, node: cst.ListComp | cst.SetComp | cst.Generator
     return made
 
 
+def _of_models(
+    frame: Frame, node: cst.ListComp | cst.SetComp | cst.GeneratorExp, iterable: Value
+) -> list[Value] | None:
+    """The elements of a comprehension over a few models, each from its own; None of all else.
+
+    One of which a test for its presence says nothing counts as there.
+    """
+    loop = node.for_in
+    if isinstance(node, cst.SetComp) or loop.inner_for_in is not None:
+        return None
+    items = containers.positions_of(frame, iterable)
+    if items is None or len(items) > _MAX_MODELS or not any(map(_is_model, items)):
+        return None
+    made: list[Value] = []
+    outside = frame.unroll_index
+    for index, item in enumerate(items):
+        frame.unroll_index = (*outside, index)
+        assignment.bind_target(frame, loop.target, item)
+        tests = [truth(frame, frame.engine.evaluate(frame, each.test)) for each in loop.ifs]
+        if False in tests:
+            continue
+        if any(known is None and not asks_for_presence(each.test) for known, each in zip(tests, loop.ifs, strict=True)):
+            frame.unroll_index = outside
+            return None
+        made.append(frame.engine.evaluate(frame, node.elt))
+    frame.unroll_index = outside
+    return made
+
+
+_MAX_MODELS = 8
+
+
+def _is_model(value: Value) -> bool:
+    return value.kind is Kind.MODEL or isinstance(value, PreparedObject)
+
+
 def dict_comprehension(frame: Frame, node: cst.DictComp) -> Value:
     saved = dict(frame.memory.names)
     loop = node.for_in
@@ -88,7 +132,7 @@ def dict_comprehension(frame: Frame, node: cst.DictComp) -> Value:
     cell = Cell("dict")
     outside, unrolled = frame.unroll_index, frame.unrolled
     entries = (
-        (containers.items_of(frame, iterable) or containers.constants_of(frame, iterable))
+        (containers.items_of(frame, iterable) or containers.told_apart(frame, iterable))
         if not loop.inner_for_in
         else None
     )
@@ -104,7 +148,7 @@ def dict_comprehension(frame: Frame, node: cst.DictComp) -> Value:
                 cell, key, frame.written(frame.engine.evaluate(frame, node.value), containers.key_text(key), node.value)
             )
     else:
-        _bind_comprehension(frame, loop)
+        _bind_comprehension(frame, loop, frame.engine.evaluate(frame, loop.iter))
         key = containers.constant_key(frame.engine.evaluate(frame, node.key))
         cell = with_key(
             cell, key, frame.written(frame.engine.evaluate(frame, node.value), containers.key_text(key), node.value)
@@ -114,15 +158,16 @@ def dict_comprehension(frame: Frame, node: cst.DictComp) -> Value:
     return frame.allocate(node, cell)
 
 
-def _bind_comprehension(frame: Frame, loop: cst.CompFor) -> tuple[ranks.Rank, ranks.Rank]:
+def _bind_comprehension(frame: Frame, loop: cst.CompFor, iterable: Value) -> tuple[ranks.Rank, ranks.Rank]:
     """Bind the loop variables; the facts of the number of rounds and of the filters."""
-    element, length = containers.iterate(frame, frame.engine.evaluate(frame, loop.iter))
+    element, length = containers.iterate(frame, iterable)
     assignment.bind_target(frame, loop.target, element)
     taken = ranks.SAME
     for test in loop.ifs:
         taken = ranks.combine(taken, frame.engine.evaluate(frame, test.test).rank)
         narrow(frame, test.test, True)
     if loop.inner_for_in is not None:
-        inner_length, inner_taken = _bind_comprehension(frame, loop.inner_for_in)
+        inner = loop.inner_for_in
+        inner_length, inner_taken = _bind_comprehension(frame, inner, frame.engine.evaluate(frame, inner.iter))
         return ranks.combine(length, inner_length), ranks.combine(taken, inner_taken)
     return length, taken

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from trl_lint.analysis.events import DividedBy
 from trl_lint.analysis.interpreter.assignment import bind_target
 from trl_lint.analysis.interpreter.branches import run_body
-from trl_lint.analysis.program.syntax import identifiers
+from trl_lint.analysis.program.objects import ClassValue
+from trl_lint.analysis.program.syntax import below, identifiers
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import Branch
 from trl_lint.domain import ranks
@@ -16,6 +19,9 @@ from trl_lint.domain.control import Control, Uniformity
 from trl_lint.domain.heap import Memory
 from trl_lint.domain.values import UNKNOWN
 from trl_lint.knowledge.python import MET_BY_ALL_RANKS, OUT_OF_MEMORY
+
+if TYPE_CHECKING:
+    from trl_lint.analysis.program.project import Module
 
 _CATCHES_MISSING = ("AttributeError", "Exception", "BaseException")
 
@@ -63,19 +69,30 @@ def _run_handler(
     frame: Frame, node: cst.Try | cst.TryStar, handler: cst.ExceptHandler | cst.ExceptStarHandler, body: tuple[int, int]
 ) -> tuple[bool, bool]:
     """Run an `except` clause: whether its end is reached, and whether it may leave."""
-    exits, start = frame.exit_count, len(frame.sync_points)
+    exits, start = len(frame.exits), len(frame.sync_points)
     if handler.name is not None:
         bind_target(frame, handler.name.name, UNKNOWN)
     through = run_body(frame, handler.body)
-    leaves = frame.exit_count > exits
-    if (leaves or not _raises_again(handler)) and _is_of_some_ranks(handler):
+    own = tuple(frame.exits[exits:])
+    if (own or not _raises_again(handler)) and _is_of_some_ranks(handler):
         marks = (start, len(frame.sync_points), len(frame.sync_points))
         why = frame.step(handler, _CAUGHT)
-        skipped = body if _catches(handler, OUT_OF_MEMORY) else (0, 0)
-        branch = Branch(handler, why, marks, (through, True), (leaves, False), tried=node.body, skipped=skipped)
+        refused = _is_raised_in_a_forward(frame, handler)
+        skipped = body if refused or _catches(handler, OUT_OF_MEMORY) else (0, 0)
+        branch = Branch(
+            handler,
+            why,
+            marks,
+            (through, True),
+            (own, ()),
+            by=DividedBy.EXCEPTION,
+            tried=node.body,
+            skipped=skipped,
+            refused=refused,
+        )
         for observe in frame.observers.branch:
             observe(frame, branch)
-    return through, leaves
+    return through, bool(own)
 
 
 def _joined(arms: Iterable[tuple[bool, Memory]]) -> Memory | None:
@@ -88,12 +105,51 @@ def _joined(arms: Iterable[tuple[bool, Memory]]) -> Memory | None:
 
 def _is_of_some_ranks(handler: cst.ExceptHandler | cst.ExceptStarHandler) -> bool:
     """Whether what an `except` clause catches may be raised on some ranks only."""
+    if handler.type is None:
+        return True
+    own = {
+        each.attr.value if isinstance(each, cst.Attribute) else getattr(each, "value", "") for each in _caught(handler)
+    }
+    return not own & MET_BY_ALL_RANKS and "" not in own
+
+
+class RaisedInForwards:
+    """The names of what the forwards of a file's classes raise."""
+
+    def __init__(self) -> None:
+        self.names: frozenset[str] | None = None
+
+
+def _is_raised_in_a_forward(frame: Frame, handler: cst.ExceptHandler | cst.ExceptStarHandler) -> bool:
+    """Whether what is caught is an exception of the project's own, by which a module in sight refuses its input."""
+    values = [frame.engine.evaluate(frame, each) for each in _caught(handler) if isinstance(each, cst.Name)]
+    classes = [value.cls for each in values if isinstance(value := frame.engine.settle(each), ClassValue)]
+    return any(cls.name in _raised_in_forwards(cls.module) for cls in classes)
+
+
+def _caught(handler: cst.ExceptHandler | cst.ExceptStarHandler) -> list[cst.BaseExpression]:
     kind = handler.type
     if kind is None:
-        return True
-    named = [element.value for element in kind.elements] if isinstance(kind, cst.Tuple) else [kind]
-    own = {each.attr.value if isinstance(each, cst.Attribute) else getattr(each, "value", "") for each in named}
-    return not own & MET_BY_ALL_RANKS and "" not in own
+        return []
+    return [element.value for element in kind.elements] if isinstance(kind, cst.Tuple) else [kind]
+
+
+def _raised_in_forwards(module: Module) -> frozenset[str]:
+    known = module.notes.of(RaisedInForwards)
+    if known.names is None:
+        classes = (each for each in below(module.tree) if isinstance(each, cst.ClassDef) and _has_forward(each))
+        known.names = frozenset(
+            name
+            for cls in classes
+            for each in below(cls)
+            if isinstance(each, cst.Raise) and each.exc is not None
+            for name in identifiers(each.exc.func if isinstance(each.exc, cst.Call) else each.exc)
+        )
+    return known.names
+
+
+def _has_forward(cls: cst.ClassDef) -> bool:
+    return any(isinstance(each, cst.FunctionDef) and each.name.value == "forward" for each in cls.body.body)
 
 
 def _raises_again(handler: cst.ExceptHandler | cst.ExceptStarHandler) -> bool:

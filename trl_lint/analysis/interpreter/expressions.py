@@ -186,16 +186,19 @@ def _boolean(frame: Frame, node: cst.BooleanOperation) -> Value:
     saved = frame.memory.names
     narrowed = saved.copy()
     asks: bool | None = None
+    told = wrapping_tests.ToldOfAttributes(frame)
     for index, link in enumerate(chain):
         known = truth(frame, value)
         if known is None or known is is_and:
             frame.memory.names = narrowed
             part = link.left if asks is None else chain[index - 1].right
             asks = narrow_further(frame, part, is_and, asks)
+            told.note()
             frame.memory.names = narrowed.copy()
             value = _linked(frame, link, value, known)
         frame.node_values[id(link)] = value
     frame.memory.names = saved
+    told.forget()
     return value
 
 
@@ -216,7 +219,8 @@ def _linked(frame: Frame, link: cst.BooleanOperation, left: Value, known: bool |
     frame.memory.control = control.under(divides(frame, link.left, left))
     right = evaluate(frame, link.right)
     frame.memory.control = control
-    choose(frame, link.left, left, (start, len(frame.sync_points)))
+    # The right side is evaluated where the left one is true (`and`), or where it is not (`or`).
+    choose(frame, link.left, left, (start, len(frame.sync_points) if isinstance(link.operator, cst.And) else start))
     is_and = isinstance(link.operator, cst.And)
     if known is not None:
         return _beside_the_world(left, right, is_and)
@@ -259,6 +263,7 @@ def _conditional(frame: Frame, node: cst.IfExp) -> Value:
     results: list[Value] = []
     start = middle = len(frame.sync_points)
     control = frame.memory.control
+    told = wrapping_tests.ToldOfAttributes(frame)
     for arm, taken in ((node.body, True), (node.orelse, False)):
         if known is not None and known is not taken:
             continue
@@ -267,7 +272,9 @@ def _conditional(frame: Frame, node: cst.IfExp) -> Value:
         if known is None:
             frame.memory.control = control.under(divides(frame, node.test, test))
         narrow(frame, node.test, taken)
+        told.note()
         results.append(evaluate(frame, arm))
+        told.forget()
     frame.memory.control = control
     if known is None:
         choose(frame, node.test, test, (start, middle))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import libcst as cst
 
+from trl_lint.analysis.events import DividedBy
 from trl_lint.analysis.interpreter.assignment import bind_target
 from trl_lint.analysis.interpreter.branches import otherwise, run_body
 from trl_lint.analysis.interpreter.conditions import divides, narrow, truth
@@ -34,7 +35,7 @@ _ROUNDS = 5
 
 def run_for(frame: Frame, node: cst.For) -> bool:
     iterable = containers.as_view(frame, evaluate(frame, node.iter))
-    entries = containers.items_of(frame, iterable) or containers.constants_of(frame, iterable)
+    entries = containers.items_of(frame, iterable) or containers.told_apart(frame, iterable)
     if entries is not None and frame.may_unroll(len(entries)):
         unrolled = frame.unrolled
         frame.unrolled *= len(entries)
@@ -89,7 +90,7 @@ def _is_handed_out(element: Value) -> bool:
 
 def _each_entry(frame: Frame, node: cst.For, entries: list[Value]) -> bool:
     """A loop over a dict in sight runs once per key, so that each key keeps its own fact."""
-    before, exits, returns = frame.memory.control, frame.exit_count, len(frame.returned)
+    before, exits = frame.memory.control, len(frame.exits)
     for index, entry in enumerate(entries):
         frame.unroll_index = (*frame.unroll_index, index)
         loop = Loop()
@@ -105,7 +106,7 @@ def _each_entry(frame: Frame, node: cst.For, entries: list[Value]) -> bool:
             return False
         memory.control = before
         frame.memory = memory
-    frame.exit_count = exits + len(frame.returned) - returns
+    _forget_ways_behind(frame, exits)
     return otherwise(frame, node.orelse)
 
 
@@ -140,12 +141,14 @@ def _loop(
     """Run a loop's body until the facts at its head settle, and join what leaves it."""
     division = divides(frame, node.iter if isinstance(node, cst.For) else node.test, trips)
     before = frame.memory
-    returns, exits, start = len(frame.returned), frame.exit_count, len(frame.sync_points)
+    returns, exits, start = len(frame.returned), len(frame.exits), len(frame.sync_points)
     settled = _settle(frame, node, division, enter, (returns, start))
-    frame.exit_count = exits + len(frame.returned) - returns  # a `break` leaves this loop and nothing around it
+    _forget_ways_behind(frame, exits)
     if division.rank.differs and not (isinstance(node, cst.For) and _as_many(division.rank)):
         end = len(frame.sync_points)
-        branch = Branch(division.why.node, division.why, (start, end, end), origins=division.rank.origins)
+        branch = Branch(
+            division.why.node, division.why, (start, end, end), origins=division.rank.origins, by=DividedBy.LOOP
+        )
         for observe in frame.observers.branch:
             observe(frame, branch)
     after = _behind(before, settled, _temporal(trips.rank), forever)
@@ -216,6 +219,11 @@ def _left_behind(control: Control, loop: Loop, returned: list[tuple[Value, Memor
         if memory.control.uniformity > control.uniformity:
             control = control.under(memory.control)
     return control
+
+
+def _forget_ways_behind(frame: Frame, exits: int) -> None:
+    """Of the ways out of a loop only a `return` leaves what is around it, too. exits: how many there were before."""
+    frame.exits[exits:] = [each for each in frame.exits[exits:] if isinstance(each, cst.Return)]
 
 
 def _temporal(trips: Rank) -> Rank:

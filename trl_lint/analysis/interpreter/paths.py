@@ -83,7 +83,7 @@ def _looked_for(frame: Frame, path: Value, stands: cst.BaseExpression | None, no
     if agreed or outside:
         why = frame.step(node, "it depends on the disk")
     else:
-        why = OwnFile(frame.module, node, "each rank looks for a file of its own making")
+        why = OwnFile(frame.module, node, "ranks write this file themselves, so some may find it and others not")
     return NumberValue(ranks.IO_LOCAL, scalar=True, dtype="bool", why=why)
 
 

@@ -8,7 +8,7 @@ from functools import partial
 import libcst as cst
 
 from trl_lint.analysis.events import UnwrappedForGeneration
-from trl_lint.analysis.interpreter import attributes, metric_calls
+from trl_lint.analysis.interpreter import metric_calls
 from trl_lint.analysis.interpreter.pure_calls import pure_result, spread
 from trl_lint.analysis.program.classes import has_forward
 from trl_lint.analysis.program.objects import FunctionValue, ProjectModel
@@ -51,10 +51,14 @@ def transferred(frame: Frame, returns: Value | str, args: Arguments, node: cst.C
     """The value of a row's `returns` for these arguments."""
     if isinstance(returns, Value):
         if isinstance(returns, TupleValue) or role_of(returns) is BatchRole.METRICS:
-            return opened(frame, explain(frame, returns, node, f"`{name.rpartition('.')[2]}` gives it unreduced"), node)
+            return opened(
+                frame,
+                explain(frame, returns, node, f"`{name.rpartition('.')[2]}` returns each rank's own values"),
+                node,
+            )
         if returns.rank.differs and returns.why is None:
             short = name.rpartition(".")[2]
-            given = explain(frame, returns, node, f"`{short}` gives this rank's own value")
+            given = explain(frame, returns, node, f"`{short}` returns this rank's own value")
             return given.but(device=Device(given.device, given.why)) if given.device else given
         return returns
     return _TRANSFERS[Transfer(returns)](frame, args, node)
@@ -101,29 +105,29 @@ def _prepared(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
 def prepared(frame: Frame, value: Value, node: cst.CSTNode) -> Value:
     """What `accelerator.prepare` makes of one of its arguments."""
     if isinstance(value, ProjectModel) and not has_forward(value.cls):
-        return PreparedObject(ranks.SAME, why=frame.step(node, "it is prepared here"))
+        return PreparedObject(ranks.SAME, why=frame.step(node, "it comes from `prepare` here"))
     if isinstance(value, ModelValue):
         # Accelerate wraps no model in DDP of which nothing has a gradient.
         is_frozen = not value.grad and value.device != wrapped_models.EVALUATED
         wrapping = None if value.wrapping is None else Wrapping.UNKNOWN if is_frozen else Wrapping.WRAPPED
-        why = frame.step(node, "it is prepared, and so wrapped, here")
+        why = frame.step(node, "`prepare` wraps it here")
         return value.with_facts_of(Value(ranks.SAME, wrapping=wrapping, why=why, grad=value.grad, device=value.device))
     if isinstance(value, LoaderValue):
         return LOADER.having(explain(frame, PREPARED_BATCH, node, "each rank gets its own batches from this loader"))
     if value.kind in (Kind.TUPLE, Kind.CONTAINER, Kind.NONE):
         return value
     if library_name_of(value).startswith("torch.nn.") and isinstance(value, LibraryInstance):
-        why = frame.step(node, "it is prepared, and so wrapped, here")
+        why = frame.step(node, "`prepare` wraps it here")
         return ModelValue(ranks.SAME, wrapping=Wrapping.WRAPPED, why=why)
     if isinstance(value, InstanceValue) and not isinstance(value, PreparedObject):
         return value
-    return PreparedObject(ranks.SAME, why=frame.step(node, "it is prepared here"))
+    return PreparedObject(ranks.SAME, why=frame.step(node, "it comes from `prepare` here"))
 
 
 def _unwrapped(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     model = next(iter(args.all()), UNKNOWN)
     if isinstance(model, PreparedObject):
-        return wrapped_models.inside(frame, attributes.narrowed_to_model(model), node)
+        return wrapped_models.inside(frame, wrapped_models.narrowed_to_model(model), node)
     if model.kind is not Kind.MODEL:
         return BARE_MODEL
     if model.wrapping in (Wrapping.MAYBE, Wrapping.WRAPPED) and not is_data_parallel(model):

@@ -105,7 +105,7 @@ def _grow(frame: Frame, old: ContainerValue, right: Value) -> None:
 def _return(frame: Frame, node: cst.Return) -> bool:
     value = NONE if node.value is None else evaluate(frame, node.value)
     frame.returned.append((value, frame.memory))
-    frame.exit_count += 1
+    frame.exits.append(node)
     return False
 
 
@@ -121,14 +121,14 @@ def _raise(frame: Frame, node: cst.Raise) -> bool:
 def _break(frame: Frame, node: cst.Break) -> bool:
     if frame.loops:
         frame.loops[-1].breaks.append(frame.memory)
-    frame.exit_count += 1
+    frame.exits.append(node)
     return False
 
 
 def _continue(frame: Frame, node: cst.Continue) -> bool:
     if frame.loops:
         frame.loops[-1].continues.append(frame.memory)
-    frame.exit_count += 1
+    frame.exits.append(node)
     return False
 
 

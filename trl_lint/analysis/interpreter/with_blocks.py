@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
+from trl_lint.analysis.events import DividedBy
 from trl_lint.analysis.interpreter.assignment import bind_target
 from trl_lint.analysis.interpreter.branches import run_body
 from trl_lint.analysis.interpreter.expressions import evaluate
@@ -28,7 +29,7 @@ def run_with(frame: Frame, node: cst.With) -> bool:
     through = run_body(frame, node.body)
     if first_rank.has_turns(frame, node):
         end = len(frame.sync_points)
-        branch = Branch(node, first_rank.one_by_one(frame, node), (start, end, end), one_by_one=True)
+        branch = Branch(node, first_rank.one_by_one(frame, node), (start, end, end), by=DividedBy.TURNS)
         for observe in frame.observers.branch:
             observe(frame, branch)
     frame.memory.control = first_rank.after(before, frame.memory.control, inside)

@@ -12,26 +12,31 @@ if args.distributed_backend: …                          `distributed` may foll
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 import libcst as cst
 
+from trl_lint.analysis.interpreter.attributes import ENVIRON
 from trl_lint.analysis.program.objects import class_names
 from trl_lint.analysis.program.syntax import below, of_class
 from trl_lint.analysis.state.frame import Frame
+from trl_lint.analysis.transfer.wrapped_models import narrowed_to_model
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import WORLD_FALSE, WORLD_TRUE
 from trl_lint.domain.heap import Memory
-from trl_lint.domain.kinds import NumberValue
-from trl_lint.domain.provenance import Step, WrappedWhere
+from trl_lint.domain.kinds import NumberValue, PreparedObject, library_name_of
+from trl_lint.domain.provenance import NeededOutcome, Step, WrappedWhere
+from trl_lint.domain.ranks import Origin, State
 from trl_lint.domain.values import UNKNOWN, Kind, Value, Wrapping
 from trl_lint.knowledge import library, models
+from trl_lint.knowledge.schema import BARE_MODEL
 
 _Key = TypeVar("_Key", str, tuple[Hashable, str])
 
 # How far the names in a condition are followed to what they were made of: `ddp = world_size > 1`.
 _FOLLOWED = 2
 _EITHER = frozenset({Wrapping.BARE, Wrapping.MAYBE, Wrapping.WRAPPED})
+_NOTHING_KNOWN = frozenset({State.SAME, State.UNKNOWN})
 
 
 # --- what makes such a model ----------------------------------------------------------------------------
@@ -43,35 +48,52 @@ def divided(
     """What is bound to a wrapped model on one way of an `if` and to a bare one on the other."""
     found = {}
     for name, value in taken.items():
-        if value.kind is Kind.MODEL:
-            other = skipped.get(name)
-            if other is not None and other is not value:
-                either = either_way(frame, test, value, other)
-                if either is not None:
-                    found[name] = either
+        other = skipped.get(name)
+        if other is not None and other is not value and Kind.MODEL in (value.kind, other.kind):
+            either = either_way(frame, test, value, other)
+            if either is not None:
+                found[name] = either
     return found
 
 
 def either_way(frame: Frame, test: cst.BaseExpression, yes: Value, no: Value) -> Value | None:
     """The model that is wrapped on one way out of a test and bare on the other; None where it is not."""
+    yes, no = _beside(yes, no), _beside(no, yes)
     if yes.kind is not Kind.MODEL or no.kind is not Kind.MODEL or yes.wrapping is no.wrapping:
         return None
     if yes.wrapping not in _EITHER or no.wrapping not in _EITHER:
         return None
+    test, is_true = _without_not(test, yes.wrapping is not Wrapping.BARE)
+    asked = _names(frame, test)
     known = [each for value in (yes, no) if (each := _condition(value)) is not None]
-    names = frozenset().union(_names(frame, test), *(each.names for each in known))
-    wrapped = no if yes.wrapping is Wrapping.BARE else yes
+    wrapped, other = (no, yes) if yes.wrapping is Wrapping.BARE else (yes, no)
+    outcomes: tuple[NeededOutcome, ...] = ()
+    if other.wrapping is Wrapping.BARE and all(each.outcomes for each in known):
+        outcomes = (NeededOutcome(test, is_true, asked), *(outcome for each in known for outcome in each.outcomes))
     why = WrappedWhere(
         frame.module,
         test,
         "on one way from `{}` on it is wrapped",
         wrapped.why,
-        names=names,
+        names=asked.union(*(each.names for each in known)),
         function=frame.function,
-        on=None if known else wrapped is yes,
+        outcomes=outcomes,
     )
     frame.engine.wraps_on_one_way = True
     return wrapped.but(wrapping=Wrapping.MAYBE, why=why, grad=yes.grad or no.grad)
+
+
+def _beside(value: Value, other: Value) -> Value:
+    """What a value is, beside a model of the same name on the other way.
+
+    What is prepared is then a model, too, and what is not known beside a wrapped one is bare.
+    """
+    if other.kind is not Kind.MODEL:
+        return value
+    if isinstance(value, PreparedObject):
+        return narrowed_to_model(value)
+    is_wrapped = other.wrapping is Wrapping.MAYBE or other.wrapping is Wrapping.WRAPPED
+    return BARE_MODEL if is_wrapped and value.kind is Kind.UNKNOWN and value.rank.state in _NOTHING_KNOWN else value
 
 
 def _condition(value: Value) -> WrappedWhere | None:
@@ -85,27 +107,82 @@ def _condition(value: Value) -> WrappedWhere | None:
 
 
 def _names(frame: Frame, test: cst.BaseExpression) -> frozenset[str]:
-    """The names that a test asks for, and those that they were made of in this function."""
-    names = set(_asked(test))
-    made = [
-        (target.target.value, node.value)
-        for node in of_class(frame.root, cst.Assign)
-        for target in node.targets
-        if isinstance(target.target, cst.Name)
-    ]
+    """The names that a test asks for, and those that they were made of in this function.
+
+    A rank tells the processes of one run apart, and these wrap a model on all of them or on none.
+    """
+    names = {_own(each) for each in _asked(frame, test) if not _is_of_rank(frame, each)}
+    if _beside_none(test) is not None:
+        return frozenset(names)  # whether it is there at all does not lie in what it was made of
+    made = _assigned(frame)
     for _ in range(_FOLLOWED):
-        names |= {name for target, value in made if target in names for name in _asked(value)}
+        names |= {_own(each) for target, value in made if target in names for each in _made_of(frame, value)}
     return frozenset(names)
 
 
-def _asked(node: cst.CSTNode) -> Iterator[str]:
-    """The names in an expression, less those of the objects whose attributes they are: of `args.ddp`, `ddp`."""
-    owners = {id(each.value) for each in below(node) if isinstance(each, cst.Attribute)}
+class Assigned:
+    """The names that the code of a frame assigns, each with an expression that it is bound to."""
+
+    def __init__(self) -> None:
+        self.pairs: tuple[tuple[str, cst.BaseExpression], ...] | None = None
+
+
+def _assigned(frame: Frame) -> tuple[tuple[str, cst.BaseExpression], ...]:
+    known = frame.notes.of(Assigned)
+    if known.pairs is None:
+        known.pairs = tuple(
+            (target.target.value, node.value)
+            for node in of_class(frame.root, cst.Assign)
+            for target in node.targets
+            if isinstance(target.target, cst.Name)
+        )
+    return known.pairs
+
+
+_Asked: TypeAlias = cst.Attribute | cst.Name | cst.SimpleString
+
+
+def _made_of(frame: Frame, value: cst.BaseExpression) -> Iterator[_Asked]:
+    """The names in what a name was made of: of `args.get("ddp")`, all but the method's, which many have."""
+    methods = {id(each.func) for each in below(value) if isinstance(each, cst.Call) and each.args}
+    return (each for each in _asked(frame, value) if isinstance(each, cst.Name) or id(each) not in methods)
+
+
+def _asked(frame: Frame, node: cst.CSTNode) -> Iterator[_Asked]:
+    """The names in an expression, less those of the objects whose attributes they are: of `args.ddp`, `ddp`.
+
+    Texts are names as well: of `os.environ.get("DDP")`, `DDP` alone.
+    """
+    parts = {id(part) for each in below(node) if isinstance(each, cst.Attribute) for part in (each.value, each.attr)}
     for each in below(node):
-        if isinstance(each, cst.Attribute):
-            yield each.attr.value
-        elif isinstance(each, cst.Name) and id(each) not in owners:
-            yield each.value
+        match each:
+            case cst.Name(value=name) if id(each) not in parts and name not in _CONSTANTS:
+                yield each
+            case cst.Attribute(value=owner) if not (_is_environment(frame, each) or _is_environment(frame, owner)):
+                yield each
+            case cst.SimpleString():
+                yield each
+
+
+_CONSTANTS = frozenset({"False", "None", "True"})
+
+
+def _own(asked: _Asked) -> str:
+    match asked:
+        case cst.Attribute():
+            return asked.attr.value
+        case cst.SimpleString():
+            return asked.raw_value
+    return asked.value
+
+
+def _is_environment(frame: Frame, node: cst.CSTNode) -> bool:
+    return library_name_of(frame.node_values.get(id(node))) == ENVIRON
+
+
+def _is_of_rank(frame: Frame, asked: cst.CSTNode) -> bool:
+    value = frame.node_values.get(id(asked), UNKNOWN)
+    return value.rank.differs and value.rank.origins == Origin.RANK
 
 
 # --- what tells them apart ------------------------------------------------------------------------------
@@ -116,8 +193,7 @@ def narrow(frame: Frame, test: cst.BaseExpression, taken: bool) -> None:
     frame.has_tested = True
     if not frame.engine.wraps_on_one_way:
         return
-    while isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
-        test, taken = test.expression, not taken
+    test, taken = _without_not(test, taken)
     asks = question(frame, test)
     subject = asks[0].value if asks is not None and isinstance(asks[0], cst.Name) else ""
     asked = frame.memory.names.get(subject, UNKNOWN)
@@ -130,20 +206,108 @@ def narrow(frame: Frame, test: cst.BaseExpression, taken: bool) -> None:
 
 def _narrow(frame: Frame, values: dict[_Key, Value], test: cst.BaseExpression, taken: bool) -> None:
     asked: frozenset[str] | None = None
+    present = _whose_presence(test)
     for name, value in values.items():
         if value.kind is not Kind.MODEL or value.wrapping is not Wrapping.MAYBE:
             continue
+        own = name if isinstance(name, str) else name[1]
         condition = _condition(value)
         if condition is not None and condition.function is frame.function:
-            if condition.on is not None and test.deep_equals(condition.node):
-                wrapping = Wrapping.WRAPPED if condition.on is taken else Wrapping.BARE
-                values[name] = value.but(wrapping=wrapping)
+            decisive = next((each for each in condition.outcomes if _asks_the_same(frame, test, each.node)), None)
+            if decisive is not None:
+                values[name] = _come_about(value, condition, decisive) if decisive.is_true is taken else _bare(value)
                 continue
             asked = _names(frame, test) if asked is None else asked
-            own = name if isinstance(name, str) else name[1]
-            if asked.isdisjoint(condition.names) and own not in asked:
+            if own == present or (asked.isdisjoint(condition.names) and own not in asked):
                 continue
         values[name] = value.but(wrapping=Wrapping.UNKNOWN)
+
+
+def _without_not(test: cst.BaseExpression, taken: bool) -> tuple[cst.BaseExpression, bool]:
+    """What a test negates, and what comes of that where the test has come out as `taken`."""
+    while isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
+        test, taken = test.expression, not taken
+    return test, taken
+
+
+def _asks_the_same(frame: Frame, test: cst.BaseExpression, other: cst.CSTNode) -> bool:
+    """Whether two tests are one, or one asks for the name that was made of the other."""
+    if test.deep_equals(other):
+        return True
+    if isinstance(test, cst.Name) is isinstance(other, cst.Name):
+        return False
+    name, whole = (test, other) if isinstance(test, cst.Name) else (other, test)
+    made = [value for target, value in _assigned(frame) if isinstance(name, cst.Name) and target == name.value]
+    return len(made) == 1 and made[0].deep_equals(whole)
+
+
+def _bare(value: Value) -> Value:
+    return value.but(wrapping=Wrapping.BARE)
+
+
+def _come_about(value: Value, condition: WrappedWhere, outcome: NeededOutcome) -> Value:
+    """A model that is wrapped on one way, where one of the outcomes that are needed for it has come about."""
+    needed = tuple(each for each in condition.outcomes if each is not outcome)
+    if not needed:
+        return value.but(wrapping=Wrapping.WRAPPED)
+    why = WrappedWhere(
+        condition.module,
+        condition.node,
+        condition.text,
+        condition.before,
+        names=frozenset().union(*(each.names for each in needed)),
+        function=condition.function,
+        outcomes=needed,
+    )
+    return value.but(why=why)
+
+
+class ToldOfAttributes:
+    """What tests inside of an expression say of attributes that are wrapped on one way, which holds in there alone."""
+
+    def __init__(self, frame: Frame) -> None:
+        self._frame = frame
+        self._before: dict[tuple[Hashable, str], Value] = {}
+        if frame.engine.wraps_on_one_way:
+            self._before = {
+                name: value for name, value in frame.memory.attributes.items() if value.wrapping is Wrapping.MAYBE
+            }
+        self._told: dict[tuple[Hashable, str], Value] = {}
+
+    def note(self) -> None:
+        """A test has just been taken to have come out in some way."""
+        attributes = self._frame.memory.attributes
+        self._told = {name: attributes[name] for name in self._before if name in attributes}
+
+    def forget(self) -> None:
+        """Here that is not known any more; what was assigned since stays."""
+        attributes = self._frame.memory.attributes
+        for name, value in self._told.items():
+            if attributes.get(name) is value:
+                attributes[name] = self._before[name]
+
+
+def _whose_presence(test: cst.BaseExpression) -> str:
+    """The own name of what a test asks to be there, and no more: `if model`, `if self.model is not None`."""
+    match _beside_none(test) or test:
+        case cst.Name(value=name) | cst.Attribute(attr=cst.Name(value=name)):
+            return name
+    return ""
+
+
+def asks_for_presence(test: cst.BaseExpression) -> bool:
+    return bool(_whose_presence(test))
+
+
+def _beside_none(test: cst.BaseExpression) -> cst.BaseExpression | None:
+    """Of `x is None` and `x is not None`, what `x` is."""
+    match test:
+        case cst.Comparison(
+            left=subject,
+            comparisons=[cst.ComparisonTarget(operator=cst.Is() | cst.IsNot(), comparator=cst.Name("None"))],
+        ):
+            return subject
+    return None
 
 
 def changed(before: Memory, memory: Memory) -> dict[str, Value]:
@@ -207,6 +371,8 @@ def decided(frame: Frame, node: cst.Comparison) -> Value | None:
     if asks is None:
         return None
     model = frame.engine.evaluate(frame, asks[0])
+    if isinstance(model, PreparedObject):
+        model = narrowed_to_model(model)  # one asks so of models alone
     if model.kind is not Kind.MODEL or model.wrapping is not Wrapping.WRAPPED:
         return None
     return NumberValue(ranks.SAME, const=WORLD_TRUE if asks[1] else WORLD_FALSE, scalar=True, dtype="bool")

@@ -26,7 +26,7 @@ from trl_lint.analysis.transfer.domains import all_domains
 from trl_lint.domain.control import UNIFORM
 from trl_lint.domain.heap import Cell
 from trl_lint.domain.joins import join
-from trl_lint.domain.kinds import LoaderValue, TupleValue
+from trl_lint.domain.kinds import LoaderValue, PreparedObject, TupleValue
 from trl_lint.domain.ranks import State
 from trl_lint.domain.values import SAME, UNKNOWN, Kind, Value, Wrapping
 from trl_lint.knowledge import library, lightning
@@ -248,6 +248,8 @@ class Engine(Runs):
                 yield self._enter_with(method, cls, {})
             elif not contexts:
                 yield from (summary for summary in method.summaries.values() if not summary.is_current())
+        for method in _inherited_with_wrapped(cls):
+            yield self._enter_with(method, cls, {})
         for name, rows in hooks.items():
             inherited = None if name in cls.methods else cls.find(name)
             if inherited is not None and inherited.shows:
@@ -369,6 +371,23 @@ class Engine(Runs):
         if log is None:
             return False
         return any(key[1] == name for summary in log.summaries.values() for key in summary.dependencies)
+
+
+def _inherited_with_wrapped(cls: ClassInfo) -> Iterator[FunctionInfo]:
+    """The methods of bases in sight that work on what the `__init__` of a class has wrapped: there it may be bare."""
+    wrapped = {name for name in cls.always_made() if _is_wrapped(cls.attributes.get(name, UNKNOWN))}
+    if not wrapped:
+        return
+    for base in cls.in_sight()[1:]:
+        for name, method in base.methods.items():
+            if name == "__init__" or method.is_open or cls.find(name) is not method:
+                continue
+            if not wrapped.isdisjoint(names_in(method.node)):
+                yield method
+
+
+def _is_wrapped(value: Value) -> bool:
+    return isinstance(value, PreparedObject) or (value.kind is Kind.MODEL and value.wrapping is Wrapping.WRAPPED)
 
 
 def _makers(module: Module, classes: Sequence[ClassInfo]) -> list[FunctionInfo]:

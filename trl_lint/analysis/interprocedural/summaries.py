@@ -28,6 +28,7 @@ from trl_lint.domain.equality import alike_cells
 from trl_lint.domain.heap import Cell, Memory, join_cells, reachable, reachable_from
 from trl_lint.domain.joins import join
 from trl_lint.domain.kinds import NONE, Identity, IterableValue
+from trl_lint.domain.provenance import Returned
 from trl_lint.domain.sync_points import SyncPoint
 from trl_lint.domain.values import BOTTOM, NO_WRITES, UNKNOWN, Kind, Value
 from trl_lint.knowledge.python import HARMLESS_DECORATORS, RANK_DECORATORS
@@ -367,6 +368,6 @@ class Runs(Definitions):
         for refine in frame.domains.returned:
             value = refine(frame, value)
         if value.rank.differs and value.why is not None and isinstance(node, cst.CSTNode):
-            why = frame.step(node, f"returned by `{function.name}`", value.why)
+            why = Returned(frame.module, node, f"returned by `{function.name}`", value.why)
             return value.but(why=why, pending=NO_WRITES, const=value.const)
         return value

@@ -24,6 +24,7 @@ from trl_lint.analysis.transfer.groups import groups_of
 from trl_lint.domain.control import Control
 from trl_lint.domain.engines import TrainingEngine
 from trl_lint.domain.kinds import BoundMethod, LibraryInstance, ModelValue, PreparedObject, library_name_of
+from trl_lint.domain.model_roles import is_replicated
 from trl_lint.domain.provenance import Step
 from trl_lint.domain.sync_points import HIDDEN, SyncPoint, place_of
 from trl_lint.domain.values import Kind, Value, Wrapping
@@ -60,7 +61,7 @@ class CollectiveOrder(Observer["Frame"]):
 
     def on_model_call(self, frame: Frame, model: Value, node: cst.CSTNode) -> None:
         """DDP broadcasts its buffers and gets ready to reduce its gradients."""
-        if model.kind is not Kind.MODEL or model.wrapping is Wrapping.WRAPPED:
+        if model.kind is not Kind.MODEL or _is_wrapped(model):
             _note(frame, node, "forward", "forward")
 
     def on_method_call(self, frame: Frame, owner: Value, name: str, args: Arguments, node: cst.CSTNode) -> None:
@@ -71,9 +72,7 @@ class CollectiveOrder(Observer["Frame"]):
 
     def on_library_call(self, frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> None:
         model = next(iter(args.positional), None)
-        if name in RUN_A_MODEL and (
-            isinstance(model, PreparedObject) or (model and model.wrapping is Wrapping.WRAPPED)
-        ):
+        if name in RUN_A_MODEL and model is not None and (isinstance(model, PreparedObject) or _is_wrapped(model)):
             _note(frame, node, "forward", "forward")
 
     def on_call_out_of_sight(self, frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
@@ -100,6 +99,11 @@ class CollectiveOrder(Observer["Frame"]):
             copy.certain = point.certain and not _own(point.control, run.entry) and not point.control.engine
             text = f"`{point.name}` is called in `{function.name}`" if point.via is None else f"in `{function.name}`"
             copy.via = Step(function.module, point.node, text, point.via)
+
+
+def _is_wrapped(model: Value) -> bool:
+    """Whether a model is wrapped, if only where the program runs with DDP: no other way has any ranks to wait for."""
+    return model.wrapping is Wrapping.WRAPPED or (model.wrapping is Wrapping.MAYBE and is_replicated(model))
 
 
 def _wraps(row: Function, args: Arguments) -> bool:

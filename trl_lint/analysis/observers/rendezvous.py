@@ -4,7 +4,7 @@
         accelerator.gather(loss)          Divergence at the call: the others do not reach `gather`
     if labels.numel() == 0:
         return 0.0                        ways: [] and, as they go on, [gathered]
-    accelerator.gather(loss)              Divergence at the condition (after=True)
+    accelerator.gather(loss)              Divergence at the `return` (after=True)
 
 Each run of a function lists its synchronisation points in program order (`collective_order`), and here the branches
 that the ranks may take differently. At its end the sequences of the two ways through each branch are compared, as
@@ -20,20 +20,24 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import libcst as cst
 
-from trl_lint.analysis.events import Divergence, Event, EventTrace, steps
+from trl_lint.analysis.events import Divergence, DividedBy, Event, EventTrace, steps
 from trl_lint.analysis.program.path_conditions import (
+    branch_of,
     conditions_around,
     contradiction,
     follows,
     is_bound_once,
     is_lasting,
+    parts_of,
     said_by,
+    set_before,
     ways_out,
 )
-from trl_lint.analysis.program.syntax import ancestors, below
+from trl_lint.analysis.program.syntax import below
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import Branch, Observer
 from trl_lint.domain.control import Control, Uniformity
+from trl_lint.domain.engines import TrainingEngine
 from trl_lint.domain.kinds import alone_of
 from trl_lint.domain.provenance import OwnFile
 from trl_lint.domain.ranks import Origin
@@ -147,19 +151,24 @@ class Rendezvous(Observer["Frame"]):
 
 
 def _tell(frame: Frame, parting: Parting, point: SyncPoint) -> None:
-    branch = parting.ways.branch
+    branch, after = parting.ways.branch, not parting.in_arm
+    way = branch.staying ^ 1 if after else int(point not in parting.ways.arms[0])
+    way_out = branch.way_out(way) if after else None
     frame.emit(
         Divergence,
-        point.node if parting.in_arm else branch.test,
+        (way_out or branch.test) if after else point.node,
         tag=id(branch.test),
         condition=branch.why,
+        by=branch.by,
+        holds=way == 0,
         sync_point=point,
-        after=not parting.in_arm,
-        one_by_one=branch.one_by_one,
+        after=after,
+        way_out="" if way_out is None else type(way_out).__name__.lower(),
+        may_stay=branch.through[way],
         caught=branch.tried is not None and parting.point.kind == "backward",
         origins=branch.origins,
         missing=_missing(frame, parting),
-        knows_sharding=_knows_sharding(frame),
+        knows_sharding=_knows_sharding(frame, point),
         seen=frame.node_values,
     )
 
@@ -168,29 +177,34 @@ def _tell_decorated(frame: Frame, decorated: Control, told: set[int]) -> None:
     point = next((each for each in frame.sync_points if _counts(each, decorated.rank.origins)), None)
     if point is not None:
         told.update(id(each.node) for each in frame.sync_points)
-        sharding = _knows_sharding(frame)
-        frame.emit(Divergence, point.node, condition=decorated.why, sync_point=point, knows_sharding=sharding)
+        frame.emit(
+            Divergence,
+            point.node,
+            condition=decorated.why,
+            by=DividedBy.DECORATOR,
+            sync_point=point,
+            knows_sharding=_knows_sharding(frame, point),
+        )
 
 
 def _parting(frame: Frame, ways: Ways) -> Parting | None:
     branch = ways.branch
     inside = {id(point) for arm in ways.arms for point in arm}
-    rest = [each for each in frame.sync_points if id(each) not in inside and _comes_after(each, ways)]
+    points = branch.onwards(frame.sync_points)
+    rest = [each for each in points if id(each) not in inside and _comes_after(each, ways)]
     each_way = [list(arm) for arm in ways.arms]
-    if any(branch.leaves) and any(branch.through):
+    if branch.leaves[branch.staying ^ 1] and any(branch.through):
         # A way that leaves lacks what comes after the branch; one that only may leave is asked as if it did.
-        staying = branch.through.index(True) if not all(branch.through) else branch.leaves.index(True) ^ 1
-        each_way[staying] += [
+        each_way[branch.staying] += [
             each
             for each in rest
-            if not _is_elsewhere(frame, ways, each) and (staying == 0 or not _is_excluded(frame, branch, each))
+            if not _is_elsewhere(frame, ways, each) and (branch.staying == 0 or not _is_excluded(frame, branch, each))
         ]
-    found = _first_unmatched(each_way[0], each_way[1], branch) or _skipped_backward(frame, ways)
-    if found is not None and _is_settled_before(frame, ways):
+    unmatched = None if branch.refused else _first_unmatched(each_way[0], each_way[1], branch)
+    found = unmatched or _skipped_backward(frame, ways)
+    if found is None or not (branch.tried is None or branch.refused or _works_on_own_data(frame, branch.tried)):
         return None
-    if found is None or (branch.tried is not None and not _works_on_own_data(frame, branch.tried)):
-        return None
-    if branch.skipped == (0, 0) and _meet_whichever(frame, each_way, branch):
+    if _is_settled_before(frame, ways) or (branch.skipped == (0, 0) and _meet_whichever(frame, each_way, branch)):
         return None
     in_arm = id(found) in inside
     return Parting(ways, found, in_arm, _besides(frame, found, each_way, ways) if in_arm else ())
@@ -215,10 +229,12 @@ def _besides(
 
 def _is_elsewhere(frame: Frame, ways: Ways, point: SyncPoint) -> bool:
     """Whether no rank comes to a point behind a branch wherever some have left in it: all know a name to be false."""
-    root, branch = frame.root, _branch_of(frame, ways)
+    root, branch = frame.root, branch_of(frame.root, ways.branch.test)
     around = conditions_around(root, point.node) if branch is not None else []
     if branch is None or not around:
         return False
+    if contradiction(set_before(root, branch), around) is not None:
+        return True
     for way_out in ways_out(branch):
         tied = contradiction(conditions_around(root, way_out), around)
         value = None if tied is None else frame.node_values.get(id(tied.asked))
@@ -229,24 +245,18 @@ def _is_elsewhere(frame: Frame, ways: Ways, point: SyncPoint) -> bool:
 
 def _is_settled_before(frame: Frame, ways: Ways) -> bool:
     """Whether all ranks that come to a branch take the same way: the others have left where it was asked before."""
-    root, branch = frame.root, _branch_of(frame, ways)
+    root, branch = frame.root, branch_of(frame.root, ways.branch.test)
     asked = said_by(branch.test, True) if branch is not None else []
     if branch is None or len(asked) != 1 or not is_bound_once(root, asked[0].asked):
         return False
     for other in frame.notes.of(Branches).by_test.values():
-        before = _branch_of(frame, other)
+        before = branch_of(frame.root, other.branch.test)
         if before is None or before is branch or all(other.branch.through) or not follows(root, before, branch):
             continue
         goes_on = said_by(before.test, other.branch.through[0])
         if any(each.asked.deep_equals(asked[0].asked) for each in goes_on):
             return True
     return False
-
-
-def _branch_of(frame: Frame, ways: Ways) -> cst.If | None:
-    """The `if` statement that a branch is."""
-    around = next(reversed(ancestors(frame.root, ways.branch.test)), None)
-    return around if isinstance(around, cst.If) and around.test is ways.branch.test else None
 
 
 def _is_excluded(frame: Frame, branch: Branch, point: SyncPoint) -> bool:
@@ -306,7 +316,7 @@ def _works_on_own_data(frame: Frame, body: cst.CSTNode) -> bool:
 
 def _makes_up_for(frame: Frame, one: Parting, other: Parting) -> bool:
     """Whether the ranks that one branch leaves out meet the others at another: `if not main: barrier()` twice."""
-    if other.ways is one.ways or not (one.in_arm and other.in_arm):
+    if other.point is one.point or not (one.in_arm and other.in_arm):
         return False
     if other.point.kind != one.point.kind or not _is_guard(one.ways) or not _is_guard(other.ways):
         return False
@@ -321,16 +331,9 @@ def _makes_up_for(frame: Frame, one: Parting, other: Parting) -> bool:
     return sides[0].isdisjoint(sides[1])
 
 
-def _asked(test: cst.CSTNode) -> list[cst.CSTNode]:
-    """The parts of a condition, all of which must hold: `main and flag` lets no others in than `main`."""
-    if isinstance(test, cst.BooleanOperation) and isinstance(test.operator, cst.And):
-        return [*_asked(test.left), *_asked(test.right)]
-    return [test]
-
-
 def _asked_of_rank(frame: Frame, test: cst.CSTNode) -> list[cst.CSTNode]:
     """The parts of a condition that tell ranks apart: `dist.is_initialized()` lets all of them in, or none."""
-    values = ((each, frame.node_values.get(id(each))) for each in _asked(test))
+    values = ((each, frame.node_values.get(id(each))) for each in parts_of(test))
     return [each for each, value in values if value is None or value.rank.differs]
 
 
@@ -363,9 +366,13 @@ def _is_guard(ways: Ways) -> bool:
     return ways.branch.origins == Origin.RANK and not any(ways.branch.leaves) and not all(ways.arms)
 
 
-def _knows_sharding(frame: Frame) -> bool:
-    """Whether a function takes care of sharded parameters: it asks, or says, what shards them, or it gathers them."""
-    return frame.asks_for_engine or any(each.kind == "parameters" for each in frame.sync_points)
+def _knows_sharding(frame: Frame, point: SyncPoint) -> bool:
+    """Whether a function takes care of sharded parameters: it asks, or says, what shards them, or it gathers them.
+
+    To gather them helps where they are saved. A checkpoint is written by all ranks under each stage of ZeRO.
+    """
+    gathers = any(each.kind == "parameters" for each in frame.sync_points)
+    return frame.asks_for_engine or (gathers and TrainingEngine.DEEPSPEED not in point.engines)
 
 
 def _missing(frame: Frame, parting: Parting) -> tuple[SyncPoint, ...]:
@@ -376,8 +383,7 @@ def _missing(frame: Frame, parting: Parting) -> tuple[SyncPoint, ...]:
     arms = tuple(point for arm in ways.arms for point in arm)
     if not any(ways.branch.leaves):
         return arms
-    inside = {id(point) for point in arms}
-    return (*arms, *(each for each in frame.sync_points if id(each) not in inside and _comes_after(each, ways)))
+    return (*arms, *(each for each in frame.sync_points if each not in arms and _comes_after(each, ways)))
 
 
 def _first_unmatched(one: Sequence[SyncPoint], other: Sequence[SyncPoint], branch: Branch) -> SyncPoint | None:
@@ -387,7 +393,7 @@ def _first_unmatched(one: Sequence[SyncPoint], other: Sequence[SyncPoint], branc
         if seen is None or opposite is None:
             return None
         one, other = seen, opposite
-    if branch.one_by_one:
+    if branch.by is DividedBy.TURNS:
         return next((each for each in one if each.kind != "barrier" and each.certain), None)
     start = 0
     while start < min(len(one), len(other)) and one[start].kind == other[start].kind:

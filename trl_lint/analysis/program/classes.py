@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import libcst as cst
 
-from trl_lint.analysis.program.syntax import is_blank
+from trl_lint.analysis.program.syntax import is_blank, names_in
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import MISSING, World
 from trl_lint.domain.equality import alike, alike_cells, contents_of
@@ -150,6 +150,7 @@ class ClassInfo:
         self.calls: dict[str, dict[Any, Any]] = {}  # how a class in sight calls methods of its own `self`
         self.state = "new"
         self._assigned: frozenset[str] | None = None
+        self._always_made: frozenset[str] | None = None
         self._in_sight: tuple[ClassInfo, ...] | None = None
         self._library_bases: tuple[str, ...] | None = None
         # The library class that this very class is, when the linted project is transformers itself: its loop is
@@ -203,12 +204,20 @@ class ClassInfo:
 
     # --- the attributes of its instances ---
 
-    def attribute(self, name: str) -> Value | None:
+    def attribute(self, name: str, built: bool = False) -> Value | None:
         """The join of what is assigned to `self.name` here and in the bases in sight; None if nothing is.
 
-        BOTTOM when it is assigned somewhere that has not been run yet.
+        BOTTOM when it is assigned somewhere that has not been run yet. built: the object is, so that what the
+        `__init__` of a base has assigned no longer counts where that of a class below it always assigns another one.
         """
-        found = [cls.attributes[name] for cls in self.in_sight() if name in cls.attributes]
+        found: list[Value] = []
+        replaced = False
+        for cls in self.in_sight():
+            if name in cls.attributes:
+                value = cls._left_by_others(name) if replaced else cls.attributes[name]
+                if value.rank.state is not ranks.State.BOTTOM:
+                    found.append(value)
+            replaced = replaced or (built and name in cls.attributes and name in cls.always_made())
         if found:
             result = found[0]
             for value in found[1:]:
@@ -252,6 +261,30 @@ class ClassInfo:
         if known is None or not alike_cells(known, merged):
             self.heap[identity] = merged
             self._count(identity)
+
+    def _left_by_others(self, name: str) -> Value:
+        """What methods other than `__init__` have left in `self.name`."""
+        init = self.methods.get("__init__")
+        key = None if init is None else id(init.node)
+        merged: Value = BOTTOM
+        for writer, value in self._left.get(name, {}).items():
+            if not (isinstance(writer, tuple) and writer[0] == key):
+                merged = join(merged, value)
+        return merged
+
+    def always_made(self) -> frozenset[str]:
+        """The names of the `self.x` that its `__init__` assigns whatever comes, once those of its bases have run."""
+        if self._always_made is None:
+            init = self.methods.get("__init__")
+            found: set[str] = set()
+            for statement in init.node.body.body if init is not None else ():  # type: ignore[union-attr]
+                if "__init__" in names_in(statement):
+                    found.clear()
+                for small in statement.body if isinstance(statement, cst.SimpleStatementLine) else ():
+                    for target in _targets(small):
+                        _collect_target(target, found)
+            self._always_made = frozenset(found)
+        return self._always_made
 
     def _count(self, name: str | Identity) -> None:
         self._versions[name] = self._versions.get(name, 0) + 1

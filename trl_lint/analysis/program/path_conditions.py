@@ -4,6 +4,9 @@ if done and not resumed: return       the way out is taken where `resumed` is fa
 if resumed: meet()                    and this is reached where it is true
 if not rows: return
 if rows: meet()                       it is true wherever one comes to it
+if few: split = False                 the rank that goes on behind it
+        if not main: return
+if split: meet()                      does not get here either
 """
 
 from __future__ import annotations
@@ -18,6 +21,7 @@ from trl_lint.analysis.program.syntax import ancestors, below
 
 _EXITS = (cst.Break, cst.Continue, cst.Return)
 _LOOPS = (cst.For, cst.While)
+_CONSTANTS = {"False": False, "None": False, "True": True}
 
 
 class Condition(NamedTuple):
@@ -35,6 +39,48 @@ def conditions_around(root: cst.CSTNode, node: cst.CSTNode) -> list[Condition]:
         if isinstance(outer, cst.If) and inner is not outer.test:
             found += said_by(outer.test, outer.body is inner)
     return found
+
+
+def set_before(root: cst.CSTNode, node: cst.CSTNode) -> list[Condition]:
+    """The names that are set to True, False or None on the way to a place, in the blocks around it, and never again."""
+    path = (*ancestors(root, node), node)
+    if any(isinstance(each, _LOOPS) for each in path):
+        return []
+    return [
+        setting
+        for block, inner in pairwise(path)
+        if isinstance(block, (cst.IndentedBlock, cst.Module))
+        for statement in block.body[: block.body.index(inner)]
+        if (setting := _setting(statement)) is not None and _is_last(root, setting.asked)
+    ]
+
+
+def _setting(statement: cst.CSTNode) -> Condition | None:
+    match statement:
+        case cst.SimpleStatementLine(
+            body=[cst.Assign(targets=[cst.AssignTarget(target=cst.Name() as name)], value=cst.Name(value=value))]
+        ) if value in _CONSTANTS:
+            return Condition(name, _CONSTANTS[value])
+    return None
+
+
+def _is_last(root: cst.CSTNode, name: cst.BaseExpression) -> bool:
+    """Whether nothing binds a name behind the place where it stands as a target."""
+    *_, last = _bindings(root, name)
+    return isinstance(last, cst.AssignTarget) and last.target is name
+
+
+def branch_of(root: cst.CSTNode, test: cst.CSTNode) -> cst.If | None:
+    """The `if` statement that asks a test, if one does."""
+    around = next(reversed(ancestors(root, test)), None)
+    return around if isinstance(around, cst.If) and around.test is test else None
+
+
+def parts_of(test: cst.CSTNode) -> list[cst.CSTNode]:
+    """The parts of a condition, all of which must hold: `main and flag` lets no others in than `main`."""
+    if isinstance(test, cst.BooleanOperation) and isinstance(test.operator, cst.And):
+        return [*parts_of(test.left), *parts_of(test.right)]
+    return [test]
 
 
 def said_by(test: cst.BaseExpression, taken: bool) -> list[Condition]:

@@ -6,7 +6,7 @@ import codecs
 import os
 import re
 import tokenize
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from io import BytesIO
 from pathlib import Path
@@ -263,13 +263,25 @@ class Project:
         if not dotted:
             return None
         relative = Path(*dotted.split("."))
-        for base in dict.fromkeys((importer.top, importer.path.parent, *self.roots)):
+        around = self._around(importer.path, relative.parts[0])
+        for base in dict.fromkeys((importer.top, importer.path.parent, *self.roots, *around)):
             if base.name in INSTALLED and not self._is_in_project(base / relative.parts[0], importer):
                 continue
             for candidate in (base / relative / "__init__.py", (base / relative).with_suffix(".py")):
                 if candidate != importer.path and self._is_file(candidate):
                     return candidate
         return None
+
+    def _around(self, path: Path, package: str) -> Iterator[Path]:
+        """The folders of the project that hold such a package around a file: what it imports is its own, as a rule.
+
+        A package may have no `__init__.py`, and its folder may lie somewhere below the roots.
+        """
+        for folder in path.parents:
+            if folder in self.roots or folder.parent == folder:
+                return
+            if folder.name == package:
+                yield folder.parent
 
     def _is_in_project(self, package: Path, importer: Module) -> bool:
         """Whether an installed package, or a module that is one file, has the importer or a linted file in it."""

@@ -203,16 +203,24 @@ def items_of(frame: Frame, iterable: Value) -> list[Value] | None:
     return pairs
 
 
-# Loops over this many constants at most are run once per constant.
-_MAX_CONSTANTS = 8
+# Loops over so many items at most are run once per item, where that tells facts apart.
+_MAX_TOLD_APART = 8
 
 
-def constants_of(frame: Frame, iterable: Value) -> list[Value] | None:
-    """The items of a list or tuple of constant strings, as in `for split in ("chosen", "rejected")`."""
+def told_apart(frame: Frame, iterable: Value) -> list[Value] | None:
+    """The items of a list or tuple of constant strings, as in `for split in ("chosen", "rejected")`, or with a model.
+
+    What is known of a model would be lost where it is joined with another, or with what stands beside it.
+    """
     items = positions_of(frame, iterable)
-    if not items or len(items) > _MAX_CONSTANTS:
+    if not items or len(items) > _MAX_TOLD_APART:
         return None
-    return list(items) if all(isinstance(item.const, str) for item in items) else None
+    is_wanted = all(isinstance(item.const, str) for item in items) or any(map(_has_model, items))
+    return list(items) if is_wanted else None
+
+
+def _has_model(item: Value) -> bool:
+    return item.kind is Kind.MODEL or (isinstance(item, TupleValue) and any(map(_has_model, item.items)))
 
 
 def _key_value(key: Hashable, source: ContainerValue) -> Value:

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from trl_lint.analysis.program.project import Module
     from trl_lint.analysis.state.interpreter import Interpreter
+    from trl_lint.analysis.state.observing import Exit
 
 # Where a container is made: a node, or what tells several that are made at one apart.
 Place: TypeAlias = "cst.CSTNode | tuple[Hashable, ...]"
@@ -89,7 +90,7 @@ class Frame:
         self.trace = EventTrace()
         self.returned: list[tuple[Value, Memory]] = []
         self.yielded: Value | None = None
-        self.exit_count = 0
+        self.exits: list[Exit] = []  # the statements that have left, in the order of the walk
         self.unroll_index: tuple[int, ...] = ()  # in which rounds of the loops that are run once per item
         self.unrolled = 1  # how often what stands here is run because of these loops
         self.nonlocals: set[str] = set()  # names that `nonlocal` and `global` say live outside
@@ -157,7 +158,8 @@ class Frame:
         value = self.memory.attributes.get(key)
         if value is not None:
             return value
-        value = cls.attribute(name)
+        built = self.function is None or self.function.name != "__init__"
+        value = cls.attribute(name, built)
         self.objects.dependencies[key] = cls.version(name)
         if value is not None and value.rank.state is not State.BOTTOM:
             value = self.told_of(value)

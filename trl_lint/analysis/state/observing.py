@@ -6,10 +6,10 @@ selected rule asks for. A module in `trl_lint/analysis/observers/` with an `OBSE
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, ClassVar, Concatenate, Generic, NamedTuple, ParamSpec, TypeVar
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, ClassVar, Concatenate, Generic, NamedTuple, ParamSpec, TypeAlias, TypeVar
 
-from trl_lint.analysis.events import Event
+from trl_lint.analysis.events import DividedBy, Event
 from trl_lint.domain.ranks import Origin
 
 if TYPE_CHECKING:
@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 FrameT = TypeVar("FrameT")
 ArgsT = ParamSpec("ArgsT")
 ResultT = TypeVar("ResultT")
+# A statement by which ranks leave a branch, so that they do not come to what follows it.
+Exit: TypeAlias = "cst.Break | cst.Continue | cst.Return"
+Exits: TypeAlias = tuple[Exit, ...]
 
 
 class CalleeRun(NamedTuple):
@@ -56,21 +59,44 @@ class Branch(NamedTuple):
     """A place where ranks may go different ways.
 
     marks: how many synchronisation points there were before its first way, before its second, and at its end.
-    through: which of them reach its end. leaves: which may also leave. origins: what the condition differs by.
-    one_by_one: one rank after the other goes the first way. tried: the body of the `try` whose exceptions lead the
-    first way. skipped: how many points there were before and behind that body, if what it catches is raised wherever
-    memory is short.
+    through: which of them reach its end. ways_out: the statements by which each may also leave. origins: what the
+    condition differs by. by: what divides the ranks; by TURNS, one of them after the other goes the first way. tried:
+    the body of the `try` whose exceptions lead the first way. skipped: how many points there were before and behind
+    that body, if what it catches is raised wherever memory is short. refused: what it catches is what a model's forward
+    raises over its input.
     """
 
     test: cst.CSTNode
     why: Step
     marks: tuple[int, int, int]
     through: tuple[bool, bool] = (True, True)
-    leaves: tuple[bool, bool] = (False, False)
+    ways_out: tuple[Exits, Exits] = ((), ())
     origins: Origin = Origin.NONE
-    one_by_one: bool = False
+    by: DividedBy = DividedBy.CONDITION
     tried: cst.CSTNode | None = None
     skipped: tuple[int, int] = (0, 0)
+    refused: bool = False
+
+    @property
+    def leaves(self) -> tuple[bool, bool]:
+        """Which of its ways may leave."""
+        return bool(self.ways_out[0]), bool(self.ways_out[1])
+
+    @property
+    def staying(self) -> int:
+        """The number of the way that goes on behind it, where the other one leaves, or may."""
+        if self.through[0] is not self.through[1]:
+            return self.through.index(True)
+        return int(self.leaves[0] or not self.leaves[1])
+
+    def onwards(self, points: Sequence[SyncPoint]) -> list[SyncPoint]:
+        """The points of a run as ranks come to them from here: those before it are met in a later round of a loop."""
+        return [*points[self.marks[2] :], *points[: self.marks[2]]]
+
+    def way_out(self, way: int) -> Exit | None:
+        """The statement by which ranks leave on a way: where all of them do, the last one."""
+        exits = self.ways_out[way]
+        return exits[0 if self.through[way] else -1] if exits else None
 
 
 class Observer(Generic[FrameT]):

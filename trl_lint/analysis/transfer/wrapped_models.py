@@ -38,6 +38,11 @@ def inside(frame: Frame, model: Value, node: cst.CSTNode) -> Value:
     return bare.with_facts_of(facts)
 
 
+def narrowed_to_model(value: Value) -> Value:
+    """What `prepare` made of something, once its use shows that it is a model."""
+    return ModelValue(SAME, why=value.why, wrapping=Wrapping.WRAPPED)
+
+
 def part(model: Value) -> Value:
     """A submodule: where the whole is inside a wrapper, so is its part."""
     wrapping = Wrapping.UNWRAPPED if model.wrapping is Wrapping.UNWRAPPED else Wrapping.BARE
@@ -144,7 +149,14 @@ def redirected(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     inner = Arguments(map(_in_forward, rest), {name: _in_forward(value) for name, value in args.keywords.items()})
     inner.nodes = {index - REDIRECTED: arg for index, arg in args.nodes.items() if isinstance(index, int)}
     inner.star, inner.double = args.star, args.double
-    return frame.engine.call_value(frame, method, inner, node)
+    # A lambda finds the module among the names around it.
+    names = frame.memory.names
+    inside = {name: (value, _in_forward(value)) for name, value in names.items() if value.kind is Kind.MODEL}
+    names.update((name, during) for name, (_, during) in inside.items())
+    returned = frame.engine.call_value(frame, method, inner, node)
+    names = frame.memory.names
+    names.update((name, before) for name, (before, during) in inside.items() if names.get(name) is during)
+    return returned
 
 
 def _in_forward(value: Value) -> Value:

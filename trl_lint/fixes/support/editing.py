@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import libcst as cst
 
 from trl_lint.analysis.program.syntax import ancestors
-from trl_lint.fixes.support.edits import Edit, Enclose, ExtendImport, FixPlan, Import, Insert, Move, Part, Replace
+from trl_lint.fixes.support.edits import Drop, Edit, Enclose, ExtendImport, FixPlan, Import, Insert, Move, Part, Replace
 from trl_lint.fixes.support.importing import edits_for
 from trl_lint.fixes.support.node_types import BLOCKS
+from trl_lint.fixes.support.scope import names_spelled, nodes, value_names
 from trl_lint.fixes.support.sharing import edits_of
 from trl_lint.fixes.support.wrapping import fits, wrapped
 
@@ -29,6 +30,7 @@ _New: TypeAlias = str | cst.SimpleStatementLine
 def all_edits(module: Module, rewrites: Iterable[FixPlan]) -> list[Edit]:
     """The edits of these rewrites of one file, and those that import what they need."""
     edits = edits_of(rewrites)
+    edits = [edit for edit in edits if not isinstance(edit, Drop) or _is_left_over(edit, edits)]
     needed = [edit for edit in edits if isinstance(edit, Import)]
     touched = (node for edit in edits for node in _touched(edit)[:1])
     return edits + edits_for(module, needed, touched) if needed else edits
@@ -81,6 +83,8 @@ class Editing(cst.CSTTransformer):
                 self.enclosed[id(statement)] = head
             case Move(statement, anchor, behind):
                 (self.behind if behind else self.before).setdefault(id(anchor), []).append(statement)
+                self.moved.add(id(statement))
+            case Drop(statement):
                 self.moved.add(id(statement))
             case Part(statement):
                 self.splits[id(statement)] = edit
@@ -157,11 +161,19 @@ def _with_more(block: cst.With | cst.If, other: cst.With | cst.If) -> cst.With |
 def _touched(edit: Edit) -> list[cst.CSTNode]:
     """The nodes that an edit changes, or puts something beside; none where it only says what is imported."""
     match edit:
-        case Replace(node) | ExtendImport(node) | Insert(node) | Enclose(node) | Part(node):
+        case Replace(node) | ExtendImport(node) | Insert(node) | Enclose(node) | Drop(node) | Part(node):
             return [node]
         case Move(statement, anchor):
             return [statement, anchor]
     return []
+
+
+def _is_left_over(drop: Drop, edits: Iterable[Edit]) -> bool:
+    """Whether nothing reads a name any more but what these edits replace, and nothing that they put in does."""
+    gone = {id(node) for edit in edits if isinstance(edit, Replace) for node in nodes(edit.node)}
+    gone.update(map(id, nodes(drop.statement)))
+    new = (name.value for edit in edits if isinstance(edit, Replace) for name in value_names(edit.by))
+    return drop.name not in new and all(id(name) in gone for name in names_spelled(drop.root, drop.name))
 
 
 def _enclosed(line: cst.SimpleStatementLine, head: str) -> cst.BaseStatement:

@@ -13,6 +13,7 @@ from itertools import count
 
 import libcst as cst
 
+from trl_lint.domain.provenance import Step
 from trl_lint.fixes.support.scope import nodes, used_names, value_names
 from trl_lint.fixes.support.tree import with_replaced
 
@@ -64,6 +65,18 @@ class Move:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Drop:
+    """The line that binds a name is taken out, if nothing in a function or module (`root`) reads it any more.
+
+    That is so once all that reads it is in what other edits replace. The line is not the only one of its block.
+    """
+
+    statement: cst.SimpleStatementLine
+    name: str
+    root: cst.CSTNode
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Part:
     """An `if` without other arms becomes two: `inner` around what is left in it, `outer` around that and new lines."""
 
@@ -88,7 +101,7 @@ class ExtendImport:
     by: cst.ImportFrom
 
 
-Edit = Replace | Insert | Enclose | Move | Part | Import | ExtendImport
+Edit = Replace | Insert | Enclose | Move | Drop | Part | Import | ExtendImport
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -109,20 +122,26 @@ class Reduced:
 class FixPlan:
     """How to mend one finding.
 
-    reduced: what of it may be shared with other findings' rewrites. caution: why it is not safe in itself, if so.
+    reduced: what of it may be shared with other findings' rewrites. caution: why it is not safe in itself, if so, and
+    conditions: the places that make it so.
     """
 
     edits: tuple[Edit, ...]
     reduced: tuple[Reduced, ...] = ()
     caution: str = ""
+    conditions: tuple[Step, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class NoFix:
-    """Why there is only a hint. help: what the author may do instead, where that is known better than in general."""
+    """Why there is only a hint, and the places that make it so (conditions).
+
+    help: what the author may do instead, where that is known better than in general.
+    """
 
     reason: str
     help: str = ""
+    conditions: tuple[Step, ...] = ()
 
 
 def with_distinct_names(rewrites: Iterable[FixPlan]) -> list[FixPlan]:

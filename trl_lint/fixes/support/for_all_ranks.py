@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from trl_lint.analysis.events import Divergence
+from trl_lint.analysis.events import Divergence, DividedBy
 from trl_lint.analysis.program.syntax import ancestors, last_name
 from trl_lint.domain.control import Uniformity
 from trl_lint.domain.ranks import Origin
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 def for_all_ranks(event: Divergence) -> FixPlan | NoFix:
     """How to have all ranks make the calls that a condition on the rank keeps some of them from."""
-    if event.origins != Origin.RANK or event.one_by_one or not event.missing:
+    if event.origins != Origin.RANK or event.by is DividedBy.TURNS or not event.missing:
         return NoFix("the code before the call may not work on every rank")
     if not all(point.symmetric and point.certain for point in event.missing):
         return NoFix("as it is, this call may not work on every rank")

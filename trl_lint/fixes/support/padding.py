@@ -22,7 +22,7 @@ _HANDS_ON = frozenset({HandsOn.ALIKE, HandsOn.FLOATS, HandsOn.INTEGERS, HandsOn.
 _DIVISIONS = (cst.Divide, cst.FloorDivide, cst.Modulo)
 
 COUNTED = "the padding would be counted in what follows"
-UNKNOWN_USE = "whether what follows leaves the padding out can't be told from the code"
+UNKNOWN_USE = "whether what follows leaves the padding out is not known"
 
 
 def padding_for(root: cst.CSTNode, node: cst.CSTNode, dim: int) -> int | str:

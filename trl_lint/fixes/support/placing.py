@@ -13,7 +13,7 @@ from trl_lint.domain.ranks import Origin, State
 from trl_lint.fixes.support.blocks import certainly_bound, enclosing_statement, own_line
 from trl_lint.fixes.support.edits import Edit, FixPlan, Insert, NoFix, Reduced, Replace
 from trl_lint.fixes.support.logged import Gathered, LogSite, identifier
-from trl_lint.fixes.support.policy import NOT_KNOWN
+from trl_lint.fixes.support.policy import DIVERGENT, NOT_KNOWN, dividing
 from trl_lint.fixes.support.scope import (
     binders,
     binds,
@@ -49,7 +49,7 @@ def placed(place: LogSite, found: Gathered) -> FixPlan | NoFix:
             return NoFix("the statement does more than to log it")
         edits += [Insert(target.statement, line, root=place.root) for line in found.lines]
     caution = NOT_KNOWN if control.uniformity else "a Python number becomes a tensor in between" * found.is_number
-    return FixPlan((*edits, *found.imports), reduced, caution)
+    return FixPlan((*edits, *found.imports), reduced, caution, dividing(control, Uniformity.UNKNOWN))
 
 
 def _changes_something(statement: cst.BaseStatement) -> bool:
@@ -67,8 +67,12 @@ def _outermost_guard(place: LogSite, conditions: tuple[Control, ...]) -> _Guard 
     inside = conditions[divergent[0] :]
     if any(each.uniformity is Uniformity.DIVERGENT and each.rank.state is State.SAME for each in inside):
         return NoFix("one rank after the other gets here")
-    if any(each.uniformity is not Uniformity.DIVERGENT or each.rank.origins != Origin.RANK for each in inside):
-        return NoFix("not all ranks may get here together, and more than the rank decides on that")
+    others = [
+        each for each in inside if each.uniformity is not Uniformity.DIVERGENT or each.rank.origins != Origin.RANK
+    ]
+    if others:
+        reason = f"{DIVERGENT}, and more than the rank decides on that"
+        return NoFix(reason, conditions=tuple(each.why for each in others if each.why is not None))
     test = conditions[divergent[0]].why.node
     around = ancestors(place.root, test)
     guards = [node for node in around if isinstance(node, (cst.For, cst.If, cst.While, cst.IfExp))]
@@ -78,6 +82,11 @@ def _outermost_guard(place: LogSite, conditions: tuple[Control, ...]) -> _Guard 
     while isinstance(outer := around[around.index(guard) - 1], cst.If):
         guard = outer  # an `elif` has no place before it
     return guard
+
+
+def guard_of(place: LogSite) -> _Guard | NoFix | None:
+    """The `if` or `for` that keeps some ranks from where something is logged; None where nothing does."""
+    return _outermost_guard(place, place.payload.control.conditions)
 
 
 def _test_of(guard: _Guard) -> cst.BaseExpression:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from trl_lint.domain.control import Uniformity
+from trl_lint.domain.control import Control, Uniformity
+from trl_lint.domain.provenance import Step
 from trl_lint.findings import Applicability
 from trl_lint.fixes.support.edits import FixPlan, NoFix
 
@@ -13,6 +14,18 @@ _BY_UNIFORMITY = {
     Uniformity.UNKNOWN: (Applicability.UNSAFE, NOT_KNOWN),
     Uniformity.DIVERGENT: (Applicability.DISPLAY, DIVERGENT),
 }
+
+
+def dividing(control: Control, uniformity: Uniformity) -> tuple[Step, ...]:
+    """The conditions by which it is not sure, or not known, that all ranks get to a point together."""
+    return tuple(each.why for each in control.conditions if each.uniformity is uniformity and each.why is not None)
+
+
+def conditions_of(plan: FixPlan | NoFix, control: Control, uniformity: Uniformity) -> tuple[Step, ...]:
+    """The places that make a plan no safer than it is; see `trust`."""
+    if isinstance(plan, NoFix) or uniformity is Uniformity.UNIFORM:
+        return plan.conditions
+    return dividing(control, uniformity)
 
 
 def trust(

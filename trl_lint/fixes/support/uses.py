@@ -6,6 +6,9 @@ one only where that is shown; a Python number may be kept as well.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TypeAlias
+
 import libcst as cst
 
 from trl_lint.analysis.program.syntax import ancestors, last_name
@@ -25,17 +28,24 @@ _HOLDERS = (cst.Arg, cst.Dict, cst.DictElement, cst.FormattedString, cst.Formatt
 _COMPUTED = (cst.BinaryOperation, cst.UnaryOperation)
 
 
+# Whether what a statement binds to a name, or a call is given, is shown: the outer node, and the one in it.
+_Followed: TypeAlias = Callable[[cst.CSTNode, cst.CSTNode], bool]
+
+
 def only_shown(root: cst.CSTNode, name: str, binder: cst.CSTNode | None = None, *, numeric: bool) -> bool:
     """Whether every use of a name in a function shows its value (or keeps it, where it is a Python number).
 
     binder: the node by which it is bound, which is no use.
     """
     uses = [node for node in names_spelled(root, name) if node is not binder]
-    return bool(uses) and all(_is_shown(ancestors(root, node), node, numeric) for node in uses)
+    return bool(uses) and all(is_shown(ancestors(root, node), node, numeric) for node in uses)
 
 
-def _is_shown(around: Path, node: cst.CSTNode, numeric: bool) -> bool:
-    """Whether a use shows a value, or keeps it where it is a number by then (`numeric`: from the start)."""
+def is_shown(around: Path, node: cst.CSTNode, numeric: bool, followed: _Followed | None = None) -> bool:
+    """Whether a use shows a value, or keeps it where it is a number by then (`numeric`: from the start).
+
+    followed: says it of a number that gets another name, or that a call is given. Without, such a use is another one.
+    """
     inner = node
     for outer in reversed(around):
         match outer:
@@ -57,11 +67,15 @@ def _is_shown(around: Path, node: cst.CSTNode, numeric: bool) -> bool:
             case cst.Call(func=cst.Attribute(value=cst.Name(value=library))) if COMPUTES_ONLY.fits(library):
                 return False  # its `log` is a logarithm
             case cst.Call(func=func):
-                return SHOWS.fits(last_name(func)) or (numeric and KEEPS.fits(last_name(func)))
+                if SHOWS.fits(last_name(func)) or (numeric and KEEPS.fits(last_name(func))):
+                    return True
+                return numeric and followed is not None and followed(outer, inner)
             case cst.Assign(targets=[cst.AssignTarget(target=cst.Subscript())]) if inner is outer.value:
                 return numeric
             case cst.Assign(value=cst.Dict()):
                 return numeric
+            case cst.Assign() | cst.AnnAssign() | cst.AugAssign() if followed is not None and inner is outer.value:
+                return numeric and followed(outer, inner)
             case _ if not isinstance(outer, _HOLDERS) and not (numeric and isinstance(outer, _COMPUTED)):
                 return False
         inner = outer
@@ -143,9 +157,9 @@ def _reads(around: Path, node: cst.CSTNode) -> bool:
                 return _reads(around[:-1], parent)  # an entry of an entry
             keeps = isinstance(above, cst.Attribute) and KEEPS.fits(above.attr.value)
             written = keeps or isinstance(above, (cst.AssignTarget, cst.AugAssign, cst.Del))
-            return not written and not _is_shown(around[:-1], parent, False)
+            return not written and not is_shown(around[:-1], parent, False)
         case cst.Attribute(value=value, attr=cst.Name(value=name)) if value is node:
-            return name in _TAKING and not _is_shown(around[:-2], around[-2], False)
+            return name in _TAKING and not is_shown(around[:-2], around[-2], False)
         case cst.Arg():
             call = around[-2] if len(around) > 1 else None
             return isinstance(call, cst.Call) and last_name(call.func) in _COMPUTING

@@ -7,13 +7,15 @@ from typing import TypeAlias
 
 import libcst as cst
 
-from trl_lint.fixes.support.tree import text_of
+from trl_lint.fixes.support.tree import has_comment, text_of
 
 _Line: TypeAlias = cst.SimpleStatementLine
 # How wide ruff takes a tab to be.
 _TAB = 4
 # Statements that end in the value that makes them long.
 _WithValue: TypeAlias = cst.Assign | cst.AugAssign | cst.Expr | cst.Return
+# What lists its elements.
+_Display: TypeAlias = cst.Dict | cst.List | cst.Set | cst.Tuple
 
 
 def wrapped(line: _Line, limit: int, indent: str, unit: str) -> _Line:
@@ -45,7 +47,11 @@ def _ways(line: _Line, unit: str) -> Iterator[_Line]:
     if isinstance(value, cst.Call) and value.args and not value.lpar and not _has_call(value.func):
         for call in (_in_one_line(value, unit), _below_each_other(value, unit)):
             yield line.with_changes(body=[small.with_changes(value=call)])
-    elif value is not None and not value.lpar and not isinstance(small, cst.Expr) and not isinstance(value, cst.Tuple):
+    elif isinstance(value, (cst.Dict, cst.List, cst.Set, cst.Tuple)) and value.elements and not has_comment(value):
+        # Parentheses that a tuple has stand where the new ones would.
+        if not isinstance(small, cst.Expr) and (not value.lpar or isinstance(value, cst.Tuple)):
+            yield line.with_changes(body=[_with_value(small, _elements_below_each_other(value, unit))])
+    elif value is not None and not value.lpar and not isinstance(small, cst.Expr):
         yield line.with_changes(body=[_in_parentheses(small, value, unit)])
 
 
@@ -72,15 +78,35 @@ def _below_each_other(call: cst.Call, unit: str) -> cst.Call:
     return call.with_changes(args=args, whitespace_before_args=_new_line(unit))
 
 
+def _elements_below_each_other(value: _Display, unit: str) -> _Display:
+    """The bracket, each element in a line of its own, the other bracket."""
+    *first, last = value.elements
+    start, end = _new_line(unit), cst.Comma(whitespace_after=_new_line(""))
+    elements = [each.with_changes(comma=cst.Comma(whitespace_after=start)) for each in first]
+    elements.append(last.with_changes(comma=end))
+    match value:
+        case cst.List():
+            return value.with_changes(elements=elements, lbracket=cst.LeftSquareBracket(whitespace_after=start))
+        case cst.Tuple():
+            return value.with_changes(
+                elements=elements, lpar=[cst.LeftParen(whitespace_after=start)], rpar=[cst.RightParen()]
+            )
+    return value.with_changes(elements=elements, lbrace=cst.LeftCurlyBrace(whitespace_after=start))
+
+
 def _in_parentheses(small: _WithValue, value: cst.BaseExpression, unit: str) -> _WithValue:
     """`x = (`, what is assigned in a line of its own, `)`."""
     inside = value.with_changes(
         lpar=[cst.LeftParen(whitespace_after=_new_line(unit))],
         rpar=[cst.RightParen(whitespace_before=_new_line(""))],
     )
+    return _with_value(small, inside)
+
+
+def _with_value(small: _WithValue, value: cst.BaseExpression) -> _WithValue:
     if isinstance(small, cst.Return):
-        return small.with_changes(value=inside, whitespace_after_return=cst.SimpleWhitespace(" "))
-    return small.with_changes(value=inside)
+        return small.with_changes(value=value, whitespace_after_return=cst.SimpleWhitespace(" "))
+    return small.with_changes(value=value)
 
 
 def _new_line(before: str) -> cst.ParenthesizedWhitespace:

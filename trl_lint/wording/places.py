@@ -9,6 +9,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import Any
 
+from trl_lint.analysis.events import AttributeRead, shown_source
 from trl_lint.analysis.observers.backends import uses_accelerate
 from trl_lint.domain.kinds import LibraryName
 from trl_lint.knowledge import library
@@ -36,9 +37,10 @@ _ALIKE: dict[str, str] = {
     "pad": "`{accelerator}.pad_across_processes(x, dim=…)`",
     "agree": "gather, reduce or broadcast it",
     "first": "`with PartialState().main_process_first():`",
-    "unwrap": "`{accelerator}.unwrap_model(model).{what}`",
+    "unwrap": "`{accelerator}.unwrap_model({model}).{what}`",
+    "bare": "`{accelerator}.unwrap_model({model})`",
     "generate": (
-        "`with unwrap_model_for_generation(model, {accelerator}) as unwrapped_model:`, and generate with that one"
+        "`with unwrap_model_for_generation({model}, {accelerator}) as unwrapped_model:`, and generate with that one"
     ),
     "device": "on the accelerator's device",
     "local rank": "`{accelerator}.local_process_index`, `$LOCAL_RANK`",
@@ -61,8 +63,9 @@ _WORDS: dict[Surroundings, dict[str, str]] = {
         "pad": "`accelerate.utils.pad_across_processes(x, dim=…)`",
         "agree": "gather, reduce or broadcast it",
         "first": "`with args.main_process_first():`",
-        "unwrap": "`accelerate.utils.extract_model_from_parallel(model).{what}`",
-        "generate": "generate with the bare model: `accelerate.utils.extract_model_from_parallel(model).generate(…)`",
+        "unwrap": "`accelerate.utils.extract_model_from_parallel({model}).{what}`",
+        "bare": "`accelerate.utils.extract_model_from_parallel({model})`",
+        "generate": "generate with the bare model: `accelerate.utils.extract_model_from_parallel({model}).generate(…)`",
         "device": "on this process's device (`args.device`)",
         "local rank": "`args.local_process_index`, `$LOCAL_RANK`",
     },
@@ -80,8 +83,9 @@ _WORDS: dict[Surroundings, dict[str, str]] = {
             "`if {dist}.get_rank() > 0: {dist}.barrier()` before it, `if {dist}.get_rank() == 0: {dist}.barrier()` "
             "behind it"
         ),
-        "unwrap": "`model.module.{what}`",
-        "generate": "generate with the bare model: `model.module.generate(…)`",
+        "unwrap": "`{model}.module.{what}`",
+        "bare": "`{model}.module`",
+        "generate": "generate with the bare model: `{model}.module.generate(…)`",
         "device": 'on the GPU of this process (`torch.device("cuda", int(os.environ["LOCAL_RANK"]))`)',
         "local rank": '`int(os.environ["LOCAL_RANK"])`',
     },
@@ -100,6 +104,17 @@ def said(about: str, event: Any, accelerator: str = "", **more: str) -> str:
         "dist": _dist(event.module),
     }
     return _WORDS[surroundings][about].format(**names, **more)
+
+
+def owner_of(event: AttributeRead) -> str:
+    """What the model is called of which an attribute is read; "model" where that is no name."""
+    return model_in(event.module, getattr(event.node, "value", None))  # of `getattr(model, name)` there is none
+
+
+def model_in(module: Any, expression: Any) -> str:
+    """A model as an expression names it; "model" where that is no name."""
+    text = "" if expression is None else shown_source(module, expression)
+    return text if text and all(part.isidentifier() for part in text.split(".")) else "model"
 
 
 def surroundings_of(module: Any, owner: Any, accelerator: str = "") -> Surroundings:

@@ -1,0 +1,74 @@
+"""Wrapped models that are handed to a pipeline of Diffusers, which reads their attributes.
+
+What is told of a script:
+
+    unet = accelerator.prepare(unet)
+    DiffusionPipeline.from_pretrained(path, unet=unet)      HandedToPipeline
+    DiffusionPipeline.from_pretrained(path, unet=accelerator.unwrap_model(unet))    nothing: the bare model
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from trl_lint.analysis.events import HandedToPipeline
+from trl_lint.analysis.program.objects import ClassValue
+from trl_lint.analysis.state.observing import Observer
+from trl_lint.analysis.transfer.wrapped_models import narrowed_to_model
+from trl_lint.domain.kinds import PreparedObject
+from trl_lint.domain.values import Kind, Value, Wrapping
+from trl_lint.knowledge.heuristics import PIPELINE
+
+if TYPE_CHECKING:
+    import libcst as cst
+
+    from trl_lint.analysis.program.classes import ClassInfo
+    from trl_lint.analysis.state.arguments import Arguments
+    from trl_lint.analysis.state.frame import Frame
+
+_MAKES = "from_pretrained"
+_WRAPPED = frozenset({Wrapping.MAYBE, Wrapping.WRAPPED})
+
+
+class Pipelines(Observer["Frame"]):
+    emits = frozenset({HandedToPipeline})
+
+    def on_library_call(self, frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> None:
+        if PIPELINE.fits(name):
+            _tell(frame, args, node)
+
+    def on_method_call(self, frame: Frame, owner: Value, name: str, args: Arguments, node: cst.CSTNode) -> None:
+        if name == _MAKES and isinstance(owner, ClassValue) and _is_pipeline(owner.cls):
+            _tell(frame, args, node)
+
+
+def _is_pipeline(cls: ClassInfo) -> bool:
+    """Whether a class in sight is one of Diffusers, or made of one."""
+    own = (f"{each.module.name}.{each.name}" for each in cls.in_sight())
+    return any(map(PIPELINE.fits, (*own, *cls.library_bases())))
+
+
+def _tell(frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
+    if frame.attribute_error_depth or frame.memory.control.engine:
+        return
+    for key, value in args.named():
+        argument = args.nodes.get(key)
+        model = _as_model(value)
+        if argument is not None and model.kind is Kind.MODEL and model.wrapping in _WRAPPED:
+            frame.emit(
+                HandedToPipeline,
+                node,
+                tag=key,
+                model=model,
+                argument=argument,
+                name=key if isinstance(key, str) else "",
+                accelerator=frame.accelerator(),
+            )
+
+
+def _as_model(value: Value) -> Value:
+    """What is prepared and handed to a pipeline is a model: it takes no optimizer, loader or schedule."""
+    return narrowed_to_model(value) if isinstance(value, PreparedObject) else value
+
+
+OBSERVER = Pipelines()

@@ -1,0 +1,228 @@
+"""A number that is taken from a tensor, bound to a name, and shown or kept under that name: where it is bound.
+
+    value = loss.item()          # gathered here, `value` is the ranks' mean in all that follows
+    recorder.add(step, value)
+    total += value
+    if accelerator.trackers: accelerator.log({"loss": value})
+
+There the tensor is still at hand, and one collective serves all of it. To make a tensor of the number again where it
+is logged is a detour, and is done twice where two statements log it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+import libcst as cst
+
+from trl_lint.analysis.program.syntax import ancestors, last_name
+from trl_lint.domain.control import UNIFORM, Control, Uniformity
+from trl_lint.domain.values import Kind
+from trl_lint.fixes.support.blocks import StatementInBlock, enclosing_statement
+from trl_lint.fixes.support.logged import LogSite, core_of, with_expression
+from trl_lint.fixes.support.placing import guard_of
+from trl_lint.fixes.support.scope import Binding, as_binding, binders, bound_targets, is_before, names_spelled, nodes
+from trl_lint.fixes.support.tree import keyword_of
+from trl_lint.fixes.support.uses import is_shown
+from trl_lint.knowledge.heuristics import RECORDS
+
+# What a condition of its own may stand in, so that a line in it is not reached whenever the function is run.
+_OPTIONAL = (cst.If, cst.While, cst.Try, cst.TryStar, cst.Match, cst.FunctionDef, cst.Lambda, cst.ClassDef)
+
+
+def bound_number(place: LogSite) -> LogSite | None:
+    """The place where the number that is logged is taken from a tensor, if all that is done with it is to show it."""
+    core, value, _ = core_of(place, place.expression, place.payload.value)
+    if value.kind is not Kind.NUMBER or not isinstance(core, cst.Name):
+        return None
+    guard = guard_of(place)
+    numbers = _Numbers(place.root, place.module.tree)
+    bound, control = numbers.reaching(core), place.payload.control
+    if bound is None:
+        bound, control = numbers.added_up(core), _UNKNOWN
+    elif isinstance(guard, (cst.If, cst.For)):
+        if not _comes_before(place.root, bound, guard):
+            return None
+        control = _outside(control)
+    elif guard is not None or not _is_beside(place.root, bound, core):
+        return None
+    number = None if bound is None else place.value_of(bound.value)
+    # What is computed from this rank's sum may not go with one of all ranks: `total / count`.
+    if bound is None or number is None or number.kind is not Kind.NUMBER or number.rank.how != "mean":
+        return None
+    if not numbers.only_shown(bound):
+        return None
+    found = with_expression(place, bound.value, number)
+    found.payload.control = control
+    return replace(found, statement=bound.assign)
+
+
+_UNKNOWN = Control(Uniformity.UNKNOWN)
+
+
+def _outside(control: Control) -> Control:
+    """Who gets to the guard: the conditions before the first that not all ranks agree on."""
+    outside = UNIFORM
+    for each in control.conditions:
+        if each.uniformity is Uniformity.DIVERGENT:
+            break
+        outside = outside.under(each)
+    return outside
+
+
+def _comes_before(root: cst.CSTNode, bound: Binding, guard: cst.If | cst.For) -> bool:
+    """Whether whoever gets to a guard has come by an assignment, and all ranks that get to the one get to the other."""
+    line = enclosing_statement(root, bound.assign)
+    return line is not None and is_before(root, bound.assign, guard) and _holds(line, root, guard)
+
+
+def _is_beside(root: cst.CSTNode, bound: Binding, use: cst.CSTNode) -> bool:
+    """Whether an assignment stands in the block of a use, or in one that the use is in a `with` of."""
+    here, line = enclosing_statement(root, use), enclosing_statement(root, bound.assign)
+    if here is None or line is None or line.block not in here.around:
+        return False
+    inside = here.around[here.around.index(line.block) + 1 :]
+    return all(isinstance(each, (cst.With, cst.IndentedBlock)) for each in inside)
+
+
+def _holds(line: StatementInBlock[cst.BaseStatement], root: cst.CSTNode, node: cst.CSTNode) -> bool:
+    """Whether a node stands in the block of a line."""
+    return any(each is line.block for each in ancestors(root, node))
+
+
+@dataclass(slots=True)
+class _Numbers:
+    """What a function (or module, `root`) in a file (`tree`) does with numbers. seen: the names that were followed."""
+
+    root: cst.CSTNode
+    tree: cst.Module
+    seen: set[str] = field(default_factory=set)
+
+    def reaching(self, use: cst.Name) -> Binding | None:
+        """The assignment that a use of a name has its value of, where it can be no other one."""
+        return next((bound for each, bound in self._uses(use.value) if each is use), None)
+
+    def added_up(self, use: cst.Name) -> Binding | None:
+        """The assignment of the number of which a sum is made, if that is shown by itself as well.
+
+        `total = 0`, then `total += value`: where `value` is gathered, its sum needs no more.
+        """
+        makers = [_maker(self.root, each) for each in binders(self.root, [use.value])]
+        added = [each.value for each in makers if isinstance(each, cst.AugAssign)]
+        started = [each.value for each in makers if isinstance(each, cst.Assign)]
+        if len(added) != 1 or len(makers) != len(added) + len(started) or not all(map(_is_constant, started)):
+            return None
+        value = added[0]
+        bound = self.reaching(value) if isinstance(value, cst.Name) else None
+        if bound is None or _is_optional(ancestors(self.root, bound.assign)[1:]):
+            return None
+        return bound if len([each for each, other in self._uses(bound.name.value) if other == bound]) > 1 else None
+
+    def only_shown(self, bound: Binding) -> bool:
+        """Whether all uses of what is bound there show it, or keep it."""
+        uses = [each for each, other in self._uses(bound.name.value) if other == bound]
+        return bool(uses) and all(self._is_shown(each) for each in uses)
+
+    def _is_shown(self, use: cst.CSTNode) -> bool:
+        return is_shown(ancestors(self.root, use), use, True, self._is_shown_on)
+
+    def _is_shown_on(self, outer: cst.CSTNode, inner: cst.CSTNode) -> bool:
+        """Whether a number is shown that gets another name, or that a call is given."""
+        match outer:
+            case cst.Assign(targets=[cst.AssignTarget(target=cst.Name(value=name))]):
+                return self._is_name_shown(name)
+            case cst.AnnAssign(target=cst.Name(value=name)) | cst.AugAssign(target=cst.Name(value=name)):
+                return self._is_name_shown(name)
+            case cst.Call() if isinstance(inner, cst.Arg):
+                return self._is_recorded(outer) or self._is_argument_shown(outer, inner)
+        return False
+
+    def _is_name_shown(self, name: str) -> bool:
+        """Whether all uses of a name show it, however often it is bound."""
+        if name in self.seen:
+            return True
+        self.seen.add(name)
+        targets = set(map(id, bound_targets(self.root)))
+        return all(id(use) in targets or self._is_shown(use) for use in names_spelled(self.root, name))
+
+    def _is_recorded(self, call: cst.Call) -> bool:
+        """Whether it is a statement like `recorder.add(…)`."""
+        is_statement = isinstance(ancestors(self.root, call)[-1], cst.Expr)
+        return is_statement and isinstance(call.func, cst.Attribute) and RECORDS.fits(last_name(call.func))
+
+    def _is_argument_shown(self, call: cst.Call, argument: cst.Arg) -> bool:
+        """Whether a function of this file that is given a number only shows it."""
+        function = _function(self.tree, call.func)
+        name = "" if function is None else _parameter(function, call, argument)
+        if function is None or not name:
+            return False
+        inside = _Numbers(function, self.tree)
+        uses = names_spelled(function.body, name)
+        return bool(uses) and all(inside._is_shown(use) for use in uses)
+
+    def _uses(self, name: str) -> Iterator[tuple[cst.Name, Binding]]:
+        """All uses of a name, each with the assignment it has its value of; none where one may have another value."""
+        found: list[tuple[cst.Name, Binding]] = []
+        bound = set(map(id, bound_targets(self.root)))
+        last: Binding | None = None
+        for each in names_spelled(self.root, name):
+            around = ancestors(self.root, each)
+            if _is_label(around[-1], each):
+                continue
+            if id(each) in bound:
+                last = as_binding(around[-2]) if isinstance(around[-1], cst.AssignTarget) else None
+                if last is None:
+                    return
+            elif last is None or not self._always_has(each, last):
+                return
+            else:
+                found.append((each, last))
+        yield from found
+
+    def _always_has(self, use: cst.Name, last: Binding) -> bool:
+        """Whether a use of a name has come by the last assignment before it in the text."""
+        around = ancestors(self.root, use)
+        line = enclosing_statement(self.root, last.assign)
+        nested = any(isinstance(node, (cst.FunctionDef, cst.Lambda)) for node in around[1:])
+        return line is not None and not nested and _holds(line, self.root, use)
+
+
+def _is_label(parent: cst.CSTNode, name: cst.Name) -> bool:
+    """Whether a name is that of an attribute or of an argument, and no variable's."""
+    return (isinstance(parent, cst.Attribute) and parent.attr is name) or (
+        isinstance(parent, cst.Arg) and parent.keyword is name
+    )
+
+
+def _maker(root: cst.CSTNode, binder: cst.CSTNode) -> cst.CSTNode:
+    """The statement by which a name is bound."""
+    return ancestors(root, binder)[-1] if isinstance(binder, cst.AssignTarget) else binder
+
+
+def _is_constant(node: cst.BaseExpression) -> bool:
+    return isinstance(node, (cst.Integer, cst.Float))
+
+
+def _is_optional(around: tuple[cst.CSTNode, ...]) -> bool:
+    return any(isinstance(each, _OPTIONAL) for each in around)
+
+
+def _function(tree: cst.Module, func: cst.BaseExpression) -> cst.FunctionDef | None:
+    """The function of a file that is called by its name, or as a method of `self`; None unless there is just one."""
+    match func:
+        case cst.Name(value=name) | cst.Attribute(value=cst.Name(value="self"), attr=cst.Name(value=name)):
+            found = [each for each in nodes(tree) if isinstance(each, cst.FunctionDef) and each.name.value == name]
+            return found[0] if len(found) == 1 else None
+    return None
+
+
+def _parameter(function: cst.FunctionDef, call: cst.Call, argument: cst.Arg) -> str:
+    """The name by which a function gets an argument; "" where that is not plain."""
+    if any(each.star for each in call.args) or argument not in call.args:
+        return ""
+    if argument.keyword is not None:
+        return keyword_of(argument)
+    place = call.args.index(argument) + isinstance(call.func, cst.Attribute)
+    names = [each.name.value for each in (*function.params.posonly_params, *function.params.params)]
+    return names[place] if place < len(names) else ""

@@ -1,0 +1,5 @@
+"""What messages and help say: how to do something at a place (`places`), and which ranks diverge (`divergence`)."""
+
+from trl_lint.wording.places import Surroundings, model_in, owner_of, said, surroundings_of
+
+__all__ = ["Surroundings", "model_in", "owner_of", "said", "surroundings_of"]

@@ -1,0 +1,48 @@
+"""What is said of ranks that diverge: which of them do not reach a call, and where that is decided.
+
+The finding stands at what its reader has to change: the call that only some ranks get to, or the `return`, `continue`
+or `break` by which some leave before it. The condition may be many lines above that statement, so the message names it,
+and its own place is in the chain.
+"""
+
+from __future__ import annotations
+
+from trl_lint.analysis.events import Divergence, DividedBy, source_of
+from trl_lint.domain.provenance import Step
+
+# What holds of the ranks that leave, or that make the call.
+_ON_SOME = {
+    DividedBy.EXCEPTION: "ranks on which the `try` fails",
+    DividedBy.DECORATOR: "ranks that the decorator lets in",
+}
+
+
+def missed(event: Divergence, call: str) -> str:
+    """Which ranks do not reach a call that the others wait at."""
+    if event.by is DividedBy.LOOP:
+        return f"ranks run the loop with `{source_of(event.condition)}` a different number of times, and {call} in it"
+    if not event.after:
+        return f"only {_ranks(event)} reach {call}"
+    if event.way_out:
+        if event.may_stay:
+            return f"{_ranks(event)} may `{event.way_out}` here and not reach {call}"
+        return f"{_ranks(event)} `{event.way_out}` here and do not reach {call}"
+    return f"{_ranks(event)} do not reach {call}"
+
+
+def chain(event: Divergence) -> Step | None:
+    """What divides the ranks, then the call that some of them miss."""
+    found: Step | None = event.condition
+    if event.after:
+        found = Step(event.module, event.sync_point.node, "the other ranks call it here", found)
+    via = event.sync_point.via
+    while via is not None:
+        found = Step(via.module, via.node, via.text, found)
+        via = via.before
+    return found
+
+
+def _ranks(event: Divergence) -> str:
+    if event.by in _ON_SOME:
+        return _ON_SOME[event.by]
+    return f"ranks where `{source_of(event.condition)}` is {'true' if event.holds else 'false'}"
