@@ -68,5 +68,5 @@ def test_an_event_that_the_fix_is_not_for_is_left_to_the_author(by_hand, applica
 )
 def test_a_message_names_all_metrics(metrics, start):
     found = [Violation(event=EVENT, message="the first one", metric=metric) for metric in metrics]
-    assert message_of(find_rule("TRL003"), found).startswith(start)
-    assert message_of(find_rule("TRL011"), found) == "the first one"
+    assert message_of(find_rule("TRL003"), found[0], found).startswith(start)
+    assert message_of(find_rule("TRL011"), found[0], found) == "the first one"
