@@ -95,8 +95,6 @@ _CLASSES: tuple[Row, ...] = (
     Class(name="torch.distributed.device_mesh.DeviceMesh",
           source="torch/distributed/device_mesh.py::DeviceMesh"),
     Class(name="torch.distributed.fsdp.FullyShardedDataParallel", source=_FSDP, makes=SOME_MODEL),
-    Function(name="torch.nn.SyncBatchNorm.convert_sync_batchnorm",
-             source="torch/nn/modules/batchnorm.py::SyncBatchNorm.convert_sync_batchnorm", returns="first"),
     Class(name="torch.nn.DataParallel", source=_DP, makes=WRAPPED_MODEL),
     Class(name="torch.nn.parallel.DistributedDataParallel", source=_DDP, makes=REPLICATED_MODEL,
           synchronises=WRAP),
