@@ -29,7 +29,7 @@ from trl_lint.domain.heap import WILDCARD
 from trl_lint.domain.joins import join
 from trl_lint.domain.kinds import BLANKS, NONE, NumberValue, StringValue, on_one_process
 from trl_lint.domain.ranks import Origin, State
-from trl_lint.domain.values import UNKNOWN, Kind, Value
+from trl_lint.domain.values import SAME, UNKNOWN, Kind, Value
 from trl_lint.knowledge.heuristics import TELLS_OF_THE_JOB
 
 
@@ -141,6 +141,8 @@ def _attribute(frame: Frame, node: cst.Attribute) -> Value:
     value = attributes.read(frame, owner, node.attr.value, node)
     if value.rank is ranks.UNKNOWN:
         value = settings.known_by_name(frame, node, owner, value)
+    elif value is SAME and settings.may_be_own(frame, node):
+        value = UNKNOWN
     return job_flags.told(frame, node, value) if frame.engine.job_flags.attributes else value
 
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from trl_lint.analysis.program.syntax import last_name
 from trl_lint.domain import ranks
 from trl_lint.domain.ranks import State
 from trl_lint.domain.values import UNKNOWN, Kind, Value
@@ -44,6 +45,16 @@ def known_by_name(frame: Frame, node: cst.Attribute, owner: Value, value: Value)
     if not (_is_setting(frame, node.value, owner, name) or _is_place(frame, name)):
         return value
     return SETTING if value is UNKNOWN else value.but(rank=ranks.SETTING)
+
+
+def may_be_own(frame: Frame, node: cst.Attribute) -> bool:
+    """Whether a file sets an attribute of what it was started with by the rank: `args.save_logs = is_master(args)`.
+
+    The parser gives all ranks the same, and what the program puts there later is not followed.
+    """
+    owner = f"{last_name(node.value)}."
+    texts = (text for text in _assigned(frame, node.attr.value) if text.startswith(owner))
+    return owner not in (".", "self.") and any(map(SETTING_OF_RANK.fits, texts))
 
 
 def parameter_by_name(name: str, value: Value) -> Value:
@@ -108,6 +119,8 @@ def _assigned(frame: Frame, name: str) -> tuple[str, ...]:
     """Where a file assigns to such an attribute, of whatever object: each line from the last word before the dot on."""
     known = frame.module.notes.of(_Assigned).by_name
     if name not in known:
-        pattern = rf"\w*\.{re.escape(name)}\s*[|&]?=(?!=).*"
-        known[name] = tuple(re.findall(pattern, frame.module.text))
+        attribute = rf"\w*\.{re.escape(name)}"
+        found = re.findall(rf"{attribute}\s*[|&]?=(?!=).*", frame.module.text)
+        among_others = rf"(?m)^[ \t]*(?:[\w.]+[ \t]*,[ \t]*)*({attribute}[ \t]*,[\w., \t]*=(?!=).*)"
+        known[name] = (*found, *re.findall(among_others, frame.module.text))
     return known[name]

@@ -8,6 +8,7 @@ if config.log:                        config.log: not known
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -51,10 +52,20 @@ def _note_conditions(frame: Frame, node: cst.CSTNode) -> None:
     path = (*ancestors(root, node), node)
     for outer, inner in pairwise(path):
         if isinstance(outer, cst.If) and outer.body is inner and not _starts(outer.orelse, flags):
-            if isinstance(outer.test, cst.Attribute):
-                flags.attributes.add(outer.test.attr.value)
-            elif isinstance(outer.test, cst.Name):
-                flags.names.add((frame.function, outer.test.value))
+            for asked in _each_enough(outer.test):
+                if isinstance(asked, cst.Attribute):
+                    flags.attributes.add(asked.attr.value)
+                elif isinstance(asked, cst.Name):
+                    flags.names.add((frame.function, asked.value))
+
+
+def _each_enough(test: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
+    """The parts of a condition each of which is enough: `fsdp or ddp`."""
+    if isinstance(test, cst.BooleanOperation) and isinstance(test.operator, cst.Or):
+        yield from _each_enough(test.left)
+        yield from _each_enough(test.right)
+    else:
+        yield test
 
 
 def _starts(code: cst.CSTNode | None, flags: JobFlags) -> bool:
