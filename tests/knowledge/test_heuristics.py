@@ -368,6 +368,13 @@ CASES = {
     "GATHERS_PARAMETERS": Case(
         rule("TRL013"), trainer(SHARDED.format("gather_weights")), 0, trainer(SHARDED.format("watch_weights")), 1
     ),
+    "LEARNED_SCALE": Case(
+        rule("TRL003"),
+        loop("a, b, logit_scale_a = model(**batch)\nwandb.log({'scale': logit_scale_a.mean().item()})"),
+        0,
+        loop("a, b, logits_a = model(**batch)\nwandb.log({'logits': logits_a.mean().item()})"),
+        1,
+    ),
     "PADDED_FIELD": Case(
         rule("TRL005"),
         loop("x = accelerator.gather(batch['query_input_ids'])"),

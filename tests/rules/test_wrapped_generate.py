@@ -6,6 +6,9 @@ import pytest
 from snippets import Snippets, loop, shown, trainer
 
 from trl_lint.findings import Applicability
+from trl_lint.linter.linter import Linter
+from trl_lint.rules import find_rule
+from trl_lint.settings import Settings
 
 SNIPPETS = Snippets("TRL010")
 SAFE, DISPLAY = Applicability.SAFE, Applicability.DISPLAY
@@ -117,3 +120,33 @@ def test_a_callback_gets_the_bare_model():
 )
 def test_right_code_is_left_alone(lines):
     assert SNIPPETS.findings(step(*lines)) == []
+
+
+# --- engines that hand attributes on ----------------------------------------------------------------------
+
+BARE = step("with unwrap_model_for_generation(self.model, self.accelerator) as bare:", "    bare.generate(**inputs)")
+BY_DEEPSPEED, BY_FSDP, BY_DDP = (
+    f"accelerate launch {how} train.py\n" for how in ("--use_deepspeed", "--use_fsdp", "--multi_gpu")
+)
+
+
+@pytest.mark.parametrize(
+    ("launches", "text", "speaks"),
+    [
+        ("", loop("model.generate(**batch)"), True),
+        (BY_DEEPSPEED, loop("model.generate(**batch)"), False),
+        (BY_FSDP, loop("model.generate(**batch)"), False),
+        (BY_DDP, loop("model.generate(**batch)"), True),
+        # The training may be started otherwise, too.
+        (BY_DEEPSPEED + BY_DDP, loop("model.generate(**batch)"), True),
+        (BY_DEEPSPEED, step("model.generate(**inputs)"), False),
+        # What it says of ZeRO-3 is no less true there.
+        (BY_DEEPSPEED, BARE, True),
+    ],
+)
+def test_a_project_that_is_only_run_under_engines_that_hand_it_on(launches, text, speaks, tmp_path):
+    (tmp_path / "run.sh").write_text(launches, encoding="utf-8")
+    script = tmp_path / "train.py"
+    script.write_text(text, encoding="utf-8")
+    linter = Linter(Settings(), (tmp_path,), (find_rule("TRL010"),))
+    assert bool(linter.check(script, script.read_bytes())) is speaks

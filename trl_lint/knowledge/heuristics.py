@@ -287,6 +287,14 @@ GATHERS_PARAMETERS = Guess(
     says="Under a context manager with such a word in its name sharded parameters are whole.",
     because="trl 0.17.0: `unwrap_model_for_generation`, `gather_if_zero3`, `deepspeed.zero.GatheredParameters`",
 )
+LEARNED_SCALE = Guess(
+    group=MODELS,
+    pattern=r"^logits?_(?:scale|bias)(?:_(?:[a-z]|audio|image|text|exp))?$|^(?:log_)?temperature$",
+    says="A part of what a model returns that is called like this is a parameter, which all ranks have learned alike.",
+    because="open-mmlab/Amphion, models/tta/picoaudio/picoaudio/audioldm/clap/training/train.py:189: "
+    "`audio_features, text_features, …, logit_scale_a, logit_scale_t = model(…)`, and its `item()` is logged",
+)
+
 # --- batches ----------------------------------------------------------------------------------------------
 
 BATCHES = "Batches"

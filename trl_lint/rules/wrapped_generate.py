@@ -32,7 +32,10 @@ safe: it is the same model on one process. `generate` on a wrapped model is a hi
 
 ## Limits
 Generation from the bare model without that context manager is not reported, as it is right under DDP. With
-`gather_deepspeed3_params=False` it takes no hooks off, and both models are right.
+`gather_deepspeed3_params=False` it takes no hooks off, and both models are right. FSDP and DeepSpeed hand `generate`
+on: a project whose launch commands all start one of them, or whose setting `engines` names no other, is not asked about
+it. That it is slow under ZeRO-3 then, with the hooks on, is not said; the bare model for `unwrap_model_for_generation`
+is reported there as elsewhere.
 
 ## References
 - https://github.com/huggingface/trl/pull/2871 (GRPO gave the bare model to `unwrap_model_for_generation`)
@@ -44,6 +47,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from trl_lint.analysis.events import AttributeRead, UnwrappedForGeneration
+from trl_lint.domain.engines import HAND_ON_ATTRIBUTES
 from trl_lint.domain.model_roles import is_trained
 from trl_lint.domain.values import Wrapping
 from trl_lint.findings import Consequence
@@ -63,7 +67,7 @@ class WrappedGenerate(Rule[AttributeRead | UnwrappedForGeneration]):
 
     def check(self, event: AttributeRead | UnwrappedForGeneration) -> Iterator[Violation]:
         if isinstance(event, AttributeRead):
-            if event.attribute in GENERATES:
+            if event.attribute in GENERATES and not event.module.engines().are_only(HAND_ON_ATTRIBUTES):
                 yield _generates(event)
         elif _is_trained(event):
             yield _unwraps(event)

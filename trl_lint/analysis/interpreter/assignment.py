@@ -61,8 +61,10 @@ def _unpack(frame: Frame, target: cst.Tuple | cst.List, value: Value) -> None:
             at = NumberValue(ranks.SAME, const=index, scalar=True, dtype="int")
             bind_target(frame, element.value, tensors.dimension(value, at))
         else:
-            item = containers.iterate(frame, value)[0]
-            bind_target(frame, element.value, item)
+            name = element.value
+            is_learned = isinstance(name, cst.Name) and attributes.is_learned_scale(value, name.value)
+            item = attributes.LEARNED if is_learned else containers.iterate(frame, value)[0]
+            bind_target(frame, name, item)
 
 
 def _assign_subscript(frame: Frame, target: cst.Subscript, value: Value) -> None:

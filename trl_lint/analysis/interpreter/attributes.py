@@ -31,6 +31,7 @@ from trl_lint.domain.kinds import (
     SizesValue,
     StoreFactory,
     StringValue,
+    TensorValue,
     library_name_of,
     role_of,
 )
@@ -73,6 +74,8 @@ def read(frame: Frame, owner: Value, name: str, node: cst.CSTNode, called: bool 
 
 
 _DATA = frozenset({Kind.TENSOR, Kind.BATCH, Kind.NUMBER_LIST})
+# A parameter that a model returns.
+LEARNED = TensorValue(ranks.SAME)
 
 
 def _of_something(frame: Frame, owner: Value, name: str) -> Value:
@@ -111,10 +114,24 @@ def _of_data(owner: Value, name: str) -> Value:
 
 def output_attribute(owner: Value, name: str) -> Value:
     """A field of a model's output: its loss is a local mean over an unknown count."""
+    if is_learned_scale(owner, name):
+        return LEARNED
     if name in ("loss", "aux_loss"):
         rank = ranks.Rank(State.LOCAL, owner.rank.origins, "mean") if owner.rank.differs else owner.rank
         return derived(rank, Kind.TENSOR, owner, scalar=True, dtype="float")
     return derived(owner.rank, Kind.BATCH, owner)
+
+
+def output_entry(owner: Value, key: object) -> Value | None:
+    """`outputs["loss"]`: a part of what a model returns, or of metrics, where its name tells what it is."""
+    if isinstance(key, str) and (key == "loss" or is_learned_scale(owner, key)):
+        return output_attribute(owner, key)
+    return None
+
+
+def is_learned_scale(owner: Value, name: str) -> bool:
+    """Whether a part of this name of a model's output is a parameter, as CLIP returns one beside the features."""
+    return role_of(owner) is BatchRole.OUTPUT and heuristics.LEARNED_SCALE.fits(name)
 
 
 # --- models ---------------------------------------------------------------------------------------------

@@ -63,10 +63,10 @@ def _call_on_batch(owner: Value, name: str, args: Arguments) -> Value:
         return owner
     if args.positional and args.positional[0].const in BATCH_FLAGS:
         return SAME
-    is_loss = name in ("get", "pop") and args.positional and args.positional[0].const == "loss"
-    if is_loss and role_of(owner) is not BatchRole.WHOLE:
-        return attributes.output_attribute(owner, "loss")
-    return element.but(shape=None)
+    told = None
+    if name in ("get", "pop") and args.positional and role_of(owner) is not BatchRole.WHOLE:
+        told = attributes.output_entry(owner, args.positional[0].const)
+    return element.but(shape=None) if told is None else told
 
 
 def _in_place(frame: Frame, owner: Value, row: Operation, args: Arguments, node: cst.CSTNode) -> Value:

@@ -57,9 +57,8 @@ def _item_of_batch(batch: BatchValue, index: Value) -> Value:
         return UNKNOWN
     if batch.role is BatchRole.WHOLE and isinstance(index.const, str):
         return in_role(tensors.indexed(batch, index), BatchRole.FIELD)
-    if batch.role is BatchRole.OUTPUT and index.const == "loss":
-        return attributes.output_attribute(batch, "loss")
-    return tensors.indexed(batch, index)
+    told = attributes.output_entry(batch, index.const) if batch.role is BatchRole.OUTPUT else None
+    return tensors.indexed(batch, index) if told is None else told
 
 
 def _is_slice(node: cst.CSTNode) -> bool:

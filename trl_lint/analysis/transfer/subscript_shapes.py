@@ -16,6 +16,7 @@ import libcst as cst
 from trl_lint.analysis.state.frame import Frame, derived
 from trl_lint.analysis.transfer.batch_shapes import of_field
 from trl_lint.analysis.transfer.operands import is_number, size_of
+from trl_lint.analysis.transfer.slice_lengths import factors_of_length
 from trl_lint.analysis.transfer.tensor_sizes import (
     MASK_REASON,
     PICKED_REASON,
@@ -23,6 +24,7 @@ from trl_lint.analysis.transfer.tensor_sizes import (
     elements,
     shaped,
     size_along,
+    sized,
     varies,
 )
 from trl_lint.domain import ranks, shapes
@@ -47,7 +49,8 @@ def subscripted(frame: Frame, container: Value, value: Value, node: cst.Subscrip
         return shaped(value, of_field(frame, container, name))
     if role_of(container) is BatchRole.OUTPUT:
         return value
-    return shaped(value, of_subscript(frame, container, node))
+    shape = of_subscript(frame, container, node)
+    return sized(value, container.shape, shape) if isinstance(container, SizesValue) else shaped(value, shape)
 
 
 def _picked_of_unknown(frame: Frame, container: Value, value: Value, node: cst.Subscript) -> Value:
@@ -100,6 +103,7 @@ class _Walk:
         self.dims: list[Dim] = []
         self.reason = shape.reason
         self.beyond = 0  # how many dimensions of an open shape have been taken that are not known
+        self.is_cut = False  # to a length that nobody knows to be this rank's own
 
     def take(self, index: cst.BaseSlice, behind: int) -> bool:
         """Go over one index, with so many behind it; False where what comes of it is not known."""
@@ -116,7 +120,7 @@ class _Walk:
 
     def result(self) -> Shape | None:
         dims = [*self.dims, *self.left]
-        if self.shape.open and RAGGED not in dims and not self.shape.tokens:
+        if self.shape.open and RAGGED not in dims and not self.shape.tokens and not self.is_cut:
             return None
         # Whoever cuts the tokens has named all dimensions.
         is_open = self.shape.open and not (self.shape.tokens and self.beyond and RAGGED in dims)
@@ -149,6 +153,9 @@ class _Walk:
             return UNKNOWN
         if lower is None and upper is None:
             return UNKNOWN if dim is None else dim
+        if self._is_of_common_length(index):
+            self.is_cut = True
+            return UNKNOWN
         if dim is None:
             # Tokens are shifted against each other: there is one such dimension, behind the samples'.
             shifts = _is_shift(lower, upper) and self.shape.tokens
@@ -165,6 +172,11 @@ class _Walk:
         if isinstance(negative, cst.UnaryOperation) and isinstance(negative.operator, cst.Minus):
             return size_of(_value(self.frame, negative.expression))
         return UNKNOWN
+
+    def _is_of_common_length(self, index: cst.Slice) -> bool:
+        """Whether as much is cut out on all ranks, as far as anybody knows, wherever each of them starts."""
+        factors = factors_of_length(index)
+        return bool(factors) and not any(_value(self.frame, each).rank.differs for each in factors)
 
     def _new(self, none: Value, behind: int) -> bool:
         """`x[None]`: a dimension of one element is put in."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.frame import Frame
-from trl_lint.domain import shapes
+from trl_lint.domain import ranks, shapes
 from trl_lint.domain.kinds import ContainerValue, shape_of
 from trl_lint.domain.ranks import PICKED, Origin, Rank, State
 from trl_lint.domain.shapes import RAGGED, SAME, UNKNOWN, Dim, Shape
@@ -41,6 +41,18 @@ def size_along(shape: Shape | None, dim: Value | None) -> Shape | None:
     """The size of one dimension, as the shape of a number: one dimension like that."""
     place = None if shape is None or dim is None else shapes.position(shape, dim.const)
     return None if shape is None or place is None else Shape((shape.dims[place],), shape.reason)
+
+
+def sized(value: Value, shape: Shape | None, size: Shape | None) -> Value:
+    """A size of a tensor of this shape. Of a dimension that may be as long on all ranks it is not known to differ.
+
+    Which one is asked for may not be known, either (`x.shape[-1]` of an open shape). How many samples there are has a
+    fact of its own.
+    """
+    is_number = value.kind is Kind.NUMBER and value.rank.state is State.LOCAL
+    if is_number and shape is not None and UNKNOWN in (shape if size is None else size).dims and not shape.is_ragged:
+        return value.but(rank=ranks.UNKNOWN)
+    return shaped(value, size)
 
 
 def elements(frame: Frame, value: Value) -> tuple[list[Shape | None], Dim]:

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 
 from trl_lint.analysis.state.refining import Domain
 from trl_lint.analysis.transfer import batch_shapes, subscript_shapes, tensor_shapes
-from trl_lint.analysis.transfer.tensor_sizes import shaped
+from trl_lint.analysis.transfer.tensor_sizes import shaped, sized
+from trl_lint.knowledge.torch_ops import ShapeTransfer
 
 if TYPE_CHECKING:
     import libcst as cst
@@ -30,7 +31,8 @@ class ShapeDomain(Domain["Frame"]):
     def tensor_method(
         self, frame: Frame, row: Operation, owner: Value, args: Arguments, node: cst.CSTNode, value: Value
     ) -> Value:
-        return shaped(value, tensor_shapes.of_method(row, owner, args.positional, args.keywords))
+        shape = tensor_shapes.of_method(row, owner, args.positional, args.keywords)
+        return sized(value, owner.shape, shape) if row.shape is ShapeTransfer.SIZE else shaped(value, shape)
 
     def in_place(self, frame: Frame, row: Operation, owner: Value, value: Value) -> Value:
         return shaped(value, tensor_shapes.of_in_place(row, owner))
