@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from trl_lint.domain import ranks
 from trl_lint.knowledge.schema import NOTHING, RANK_INDEX, SAME, Class, Effect, Function, OpaqueCall, Row, instance
 
 # They hand on (an iterator over) what they are given.
@@ -12,6 +13,8 @@ _HANDS_ON = (
 )  # fmt: skip
 # They show text to a person; each rank has its own screen, so that they are no sinks of metrics.
 _SHOWS = ("print", "warnings.warn", "pprint.pprint", "rich.print")
+# Dicts whose entries are attributes as well. Some keep a network in each.
+DICTS_OF_ATTRIBUTES = ("addict.Dict", "easydict.EasyDict", "munch.DefaultMunch", "munch.Munch")
 # The layout of a table is by hand: one or two lines per row.
 # fmt: off
 _FILES: tuple[Row, ...] = (
@@ -37,6 +40,7 @@ _FILES: tuple[Row, ...] = (
 ROWS: tuple[Row, ...] = (
     *_FILES,
     *(Function(name=name, source="documentation", returns="first") for name in _HANDS_ON),
+    *(Class(name=name, source="documentation", makes=instance(name, ranks.UNKNOWN)) for name in DICTS_OF_ATTRIBUTES),
     *(Function(name=f"copy.{name}", source="library/copy", returns="copied") for name in ("copy", "deepcopy")),
     *(Function(name=name, source="documentation", returns=NOTHING) for name in _SHOWS),
     Class(name="argparse.ArgumentParser", source="library/argparse"),

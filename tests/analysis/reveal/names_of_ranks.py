@@ -2,6 +2,7 @@
 
 import argparse
 
+from munch import Munch
 from somewhere.distributed import RANK, WORLD_SIZE, get_rank, is_main_process
 from transformers import Trainer, TrainerCallback
 
@@ -35,3 +36,14 @@ class Named(Trainer):
         metrics = {"{}/loss".format(options.split): self.accelerator.gather(loss), "what": something(loss)}
         reveal_rank(metrics["{}/loss".format(options.split)])  # revealed: same
         return loss
+
+
+def of_settings(settings):
+    config = Munch(settings)
+    reveal_rank(config.is_main_process)  # revealed: local(rank)
+    reveal_rank(config.local_rank)  # revealed: local(rank)
+    reveal_rank(config.epochs)  # revealed: unknown
+    reveal_rank(config["epochs"])  # revealed: unknown
+
+
+of_settings(None)

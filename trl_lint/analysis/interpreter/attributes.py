@@ -40,6 +40,7 @@ from trl_lint.domain.ranks import State
 from trl_lint.domain.values import BOTTOM, SAME, UNKNOWN, Kind, Value, Wrapping
 from trl_lint.knowledge import datasets, heuristics, library, models
 from trl_lint.knowledge.datasets import DATASET
+from trl_lint.knowledge.python import DICTS_OF_ATTRIBUTES
 from trl_lint.knowledge.schema import RANK_GUARD, RANK_INDEX
 from trl_lint.knowledge.torch_distributed import GLOBAL_RANK_VARIABLES, RANK_VARIABLES, WORLD_VARIABLES
 
@@ -186,6 +187,8 @@ def _of_instance(frame: Frame, owner: Value, name: str, node: cst.CSTNode, calle
                 return of_model(frame, wrapped_models.narrowed_to_model(owner), name, node, called)
             return SAME if name in library.OPTIMIZER_LOADER_ATTRIBUTES else UNKNOWN
         case LibraryInstance():
+            if owner.name in DICTS_OF_ATTRIBUTES:
+                return named_rank(frame, name) if heuristics.tells_rank(name) else UNKNOWN
             return _library_attribute(frame, owner.name, name, owner) or UNKNOWN
     return SAME if isinstance(owner, PureObject) else UNKNOWN
 

@@ -170,10 +170,10 @@ def _sequence(shape: str) -> Callable[[Frame, Arguments, cst.CSTNode], Value]:
         value = args.positional[0]
         if isinstance(value, TupleValue) and shape == "list":
             return frame.allocate(node, Cell("list", dict(enumerate(value.items))))
-        view = containers.as_view(frame, value)
+        view = containers.as_view(frame, value, args.expression(0))
         if isinstance(view, IterableValue) and view.view is not None:
             return view  # `sorted(d)`, `list(d.items())`: still the entries of that dict
-        element, length = containers.iterate(frame, value)
+        element, length = containers.iterate(frame, view)
         return frame.allocate(node, Cell(shape, rest=element, length=length))
 
     return handler
@@ -251,7 +251,8 @@ def _range(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
 
 
 def _enumerate(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
-    element, length = containers.iterate(frame, args.positional[0])
+    columns = containers.as_columns(frame, args.positional[0], args.expression(0))
+    element, length = containers.iterate(frame, columns)
     index = NumberValue(ranks.SAME, scalar=True, dtype="int")
     return IterableValue(ranks.SAME, TupleValue(ranks.SAME, (index, element)), length)
 

@@ -128,7 +128,7 @@ def _is_model(value: Value) -> bool:
 def dict_comprehension(frame: Frame, node: cst.DictComp) -> Value:
     saved = dict(frame.memory.names)
     loop = node.for_in
-    iterable = containers.as_view(frame, frame.engine.evaluate(frame, loop.iter))
+    iterable = containers.as_view(frame, frame.engine.evaluate(frame, loop.iter), loop.iter)
     cell = Cell("dict")
     outside, unrolled = frame.unroll_index, frame.unrolled
     entries = (
@@ -160,7 +160,7 @@ def dict_comprehension(frame: Frame, node: cst.DictComp) -> Value:
 
 def _bind_comprehension(frame: Frame, loop: cst.CompFor, iterable: Value) -> tuple[ranks.Rank, ranks.Rank]:
     """Bind the loop variables; the facts of the number of rounds and of the filters."""
-    element, length = containers.iterate(frame, iterable)
+    element, length = containers.iterate(frame, containers.as_columns(frame, iterable, loop.iter))
     assignment.bind_target(frame, loop.target, element)
     taken = ranks.SAME
     for test in loop.ifs:

@@ -34,7 +34,7 @@ _ROUNDS = 5
 
 
 def run_for(frame: Frame, node: cst.For) -> bool:
-    iterable = containers.as_view(frame, evaluate(frame, node.iter))
+    iterable = containers.as_view(frame, evaluate(frame, node.iter), node.iter)
     entries = containers.items_of(frame, iterable) or containers.told_apart(frame, iterable)
     if entries is not None and frame.may_unroll(len(entries)):
         unrolled = frame.unrolled

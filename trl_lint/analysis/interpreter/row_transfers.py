@@ -16,7 +16,7 @@ from trl_lint.analysis.program.weights_only import takes_weights_only
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.callees import function_of
 from trl_lint.analysis.state.frame import Frame, explain
-from trl_lint.analysis.transfer import wrapped_models
+from trl_lint.analysis.transfer import trained_apart, wrapped_models
 from trl_lint.domain import ranks
 from trl_lint.domain.devices import Device
 from trl_lint.domain.heap import Cell
@@ -114,6 +114,8 @@ def prepared(frame: Frame, value: Value, node: cst.CSTNode) -> Value:
         return value.with_facts_of(Value(ranks.SAME, wrapping=wrapping, why=why, grad=value.grad, device=value.device))
     if isinstance(value, LoaderValue):
         return LOADER.having(explain(frame, PREPARED_BATCH, node, "each rank gets its own batches from this loader"))
+    if trained_apart.holds_models(frame, value):
+        return value.but(wrapping=Wrapping.BARE)
     if value.kind in (Kind.TUPLE, Kind.CONTAINER, Kind.NONE):
         return value
     if library_name_of(value).startswith("torch.nn.") and isinstance(value, LibraryInstance):

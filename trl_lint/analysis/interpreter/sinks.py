@@ -10,6 +10,7 @@ import libcst as cst
 from trl_lint.analysis.events import Logged
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import NUMERIC, Frame
+from trl_lint.analysis.transfer.trained_apart import are_trained_apart
 from trl_lint.domain.kinds import NONE, ContainerValue, IterableValue
 from trl_lint.domain.values import Kind, Value
 from trl_lint.knowledge.schema import ANY, Sink
@@ -66,7 +67,7 @@ def report(
         what = key or named
         if frame.statement is None and not value.writes:
             continue
-        if value.rank.differs and value.kind in NUMERIC:
+        if value.rank.differs and value.kind in NUMERIC and not are_trained_apart(frame):
             marked = frame.written(value, what, stands if value is payload else None)
             frame.emit(
                 Logged,

@@ -66,16 +66,7 @@ def _is_read_as_batch(body: cst.CSTNode, target: cst.BaseExpression) -> bool:
 
 def _has_wrapped_model(frame: Frame) -> bool:
     """Whether a model is in reach that is wrapped, or may be, or what wraps them: then there are several ranks."""
-    if frame.accelerator():
-        return True
-    scope: Frame | None = frame
-    while scope is not None:
-        if any(map(_is_wrapped, scope.memory.names.values())) or any(
-            map(_is_wrapped, scope.memory.attributes.values())
-        ):
-            return True
-        scope = scope.outer
-    return False
+    return bool(frame.accelerator()) or any(map(_is_wrapped, frame.in_reach()))
 
 
 def _is_wrapped(value: Value) -> bool:

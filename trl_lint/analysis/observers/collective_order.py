@@ -21,6 +21,7 @@ from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import CalleeRun, Observer
 from trl_lint.analysis.transfer.groups import groups_of
+from trl_lint.analysis.transfer.trained_apart import are_trained_apart
 from trl_lint.domain.control import Control
 from trl_lint.domain.engines import TrainingEngine
 from trl_lint.domain.kinds import BoundMethod, LibraryInstance, ModelValue, PreparedObject, library_name_of
@@ -47,7 +48,7 @@ class CollectiveOrder(Observer["Frame"]):
         self, frame: Frame, name: str, row: Row | None, args: Arguments, node: cst.CSTNode, owner: Value | None
     ) -> None:
         own = name.rpartition(".")[2]
-        if row is not None and row.synchronises is not None:
+        if row is not None and row.synchronises is not None and not _is_local(frame, row):
             kind, engines, symmetric = row.synchronises
             _note(frame, node, own, kind, engines=engines, symmetric=symmetric)
         if isinstance(row, Function) and row.returns == Transfer.PREPARED and _wraps(row, args):
@@ -104,6 +105,11 @@ class CollectiveOrder(Observer["Frame"]):
 def _is_wrapped(model: Value) -> bool:
     """Whether a model is wrapped, if only where the program runs with DDP: no other way has any ranks to wait for."""
     return model.wrapping is Wrapping.WRAPPED or (model.wrapping is Wrapping.MAYBE and is_replicated(model))
+
+
+def _is_local(frame: Frame, row: Row) -> bool:
+    """Whether a call is a backward pass in which no wrapper reduces anything."""
+    return isinstance(row, Function) and row.synchronises is BACKWARD and are_trained_apart(frame)
 
 
 def _wraps(row: Function, args: Arguments) -> bool:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from typing import TYPE_CHECKING
 
+import libcst as cst
+
+from trl_lint.analysis.program.mappings import read_by_key
 from trl_lint.analysis.state.frame import Frame, Place, derived
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import MISSING
@@ -26,12 +28,9 @@ from trl_lint.domain.kinds import (
     role_of,
 )
 from trl_lint.domain.ranks import Origin, Rank, State
-from trl_lint.domain.values import BOTTOM, UNKNOWN, Kind, Value
+from trl_lint.domain.values import BOTTOM, UNKNOWN, Kind, Value, Wrapping
 from trl_lint.knowledge import datasets
 from trl_lint.knowledge.schema import PREPARED_BATCH
-
-if TYPE_CHECKING:
-    import libcst as cst
 
 
 def merged_into(frame: Frame, cell: Cell, other: Value) -> Cell:
@@ -122,8 +121,8 @@ def iterate(frame: Frame, value: Value) -> tuple[Value, ranks.Rank]:
             return value, ranks.SAME
     if value.rank.differs:
         element = derived(value.rank, _KIND_OF_ELEMENTS.get(value.kind, Kind.UNKNOWN), value)
-        if role_of(value) is BatchRole.OUTPUT:
-            # What a model returns has as many parts everywhere, or a row per sample.
+        if role_of(value) is BatchRole.OUTPUT or (value.kind is Kind.BATCH and value.wrapping is Wrapping.WRAPPED):
+            # What a model returns, or a prepared loader, has as many parts everywhere, or a row per sample.
             return element, Rank(State.LOCAL, value.rank.origins, "count")
         # Of what is drawn, each rank draws as much.
         return element, ranks.SAME if value.rank.origins == Origin.RNG else Rank(State.LOCAL, value.rank.origins)
@@ -175,8 +174,17 @@ class ViewKey(str):
 _MAX_ENTRIES = 60
 
 
-def as_view(frame: Frame, iterable: Value) -> Value:
-    """`for key in d` walks the keys as `for key in d.keys()` does."""
+def as_columns(frame: Frame, iterable: Value, node: cst.CSTNode | None) -> Value:
+    """A batch that the code reads by key, where it is looped over: the data set decides which keys it has."""
+    is_whole = role_of(iterable) is BatchRole.WHOLE
+    if is_whole and isinstance(node, cst.Name) and node.value in read_by_key(frame.root):
+        return IterableValue(ranks.SAME, StringValue(ranks.SAME), ranks.SAME)
+    return iterable
+
+
+def as_view(frame: Frame, iterable: Value, node: cst.CSTNode | None) -> Value:
+    """`for key in d` walks the keys as `for key in d.keys()` does. node: the expression."""
+    iterable = as_columns(frame, iterable, node)
     if isinstance(iterable, ContainerValue) and all(cell.shape == "dict" for cell in frame.memory.cells(iterable)):
         return IterableValue(ranks.SAME, StringValue(ranks.SAME), ranks.SAME, (iterable, "keys"))
     return iterable

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -116,6 +116,14 @@ class Frame:
     def root(self) -> cst.Module | cst.FunctionDef | cst.Lambda:
         """The code that it runs: that of a function, or of the module."""
         return self.module.tree if self.function is None else self.function.node
+
+    def in_reach(self) -> Iterator[Value]:
+        """What the names here and around, and the attributes, stand for."""
+        scope: Frame | None = self
+        while scope is not None:
+            yield from scope.memory.names.values()
+            yield from scope.memory.attributes.values()
+            scope = scope.outer
 
     # --- containers ---
 

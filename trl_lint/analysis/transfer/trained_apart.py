@@ -1,0 +1,45 @@
+"""Models that each rank trains on its own: `prepare` has got a dict of them, which it hands on as it is.
+
+nets = accelerator.prepare({"g": g, "d": d})    the dict: BARE, as nothing in it is wrapped
+accelerator.backward(loss)                      reduces nothing: no rank waits for another
+net = accelerator.prepare(g)                    with such a one in reach gradients may be reduced
+"""
+
+from __future__ import annotations
+
+from trl_lint.analysis.state.frame import Frame
+from trl_lint.domain.kinds import ContainerValue, LibraryInstance, PreparedObject, library_name_of
+from trl_lint.domain.model_roles import is_data_parallel
+from trl_lint.domain.values import Kind, Value, Wrapping
+from trl_lint.knowledge.python import DICTS_OF_ATTRIBUTES
+
+_HOLDERS = frozenset({Kind.CONTAINER, Kind.INSTANCE})
+
+
+def holds_models(frame: Frame, value: Value) -> bool:
+    """Whether a value is a dict or list with a model in it, or one of those that are used for such."""
+    if isinstance(value, ContainerValue):
+        return any(_is_model(item) for cell in frame.memory.cells(value) for item in cell.values())
+    return isinstance(value, LibraryInstance) and value.name in DICTS_OF_ATTRIBUTES
+
+
+def _is_model(value: Value) -> bool:
+    is_module = isinstance(value, LibraryInstance) and library_name_of(value).startswith("torch.nn.")
+    return is_module or (value.kind is Kind.MODEL and value.wrapping is not Wrapping.WRAPPED)
+
+
+def are_trained_apart(frame: Frame) -> bool:
+    """Whether models in reach have been prepared in vain, and none that a wrapper may be around."""
+    found = False
+    for value in frame.in_reach():
+        if isinstance(value, PreparedObject) or _may_be_wrapped(value):
+            return False
+        found |= value.kind in _HOLDERS and value.wrapping is Wrapping.BARE
+    return found
+
+
+def _may_be_wrapped(value: Value) -> bool:
+    return value.kind is Kind.MODEL and value.wrapping in _NOT_BARE and not is_data_parallel(value)
+
+
+_NOT_BARE = frozenset({Wrapping.MAYBE, Wrapping.UNKNOWN, Wrapping.WRAPPED})
