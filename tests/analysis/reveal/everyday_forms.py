@@ -143,6 +143,11 @@ class Everyday(Trainer):
         reveal_rank(loss.item() if torch.is_tensor(loss) else loss)  # revealed: local(data)
         reveal_rank(round(same.item(), 2))  # revealed: same
         reveal_rank(torch.distributed.get_rank() == 0)  # revealed: local(rank)
+        rank, world = torch.distributed.get_rank(), torch.distributed.get_world_size()
+        reveal_rank("part_%d.json" % rank)  # revealed: local(rank)
+        reveal_rank("%s_%d.json" % ("part", rank))  # revealed: local(rank)
+        reveal_rank("%(name)s.json" % {"name": rank})  # revealed: local(rank)
+        reveal_rank("%s_%d.json" % ("part", world))  # revealed: same
         lr = self.lr_scheduler.get_last_lr()[0] if self.lr_scheduler is not None else 0.0
         reveal_rank(lr)  # revealed: same
         reveal_rank(self.state.log_history[-1]["loss"])  # revealed: same

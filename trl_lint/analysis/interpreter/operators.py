@@ -21,7 +21,7 @@ from trl_lint.domain import ranks
 from trl_lint.domain.constants import MISSING, WORLD_FALSE, WORLD_SIZE, WORLD_TRUE, World
 from trl_lint.domain.heap import WILDCARD, Cell
 from trl_lint.domain.joins import join
-from trl_lint.domain.kinds import TupleValue
+from trl_lint.domain.kinds import ContainerValue, TupleValue
 from trl_lint.domain.shapes import RAGGED
 from trl_lint.domain.values import Kind, Value
 
@@ -30,7 +30,8 @@ _ADD = frozenset({cst.Add, cst.AddAssign})
 _LINEAR = _ADD | {cst.Subtract, cst.SubtractAssign}
 _MULTIPLY = frozenset({cst.Multiply, cst.MultiplyAssign})
 _DIVIDE = frozenset({cst.Divide, cst.DivideAssign})
-_WHOLE = frozenset({cst.FloorDivide, cst.FloorDivideAssign, cst.Modulo, cst.ModuloAssign})
+_REMAINDER = frozenset({cst.Modulo, cst.ModuloAssign})
+_WHOLE = _REMAINDER | {cst.FloorDivide, cst.FloorDivideAssign}
 _OR = frozenset({cst.BitOr, cst.BitOrAssign})
 _BITS = _OR | {cst.BitAnd, cst.BitAndAssign, cst.BitXor, cst.BitXorAssign}
 
@@ -54,23 +55,10 @@ def known_text(text: str) -> object:
 def operate(frame: Frame, operator: cst.CSTNode, left: Value, right: Value, node: cst.CSTNode) -> Value:
     """The value of a binary operation."""
     kind = type(operator)
-    if kind in _ADD:
-        joined = _concatenation(frame, left, right, node)
-        if joined is not None:
-            return joined
-    if kind in _OR and left.kind is Kind.CONTAINER:
-        return frame.allocate(
-            node, containers.merged_into(frame, containers.merged_into(frame, Cell("dict"), left), right)
-        )
-    if kind in _MULTIPLY:
-        for value in (left, right):
-            if value.kind is Kind.CONTAINER:
-                element, length = containers.iterate(frame, value)
-                return frame.allocate(node, Cell("list", rest=element, length=length))
+    known = _of_no_number(frame, kind, left, right, node)
+    if known is not None:
+        return known
     divides = kind in _DIVIDE
-    path = paths.joined(left, right) if divides else None
-    if path is not None:
-        return path
     if kind in _LINEAR:
         rank = ranks.combine_linear(left.rank, right.rank)
     elif divides or kind in _MULTIPLY:
@@ -91,6 +79,37 @@ def operate(frame: Frame, operator: cst.CSTNode, left: Value, right: Value, node
     if result.rank.differs and result.rank.how == "count" and kind in _WHOLE:
         result = result.but(shape=left.shape or right.shape)  # as many parts as that has samples, whatever their number
     return result
+
+
+def _of_no_number(frame: Frame, kind: type[cst.CSTNode], left: Value, right: Value, node: cst.CSTNode) -> Value | None:
+    """What an operation of containers, texts or paths makes; None of others."""
+    if kind in _ADD:
+        return _concatenation(frame, left, right, node)
+    if kind in _DIVIDE:
+        return paths.joined(left, right)
+    if kind in _REMAINDER and left.kind is Kind.STRING:
+        return _formatted(frame, left, right)
+    if kind in _OR and left.kind is Kind.CONTAINER:
+        merged = containers.merged_into(frame, containers.merged_into(frame, Cell("dict"), left), right)
+        return frame.allocate(node, merged)
+    repeated = next((each for each in (left, right) if each.kind is Kind.CONTAINER), None)
+    if kind in _MULTIPLY and repeated is not None:
+        element, length = containers.iterate(frame, repeated)
+        return frame.allocate(node, Cell("list", rest=element, length=length))
+    return None
+
+
+def _formatted(frame: Frame, form: Value, given: Value) -> Value:
+    """`"%s_%d" % (name, rank)`: a text, with what is put into it."""
+    values = (form, *(given.items if isinstance(given, TupleValue) else (given,)))
+    if isinstance(given, ContainerValue):
+        heap = frame.memory.heap
+        values = (form, *(heap[identity].element() for identity in given.identities if identity in heap))
+    rank = ranks.combine_all(each.rank for each in values)
+    text = derived(ranks.nonlinear(rank), Kind.STRING, *values, const=MISSING, device="")
+    for refine in frame.domains.text:
+        text = refine(frame, values, text)
+    return text
 
 
 def _counts_for_all(left: Value, right: Value) -> bool:
