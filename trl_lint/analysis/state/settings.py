@@ -11,6 +11,7 @@ What a program is started with is the same on all ranks, unless the program itse
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -34,7 +35,7 @@ class _Assigned:
     """What a file assigns to the attributes of a name that were asked for: the texts behind the `=`."""
 
     def __init__(self) -> None:
-        self.by_name: dict[str, tuple[str, ...]] = {}
+        self.by_name: dict[str, list[str]] | None = None
 
 
 def known_by_name(frame: Frame, node: cst.Attribute, owner: Value, value: Value) -> Value:
@@ -117,10 +118,35 @@ def _tells_rank(name: str) -> bool:
 
 def _assigned(frame: Frame, name: str) -> tuple[str, ...]:
     """Where a file assigns to such an attribute, of whatever object: each line from the last word before the dot on."""
-    known = frame.module.notes.of(_Assigned).by_name
-    if name not in known:
-        attribute = rf"\w*\.{re.escape(name)}"
-        found = re.findall(rf"{attribute}\s*[|&]?=(?!=).*", frame.module.text)
-        among_others = rf"(?m)^[ \t]*(?:[\w.]+[ \t]*,[ \t]*)*({attribute}[ \t]*,[\w., \t]*=(?!=).*)"
-        known[name] = (*found, *re.findall(among_others, frame.module.text))
-    return known[name]
+    assigned = frame.module.notes.of(_Assigned)
+    if assigned.by_name is None:
+        assigned.by_name = _all_assigned(frame.module.text)
+    return tuple(assigned.by_name.get(name, ()))
+
+
+# `.name =`, `.name |=`, and a line of several targets. Both begin with what is rare, or at a line: a file is gone
+# through once.
+_TARGET = re.compile(r"\.(\w+)\s*[|&]?=(?!=)")
+_TARGETS = re.compile(r"^[ \t]*((?:[\w.]+[ \t]*,[ \t]*)+)[\w.]+[ \t]*=(?!=)", re.MULTILINE)
+_OWNED = re.compile(r"\.(\w+)[ \t]*,")
+# How much of a line is read for a word that tells of the rank.
+_MOST_READ = 400
+
+
+def _all_assigned(text: str) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = defaultdict(list)
+    for match in _TARGET.finditer(text):
+        found[match[1]].append(_from_owner(text, match.start()))
+    for match in _TARGETS.finditer(text):
+        for target in _OWNED.finditer(text, match.start(1), match.end(1)):
+            found[target[1]].append(_from_owner(text, target.start()))
+    return found
+
+
+def _from_owner(text: str, dot: int) -> str:
+    """A line from the word before a dot on."""
+    start = dot
+    while start and (text[start - 1].isalnum() or text[start - 1] == "_"):
+        start -= 1
+    end = text.find("\n", dot, dot + _MOST_READ)
+    return text[start : end if end >= 0 else dot + _MOST_READ]
