@@ -346,7 +346,7 @@ class EventTrace:
     events: dict[Hashable, Event] = field(default_factory=dict)
     calls: dict[tuple[int, int], Any] = field(default_factory=dict)
     launched: bool = False  # whether it is known that each process of a distributed run comes here
-    meets: bool = False  # the same, as all ranks meet in it
+    synchronises: bool = False  # the same, as all ranks synchronise in it
     shows: bool = False  # whether it hands anything to a sink, itself or in what it calls
     backward: bool = False  # whether it starts a backward pass itself
     trains: bool = False  # whether it is a hook that a library runs for its training step

@@ -69,6 +69,10 @@ class Wrapping(str, Enum):
         return self in (Wrapping.BARE, Wrapping.UNWRAPPED)
 
 
+# Wrapped on one way at least: what fails on a wrapper fails there.
+WRAPPED_ON_SOME_WAY = frozenset({Wrapping.MAYBE, Wrapping.WRAPPED})
+
+
 # --- how values come into what is logged ---------------------------------------------------------------
 
 

@@ -37,7 +37,7 @@ from trl_lint.domain.kinds import (
 )
 from trl_lint.domain.model_roles import is_data_parallel
 from trl_lint.domain.ranks import State
-from trl_lint.domain.values import BOTTOM, SAME, UNKNOWN, Kind, Value, Wrapping
+from trl_lint.domain.values import BOTTOM, SAME, UNKNOWN, WRAPPED_ON_SOME_WAY, Kind, Value, Wrapping
 from trl_lint.knowledge import datasets, heuristics, library, models
 from trl_lint.knowledge.datasets import DATASET
 from trl_lint.knowledge.python import DICTS_OF_ATTRIBUTES
@@ -138,18 +138,15 @@ def is_learned_scale(owner: Value, name: str) -> bool:
 # --- models ---------------------------------------------------------------------------------------------
 
 
-_MAY_BE_WRAPPED = frozenset({Wrapping.MAYBE, Wrapping.WRAPPED})
-
-
 def of_model(frame: Frame, model: Value, name: str, node: cst.CSTNode, called: bool = False) -> Value:
     """An attribute of a model; what the wrapper does not forward is told to the rules."""
     if name == "module":
-        if model.wrapping in _MAY_BE_WRAPPED and not is_data_parallel(model):
+        if model.wrapping in WRAPPED_ON_SOME_WAY and not is_data_parallel(model):
             return wrapped_models.inside(frame, model, node)
         return model if model.wrapping is Wrapping.UNWRAPPED else model.but(wrapping=Wrapping.BARE, why=None)
     if name in ("training",):
         return NumberValue(ranks.SAME, scalar=True, dtype="bool")
-    if model.wrapping in _MAY_BE_WRAPPED and not _is_there(frame, name):
+    if model.wrapping in WRAPPED_ON_SOME_WAY and not _is_there(frame, name):
         frame.emit(
             AttributeRead,
             node,

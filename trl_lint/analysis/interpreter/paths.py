@@ -97,8 +97,7 @@ def _is_new(frame: Frame, stands: cst.BaseExpression | None, node: cst.CSTNode) 
     """Whether each round of a loop looks for a file of its own name: none that an earlier round has written."""
     if not isinstance(stands, cst.Name):
         return False
-    root = frame.root
-    loops = (each for each in ancestors(root, node) if isinstance(each, cst.For))
+    loops = (each for each in ancestors(frame.root, node) if isinstance(each, cst.For))
     return any(_names_by(loop, stands.value) for loop in loops)
 
 

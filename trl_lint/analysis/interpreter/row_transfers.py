@@ -35,7 +35,7 @@ from trl_lint.domain.kinds import (
     role_of,
 )
 from trl_lint.domain.model_roles import is_data_parallel, is_replicated
-from trl_lint.domain.values import UNKNOWN, Kind, Value, Wrapping
+from trl_lint.domain.values import UNKNOWN, WRAPPED_ON_SOME_WAY, Kind, Value, Wrapping
 from trl_lint.knowledge.schema import (
     BARE_MODEL,
     BATCH,
@@ -132,7 +132,7 @@ def _unwrapped(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
         return wrapped_models.inside(frame, wrapped_models.narrowed_to_model(model), node)
     if model.kind is not Kind.MODEL:
         return BARE_MODEL
-    if model.wrapping in (Wrapping.MAYBE, Wrapping.WRAPPED) and not is_data_parallel(model):
+    if model.wrapping in WRAPPED_ON_SOME_WAY and not is_data_parallel(model):
         return wrapped_models.inside(frame, model, node)
     return model if model.wrapping is Wrapping.UNWRAPPED else model.but(wrapping=Wrapping.BARE, why=None)
 

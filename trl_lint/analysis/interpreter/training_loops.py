@@ -14,7 +14,7 @@ from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain import ranks
 from trl_lint.domain.kinds import BatchValue, PreparedObject, TupleValue
 from trl_lint.domain.ranks import State
-from trl_lint.domain.values import UNKNOWN, Kind, Value, Wrapping
+from trl_lint.domain.values import UNKNOWN, WRAPPED_ON_SOME_WAY, Kind, Value
 from trl_lint.knowledge.heuristics import COMPUTES_GRADIENTS
 
 
@@ -70,4 +70,4 @@ def _has_wrapped_model(frame: Frame) -> bool:
 
 
 def _is_wrapped(value: Value) -> bool:
-    return isinstance(value, PreparedObject) or value.wrapping in (Wrapping.MAYBE, Wrapping.WRAPPED)
+    return isinstance(value, PreparedObject) or value.wrapping in WRAPPED_ON_SOME_WAY

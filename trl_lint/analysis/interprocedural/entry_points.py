@@ -219,7 +219,7 @@ class Engine(Runs):
         if makes is None:
             return
         runs = (run for method in cls.methods.values() for run in method.summaries.values())
-        if self.is_entry_class(cls) or any(run.trace.meets for run in runs):
+        if self.is_entry_class(cls) or any(run.trace.synchronises for run in runs):
             for run in makes.summaries.values():
                 run.trace.launched = True
 

@@ -16,7 +16,7 @@ from trl_lint.analysis.program.objects import ClassValue
 from trl_lint.analysis.state.observing import Observer
 from trl_lint.analysis.transfer.wrapped_models import narrowed_to_model
 from trl_lint.domain.kinds import PreparedObject
-from trl_lint.domain.values import Kind, Value, Wrapping
+from trl_lint.domain.values import WRAPPED_ON_SOME_WAY, Kind, Value
 from trl_lint.knowledge.heuristics import PIPELINE
 
 if TYPE_CHECKING:
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from trl_lint.analysis.state.frame import Frame
 
 _MAKES = "from_pretrained"
-_WRAPPED = frozenset({Wrapping.MAYBE, Wrapping.WRAPPED})
 
 
 class Pipelines(Observer["Frame"]):
@@ -54,7 +53,7 @@ def _tell(frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
     for key, value in args.named():
         argument = args.nodes.get(key)
         model = _as_model(value)
-        if argument is not None and model.kind is Kind.MODEL and model.wrapping in _WRAPPED:
+        if argument is not None and model.kind is Kind.MODEL and model.wrapping in WRAPPED_ON_SOME_WAY:
             frame.emit(
                 HandedToPipeline,
                 node,

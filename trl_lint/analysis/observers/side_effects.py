@@ -73,15 +73,15 @@ class SideEffects(Observer["Frame"]):
             _tell(frame, effect, name, args, node)
 
     def on_collective(self, frame: Frame, row: Collective, args: Arguments, node: cst.CSTNode) -> None:
-        """What lets all ranks meet is run by each of them, or they would wait for ever."""
+        """A collective of all ranks is run by each of them, or they would wait for ever."""
         of_some = any(group is not None and group.kind is not Kind.NONE for group in _groups(row, args))
         if not of_some:
-            _meet(frame)
+            _note_synchronisation(frame)
 
     def on_call_in_sight(self, frame: Frame, function: FunctionInfo, run: CalleeRun, node: cst.CSTNode) -> None:
         """Who calls a helper that starts the program's processes, whatever else it does, is run by each of them."""
-        if run.trace.meets and function.cls is not None and function.cls is frame.cls:
-            _meet(frame)
+        if run.trace.synchronises and function.cls is not None and function.cls is frame.cls:
+            _note_synchronisation(frame)
         if run.trace.launched and not frame.trace.launched and _is_step_of(frame, node):
             frame.trace.launched = True
 
@@ -90,13 +90,13 @@ class SideEffects(Observer["Frame"]):
         return event if reached.launched else None
 
 
-def _meet(frame: Frame) -> None:
-    """Ranks meet here: whatever leads to it, each of them runs this function, unless only some get here."""
-    if not any(map(_parts_ranks, frame.memory.control.conditions)):
-        frame.trace.meets = True
+def _note_synchronisation(frame: Frame) -> None:
+    """All ranks synchronise here: each of them runs this function, unless only some get here."""
+    if not any(map(_divides_ranks, frame.memory.control.conditions)):
+        frame.trace.synchronises = True
 
 
-def _parts_ranks(condition: Control) -> bool:
+def _divides_ranks(condition: Control) -> bool:
     """Whether a condition lets some ranks in and not others; what they find on the disk is as a rule the same."""
     return condition.uniformity is Uniformity.DIVERGENT and condition.rank.origins != Origin.IO
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -32,7 +33,7 @@ _KINDS = frozenset({Kind.UNKNOWN, Kind.NUMBER, Kind.STRING})
 
 
 class _Assigned:
-    """What a file assigns to the attributes of a name that were asked for: the texts behind the `=`."""
+    """What a file assigns to attributes, by their names, once somebody has asked: see `_assigned`."""
 
     def __init__(self) -> None:
         self.by_name: dict[str, list[str]] | None = None
@@ -116,12 +117,12 @@ def _tells_rank(name: str) -> bool:
     return tells_rank(name) or SETTING_OF_RANK.fits(name)
 
 
-def _assigned(frame: Frame, name: str) -> tuple[str, ...]:
+def _assigned(frame: Frame, name: str) -> Sequence[str]:
     """Where a file assigns to such an attribute, of whatever object: each line from the last word before the dot on."""
     assigned = frame.module.notes.of(_Assigned)
     if assigned.by_name is None:
         assigned.by_name = _all_assigned(frame.module.text)
-    return tuple(assigned.by_name.get(name, ()))
+    return assigned.by_name.get(name, ())
 
 
 # `.name =`, `.name |=`, and a line of several targets. Both begin with what is rare, or at a line: a file is gone
