@@ -181,7 +181,7 @@ def _of_instance(frame: Frame, owner: Value, name: str, node: cst.CSTNode, calle
             return _of_object(frame, owner, name, node)
         case PreparedObject():
             if name in models.ONLY_MODELS_HAVE or name == "module":
-                return of_model(frame, wrapped_models.narrowed_to_model(owner), name, node, called)
+                return of_model(frame, wrapped_models.narrowed_at(frame, owner, node), name, node, called)
             return SAME if name in library.OPTIMIZER_LOADER_ATTRIBUTES else UNKNOWN
         case LibraryInstance():
             if owner.name in DICTS_OF_ATTRIBUTES:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import libcst as cst
 
-from trl_lint.analysis.interpreter import wrapping_tests
+from trl_lint.analysis.interpreter import lists_of_models, wrapping_tests
 from trl_lint.analysis.interpreter.conditions import divides, engine_arm, narrow, other_ranks, truth
 from trl_lint.analysis.interpreter.expressions import evaluate
 from trl_lint.analysis.interpreter.tpu_tests import is_on_tpu
@@ -121,6 +121,7 @@ def _wrapped_on_one_way(
 ) -> tuple[dict[str, Value], dict[tuple[Hashable, str], Value]]:
     """The names and the attributes that are a wrapped model at the end of one arm only."""
     names = wrapping_tests.divided(frame, node.test, taken.names, skipped.names)
+    names.update(lists_of_models.divided(frame, node.test, taken, skipped))
     return names, wrapping_tests.divided(frame, node.test, taken.attributes, skipped.attributes)
 
 

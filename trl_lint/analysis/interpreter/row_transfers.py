@@ -129,7 +129,11 @@ def prepared(frame: Frame, value: Value, node: cst.CSTNode) -> Value:
 def _unwrapped(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     model = next(iter(args.all()), UNKNOWN)
     if isinstance(model, PreparedObject):
-        return wrapped_models.inside(frame, wrapped_models.narrowed_to_model(model), node)
+        wrapped = wrapped_models.narrowed_at(frame, model, node)
+        name = args.expression(0)
+        if isinstance(name, cst.Name) and frame.memory.names.get(name.value) is model:
+            frame.memory.names[name.value] = wrapped  # one unwraps nothing else
+        return wrapped_models.inside(frame, wrapped, node)
     if model.kind is not Kind.MODEL:
         return BARE_MODEL
     if model.wrapping in WRAPPED_ON_SOME_WAY and not is_data_parallel(model):

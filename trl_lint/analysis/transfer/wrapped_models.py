@@ -11,19 +11,25 @@ What each of these is:
 
 from __future__ import annotations
 
+import builtins
+
 import libcst as cst
 
 from trl_lint.analysis.program.objects import ProjectInstance, class_of
-from trl_lint.analysis.program.syntax import ancestors, identifiers
+from trl_lint.analysis.program.path_conditions import ways_out
+from trl_lint.analysis.program.syntax import ancestors, identifiers, names_in, of_class
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain.devices import Device
 from trl_lint.domain.kinds import ModelRole, ModelValue, ParameterSource, TensorValue, library_name_of
 from trl_lint.domain.model_roles import in_model_role, is_replicated
+from trl_lint.domain.provenance import WrappedWhere
 from trl_lint.domain.ranks import SAME
 from trl_lint.domain.values import Kind, Value, Wrapping
 from trl_lint.knowledge import models
 
+# What every test may name, whatever it asks for.
+_BUILTINS = frozenset(vars(builtins))
 # A redirection's own parameters: the wrapper, the module and the method.
 REDIRECTED = 3
 # In a model's `device`: it was put into evaluation mode.
@@ -40,7 +46,28 @@ def inside(frame: Frame, model: Value, node: cst.CSTNode) -> Value:
 
 def narrowed_to_model(value: Value) -> Value:
     """What `prepare` made of something, once its use shows that it is a model."""
-    return ModelValue(SAME, why=value.why, wrapping=Wrapping.WRAPPED)
+    return ModelValue(SAME, why=value.why, wrapping=value.wrapping or Wrapping.WRAPPED)
+
+
+def narrowed_at(frame: Frame, prepared: Value, node: cst.CSTNode) -> Value:
+    """What is prepared, on one way at least, once its use at a place shows that it is a model."""
+    model = narrowed_to_model(prepared)
+    why = prepared.why
+    if prepared.wrapping is not Wrapping.MAYBE:
+        return model
+    is_known = isinstance(why, WrappedWhere) and why.function is frame.function and not _is_asked(frame, why, node)
+    return model.but(wrapping=Wrapping.MAYBE if is_known else Wrapping.UNKNOWN)
+
+
+def _is_asked(frame: Frame, where: WrappedWhere, node: cst.CSTNode) -> bool:
+    """Whether a test on the way to a place, or one by which some leave, may tell the two ways apart."""
+    around = set(map(id, ancestors(frame.root, node)))
+    asked = where.names - _BUILTINS
+    return any(
+        not asked.isdisjoint(names_in(branch.test))
+        for branch in of_class(frame.root, cst.If)
+        if branch.test is not where.node and (id(branch) in around or ways_out(branch))
+    )
 
 
 def part(model: Value) -> Value:
