@@ -18,7 +18,7 @@ from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
-from trl_lint import __version__
+from trl_lint import __version__, files
 from trl_lint.config import Selection
 from trl_lint.findings import Finding
 from trl_lint.linter.cache import Cache, digest
@@ -58,6 +58,8 @@ class CachedLinter(Linter):
         self._entry = ""
         # The contents of the run that matter, and what came of each, as far as that is known.
         self._contents: dict[Path, bytes] = {}
+        # Those that do not, in which the analysis of the others has found something.
+        self._beside: dict[Path, bytes] = {}
         self._outcomes: dict[Path, CheckOutcome] = {}
 
     def may_matter(self, source: bytes) -> bool:
@@ -69,22 +71,31 @@ class CachedLinter(Linter):
             self._verdicts.add(source, known)
         return known
 
-    def prepare(self, files: Iterable[tuple[Path, bytes]]) -> None:
-        self._contents = {path: source for path, source in files if self.analyses(path, source)}
+    def prepare(self, asked: Iterable[tuple[Path, bytes]], passed_over: Iterable[Path] = ()) -> None:
+        self._contents = {path: source for path, source in asked if self.analyses(path, source)}
+        self._passed_over = frozenset(passed_over)
+        self._beside = {}
         if self._verdicts is not None:
             self._verdicts.save()
         self._entry = self._name()
         self._outcomes = self._load()
         if not self._outcomes:
-            super().prepare(self._contents.items())
+            super().prepare(self._contents.items(), self._passed_over)
+
+    def found_beside(self) -> dict[Path, bytes]:
+        if self._outcomes:
+            self._beside = {path: files.read(path) for path in sorted(self._outcomes.keys() - self._contents.keys())}
+        else:
+            self._beside = super().found_beside()
+        return self._beside
 
     def check_code(self, path: Path, source: bytes) -> list[Finding]:
-        if self._contents.get(path) != source:
+        if source not in (self._contents.get(path), self._beside.get(path)):
             return super().check_code(path, source)
         outcome = self._outcomes.get(path)
         if outcome is None:
             outcome = self._check(path, source)
-            if len(self._outcomes) == len(self._contents):
+            if len(self._outcomes) == len(self._contents) + len(self._beside):
                 self._save()
         if outcome.error is not None:
             raise outcome.error
@@ -117,6 +128,7 @@ class CachedLinter(Linter):
             [(str(root), os.path.isdir(root)) for root in self.roots],
             self._with_edits,
             contents,
+            sorted(map(str, self._passed_over)),
         )
 
     def _codes(self) -> list[str]:
@@ -130,7 +142,7 @@ class CachedLinter(Linter):
         try:
             outcomes = {Path(path): outcome_of(path, row) for path, row in entry["files"].items()}
             found = Dependencies(**entry["dependencies"])
-            holds = outcomes.keys() == self._contents.keys() and found.hold(self._engines_of)
+            holds = outcomes.keys() >= self._contents.keys() and found.hold(self._engines_of)
         except (AttributeError, KeyError, TypeError, ValueError):  # not of our making
             return {}
         return outcomes if holds else {}
@@ -143,8 +155,8 @@ class CachedLinter(Linter):
         self._releases["libcst"]
         found = self.dependencies()
         if found is not None:
-            files = {str(path): row_of(outcome, self._with_edits) for path, outcome in self._outcomes.items()}
-            self._kept.save(self._entry, {"files": files, "dependencies": asdict(found)})
+            rows = {str(path): row_of(outcome, self._with_edits) for path, outcome in self._outcomes.items()}
+            self._kept.save(self._entry, {"files": rows, "dependencies": asdict(found)})
 
 
 class _Verdicts:

@@ -16,6 +16,7 @@ from trl_lint.analysis.program.depth import TooDeep, deeply
 from trl_lint.config import Selection, ignored_in
 from trl_lint.findings import Finding
 from trl_lint.launch.parsers.readers import is_launch_file, may_start
+from trl_lint.linter.import_order import importers_first
 from trl_lint.linter.prefilter import Prefilter
 from trl_lint.linter.results import GIVEN_UP, FixResult, SourceError
 from trl_lint.linter.versions import known_of, versions_of
@@ -74,6 +75,7 @@ class Linter:
         self._project: Project | None = None
         self._engine: Any = None
         self._releases = versions_of(settings)
+        self._passed_over: frozenset[Path] = frozenset()
         # The contents that could not be analysed, and why.
         self._failed: dict[Path, tuple[bytes, Exception]] = {}
         # Violations that the analysis of one file found in another, by that file.
@@ -165,19 +167,29 @@ class Linter:
         return self.check_launches(path, source).remark if self.may_launch(path, source) else ""
 
     @deeply
-    def prepare(self, files: Iterable[tuple[Path, bytes]]) -> None:
-        """Analyse these files, so that what one of them means for another is known whatever their order."""
-        matter = sorted((path, source) for path, source in files if self.analyses(path, source))
+    def prepare(self, asked: Iterable[tuple[Path, bytes]], passed_over: Iterable[Path] = ()) -> None:
+        """Analyse these files, so that what one of them means for another is known whatever their order.
+
+        passed_over: those that are linted as well, but name nothing that any rule could be about.
+        """
+        self._passed_over = frozenset(passed_over)
+        matter = {path: source for path, source in asked if self.analyses(path, source)}
         if matter:
-            self.linted.update(path for path, _ in matter)
+            self.linted.update(matter)
         with _without_collector():
-            for path, source in matter:
+            for path, source in importers_first(self._tools()[0], matter) if matter else ():
                 try:
                     self._analyse(path, source)
                 except Exception as error:  # said when the file itself is checked
                     self._failed[path] = (source, error)
             if matter:
                 gc.freeze()  # all of it is needed until the end
+
+    def found_beside(self) -> dict[Path, bytes]:
+        """Of the files that were passed over, those in which the analysis of others has found something."""
+        project, _ = self._tools()
+        found = (path for path in sorted(self._elsewhere) if path in self._passed_over)
+        return {path: content for path in found if (content := project.opened.get(path)) is not None}
 
     @deeply
     def report(self, path: Path, source: bytes) -> list[LocatedViolation]:

@@ -11,6 +11,7 @@ from trl_lint.analysis.interpreter import (
     collectives,
     container_methods,
     data_calls,
+    handed_models,
     instantiation,
     library_calls,
     metric_calls,
@@ -134,6 +135,7 @@ def _call_on_unknown(frame: Frame, owner: Value, name: str, args: Arguments, nod
     is_same = owner.rank.state is State.SAME and owner.kind is not Kind.NONE
     if is_same and args.rank().state is State.SAME and not _has_cells(args):
         return SAME
+    handed_models.note(frame, name, args, node)
     result = frame.engine.unresolved(frame, args, node)
     if owner.rank == ranks.SETTING and settings.of_settings(owner, args):
         result = settings.SETTING
