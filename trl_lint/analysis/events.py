@@ -303,7 +303,7 @@ class SideEffect(Event):
     """Every rank changes what all of them share by calling `name` (`effect` says how).
 
     accelerator: the text by which the Accelerator is reached there, or "". by_clock: what they change is called after
-    the second in which each of them looks.
+    the second in which each of them looks. where: under which condition all of them do, "" where whatever holds.
     """
 
     mentions = (LIBRARIES, mentions.SIDE_EFFECTS)
@@ -313,6 +313,7 @@ class SideEffect(Event):
     effect: Effect
     accelerator: str = ""
     by_clock: bool = False
+    where: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
