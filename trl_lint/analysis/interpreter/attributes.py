@@ -174,7 +174,7 @@ def _is_there(frame: Frame, name: str) -> bool:
 
 
 def _is_wrapped_later(frame: Frame, model: Value) -> bool:
-    """Whether the class calls this method before the one that wraps the model: what is known of it there comes later."""
+    """Whether the class calls this method before the one that wraps the model."""
     method = frame.function
     return method is not None and any(call_order.is_done_before(method, step.node) for step in steps(model.why))
 

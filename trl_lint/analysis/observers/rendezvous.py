@@ -310,7 +310,7 @@ def _taking(fork: Fork, arm: int, way: Sequence[SyncPoint]) -> list[SyncPoint]:
 
 
 def _works_on_own_data(frame: Frame, body: cst.CSTNode) -> bool:
-    """Whether the body of a `try` works on this rank's own data, and may so raise on some ranks: no device does that."""
+    """Whether the body of a `try` works on this rank's own data, and may raise on some ranks: devices don't."""
     seen = (frame.node_values[id(node)].rank for node in below(body) if id(node) in frame.node_values)
     return any(rank.differs and bool(rank.origins & ~(Origin.RANK | Origin.IO)) for rank in seen)
 

@@ -1,9 +1,9 @@
 """In which order a class runs its own methods, as far as one of them says it.
 
-    def fit(self):
-        self.load()        # `load` runs before anything that `prepare` does, if nobody else calls it
-        self.prepare()
-        self.train()
+def fit(self):
+    self.load()        # `load` runs before anything that `prepare` does, if nobody else calls it
+    self.prepare()
+    self.train()
 """
 
 from __future__ import annotations
