@@ -278,11 +278,15 @@ def _identity(left: Value, operator: cst.CSTNode, right: Value) -> Value:
     return derived(rank, Kind.NUMBER, left, right, scalar=True, dtype="bool")
 
 
+# Of these nothing else is known; what is read from a model counts as a part of it.
+_MAY_BE_KEYS = frozenset({Kind.UNKNOWN, Kind.MODEL})
+
+
 def _membership(frame: Frame, left: Value, operator: cst.CSTNode, right: Value) -> Value:
     """`key in batch` is decided by the data set's schema; `x in data` is not."""
     if right.kind in (Kind.BATCH, Kind.CONTAINER, Kind.TUPLE) and left.kind is Kind.STRING and not left.rank.differs:
         return NumberValue(ranks.SAME, const=_is_among(frame, left, operator, right), scalar=True, dtype="bool")
-    if right.kind is Kind.BATCH and left.kind is Kind.UNKNOWN and not left.rank.differs:
+    if right.kind is Kind.BATCH and left.kind in _MAY_BE_KEYS and not left.rank.differs:
         return NumberValue(ranks.UNKNOWN, scalar=True, dtype="bool")  # it may be a key
     if right.kind is Kind.UNKNOWN and left.rank.state is State.SAME and right.rank.origins == Origin.DATA:
         return NumberValue(ranks.UNKNOWN, scalar=True, dtype="bool")  # a batch, or what it holds
