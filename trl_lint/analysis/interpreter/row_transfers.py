@@ -45,6 +45,7 @@ from trl_lint.knowledge.schema import (
     LOADED_BATCH,
     LOADER,
     PREPARED_BATCH,
+    WRAPPED_MODEL,
     Class,
     Transfer,
 )
@@ -166,6 +167,12 @@ def _runs_nothing(frame: Frame, node: cst.CSTNode) -> bool:
     return takes_weights_only(block.body, bound.name.value, partial(function_of, frame))
 
 
+def _for_training(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
+    """`self._wrap_model(model, training=False)` gives the model back: DDP has nothing to do in an evaluation."""
+    training = args.get(1, "training")
+    return _first(frame, args, node) if training is not None and training.const is False else WRAPPED_MODEL
+
+
 def _shard(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     piece = explain(frame, BATCH, node, "each rank gets its own piece")
     return IterableValue(ranks.SAME, piece, ranks.SAME) if _is_divided_evenly(frame) else piece
@@ -199,6 +206,7 @@ _TRANSFERS = {
     Transfer.COPIED: _copied,
     Transfer.FIRST: _first,
     Transfer.FOR_GENERATION: _for_generation,
+    Transfer.FOR_TRAINING: _for_training,
     Transfer.METRIC: _metric,
     Transfer.MOVED: _moved,
     Transfer.PREPARED: _prepared,
