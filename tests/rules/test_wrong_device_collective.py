@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from snippets import Snippets, loop, shown, trainer
 
+from trl_lint import api
 from trl_lint.findings import Applicability
+from trl_lint.settings import Settings
 
 SNIPPETS = Snippets("TRL011")
 SAFE, UNSAFE, DISPLAY = Applicability.SAFE, Applicability.UNSAFE, Applicability.DISPLAY
@@ -182,6 +186,27 @@ def test_the_rank_in_the_job_is_no_index_of_a_device(code: str):
         "the global rank is used as the index of a GPU: on a second node it is greater than that of any GPU there "
         "(rank 8 asks for `cuda:8`)"
     )
+
+
+@pytest.mark.parametrize(
+    ("place", "is_one_node"),
+    [
+        ('os.environ["MASTER_ADDR"] = "localhost"', True),
+        ('os.environ.setdefault("MASTER_ADDR", "127.0.0.1")', True),
+        ('dist.init_process_group("nccl", init_method="tcp://127.0.0.1:29500")', True),
+        ('os.environ["MASTER_ADDR"] = "10.0.0.1"', False),
+    ],
+)
+def test_processes_that_only_their_own_machine_can_reach_are_on_one_node(place: str, is_one_node: bool):
+    found = SNIPPETS.findings(plain(f"{place}\n    torch.cuda.set_device(dist.get_rank())"))
+    assert not found if is_one_node else len(found) == 1
+
+
+def test_pytest_runs_its_tests_on_one_node(tmp_path: Path):
+    for name in ("test_job.py", "job.py"):
+        (tmp_path / name).write_text(plain("torch.cuda.set_device(dist.get_rank())"))
+    found = api.check(tmp_path, Settings(root=tmp_path, select=("TRL011",)))
+    assert [Path(each.path).name for each in found] == ["job.py"]
 
 
 @pytest.mark.parametrize(

@@ -211,7 +211,9 @@ def _lets_all_in(frame: Frame, condition: Control, effect: Effect) -> bool:
         return True
     if condition.uniformity is Uniformity.UNKNOWN:
         test = condition.why and condition.why.node
-        return condition.rank == ranks.SETTING or (test is not None and _asks_for_run(frame, test))
+        return condition.rank == ranks.SETTING or (
+            test is not None and _is_given_its_run(frame) and _asks_for_run(frame, test)
+        )
     if condition.rank.origins != Origin.IO or effect.makes or frame.memory.control.first_rank is not None:
         return False
     # Ranks that look at the same moment all find what the first of them is about to change.
@@ -276,6 +278,11 @@ def _is_entered(root: cst.Module, test: cst.BooleanOperation) -> bool:
     """Whether a test keeps nobody but those out for whom it does not hold: what is under it, and no more."""
     branch = branch_of(root, test)
     return branch is not None and branch.orelse is None and not ways_out(branch)
+
+
+def _is_given_its_run(frame: Frame) -> bool:
+    """Whether a library starts the tracker's run: code without one starts it by hand, on the rank that is to log."""
+    return bool(frame.accelerator() or (frame.cls is not None and frame.cls.library_bases()))
 
 
 def _asks_for_run(frame: Frame, test: cst.CSTNode) -> bool:
