@@ -205,6 +205,8 @@ def _of_object(frame: Frame, owner: ProjectInstance, name: str, node: cst.CSTNod
     value = frame.read_attribute(cls, name)
     if value is not None and value.kind is Kind.UNKNOWN:
         value = handed_models.held(frame, cls, name) or value
+    if value is not None and value.rank.state is State.SAME and heuristics.MAIN_PROCESS.fits(name):
+        return UNKNOWN  # what is left to its default is for a caller to say
     if value is not None and (value.rank.state is not State.BOTTOM or cls.state != "new"):
         return _before_assignment(frame, owner, name) if value.rank.state is State.BOTTOM else value
     method = cls.find(name)

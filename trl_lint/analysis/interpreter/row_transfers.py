@@ -127,7 +127,7 @@ def prepared(frame: Frame, value: Value, node: cst.CSTNode) -> Value:
         return ModelValue(ranks.SAME, wrapping=Wrapping.WRAPPED, why=why)
     if isinstance(value, InstanceValue) and not isinstance(value, PreparedObject):
         return value
-    return PreparedObject(ranks.SAME, why=frame.step(node, "it comes from `prepare` here"))
+    return PreparedObject(ranks.SAME, why=frame.step(node, "it comes from `prepare` here"), grad=value.grad)
 
 
 def _unwrapped(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:

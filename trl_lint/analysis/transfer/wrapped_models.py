@@ -28,6 +28,8 @@ from trl_lint.domain.ranks import SAME
 from trl_lint.domain.values import Kind, Value, Wrapping
 from trl_lint.knowledge import models
 
+# What is frozen as a whole may be trained in part.
+_FROZEN = frozenset({Kind.MODEL, Kind.UNKNOWN})
 # What every test may name, whatever it asks for.
 _BUILTINS = frozenset(vars(builtins))
 # A redirection's own parameters: the wrapper, the module and the method.
@@ -46,7 +48,8 @@ def inside(frame: Frame, model: Value, node: cst.CSTNode) -> Value:
 
 def narrowed_to_model(value: Value) -> Value:
     """What `prepare` made of something, once its use shows that it is a model."""
-    return ModelValue(SAME, why=value.why, wrapping=value.wrapping or Wrapping.WRAPPED)
+    wrapping = (value.wrapping or Wrapping.WRAPPED) if value.grad else Wrapping.UNKNOWN
+    return ModelValue(SAME, why=value.why, wrapping=wrapping, grad=value.grad)
 
 
 def narrowed_at(frame: Frame, prepared: Value, node: cst.CSTNode) -> Value:
@@ -133,12 +136,20 @@ def switched(frame: Frame, model: Value, name: str, args: Arguments, target: cst
     return changed
 
 
+def freeze(frame: Frame, value: Value, args: Arguments, callee: cst.CSTNode) -> None:
+    """`net.requires_grad_(False)` of what nothing else is known of: `prepare` wraps it in nothing, if it is a model."""
+    name = callee.value if isinstance(callee, cst.Attribute) else None
+    given = next(iter(args.all()), None)
+    if isinstance(name, cst.Name) and frame.memory.names.get(name.value) is value:
+        frame.memory.names[name.value] = value.but(grad=given is None or given.const is not False)
+
+
 def partly_trained(frame: Frame, part: cst.BaseExpression) -> None:
     """`model.head.requires_grad_()`: a model of which a part is trained has gradients, even if the rest is frozen."""
     while isinstance(part, (cst.Attribute, cst.Call, cst.Subscript)):
         part = part.func if isinstance(part, cst.Call) else part.value
     value = frame.memory.names.get(part.value) if isinstance(part, cst.Name) else None
-    if isinstance(part, cst.Name) and value is not None and value.kind is Kind.MODEL and not value.grad:
+    if isinstance(part, cst.Name) and value is not None and value.kind in _FROZEN and not value.grad:
         frame.memory.names[part.value] = value.but(grad=True)
 
 

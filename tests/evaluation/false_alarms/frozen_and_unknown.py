@@ -1,0 +1,19 @@
+# What is frozen before it is prepared is wrapped in nothing, whatever it is.
+from accelerate import Accelerator
+
+from models import load
+
+
+def main(args):
+    accelerator = Accelerator()
+    frozen, trained = load(args)
+    frozen.requires_grad_(False)
+    trained.requires_grad_(False)
+    trained.requires_grad_(True)
+    frozen, trained = accelerator.prepare(frozen), accelerator.prepare(trained)
+    accelerator.unwrap_model(frozen)
+    accelerator.unwrap_model(trained)
+    frozen.config
+    frozen.head
+    trained.config  # expect: TRL002
+    trained.head  # expect: TRL002
