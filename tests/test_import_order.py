@@ -33,7 +33,7 @@ FILES = {
     "package/__init__.py": "from . import part\n",
     "package/part.py": "from .other import x\n",
     "package/other.py": "x = 1\n",
-    "z.py": "from package import part\nimport os\n",
+    "z.py": "from package import part\nimport os\nr\"\"\"\nimport ...\nfrom . import .\n\"\"\"\n",
 }
 
 

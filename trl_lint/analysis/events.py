@@ -34,6 +34,8 @@ class Event:
 
     # What a file has to mention for it to happen there: one of each group.
     mentions: ClassVar[Mentions] = (LIBRARIES,)
+    # Whether a file that names no library can have it where another file runs its code on every rank.
+    anywhere: ClassVar[bool] = False
 
     module: Module
     node: CSTNode
@@ -307,6 +309,7 @@ class SideEffect(Event):
     """
 
     mentions = (LIBRARIES, mentions.SIDE_EFFECTS)
+    anywhere = True
 
     node: Call
     name: str

@@ -21,7 +21,7 @@ _IMPORTS = re.compile(
     rb"|import[ \t]+(?P<whole>[^\n#]*))",
     re.MULTILINE,
 )
-_NAME = re.compile(rb"[\w.]+")
+_NAME = re.compile(rb"\w+(?:\.\w+)*")
 
 
 def importers_first(project: Project, sources: Mapping[Path, bytes]) -> list[tuple[Path, bytes]]:

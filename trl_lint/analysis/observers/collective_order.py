@@ -96,9 +96,10 @@ class CollectiveOrder(Observer["Frame"]):
                 subgroup=point.subgroup,
                 symmetric=point.symmetric,
             )
-            of_engine = point.control.engine and not run.entry.engine
             asked = _own(point.control, run.entry)
-            copy.certain = point.certain and not of_engine and all(_is_apart(frame, each, node) for each in asked)
+            copy.certain = point.certain and not asked and not point.control.engine
+            known = (point.certain or point.by_settings) and (run.entry.engine or not point.control.engine)
+            copy.by_settings = not copy.certain and known and all(_is_apart(frame, each, node) for each in asked)
             text = f"`{point.name}` is called in `{function.name}`" if point.via is None else f"in `{function.name}`"
             copy.via = Step(function.module, point.node, text, point.via)
 

@@ -18,7 +18,7 @@ import libcst as cst
 
 from trl_lint.analysis.events import Event, SideEffect, steps
 from trl_lint.analysis.program.classes import FunctionInfo
-from trl_lint.analysis.program.path_conditions import branch_of, ways_out
+from trl_lint.analysis.program.path_conditions import alternatives, branch_of, ways_out
 from trl_lint.analysis.program.syntax import ancestors
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
@@ -252,26 +252,15 @@ def _widened(frame: Frame, condition: Control) -> str:
         return ""
     tree = condition.why.module.tree
     by_rank = condition.uniformity is Uniformity.DIVERGENT
-    wide = next(
-        (each for each in _alternatives(test) if _is_wide(frame, each, tree.code_for_node(each), by_rank)), None
-    )
+    wide = next((each for each in alternatives(test) if _is_wide(frame, each, tree.code_for_node(each), by_rank)), None)
     return tree.code_for_node(wide) if wide is not None and _is_entered(tree, test) else ""
 
 
-def _is_wide(frame: Frame, part: cst.BaseExpression, code: str, by_rank: bool) -> bool:
+def _is_wide(frame: Frame, part: cst.CSTNode, code: str, by_rank: bool) -> bool:
     if by_rank:
         return NAMES_ENGINE.fits(code)
     value = frame.node_values.get(id(part))
     return value is not None and value.rank == ranks.SETTING
-
-
-def _alternatives(test: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
-    """The parts of a condition of which one is enough."""
-    if isinstance(test, cst.BooleanOperation) and isinstance(test.operator, cst.Or):
-        yield from _alternatives(test.left)
-        yield from _alternatives(test.right)
-    else:
-        yield test
 
 
 def _is_entered(root: cst.Module, test: cst.BooleanOperation) -> bool:
