@@ -188,10 +188,10 @@ class Linter:
     def found_beside(self) -> dict[Path, bytes]:
         """Of the files that were passed over, those in which the analysis of others has found something."""
         project, _ = self._tools()
-        found = [path for path in sorted(self._elsewhere) if path in self._passed_over and self._beside(path)]
+        found = [path for path in sorted(self._elsewhere) if path in self._passed_over and self._without_library(path)]
         return {path: content for path in found if (content := project.opened.get(path)) is not None}
 
-    def _beside(self, path: Path) -> list[RuleViolation]:
+    def _without_library(self, path: Path) -> list[RuleViolation]:
         """What others have found in a file that names no library: such as can be there without one."""
         return [each for each in self._elsewhere.get(path, ()) if each[1].event.anywhere]
 
@@ -202,7 +202,7 @@ class Linter:
             module, found = self._analyse(path, source)
             for other, content in list(self.found_from.get(path, {}).items()):
                 self._analyse(other, content)
-            elsewhere = self._beside(path) if path in self._passed_over else self._elsewhere.get(path, ())
+            elsewhere = self._without_library(path) if path in self._passed_over else self._elsewhere.get(path, ())
             found = [*found, *(each for each in elsewhere if each[1].module is module)]
             return [each for each in self._located(module, found) if self.wants(each.rule, each.finding)]
 
