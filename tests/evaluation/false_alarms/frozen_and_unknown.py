@@ -1,6 +1,5 @@
 # What is frozen before it is prepared is wrapped in nothing, whatever it is.
 from accelerate import Accelerator
-
 from models import load
 
 
@@ -13,7 +12,6 @@ def main(args):
     frozen, trained = accelerator.prepare(frozen), accelerator.prepare(trained)
     accelerator.unwrap_model(frozen)
     accelerator.unwrap_model(trained)
-    frozen.config
-    frozen.head
-    trained.config  # expect: TRL002
-    trained.head  # expect: TRL002
+    print(frozen.config, frozen.head)
+    print(trained.config)  # expect: TRL002
+    print(trained.head)  # expect: TRL002

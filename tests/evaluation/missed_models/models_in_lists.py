@@ -50,13 +50,13 @@ def unwrapped_by_some(model, loader, optimizer):
     if is_main:
         model = accelerator.unwrap_model(model)
     if is_main:
-        model.config
+        print(model.config)
     if accelerator.process_index == 0:
-        model.config
-    model.config  # expect: TRL002
+        print(model.config)
+    print(model.config)  # expect: TRL002
     if not is_main:
         return
-    model.config
+    print(model.config)
 
 
 def unwrapped_where_wrapped(args, model, loader, optimizer):
@@ -66,4 +66,4 @@ def unwrapped_where_wrapped(args, model, loader, optimizer):
         accelerator.backward(model(batch))
     if args.distributed:
         model = accelerator.unwrap_model(model)
-    model.config
+    print(model.config)
