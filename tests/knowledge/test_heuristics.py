@@ -271,7 +271,7 @@ CASES = {
     ),
     "COUNTER": Case(rule("TRL008"), COUNTED_BY.format("epoch"), 1, COUNTED_BY.format("which"), 0),
     "SETTING_OF_RANK": Case(rule("TRL008"), SETTING.format("args", "gpu"), 0, SETTING.format("args", "plain"), 1),
-    "SHOWS": Case(rule("TRL006"), LOOKED_FOR.format("print_once"), 0, LOOKED_FOR.format("put_away"), 1),
+    "SHOWS_PATH": Case(rule("TRL006"), LOOKED_FOR.format("print_once"), 0, LOOKED_FOR.format("put_away"), 1),
     "LAUNCHER_CONSTANT": Case(
         revealed,
         "from somewhere import LOCAL_RANK\nreveal_rank(LOCAL_RANK)",

@@ -152,7 +152,7 @@ COUNTER = Guess(
     says="A parameter of such a name that nobody in sight gives counts what all ranks do together.",
     because="vita-epfl/UniTraj, models/base_model/base_model.py: every process logs an image where `batch_idx == 0`",
 )
-SHOWS = Guess(
+SHOWS_PATH = Guess(
     group=SYNCHRONISATION,
     pattern=r"print|^(?:critical|debug|echo|error|exception|format|info|log|warn|warning)$",
     says="A function of such a name shows a path, and leaves the file alone.",

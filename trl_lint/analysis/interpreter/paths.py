@@ -19,7 +19,7 @@ from trl_lint.domain.provenance import OwnFile, SharedName
 from trl_lint.domain.ranks import Rank
 from trl_lint.domain.values import SAME, UNKNOWN, Kind, Value
 from trl_lint.knowledge.effects import ASK_DISK, GIVE_PATHS, LIST_FOLDERS, PARTS_OF_PATHS
-from trl_lint.knowledge.heuristics import SHOWS
+from trl_lint.knowledge.heuristics import SHOWS_PATH
 
 if TYPE_CHECKING:
     from trl_lint.analysis.state.arguments import Arguments
@@ -130,4 +130,4 @@ def _is_touched(frame: Frame, stands: cst.BaseExpression | None, node: cst.CSTNo
 
 def _may_change(call: cst.Call, name: str) -> bool:
     """Whether a call is given a path, or is a method of one, to do something with the file: to show it is nothing."""
-    return name in names_in(call) and not SHOWS.fits(last_name(call.func))
+    return name in names_in(call) and not SHOWS_PATH.fits(last_name(call.func))
