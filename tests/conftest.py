@@ -1,6 +1,7 @@
 """What holds for all tests: which of them are fast, and that none is handed results of another one's cache."""
 
 import os
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,11 @@ FAST = ("rules", "analysis/test_reveal.py", "test_examples.py", "test_fixtures.p
 
 def pytest_collection_modifyitems(items):
     fast = [HERE / each for each in FAST]
+
+    @cache
+    def is_fast(path):
+        return any(path == each or each in path.parents for each in fast)
+
     for item in items:
-        if any(item.path == each or each in item.path.parents for each in fast):
+        if is_fast(item.path):
             item.add_marker(pytest.mark.fast)

@@ -155,10 +155,8 @@ def test_another_form_gets_the_same_fix(path: Path, form: str) -> None:
 def asked_for(path: Path, source: bytes) -> Iterator[bool]:
     """Whether unsafe fixes are: without them, and with them unless neither the text nor what comes of it has any."""
     yield False
-    if any(
-        each.fix and each.fix.applicability is Applicability.UNSAFE
-        for each in (*check(path, source), *fix(path, source, False).remaining)
-    ):
+    known = (*check(path, source), *fix(path, source, False).remaining)
+    if any(each.fix and each.fix.applicability is Applicability.UNSAFE for each in known):
         yield True
     else:
         assert mended(path, True) == mended(path, False)

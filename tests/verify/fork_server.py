@@ -9,6 +9,7 @@ request per line and answers when all ranks of that job have ended; `ForkServer`
 from __future__ import annotations
 
 import contextlib
+import gc
 import importlib
 import json
 import os
@@ -25,6 +26,8 @@ from typing import Any
 LIBRARIES = ("torch", "transformers", "accelerate", "datasets", "trl")
 # trl imports its trainers when they are asked for.
 LAZY = ("SFTTrainer", "DPOTrainer", "GRPOTrainer")
+# What nearly every program imports later on.
+LATER = ("multiprocessing.synchronize", "torch.profiler", "transformers.models.llama.modeling_llama")
 # Seconds after which a job is stopped: no test waits longer.
 LIMIT_SECONDS = 900
 
@@ -85,11 +88,13 @@ class ForkServer:
 
 def serve(rank_folder: str) -> None:
     """Answer requests until there are no more."""
-    for name in LIBRARIES:
+    for name in (*LIBRARIES, *LATER):
         with contextlib.suppress(ImportError):
             importlib.import_module(name)
     for name in LAZY:
         getattr(sys.modules.get("trl"), name, None)
+    gc.collect()
+    gc.freeze()  # a rank that collects its garbage would copy all that it shares with the others
     supervisor = runpy.run_path(os.path.join(rank_folder, "__main__.py"))["load"]()
     program = supervisor.program
     program.imports.install = _in_place(program.imports.install, program.patches)
