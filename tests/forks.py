@@ -9,33 +9,34 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import gc
 import importlib
 import json
 import os
+import pkgutil
 import runpy
 import signal
 import subprocess
 import sys
 import tempfile
+import traceback
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
+from typing import NoReturn
 
 IMPORTED = (
     "flake8.api.legacy",
+    "flake8.formatting.default",
     "flake8.main.cli",
+    "flake8.plugins.pycodestyle",
+    "flake8.plugins.pyflakes",
     "libcst.tool",
+    "mccabe",
     "multiprocessing.pool",
-    "trl_lint.api",
-    "trl_lint.codemods",
-    "trl_lint.frontends.cli",
-    "trl_lint.frontends.flake8_plugin",
-    "trl_lint.linter.cached_linter",
-    "trl_lint.linter.fixing",
-    "trl_lint.linter.regenerating",
-    "trl_lint.linter.runner",
-    "trl_lint.launch.checker",
 )
+# Of our own, what may run; packages with all that is in them.
+OURS = ("codemods", "analysis", "fixes", "frontends", "launch", "linter", "reports", "rules")
 
 
 def module(
@@ -93,7 +94,7 @@ def serve() -> list[object] | None:
     return None
 
 
-def become(streams: str, words: list[str], folder: str, environment: dict[str, str]) -> None:
+def become(streams: str, words: list[str], folder: str, environment: dict[str, str]) -> NoReturn:
     """Run a program as if it were what this process has been started for."""
     for number in range(3):
         flags = os.O_WRONLY | os.O_CREAT if number else os.O_RDONLY
@@ -107,12 +108,37 @@ def become(streams: str, words: list[str], folder: str, environment: dict[str, s
     signal.signal(signal.SIGINT, signal.default_int_handler)
     sys.path[0] = folder
     sys.argv[1:] = words[1:]
-    runpy.run_module(words[0], run_name="__main__", alter_sys=True)
+    try:
+        runpy.run_module(words[0], run_name="__main__", alter_sys=True)
+        code = 0
+    except SystemExit as ended:
+        code = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
+        if isinstance(ended.code, str):
+            print(ended.code, file=sys.stderr)
+    except BaseException:
+        traceback.print_exc()
+        code = 1
+    atexit._run_exitfuncs()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)  # without the work of taking down all that is shared
 
 
-if __name__ == "__main__":
+def import_all() -> None:
+    """Import what programs begin with."""
     for name in IMPORTED:
         with contextlib.suppress(ImportError):
             importlib.import_module(name)
+    for name in OURS:
+        with contextlib.suppress(ImportError):
+            package = importlib.import_module(f"trl_lint.{name}")
+            for each in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+                importlib.import_module(each.name)
+    gc.collect()
+    gc.freeze()  # a fork that collects its garbage would copy all that it shares
+
+
+if __name__ == "__main__":
+    import_all()
     if request := serve():
         become(*request)
