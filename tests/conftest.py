@@ -8,6 +8,8 @@ import pytest
 
 # Tests of caches say so themselves.
 os.environ["TRL_LINT_NO_CACHE"] = "1"
+# Processes that tests start would each compile the whole package.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 HERE = Path(__file__).parent
 # What is worth running after each edit: every rule on its programs and fixtures, every fact, the structure.

@@ -8,6 +8,7 @@ from functools import cache
 from math import isclose, isnan
 
 import pytest
+from once import once
 
 from trl_lint.knowledge.heuristics import CLOCK_METRIC
 from trl_lint.verify.oracles import training
@@ -32,8 +33,16 @@ def identity(path):
 @pytest.fixture(scope="module")
 def run(launch, server, tmp_path_factory):
     """The run of a program on one plain process; each program runs once."""
-    session = Session(replace(launch, nproc=1), tmp_path_factory.mktemp("one"), start=server)
-    return cache(lambda path: session.one_process(fixtures.subject(path))())
+
+    def run_of(path):
+        def alone(folder):
+            return Session(replace(launch, nproc=1), folder / "traces", start=server).one_process(
+                fixtures.subject(path)
+            )()
+
+        return once(tmp_path_factory, path, alone)
+
+    return cache(run_of)
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=identity)

@@ -16,7 +16,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from wheels import built
+from once import once
+from wheels import wheel_of
 
 from trl_lint.verify.cli import FORMATS
 
@@ -101,8 +102,11 @@ MODES = {
 @pytest.fixture(scope="module")
 def command(tmp_path_factory) -> str:
     """`trl-lint` in a new environment that has it from its wheel."""
-    wheel = built(tmp_path_factory.mktemp("tree"))
-    home = tmp_path_factory.mktemp("environment")
+    wheel = wheel_of(tmp_path_factory)
+    return once(tmp_path_factory, "environment", lambda folder: installed(wheel, folder / "environment"))
+
+
+def installed(wheel: Path, home: Path) -> str:
     venv.create(home, with_pip=False, symlinks=True)
     python = home / "bin" / "python"
     pip = [sys.executable, "-m", "pip", "--python", str(python), "install", "--quiet", "--no-deps", "--no-index"]

@@ -17,6 +17,7 @@ from click.testing import CliRunner
 from processes import left, with_words
 
 from trl_lint.frontends.cli import main
+from trl_lint.verify.processes import launcher
 
 MISSING = [name for name in ("torch", "accelerate") if not find_spec(name)]
 needs_torch = [
@@ -172,6 +173,12 @@ def counted(tmp_path_factory):
     return done, folder, json.loads(done.stdout)
 
 
+@pytest.fixture
+def forked(server, folder, monkeypatch) -> None:
+    """What is asked for is run in forks of a process that has imported the libraries, without torchrun."""
+    monkeypatch.setattr(launcher, "run", lambda *args, **options: server(*args, **options, folder=folder))
+
+
 class TestFixed:
     pytestmark = needs_torch
 
@@ -219,7 +226,7 @@ class TestOthers:
         assert done.exit_code == 0, done.stdout
         assert "Nothing wrong was seen" in done.stdout and "fixed" not in done.stdout
 
-    def test_a_module(self, folder):
+    def test_a_module(self, folder, forked):
         (folder / "pkg").mkdir()
         (folder / "pkg" / "__init__.py").touch()
         (folder / "pkg" / "helper.py").write_text(HELPER)
@@ -316,7 +323,7 @@ class TestOthers:
         done = call("--launcher", "accelerate", "--nnodes", "2", "train.py")
         assert done.exit_code == 2 and "several machines need --launcher torchrun" in done.stderr
 
-    def test_a_bug_without_a_fix(self, folder):
+    def test_a_bug_without_a_fix(self, folder, forked):
         (folder / "train.py").write_text(RAISES)
         done = call("--no-one-process", "train.py")
         assert done.exit_code == 1
