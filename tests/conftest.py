@@ -1,5 +1,6 @@
 """What holds for all tests: which of them are fast, and that none is handed results of another one's cache."""
 
+import gc
 import os
 from functools import cache
 from pathlib import Path
@@ -26,3 +27,10 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if is_fast(item.path):
             item.add_marker(pytest.mark.fast)
+
+
+def pytest_collection_finish():
+    """Thousands of tests stay until the end: they are not looked through for garbage again and again."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 50)

@@ -159,24 +159,31 @@ def test_nothing_that_runs_programs_is_imported_to_lint(folder):
 # What can
 
 
-@pytest.fixture(scope="module")
-def counted(tmp_path_factory):
-    """A script that fails as it is and passes when fixed: what the command said, and the folder it was in."""
-    folder = tmp_path_factory.mktemp("counted")
-    (folder / "train.py").write_text(COUNTS)
-    (folder / "helper.py").write_text(HELPER)
-    command = [sys.executable, "-m", "trl_lint", "verify", "--keep", "kept", "--output-format", "json"]
-    done = subprocess.run(
-        [*command, "train.py", "--steps", "2"], cwd=folder, capture_output=True, text=True, check=False
-    )
-    assert done.stderr == ""
-    return done, folder, json.loads(done.stdout)
+def in_forks(server, folder, patch) -> None:
+    """Have what is asked for run in forks of a process that has imported the libraries, without a launcher.
+
+    With launchers, each way to call the command is tried in `test_from_wheel.py`.
+    """
+    patch.setattr(launcher, "run", lambda *args, **options: server(*args, **options, folder=folder))
 
 
 @pytest.fixture
 def forked(server, folder, monkeypatch) -> None:
-    """What is asked for is run in forks of a process that has imported the libraries, without torchrun."""
-    monkeypatch.setattr(launcher, "run", lambda *args, **options: server(*args, **options, folder=folder))
+    in_forks(server, folder, monkeypatch)
+
+
+@pytest.fixture(scope="module")
+def counted(server, tmp_path_factory):
+    """A script that fails as it is and passes when fixed: what the command said, and the folder it was in."""
+    folder = tmp_path_factory.mktemp("counted")
+    (folder / "train.py").write_text(COUNTS)
+    (folder / "helper.py").write_text(HELPER)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        in_forks(server, folder, patch)
+        done = call("--keep", "kept", "--output-format", "json", "train.py", "--steps", "2")
+    assert done.stderr == ""
+    return done, folder, json.loads(done.stdout)
 
 
 class TestFixed:
@@ -186,7 +193,7 @@ class TestFixed:
         done, _, document = counted
         (subject,) = document["subjects"]
         before, after = subject["runs"]
-        assert (done.returncode, document["holds"], document["nproc"]) == (1, False, 2)
+        assert (done.exit_code, document["holds"], document["nproc"]) == (1, False, 2)
         assert [run["label"] for run in (before, after)] == ["as it is", "fixed"]
         assert before["verdicts"][0]["way"] == "exception"
         assert "train.py:9 (<module>)" in before["verdicts"][0]["evidence"][0]
@@ -266,7 +273,7 @@ class TestOthers:
         assert not list(folder.glob("trl-lint-verify-*"))
 
     @pytest.mark.skipif(not find_spec("trl"), reason="not installed: trl")
-    def test_bare_python_on_several_gpus(self, monkeypatch):
+    def test_bare_python_on_several_gpus(self, monkeypatch, forked):
         """The report of trl issue 3392, in its words: SFT of trl 0.17.0 with transformers 4.51.3."""
         program = Path(__file__).parents[2] / "fixtures" / "unreduced_metric" / "quiet_sft.py"
         monkeypatch.setenv("PYTHONPATH", str(program.parents[1]))
@@ -277,7 +284,7 @@ class TestOthers:
         assert "The size of tensor a (2) must match the size of tensor b (4) at non-singleton dimension 0" in said
 
     @pytest.mark.skipif(not find_spec("transformers"), reason="not installed: transformers")
-    def test_a_launch_file(self, folder, monkeypatch):
+    def test_a_launch_file(self, folder, monkeypatch, forked):
         """Plain Trainer, whose launch says of everything but the GPUs what the program is to be given."""
         monkeypatch.setenv("PYTHONPATH", str(ROOT / "fixtures"))
         (folder / "train.py").write_text(TRAINS)
