@@ -13,11 +13,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
+from commands import call, in_forks
 from processes import left, with_words
-
-from trl_lint.frontends.cli import main
-from trl_lint.verify.processes import launcher
 
 MISSING = [name for name in ("torch", "accelerate") if not find_spec(name)]
 needs_torch = [
@@ -63,14 +60,6 @@ own = {"per_device_train_batch_size": parser.parse_args().batch, "max_steps": in
 Trainer(tiny_model(), TrainingArguments(**{**ARGUMENTS, **own}), train_dataset=token_rows(8)).train()
 """
 ROOT = Path(__file__).parents[2]
-
-
-def call(*args: str):
-    try:
-        runs = CliRunner(mix_stderr=False)
-    except TypeError:  # click 8.2 and later never mix the streams
-        runs = CliRunner()
-    return runs.invoke(main, ["verify", *args])
 
 
 @pytest.fixture(autouse=True)
@@ -157,14 +146,6 @@ def test_nothing_that_runs_programs_is_imported_to_lint(folder):
 
 
 # What can
-
-
-def in_forks(server, folder, patch) -> None:
-    """Have what is asked for run in forks of a process that has imported the libraries, without a launcher.
-
-    With launchers, each way to call the command is tried in `test_from_wheel.py`.
-    """
-    patch.setattr(launcher, "run", lambda *args, **options: server(*args, **options, folder=folder))
 
 
 @pytest.fixture
