@@ -30,7 +30,11 @@ def pytest_collection_modifyitems(items):
 
 
 def pytest_collection_finish():
-    """Thousands of tests stay until the end: they are not looked through for garbage again and again."""
+    """Thousands of tests stay until the end: they are looked through for garbage more seldom than is usual."""
     gc.collect()
-    gc.freeze()
-    gc.set_threshold(50_000, 20, 50)
+    gc.set_threshold(50_000, 20, 10)
+
+
+def pytest_runtest_logfinish():
+    """What a command takes out of the collector's sight, as its process ends soon, is garbage when its test is over."""
+    gc.unfreeze()
