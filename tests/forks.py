@@ -31,7 +31,9 @@ IMPORTED = (
     "flake8.main.cli",
     "flake8.plugins.pycodestyle",
     "flake8.plugins.pyflakes",
-    "libcst.tool",
+    "libcst.codemod",
+    "libcst.codemod.commands",
+    "libcst.display",
     "mccabe",
     "multiprocessing.pool",
 )
