@@ -100,7 +100,8 @@ RANK_NUMBER = Guess(
 RANK_FIELD = Guess(
     group=SYNCHRONISATION,
     words=_one_of("gpu rank"),
-    says="An attribute of this name that is compared with 0 is the number of the rank: `args.rank == 0`.",
+    says="An attribute of this name that is compared with 0 is the number of the rank: `args.rank == 0`. Anywhere else "
+    "it may be, unless there is an option of this name. So is a parameter of this name that is given 0.",
     because="timm, utils/distributed.py: `init_distributed_device(args)` sets `args.rank`, and `is_primary(args)` "
     "asks for it",
 )
@@ -150,6 +151,12 @@ COUNTER = Guess(
     pattern=r"^(?:(?:cur|curr|current|global|train|training)_)?(?:epoch|step|iteration)s?$|^batch_(?:idx|index|nb)$",
     says="A parameter of such a name that nobody in sight gives counts what all ranks do together.",
     because="vita-epfl/UniTraj, models/base_model/base_model.py: every process logs an image where `batch_idx == 0`",
+)
+SHOWS_PATH = Guess(
+    group=SYNCHRONISATION,
+    pattern=r"print|^(?:critical|debug|echo|error|exception|format|info|log|warn|warning)$",
+    says="A function of such a name shows a path, and leaves the file alone.",
+    because="FlagAI-Open/FlagAI, checkpointing.py: `print_rank_0` says that there is no such file, before a `return`",
 )
 NAMES_ENGINE = Guess(
     group=SYNCHRONISATION,
