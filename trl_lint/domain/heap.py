@@ -50,7 +50,7 @@ class Cell:
     the function that makes a missing entry. length: whether the number of entries is the same on all ranks.
     """
 
-    __slots__ = ("_element", "entries", "factory", "length", "rest", "shape")
+    __slots__ = ("_element", "entries", "factory", "key", "length", "rest", "shape")
 
     def __init__(
         self,
@@ -66,6 +66,7 @@ class Cell:
         self.factory = factory
         self.length = length
         self._element: Value | None = None
+        self.key: Hashable = None  # where no other cell has to do with it: see `equality`
 
     def values(self) -> Iterator[Value]:
         yield from self.entries.values()
