@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import libcst as cst
 
@@ -88,7 +87,7 @@ class WaitingBlock(cst.IndentedBlock):
             object.__setattr__(made, name, value)
         return made
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> object:
         if name != "body":
             raise AttributeError(name)
         try:

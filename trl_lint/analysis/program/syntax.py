@@ -12,7 +12,7 @@ from dataclasses import fields
 from functools import lru_cache
 from itertools import takewhile
 from operator import attrgetter
-from typing import Any, TypeVar
+from typing import TypeAlias, TypeVar
 
 import libcst as cst
 
@@ -24,9 +24,10 @@ PUNCTUATION = (
 )
 
 _Node = TypeVar("_Node", bound=cst.CSTNode)
+_Part: TypeAlias = cst.CSTNode | Sequence[cst.CSTNode]
 
 # By class, what gives the fields of its nodes that may hold code; None where there are none.
-_parts: dict[type[cst.CSTNode], Callable[[cst.CSTNode], tuple[Any, ...]] | None] = {}
+_parts: dict[type[cst.CSTNode], Callable[[cst.CSTNode], tuple[_Part, ...]] | None] = {}
 
 
 def children(node: cst.CSTNode) -> list[cst.CSTNode]:
@@ -40,7 +41,7 @@ def children(node: cst.CSTNode) -> list[cst.CSTNode]:
         if value.__class__ in _SEQUENCES:
             found += value
         elif value.__class__ not in _NO_NODES:
-            found.append(value)
+            found.append(value)  # type: ignore[arg-type]
     return found
 
 
@@ -77,7 +78,7 @@ def ancestors(root: cst.CSTNode, node: cst.CSTNode) -> tuple[cst.CSTNode, ...]:
     parents = _parents(root)
     around: list[cst.CSTNode] = []
     while node is not root:
-        parent = parents.get(node)
+        parent = parents.get(id(node))
         if parent is None:
             return ()
         around.append(parent)
@@ -85,16 +86,16 @@ def ancestors(root: cst.CSTNode, node: cst.CSTNode) -> tuple[cst.CSTNode, ...]:
     return tuple(reversed(around))
 
 
-# Asked for finding by finding, of trees that are never changed.
+# Asked for finding by finding, of trees that are never changed. By identity, as LibCST's own hash takes a call.
 @lru_cache(maxsize=16)
-def _parents(root: cst.CSTNode) -> dict[cst.CSTNode, cst.CSTNode]:
-    found: dict[cst.CSTNode, cst.CSTNode] = {}
+def _parents(root: cst.CSTNode) -> dict[int, cst.CSTNode]:
+    found: dict[int, cst.CSTNode] = {}
     todo = [root]
     while todo:
         node = todo.pop()
         parts = children(node)
         for child in parts:
-            found.setdefault(child, node)
+            found.setdefault(id(child), node)
         parts.reverse()
         todo += parts
     return found
@@ -128,7 +129,7 @@ _SEQUENCES = frozenset({list, tuple})
 _NO_NODES = frozenset({bool, int, str, cst.MaybeSentinel, type(None)})
 
 
-def _parts_of(node: cst.CSTNode) -> Callable[[cst.CSTNode], tuple[Any, ...]] | None:
+def _parts_of(node: cst.CSTNode) -> Callable[[cst.CSTNode], tuple[_Part, ...]] | None:
     names = _in_text_order(node)
     if len(names) == 1:
         only = attrgetter(names[0])
@@ -213,7 +214,7 @@ def _operands(node: cst.CSTNode) -> list[cst.CSTNode]:
     return operands(node) if operands is not None else []
 
 
-_OPERANDS: dict[type, Callable[[Any], list[cst.CSTNode]]] = {
+_OPERANDS: dict[type, Callable[..., list[cst.CSTNode]]] = {
     cst.BooleanOperation: lambda node: [node.left, node.right],
     cst.Call: lambda node: [node.func, *(arg.value for arg in node.args)],
     cst.Comparison: lambda node: [node.left, *(target.comparator for target in node.comparisons)],
