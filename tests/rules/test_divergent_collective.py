@@ -225,6 +225,8 @@ def test_conditions_that_are_the_same_everywhere_or_unknown(condition):
         "if accelerator.is_main_process:\n    torch.distributed.barrier(group=mine)",
         "try:\n    x = int(loss)\nexcept ValueError:\n    accelerator.gather(loss)\n    raise",
         "try:\n    import thing\nexcept ImportError:\n    accelerator.gather(loss)",
+        # The same file is missing for all of them, whatever device they put it on.
+        "try:\n    torch.load('a').to(accelerator.local_process_index)\nexcept OSError:\n    accelerator.gather(loss)",
     ],
 )
 def test_code_that_meets_on_all_ranks(body):

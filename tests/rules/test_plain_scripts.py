@@ -98,7 +98,7 @@ def test_a_field_that_is_the_rank_is_a_guard(guard):
         f"if {guard}:\n    torch.save(torch.zeros(1), 'x.pt')\n"
     )
     assert Snippets("TRL008").findings(text) == []
-    assert len(Snippets("TRL008").findings(text.replace(guard, "args.rank == 8"))) == 1
+    assert len(Snippets("TRL008").findings(text.replace(guard, "args.epochs == 8"))) == 1
 
 
 # --- what a rank catches --------------------------------------------------------------------------------

@@ -60,6 +60,28 @@ def test_a_run_that_is_there_is_no_guard():
     assert places('if has_lock():\n    wandb.log({"x": 1})') == []
 
 
+@pytest.mark.parametrize(("guard", "is_reported"), [("wandb.run is not None", False), ("True", True)])
+def test_where_no_library_starts_a_run_the_code_has_started_it_on_the_rank_that_logs(guard, is_reported):
+    text = f"""
+import wandb
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+from torch.utils.data import DataLoader
+
+def train(model, loader):
+    dist.init_process_group()
+    model = DistributedDataParallel(model)
+    for step, batch in enumerate(loader):
+        model(batch).sum().backward()
+        if {guard}:
+            wandb.log({{"step": step}})
+
+if __name__ == "__main__":
+    train(Net(), DataLoader(rows))
+"""
+    assert bool(SNIPPETS.findings(text)) is is_reported
+
+
 @pytest.mark.parametrize(
     ("test", "is_reported"),
     [

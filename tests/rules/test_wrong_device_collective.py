@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from snippets import Snippets, loop, shown, trainer
 
+from trl_lint import api
 from trl_lint.findings import Applicability
+from trl_lint.settings import Settings
 
 SNIPPETS = Snippets("TRL011")
 SAFE, UNSAFE, DISPLAY = Applicability.SAFE, Applicability.UNSAFE, Applicability.DISPLAY
@@ -172,6 +176,7 @@ def test_what_a_step_returns_is_found_where_it_is_made():
         "torch.nn.parallel.DistributedDataParallel(x, device_ids=[dist.get_rank()])",
         "torch.zeros(1, device=dist.get_rank())",
         "x.cuda(dist.get_rank())",
+        "x.cuda(dist.get_rank(group=None))",
         "load(x, device_map={'': dist.get_rank()})",
         "return f'cuda:{dist.get_rank()}'",
     ],
@@ -185,9 +190,32 @@ def test_the_rank_in_the_job_is_no_index_of_a_device(code: str):
 
 
 @pytest.mark.parametrize(
+    ("place", "is_one_node"),
+    [
+        ('os.environ["MASTER_ADDR"] = "localhost"', True),
+        ('os.environ.setdefault("MASTER_ADDR", "127.0.0.1")', True),
+        ('dist.init_process_group("nccl", init_method="tcp://127.0.0.1:29500")', True),
+        ('os.environ["MASTER_ADDR"] = "10.0.0.1"', False),
+    ],
+)
+def test_processes_that_only_their_own_machine_can_reach_are_on_one_node(place: str, is_one_node: bool):
+    found = SNIPPETS.findings(plain(f"{place}\n    torch.cuda.set_device(dist.get_rank())"))
+    assert not found if is_one_node else len(found) == 1
+
+
+def test_pytest_runs_its_tests_on_one_node(tmp_path: Path):
+    for name in ("test_job.py", "job.py"):
+        (tmp_path / name).write_text(plain("torch.cuda.set_device(dist.get_rank())"))
+    found = api.check(tmp_path, Settings(root=tmp_path, select=("TRL011",)))
+    assert [Path(each.path).name for each in found] == ["job.py"]
+
+
+@pytest.mark.parametrize(
     "code",
     [
         "torch.cuda.set_device(int(os.environ['LOCAL_RANK']))",
+        "torch.cuda.set_device(dist.get_rank(group=group))",
+        "torch.cuda.set_device(dist.get_rank(group))",
         "x.to(dist.get_rank() % torch.cuda.device_count())",
         "torch.device('cuda', dist.get_rank() % 8)",
         "print(f'rank {dist.get_rank()}')",

@@ -36,6 +36,8 @@ ONE_PROCESS = frozenset({"unittest.IsolatedAsyncioTestCase", "unittest.TestCase"
 TEST_FILES = ("test_*.py", "*_test.py")
 TEST_CLASS = "Test"
 TEST_FUNCTION = "test_"
+# The address of the first process, which no other machine can reach.
+OWN_ADDRESS = rb"""MASTER_ADDR['"]?[\]\s:=,(]+['"](?:localhost|127\.0\.0\.1)|tcp://(?:localhost|127\.0\.0\.1)"""
 # The members of Accelerate's `DistributedType` under which its `prepare_model` wraps no model in DDP (TPU was renamed
 # to XLA in 0.27).
 BARE_KINDS = frozenset({"TPU", "XLA"})

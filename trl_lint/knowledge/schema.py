@@ -44,6 +44,7 @@ class Transfer(str, Enum):
 
     COPIED = "copied"  # a copy of its first argument
     FIRST = "first"  # its first argument, unchanged
+    FOR_TRAINING = "for training"  # its first argument, wrapped unless its argument `training` is false
     FOR_GENERATION = "for generation"  # the bare model of its first argument, which has to be the wrapped one
     METRIC = "metric"  # a metric that is fed batch by batch
     MOVED = "moved"  # its first argument, on this process's own device

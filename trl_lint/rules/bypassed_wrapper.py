@@ -39,8 +39,8 @@ model for that call alone. Without a comment, that line is taken out.
 Silent under `torch.no_grad()` and `torch.inference_mode()`, after `.eval()` or `.requires_grad_(False)`, for copies
 and reference models, with an adapter switched off, in hooks for evaluation, in functions from which no backward pass
 can be seen, in functions that all_reduce the gradients themselves, parameter by parameter, in code for DeepSpeed or
-FSDP alone, and where the result is thrown away. What is called inside the
-wrapper's forward is right. Whether the loss is made of that very output is not asked.
+FSDP alone, on the main process alone, and where the result is thrown away. What is called inside the wrapper's forward
+is right. Whether the loss is made of that very output is not asked.
 
 ## References
 - https://github.com/huggingface/trl/pull/5934 (GKD, GOLD: the student's decoder was called directly)
@@ -53,7 +53,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from trl_lint.analysis.events import ModelCalled, shown_source
+from trl_lint.domain.control import Control, Uniformity
 from trl_lint.domain.provenance import Step
+from trl_lint.domain.ranks import Origin
 from trl_lint.domain.values import Wrapping
 from trl_lint.findings import Consequence
 from trl_lint.rules.base import Rule, Violation
@@ -86,7 +88,14 @@ def _is_bypass(event: ModelCalled) -> bool:
     """Whether what it computes is trained with, and the wrapper does not hear of it."""
     if event.model.wrapping is not Wrapping.UNWRAPPED or not event.model.grad:
         return False
-    return event.trains and event.control.grad and not event.control.engine
+    return event.trains and event.control.grad and not event.control.engine and not _is_of_one_rank(event.control)
+
+
+def _is_of_one_rank(control: Control) -> bool:
+    """Whether the main process alone gets there, say for a validation: nothing is trained that way."""
+    return any(
+        each.uniformity is Uniformity.DIVERGENT and each.rank.origins == Origin.RANK for each in control.conditions
+    )
 
 
 def _is_dropped(event: ModelCalled) -> bool:

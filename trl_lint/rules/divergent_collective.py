@@ -54,6 +54,10 @@ for the rank and for something unknown. The two ways through a branch are compar
 the same sequence of collectives are right. A collective over a process group of its own under a condition on the rank
 is taken for one among the ranks of that group. An arm that raises ends the job and is no way out.
 
+Not in the default set, as they depend on the data, the disk or the model: loops that go over each rank's own data,
+files that some ranks may find, what only fails on some of them, and forwards without gradients, which synchronise the
+buffers of a model that has some. `--extend-select TRL006` reports them.
+
 ## References
 - https://github.com/huggingface/trl/pull/4041, https://github.com/huggingface/trl/pull/6403,
   https://github.com/huggingface/trl/pull/254 and https://github.com/huggingface/trl/pull/1255
@@ -112,7 +116,19 @@ def _of_sync_point(event: Divergence) -> Violation:
         provenance=chain(event),
         help=_help(event).format(said("agree", event)),
         branch=event.condition.node if event.way_out else None,
+        by_default=None if _is_sure(event) else False,
     )
+
+
+def _is_sure(event: Divergence) -> bool:
+    """Whether the others wait whatever the data are: what is less than that has to be asked for."""
+    if event.sync_point.kind == "forward" and not event.sync_point.control.grad:
+        return False  # it only broadcasts the buffers, if the model has some, and the next forward may pair up with it
+    if event.origins == Origin.RANK:
+        return True
+    if event.by is DividedBy.EXCEPTION:
+        return event.caught
+    return event.by is not DividedBy.LOOP and not event.origins & Origin.IO
 
 
 def _of_dataset(event: DatasetParted) -> Violation:

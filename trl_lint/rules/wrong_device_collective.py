@@ -38,6 +38,7 @@ is used as an array right after, is left to the author. `process_index` and `$RA
 `$LOCAL_RANK` by hand.
 
 ## Limits
+A test of pytest, and a file that names this machine as the address of the first process, is run on one node.
 The rank in the whole job as the index of a device is not in the default set outside of classes, as it goes wrong on a
 second node only; `--extend-select TRL011` reports it, all places of one rank in one finding.
 
@@ -59,7 +60,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from trl_lint.analysis.events import CollectiveCalled, DeviceChosen, StepReturned
-from trl_lint.analysis.observers.backends import is_one_process, takes_gpu_only
+from trl_lint.analysis.observers.backends import is_on_one_node, is_one_process, takes_gpu_only
 from trl_lint.analysis.transfer.tensor_devices import is_known
 from trl_lint.domain.provenance import Step
 from trl_lint.domain.values import Kind, Value
@@ -81,7 +82,7 @@ class WrongDeviceCollective(Rule[CollectiveCalled | StepReturned | DeviceChosen]
             yield from _communicated(event)
         elif isinstance(event, StepReturned):
             yield from _returned(event)
-        else:
+        elif not is_on_one_node(event.module):
             yield _chosen(event)
 
 

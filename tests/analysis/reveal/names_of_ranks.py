@@ -31,7 +31,7 @@ class Named(Trainer):
 
         options = argparse.ArgumentParser().parse_args()
         reveal_rank(options.local_rank)  # revealed: local(rank)
-        reveal_rank(options.rank)  # revealed: same
+        reveal_rank(options.rank)  # revealed: unknown
 
         metrics = {"{}/loss".format(options.split): self.accelerator.gather(loss), "what": something(loss)}
         reveal_rank(metrics["{}/loss".format(options.split)])  # revealed: same

@@ -33,6 +33,17 @@ def parts(loader):
             dist.all_reduce(part)
 
 
+def counted(model, loader, accelerator):
+    seen = 0
+    name = getattr(model, "main_input_name", "input_ids")
+    for batch in loader:
+        if name not in batch:
+            print("nothing to count")
+        else:
+            seen += accelerator.gather(batch[name]).numel()
+    return seen
+
+
 def entries(loader):
     for data in loader:
         for k in data:
@@ -45,8 +56,10 @@ def entries(loader):
 
 
 def main(model, dataset):
-    model, loader = Accelerator().prepare(model, DataLoader(dataset, batch_size=16))
+    accelerator = Accelerator()
+    model, loader = accelerator.prepare(model, DataLoader(dataset, batch_size=16))
     of_all_ranks(model, loader)
+    counted(accelerator.unwrap_model(model), loader, accelerator)
     sampled(dataset)
     parts(loader)
     entries(loader)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import libcst as cst
 
-from trl_lint.analysis.events import AttributeRead
+from trl_lint.analysis.events import AttributeRead, steps
 from trl_lint.analysis.interpreter import paths
+from trl_lint.analysis.program import call_order
 from trl_lint.analysis.program.classes import ClassInfo
 from trl_lint.analysis.program.objects import ClassValue, FunctionValue, ProjectInstance, class_of
 from trl_lint.analysis.state.frame import Frame, derived
@@ -146,7 +147,7 @@ def of_model(frame: Frame, model: Value, name: str, node: cst.CSTNode, called: b
         return model if model.wrapping is Wrapping.UNWRAPPED else model.but(wrapping=Wrapping.BARE, why=None)
     if name in ("training",):
         return NumberValue(ranks.SAME, scalar=True, dtype="bool")
-    if model.wrapping in WRAPPED_ON_SOME_WAY and not _is_there(frame, name):
+    if model.wrapping in WRAPPED_ON_SOME_WAY and not (_is_there(frame, name) or _is_wrapped_later(frame, model)):
         frame.emit(
             AttributeRead,
             node,
@@ -170,6 +171,12 @@ def of_model(frame: Frame, model: Value, name: str, node: cst.CSTNode, called: b
 def _is_there(frame: Frame, name: str) -> bool:
     """Whether the wrapper has the attribute, or the code is prepared for its absence or for another engine."""
     return name in library.WRAPPER_ATTRIBUTES or frame.attribute_error_depth > 0 or frame.memory.control.engine
+
+
+def _is_wrapped_later(frame: Frame, model: Value) -> bool:
+    """Whether the class calls this method before the one that wraps the model."""
+    method = frame.function
+    return method is not None and any(call_order.is_done_before(method, step.node) for step in steps(model.why))
 
 
 # --- instances ------------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from trl_lint.analysis.interpreter import wrapping_tests
 from trl_lint.analysis.interpreter.tpu_tests import for_bare_runs
 from trl_lint.analysis.program.objects import class_names
 from trl_lint.analysis.program.syntax import identifiers
+from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.frame import Frame, derived
 from trl_lint.analysis.state.observing import Branch
 from trl_lint.analysis.transfer import data_sets, tensors
@@ -278,11 +279,15 @@ def _identity(left: Value, operator: cst.CSTNode, right: Value) -> Value:
     return derived(rank, Kind.NUMBER, left, right, scalar=True, dtype="bool")
 
 
+# Of these nothing else is known; what is read from a model counts as a part of it.
+_MAY_BE_KEYS = frozenset({Kind.UNKNOWN, Kind.MODEL})
+
+
 def _membership(frame: Frame, left: Value, operator: cst.CSTNode, right: Value) -> Value:
     """`key in batch` is decided by the data set's schema; `x in data` is not."""
     if right.kind in (Kind.BATCH, Kind.CONTAINER, Kind.TUPLE) and left.kind is Kind.STRING and not left.rank.differs:
-        return NumberValue(ranks.SAME, scalar=True, dtype="bool")
-    if right.kind is Kind.BATCH and left.kind is Kind.UNKNOWN and not left.rank.differs:
+        return NumberValue(ranks.SAME, const=_is_among(frame, left, operator, right), scalar=True, dtype="bool")
+    if right.kind is Kind.BATCH and left.kind in _MAY_BE_KEYS and not left.rank.differs:
         return NumberValue(ranks.UNKNOWN, scalar=True, dtype="bool")  # it may be a key
     if right.kind is Kind.UNKNOWN and left.rank.state is State.SAME and right.rank.origins == Origin.DATA:
         return NumberValue(ranks.UNKNOWN, scalar=True, dtype="bool")  # a batch, or what it holds
@@ -290,6 +295,14 @@ def _membership(frame: Frame, left: Value, operator: cst.CSTNode, right: Value) 
     rank = tensors.collapsed(ranks.combine(left.rank, elements.rank))
     value = derived(rank, Kind.NUMBER, left, elements, scalar=True, dtype="bool")
     return on_one_process(value, _among_alone(frame, left, operator, right)) if rank.differs else value
+
+
+def _is_among(frame: Frame, left: Value, operator: cst.CSTNode, right: Value) -> object:
+    """Whether a text is one of those of a list that is written out: `key in ("loss", "entropy")`."""
+    items = containers.positions_of(frame, right)
+    if items is None or left.const is MISSING or any(not isinstance(item.const, str) for item in items):
+        return MISSING
+    return (left.const in [item.const for item in items]) is isinstance(operator, cst.In)
 
 
 def _among_alone(frame: Frame, left: Value, operator: cst.CSTNode, right: Value) -> Alone | None:

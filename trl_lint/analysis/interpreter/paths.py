@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from trl_lint.analysis.program.syntax import ancestors, below, callee_of, names_in
+from trl_lint.analysis.program.syntax import ancestors, below, callee_of, names_in, of_class
 from trl_lint.analysis.state.frame import Frame, derived
 from trl_lint.domain import ranks
 from trl_lint.domain.kinds import IterableValue, NumberValue, PathValue
@@ -80,7 +80,7 @@ def _looked_for(frame: Frame, path: Value, stands: cst.BaseExpression | None, no
         return SAME
     agreed = any(point.kind == "broadcast" for point in frame.sync_points)
     outside = path.rank.is_alike or _is_named_from_outside(frame, stands) or _is_new(frame, stands, node)
-    if agreed or outside:
+    if agreed or outside or not (path.rank.differs or _is_touched(frame, stands, node)):
         why = frame.step(node, "it depends on the disk")
     else:
         why = OwnFile(frame.module, node, "ranks write this file themselves, so some may find it and others not")
@@ -103,6 +103,25 @@ def _is_new(frame: Frame, stands: cst.BaseExpression | None, node: cst.CSTNode) 
 
 def _names_by(loop: cst.For, name: str) -> bool:
     """Whether a name means what a loop goes over, or what is made of that in its body."""
-    items = names_in(loop.target)
-    made = (each for each in below(loop.body) if isinstance(each, cst.Assign) and items & names_in(each.value))
-    return name in items or any(name in names_in(target.target) for each in made for target in each.targets)
+    made = names_in(loop.target)
+    for each in of_class(loop.body, cst.Assign):
+        if made & names_in(each.value):
+            made = made.union(*(names_in(target.target) for target in each.targets))
+    return name in made
+
+
+def _is_touched(frame: Frame, stands: cst.BaseExpression | None, node: cst.CSTNode) -> bool:
+    """Whether some rank may be done with the file by then: its name is used before, in the same round or condition."""
+    name = stands.value if isinstance(stands, cst.Name) else ""
+    around = [each for each in ancestors(frame.root, node) if isinstance(each, (cst.For, cst.If, cst.While))]
+    if any(call is not node and name in names_in(call) for each in around for call in of_class(each, cst.Call)):
+        return True
+    is_used = False
+    for part in below(frame.root):
+        if part is node:
+            break
+        if isinstance(part, cst.Assign) and any(name in names_in(each.target) for each in part.targets):
+            is_used = False
+        elif isinstance(part, cst.Call):
+            is_used = is_used or name in names_in(part)
+    return is_used

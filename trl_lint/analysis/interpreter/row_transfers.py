@@ -12,18 +12,21 @@ from trl_lint.analysis.interpreter import metric_calls
 from trl_lint.analysis.interpreter.pure_calls import pure_result, spread
 from trl_lint.analysis.program.classes import has_forward
 from trl_lint.analysis.program.objects import FunctionValue, ProjectModel
+from trl_lint.analysis.program.syntax import of_class
 from trl_lint.analysis.program.weights_only import takes_weights_only
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.callees import function_of
 from trl_lint.analysis.state.frame import Frame, explain
 from trl_lint.analysis.transfer import trained_apart, wrapped_models
 from trl_lint.domain import ranks
+from trl_lint.domain.constants import WORLD_SIZE
 from trl_lint.domain.devices import Device
 from trl_lint.domain.heap import Cell
 from trl_lint.domain.kinds import (
     BatchRole,
     BatchValue,
     InstanceValue,
+    IterableValue,
     LibraryInstance,
     LoaderValue,
     ModelRole,
@@ -42,6 +45,7 @@ from trl_lint.knowledge.schema import (
     LOADED_BATCH,
     LOADER,
     PREPARED_BATCH,
+    WRAPPED_MODEL,
     Class,
     Transfer,
 )
@@ -163,8 +167,22 @@ def _runs_nothing(frame: Frame, node: cst.CSTNode) -> bool:
     return takes_weights_only(block.body, bound.name.value, partial(function_of, frame))
 
 
+def _for_training(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
+    """`self._wrap_model(model, training=False)` gives the model back: DDP has nothing to do in an evaluation."""
+    training = args.get(1, "training")
+    return _first(frame, args, node) if training is not None and training.const is False else WRAPPED_MODEL
+
+
 def _shard(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
-    return explain(frame, BATCH, node, "each rank gets its own piece")
+    piece = explain(frame, BATCH, node, "each rank gets its own piece")
+    return IterableValue(ranks.SAME, piece, ranks.SAME) if _is_divided_evenly(frame) else piece
+
+
+def _is_divided_evenly(frame: Frame) -> bool:
+    """Whether a function asks what is left over of a division by the number of ranks, so as to cut that off."""
+    left_over = (each for each in of_class(frame.root, cst.BinaryOperation) if isinstance(each.operator, cst.Modulo))
+    divisors = (frame.node_values.get(id(each.right)) for each in left_over)
+    return any(divisor is not None and divisor.const is WORLD_SIZE for divisor in divisors)
 
 
 def _on_some_ranks(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
@@ -188,6 +206,7 @@ _TRANSFERS = {
     Transfer.COPIED: _copied,
     Transfer.FIRST: _first,
     Transfer.FOR_GENERATION: _for_generation,
+    Transfer.FOR_TRAINING: _for_training,
     Transfer.METRIC: _metric,
     Transfer.MOVED: _moved,
     Transfer.PREPARED: _prepared,

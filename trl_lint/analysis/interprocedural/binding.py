@@ -20,6 +20,8 @@ from trl_lint.domain.heap import Cell
 from trl_lint.domain.joins import join
 from trl_lint.domain.kinds import TupleValue, is_small
 from trl_lint.domain.values import BOTTOM, UNKNOWN, Value
+from trl_lint.knowledge.heuristics import RANK_FIELD, RANK_NUMBER
+from trl_lint.knowledge.schema import RANK_INDEX
 
 
 def bind(frame: Frame, function: FunctionInfo, args: Arguments, owner: Value | None) -> dict[str, Value]:
@@ -61,6 +63,7 @@ def _handed(
     parameter: tuple[FunctionInfo, str],
 ) -> Value:
     """An argument, marked with the call by which it came: a callee that stores it stores it from here."""
+    value = _as_rank(parameter[1], value)
     if not is_owner and frame.statement is not None:
         for refine in frame.domains.argument:
             value = refine(frame, expression, parameter, value)
@@ -69,6 +72,12 @@ def _handed(
     if value.pending or frame.statement is None:
         return value
     return value.but(pending=frozenset((frame.handing_on(value, "", expression, parameter),)))
+
+
+def _as_rank(name: str, value: Value) -> Value:
+    """What a parameter called `rank` is given: the first rank stands for a run on one process, `run(0, gpus)`."""
+    is_first = value.const is not True and value.const is not False and value.const == 0
+    return RANK_INDEX if is_first and (RANK_FIELD.fits(name) or RANK_NUMBER.fits(name)) else value
 
 
 def _rest_of(frame: Frame, parameter: Parameter, rest: list[Value], star: Value | None) -> Value:
@@ -91,4 +100,4 @@ def _missing(frame: Frame, function: FunctionInfo, parameter: Parameter, args: A
         return possible[0].but(const=MISSING)
     if parameter.default is None:
         return UNKNOWN
-    return frame.engine.evaluate(Frame(frame.engine, function.module), parameter.default)
+    return _as_rank(parameter.name, frame.engine.evaluate(Frame(frame.engine, function.module), parameter.default))

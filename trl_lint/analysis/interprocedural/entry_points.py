@@ -23,10 +23,11 @@ from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import Observers, asked_of
 from trl_lint.analysis.state.refining import Domains
 from trl_lint.analysis.transfer.domains import all_domains
+from trl_lint.domain import ranks
 from trl_lint.domain.control import UNIFORM
 from trl_lint.domain.heap import Cell
 from trl_lint.domain.joins import join
-from trl_lint.domain.kinds import LoaderValue, PreparedObject, TupleValue
+from trl_lint.domain.kinds import LoaderValue, NumberValue, PreparedObject, TupleValue
 from trl_lint.domain.ranks import State
 from trl_lint.domain.values import SAME, UNKNOWN, Kind, Value, Wrapping
 from trl_lint.knowledge import library, lightning
@@ -281,7 +282,7 @@ class Engine(Runs):
     def _enter_hook(self, cls: ClassInfo, method: FunctionInfo, rows: tuple[Hook, ...]) -> Summary:
         parameters = _parameters_of(rows)
         given = any(value.kind is Kind.BATCH and value.rank.differs for value in parameters.values())
-        summary = self._enter_with(method, cls, parameters)
+        summary = self._enter_with(method, cls, {**parameters, **_own_switches(method, parameters)})
         summary.trace.steps |= given and rows[-1].name.rpartition(".")[2] not in EVALUATION_HOOKS
         # What writes is asked to on the main process only; what is asked to save, on each.
         summary.trace.launched |= rows[-1].called and method.name != "_save"
@@ -415,6 +416,20 @@ def _parameters_of(rows: tuple[Hook, ...]) -> Mapping[str, Value]:
         for name, value in zip(newest, row.parameters.values(), strict=False):
             merged[name] = join(merged[name], value)
     return merged
+
+
+def _own_switches(method: FunctionInfo, given: Mapping[str, Value]) -> dict[str, Value]:
+    """The switches that a hook has besides the parameters that its library knows, which leaves them as they are."""
+    if _is_callback(given):
+        return {}
+    own = (each for each in method.parameters[1 + len(given) :] if not each.star and each.name not in given)
+    switches = {each.name: getattr(each.default, "value", "") for each in own}
+    return {name: _SWITCHES[value] for name, value in switches.items() if value in _SWITCHES}
+
+
+_SWITCHES = {
+    name: NumberValue(ranks.SAME, const=name == "True", scalar=True, dtype="bool") for name in ("False", "True")
+}
 
 
 def _is_callback(given: Mapping[str, Value]) -> bool:

@@ -26,6 +26,7 @@ from trl_lint.knowledge.backends import (
     MAKE_TENSORS_ELSEWHERE,
     NAMES_BACKEND,
     ONE_PROCESS,
+    OWN_ADDRESS,
     START_NCCL,
     STARTERS,
     STAY_ON_CPU,
@@ -139,6 +140,11 @@ def is_one_process(function: FunctionInfo | None) -> bool:
     """Whether a function is known to be run on one process: as part of a unit test."""
     cls = function.cls if function is not None else None
     return cls is not None and any(base in ONE_PROCESS for base in cls.library_bases())
+
+
+def is_on_one_node(module: Module) -> bool:
+    """Whether all processes that run a file are on one machine: those of a test, and those that only it can reach."""
+    return any(map(module.path.match, TEST_FILES)) or module.mentions(OWN_ADDRESS)
 
 
 def is_run_by_pytest(function: FunctionInfo | None) -> bool:

@@ -310,8 +310,9 @@ def _taking(fork: Fork, arm: int, way: Sequence[SyncPoint]) -> list[SyncPoint]:
 
 
 def _works_on_own_data(frame: Frame, body: cst.CSTNode) -> bool:
-    """Whether some value in the body of a `try` differs between ranks, so that it may raise on some of them."""
-    return any(frame.node_values[id(node)].rank.differs for node in below(body) if id(node) in frame.node_values)
+    """Whether the body of a `try` works on this rank's own data, and may raise on some ranks: devices don't."""
+    seen = (frame.node_values[id(node)].rank for node in below(body) if id(node) in frame.node_values)
+    return any(rank.differs and bool(rank.origins & ~(Origin.RANK | Origin.IO)) for rank in seen)
 
 
 def _makes_up_for(frame: Frame, one: Parting, other: Parting) -> bool:

@@ -200,11 +200,18 @@ def _is_everywhere(frame: Frame, effect: Effect) -> bool:
 def _lets_all_in(frame: Frame, condition: Control, effect: Effect) -> bool:
     if condition.uniformity is Uniformity.UNKNOWN:
         test = condition.why and condition.why.node
-        return condition.rank == ranks.SETTING or (test is not None and _asks_for_run(frame, test))
+        return condition.rank == ranks.SETTING or (
+            test is not None and _is_given_its_run(frame) and _asks_for_run(frame, test)
+        )
     if condition.rank.origins != Origin.IO or effect.makes or frame.memory.control.first_rank is not None:
         return False
     # Ranks that look at the same moment all find what the first of them is about to change.
     return not isinstance(steps(condition.why)[0], OwnFile)
+
+
+def _is_given_its_run(frame: Frame) -> bool:
+    """Whether a library starts the tracker's run: code without one starts it by hand, on the rank that is to log."""
+    return bool(frame.accelerator() or (frame.cls is not None and frame.cls.library_bases()))
 
 
 def _asks_for_run(frame: Frame, test: cst.CSTNode) -> bool:

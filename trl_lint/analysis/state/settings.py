@@ -21,7 +21,15 @@ from trl_lint.analysis.program.syntax import last_name
 from trl_lint.domain import ranks
 from trl_lint.domain.ranks import State
 from trl_lint.domain.values import UNKNOWN, Kind, Value
-from trl_lint.knowledge.heuristics import COUNTER, OWN_PLACE, SETTING_OF_RANK, SETTINGS_OBJECT, SHARED_PLACE, tells_rank
+from trl_lint.knowledge.heuristics import (
+    COUNTER,
+    OWN_PLACE,
+    RANK_FIELD,
+    SETTING_OF_RANK,
+    SETTINGS_OBJECT,
+    SHARED_PLACE,
+    tells_rank,
+)
 
 if TYPE_CHECKING:
     from trl_lint.analysis.state.arguments import Arguments
@@ -50,12 +58,16 @@ def known_by_name(frame: Frame, node: cst.Attribute, owner: Value, value: Value)
 
 
 def may_be_own(frame: Frame, node: cst.Attribute) -> bool:
-    """Whether a file sets an attribute of what it was started with by the rank: `args.save_logs = is_master(args)`.
+    """Whether an attribute of what a program was started with is set by the rank: `args.save_logs = is_master(args)`.
 
-    The parser gives all ranks the same, and what the program puts there later is not followed.
+    The parser gives all ranks the same. What the program puts there later is not followed: neither what this file
+    says of it, nor a number of the rank that a helper of another file leaves there and for which there is no option.
     """
+    name = node.attr.value
+    if RANK_FIELD.fits(name) and f"--{name}" not in frame.module.text:
+        return True
     owner = f"{last_name(node.value)}."
-    texts = (text for text in _assigned(frame, node.attr.value) if text.startswith(owner))
+    texts = (text for text in _assigned(frame, name) if text.startswith(owner))
     return owner not in (".", "self.") and any(map(SETTING_OF_RANK.fits, texts))
 
 

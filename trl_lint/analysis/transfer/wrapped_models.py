@@ -82,7 +82,8 @@ def switched(frame: Frame, model: Value, name: str, args: Arguments, target: cst
     if name in models.ADD_WHAT_IS_TRAINED:
         changed = model.but(grad=True)
     elif name == "requires_grad_":
-        changed = model.but(grad=on)
+        # Frozen for good, whereas evaluation mode ends with the next `.train()`.
+        changed = model.but(grad=on, device="" if model.device == EVALUATED else model.device)
         if on and target is not None:
             partly_trained(frame, target)
     elif name == "eval" or (name == "train" and not on):
