@@ -158,6 +158,12 @@ COUNTER = Guess(
     says="A parameter of such a name that nobody in sight gives counts what all ranks do together.",
     because="vita-epfl/UniTraj, models/base_model/base_model.py: every process logs an image where `batch_idx == 0`",
 )
+SHOWS_PATH = Guess(
+    group=SYNCHRONISATION,
+    pattern=r"print|^(?:critical|debug|echo|error|exception|format|info|log|warn|warning)$",
+    says="A function of such a name shows a path, and leaves the file alone.",
+    because="FlagAI-Open/FlagAI, checkpointing.py: `print_rank_0` says that there is no such file, before a `return`",
+)
 NAMES_ENGINE = Guess(
     group=SYNCHRONISATION,
     pattern=r"(?i)deepspeed|fsdp|fullyshard|zero3|zero_stage|is_zero|megatron|tensor_parallel|sagemaker",

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from trl_lint.analysis.program.syntax import ancestors, below, callee_of, names_in, of_class
+from trl_lint.analysis.program.syntax import ancestors, below, callee_of, last_name, names_in, of_class
 from trl_lint.analysis.state.frame import Frame, derived
 from trl_lint.domain import ranks
 from trl_lint.domain.kinds import IterableValue, NumberValue, PathValue
@@ -19,6 +19,7 @@ from trl_lint.domain.provenance import OwnFile, SharedName
 from trl_lint.domain.ranks import Rank
 from trl_lint.domain.values import SAME, UNKNOWN, Kind, Value
 from trl_lint.knowledge.effects import ASK_DISK, GIVE_PATHS, LIST_FOLDERS, PARTS_OF_PATHS
+from trl_lint.knowledge.heuristics import SHOWS_PATH
 
 if TYPE_CHECKING:
     from trl_lint.analysis.state.arguments import Arguments
@@ -114,7 +115,7 @@ def _is_touched(frame: Frame, stands: cst.BaseExpression | None, node: cst.CSTNo
     """Whether some rank may be done with the file by then: its name is used before, in the same round or condition."""
     name = stands.value if isinstance(stands, cst.Name) else ""
     around = [each for each in ancestors(frame.root, node) if isinstance(each, (cst.For, cst.If, cst.While))]
-    if any(call is not node and name in names_in(call) for each in around for call in of_class(each, cst.Call)):
+    if any(call is not node and _may_change(call, name) for each in around for call in of_class(each, cst.Call)):
         return True
     is_used = False
     for part in below(frame.root):
@@ -123,5 +124,10 @@ def _is_touched(frame: Frame, stands: cst.BaseExpression | None, node: cst.CSTNo
         if isinstance(part, cst.Assign) and any(name in names_in(each.target) for each in part.targets):
             is_used = False
         elif isinstance(part, cst.Call):
-            is_used = is_used or name in names_in(part)
+            is_used = is_used or _may_change(part, name)
     return is_used
+
+
+def _may_change(call: cst.Call, name: str) -> bool:
+    """Whether a call is given a path, or is a method of one, to do something with the file: to show it is nothing."""
+    return name in names_in(call) and not SHOWS_PATH.fits(last_name(call.func))

@@ -38,8 +38,8 @@ def _own_group(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
 
 def _rank_in_group(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     """`dist.get_rank(group)`: the number of this process in a group is none in the whole job."""
-    group = args.get(0, "group")
-    number = GLOBAL_RANK_INDEX if group is None or group.kind is Kind.NONE else RANK_INDEX
+    given = args.expression(0) or args.expression("group")
+    number = GLOBAL_RANK_INDEX if getattr(given, "value", "None") == "None" else RANK_INDEX
     return row_transfers.transferred(frame, number, args, node, "torch.distributed.get_rank")
 
 
