@@ -9,11 +9,17 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 
 from trl_lint.knowledge.torch_distributed import RANK_VARIABLES, WORLD_VARIABLES
 
 _compiled = cache(re.compile)
+
+
+# The same names are asked for again and again.
+@lru_cache(maxsize=1 << 16)
+def _is_found(pattern: str, text: str) -> bool:
+    return _compiled(pattern).search(text) is not None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -31,7 +37,7 @@ class Guess:
 
     def fits(self, text: str) -> bool:
         """Whether it speaks of this name."""
-        return text in self.words or (bool(self.pattern) and _compiled(self.pattern).search(text) is not None)
+        return text in self.words or (bool(self.pattern) and _is_found(self.pattern, text))
 
     def found_in(self, source: bytes) -> bool:
         """Whether the pattern is found anywhere in a text."""
