@@ -1,12 +1,16 @@
 """What holds for all tests: which of them are fast, and that none is handed results of another one's cache."""
 
+import gc
 import os
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 # Tests of caches say so themselves.
 os.environ["TRL_LINT_NO_CACHE"] = "1"
+# Processes that tests start would each compile the whole package.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 HERE = Path(__file__).parent
 # What is worth running after each edit: every rule on its programs and fixtures, every fact, the structure.
@@ -15,6 +19,22 @@ FAST = ("rules", "analysis/test_reveal.py", "test_examples.py", "test_fixtures.p
 
 def pytest_collection_modifyitems(items):
     fast = [HERE / each for each in FAST]
+
+    @cache
+    def is_fast(path):
+        return any(path == each or each in path.parents for each in fast)
+
     for item in items:
-        if any(item.path == each or each in item.path.parents for each in fast):
+        if is_fast(item.path):
             item.add_marker(pytest.mark.fast)
+
+
+def pytest_collection_finish():
+    """Thousands of tests stay until the end: they are looked through for garbage more seldom than is usual."""
+    gc.collect()
+    gc.set_threshold(50_000, 20, 10)
+
+
+def pytest_runtest_logfinish():
+    """What a command takes out of the collector's sight, as its process ends soon, is garbage when its test is over."""
+    gc.unfreeze()

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from forks import module
 
 from trl_lint import findings
 from trl_lint.frontends.cli import main
@@ -329,9 +330,9 @@ def test_comments_are_read_each_time(project):
     """flake8 can be told to pass over them, and shares what was found."""
     write(project, mine=MINE.replace("show(loss.item())", "show(loss.item())  # noqa"))
     assert lint("mine.py") == lint("mine.py") == SILENT
-    shown = python("-m", "flake8", "--select=TRL", "--disable-noqa", "mine.py")
+    shown = module("flake8", "--select=TRL", "--disable-noqa", "mine.py")
     assert shown.stdout.startswith("mine.py:7:9: TRL003")
-    assert python("-m", "flake8", "--select=TRL", "mine.py").stdout == ""
+    assert module("flake8", "--select=TRL", "mine.py").stdout == ""
     assert len(entries(project, "run")) == 1
 
 
@@ -374,7 +375,7 @@ def test_fixes_diffs_and_standard_input_are_not_kept(project):
     write(project, mine=FIXABLE)
     run("--diff", "mine.py")
     CliRunner().invoke(main, ["-"], input=FIXABLE)
-    python("-m", "flake8", "-", input=FIXABLE)
+    module("flake8", "-", stdin=FIXABLE.encode())
     run("--fix", "mine.py")
     assert not (project / FOLDER).exists()
     assert lint("mine.py") == []
@@ -404,7 +405,7 @@ def test_it_lies_beside_the_project_file(project, monkeypatch):
     change(project, "sub/x.py", GATHER)
     monkeypatch.chdir(project / "sub")
     lint("x.py")
-    python("-m", "flake8", "x.py")
+    module("flake8", "x.py")
     assert entries(project, "run")
     assert not (project / "sub" / FOLDER).exists()
 
@@ -424,10 +425,10 @@ def test_no_cache(project, monkeypatch, analyses, off):
 
 def test_flake8_can_be_told_by_the_environment(project, monkeypatch):
     monkeypatch.setenv("TRL_LINT_CACHE_DIR", "elsewhere")
-    python("-m", "flake8", "mine.py")
+    module("flake8", "mine.py")
     assert len(list((project / "elsewhere").glob("trl-lint-run-*"))) == 1
     monkeypatch.setenv("TRL_LINT_NO_CACHE", "1")
-    python("-m", "flake8", "base.py")
+    module("flake8", "base.py")
     assert len(list((project / "elsewhere").glob("trl-lint-run-*"))) == 1
     assert not (project / FOLDER).exists()
 
@@ -705,9 +706,9 @@ def test_flake8_says_the_same_cold_and_warm(project, jobs):
     for name in ("item_before_gather", "unreduced_metric"):
         write(project, **{name: (FIXTURES / name / "broken.py").read_text(encoding="utf-8")})
     write(project, bad=f"{GATHER}\n(((\n", crlf=GATHER.replace("\n", "\r\n"), bom="\ufeff" + GATHER)
-    fresh = python("-m", "flake8", jobs, env={**os.environ, "TRL_LINT_NO_CACHE": "1"})
+    fresh = module("flake8", jobs, environment={**os.environ, "TRL_LINT_NO_CACHE": "1"})
     assert fresh.stdout.count("TRL") > 3
-    said = [python("-m", "flake8", each) for each in (jobs, jobs, "-j1", "-j2")]
+    said = [module("flake8", each) for each in (jobs, jobs, "-j1", "-j2")]
     assert [(each.stdout, each.stderr, each.returncode) for each in said] == [(fresh.stdout, "", 1)] * 4
     assert len(entries(project, "run")) == 1
 
@@ -720,9 +721,9 @@ def test_the_terminal_and_flake8_share_what_was_found(project, analyses):
 
 
 def test_flake8_is_told_of_a_changed_base(project):
-    assert python("-m", "flake8", "--select=TRL", "mine.py").stdout.startswith("mine.py:7:9: TRL003")
+    assert module("flake8", "--select=TRL", "mine.py").stdout.startswith("mine.py:7:9: TRL003")
     write(project, base=SILENT_BASE)
-    assert python("-m", "flake8", "--select=TRL", "mine.py").stdout == ""
+    assert module("flake8", "--select=TRL", "mine.py").stdout == ""
 
 
 def test_flake8_is_handed_the_text_it_has_not_the_one_that_was_kept(project, monkeypatch, capsys):

@@ -5,11 +5,10 @@ from __future__ import annotations
 import libcst as cst
 import pytest
 from test_fix_properties import BROKEN, FIXTURES, FORMS, RANK_GUARDED, identity, linter, plain
+from whole_trees import check_writing
 
-from trl_lint.fixes.support.editing import Editing, all_edits
-from trl_lint.linter.line_length import limit_for
 from trl_lint.linter.locate import LocatedViolation
-from trl_lint.linter.regenerating import Written, written
+from trl_lint.linter.regenerating import Written
 from trl_lint.linter.text_edits import transformed
 
 # What no fixture has: a condition of which one part stays around all ranks' call.
@@ -21,41 +20,22 @@ PARTED = (
 TEXTS = {identity(path): (path, plain(path)) for path in BROKEN} | {"parted": (FIXTURES / "snippet.py", PARTED)}
 
 
-class Everywhere(Editing):
-    """Looks into all nodes, so that all are made anew."""
-
-    def on_visit(self, node: cst.CSTNode) -> bool:
-        super().on_visit(node)
-        return True
-
-
-def planned(name: str, form: str | None = None) -> list[LocatedViolation]:
-    """The findings of a text that have a plan."""
+def reported(name: str, form: str | None = None) -> list[LocatedViolation]:
     path, text = TEXTS[name]
     source = text.encode() if form is None else FORMS[form].write(text)
-    return [each for each in linter().report(path, source) if each.fix.plan is not None]
+    return linter().report(path, source)
 
 
-@pytest.mark.parametrize("form", [None, *FORMS])
-@pytest.mark.parametrize("name", TEXTS)
+# The forms of the fixtures are gone through where they are mended, in `test_fix_properties.py`.
+@pytest.mark.parametrize(("name", "form"), [*((name, None) for name in TEXTS), *(("parted", form) for form in FORMS)])
 def test_the_text_of_a_fix_is_that_of_the_whole_tree(name: str, form: str | None) -> None:
-    found = planned(name, form)
-    groups = [[each] for each in found]
-    groups += [[each for each in found if each.rule is rule] for rule in {each.rule for each in found}]
-    for group in groups:
-        module = group[0].violation.module
-        edits = all_edits(module, [each.fix.plan for each in group])
-        assert (
-            transformed([each.fix for each in group])
-            == module.tree.visit(Everywhere(module.tree, edits, limit_for(module.path, module.text))).code
-        )
-        assert written(module).code == module.tree.code
+    check_writing(reported(name, form))
 
 
 def test_the_texts_ask_for_edits_of_all_kinds() -> None:
     kinds = set()
     for name in TEXTS:
-        for each in planned(name):
+        for each in (each for each in reported(name) if each.fix.plan is not None):
             kinds.update(type(edit).__name__ for edit in each.fix.plan.edits)
             assert transformed([each.fix]) != each.violation.module.tree.code
     assert kinds == {"Replace", "Insert", "Enclose", "Move", "Drop", "Part", "Import"}

@@ -8,7 +8,7 @@ from email import message_from_bytes
 from zipfile import ZipFile
 
 import pytest
-from wheels import ROOT, built
+from wheels import ROOT, wheel_of
 
 from trl_lint import __version__
 
@@ -18,7 +18,7 @@ INSIDE = ("codemods", "fixtures")
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory) -> ZipFile:
-    return ZipFile(built(tmp_path_factory.mktemp("tree")))
+    return ZipFile(wheel_of(tmp_path_factory))
 
 
 @pytest.mark.index

@@ -11,6 +11,7 @@ import unicodedata
 from pathlib import Path
 
 import pytest
+from forks import module
 
 from trl_lint import plain
 
@@ -92,8 +93,8 @@ def hostile(tmp_path) -> Path:
 
 
 def run(*args: str, folder: Path, **environment: str) -> subprocess.CompletedProcess[bytes]:
-    command = [sys.executable, "-m", *args]
-    return subprocess.run(command, cwd=folder, capture_output=True, env=os.environ | environment, check=False)
+    done = module(*args, folder=folder, environment=os.environ | environment)
+    return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.encode(), done.stderr.encode())
 
 
 @pytest.mark.parametrize("args", [(), ("--output-format=concise",), ("--fix", "--output-format=concise")])

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from forks import module
 
 from trl_lint import api
 from trl_lint.findings import Finding, Position
@@ -171,8 +170,7 @@ def flake8_lines(folder: Path, lines: list[int]) -> list[int]:
     (folder / "flake8.ini").write_text(
         "[flake8]\nselect = TRL\n[flake8:local-plugins]\nextension = TRL = everywhere:Plugin\npaths = .\n"
     )
-    command = [sys.executable, "-m", "flake8", "--config", "flake8.ini", "--format=%(row)d", "-j1", "x.py"]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    done = module("flake8", "--config", "flake8.ini", "--format=%(row)d", "-j1", "x.py", folder=folder)
     assert not done.stderr
     return [int(line) for line in done.stdout.split()]
 

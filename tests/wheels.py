@@ -10,6 +10,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import pytest
+from once import once
 
 ROOT = Path(__file__).parents[1]
 NEEDED = ("pyproject.toml", "README.md", "LICENSE", "trl_lint", "codemods", "fixtures")
@@ -18,8 +19,14 @@ LEAST_SETUPTOOLS = 77
 UNREACHABLE = re.compile(r"Could not find a version that satisfies the requirement|ConnectionError|NewConnection")
 
 
+def wheel_of(factory: pytest.TempPathFactory) -> Path:
+    """The wheel, which is built once."""
+    return once(factory, "wheel", lambda folder: built(folder / "tree"))
+
+
 def built(tree: Path) -> Path:
     """The wheel of a copy of the tree in an empty folder, as building leaves files behind."""
+    tree.mkdir(exist_ok=True)
     for name in NEEDED:
         source = ROOT / name
         if source.is_dir():

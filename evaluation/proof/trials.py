@@ -19,7 +19,7 @@ from trl_lint.settings import Settings
 from trl_lint.verify.processes.launcher import Launch
 from trl_lint.verify.proof import launches
 from trl_lint.verify.proof.mending import MendedCopy, mend
-from trl_lint.verify.proof.session import BARE, Judged, Session, Subject
+from trl_lint.verify.proof.session import BARE, Judged, Session, Start, Subject, start
 from trl_lint.verify.record.traces import Run
 from trl_lint.verify.record.verdicts import Verdict
 
@@ -101,11 +101,14 @@ def fits(failure: Failure, verdict: Verdict, evidence: list[str]) -> bool:
 
 
 class Trials:
-    """Runs cases on `nproc` processes; what they leave behind lies below `folder`."""
+    """Runs cases on `nproc` processes, which `start` starts; what they leave behind lies below `folder`."""
 
-    def __init__(self, folder: Path, nproc: int = 2, tell: Callable[[str], None] = lambda text: None) -> None:
+    def __init__(
+        self, folder: Path, nproc: int = 2, tell: Callable[[str], None] = lambda text: None, start: Start = start
+    ) -> None:
         self.folder = folder
         self.nproc = nproc
+        self._start = start
         self._tell = tell
         self._mended: dict[tuple[object, ...], MendedCopy] = {}
 
@@ -213,7 +216,7 @@ class Trials:
         def tell(text: str) -> None:
             self._tell(f"{case.name}: trl {release}, {text.partition(': ')[2]}")
 
-        return Session(launch.with_environment(**ENVIRONMENT), folder, tell=tell)
+        return Session(launch.with_environment(**ENVIRONMENT), folder, start=self._start, tell=tell)
 
     def _folder(self, case: Case) -> Path:
         return self.folder / f"{case.name} {case.release}".replace(",", "").replace(" ", "-")

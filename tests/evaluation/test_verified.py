@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from fork_server import LATER, LIBRARIES, ForkServer
 
 from evaluation import verified
 from evaluation.environments import ENVIRONMENTS, python_of
@@ -35,12 +38,15 @@ from evaluation.variations import VARIATIONS
 from trl_lint.findings import Applicability, Finding, Fix, Position
 from trl_lint.rules import all_rules
 from trl_lint.verify.oracles.logged_metrics import TRAINER
+from trl_lint.verify.processes.launcher import Launch
+from trl_lint.verify.proof import session
 from trl_lint.verify.proof.mending import MendedCopy
-from trl_lint.verify.proof.session import Judged
+from trl_lint.verify.proof.session import Judged, Start
+from trl_lint.verify.rank.job import Job
 from trl_lint.verify.record.traces import Call, End, Log, Placed, RankRecord, Run, SourcePlace
 from trl_lint.verify.record.verdicts import failed, passed
 
-# The first one in every run of the tests, the others in the slow ones.
+# The first one in every run of the tests, in forks; all of them through torchrun in the slow ones.
 MAIN = (
     *("number in a gather, SFT", "rank-0 metrics, DPO", "wrapped config, online DPO"),
     *("cut gathers, SFT", "return before a gather, SDPO"),
@@ -61,6 +67,28 @@ def trial_of(case: Case, **runs: tuple[Run, Run]) -> Trial:
         judged = Judged(name, run, [passed("ends", "all ran")])
         columns[labels[name]] = Column(labels[name], case.release, judged, single, ())
     return Trial(case, columns)
+
+
+@contextmanager
+def in_forks(folder: Path) -> Iterator[Start]:
+    """Starts ranks as forks of one process for each environment, which has imported all but the trainers."""
+    servers: dict[str, ForkServer] = {}
+
+    def start(launch: Launch, job: Job, plain: bool) -> Run:
+        if launch.python not in servers:
+            servers[launch.python] = ForkServer(launch, folder, (*LIBRARIES, *LATER))
+        return servers[launch.python](launch, job, plain)
+
+    try:
+        yield start
+    finally:
+        for server in servers.values():
+            server.close()
+
+
+@contextmanager
+def by_torchrun(folder: Path) -> Iterator[Start]:
+    yield session.start
 
 
 METRIC = Case("a case", "dpo", "0.13.0", metrics=("m",))
@@ -238,15 +266,22 @@ def test_the_same_curves_give_the_same_plot(tmp_path):
 
 @pytest.mark.index
 @pytest.mark.released
-@pytest.mark.parametrize("name", [MAIN[0], *(pytest.param(name, marks=pytest.mark.slow) for name in MAIN[1:])])
-def test_released_code_fails_as_it_must_and_trains_after_the_fix(name, tmp_path):
+@pytest.mark.parametrize(
+    ("name", "start"),
+    [
+        pytest.param(MAIN[0], in_forks, id=f"{MAIN[0]}, in forks"),
+        *(pytest.param(name, by_torchrun, id=name, marks=pytest.mark.slow) for name in MAIN),
+    ],
+)
+def test_released_code_fails_as_it_must_and_trains_after_the_fix(name, start, tmp_path):
     case = next(case for case in CASES if case.name == name)
     try:
         for release in {case.release, case.upstream or case.release}:
             python_of(release)
     except IndexUnreachable as error:
         pytest.skip(f"no environment for trl: {error}")
-    trial = Trials(tmp_path).run(case)
+    with start(tmp_path) as started:
+        trial = Trials(tmp_path, start=started).run(case)
     facts = facts_of(trial)
     assert set(trial.columns) == {RELEASED, FIXED, *([UPSTREAM] if case.upstream else [])}
     assert verified.is_right(trial, facts), page.printed(trial, facts)

@@ -166,6 +166,16 @@ rows = rows.map(tokenize)
 if accelerator.is_main_process:
     {0}()
 """
+LOOKED_FOR = """\
+import os
+from accelerate import Accelerator
+from helpers import place_of, print_once, put_away
+accelerator = Accelerator()
+path = place_of("state")
+if os.path.isfile(path):
+    {}(path)
+    accelerator.wait_for_everyone()
+"""
 SHUFFLED = """\
 from datasets import load_dataset
 from transformers import Trainer
@@ -261,6 +271,7 @@ CASES = {
     ),
     "COUNTER": Case(rule("TRL008"), COUNTED_BY.format("epoch"), 1, COUNTED_BY.format("which"), 0),
     "SETTING_OF_RANK": Case(rule("TRL008"), SETTING.format("args", "gpu"), 0, SETTING.format("args", "plain"), 1),
+    "SHOWS_PATH": Case(rule("TRL006"), LOOKED_FOR.format("print_once"), 0, LOOKED_FOR.format("put_away"), 1),
     "LAUNCHER_CONSTANT": Case(
         revealed,
         "from somewhere import LOCAL_RANK\nreveal_rank(LOCAL_RANK)",

@@ -107,6 +107,16 @@ def test_an_exception_that_goes_on_leaves_the_others_behind():
     assert places(body) == ["continue"]
 
 
+@pytest.mark.parametrize(("what", "speaks"), [("out of memory", True), ("no such file", False)])
+def test_what_a_handler_looks_for_may_come_to_some_ranks_only(what, speaks):
+    body = (
+        "try:\n    loss = step_of(model)\n"
+        f"except RuntimeError as error:\n    if '{what}' not in str(error):\n        raise\n    continue\n"
+        "accelerator.gather(loss)"
+    )
+    assert bool(places(body)) is speaks
+
+
 DATASET = """\
 from accelerate import PartialState
 from datasets import load_dataset, load_from_disk

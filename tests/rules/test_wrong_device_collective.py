@@ -176,6 +176,7 @@ def test_what_a_step_returns_is_found_where_it_is_made():
         "torch.nn.parallel.DistributedDataParallel(x, device_ids=[dist.get_rank()])",
         "torch.zeros(1, device=dist.get_rank())",
         "x.cuda(dist.get_rank())",
+        "x.cuda(dist.get_rank(group=None))",
         "load(x, device_map={'': dist.get_rank()})",
         "return f'cuda:{dist.get_rank()}'",
     ],
@@ -213,6 +214,8 @@ def test_pytest_runs_its_tests_on_one_node(tmp_path: Path):
     "code",
     [
         "torch.cuda.set_device(int(os.environ['LOCAL_RANK']))",
+        "torch.cuda.set_device(dist.get_rank(group=group))",
+        "torch.cuda.set_device(dist.get_rank(group))",
         "x.to(dist.get_rank() % torch.cuda.device_count())",
         "torch.device('cuda', dist.get_rank() % 8)",
         "print(f'rank {dist.get_rank()}')",

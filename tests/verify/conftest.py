@@ -4,10 +4,12 @@ import os
 import sys
 from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
+from pathlib import Path
 
 import pytest
 from fork_server import LIBRARIES, ForkServer
 from marks import subject
+from once import once
 
 from trl_lint.verify.processes.launcher import Launch
 from trl_lint.verify.proof import fixtures
@@ -45,18 +47,21 @@ class Programs:
 
     launch: Launch
     server: ForkServer
-    folder: object
+    factory: pytest.TempPathFactory
     known: dict[object, Judged] = field(default_factory=dict)
 
     def __call__(self, name: str, *args: str, nproc: int = 2) -> Judged:
         key = (name, args, nproc)
         if key not in self.known:
-            folder = self.folder / str(len(self.known))
-            session = Session(replace(self.launch, nproc=nproc), folder, start=self.server)
-            self.known[key] = session.judge(subject(name, *args), "as it is")
+
+            def run(folder: Path) -> Judged:
+                session = Session(replace(self.launch, nproc=nproc), folder / "traces", start=self.server)
+                return session.judge(subject(name, *args), "as it is")
+
+            self.known[key] = once(self.factory, key, run)
         return self.known[key]
 
 
 @pytest.fixture(scope="session")
 def judged(launch, server, tmp_path_factory):
-    return Programs(launch, server, tmp_path_factory.mktemp("programs"))
+    return Programs(launch, server, tmp_path_factory)

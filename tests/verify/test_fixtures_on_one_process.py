@@ -8,6 +8,7 @@ from functools import cache
 from math import isclose, isnan
 
 import pytest
+from once import once
 
 from trl_lint.knowledge.heuristics import CLOCK_METRIC
 from trl_lint.verify.oracles import training
@@ -29,11 +30,26 @@ def identity(path):
     return f"{path.parent.name}/{path.stem}"
 
 
+def pair(path):
+    """A program and the other one of its pair: forks of one process draw the same random numbers."""
+    kind, _, name = path.stem.partition("_")
+    both = (path.with_stem("_".join(filter(None, (each, name)))) for each in ("broken", "fixed"))
+    return tuple(each for each in both if each.exists()) if kind in ("broken", "fixed") else (path,)
+
+
 @pytest.fixture(scope="module")
 def run(launch, server, tmp_path_factory):
-    """The run of a program on one plain process; each program runs once."""
-    session = Session(replace(launch, nproc=1), tmp_path_factory.mktemp("one"), start=server)
-    return cache(lambda path: session.one_process(fixtures.subject(path))())
+    """The run of a program on one plain process; each program runs once, with the other one of its pair."""
+
+    @cache
+    def runs_of(programs):
+        def alone(folder):
+            session = Session(replace(launch, nproc=1), folder / "traces", start=server)
+            return {path: session.one_process(fixtures.subject(path))() for path in programs}
+
+        return once(tmp_path_factory, programs, alone)
+
+    return lambda path: runs_of(pair(path))[path]
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=identity)

@@ -16,7 +16,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from wheels import built
+from commands import call, in_forks
+from once import once
+from wheels import wheel_of
 
 from trl_lint.verify.cli import FORMATS
 
@@ -101,8 +103,11 @@ MODES = {
 @pytest.fixture(scope="module")
 def command(tmp_path_factory) -> str:
     """`trl-lint` in a new environment that has it from its wheel."""
-    wheel = built(tmp_path_factory.mktemp("tree"))
-    home = tmp_path_factory.mktemp("environment")
+    wheel = wheel_of(tmp_path_factory)
+    return once(tmp_path_factory, "environment", lambda folder: installed(wheel, folder / "environment"))
+
+
+def installed(wheel: Path, home: Path) -> str:
     venv.create(home, with_pip=False, symlinks=True)
     python = home / "bin" / "python"
     pip = [sys.executable, "-m", "pip", "--python", str(python), "install", "--quiet", "--no-deps", "--no-index"]
@@ -117,25 +122,56 @@ def command(tmp_path_factory) -> str:
     return str(home / "bin" / "trl-lint")
 
 
-@pytest.mark.parametrize("name", MODES)
+# Those that import most are in every run in forks, and from the wheel in the slow ones.
+HEAVY = ("fixtures that raise",)
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] if name in HEAVY else []) for name in MODES]
+)
 def test_every_mode_in_every_format(command, name, tmp_path):
-    mode = MODES[name]
-    for file, text in FILES.items():
-        (tmp_path / file).parent.mkdir(exist_ok=True)
-        (tmp_path / file).write_text(text)
-    first, *others = (FORMATS[(list(MODES).index(name) + number) % len(FORMATS)] for number in range(len(FORMATS)))
-    files = [word for each in others for word in ("--report", f"{each}={tmp_path / each}")]
     environment = {key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", "FORCE_COLOR")}
     done = subprocess.run(
-        [command, "verify", "--timeout", "60", "--output-format", first, *files, *mode.words],
+        [command, "verify", *words(name, tmp_path)],
         cwd=tmp_path,
         env={**environment, "CUDA_VISIBLE_DEVICES": ""},
         capture_output=True,
         text=True,
         check=False,
     )
-    assert (done.returncode, done.stderr) == (mode.code, ""), done.stdout
-    texts = {first: done.stdout, **{each: (tmp_path / each).read_text(encoding="utf-8") for each in others}}
+    look(name, done.returncode, done.stdout, done.stderr, tmp_path)
+
+
+@pytest.mark.parametrize("name", HEAVY)
+def test_a_mode_in_forks(server, name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("FORCE_COLOR", raising=False)
+    in_forks(server, tmp_path, monkeypatch)
+    done = call(*words(name, tmp_path))
+    look(name, done.exit_code, done.stdout, done.stderr, tmp_path)
+
+
+def formats(name: str) -> list[str]:
+    """Of standard output, and of the files."""
+    return [FORMATS[(list(MODES).index(name) + number) % len(FORMATS)] for number in range(len(FORMATS))]
+
+
+def words(name: str, folder: Path) -> list[str]:
+    """How a mode is called in a folder with its files."""
+    for file, text in FILES.items():
+        (folder / file).parent.mkdir(exist_ok=True)
+        (folder / file).write_text(text)
+    first, *others = formats(name)
+    files = [word for each in others for word in ("--report", f"{each}={folder / each}")]
+    return ["--timeout", "60", "--output-format", first, *files, *MODES[name].words]
+
+
+def look(name: str, code: int, out: str, err: str, folder: Path) -> None:
+    """See that all formats say what a mode comes to."""
+    mode = MODES[name]
+    assert (code, err) == (mode.code, ""), out
+    first, *others = formats(name)
+    texts = {first: out, **{each: (folder / each).read_text(encoding="utf-8") for each in others}}
     document = json.loads(texts["json"])
     subject, *right = document["subjects"]
     assert len(right) == mode.right and all(run["holds"] for each in right for run in each["runs"])

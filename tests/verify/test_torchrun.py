@@ -109,7 +109,11 @@ def test_a_launcher_that_fails_is_quoted(torchrun, tmp_path):
         launcher.run(replace(torchrun, nnodes="many"), job)
 
 
-SOME = ("wrapped_model_attribute/broken_ddp", "unreduced_metric/broken_ddp")
+# The first in every run of the tests, with `test_shares_are_moved` for metrics; the other in the slow ones.
+SOME = (
+    "wrapped_model_attribute/broken_ddp",
+    pytest.param("unreduced_metric/broken_ddp", marks=pytest.mark.slow),
+)
 
 
 @pytest.mark.parametrize("name", SOME)

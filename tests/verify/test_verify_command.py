@@ -13,10 +13,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
+from commands import call, in_forks
 from processes import left, with_words
-
-from trl_lint.frontends.cli import main
 
 MISSING = [name for name in ("torch", "accelerate") if not find_spec(name)]
 needs_torch = [
@@ -62,14 +60,6 @@ own = {"per_device_train_batch_size": parser.parse_args().batch, "max_steps": in
 Trainer(tiny_model(), TrainingArguments(**{**ARGUMENTS, **own}), train_dataset=token_rows(8)).train()
 """
 ROOT = Path(__file__).parents[2]
-
-
-def call(*args: str):
-    try:
-        runs = CliRunner(mix_stderr=False)
-    except TypeError:  # click 8.2 and later never mix the streams
-        runs = CliRunner()
-    return runs.invoke(main, ["verify", *args])
 
 
 @pytest.fixture(autouse=True)
@@ -158,16 +148,21 @@ def test_nothing_that_runs_programs_is_imported_to_lint(folder):
 # What can
 
 
+@pytest.fixture
+def forked(server, folder, monkeypatch) -> None:
+    in_forks(server, folder, monkeypatch)
+
+
 @pytest.fixture(scope="module")
-def counted(tmp_path_factory):
+def counted(server, tmp_path_factory):
     """A script that fails as it is and passes when fixed: what the command said, and the folder it was in."""
     folder = tmp_path_factory.mktemp("counted")
     (folder / "train.py").write_text(COUNTS)
     (folder / "helper.py").write_text(HELPER)
-    command = [sys.executable, "-m", "trl_lint", "verify", "--keep", "kept", "--output-format", "json"]
-    done = subprocess.run(
-        [*command, "train.py", "--steps", "2"], cwd=folder, capture_output=True, text=True, check=False
-    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        in_forks(server, folder, patch)
+        done = call("--keep", "kept", "--output-format", "json", "train.py", "--steps", "2")
     assert done.stderr == ""
     return done, folder, json.loads(done.stdout)
 
@@ -179,7 +174,7 @@ class TestFixed:
         done, _, document = counted
         (subject,) = document["subjects"]
         before, after = subject["runs"]
-        assert (done.returncode, document["holds"], document["nproc"]) == (1, False, 2)
+        assert (done.exit_code, document["holds"], document["nproc"]) == (1, False, 2)
         assert [run["label"] for run in (before, after)] == ["as it is", "fixed"]
         assert before["verdicts"][0]["way"] == "exception"
         assert "train.py:9 (<module>)" in before["verdicts"][0]["evidence"][0]
@@ -219,7 +214,7 @@ class TestOthers:
         assert done.exit_code == 0, done.stdout
         assert "Nothing wrong was seen" in done.stdout and "fixed" not in done.stdout
 
-    def test_a_module(self, folder):
+    def test_a_module(self, folder, forked):
         (folder / "pkg").mkdir()
         (folder / "pkg" / "__init__.py").touch()
         (folder / "pkg" / "helper.py").write_text(HELPER)
@@ -259,7 +254,7 @@ class TestOthers:
         assert not list(folder.glob("trl-lint-verify-*"))
 
     @pytest.mark.skipif(not find_spec("trl"), reason="not installed: trl")
-    def test_bare_python_on_several_gpus(self, monkeypatch):
+    def test_bare_python_on_several_gpus(self, monkeypatch, forked):
         """The report of trl issue 3392, in its words: SFT of trl 0.17.0 with transformers 4.51.3."""
         program = Path(__file__).parents[2] / "fixtures" / "unreduced_metric" / "quiet_sft.py"
         monkeypatch.setenv("PYTHONPATH", str(program.parents[1]))
@@ -270,7 +265,7 @@ class TestOthers:
         assert "The size of tensor a (2) must match the size of tensor b (4) at non-singleton dimension 0" in said
 
     @pytest.mark.skipif(not find_spec("transformers"), reason="not installed: transformers")
-    def test_a_launch_file(self, folder, monkeypatch):
+    def test_a_launch_file(self, folder, monkeypatch, forked):
         """Plain Trainer, whose launch says of everything but the GPUs what the program is to be given."""
         monkeypatch.setenv("PYTHONPATH", str(ROOT / "fixtures"))
         (folder / "train.py").write_text(TRAINS)
@@ -316,7 +311,7 @@ class TestOthers:
         done = call("--launcher", "accelerate", "--nnodes", "2", "train.py")
         assert done.exit_code == 2 and "several machines need --launcher torchrun" in done.stderr
 
-    def test_a_bug_without_a_fix(self, folder):
+    def test_a_bug_without_a_fix(self, folder, forked):
         (folder / "train.py").write_text(RAISES)
         done = call("--no-one-process", "train.py")
         assert done.exit_code == 1

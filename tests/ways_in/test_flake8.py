@@ -1,4 +1,7 @@
-"""The flake8 plugin in a real flake8: what it finds is what `trl-lint` finds, and flake8 goes on working."""
+"""The flake8 plugin in a real flake8: what it finds is what `trl-lint` finds, and flake8 goes on working.
+
+Most runs are forks of a process that has imported flake8 (`forks.py`); a few of each kind are processes of their own.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +11,11 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from forks import module
 from samples import BASE, BROKEN, FIXTURES, MINE, marks
 
 LINE = re.compile(r"(?P<path>.*?):(?P<row>\d+):(?P<column>\d+): (?P<code>\w+) (?P<text>.*)")
@@ -40,18 +45,20 @@ def total(loss):
     return accelerator.gather(loss.item())
 """
 Place = tuple[str, int, int, str]
+Start = Callable[..., subprocess.CompletedProcess[str]]
 
 
 def run(*args: str | Path, folder: Path, stdin: bytes | None = None) -> subprocess.CompletedProcess[str]:
+    """A process of its own, as users start it."""
     done = subprocess.run(
         [sys.executable, "-m", *map(str, args)], cwd=folder, input=stdin, capture_output=True, check=False
     )
     return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
-def flake8(*args: str | Path, folder: Path, stdin: bytes | None = None) -> list[Place]:
+def flake8(*args: str | Path, folder: Path, stdin: bytes | None = None, start: Start = module) -> list[Place]:
     """What a flake8 that must not complain reports of our rules: path, line, column, code."""
-    done = run("flake8", *args, folder=folder, stdin=stdin)
+    done = start("flake8", *args, folder=folder, stdin=stdin)
     assert not done.stderr
     matches = [LINE.fullmatch(line) for line in done.stdout.splitlines()]
     assert all(matches), done.stdout
@@ -59,9 +66,9 @@ def flake8(*args: str | Path, folder: Path, stdin: bytes | None = None) -> list[
     return sorted(row for row in rows if row[3].startswith("TRL"))
 
 
-def trl_lint(*args: str | Path, folder: Path) -> list[Place]:
+def trl_lint(*args: str | Path, folder: Path, start: Start = module) -> list[Place]:
     """What `trl-lint` reports, in the same form."""
-    done = run("trl_lint", "--output-format=json", *args, folder=folder)
+    done = start("trl_lint", "--output-format=json", *args, folder=folder)
     assert not done.stderr
     return sorted(
         (os.path.relpath(row["filename"], folder), row["location"]["row"], row["location"]["column"], row["code"])
@@ -81,7 +88,7 @@ def write(folder: Path, **files: str) -> None:
 def test_the_fixtures(jobs, tmp_path):
     folder = shutil.copytree(FIXTURES, tmp_path / "fixtures")
     (folder / "pyproject.toml").write_text('[tool.trl-lint]\nselect = ["ALL"]\n')
-    found = flake8("--isolated", jobs, ".", folder=folder)
+    found = flake8("--isolated", jobs, ".", folder=folder, start=run)
     expected = [
         (str(path.relative_to(FIXTURES)), *mark)
         for path in FIXTURES.rglob("*.py")
@@ -99,8 +106,8 @@ def test_the_fixtures(jobs, tmp_path):
 def test_nothing_need_be_configured(tmp_path):
     """A plain `flake8`, in a folder with nothing but code."""
     write(tmp_path, **BROKEN)
-    found = flake8(folder=tmp_path)
-    assert found == trl_lint(folder=tmp_path)
+    found = flake8(folder=tmp_path, start=run)
+    assert found == trl_lint(folder=tmp_path, start=run)
     expected = [(f"{name}.py", *mark) for name, text in BROKEN.items() for mark in marks(text)]
     assert [(path, row, code) for path, row, _, code in found] == sorted(expected)
     assert {code for *_, code in found} == {"TRL001", "TRL002", "TRL003"}
@@ -160,7 +167,7 @@ def test_an_unsaved_buffer(tmp_path):
     (tmp_path / "pkg").mkdir()
     write(tmp_path / "pkg", base=BASE, mine="x = 1\n")
     args = ("--stdin-display-name", "pkg/mine.py", "-")
-    assert flake8(*args, folder=tmp_path, stdin=MINE.encode()) == [("pkg/mine.py", 7, 9, "TRL003")]
+    assert flake8(*args, folder=tmp_path, stdin=MINE.encode(), start=run) == [("pkg/mine.py", 7, 9, "TRL003")]
     assert flake8(*args, folder=tmp_path, stdin=b"x = 1\n") == []
 
 
@@ -281,7 +288,7 @@ def test_each_project_has_its_own_settings(tmp_path):
 def test_bad_settings_are_one_clear_line(tmp_path, args, table):
     write(tmp_path, x=GATHER, y=GATHER)
     (tmp_path / "pyproject.toml").write_text(f"[tool.trl-lint]\n{table}\n")
-    done = run("flake8", *args, folder=tmp_path, stdin=GATHER.encode())
+    done = module("flake8", *args, folder=tmp_path, stdin=GATHER.encode())
     assert (done.returncode, done.stderr) == (1, "")
     heading, said = done.stdout.splitlines()
     assert heading == "There was a critical error during execution of Flake8:"

@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from forks import module
 from samples import BASE, BROKEN, FIXTURES, MINE, unmarked
 
+Start = Callable[..., subprocess.CompletedProcess[str]]
 
-def codemod(folder: Path, rule: str, *paths: str) -> str:
+
+def process(*args: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """A process of its own, as users start it."""
+    return subprocess.run([sys.executable, "-m", *args], cwd=folder, capture_output=True, text=True, check=False)
+
+
+def codemod(folder: Path, rule: str, *paths: str, start: Start = module) -> str:
     """Run the command of a rule on files or folders; what LibCST says of it."""
     command = f"trl_lint.codemods.{rule.title().replace('_', '')}Command"
-    done = subprocess.run(
-        [sys.executable, "-m", "libcst.tool", "codemod", "-x", command, "--no-format", *paths],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = start("libcst.tool", "codemod", "-x", command, "--no-format", *paths, folder=folder)
     assert done.returncode == 0, done.stderr
     return done.stderr
 
@@ -52,7 +55,7 @@ def test_a_command_mends_its_own_rule_only(tmp_path, rule):
 def test_a_base_class_in_another_file_counts(tmp_path):
     (tmp_path / "base.py").write_text(BASE, encoding="utf-8")
     (tmp_path / "mine.py").write_text(MINE, encoding="utf-8")
-    codemod(tmp_path, "unreduced_metric", "mine.py")
+    codemod(tmp_path, "unreduced_metric", "mine.py", start=process)
     mended = MINE.replace("loss.item()", "self.accelerator.gather(loss).mean().item()")
     assert (tmp_path / "mine.py").read_text(encoding="utf-8") == mended
     assert (tmp_path / "base.py").read_text(encoding="utf-8") == BASE

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from once import once
 from samples import BASE, BROKEN, FIXTURES, MINE, ROOT, marks, unmarked
 
 PACKED = ("pyproject.toml", "README.md", "LICENSE", ".pre-commit-hooks.yaml", "trl_lint", "codemods", "fixtures")
@@ -46,7 +47,11 @@ def repository(folder: Path) -> str:
 @pytest.fixture(scope="module")
 def hooks(tmp_path_factory) -> Path:
     """A clean clone of what is published, and the cache of pre-commit beside it."""
-    clone = tmp_path_factory.mktemp("hooks") / "clone"
+    return once(tmp_path_factory, "hooks", published)
+
+
+def published(folder: Path) -> Path:
+    clone = folder / "clone"
     clone.mkdir()
     for name in PACKED:
         source = ROOT / name

@@ -150,13 +150,19 @@ def _freeze_cell(identity: Identity, heap: Mapping[Identity, Cell], depth: int, 
     cell = heap.get(identity)
     if cell is None or depth < 0:
         return None
-    key = frozen.get((identity, depth))
+    key = cell.key if cell.key is not None else frozen.get((identity, depth))
     if key is None:
         named = [(str(name), freeze(value, heap, depth, frozen)) for name, value in cell.entries.items()]
         rest = None if cell.rest is None else freeze(cell.rest, heap, depth, frozen)
         key = (cell.shape, tuple(sorted(named, key=_text)), rest, cell.length, cell.factory is not None)
         frozen[identity, depth] = key
+        if not any(isinstance(value, _LEADS_ON) for value in cell.values()):
+            cell.key = key
     return key
+
+
+# What is frozen with the values that it leads to, as far as the depth allows.
+_LEADS_ON = (ContainerValue, IterableValue, OneOfOwnClasses, PartialCall, TupleValue)
 
 
 def _text(item: tuple[str, Hashable]) -> str:

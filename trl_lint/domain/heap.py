@@ -50,7 +50,7 @@ class Cell:
     the function that makes a missing entry. length: whether the number of entries is the same on all ranks.
     """
 
-    __slots__ = ("entries", "factory", "length", "rest", "shape")
+    __slots__ = ("_element", "entries", "factory", "key", "length", "rest", "shape")
 
     def __init__(
         self,
@@ -65,6 +65,8 @@ class Cell:
         self.rest = rest
         self.factory = factory
         self.length = length
+        self._element: Value | None = None
+        self.key: Hashable = None  # where no other cell has to do with it: see `equality`
 
     def values(self) -> Iterator[Value]:
         yield from self.entries.values()
@@ -72,11 +74,13 @@ class Cell:
             yield self.rest
 
     def element(self) -> Value:
-        """What an element of it may be."""
-        result: Value = BOTTOM
-        for value in self.values():
-            result = join_elements(result, value)
-        return result
+        """What an element of it may be, found out once."""
+        if self._element is None:
+            result: Value = BOTTOM
+            for value in self.values():
+                result = join_elements(result, value)
+            self._element = result
+        return self._element
 
 
 def join_cells(a: Cell, b: Cell, divided: Rank = ranks.SAME) -> Cell:

@@ -145,5 +145,7 @@ ROWS: tuple[Row, ...] = (
         for name in ("save_16bit_model", "save_fp16_model")
     ),
 )
+# Attributes of the engine: code that reads one of a model has DeepSpeed in mind, or an engine like it.
+OF_ENGINE = frozenset({"backward", "basic_optimizer", "lr_scheduler", "optimizer", "step", "training_dataloader"})
 UNIQUE: dict[str, str] = {row.name.rpartition(".")[2]: ENGINE for row in ROWS}
 # fmt: on

@@ -9,11 +9,17 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 
 from trl_lint.knowledge.torch_distributed import RANK_VARIABLES, WORLD_VARIABLES
 
 _compiled = cache(re.compile)
+
+
+# The same names are asked for again and again.
+@lru_cache(maxsize=1 << 16)
+def _is_found(pattern: str, text: str) -> bool:
+    return _compiled(pattern).search(text) is not None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -31,7 +37,7 @@ class Guess:
 
     def fits(self, text: str) -> bool:
         """Whether it speaks of this name."""
-        return text in self.words or (bool(self.pattern) and _compiled(self.pattern).search(text) is not None)
+        return text in self.words or (bool(self.pattern) and _is_found(self.pattern, text))
 
     def found_in(self, source: bytes) -> bool:
         """Whether the pattern is found anywhere in a text."""
@@ -151,6 +157,12 @@ COUNTER = Guess(
     pattern=r"^(?:(?:cur|curr|current|global|train|training)_)?(?:epoch|step|iteration)s?$|^batch_(?:idx|index|nb)$",
     says="A parameter of such a name that nobody in sight gives counts what all ranks do together.",
     because="vita-epfl/UniTraj, models/base_model/base_model.py: every process logs an image where `batch_idx == 0`",
+)
+SHOWS_PATH = Guess(
+    group=SYNCHRONISATION,
+    pattern=r"print|^(?:critical|debug|echo|error|exception|format|info|log|warn|warning)$",
+    says="A function of such a name shows a path, and leaves the file alone.",
+    because="FlagAI-Open/FlagAI, checkpointing.py: `print_rank_0` says that there is no such file, before a `return`",
 )
 NAMES_ENGINE = Guess(
     group=SYNCHRONISATION,

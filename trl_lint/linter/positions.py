@@ -1,14 +1,16 @@
 """Where the nodes of a LibCST tree stand in the text, as `libcst.metadata.PositionProvider` has it, in less time.
 
 The provider writes the whole tree out and makes three objects for each node, though next to none of them is ever asked
-for. Here only the function (or the statement) around a node is written, and looked up in the text; four numbers are
-kept for each node in it, and become a range where one is asked for.
+for. Here only the statement around a node is written, and looked up in the text (where it stands there twice, the whole
+function is); four numbers are kept for each node in it, and become a range where one is asked for.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from types import TracebackType
 from typing import Any
 
@@ -48,6 +50,11 @@ class Positions(Mapping[cst.CSTNode, CodeRange]):
         self._find_all()
         return len(self._numbers)
 
+    @cached_property
+    def _line_starts(self) -> list[int]:
+        """Where the lines of the text begin, but for the first."""
+        return [match.end() for match in _LINE_END.finditer(self._text)]
+
     def _find_all(self) -> None:
         if not self._is_whole:
             state = self._state()
@@ -55,31 +62,35 @@ class Positions(Mapping[cst.CSTNode, CodeRange]):
             self._numbers, self._is_whole = state.numbers, True
 
     def _find(self, node: cst.CSTNode) -> None:
-        """Find a node with all that stands in the same statement outside of functions: alone, if that can be."""
-        state = self._state()
-        statement = self._statement_around(node, state)
-        start = -1
-        if statement is not None:
+        """Find a node with all that stands in the same statement, or the same function: alone, if that can be."""
+        for statement, indentation in self._statements_around(node):
+            state = self._state()
+            for indent in indentation:
+                state.increase_indent(indent)
             statement._codegen(state)
             code = "".join(state.tokens)
             start = self._text.find(code)
-        if start < 0 or self._text.find(code, start + 1) >= 0:
-            self._find_all()
-            return
-        above = sum(1 for _ in _LINE_END.finditer(self._text, 0, start))
-        for each, (line, column, last, end) in state.numbers.items():
-            self._numbers[each] = (line + above, column, last + above, end)
+            if start >= 0 and self._text.find(code, start + 1) < 0:
+                above = bisect_right(self._line_starts, start)
+                for each, (line, column, last, end) in state.numbers.items():
+                    self._numbers[each] = (line + above, column, last + above, end)
+                return
+        self._find_all()
 
-    def _statement_around(self, node: cst.CSTNode, state: CodegenState) -> cst.BaseStatement | None:
-        """The outermost statement around a node that is not a class; `state` is indented as far as it is."""
-        if not self._text:
-            return None
-        for each in (*ancestors(self._tree, node), node):
+    def _statements_around(self, node: cst.CSTNode) -> Sequence[tuple[cst.BaseStatement, tuple[str, ...]]]:
+        """The innermost and the outermost statement around a node that is not a class, each with its indentation."""
+        found: list[tuple[cst.BaseStatement, tuple[str, ...]]] = []
+        indentation: tuple[str, ...] = ()
+        before: cst.CSTNode | None = None
+        for each in (*ancestors(self._tree, node), node) if self._text else ():
             if isinstance(each, cst.IndentedBlock):
-                state.increase_indent(state.default_indent if each.indent is None else each.indent)
+                indentation = (*indentation, self._tree.default_indent if each.indent is None else each.indent)
             elif isinstance(each, cst.BaseStatement) and not isinstance(each, cst.ClassDef):
-                return each
-        return None
+                is_elif = isinstance(before, cst.If) and before.orelse is each  # which is written as an `if`
+                found[1:] = [] if is_elif else [(each, indentation)]
+            before = each
+        found.reverse()
+        return found
 
     def _state(self) -> _State:
         return _State(self._tree.default_indent, self._tree.default_newline)

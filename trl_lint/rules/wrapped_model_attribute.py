@@ -59,9 +59,9 @@ wrapped model is TRL010's. A model that is wrapped where a setting says so (`if 
 is asked about, too, but not where code has tested anything that may be about that setting, in another function or
 method where it has tested anything at all. FSDP and
 DeepSpeed hand attributes on (but for `config`, of which DeepSpeed has its own): code under a test for them is silent,
-and so is a project whose launch commands all start one of them, or whose setting `engines` names no other. With
-`model_init`, what is cached is that of the first model that was made. Subclasses in other files that never call
-`super().__init__` are not seen.
+so is what only an engine of DeepSpeed has (`model.optimizer`), and a project whose launch commands all start one of
+them, or whose setting `engines` names no other. With `model_init`, what is cached is that of the first model that was
+made. Subclasses in other files that never call `super().__init__` are not seen.
 
 ## References
 - https://github.com/huggingface/trl/pull/3225 (OnlineDPO read `model.config` in its training step)
@@ -75,7 +75,7 @@ from collections.abc import Iterator
 from trl_lint.analysis.events import AttributeRead, HandedToPipeline
 from trl_lint.domain.engines import HAND_ON_ATTRIBUTES, TrainingEngine
 from trl_lint.findings import Consequence
-from trl_lint.knowledge.engines import UNIQUE
+from trl_lint.knowledge.engines import OF_ENGINE, UNIQUE
 from trl_lint.knowledge.models import GENERATES
 from trl_lint.rules.base import Rule, Site, Violation
 from trl_lint.wording import model_in, owner_of, said
@@ -107,7 +107,7 @@ class WrappedModelAttribute(Rule[AttributeRead | HandedToPipeline]):
                 yield _handed(event)
             return
         name = event.attribute
-        if name in GENERATES or name in UNIQUE or _is_handed_on(event):
+        if name in GENERATES or name in UNIQUE or name in OF_ENGINE or _is_handed_on(event):
             return
         model = owner_of(event)
         bare = said("unwrap", event, model=model, what=f"{name}(...)" if event.called else name)

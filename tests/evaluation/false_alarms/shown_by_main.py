@@ -33,9 +33,8 @@ def main(rows, optimizer):
         loss = net(x) + regularise(accelerator, net, x)
         accelerator.backward(loss)
         optimizer.step()
-        if step % 100 == 0:
-            if accelerator.is_main_process:
-                show(accelerator, net, x)
+        if step % 100 == 0 and accelerator.is_main_process:
+            show(accelerator, net, x)
 
 
 if __name__ == "__main__":

@@ -20,17 +20,17 @@ from trl_lint.domain.values import UNKNOWN, Kind, Value
 
 def bind_target(frame: Frame, target: cst.CSTNode, value: Value) -> None:
     """Assign a value to a name, attribute, subscript or a pattern of them."""
-    if isinstance(target, cst.Name):
+    if type(target) is cst.Name:
         if target.value in frame.nonlocals:
             _assign_outside(frame, target.value, value)
         else:
             frame.memory.names[target.value] = value
-    elif isinstance(target, (cst.Tuple, cst.List)):
-        _unpack(frame, target, value)
-    elif isinstance(target, cst.Attribute):
+    elif type(target) is cst.Attribute:
         attributes.assign_attribute(frame, frame.engine.evaluate(frame, target.value), target, value)
-    elif isinstance(target, cst.Subscript):
+    elif type(target) is cst.Subscript:
         _assign_subscript(frame, target, value)
+    elif type(target) is cst.Tuple or type(target) is cst.List:
+        _unpack(frame, target, value)
     elif isinstance(target, cst.StarredElement):
         bind_target(frame, target.value, value)
 

@@ -44,14 +44,14 @@ from trl_lint.knowledge import models
 def call(frame: Frame, node: cst.Call) -> Value:
     """The value of a call expression."""
     func = node.func
-    if isinstance(func, cst.Attribute):
+    if type(func) is cst.Attribute:
         if _is_super(func.value):
             return _call_super(frame, func.attr.value, evaluated(frame, node), node)
         owner = frame.engine.evaluate(frame, func.value)
         if func.attr.value == "backward":
             frame.trace.backward = True
         return method_calls.call_member(frame, owner, func.attr.value, evaluated(frame, node), node)
-    if isinstance(func, cst.Name):
+    if type(func) is cst.Name:
         callee = frame.engine.lookup(frame, func.value)
         if callee is None:
             return _call_unbound(frame, func.value, node)
@@ -72,7 +72,7 @@ def _call_unbound(frame: Frame, name: str, node: cst.Call) -> Value:
 
 
 def _is_super(node: cst.CSTNode) -> bool:
-    return isinstance(node, cst.Call) and isinstance(node.func, cst.Name) and node.func.value == "super"
+    return type(node) is cst.Call and type(node.func) is cst.Name and node.func.value == "super"
 
 
 def _call_super(frame: Frame, name: str, args: Arguments, node: cst.Call) -> Value:

@@ -189,9 +189,10 @@ def _both(a: Value, b: Value) -> Value:
 def _compare_once(frame: Frame, left: Value, operator: cst.CSTNode, right: Value) -> Value:
     if WORLD_KIND in (left.const, right.const):
         return _kind_of_run(left, operator, right)
-    if isinstance(operator, (cst.Is, cst.IsNot)):
+    kind_of_test = type(operator)
+    if kind_of_test is cst.Is or kind_of_test is cst.IsNot:
         return _identity(left, operator, right)
-    if isinstance(operator, (cst.In, cst.NotIn)):
+    if kind_of_test is cst.In or kind_of_test is cst.NotIn:
         return _membership(frame, left, operator, right)
     const = _decided(left.const, type(operator), right.const)
     if left.rank == ranks.RANK_LOCAL and left.kind is Kind.NUMBER and right.const in (-1, 0):
@@ -400,13 +401,13 @@ def _narrow(frame: Frame, test: cst.CSTNode, taken: bool) -> None:
 
 
 def _narrow_none(frame: Frame, test: cst.Comparison, taken: bool) -> None:
-    if len(test.comparisons) != 1 or not isinstance(test.left, cst.Name):
+    if len(test.comparisons) != 1 or type(test.left) is not cst.Name:
         return
-    operator, right = test.comparisons[0].operator, test.comparisons[0].comparator
-    if not (isinstance(right, cst.Name) and right.value == "None" and isinstance(operator, (cst.Is, cst.IsNot))):
+    operator, right = type(test.comparisons[0].operator), test.comparisons[0].comparator
+    if not (type(right) is cst.Name and right.value == "None" and (operator is cst.Is or operator is cst.IsNot)):
         return
     value = frame.memory.names.get(test.left.value)
-    if value is not None and isinstance(operator, cst.Is) is taken:
+    if value is not None and (operator is cst.Is) is taken:
         frame.memory.names[test.left.value] = NoneValue(ranks.SAME, const=None)
 
 

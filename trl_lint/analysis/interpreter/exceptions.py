@@ -137,7 +137,8 @@ def _caught(handler: cst.ExceptHandler | cst.ExceptStarHandler) -> list[cst.Base
 def _raised_in_forwards(module: Module) -> frozenset[str]:
     known = module.notes.of(RaisedInForwards)
     if known.names is None:
-        classes = (each for each in below(module.tree) if isinstance(each, cst.ClassDef) and _has_forward(each))
+        nodes = below(module.tree) if module.mentions(rb"\bdef\s+forward\b") else ()
+        classes = (each for each in nodes if isinstance(each, cst.ClassDef) and _has_forward(each))
         known.names = frozenset(
             name
             for cls in classes

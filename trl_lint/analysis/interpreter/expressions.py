@@ -105,7 +105,12 @@ def _number(text: str, dtype: str) -> Value:
 
 
 def _string(frame: Frame, node: cst.SimpleString) -> Value:
-    return _text(node.raw_value)
+    return _written_out(node.value)
+
+
+@lru_cache(maxsize=4096)
+def _written_out(literal: str) -> Value:
+    return _text(cst.SimpleString(literal).raw_value)
 
 
 @lru_cache(maxsize=4096)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from trl_lint.analysis.program.syntax import ancestors, below, callee_of, names_in
+from trl_lint.analysis.program.syntax import ancestors, below, callee_of, last_name, names_in, of_class
 from trl_lint.analysis.state.frame import Frame, derived
 from trl_lint.domain import ranks
 from trl_lint.domain.kinds import IterableValue, NumberValue, PathValue
@@ -19,6 +19,7 @@ from trl_lint.domain.provenance import OwnFile, SharedName
 from trl_lint.domain.ranks import Rank
 from trl_lint.domain.values import SAME, UNKNOWN, Kind, Value
 from trl_lint.knowledge.effects import ASK_DISK, GIVE_PATHS, LIST_FOLDERS, PARTS_OF_PATHS
+from trl_lint.knowledge.heuristics import SHOWS_PATH
 
 if TYPE_CHECKING:
     from trl_lint.analysis.state.arguments import Arguments
@@ -80,7 +81,7 @@ def _looked_for(frame: Frame, path: Value, stands: cst.BaseExpression | None, no
         return SAME
     agreed = any(point.kind == "broadcast" for point in frame.sync_points)
     outside = path.rank.is_alike or _is_named_from_outside(frame, stands) or _is_new(frame, stands, node)
-    if agreed or outside:
+    if agreed or outside or not (path.rank.differs or _is_touched(frame, stands, node)):
         why = frame.step(node, "it depends on the disk")
     else:
         why = OwnFile(frame.module, node, "ranks write this file themselves, so some may find it and others not")
@@ -103,6 +104,30 @@ def _is_new(frame: Frame, stands: cst.BaseExpression | None, node: cst.CSTNode) 
 
 def _names_by(loop: cst.For, name: str) -> bool:
     """Whether a name means what a loop goes over, or what is made of that in its body."""
-    items = names_in(loop.target)
-    made = (each for each in below(loop.body) if isinstance(each, cst.Assign) and items & names_in(each.value))
-    return name in items or any(name in names_in(target.target) for each in made for target in each.targets)
+    made = names_in(loop.target)
+    for each in of_class(loop.body, cst.Assign):
+        if made & names_in(each.value):
+            made = made.union(*(names_in(target.target) for target in each.targets))
+    return name in made
+
+
+def _is_touched(frame: Frame, stands: cst.BaseExpression | None, node: cst.CSTNode) -> bool:
+    """Whether some rank may be done with the file by then: its name is used before, in the same round or condition."""
+    name = stands.value if isinstance(stands, cst.Name) else ""
+    around = [each for each in ancestors(frame.root, node) if isinstance(each, (cst.For, cst.If, cst.While))]
+    if any(call is not node and _may_change(call, name) for each in around for call in of_class(each, cst.Call)):
+        return True
+    is_used = False
+    for part in below(frame.root):
+        if part is node:
+            break
+        if isinstance(part, cst.Assign) and any(name in names_in(each.target) for each in part.targets):
+            is_used = False
+        elif isinstance(part, cst.Call):
+            is_used = is_used or _may_change(part, name)
+    return is_used
+
+
+def _may_change(call: cst.Call, name: str) -> bool:
+    """Whether a call is given a path, or is a method of one, to do something with the file: to show it is nothing."""
+    return name in names_in(call) and not SHOWS_PATH.fits(last_name(call.func))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from trl_lint.analysis.interpreter import assignment, attributes, paths
+from trl_lint.analysis.interpreter import assignment, attributes, paths, row_transfers
 from trl_lint.analysis.program.objects import FunctionValue
 from trl_lint.analysis.state import containers, settings
 from trl_lint.analysis.state.arguments import Arguments
@@ -34,6 +34,13 @@ def _own_group(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     for observe in frame.observers.row:
         observe(frame, name, library.function(name, frame.engine.versions), args, node, None)
     return groups.own_group(SAME, args)
+
+
+def _rank_in_group(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
+    """`dist.get_rank(group)`: the number of this process in a group is none in the whole job."""
+    given = args.expression(0) or args.expression("group")
+    number = GLOBAL_RANK_INDEX if getattr(given, "value", "None") == "None" else RANK_INDEX
+    return row_transfers.transferred(frame, number, args, node, "torch.distributed.get_rank")
 
 
 def _import_module(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
@@ -130,6 +137,7 @@ SPECIAL = {
     "functools.partial": _partial,
     "os.environ.get": _getenv,
     "torch.distributed.init_process_group": _started,
+    "torch.distributed.get_rank": _rank_in_group,
     "torch.distributed.new_group": _own_group,
     "torch.multiprocessing.spawn": _spawn,
     "os.getenv": _getenv,

@@ -29,7 +29,7 @@ def run_block(frame: Frame, body: Iterable[cst.CSTNode]) -> bool:
         handler = HANDLERS.get(type(statement))
         if handler is None:
             continue
-        if isinstance(statement, cst.SimpleStatementLine):
+        if type(statement) is cst.SimpleStatementLine:
             if not _simple_line(frame, statement):
                 return False
         else:

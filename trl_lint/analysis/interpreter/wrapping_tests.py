@@ -202,7 +202,7 @@ def _is_alike(frame: Frame, asked: cst.CSTNode) -> bool:
 def narrow(frame: Frame, test: cst.BaseExpression, taken: bool) -> None:
     """Refine what is known of models that are wrapped on one way only, where a test has come out as `taken`."""
     frame.has_tested = True
-    if not frame.engine.wraps_on_one_way:
+    if not (frame.engine.wraps_on_one_way and _any_on_one_way(frame.memory)):
         return
     test, taken = _without_not(test, taken)
     asks = question(frame, test)
@@ -215,9 +215,18 @@ def narrow(frame: Frame, test: cst.BaseExpression, taken: bool) -> None:
         frame.memory.names[subject] = asked.but(wrapping=wrapping)
 
 
+def _any_on_one_way(memory: Memory) -> bool:
+    """Whether there is such a model: where there is none, as nearly everywhere, no test says anything of it."""
+    for values in (memory.names, memory.attributes):
+        for value in values.values():
+            if value.wrapping is Wrapping.MAYBE:
+                return True
+    return False
+
+
 def _narrow(frame: Frame, values: dict[_Key, Value], test: cst.BaseExpression, taken: bool) -> None:
     asked: frozenset[str] | None = None
-    present = _whose_presence(test)
+    present: str | None = None
     for name, value in values.items():
         if value.kind is not Kind.MODEL or value.wrapping is not Wrapping.MAYBE:
             continue
@@ -229,6 +238,7 @@ def _narrow(frame: Frame, values: dict[_Key, Value], test: cst.BaseExpression, t
                 values[name] = _come_about(value, condition, decisive) if decisive.is_true is taken else _bare(value)
                 continue
             asked = _names(frame, test) if asked is None else asked
+            present = _whose_presence(test) if present is None else present
             # Of a test that may be of the rank, too, it is not known whether it lets the same ones in.
             of_rank = _is_of_rank(frame, condition.node) and not _is_alike(frame, test)
             if not of_rank and (own == present or (asked.isdisjoint(condition.names) and own not in asked)):
@@ -348,15 +358,20 @@ def question(frame: Frame, test: cst.CSTNode) -> tuple[cst.BaseExpression, bool]
     return None
 
 
-_HOLDS_FOR = (cst.Equal, cst.Is, cst.In)
-_HOLDS_NOT_FOR = (cst.NotEqual, cst.IsNot, cst.NotIn)
+_HOLDS_FOR = frozenset({cst.Equal, cst.Is, cst.In})
+_HOLDS_NOT_FOR = frozenset({cst.NotEqual, cst.IsNot, cst.NotIn})
+
+
+# `type(model)` and `model.__class__`.
+_TELLS_CLASS = frozenset({cst.Call, cst.Attribute})
 
 
 def _of_class(
     frame: Frame, left: cst.BaseExpression, target: cst.ComparisonTarget
 ) -> tuple[cst.BaseExpression, bool] | None:
     """`type(model) == DDP`, `type(model) in (DDP, DP)`, `model.__class__ is DDP`."""
-    if not isinstance(target.operator, (*_HOLDS_FOR, *_HOLDS_NOT_FOR)):
+    holds = type(target.operator) in _HOLDS_FOR
+    if type(left) not in _TELLS_CLASS or not (holds or type(target.operator) in _HOLDS_NOT_FOR):
         return None
     match left:
         case cst.Call(func=cst.Name("type"), args=[cst.Arg(value=subject)]):
@@ -366,7 +381,7 @@ def _of_class(
         case _:
             return None
     names = class_names(frame.engine.evaluate(frame, target.comparator))
-    return _of_one(subject, names, isinstance(target.operator, _HOLDS_FOR))
+    return _of_one(subject, names, holds)
 
 
 def _of_one(subject: cst.BaseExpression, names: list[str], holds: bool) -> tuple[cst.BaseExpression, bool] | None:

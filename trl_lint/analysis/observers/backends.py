@@ -10,6 +10,7 @@ That is one answer per file, whatever comes first in it: a process group lasts f
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import TYPE_CHECKING
 
 from trl_lint.analysis.events import CollectiveCalled
@@ -120,6 +121,7 @@ def _is_chooser(value: Value) -> bool:
     return isinstance(value, LibraryName) and _chooses(value.name)
 
 
+@cache
 def _chooses(name: str) -> bool:
     root, _, _ = name.partition(".")
     return root in CHOOSE_NCCL or any(library.is_subclass(name, base) for base in START_NCCL)

@@ -33,7 +33,7 @@ from trl_lint.analysis.program.path_conditions import (
     set_before,
     ways_out,
 )
-from trl_lint.analysis.program.syntax import below
+from trl_lint.analysis.program.syntax import below, of_class
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import Branch, Observer
 from trl_lint.domain.control import Control, Uniformity
@@ -202,7 +202,7 @@ def _parting(frame: Frame, ways: Ways) -> Parting | None:
         ]
     unmatched = None if branch.refused else _first_unmatched(each_way[0], each_way[1], branch)
     found = unmatched or _skipped_backward(frame, ways)
-    if found is None or not (branch.tried is None or branch.refused or _works_on_own_data(frame, branch.tried)):
+    if found is None or not (branch.refused or _may_fail_apart(frame, branch)):
         return None
     if _is_settled_before(frame, ways) or (branch.skipped == (0, 0) and _meet_whichever(frame, each_way, branch)):
         return None
@@ -309,9 +309,11 @@ def _taking(fork: Fork, arm: int, way: Sequence[SyncPoint]) -> list[SyncPoint]:
     return [point for point in way if id(point) not in left]
 
 
-def _works_on_own_data(frame: Frame, body: cst.CSTNode) -> bool:
-    """Whether the body of a `try` works on this rank's own data, and may raise on some ranks: devices don't."""
-    seen = (frame.node_values[id(node)].rank for node in below(body) if id(node) in frame.node_values)
+def _may_fail_apart(frame: Frame, branch: Branch) -> bool:
+    """Whether a `try` may raise on some ranks: its body works on their own data, or its handler asks for memory."""
+    if branch.tried is None or any("out of memory" in text.value for text in of_class(branch.test, cst.SimpleString)):
+        return True
+    seen = (frame.node_values[id(node)].rank for node in below(branch.tried) if id(node) in frame.node_values)
     return any(rank.differs and bool(rank.origins & ~(Origin.RANK | Origin.IO)) for rank in seen)
 
 

@@ -33,7 +33,6 @@ class FunctionInfo:
         "cls",
         "decorators",
         "first_rank",
-        "is_open",
         "joined",
         "module",
         "name",
@@ -64,8 +63,11 @@ class FunctionInfo:
         self.reached = False
         # Of a context manager: who is before the others in it, one rank of the "job" or of each "node".
         self.first_rank = ""
-        # Whether it is a method that has nothing in it: what it does, and returns, is for a subclass to say.
-        self.is_open = cls is not None and isinstance(node, cst.FunctionDef) and _is_open(node)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it is a method that has nothing in it: what it does, and returns, is for a subclass to say."""
+        return self.cls is not None and isinstance(self.node, cst.FunctionDef) and _is_open(self.node)
 
     @property
     def is_static(self) -> bool:

@@ -11,10 +11,11 @@ from __future__ import annotations
 import re
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import wraps
 from typing import Any, TypeVar
 
+from trl_lint.analysis.program.logical_lines import LogicalLine, logical_lines
 from trl_lint.analysis.program.source_text import end_of_long
 
 # How deep an expression may be, in units: a term of a sum, an `and` or one of several adjacent strings is one.
@@ -97,7 +98,44 @@ def measure(text: str) -> None:
     Raises:
         TooDeep: it is nested more deeply than the parser, and all that recurse into its tree, can bear.
     """
-    _Measure(text).run()
+    lines = logical_lines(text)
+    if lines is None or not _is_shallow(text, lines):
+        _Measure(text).run()
+
+
+# What adds to the depth of a place, each at most as much as a prefix or a link does (and brackets as much more).
+_SIGNS = b"-+*/%@&|^~<>.([{\"'"
+_NO_SIGNS = bytes(set(range(256)) - set(_SIGNS))
+_SIGN_WORDS = ("and", "or", "not", "else", "await", "lambda")  # "for" holds one of them
+# Lines as short as this need not be searched for words. Beyond so many brackets a pattern may be too deep.
+_SHORT, _FLAT = 200, MAX_IN_PATTERN - 1
+
+
+def _is_shallow(text: str, lines: Sequence[LogicalLine]) -> bool:
+    """Whether no line is near what can be borne, as the signs in it say: few have to be gone through to tell."""
+    work = deepest = 0
+    letters = text.encode("latin-1", "replace")
+    for start, end, brackets in lines:
+        signs = len(letters[start:end].translate(None, _NO_SIGNS))
+        words = (end - start) // 3 if end - start <= _SHORT else _words_in(text, start, end)
+        depth = _BRACKET * (brackets + 1) + _PREFIX * (signs + words)
+        if brackets <= _FLAT and depth <= MAX_DEPTH:
+            work += signs * depth
+            deepest = max(deepest, depth)
+        else:
+            line = _Measure(text[start:end])
+            try:
+                line.run()
+            except TooDeep:
+                return False
+            work += line.work
+    work += _words_in(text, 0, len(text)) * deepest
+    return work <= MAX_WORK + _USUAL_WORK * len(text) and text.count("elif") <= MAX_ELIFS
+
+
+def _words_in(text: str, start: int, end: int) -> int:
+    """How often operators that are words occur in a part of a text, at most."""
+    return sum(text.count(word, start, end) for word in _SIGN_WORDS)
 
 
 class _Measure:

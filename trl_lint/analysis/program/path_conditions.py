@@ -84,7 +84,7 @@ def parts_of(test: cst.CSTNode) -> list[cst.CSTNode]:
 
 
 def alternatives(test: cst.CSTNode) -> list[cst.CSTNode]:
-    """The parts of a condition of which one is enough: `main or deepspeed`. One that has to hold with others is whole."""
+    """The parts of a condition of which one is enough: `main or deepspeed`."""
     if isinstance(test, cst.BooleanOperation) and isinstance(test.operator, cst.Or):
         return [*alternatives(test.left), *alternatives(test.right)]
     return [test]
@@ -126,16 +126,15 @@ def is_bound_once(root: cst.CSTNode, asked: cst.BaseExpression) -> bool:
     return len(list(_bindings(root, asked))) <= 1
 
 
+_BINDS = frozenset({cst.AnnAssign, cst.AsName, cst.AssignTarget, cst.AugAssign, cst.CompFor, cst.For, cst.NamedExpr})
+
+
 def _bindings(root: cst.CSTNode, asked: cst.BaseExpression) -> Iterator[cst.CSTNode]:
     """The statements that bind a name, or assign an attribute, of this text."""
     for node in below(root):
-        match node:
-            case cst.AssignTarget() | cst.AnnAssign() | cst.AugAssign() | cst.For() | cst.NamedExpr() | cst.CompFor():
-                target: cst.CSTNode = node.target
-            case cst.AsName():
-                target = node.name
-            case _:
-                continue
+        if type(node) not in _BINDS:
+            continue
+        target: cst.CSTNode = node.name if isinstance(node, cst.AsName) else getattr(node, "target")  # noqa: B009
         if any(each.deep_equals(asked) for each in below(target)):
             yield node
 

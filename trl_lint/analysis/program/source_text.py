@@ -34,6 +34,8 @@ _TEXT = re.compile(
 )
 
 
+# As far as there is only code, and strings without blanks, which are not gone through one by one.
+_CODE = re.compile(rb"""[^"'#]*(?:(?:"(?!"")[^"\s\\]*"|'(?!'')[^'\s\\]*')[^"'#]*)*""")
 _SEVERAL_WORDS = re.compile(rb"\w\s+\w")
 
 
@@ -44,7 +46,7 @@ def code_of(source: bytes) -> bytes:
 
 def _code_in(source: bytes) -> Iterator[bytes]:
     place = 0
-    match = _TEXT.search(source)
+    match = _TEXT.search(source, _end_of_code(source, 0))
     while match is not None:
         start, end = match.span()
         if match["long"]:
@@ -54,8 +56,13 @@ def _code_in(source: bytes) -> Iterator[bytes]:
         yield source[place:start]
         place = end
         yield source[start:end] if _may_be_code(source, match, start) else b" "
-        match = _TEXT.search(source, place)
+        match = _TEXT.search(source, _end_of_code(source, place))
     yield source[place:]
+
+
+def _end_of_code(source: bytes, place: int) -> int:
+    match = _CODE.match(source, place)
+    return match.end() if match is not None else place
 
 
 def _may_be_code(source: bytes, match: re.Match[bytes], start: int) -> bool:

@@ -7,11 +7,12 @@ tree with it takes as long as parsing the text did.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from functools import lru_cache
 from itertools import takewhile
-from typing import TypeVar
+from operator import attrgetter
+from typing import TypeAlias, TypeVar
 
 import libcst as cst
 
@@ -23,23 +24,24 @@ PUNCTUATION = (
 )
 
 _Node = TypeVar("_Node", bound=cst.CSTNode)
+_Part: TypeAlias = cst.CSTNode | Sequence[cst.CSTNode]
 
-_parts: dict[type[cst.CSTNode], tuple[str, ...]] = {}
+# By class, what gives the fields of its nodes that may hold code; None where there are none.
+_parts: dict[type[cst.CSTNode], Callable[[cst.CSTNode], tuple[_Part, ...]] | None] = {}
 
 
 def children(node: cst.CSTNode) -> list[cst.CSTNode]:
     """The nodes directly below a node, in the order of the text."""
     kind = type(node)
-    names = _parts.get(kind)
-    if names is None:
-        names = _parts[kind] = _in_text_order(node)
-    found = []
-    for name in names:
-        value = getattr(node, name)
+    parts = _parts[kind] if kind in _parts else _parts.setdefault(kind, _parts_of(node))
+    if parts is None:
+        return []
+    found: list[cst.CSTNode] = []
+    for value in parts(node):
         if value.__class__ in _SEQUENCES:
             found += value
         elif value.__class__ not in _NO_NODES:
-            found.append(value)
+            found.append(value)  # type: ignore[arg-type]
     return found
 
 
@@ -63,7 +65,7 @@ def of_class(root: cst.CSTNode, kind: type[_Node]) -> Sequence[_Node]:
 
 
 # What is asked of one function after the other, and of the loops in it. Trees are never changed.
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=512)
 def _by_class(root: cst.CSTNode) -> Mapping[type[cst.CSTNode], Sequence[cst.CSTNode]]:
     found: dict[type[cst.CSTNode], list[cst.CSTNode]] = defaultdict(list)
     for node in below(root):
@@ -76,7 +78,7 @@ def ancestors(root: cst.CSTNode, node: cst.CSTNode) -> tuple[cst.CSTNode, ...]:
     parents = _parents(root)
     around: list[cst.CSTNode] = []
     while node is not root:
-        parent = parents.get(node)
+        parent = parents.get(id(node))
         if parent is None:
             return ()
         around.append(parent)
@@ -84,16 +86,16 @@ def ancestors(root: cst.CSTNode, node: cst.CSTNode) -> tuple[cst.CSTNode, ...]:
     return tuple(reversed(around))
 
 
-# Asked for finding by finding, of trees that are never changed.
+# Asked for finding by finding, of trees that are never changed. By identity, as LibCST's own hash takes a call.
 @lru_cache(maxsize=16)
-def _parents(root: cst.CSTNode) -> dict[cst.CSTNode, cst.CSTNode]:
-    found: dict[cst.CSTNode, cst.CSTNode] = {}
+def _parents(root: cst.CSTNode) -> dict[int, cst.CSTNode]:
+    found: dict[int, cst.CSTNode] = {}
     todo = [root]
     while todo:
         node = todo.pop()
         parts = children(node)
         for child in parts:
-            found.setdefault(child, node)
+            found.setdefault(id(child), node)
         parts.reverse()
         todo += parts
     return found
@@ -127,12 +129,20 @@ _SEQUENCES = frozenset({list, tuple})
 _NO_NODES = frozenset({bool, int, str, cst.MaybeSentinel, type(None)})
 
 
+def _parts_of(node: cst.CSTNode) -> Callable[[cst.CSTNode], tuple[_Part, ...]] | None:
+    names = _in_text_order(node)
+    if len(names) == 1:
+        only = attrgetter(names[0])
+        return lambda node: (only(node),)
+    return attrgetter(*names) if names else None
+
+
 def _in_text_order(node: cst.CSTNode) -> tuple[str, ...]:
     """The fields of a kind of node that may hold code, as LibCST itself goes through them."""
     recorder = _Recorder()
     node._visit_and_replace_children(recorder)
     # Some fields are gone through only where they hold something.
-    names = (*recorder.names, *(field.name for field in fields(node)))
+    names = (*recorder.names, *(field.name for field in fields(node) if field.type is not str))
     return tuple(dict.fromkeys(name for name in names if not name.startswith(PUNCTUATION)))
 
 
@@ -190,9 +200,9 @@ def identifiers(node: cst.CSTNode) -> Iterator[str]:
     todo = [node]
     while todo:
         current = todo.pop()
-        if isinstance(current, cst.Name):
+        if type(current) is cst.Name:
             yield current.value
-        elif isinstance(current, cst.Attribute):
+        elif type(current) is cst.Attribute:
             yield current.attr.value
             todo.append(current.value)
         else:
@@ -200,14 +210,17 @@ def identifiers(node: cst.CSTNode) -> Iterator[str]:
 
 
 def _operands(node: cst.CSTNode) -> list[cst.CSTNode]:
-    if isinstance(node, cst.Call):
-        return [node.func, *(arg.value for arg in node.args)]
-    if isinstance(node, cst.Comparison):
-        return [node.left, *(target.comparator for target in node.comparisons)]
-    if isinstance(node, cst.BooleanOperation):
-        return [node.left, node.right]
-    if isinstance(node, cst.UnaryOperation):
-        return [node.expression]
-    if isinstance(node, (cst.Tuple, cst.List)):
-        return [element.value for element in node.elements]
-    return [node.value] if isinstance(node, (cst.Subscript, cst.NamedExpr)) else []
+    operands = _OPERANDS.get(type(node))
+    return operands(node) if operands is not None else []
+
+
+_OPERANDS: dict[type, Callable[..., list[cst.CSTNode]]] = {
+    cst.BooleanOperation: lambda node: [node.left, node.right],
+    cst.Call: lambda node: [node.func, *(arg.value for arg in node.args)],
+    cst.Comparison: lambda node: [node.left, *(target.comparator for target in node.comparisons)],
+    cst.List: lambda node: [element.value for element in node.elements],
+    cst.NamedExpr: lambda node: [node.value],
+    cst.Subscript: lambda node: [node.value],
+    cst.Tuple: lambda node: [element.value for element in node.elements],
+    cst.UnaryOperation: lambda node: [node.expression],
+}

@@ -9,35 +9,51 @@ request per line and answers when all ranks of that job have ended; `ForkServer`
 from __future__ import annotations
 
 import contextlib
+import ctypes
+import gc
 import importlib
 import json
 import os
+import re
 import runpy
 import select
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 LIBRARIES = ("torch", "transformers", "accelerate", "datasets", "trl")
+# What nearly every program imports later on.
+LATER = (
+    "multiprocessing.synchronize",
+    "torch.profiler",
+    "transformers.models.llama.modeling_llama",
+    "transformers.trainer",
+)
 # trl imports its trainers when they are asked for.
-LAZY = ("SFTTrainer", "DPOTrainer", "GRPOTrainer")
+TRAINERS = ("trl.trainer.sft_trainer", "trl.trainer.dpo_trainer", "trl.trainer.grpo_trainer")
+IMPORTED = (*LIBRARIES, *LATER, *TRAINERS)
+# Memory of no file, in the words of /proc; what it is asked to become (Linux 6.1 on; others refuse).
+ANONYMOUS = re.compile(r"(\w+)-(\w+) rw-p \S+ \S+ 0\s*(?:\[heap\])?$")
+HUGE, COLLAPSE = 2 << 20, 25
 # Seconds after which a job is stopped: no test waits longer.
 LIMIT_SECONDS = 900
 
 
 class ForkServer:
-    """Starts the jobs of launches whose environment is that of `launch`, with what else each sets."""
+    """Starts the jobs of launches with the interpreter of `launch`, in its environment with what each sets."""
 
-    def __init__(self, launch: Any, folder: Path) -> None:
+    def __init__(self, launch: Any, folder: Path, names: Sequence[str] = IMPORTED) -> None:
         from trl_lint.verify.processes import launcher
 
-        self.environment = launch.environment
+        self.folder = folder
+        # Started in the usual way.
+        self._run = launcher.run
         self.process = subprocess.Popen(
-            [launch.python, __file__, str(launcher.RANK_PROGRAM)],
+            [launch.python, __file__, str(launcher.RANK_PROGRAM), *names],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -45,22 +61,23 @@ class ForkServer:
             env={**os.environ, "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": "", **dict(launch.environment)},
         )
 
-    def __call__(self, launch: Any, job: Any, plain: bool) -> Any:
-        """Run a job as `launcher.run` does."""
+    def __call__(self, launch: Any, job: Any, plain: bool = False, folder: Path | None = None) -> Any:
+        """Run a job as `launcher.run` does, in a folder (that of the server by default)."""
         from trl_lint.verify.processes import launcher
         from trl_lint.verify.record.traces import read_run
 
-        known = len(self.environment)
-        assert launch.environment[:known] == self.environment
         if job.gpus:  # emulated GPUs change what lies below torch's own classes: before anybody has imported it
-            return launcher.run(launch, job, plain=plain)
+            return self._run(launch, job, plain=plain)
+        start_in = str(folder or self.folder)
         folder = Path(job.traces)
         folder.mkdir(parents=True, exist_ok=True)
         file = folder / "job.json"
         watch = None if plain else launcher.watch_of(launch, job)
         launcher.asked(launch, job, watch).save(file)
         begun = time.monotonic()
-        request = [str(file), 0 if plain else launch.nproc, dict(launch.environment[known:])]
+        common = dict(launch.environment)
+        ranks = [{}] if plain else _ranks(launch.nproc, launcher.free_port())
+        request = [str(file), start_in, [common | rank for rank in ranks]]
         print(json.dumps(request), file=self.process.stdin, flush=True)
         stuck = self._wait(watch)
         run = read_run(folder, job.user_files)
@@ -83,36 +100,55 @@ class ForkServer:
         self.process.wait()
 
 
-def serve(rank_folder: str) -> None:
+def serve(rank_folder: str, names: Sequence[str]) -> None:
     """Answer requests until there are no more."""
-    for name in LIBRARIES:
+    for name in names:
         with contextlib.suppress(ImportError):
             importlib.import_module(name)
-    for name in LAZY:
-        getattr(sys.modules.get("trl"), name, None)
+    gc.collect()
+    gc.freeze()  # a rank that collects its garbage would copy all that it shares with the others
+    collapse()
     supervisor = runpy.run_path(os.path.join(rank_folder, "__main__.py"))["load"]()
     program = supervisor.program
     program.imports.install = _in_place(program.imports.install, program.patches)
     for line in sys.stdin:
-        file, count, others = json.loads(line)
-        _wait([_fork(supervisor, file, {**others, **variables}) for variables in _ranks(count)])
+        file, folder, ranks = json.loads(line)
+        _see_that_texts_are_run(json.loads(Path(file).read_text()))
+        _wait([_fork(supervisor, file, folder, variables) for variables in ranks])
         print("done", flush=True)
 
 
-def _ranks(count: int) -> list[dict[str, str]]:
-    """The variables by which each of so many processes knows its group; none for a plain process (`count` is 0)."""
-    if not count:
-        return [{}]
-    from trl_lint.verify.processes.launcher import free_port
+def collapse() -> None:
+    """Have the memory of this process in huge pages, where the system can: a fork copies the table of its pages."""
+    with contextlib.suppress(OSError, AttributeError):
+        advise = ctypes.CDLL(None).madvise
+        for line in Path("/proc/self/maps").read_text().splitlines():
+            if found := ANONYMOUS.match(line):
+                start, end = (int(each, 16) for each in found.groups())
+                start, end = -(-start // HUGE) * HUGE, end // HUGE * HUGE
+                if start < end:
+                    advise(ctypes.c_void_p(start), ctypes.c_size_t(end - start), COLLAPSE)
 
-    group = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port())}
+
+def _see_that_texts_are_run(job: Mapping[str, Any]) -> None:
+    """What has been imported already can't be loaded from another text any more."""
+    imported = {getattr(module, "__file__", None) for module in list(sys.modules.values())}
+    early = imported & {*job["sources"], *job["watched"]}
+    if early:
+        raise RuntimeError(f"imported before it could be replaced: {', '.join(early)}")
+
+
+def _ranks(count: int, port: int) -> list[dict[str, str]]:
+    """The variables by which each of so many processes knows its group."""
+    group = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
     group |= {"WORLD_SIZE": str(count), "LOCAL_WORLD_SIZE": str(count)}
     return [{**group, "RANK": str(rank), "LOCAL_RANK": str(rank)} for rank in range(count)]
 
 
-def _fork(supervisor: Any, file: str, variables: Mapping[str, str]) -> int:
+def _fork(supervisor: Any, file: str, folder: str, variables: Mapping[str, str]) -> int:
     child = os.fork()
     if not child:
+        os.chdir(folder)
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         os.environ.update(variables)
         if "RANK" in variables:
@@ -173,4 +209,4 @@ def _in_place(install: Callable[..., Any], patches: Callable[..., Mapping[str, A
 
 
 if __name__ == "__main__":
-    serve(sys.argv[1])
+    serve(sys.argv[1], sys.argv[2:])

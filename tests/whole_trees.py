@@ -1,0 +1,36 @@
+"""What a fix writes out anew, against what writing out the whole tree gives."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import libcst as cst
+
+from trl_lint.fixes.support.editing import Editing, all_edits
+from trl_lint.linter.line_length import limit_for
+from trl_lint.linter.locate import LocatedViolation
+from trl_lint.linter.regenerating import written
+from trl_lint.linter.text_edits import transformed
+
+
+class Everywhere(Editing):
+    """Looks into all nodes, so that all are made anew."""
+
+    def on_visit(self, node: cst.CSTNode) -> bool:
+        super().on_visit(node)
+        return True
+
+
+def check_writing(reported: Sequence[LocatedViolation]) -> None:
+    """Every fix of a text alone, and those of each rule together, are the same to the byte both ways."""
+    found = [each for each in reported if each.fix.plan is not None]
+    groups = [[each for each in found if each.rule is rule] for rule in {each.rule for each in found}]
+    groups += [[each] for each in found if [each] not in groups]
+    for group in groups:
+        module = group[0].violation.module
+        edits = all_edits(module, [each.fix.plan for each in group])
+        assert (
+            transformed([each.fix for each in group])
+            == module.tree.visit(Everywhere(module.tree, edits, limit_for(module.path, module.text))).code
+        )
+        assert written(module).code == module.tree.code
