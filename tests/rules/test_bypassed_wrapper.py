@@ -273,6 +273,9 @@ def test_a_script_without_functions_gets_a_hint_as_well():
         "bare = accelerator.unwrap_model(model)\n"
         "for batch in loader:\n    accelerator.backward(bare(**batch).loss)\n    optimizer.step()\n"
     )
+    assert SNIPPETS.mended(text, unsafe=True) == text.replace("bare(**batch)", "model(**batch)")  # one unwraps models
+    text = text.replace("model, optimizer, loader = ", "all_of = ").replace("(model)", "(all_of[0])")
+    text = text.replace("in loader", "in all_of[2]").replace("optimizer.step", "all_of[1].step")
     finding = SNIPPETS.finding(text)
     assert shown(text, finding) == "bare(**batch)"
     assert finding.fix is not None and finding.fix.reason == "no name of the wrapped model is in reach"

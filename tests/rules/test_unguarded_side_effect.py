@@ -13,6 +13,7 @@ SNIPPETS = Snippets("TRL008")
 IMPORTS = """\
 import os
 import shutil
+import sys
 import trackio
 from torch.utils.tensorboard import SummaryWriter
 from transformers import AutoConfig, AutoTokenizer
@@ -196,6 +197,8 @@ def test_a_finding_says_what_happens():
         'if not accelerator.is_local_main_process:\n    continue\nwandb.log({"x": 1})',
         'if unknown():\n    wandb.log({"x": 1})',
         'open("losses.txt")',
+        'open(os.devnull if not isinstance(sys.stdout, str) else sys.stdout, "r")',
+        'open(sys.stdout, "w")',
         'open(f"losses-{accelerator.process_index}.txt", "w")',
         'open(unknown_path(), "w")',
         'os.makedirs("samples", exist_ok=True)',

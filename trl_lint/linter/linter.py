@@ -165,14 +165,14 @@ class Linter:
         """Why a file, or a part of it, was not looked at for launch commands; "" if all was."""
         return self.check_launches(path, source).remark if self.may_launch(path, source) else ""
 
-    @deeply
-    def prepare(self, asked: Iterable[tuple[Path, bytes]], passed_over: Iterable[Path] = ()) -> None:
-        """Analyse these files, so that what one of them means for another is known whatever their order.
+    def pass_over(self, paths: Iterable[Path]) -> None:
+        """These are linted as well as what is prepared, but name nothing that any rule could be about."""
+        self._passed_over = frozenset(paths)
 
-        passed_over: those that are linted as well, but name nothing that any rule could be about.
-        """
-        self._passed_over = frozenset(passed_over)
-        matter = {path: source for path, source in asked if self.analyses(path, source)}
+    @deeply
+    def prepare(self, files: Iterable[tuple[Path, bytes]]) -> None:
+        """Analyse these files, so that what one of them means for another is known whatever their order."""
+        matter = {path: source for path, source in files if self.analyses(path, source)}
         if matter:
             self.linted.update(matter)
         with _without_collector():
@@ -186,23 +186,36 @@ class Linter:
 
     def found_beside(self) -> dict[Path, bytes]:
         """Of the files that were passed over, those in which the analysis of others has found something."""
-        project, _ = self._tools()
-        found = [path for path in sorted(self._elsewhere) if path in self._passed_over and self._without_library(path)]
-        return {path: content for path in found if (content := project.opened.get(path)) is not None}
+        return {path: content for path, content in self._beside().items() if path in self._passed_over}
+
+    def _beside(self) -> dict[Path, bytes]:
+        """The files that are not linted in which something was found, with their contents."""
+        if self._project is None:
+            return {}
+        opened = self._project.opened
+        found = (path for path in sorted(self._elsewhere) if path not in self.linted and self._without_library(path))
+        return {path: content for path in found if (content := opened.get(path)) is not None}
 
     def _without_library(self, path: Path) -> list[RuleViolation]:
         """What others have found in a file that names no library: such as can be there without one."""
         return [each for each in self._elsewhere.get(path, ()) if each[1].event.anywhere]
 
+    def _located_beside(self, path: Path) -> list[LocatedViolation]:
+        """What others have found in a file that was passed over, which is not analysed itself."""
+        found = self._without_library(path)
+        located = self._located(found[0][1].module, found) if found else []
+        return [each for each in located if self.wants(each.rule, each.finding)]
+
     @deeply
     def report(self, path: Path, source: bytes) -> list[LocatedViolation]:
         """The findings with their violations; see `check`."""
         with _given_up(path):
+            if path in self._elsewhere and path not in self.linted:
+                return self._located_beside(path)
             module, found = self._analyse(path, source)
             for other, content in list(self.found_from.get(path, {}).items()):
                 self._analyse(other, content)
-            elsewhere = self._without_library(path) if path in self._passed_over else self._elsewhere.get(path, ())
-            found = [*found, *(each for each in elsewhere if each[1].module is module)]
+            found = [*found, *(each for each in self._elsewhere.get(path, ()) if each[1].module is module)]
             return [each for each in self._located(module, found) if self.wants(each.rule, each.finding)]
 
     @deeply

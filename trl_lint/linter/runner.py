@@ -57,9 +57,8 @@ def run(
     their order.
     """
     read = [_read(item, linter, named) for item in items]
-    passed_over = [result.path for result in read if not result.relevant and result.problem is result.note is None]
-    asked = ((result.path, result.source) for result in read if result.relevant and result.source)
-    linter.prepare(asked, passed_over)
+    linter.pass_over(result.path for result in read if not result.relevant and result.problem is result.note is None)
+    linter.prepare((result.path, result.source) for result in read if result.relevant and result.source)
     beside = linter.found_beside()
     for result in read:
         if result.path in beside and not result.relevant:

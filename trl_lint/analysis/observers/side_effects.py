@@ -195,7 +195,9 @@ def _telling(args: Arguments) -> list[Value]:
 
 
 def _is_shared(path: Value) -> bool:
-    """Whether a path says the same place on all ranks, or one that they come upon alike."""
+    """Whether a path says the same place on all ranks, or one that they come upon alike; `sys.stdout` says none."""
+    if path.kind is Kind.MODULE:
+        return False
     return path.rank.is_alike or (
         path.rank.origins in (Origin.IO, Origin.CLOCK) and isinstance(steps(path.why)[0], SharedName)
     )
