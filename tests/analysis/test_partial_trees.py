@@ -76,6 +76,30 @@ def test_a_body_that_can_not_be_parsed_says_nothing():
     assert tree.body[0].body.body
 
 
+def test_what_has_been_parsed_stays_the_same():
+    tree = partly_parsed("def f(x):\n    return x\n")
+    function = tree.body[0]
+    assert isinstance(function, cst.FunctionDef)
+    (statement,) = function.body.body
+    assert is_whole(tree)
+    assert function.body.body[0] is statement
+
+
+def test_what_a_file_was_found_to_do_has_its_place_once_that_is_linted(tmp_path):
+    helper = (
+        "from accelerate import Accelerator\n\naccelerator = Accelerator()\n\n\n"
+        "def joined(loss):\n    return accelerator.gather(loss.item())\n"
+    )
+    (tmp_path / "helper.py").write_text(helper)
+    linter = Linter(Settings(), (tmp_path,), all_rules())
+    user = (
+        "from helper import joined\nimport accelerate\n\n\ndef f(model, batch):\n    return joined(model(batch).loss)\n"
+    )
+    linter.check(tmp_path / "user.py", user.encode())
+    found = linter.check(tmp_path / "helper.py", helper.encode())
+    assert [(each.code, each.start.line) for each in found] == [("TRL001", 7)]
+
+
 def test_a_file_is_parsed_as_a_whole_once_it_is_linted(tmp_path):
     (tmp_path / "helper.py").write_text(BROKEN)
     linter = Linter(Settings(), (tmp_path,), all_rules())

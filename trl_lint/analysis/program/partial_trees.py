@@ -90,19 +90,20 @@ class WaitingBlock(cst.IndentedBlock):
     def __getattr__(self, name: str) -> object:
         if name != "body":
             raise AttributeError(name)
-        try:
-            self._read()
-        except (TooDeep, cst.ParserSyntaxError):
+        if not self.is_readable():
             object.__setattr__(self, "body", _body_of(_UNREADABLE))
         return self.body
 
     def is_readable(self) -> bool:
-        """Whether it can be parsed, which it is after that."""
-        try:
-            self._read()
-        except (TooDeep, cst.ParserSyntaxError):
-            return False
-        return True
+        """Whether it can be parsed, which it is after that: once, as others hold on to its nodes."""
+        known = vars(self)  # a block that LibCST has made of this one has no text, and its body
+        if "text" in known and "is_read" not in known:
+            try:
+                self._read()
+                object.__setattr__(self, "is_read", True)
+            except (TooDeep, cst.ParserSyntaxError):
+                object.__setattr__(self, "is_read", False)
+        return bool(known.get("is_read", True))
 
     def _read(self) -> None:
         # What a text is indented by as a rule, its first block says.
