@@ -859,3 +859,34 @@ def test_ranks_meet_where_a_model_is_wrapped(call, is_reported):
 )
 def test_what_traces_a_model_runs_it(call, is_reported):
     assert bool(places(f"if accelerator.is_main_process:\n    {call}")) is is_reported
+
+
+OF_SETTINGS = """\
+from accelerate import Accelerator
+
+def keep(accelerator, args):
+    {test}
+        accelerator.wait_for_everyone()
+
+def main(args):
+    accelerator = Accelerator()
+    if {condition}:
+        keep(accelerator, args)
+"""
+
+
+@pytest.mark.parametrize(
+    ("test", "condition", "speaks"),
+    [
+        ("if args.lora:", "accelerator.is_main_process", True),
+        ("if args.lora:", "accelerator.is_main_process or args.debug", False),
+        ("if args.lora:", "accelerator.is_main_process or args.use_deepspeed", True),
+        ("if args.lora:", "args.lora or accelerator.is_main_process", False),
+        ("if args.use_deepspeed:", "accelerator.is_main_process or args.use_deepspeed", False),
+        ("if wanted():", "accelerator.is_main_process", False),
+        ("if args.lora:", "wanted() or accelerator.is_main_process", False),
+    ],
+)
+def test_a_helper_that_asks_for_settings_may_wait_on_those_who_come(test, condition, speaks):
+    text = OF_SETTINGS.format(test=test, condition=condition)
+    assert bool(SNIPPETS.findings(text)) is speaks

@@ -13,6 +13,7 @@ SNIPPETS = Snippets("TRL008")
 IMPORTS = """\
 import os
 import shutil
+import sys
 import trackio
 from torch.utils.tensorboard import SummaryWriter
 from transformers import AutoConfig, AutoTokenizer
@@ -96,6 +97,91 @@ def test_together_with_what_is_the_same_on_all_ranks_it_is_none_either(test, is_
     assert bool(places(f'if {test}:\n    wandb.log({{"x": 1}})')) is is_reported
 
 
+@pytest.mark.parametrize(
+    ("test", "is_reported"),
+    [
+        ("accelerator.is_main_process or accelerator.distributed_type == DistributedType.DEEPSPEED", True),
+        ("accelerator.is_main_process or use_fsdp", True),
+        ("accelerator.is_main_process and use_fsdp", False),
+        ("accelerator.is_main_process or args.debug", False),
+        ("not (accelerator.is_main_process or use_fsdp)", False),
+        ("args.clear or ask()", True),
+        ("asked() or ask()", False),
+        ("args.clear and ask()", False),
+    ],
+)
+def test_a_part_of_a_condition_that_lets_all_ranks_in(test, is_reported):
+    body = f"if {test}:\n    os.remove('samples')"
+    assert places(body) == ["os.remove('samples')"] * is_reported
+    assert places(f"if {test}:\n    print()\nelse:\n    os.remove('samples')") == []
+    assert places(f"if {test}:\n    continue\nos.remove('samples')") == []
+
+
+def test_a_finding_says_under_which_condition_all_ranks_come():
+    text = "import os\n" + loop("if accelerator.is_main_process or use_fsdp:\n    os.remove('samples')")
+    assert SNIPPETS.finding(text).message == (
+        "`os.remove` runs on all processes where `use_fsdp` holds: "
+        "each of them removes the same file; the second one fails"
+    )
+
+
+@pytest.mark.parametrize(
+    ("test", "leaves", "is_reported"),
+    [
+        ("batch is None", "break", True),
+        ("next_one() is False", "break", True),
+        ("not chosen()", "continue", False),
+        ("not chosen()", "return", False),
+        ("not accelerator.is_main_process", "break", False),
+    ],
+)
+def test_the_end_of_a_loop_is_no_guard(test, leaves, is_reported):
+    text = (
+        "import os\nfrom accelerate import Accelerator\n\ndef main():\n    accelerator = Accelerator()\n"
+        f"    while True:\n        batch = draw()\n        if {test}:\n            {leaves}\n"
+        "        os.remove('samples')\n\nmain()\n"
+    )
+    assert bool(SNIPPETS.findings(text)) is is_reported
+
+
+def test_what_waits_for_errors_of_the_whole_program_is_no_guard():
+    text = "import os\nfrom accelerate import Accelerator\n\ndef main():\n    Accelerator()\n    os.remove('x')\n\n"
+    whole = text + "try:\n    main()\nexcept KeyboardInterrupt:\n    print('bye')\n"
+    assert len(SNIPPETS.findings(whole)) == 1
+    forgiving = text.replace(
+        "    os.remove('x')", "    try:\n        os.remove('x')\n    except OSError:\n        pass"
+    )
+    assert SNIPPETS.findings(forgiving + "main()\n") == []
+
+
+BUILT = """\
+from pathlib import Path
+from shutil import rmtree
+from accelerate import Accelerator
+
+class Trains:
+    def __init__(self, net, results_folder="./results", clear=None, is_main=None, other=None):
+        self.accelerator = {made}
+        if {test}:
+            rmtree(str(Path(results_folder)))
+"""
+
+
+@pytest.mark.parametrize(
+    ("test", "made", "is_reported"),
+    [
+        ("clear is True or ask()", "Accelerator()", True),
+        ("clear is True", "Accelerator()", True),
+        ("clear is True", "None", False),
+        ("is_main is True", "Accelerator()", False),
+        ("other or ask()", "Accelerator()", False),
+        ("ask()", "Accelerator()", False),
+    ],
+)
+def test_a_flag_that_a_program_is_built_with_is_a_setting(test, made, is_reported):
+    assert bool(SNIPPETS.findings(BUILT.format(test=test, made=made))) is is_reported
+
+
 def test_a_finding_says_what_happens():
     text = "import os\n" + loop('os.makedirs("samples")')
     assert SNIPPETS.finding(text).message == (
@@ -111,6 +197,8 @@ def test_a_finding_says_what_happens():
         'if not accelerator.is_local_main_process:\n    continue\nwandb.log({"x": 1})',
         'if unknown():\n    wandb.log({"x": 1})',
         'open("losses.txt")',
+        'open(os.devnull if not isinstance(sys.stdout, str) else sys.stdout, "r")',
+        'open(sys.stdout, "w")',
         'open(f"losses-{accelerator.process_index}.txt", "w")',
         'open(unknown_path(), "w")',
         'os.makedirs("samples", exist_ok=True)',

@@ -34,6 +34,8 @@ class Event:
 
     # What a file has to mention for it to happen there: one of each group.
     mentions: ClassVar[Mentions] = (LIBRARIES,)
+    # Whether a file that names no library can have it where another file runs its code on every rank.
+    anywhere: ClassVar[bool] = False
 
     module: Module
     node: CSTNode
@@ -303,16 +305,18 @@ class SideEffect(Event):
     """Every rank changes what all of them share by calling `name` (`effect` says how).
 
     accelerator: the text by which the Accelerator is reached there, or "". by_clock: what they change is called after
-    the second in which each of them looks.
+    the second in which each of them looks. where: under which condition all of them do, "" where whatever holds.
     """
 
     mentions = (LIBRARIES, mentions.SIDE_EFFECTS)
+    anywhere = True
 
     node: Call
     name: str
     effect: Effect
     accelerator: str = ""
     by_clock: bool = False
+    where: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -29,6 +29,7 @@ from trl_lint.domain.kinds import (
     LoaderValue,
     ModelRole,
     ModelValue,
+    PreparedObject,
     TupleValue,
     is_small,
     shape_of,
@@ -166,7 +167,16 @@ def _joined_kinds(a: Value, b: Value) -> Value:
         if value.kind is Kind.NONE or (value.kind is Kind.BATCH and other.kind is Kind.CONTAINER):
             # A batch that became a dict in sight on one way: that dict holds the batch as well.
             return other
+        if isinstance(value, PreparedObject) and _is_prepared_model(other, value):
+            return other
     return a.as_a(BatchValue if a.kind in _DATA and b.kind in _DATA else Value)
+
+
+def _is_prepared_model(model: Value, prepared: Value) -> bool:
+    """Whether one value is a model that is wrapped as the other one is, of which it has not been shown what it is."""
+    if model.kind is not Kind.MODEL or model.wrapping is not (prepared.wrapping or Wrapping.WRAPPED):
+        return False
+    return model.wrapping is not Wrapping.MAYBE or model.why is prepared.why
 
 
 # One or the other of these is still something to compute with and to log.
@@ -234,7 +244,8 @@ def _condition_of_both(a: Value, b: Value) -> WrappedWhere | None:
 
 def _explains(a: Value, b: Value, joined: Value) -> bool:
     """Whether two models share a fact about their wrapper, which one chain explains as well as the other."""
-    return joined.kind is Kind.MODEL and a.wrapping is b.wrapping and a.wrapping in _EXPLAINED
+    alike = a.wrapping is b.wrapping or PreparedObject in (type(a), type(b))
+    return joined.kind is Kind.MODEL and alike and joined.wrapping in _EXPLAINED
 
 
 _TOLD_APART = frozenset({Wrapping.BARE, Wrapping.MAYBE, Wrapping.WRAPPED})

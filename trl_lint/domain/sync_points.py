@@ -28,13 +28,15 @@ class SyncPoint:
     """One call at which all ranks meet.
 
     kind: those of one kind match each other. engines: those under which alone they meet, none where they always do.
-    certain: whether it is known that the call meets (a helper may do so under a condition only). via: where it happens,
-    if a helper does it.
+    certain: whether it is known that the call meets (a helper may do so under a condition only). by_settings: if not,
+    whether it does so under conditions on settings alone, which come out alike. via: where it happens, if a helper does
+    it.
     subgroup: whether it is told which ranks take part. symmetric: whether every rank may make the call wherever one
     does. control: how all ranks get there. unroll_index: in which rounds of the loops that are run once per item.
     """
 
     __slots__ = (
+        "by_settings",
         "certain",
         "control",
         "engines",
@@ -68,6 +70,7 @@ class SyncPoint:
         self.subgroup = subgroup
         self.symmetric = symmetric
         self.certain = True
+        self.by_settings = False
         self.via: Step | None = None
 
 

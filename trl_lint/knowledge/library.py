@@ -83,6 +83,8 @@ ROWS: tuple[Row, ...] = (
 )  # fmt: skip
 # Methods of trainers that compute what a training step trains with, by their own name.
 TRAINING_HOOKS = frozenset(row.name.rpartition(".")[2] for row in ROWS if isinstance(row, Hook) and row.trains)
+# What calls functions that were registered for it.
+RUNNING_HOOKS = frozenset(row.registers for row in ROWS if isinstance(row, Function) and row.registers)
 NO_VERSIONS: Mapping[str, str] = {}
 
 _ByName = dict[str, tuple[Row, ...]]

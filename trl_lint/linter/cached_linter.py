@@ -19,6 +19,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from trl_lint import __version__
+from trl_lint import files as reading
 from trl_lint.config import Selection
 from trl_lint.findings import Finding
 from trl_lint.linter.cache import Cache, digest
@@ -58,6 +59,8 @@ class CachedLinter(Linter):
         self._entry = ""
         # The contents of the run that matter, and what came of each, as far as that is known.
         self._contents: dict[Path, bytes] = {}
+        # What was kept of those that do not, in which the analysis of the others has found something.
+        self._kept_beside: dict[Path, CheckOutcome] = {}
         self._outcomes: dict[Path, CheckOutcome] = {}
 
     def may_matter(self, source: bytes) -> bool:
@@ -71,6 +74,7 @@ class CachedLinter(Linter):
 
     def prepare(self, files: Iterable[tuple[Path, bytes]]) -> None:
         self._contents = {path: source for path, source in files if self.analyses(path, source)}
+        self._kept_beside = {}
         if self._verdicts is not None:
             self._verdicts.save()
         self._entry = self._name()
@@ -78,7 +82,14 @@ class CachedLinter(Linter):
         if not self._outcomes:
             super().prepare(self._contents.items())
 
+    def found_beside(self) -> dict[Path, bytes]:
+        if self._project is not None:
+            return super().found_beside()
+        return {path: reading.read(path) for path in sorted(self._kept_beside) if path in self._passed_over}
+
     def check_code(self, path: Path, source: bytes) -> list[Finding]:
+        if path in self._kept_beside:
+            return list(self._kept_beside[path].findings)
         if self._contents.get(path) != source:
             return super().check_code(path, source)
         outcome = self._outcomes.get(path)
@@ -93,16 +104,20 @@ class CachedLinter(Linter):
     def _check(self, path: Path, source: bytes) -> CheckOutcome:
         """The outcome of an analysis, which is not noted down where the tool itself fails."""
         try:
-            found = super().check_code(path, source)
+            outcome = self._outcome(path, source)
         except SourceError as error:
-            outcome = self._outcomes[path] = CheckOutcome(error=error)
-            return outcome
-        try:
-            found = [with_edits_built(finding) for finding in found] if self._with_edits else found
-        except Exception:  # it will be said when a report asks for the edits
-            return CheckOutcome(tuple(found))
-        outcome = self._outcomes[path] = CheckOutcome(tuple(found))
+            outcome = CheckOutcome(error=error)
+        except _NoEdits as unbuilt:  # it will be said when a report asks for the edits
+            return CheckOutcome(unbuilt.findings)
+        self._outcomes[path] = outcome
         return outcome
+
+    def _outcome(self, path: Path, source: bytes) -> CheckOutcome:
+        found = super().check_code(path, source)
+        try:
+            return CheckOutcome(tuple(with_edits_built(each) for each in found) if self._with_edits else tuple(found))
+        except Exception:
+            raise _NoEdits(tuple(found)) from None
 
     def _name(self) -> str:
         """The name of the entry of this run: all that is known to matter before anything is analysed."""
@@ -128,11 +143,14 @@ class CachedLinter(Linter):
         if not isinstance(entry, dict):
             return {}
         try:
-            outcomes = {Path(path): outcome_of(path, row) for path, row in entry["files"].items()}
+            outcomes, beside = (
+                {Path(path): outcome_of(path, row) for path, row in entry[kind].items()} for kind in ("files", "beside")
+            )
             found = Dependencies(**entry["dependencies"])
             holds = outcomes.keys() == self._contents.keys() and found.hold(self._engines_of)
         except (AttributeError, KeyError, TypeError, ValueError):  # not of our making
             return {}
+        self._kept_beside = beside if holds else {}
         return outcomes if holds else {}
 
     def _engines_of(self, folder: str) -> str:
@@ -143,8 +161,20 @@ class CachedLinter(Linter):
         self._releases["libcst"]
         found = self.dependencies()
         if found is not None:
-            files = {str(path): row_of(outcome, self._with_edits) for path, outcome in self._outcomes.items()}
-            self._kept.save(self._entry, {"files": files, "dependencies": asdict(found)})
+            beside = {path: self._outcome(path, source) for path, source in self._beside().items()}
+            files, more = (
+                {str(path): row_of(outcome, self._with_edits) for path, outcome in each.items()}
+                for each in (self._outcomes, beside)
+            )
+            self._kept.save(self._entry, {"files": files, "beside": more, "dependencies": asdict(found)})
+
+
+class _NoEdits(Exception):
+    """The edits of some findings can't be made."""
+
+    def __init__(self, findings: tuple[Finding, ...]) -> None:
+        super().__init__()
+        self.findings = findings
 
 
 class _Verdicts:

@@ -74,6 +74,7 @@ class Linter:
         self._project: Project | None = None
         self._engine: Any = None
         self._releases = versions_of(settings)
+        self._passed_over: frozenset[Path] = frozenset()
         # The contents that could not be analysed, and why.
         self._failed: dict[Path, tuple[bytes, Exception]] = {}
         # Violations that the analysis of one file found in another, by that file.
@@ -164,14 +165,18 @@ class Linter:
         """Why a file, or a part of it, was not looked at for launch commands; "" if all was."""
         return self.check_launches(path, source).remark if self.may_launch(path, source) else ""
 
+    def pass_over(self, paths: Iterable[Path]) -> None:
+        """These are linted as well as what is prepared, but name nothing that any rule could be about."""
+        self._passed_over = frozenset(paths)
+
     @deeply
     def prepare(self, files: Iterable[tuple[Path, bytes]]) -> None:
         """Analyse these files, so that what one of them means for another is known whatever their order."""
-        matter = sorted((path, source) for path, source in files if self.analyses(path, source))
+        matter = {path: source for path, source in files if self.analyses(path, source)}
         if matter:
-            self.linted.update(path for path, _ in matter)
+            self.linted.update(matter)
         with _without_collector():
-            for path, source in matter:
+            for path, source in sorted(matter.items()):
                 try:
                     self._analyse(path, source)
                 except Exception as error:  # said when the file itself is checked
@@ -179,10 +184,34 @@ class Linter:
             if matter:
                 gc.freeze()  # all of it is needed until the end
 
+    def found_beside(self) -> dict[Path, bytes]:
+        """Of the files that were passed over, those in which the analysis of others has found something."""
+        return {path: content for path, content in self._beside().items() if path in self._passed_over}
+
+    def _beside(self) -> dict[Path, bytes]:
+        """The files that are not linted in which something was found, with their contents."""
+        if self._project is None:
+            return {}
+        opened = self._project.opened
+        found = (path for path in sorted(self._elsewhere) if path not in self.linted and self._without_library(path))
+        return {path: content for path in found if (content := opened.get(path)) is not None}
+
+    def _without_library(self, path: Path) -> list[RuleViolation]:
+        """What others have found in a file that names no library: such as can be there without one."""
+        return [each for each in self._elsewhere.get(path, ()) if each[1].event.anywhere]
+
+    def _located_beside(self, path: Path) -> list[LocatedViolation]:
+        """What others have found in a file that was passed over, which is not analysed itself."""
+        found = self._without_library(path)
+        located = self._located(found[0][1].module, found) if found else []
+        return [each for each in located if self.wants(each.rule, each.finding)]
+
     @deeply
     def report(self, path: Path, source: bytes) -> list[LocatedViolation]:
         """The findings with their violations; see `check`."""
         with _given_up(path):
+            if path in self._elsewhere and path not in self.linted:
+                return self._located_beside(path)
             module, found = self._analyse(path, source)
             for other, content in list(self.found_from.get(path, {}).items()):
                 self._analyse(other, content)

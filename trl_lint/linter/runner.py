@@ -57,9 +57,13 @@ def run(
     their order.
     """
     read = [_read(item, linter, named) for item in items]
+    linter.pass_over(result.path for result in read if not result.relevant and result.problem is result.note is None)
     linter.prepare((result.path, result.source) for result in read if result.relevant and result.source)
+    beside = linter.found_beside()
     for result in read:
-        if result.source:
+        if result.path in beside and not result.relevant:
+            yield _acted(result.path, beside[result.path], linter, action)
+        elif result.source:
             yield run_one(result.path, result.source, linter, action, named=result.path in named)
         else:
             yield result

@@ -36,7 +36,9 @@ Only code that each process is known to run is looked at: hooks of a Trainer, th
 functions, `compute_metrics`) and what they call, hooks of Lightning for training and validation, programs that make an
 `Accelerator`, a process group, a DDP model or a trainer, and functions in which all ranks meet in a collective. Paths
 that are not known to be the same on all ranks, and guards that are not known to let all ranks in, are silent; what is
-made of nothing but settings (`args.output_dir`, `cfg["name"]`) is taken to be the same on all of them. Files that each
+made of nothing but settings (`args.output_dir`, `cfg["name"]`) is taken to be the same on all of them. A condition of
+which one part is enough is reported with that part where all ranks come by it: beside the rank, a question for the
+engine (`is_main_process or use_deepspeed`), else a setting (`args.clear or ask()`). Files that each
 rank finds in one folder are the same ones, and what is called after the time in whole seconds is one thing or several,
 by chance. `if os.path.exists(path)` lets all ranks in that look at the same moment; only for `os.makedirs` it counts as
 a guard, as the folder is made once. `wandb.run is not None` is no guard: it says where a run was started, not that it
@@ -68,10 +70,11 @@ class UnguardedSideEffect(Rule[SideEffect]):
         if event.module.one_process:
             return
         apart = ", or one of its own where their clocks differ" if event.by_clock else ""
+        where = f" where `{event.where}` holds" if event.where else ""
         outcome = apart + ("; the second one fails" if event.effect.fails and not event.by_clock else "")
         yield Violation(
             event=event,
-            message=f"`{event.name}` runs on all processes: each of them {event.effect.does}{outcome}",
+            message=f"`{event.name}` runs on all processes{where}: each of them {event.effect.does}{outcome}",
             help=event.effect.instead or f"do it on the main process only: {said('main', event)}",
             consequence=_consequence(event),
         )

@@ -43,3 +43,34 @@ def main2(args, x):
     accelerator.register_save_state_pre_hook(save_hook)
     if accelerator.is_main_process:
         accelerator.save_state("x")  # TRL016's, where an engine is shown that saves together
+
+
+class Trains:
+    def __init__(self, args):
+        self.accelerator = Accelerator()
+        self.args = args
+
+    def register(self):
+        self.hooks = Hooks(self.accelerator, self.args)
+        self.accelerator.register_save_state_pre_hook(self.hooks.save)
+        self.accelerator.register_load_state_pre_hook(self.hooks.load)
+
+    def keep(self):
+        self.accelerator.load_state("x")
+        if self.accelerator.is_main_process:
+            self.accelerator.save_state("x")  # expect: TRL006
+
+
+class Hooks:
+    def __init__(self, accelerator, args):
+        self.accelerator = accelerator
+        self.args = args
+
+    def save(self, models, weights, output_dir):
+        if self.args.lora:
+            self.accelerator.wait_for_everyone()
+        torch.save({}, os.path.join(output_dir, "x"))
+
+    def load(self, models, input_dir):
+        self.accelerator.wait_for_everyone()
+        os.remove(os.path.join(input_dir, "x"))  # expect: TRL008

@@ -188,7 +188,7 @@ def _of_instance(frame: Frame, owner: Value, name: str, node: cst.CSTNode, calle
             return _of_object(frame, owner, name, node)
         case PreparedObject():
             if name in models.ONLY_MODELS_HAVE or name == "module":
-                return of_model(frame, wrapped_models.narrowed_to_model(owner), name, node, called)
+                return of_model(frame, wrapped_models.narrowed_at(frame, owner, node), name, node, called)
             return SAME if name in library.OPTIMIZER_LOADER_ATTRIBUTES else UNKNOWN
         case LibraryInstance():
             if owner.name in DICTS_OF_ATTRIBUTES:
@@ -203,6 +203,8 @@ def _of_object(frame: Frame, owner: ProjectInstance, name: str, node: cst.CSTNod
     if own is not None:
         return own.value
     value = frame.read_attribute(cls, name)
+    if value is not None and value.rank.state is State.SAME and heuristics.MAIN_PROCESS.fits(name):
+        return UNKNOWN  # what is left to its default is for a caller to say
     if value is not None and (value.rank.state is not State.BOTTOM or cls.state != "new"):
         return _before_assignment(frame, owner, name) if value.rank.state is State.BOTTOM else value
     method = cls.find(name)

@@ -7,15 +7,17 @@ from dataclasses import dataclass
 
 import libcst as cst
 
-from trl_lint.analysis.interpreter import wrapping_tests
+from trl_lint.analysis.interpreter import lists_of_models, wrapping_tests
 from trl_lint.analysis.interpreter.conditions import divides, engine_arm, narrow, other_ranks, truth
 from trl_lint.analysis.interpreter.expressions import evaluate
 from trl_lint.analysis.interpreter.tpu_tests import is_on_tpu
+from trl_lint.analysis.program.path_conditions import alternatives
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import Branch, Exits
 from trl_lint.analysis.transfer import data_sets, first_rank
 from trl_lint.domain.control import UNIFORM, Control, Uniformity
 from trl_lint.domain.heap import Memory
+from trl_lint.domain.kinds import alone_of
 from trl_lint.domain.provenance import NoneWhere
 from trl_lint.domain.ranks import Origin, Rank
 from trl_lint.domain.values import Kind, Value
@@ -121,6 +123,7 @@ def _wrapped_on_one_way(
 ) -> tuple[dict[str, Value], dict[tuple[Hashable, str], Value]]:
     """The names and the attributes that are a wrapped model at the end of one arm only."""
     names = wrapping_tests.divided(frame, node.test, taken.names, skipped.names)
+    names.update(lists_of_models.divided(frame, node.test, taken, skipped))
     return names, wrapping_tests.divided(frame, node.test, taken.attributes, skipped.attributes)
 
 
@@ -137,7 +140,9 @@ def _tell(
     through: tuple[bool, bool],
     ways_out: tuple[Exits, Exits],
 ) -> None:
-    branch = Branch(node.test, division.why, marks, through, ways_out, division.rank.origins)
+    asked = (frame.node_values.get(id(part)) for part in alternatives(node.test))
+    asks_rank = any(value is not None and alone_of(value) is not None for value in asked)
+    branch = Branch(node.test, division.why, marks, through, ways_out, division.rank.origins, asks_rank=asks_rank)
     for observe in frame.observers.branch:
         observe(frame, branch)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING
 
-from trl_lint.analysis.interpreter import attributes
+from trl_lint.analysis.interpreter import attributes, lists_of_models
 from trl_lint.analysis.program.objects import ProjectInstance, class_names
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.arguments import Arguments
@@ -258,6 +258,9 @@ def _enumerate(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
 
 
 def _zip(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
+    rows = lists_of_models.zipped(frame, args.positional)
+    if rows is not None:
+        return rows
     pairs = [containers.iterate(frame, value) for value in args.positional]
     lengths = [pair[1] for pair in pairs]
     length = ranks.of_counts(ranks.combine_all(lengths), lengths)

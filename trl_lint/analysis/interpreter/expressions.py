@@ -17,7 +17,16 @@ from trl_lint.analysis.interpreter import (
     subscripts,
     wrapping_tests,
 )
-from trl_lint.analysis.interpreter.conditions import alone, asked, choose, divides, narrow, narrow_further, truth
+from trl_lint.analysis.interpreter.conditions import (
+    alone,
+    asked,
+    choose,
+    divides,
+    engine_arm,
+    narrow,
+    narrow_further,
+    truth,
+)
 from trl_lint.analysis.interpreter.subscripts import subscript_value
 from trl_lint.analysis.program.objects import FunctionValue
 from trl_lint.analysis.state import containers, settings
@@ -237,12 +246,21 @@ def _linked(frame: Frame, link: cst.BooleanOperation, left: Value, known: bool |
     value = join(left, right, left.rank).but(const=MISSING)
     if value.rank.state is State.UNKNOWN and Origin.RANK in (left.rank.origins, right.rank.origins):
         asks = left if left.rank.origins == Origin.RANK else right
-        if is_and and alone(asks) is not None:
-            # Whatever the other side is, one rank or all the others say no.
+        # Whatever the other side is, one rank or all the others say no; so does an engine that is not there.
+        if (is_and and alone(asks) is not None) or _is_beside_engine(frame, link, left, right):
             return derived(asks.rank, Kind.NUMBER, asks, dtype="bool")
         return value.but(rank=ranks.GUARDED)
     kinds = {side.kind for side in (left, right) if side.rank.differs}
     return value.as_a(BLANKS[kinds.pop()]) if value.kind is Kind.UNKNOWN and kinds in _TESTS else value
+
+
+def _is_beside_engine(frame: Frame, link: cst.BooleanOperation, left: Value, right: Value) -> bool:
+    """Whether one side asks for the rank, and the other one for the engine, which is the same on all of them."""
+    sides = ((left, right, link.right), (right, left, link.left))
+    return any(
+        asks.rank == ranks.RANK_LOCAL and not other.rank.origins and engine_arm(frame, part) is not None
+        for asks, other, part in sides
+    )
 
 
 def _beside_the_world(left: Value, right: Value, is_and: bool) -> Value:

@@ -26,7 +26,7 @@ from trl_lint.analysis.program.syntax import callee_of
 from trl_lint.analysis.state import settings
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame, derived
-from trl_lint.analysis.transfer import tensors
+from trl_lint.analysis.transfer import tensors, wrapped_models
 from trl_lint.domain import ranks
 from trl_lint.domain.choices import OneOfClasses
 from trl_lint.domain.heap import WILDCARD
@@ -131,6 +131,8 @@ def _call_on_unknown(frame: Frame, owner: Value, name: str, args: Arguments, nod
     """A method of something whose class is not known: the same everywhere only if all that goes in is."""
     if owner.kind in (Kind.UNKNOWN, Kind.NONE) and heuristics.tells_rank(name) and not args.all():
         return attributes.named_rank(frame, name)
+    if name == "requires_grad_":
+        wrapped_models.freeze(frame, owner, args, callee_of(node))
     is_same = owner.rank.state is State.SAME and owner.kind is not Kind.NONE
     if is_same and args.rank().state is State.SAME and not _has_cells(args):
         return SAME

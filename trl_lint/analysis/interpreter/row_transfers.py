@@ -127,13 +127,17 @@ def prepared(frame: Frame, value: Value, node: cst.CSTNode) -> Value:
         return ModelValue(ranks.SAME, wrapping=Wrapping.WRAPPED, why=why)
     if isinstance(value, InstanceValue) and not isinstance(value, PreparedObject):
         return value
-    return PreparedObject(ranks.SAME, why=frame.step(node, "it comes from `prepare` here"))
+    return PreparedObject(ranks.SAME, why=frame.step(node, "it comes from `prepare` here"), grad=value.grad)
 
 
 def _unwrapped(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     model = next(iter(args.all()), UNKNOWN)
     if isinstance(model, PreparedObject):
-        return wrapped_models.inside(frame, wrapped_models.narrowed_to_model(model), node)
+        wrapped = wrapped_models.narrowed_at(frame, model, node)
+        name = args.expression(0)
+        if isinstance(name, cst.Name) and frame.memory.names.get(name.value) is model:
+            frame.memory.names[name.value] = wrapped  # one unwraps nothing else
+        return wrapped_models.inside(frame, wrapped, node)
     if model.kind is not Kind.MODEL:
         return BARE_MODEL
     if model.wrapping in WRAPPED_ON_SOME_WAY and not is_data_parallel(model):

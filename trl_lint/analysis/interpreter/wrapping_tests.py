@@ -59,6 +59,8 @@ def divided(
 def either_way(frame: Frame, test: cst.BaseExpression, yes: Value, no: Value) -> Value | None:
     """The model that is wrapped on one way out of a test and bare on the other; None where it is not."""
     yes, no = _beside(yes, no), _beside(no, yes)
+    if _is_of_rank(frame, test):
+        yes, no = _taken_out(yes), _taken_out(no)
     if yes.kind is not Kind.MODEL or no.kind is not Kind.MODEL or yes.wrapping is no.wrapping:
         return None
     if yes.wrapping not in _EITHER or no.wrapping not in _EITHER:
@@ -94,6 +96,11 @@ def _beside(value: Value, other: Value) -> Value:
         return narrowed_to_model(value)
     is_wrapped = other.wrapping is Wrapping.MAYBE or other.wrapping is Wrapping.WRAPPED
     return BARE_MODEL if is_wrapped and value.kind is Kind.UNKNOWN and value.rank.state in _NOTHING_KNOWN else value
+
+
+def _taken_out(value: Value) -> Value:
+    """What some ranks have taken out of its wrapper is bare on these, and wrapped on the others."""
+    return _bare(value) if value.wrapping is Wrapping.UNWRAPPED else value
 
 
 def _condition(value: Value) -> WrappedWhere | None:
@@ -185,6 +192,10 @@ def _is_of_rank(frame: Frame, asked: cst.CSTNode) -> bool:
     return value.rank.differs and value.rank.origins == Origin.RANK
 
 
+def _is_alike(frame: Frame, asked: cst.CSTNode) -> bool:
+    return frame.node_values.get(id(asked), UNKNOWN).rank.is_alike
+
+
 # --- what tells them apart ------------------------------------------------------------------------------
 
 
@@ -228,7 +239,9 @@ def _narrow(frame: Frame, values: dict[_Key, Value], test: cst.BaseExpression, t
                 continue
             asked = _names(frame, test) if asked is None else asked
             present = _whose_presence(test) if present is None else present
-            if own == present or (asked.isdisjoint(condition.names) and own not in asked):
+            # Of a test that may be of the rank, too, it is not known whether it lets the same ones in.
+            of_rank = _is_of_rank(frame, condition.node) and not _is_alike(frame, test)
+            if not of_rank and (own == present or (asked.isdisjoint(condition.names) and own not in asked)):
                 continue
         values[name] = value.but(wrapping=Wrapping.UNKNOWN)
 

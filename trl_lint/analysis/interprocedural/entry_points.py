@@ -266,7 +266,7 @@ class Engine(Runs):
     def _init_parameters(self, cls: ClassInfo, method: FunctionInfo) -> dict[str, Value]:
         """What a trainer is built from is the same on all ranks; its model is not wrapped yet."""
         if not self.is_entry_class(cls):
-            return {}
+            return settings.flags_of_program(method)
         given: dict[str, Value] = {"*": SAME, "**": SAME}
         for parameter in method.parameters[1:]:
             if not parameter.star:

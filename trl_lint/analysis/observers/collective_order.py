@@ -10,18 +10,17 @@ which is a part of what a function is run for (`transfer/first_rank.py`): so the
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import libcst as cst
 
 from trl_lint.analysis.program.classes import FunctionInfo
 from trl_lint.analysis.program.objects import FunctionValue, class_of
-from trl_lint.analysis.program.syntax import last_name, of_class
+from trl_lint.analysis.program.syntax import ancestors, last_name, names_in, of_class
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import CalleeRun, Observer
 from trl_lint.analysis.transfer.groups import groups_of
 from trl_lint.analysis.transfer.trained_apart import are_trained_apart
+from trl_lint.domain import ranks
 from trl_lint.domain.control import Control
 from trl_lint.domain.engines import TrainingEngine
 from trl_lint.domain.kinds import BoundMethod, LibraryInstance, ModelValue, PreparedObject, library_name_of
@@ -97,7 +96,10 @@ class CollectiveOrder(Observer["Frame"]):
                 subgroup=point.subgroup,
                 symmetric=point.symmetric,
             )
-            copy.certain = point.certain and not _own(point.control, run.entry) and not point.control.engine
+            asked = _own(point.control, run.entry)
+            copy.certain = point.certain and not asked and not point.control.engine
+            known = (point.certain or point.by_settings) and (run.entry.engine or not point.control.engine)
+            copy.by_settings = not copy.certain and known and all(_is_apart(frame, each, node) for each in asked)
             text = f"`{point.name}` is called in `{function.name}`" if point.via is None else f"in `{function.name}`"
             copy.via = Step(function.module, point.node, text, point.via)
 
@@ -162,10 +164,31 @@ def _note(
     return point
 
 
-def _own(control: Control, entry: Control) -> Iterable[Control]:
+def _own(control: Control, entry: Control) -> list[Control]:
     """The conditions that the function itself sets up."""
     outer = {id(place_of(each)) for each in entry.conditions}
     return [each for each in control.conditions if id(place_of(each)) not in outer]
+
+
+def _is_apart(frame: Frame, condition: Control, node: cst.CSTNode) -> bool:
+    """Whether a callee's condition asks for settings that nothing asks for on the way to its call.
+
+    All ranks answer alike then, and may answer yes, whichever of them make the call.
+    """
+    test = place_of(condition)
+    if test is None or condition.rank != ranks.SETTING:
+        return False
+    return names_in(test).isdisjoint(_asked_before(frame, node))
+
+
+def _asked_before(frame: Frame, node: cst.CSTNode) -> set[str]:
+    """What the conditions on the way to a place ask for, less the objects that hold it: of `args.lora`, `lora`."""
+    around = [each.test for each in ancestors(frame.root, node) if isinstance(each, (cst.If, cst.IfExp))]
+    tests = [*around, *(place for each in frame.memory.control.conditions if (place := place_of(each)) is not None)]
+    owners = {
+        id(name) for test in tests for each in of_class(test, cst.Attribute) for name in of_class(each.value, cst.Name)
+    }
+    return {name.value for test in tests for name in of_class(test, cst.Name) if id(name) not in owners}
 
 
 OBSERVER = CollectiveOrder()

@@ -405,7 +405,7 @@ def _first_unmatched(one: Sequence[SyncPoint], other: Sequence[SyncPoint], branc
         point
         for way, against in ((one[start:], other[start:]), (other[start:], one[start:]))
         for point in _unmatched(way, against)
-        if _counts(point, branch.origins)
+        if _counts(point, branch.origins) or (point.by_settings and branch.asks_rank and not point.subgroup)
     ]
     return min(lacking, key=_is_rarely_met, default=None)
 

@@ -18,6 +18,8 @@ import libcst as cst
 
 from trl_lint.analysis.events import Event, SideEffect, steps
 from trl_lint.analysis.program.classes import FunctionInfo
+from trl_lint.analysis.program.path_conditions import alternatives, branch_of, ways_out
+from trl_lint.analysis.program.syntax import ancestors
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import CalleeRun, Observer, Reached
@@ -26,6 +28,7 @@ from trl_lint.domain.control import Control, Uniformity
 from trl_lint.domain.kinds import LibraryInstance, LoadedFiles, PathValue
 from trl_lint.domain.provenance import OwnFile, SharedName
 from trl_lint.domain.ranks import Origin
+from trl_lint.domain.sync_points import place_of
 from trl_lint.domain.values import Kind, Value
 from trl_lint.knowledge.effects import (
     DESCRIBE_RUN,
@@ -40,7 +43,10 @@ from trl_lint.knowledge.effects import (
     RUNS,
     WRITES,
 )
+from trl_lint.knowledge.heuristics import NAMES_ENGINE
 from trl_lint.knowledge.schema import Class, Collective, Effect, Row
+
+_LOOPS = (cst.For, cst.While)
 
 
 class SideEffects(Observer["Frame"]):
@@ -161,7 +167,10 @@ def _tell(
         return
     by_clock = path is not None and path.rank.differs and path.rank.origins == Origin.CLOCK
     own = name.removeprefix("trl.trainer.utils.")
-    frame.emit(SideEffect, node, name=own, effect=effect, accelerator=frame.accelerator(), by_clock=by_clock)
+    wide = next((part for each in frame.memory.control.conditions if (part := _widened(frame, each))), "")
+    frame.emit(
+        SideEffect, node, name=own, effect=effect, accelerator=frame.accelerator(), by_clock=by_clock, where=wide
+    )
 
 
 def _is_given(args: Arguments, keyword: str) -> bool:
@@ -186,7 +195,9 @@ def _telling(args: Arguments) -> list[Value]:
 
 
 def _is_shared(path: Value) -> bool:
-    """Whether a path says the same place on all ranks, or one that they come upon alike."""
+    """Whether a path says the same place on all ranks, or one that they come upon alike; `sys.stdout` says none."""
+    if path.kind is Kind.MODULE:
+        return False
     return path.rank.is_alike or (
         path.rank.origins in (Origin.IO, Origin.CLOCK) and isinstance(steps(path.why)[0], SharedName)
     )
@@ -198,6 +209,8 @@ def _is_everywhere(frame: Frame, effect: Effect) -> bool:
 
 
 def _lets_all_in(frame: Frame, condition: Control, effect: Effect) -> bool:
+    if _widened(frame, condition) or _is_no_guard(condition):
+        return True
     if condition.uniformity is Uniformity.UNKNOWN:
         test = condition.why and condition.why.node
         return condition.rank == ranks.SETTING or (
@@ -207,6 +220,55 @@ def _lets_all_in(frame: Frame, condition: Control, effect: Effect) -> bool:
         return False
     # Ranks that look at the same moment all find what the first of them is about to change.
     return not isinstance(steps(condition.why)[0], OwnFile)
+
+
+def _is_no_guard(condition: Control) -> bool:
+    """Whether a condition that is not known says when all ranks are done: of a loop, or of the whole program.
+
+    `if batch is None: break` ends a loop, in which all have been by then; `try: main()` waits for what went wrong.
+    """
+    place = place_of(condition)
+    if condition.uniformity is not Uniformity.UNKNOWN or place is None:
+        return False
+    root = condition.why.module.tree
+    if isinstance(place, (cst.Try, cst.TryStar)):
+        return not any(isinstance(each, (cst.FunctionDef, *_LOOPS)) for each in ancestors(root, place))
+    branch = branch_of(root, place)
+    return branch is not None and branch.orelse is None and _only_breaks(branch)
+
+
+def _only_breaks(branch: cst.If) -> bool:
+    last = branch.body.body[-1] if branch.body.body else None
+    ends = isinstance(last, cst.SimpleStatementLine) and isinstance(last.body[-1], cst.Break)
+    return ends and all(isinstance(each, cst.Break) for each in ways_out(branch))
+
+
+def _widened(frame: Frame, condition: Control) -> str:
+    """The part of a condition that lets all ranks in where it holds: of `is_main_process or use_deepspeed`, the second.
+
+    Whoever asks for the engine beside the rank has all ranks come under it, for a collective; what else is asked there
+    may say that there is one process only. Beside what is not known a setting is enough: `args.clear or ask()`.
+    """
+    test = place_of(condition)
+    if not isinstance(test, cst.BooleanOperation) or not isinstance(test.operator, cst.Or):
+        return ""
+    tree = condition.why.module.tree
+    by_rank = condition.uniformity is Uniformity.DIVERGENT
+    wide = next((each for each in alternatives(test) if _is_wide(frame, each, tree.code_for_node(each), by_rank)), None)
+    return tree.code_for_node(wide) if wide is not None and _is_entered(tree, test) else ""
+
+
+def _is_wide(frame: Frame, part: cst.CSTNode, code: str, by_rank: bool) -> bool:
+    if by_rank:
+        return NAMES_ENGINE.fits(code)
+    value = frame.node_values.get(id(part))
+    return value is not None and value.rank == ranks.SETTING
+
+
+def _is_entered(root: cst.Module, test: cst.BooleanOperation) -> bool:
+    """Whether a test keeps nobody but those out for whom it does not hold: what is under it, and no more."""
+    branch = branch_of(root, test)
+    return branch is not None and branch.orelse is None and not ways_out(branch)
 
 
 def _is_given_its_run(frame: Frame) -> bool:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import libcst as cst
 
+from trl_lint.analysis.program.notes import Notes
 from trl_lint.analysis.program.syntax import is_blank, names_in
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import MISSING, World
@@ -149,6 +150,7 @@ class ClassInfo:
         ] = {}  # of those, the ones that are only annotated, until one is asked for
         self.traces: list[Any] = []
         self.stored: dict[Any, Any] = {}  # hooks of which a base out of sight logs what they return, with their runs
+        self.notes = Notes()
         self.calls: dict[str, dict[Any, Any]] = {}  # how a class in sight calls methods of its own `self`
         self.state = "new"
         self._assigned: frozenset[str] | None = None
@@ -255,14 +257,14 @@ class ClassInfo:
             is_news = known is None or contents_of(known, self.heap) != contents_of(merged, ChainMap(heap, self.heap))
             self.attributes[name] = merged
             if is_news:
-                self._count(name)
+                self.count(name)
 
     def flush_cell(self, identity: Identity, cell: Cell) -> None:
         known = self.heap.get(identity)
         merged = cell if known is None else join_cells(known, cell)
         if known is None or not alike_cells(known, merged):
             self.heap[identity] = merged
-            self._count(identity)
+            self.count(identity)
 
     def _left_by_others(self, name: str) -> Value:
         """What methods other than `__init__` have left in `self.name`."""
@@ -288,7 +290,8 @@ class ClassInfo:
             self._always_made = frozenset(found)
         return self._always_made
 
-    def _count(self, name: str | Identity) -> None:
+    def count(self, name: str | Identity) -> None:
+        """Note that what is known under a name has changed: whoever has asked for it has to be run again."""
         self._versions[name] = self._versions.get(name, 0) + 1
         for heir in self._heirs:
             if heir._totals is not None:

@@ -83,6 +83,13 @@ def parts_of(test: cst.CSTNode) -> list[cst.CSTNode]:
     return [test]
 
 
+def alternatives(test: cst.CSTNode) -> list[cst.CSTNode]:
+    """The parts of a condition of which one is enough: `main or deepspeed`."""
+    if isinstance(test, cst.BooleanOperation) and isinstance(test.operator, cst.Or):
+        return [*alternatives(test.left), *alternatives(test.right)]
+    return [test]
+
+
 def said_by(test: cst.BaseExpression, taken: bool) -> list[Condition]:
     """What a test says of names where it has come out so."""
     if isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):

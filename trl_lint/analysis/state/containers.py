@@ -223,12 +223,15 @@ def told_apart(frame: Frame, iterable: Value) -> list[Value] | None:
     items = positions_of(frame, iterable)
     if not items or len(items) > _MAX_TOLD_APART:
         return None
-    is_wanted = all(isinstance(item.const, str) for item in items) or any(map(_has_model, items))
+    is_wanted = all(isinstance(item.const, str) for item in items) or any(map(has_model, items))
     return list(items) if is_wanted else None
 
 
-def _has_model(item: Value) -> bool:
-    return item.kind is Kind.MODEL or (isinstance(item, TupleValue) and any(map(_has_model, item.items)))
+def has_model(item: Value) -> bool:
+    """Whether an item is a model, or something prepared that may be one, or has one in it."""
+    if isinstance(item, TupleValue):
+        return any(map(has_model, item.items))
+    return item.kind is Kind.MODEL or isinstance(item, PreparedObject)
 
 
 def _key_value(key: Hashable, source: ContainerValue) -> Value:

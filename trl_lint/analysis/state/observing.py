@@ -63,7 +63,7 @@ class Branch(NamedTuple):
     condition differs by. by: what divides the ranks; by TURNS, one of them after the other goes the first way. tried:
     the body of the `try` whose exceptions lead the first way. skipped: how many points there were before and behind
     that body, if what it catches is raised wherever memory is short. refused: what it catches is what a model's forward
-    raises over its input.
+    raises over its input. asks_rank: the condition asks which rank this is, and not for something made of that.
     """
 
     test: cst.CSTNode
@@ -76,6 +76,7 @@ class Branch(NamedTuple):
     tried: cst.CSTNode | None = None
     skipped: tuple[int, int] = (0, 0)
     refused: bool = False
+    asks_rank: bool = False
 
     @property
     def leaves(self) -> tuple[bool, bool]:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from trl_lint.analysis.program.syntax import last_name
+from trl_lint.analysis.program.syntax import last_name, of_class
 from trl_lint.domain import ranks
 from trl_lint.domain.ranks import State
 from trl_lint.domain.values import UNKNOWN, Kind, Value
@@ -32,6 +32,7 @@ from trl_lint.knowledge.heuristics import (
 )
 
 if TYPE_CHECKING:
+    from trl_lint.analysis.program.classes import FunctionInfo
     from trl_lint.analysis.state.arguments import Arguments
     from trl_lint.analysis.state.frame import Frame
 
@@ -77,6 +78,27 @@ def parameter_by_name(name: str, value: Value) -> Value:
         return value
     is_setting = _names_place(name) or COUNTER.fits(name) or (SETTINGS_OBJECT.fits(name) and value is UNKNOWN)
     return value.but(rank=ranks.SETTING) if is_setting else value
+
+
+def flags_of_program(constructor: FunctionInfo) -> dict[str, Value]:
+    """The flags that what makes an Accelerator is built with: each process of a program builds it with the same.
+
+    A flag is on or off by default, or is asked for either: `clear is True`.
+    """
+    calls = of_class(constructor.node, cst.Call)
+    if not any(last_name(call.func) == "Accelerator" for call in calls):
+        return {}
+    asked = {
+        each.left.value
+        for each in of_class(constructor.node, cst.Comparison)
+        if isinstance(each.left, cst.Name) and _is_flag(each.comparisons[0].comparator)
+    }
+    flags = (each.name for each in constructor.parameters if _is_flag(each.default) or each.name in asked)
+    return {name: SETTING for name in flags if not _tells_rank(name)}
+
+
+def _is_flag(value: cst.BaseExpression | None) -> bool:
+    return isinstance(value, cst.Name) and value.value in ("False", "True")
 
 
 def may_hold(key: Value) -> bool:

@@ -11,19 +11,27 @@ What each of these is:
 
 from __future__ import annotations
 
+import builtins
+
 import libcst as cst
 
 from trl_lint.analysis.program.objects import ProjectInstance, class_of
-from trl_lint.analysis.program.syntax import ancestors, identifiers
+from trl_lint.analysis.program.path_conditions import ways_out
+from trl_lint.analysis.program.syntax import ancestors, identifiers, names_in, of_class
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain.devices import Device
 from trl_lint.domain.kinds import ModelRole, ModelValue, ParameterSource, TensorValue, library_name_of
 from trl_lint.domain.model_roles import in_model_role, is_replicated
+from trl_lint.domain.provenance import WrappedWhere
 from trl_lint.domain.ranks import SAME
 from trl_lint.domain.values import Kind, Value, Wrapping
 from trl_lint.knowledge import models
 
+# What is frozen as a whole may be trained in part.
+_FROZEN = frozenset({Kind.MODEL, Kind.UNKNOWN})
+# What every test may name, whatever it asks for.
+_BUILTINS = frozenset(vars(builtins))
 # A redirection's own parameters: the wrapper, the module and the method.
 REDIRECTED = 3
 # In a model's `device`: it was put into evaluation mode.
@@ -40,7 +48,29 @@ def inside(frame: Frame, model: Value, node: cst.CSTNode) -> Value:
 
 def narrowed_to_model(value: Value) -> Value:
     """What `prepare` made of something, once its use shows that it is a model."""
-    return ModelValue(SAME, why=value.why, wrapping=Wrapping.WRAPPED)
+    wrapping = (value.wrapping or Wrapping.WRAPPED) if value.grad else Wrapping.UNKNOWN
+    return ModelValue(SAME, why=value.why, wrapping=wrapping, grad=value.grad)
+
+
+def narrowed_at(frame: Frame, prepared: Value, node: cst.CSTNode) -> Value:
+    """What is prepared, on one way at least, once its use at a place shows that it is a model."""
+    model = narrowed_to_model(prepared)
+    why = prepared.why
+    if prepared.wrapping is not Wrapping.MAYBE:
+        return model
+    is_known = isinstance(why, WrappedWhere) and why.function is frame.function and not _is_asked(frame, why, node)
+    return model.but(wrapping=Wrapping.MAYBE if is_known else Wrapping.UNKNOWN)
+
+
+def _is_asked(frame: Frame, where: WrappedWhere, node: cst.CSTNode) -> bool:
+    """Whether a test on the way to a place, or one by which some leave, may tell the two ways apart."""
+    around = set(map(id, ancestors(frame.root, node)))
+    asked = where.names - _BUILTINS
+    return any(
+        not asked.isdisjoint(names_in(branch.test))
+        for branch in of_class(frame.root, cst.If)
+        if branch.test is not where.node and (id(branch) in around or ways_out(branch))
+    )
 
 
 def part(model: Value) -> Value:
@@ -106,12 +136,20 @@ def switched(frame: Frame, model: Value, name: str, args: Arguments, target: cst
     return changed
 
 
+def freeze(frame: Frame, value: Value, args: Arguments, callee: cst.CSTNode) -> None:
+    """`net.requires_grad_(False)` of what nothing else is known of: `prepare` wraps it in nothing, if it is a model."""
+    name = callee.value if isinstance(callee, cst.Attribute) else None
+    given = next(iter(args.all()), None)
+    if isinstance(name, cst.Name) and frame.memory.names.get(name.value) is value:
+        frame.memory.names[name.value] = value.but(grad=given is None or given.const is not False)
+
+
 def partly_trained(frame: Frame, part: cst.BaseExpression) -> None:
     """`model.head.requires_grad_()`: a model of which a part is trained has gradients, even if the rest is frozen."""
     while isinstance(part, (cst.Attribute, cst.Call, cst.Subscript)):
         part = part.func if isinstance(part, cst.Call) else part.value
     value = frame.memory.names.get(part.value) if isinstance(part, cst.Name) else None
-    if isinstance(part, cst.Name) and value is not None and value.kind is Kind.MODEL and not value.grad:
+    if isinstance(part, cst.Name) and value is not None and value.kind in _FROZEN and not value.grad:
         frame.memory.names[part.value] = value.but(grad=True)
 
 

@@ -1,0 +1,41 @@
+"""What is found in a file that names no library, where others run its code on every rank."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from trl_lint import api
+from trl_lint.settings import Settings
+
+
+def written(folder: Path, files: dict[str, str]) -> Path:
+    (folder / "pyproject.toml").touch()
+    for name, text in files.items():
+        (folder / name).write_text(text)
+    return folder
+
+
+def found(folder: Path) -> list[tuple[str, int, str]]:
+    findings = api.check(folder, Settings(root=folder, preview=True))
+    return [(Path(each.path).name, each.start.line, each.code) for each in findings]
+
+
+def test_a_file_that_names_nothing_is_reported_where_others_run_it(tmp_path: Path) -> None:
+    helper = "import os\n\ndef keep(path):\n    os.remove('x')\n"
+    train = (
+        "from accelerate import Accelerator\nfrom helper import keep\n\n"
+        "def main():\n    Accelerator()\n    keep('x')\n    os.remove('y')\n\nmain()\n"
+    )
+    folder = written(tmp_path, {"helper.py": helper, "train.py": "import os\n" + train})
+    assert found(folder) == [("helper.py", 4, "TRL008"), ("train.py", 8, "TRL008")]
+    assert api.check(folder / "helper.py", Settings(root=folder, preview=True)) == []
+
+
+def test_what_needs_a_library_is_not_reported_there(tmp_path: Path) -> None:
+    helper = "import torch.cuda\n\ndef keep(accelerator, x):\n    if x.sum() > 0:\n        accelerator.gather(x)\n"
+    train = (
+        "from accelerate import Accelerator\nfrom helper import keep\n\n"
+        "accelerator = Accelerator()\nkeep(accelerator, accelerator.gather(1))\n"
+    )
+    folder = written(tmp_path, {"helper.py": helper, "train.py": train})
+    assert not any(name == "helper.py" for name, _, _ in found(folder))
