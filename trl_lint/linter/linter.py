@@ -210,7 +210,7 @@ class Linter:
     def report(self, path: Path, source: bytes) -> list[LocatedViolation]:
         """The findings with their violations; see `check`."""
         with _given_up(path):
-            if path in self._elsewhere and path not in self.linted:
+            if path in self._passed_over and path in self._elsewhere:
                 return self._located_beside(path)
             module, found = self._analyse(path, source)
             for other, content in list(self.found_from.get(path, {}).items()):
