@@ -203,6 +203,11 @@ def test_processes_that_only_their_own_machine_can_reach_are_on_one_node(place: 
     assert not found if is_one_node else len(found) == 1
 
 
+@pytest.mark.parametrize(("made", "speaks"), [("torch.Tensor(x.to(device))", False), ("torch.Tensor([1.0])", True)])
+def test_a_tensor_that_is_made_of_another_one_stays_beside_it(made: str, speaks: bool):
+    assert bool(SNIPPETS.findings(plain(f"dist.all_reduce({made})"))) is speaks
+
+
 def test_pytest_runs_its_tests_on_one_node(tmp_path: Path):
     for name in ("test_job.py", "job.py"):
         (tmp_path / name).write_text(plain("torch.cuda.set_device(dist.get_rank())"))

@@ -422,9 +422,9 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation("torch.asarray", R.MAKES, shape=S.MADE, device=D.MADE_BESIDE, averages=A.HANDS_ON),
     *_alike(
         Operation("", R.MAKES, shape=S.MADE, device=D.MADE, averages=A.HANDS_ON),
-        "torch.BoolTensor torch.FloatTensor torch.IntTensor torch.LongTensor torch.Tensor torch.from_numpy "
-        "torch.scalar_tensor",
+        "torch.BoolTensor torch.FloatTensor torch.IntTensor torch.LongTensor torch.from_numpy torch.scalar_tensor",
     ),
+    Operation("torch.Tensor", R.MAKES, shape=S.MADE, device=D.MADE_BESIDE, averages=A.HANDS_ON),
     Operation("new_tensor", R.MAKES_BESIDE),
     *_made("arange", R.FILLS, S.COUNTS_UP),
     *_made("empty", R.FILLS, S.SIZES, FLOAT),
