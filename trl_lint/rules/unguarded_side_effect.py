@@ -38,7 +38,7 @@ functions, `compute_metrics`) and what they call, hooks of Lightning for trainin
 that are not known to be the same on all ranks, and guards that are not known to let all ranks in, are silent; what is
 made of nothing but settings (`args.output_dir`, `cfg["name"]`) is taken to be the same on all of them. A condition of
 which one part is enough is reported with that part where all ranks come by it: beside the rank, a question for the
-engine (`is_main_process or use_deepspeed`), else a setting that is compared (`clear is True or ask()`). Files that each
+engine (`is_main_process or use_deepspeed`), else a setting (`args.clear or ask()`). Files that each
 rank finds in one folder are the same ones, and what is called after the time in whole seconds is one thing or several,
 by chance. `if os.path.exists(path)` lets all ranks in that look at the same moment; only for `os.makedirs` it counts as
 a guard, as the folder is made once. `wandb.run is not None` is no guard: it says where a run was started, not that it

@@ -247,7 +247,7 @@ def _widened(frame: Frame, condition: Control) -> str:
     """The part of a condition that lets all ranks in where it holds: of `is_main_process or use_deepspeed`, the second.
 
     Whoever asks for the engine beside the rank has all ranks come under it, for a collective; what else is asked there
-    may say that there is one process only. Beside what is not known a flag is enough: `clear is True or ask()`.
+    may say that there is one process only. Beside what is not known a setting is enough: `args.clear or ask()`.
     """
     test = place_of(condition)
     if not isinstance(test, cst.BooleanOperation) or not isinstance(test.operator, cst.Or):
@@ -262,7 +262,7 @@ def _is_wide(frame: Frame, part: cst.CSTNode, code: str, by_rank: bool) -> bool:
     if by_rank:
         return NAMES_ENGINE.fits(code)
     value = frame.node_values.get(id(part))
-    return isinstance(part, cst.Comparison) and value is not None and value.rank == ranks.SETTING
+    return value is not None and value.rank == ranks.SETTING
 
 
 def _is_entered(root: cst.Module, test: cst.BooleanOperation) -> bool:
