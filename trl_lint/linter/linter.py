@@ -189,12 +189,13 @@ class Linter:
         return {path: content for path, content in self._beside().items() if path in self._passed_over}
 
     def _beside(self) -> dict[Path, bytes]:
-        """The files that are not linted in which something was found, with their contents."""
+        """The files that do not matter in which something was found, with their contents."""
         if self._project is None:
             return {}
         opened = self._project.opened
-        found = (path for path in sorted(self._elsewhere) if path not in self.linted and self._without_library(path))
-        return {path: content for path in found if (content := opened.get(path)) is not None}
+        unseen = (path for path in sorted(self._elsewhere) if path not in self.linted and self._without_library(path))
+        found = {path: content for path in unseen if (content := opened.get(path)) is not None}
+        return {path: content for path, content in found.items() if not self.may_matter(content)}
 
     def _without_library(self, path: Path) -> list[RuleViolation]:
         """What others have found in a file that names no library: such as can be there without one."""
@@ -210,7 +211,7 @@ class Linter:
     def report(self, path: Path, source: bytes) -> list[LocatedViolation]:
         """The findings with their violations; see `check`."""
         with _given_up(path):
-            if path in self._passed_over and path in self._elsewhere:
+            if path in self._elsewhere and path not in self.linted and not self.may_matter(source):
                 return self._located_beside(path)
             module, found = self._analyse(path, source)
             for other, content in list(self.found_from.get(path, {}).items()):
