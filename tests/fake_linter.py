@@ -36,8 +36,14 @@ class FakeLinter:
     def remark(self, path: Path, source: bytes) -> str:
         return ""
 
+    def pass_over(self, paths) -> None:
+        """Nothing is found in a file on the way to another."""
+
     def prepare(self, files) -> None:
         """Nothing in one file concerns another."""
+
+    def found_beside(self) -> dict[Path, bytes]:
+        return {}
 
     def check(self, path: Path, source: bytes) -> list[Finding]:
         try:
