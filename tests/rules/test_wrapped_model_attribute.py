@@ -864,3 +864,18 @@ def test_a_project_that_is_only_run_under_engines_that_hand_it_on(files, attribu
         (tmp_path / name).write_text(content, encoding="utf-8")
     linter = Linter(Settings(), (tmp_path,), (find_rule("TRL002"),))
     assert bool(linter.check(tmp_path / "train.py", (tmp_path / "train.py").read_bytes())) is speaks
+
+
+@pytest.mark.parametrize(
+    ("name", "attribute", "speaks"),
+    [
+        ("train_zero3_offload.py", "base_model", False),
+        ("train_fsdp.py", "base_model", False),
+        ("train_zero3_offload.py", "config", True),
+        ("train_lora.py", "base_model", True),
+    ],
+)
+def test_a_file_that_is_called_after_an_engine_is_run_under_it(name, attribute, speaks, tmp_path):
+    (tmp_path / name).write_text(loop(f"print(model.{attribute})"), encoding="utf-8")
+    linter = Linter(Settings(), (tmp_path,), (find_rule("TRL002"),))
+    assert bool(linter.check(tmp_path / name, (tmp_path / name).read_bytes())) is speaks

@@ -167,7 +167,8 @@ SHOWS_PATH = Guess(
 NAMES_ENGINE = Guess(
     group=SYNCHRONISATION,
     pattern=r"(?i)deepspeed|fsdp|fullyshard|zero3|zero_stage|is_zero|megatron|tensor_parallel|sagemaker",
-    says="A condition or setting with such a word asks for an engine other than DDP, which may shard the model.",
+    says="A condition or setting with such a word asks for an engine other than DDP, which may shard the model; a file "
+    "that is called so is run under it.",
     because="trl 0.11.4, models/utils.py:131 (`zero_stage`) and 0.17.0, trainer/gkd_trainer.py:303: without it 12 "
     "and 10 false findings",
 )

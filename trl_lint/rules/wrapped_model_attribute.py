@@ -59,8 +59,9 @@ wrapped model is TRL010's. A model that is wrapped where a setting says so (`if 
 is asked about, too, but not where code has tested anything that may be about that setting, in another function or
 method where it has tested anything at all. FSDP and
 DeepSpeed hand attributes on (but for `config`, of which DeepSpeed has its own): code under a test for them is silent,
-so is what only an engine of DeepSpeed has (`model.optimizer`), and a project whose launch commands all start one of
-them, or whose setting `engines` names no other. With `model_init`, what is cached is that of the first model that was
+so is what only an engine of DeepSpeed has (`model.optimizer`), a file that is called after an engine
+(`train_zero3.py`), and a project whose launch commands all start one of them, or whose setting `engines` names no
+other. With `model_init`, what is cached is that of the first model that was
 made. Subclasses in other files that never call `super().__init__` are not seen.
 
 ## References
@@ -76,6 +77,7 @@ from trl_lint.analysis.events import AttributeRead, HandedToPipeline
 from trl_lint.domain.engines import HAND_ON_ATTRIBUTES, TrainingEngine
 from trl_lint.findings import Consequence
 from trl_lint.knowledge.engines import OF_ENGINE, UNIQUE
+from trl_lint.knowledge.heuristics import NAMES_ENGINE
 from trl_lint.knowledge.models import GENERATES
 from trl_lint.rules.base import Rule, Site, Violation
 from trl_lint.wording import model_in, owner_of, said
@@ -93,6 +95,8 @@ _ENGINE = {"config": ", another object under DeepSpeed (`engine.config`)"}
 def _is_handed_on(event: AttributeRead) -> bool:
     """Whether the model is wrapped in engines only that have the attribute, or take it from the model."""
     hand_on = {TrainingEngine.FSDP} if event.attribute in _ENGINE else HAND_ON_ATTRIBUTES
+    if event.attribute not in _ENGINE and NAMES_ENGINE.fits(event.module.path.stem):
+        return True  # `train_zero3.py`
     return event.module.engines().are_only(hand_on)
 
 
