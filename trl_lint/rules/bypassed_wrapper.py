@@ -39,7 +39,8 @@ model for that call alone. Without a comment, that line is taken out.
 Silent under `torch.no_grad()` and `torch.inference_mode()`, after `.eval()` or `.requires_grad_(False)`, for copies
 and reference models, with an adapter switched off, in hooks for evaluation, in functions from which no backward pass
 can be seen, in functions that all_reduce the gradients themselves, parameter by parameter, in code for DeepSpeed or
-FSDP alone, on the main process alone, and where the result is thrown away. What is called inside the wrapper's forward
+FSDP alone, on the main process alone, where the result goes into the wrapper's forward, or is added to what
+that gives, and where it is thrown away. What is called inside the wrapper's forward
 is right. Whether the loss is made of that very output is not asked.
 
 ## References
@@ -58,6 +59,7 @@ from trl_lint.domain.provenance import Step
 from trl_lint.domain.ranks import Origin
 from trl_lint.domain.values import Wrapping
 from trl_lint.findings import Consequence
+from trl_lint.knowledge.torch import NO_GRADIENTS
 from trl_lint.rules.base import Rule, Violation
 
 _HELP = "call the wrapped model, or have its forward run the part that you want"
@@ -69,7 +71,7 @@ class BypassedWrapper(Rule[ModelCalled]):
     consequences = (Consequence.WRONG_TRAINING,)
 
     def check(self, event: ModelCalled) -> Iterator[Violation]:
-        if not _is_bypass(event) or _is_dropped(event):
+        if not _is_bypass(event) or _is_dropped(event) or _goes_through_the_wrapper(event):
             return
         called = shown_source(event.module, getattr(event.node, "func", event.node))
         what = "a part of the module inside the wrapper" if event.path else "the module inside the wrapper"
@@ -96,6 +98,14 @@ def _is_of_one_rank(control: Control) -> bool:
     return any(
         each.uniformity is Uniformity.DIVERGENT and each.rank.origins == Origin.RANK for each in control.conditions
     )
+
+
+def _goes_through_the_wrapper(event: ModelCalled) -> bool:
+    """Whether what it gives meets a forward of the wrapper before the backward pass: DDP reduces the sum of both."""
+    from trl_lint.analysis.program.uses import meets_calls_of
+
+    root = event.owner.node if event.owner is not None else event.module.tree
+    return meets_calls_of(root, event.node, frozenset(name for name, _ in event.names), NO_GRADIENTS)
 
 
 def _is_dropped(event: ModelCalled) -> bool:

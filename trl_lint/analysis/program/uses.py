@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from trl_lint.analysis.program.syntax import ancestors, below
+from trl_lint.analysis.program.syntax import ancestors, below, names_in, of_class
 
 
 def is_dropped(root: cst.CSTNode, node: cst.CSTNode) -> bool:
@@ -23,6 +23,53 @@ def is_dropped(root: cst.CSTNode, node: cst.CSTNode) -> bool:
             later = next((each for each, is_later in mentions.items() if is_later), None)
             return later is None or isinstance(ancestors(root, later)[-1], cst.AssignTarget)
     return False
+
+
+def meets_calls_of(root: cst.CSTNode, node: cst.CSTNode, names: frozenset[str], apart: frozenset[str]) -> bool:
+    """Whether a result is handed to a call of one of these names later on, or is put together with what one has given.
+
+    root: the function (or module) that the node is in. apart: contexts in which such a call does not count.
+    """
+    made: set[str] = set()  # of the result
+    given: set[str] = set()  # by calls of these names
+    for statement in of_class(root, cst.SimpleStatementLine):
+        small = statement.body[0]
+        if not isinstance(small, (cst.Assign, cst.Return)) or small.value is None:
+            continue
+        spelled = _read(small.value)
+        is_here = any(each is node for each in below(statement))
+        calls = () if _is_under(root, statement, apart) else _calls_of(statement, names)
+        if any(made & _read(call) for call in calls) or (is_here and given & spelled):
+            return True
+        targets = _targets(small)
+        if is_here or made & spelled:
+            made |= targets
+        if calls or given & spelled:
+            given |= targets
+    return False
+
+
+def _read(node: cst.CSTNode) -> set[str]:
+    """The names that are read in an expression: none of attributes or keywords."""
+    others = {id(each.attr) for each in of_class(node, cst.Attribute)} | {
+        id(arg.keyword) for arg in of_class(node, cst.Arg)
+    }
+    return {each.value for each in of_class(node, cst.Name) if id(each) not in others}
+
+
+def _calls_of(statement: cst.CSTNode, names: frozenset[str]) -> list[cst.Call]:
+    calls = of_class(statement, cst.Call)
+    return [each for each in calls if isinstance(each.func, cst.Name) and each.func.value in names]
+
+
+def _is_under(root: cst.CSTNode, node: cst.CSTNode, contexts: frozenset[str]) -> bool:
+    blocks = (each for each in ancestors(root, node) if isinstance(each, cst.With))
+    return any(contexts & names_in(item) for each in blocks for item in each.items)
+
+
+def _targets(statement: cst.BaseSmallStatement) -> set[str]:
+    targets = statement.targets if isinstance(statement, cst.Assign) else ()
+    return set().union(*(names_in(each.target) for each in targets))
 
 
 def _mentions(root: cst.CSTNode, name: str, statement: cst.CSTNode) -> dict[cst.Name, bool]:
