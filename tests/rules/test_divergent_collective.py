@@ -890,3 +890,20 @@ def main(args):
 def test_a_helper_that_asks_for_settings_may_wait_on_those_who_come(test, condition, speaks):
     text = OF_SETTINGS.format(test=test, condition=condition)
     assert bool(SNIPPETS.findings(text)) is speaks
+
+
+# --- the default set ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("body", "is_there"),
+    [
+        ("if accelerator.is_main_process:\n    accelerator.gather(loss)", True),
+        ("if mask.any():\n    accelerator.gather(loss)", True),
+        ("if accelerator.is_main_process:\n    with torch.no_grad():\n        model(**batch)", False),
+        ("for row in batch['input_ids'][mask]:\n    accelerator.gather(row)", False),
+        ("if torch.rand(1).item() > 0.5:\n    accelerator.gather(loss)", False),
+    ],
+)
+def test_what_depends_on_data_on_chance_or_on_buffers_has_to_be_asked_for(body, is_there):
+    assert [each.by_default for each in SNIPPETS.findings(loop(body))] == [is_there]

@@ -54,9 +54,10 @@ for the rank and for something unknown. The two ways through a branch are compar
 the same sequence of collectives are right. A collective over a process group of its own under a condition on the rank
 is taken for one among the ranks of that group. An arm that raises ends the job and is no way out.
 
-Not in the default set, as they depend on the data, the disk or the model: loops that go over each rank's own data,
-files that some ranks may find, what only fails on some of them, and forwards without gradients, which synchronise the
-buffers of a model that has some. `--extend-select TRL006` reports them.
+Not in the default set, as they depend on the data, on chance, the disk or the model: loops that go over each rank's own
+data, files that some ranks may find, numbers that are drawn at random (one seed draws the same on all ranks), what only
+fails on some of them, and forwards without gradients, which synchronise the buffers of a model that has some.
+`--extend-select TRL006` reports them.
 
 ## References
 - https://github.com/huggingface/trl/pull/4041, https://github.com/huggingface/trl/pull/6403,
@@ -128,7 +129,7 @@ def _is_sure(event: Divergence) -> bool:
         return True
     if event.by is DividedBy.EXCEPTION:
         return event.caught
-    return event.by is not DividedBy.LOOP and not event.origins & Origin.IO
+    return event.by is not DividedBy.LOOP and not event.origins & (Origin.IO | Origin.RNG)
 
 
 def _of_dataset(event: DatasetParted) -> Violation:
