@@ -31,6 +31,18 @@ def encode_once(names, folder, rank, size):
                 torch.save(everything, path)
 
 
+def resumed(folder, strict):
+    if strict:
+        path = os.path.join(json.loads(folder), "last.txt")
+        if not os.path.exists(path):
+            print("nothing in", path)
+            return 0
+        with open(path) as file:
+            file.read()
+        dist.barrier()
+    return 1
+
+
 def train_each(names, kind, trainer):
     folder = os.path.join(kind, "results")
     for name in names:
@@ -51,3 +63,4 @@ def train_each(names, kind, trainer):
 
 if __name__ == "__main__":
     train_each(os.environ["NAMES"].split(), json.loads(os.environ["KIND"]), Trainer())
+    resumed(os.environ["FOLDER"], True)

@@ -114,7 +114,9 @@ def _names_by(loop: cst.For, name: str) -> bool:
 def _is_touched(frame: Frame, stands: cst.BaseExpression | None, node: cst.CSTNode) -> bool:
     """Whether some rank may be done with the file by then: its name is used before, in the same round or condition."""
     name = stands.value if isinstance(stands, cst.Name) else ""
-    around = [each for each in ancestors(frame.root, node) if isinstance(each, (cst.For, cst.If, cst.While))]
+    around = [
+        each for each in ancestors(frame.root, node) if isinstance(each, (cst.For, cst.While)) or _asks(each, node)
+    ]
     if any(call is not node and _may_change(call, name) for each in around for call in of_class(each, cst.Call)):
         return True
     is_used = False
@@ -126,6 +128,10 @@ def _is_touched(frame: Frame, stands: cst.BaseExpression | None, node: cst.CSTNo
         elif isinstance(part, cst.Call):
             is_used = is_used or _may_change(part, name)
     return is_used
+
+
+def _asks(branch: cst.CSTNode, node: cst.CSTNode) -> bool:
+    return isinstance(branch, cst.If) and any(part is node for part in below(branch.test))
 
 
 def _may_change(call: cst.Call, name: str) -> bool:
