@@ -30,6 +30,7 @@ import libcst as cst
 from evaluation import mending
 from evaluation.common import FAILED, PASSED, new_linter, run, table
 from evaluation.corpora import Corpus
+from evaluation.history import is_about
 from evaluation.mending import Mended, Original
 from evaluation.neutral import STEPS, NotPossible, Rewrite
 from evaluation.operators import OPERATORS as METRIC_OPERATORS
@@ -224,7 +225,7 @@ def judge(mutant: Mutant, before: Sequence[Finding], after: Sequence[tuple[Path,
 
     `shift` maps a line of the old text to the new one.
     """
-    spoken = [(path, line) for path, f in after if f.code == mutant.rule for line in f.lines]
+    spoken = [(path, line) for path, f in after if is_about(f, mutant.rule) for line in f.lines]
     missing = [ranges[0][1] for ranges in mutant.due if not any(holds(ranges, path, line) for path, line in spoken)]
     expected = [*(lines for ranges in mutant.due for lines in ranges), *mutant.fair]
 
@@ -297,7 +298,7 @@ def already_found(source: Source, operator: Operator, site: Site, before: Sequen
     """Whether the rule speaks at the place before it is broken: then recall there would mean nothing."""
     statements = site.due or (source.statement(site.place.whole),)
     ranges = [_lines(source, statement, [], source.text) for statement in statements]
-    return any(f.code == operator.rule and holds(ranges, source.path, line) for f in before for line in f.lines)
+    return any(is_about(f, operator.rule) and holds(ranges, source.path, line) for f in before for line in f.lines)
 
 
 def _result(
