@@ -12,7 +12,7 @@ from typing import TypeGuard
 import libcst as cst
 
 from trl_lint.analysis.events import Averaged
-from trl_lint.analysis.program.syntax import ancestors
+from trl_lint.analysis.program.syntax import ancestors, used_names
 from trl_lint.domain.averaging import MeanForm
 from trl_lint.domain.control import Uniformity
 from trl_lint.fixes.base import RuleFix
@@ -38,7 +38,6 @@ from trl_lint.fixes.support.scope import (
     is_pure,
     nodes,
     scope_of,
-    used_names,
     works_in_place,
 )
 from trl_lint.fixes.support.tree import call_of, in_parentheses, method_call, uses_of, with_replaced

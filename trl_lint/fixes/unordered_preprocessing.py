@@ -9,14 +9,14 @@ import libcst as cst
 
 from trl_lint.analysis.events import DatasetPrepared
 from trl_lint.analysis.observers.backends import uses_accelerate
-from trl_lint.analysis.program.syntax import ancestors
+from trl_lint.analysis.program.syntax import ancestors, used_names
 from trl_lint.domain.control import FirstRank
 from trl_lint.findings import Applicability
 from trl_lint.fixes.base import RuleFix
 from trl_lint.fixes.support.blocks import NO_PLACE, own_line
 from trl_lint.fixes.support.edits import Edit, Enclose, FixPlan, Import, NoFix, Replace
 from trl_lint.fixes.support.importing import bound_at_top, has_place
-from trl_lint.fixes.support.scope import binders, nodes, scope_of, used_names
+from trl_lint.fixes.support.scope import binders, nodes, scope_of
 
 if TYPE_CHECKING:
     from trl_lint.analysis.program.project import Module

@@ -8,7 +8,7 @@ import libcst as cst
 
 from trl_lint.analysis.events import AttributeRead
 from trl_lint.analysis.program.classes import ClassInfo
-from trl_lint.analysis.program.syntax import ancestors, last_name
+from trl_lint.analysis.program.syntax import ancestors, last_name, used_names
 from trl_lint.domain.model_roles import is_trained
 from trl_lint.findings import Applicability
 from trl_lint.fixes.base import RuleFix
@@ -25,7 +25,6 @@ from trl_lint.fixes.support.scope import (
     is_nested,
     root_name,
     scope_of,
-    used_names,
 )
 from trl_lint.fixes.support.tree import has_comment, in_parentheses_of, with_argument
 from trl_lint.knowledge import models

@@ -138,8 +138,7 @@ PURE_FUNCTIONS = frozenset({
     "torch.nn.utils.rnn.pad_sequence", "torch.nn.utils.parameters_to_vector",
     "torch.utils.checkpoint.checkpoint",
 })
-# Where one of these stands in a loop, gradients are off there; where one of the others does, it trains.
-NO_GRADIENTS = frozenset({"inference_mode", "no_grad"})
+# Where one of these stands in a loop, it trains.
 STEPS_OF_TRAINING = frozenset({"backward", "step", "zero_grad"})
 GRADIENT_NORMS = frozenset({"torch.nn.utils.clip_grad_norm_", "torch.nn.utils.get_total_norm"})
 

@@ -59,7 +59,7 @@ from trl_lint.domain.provenance import Step
 from trl_lint.domain.ranks import Origin
 from trl_lint.domain.values import Wrapping
 from trl_lint.findings import Consequence
-from trl_lint.knowledge.torch import NO_GRADIENTS
+from trl_lint.knowledge.torch import WITHOUT_GRADIENTS
 from trl_lint.rules.base import Rule, Violation
 
 _HELP = "call the wrapped model, or have its forward run the part that you want"
@@ -105,7 +105,7 @@ def _goes_through_the_wrapper(event: ModelCalled) -> bool:
     from trl_lint.analysis.program.uses import meets_calls_of
 
     root = event.owner.node if event.owner is not None else event.module.tree
-    return meets_calls_of(root, event.node, frozenset(name for name, _ in event.names), NO_GRADIENTS)
+    return meets_calls_of(root, event.node, frozenset(name for name, _ in event.names), WITHOUT_GRADIENTS)
 
 
 def _is_dropped(event: ModelCalled) -> bool:

@@ -27,7 +27,7 @@ from trl_lint.domain.provenance import Evaluated
 from trl_lint.domain.ranks import Origin, Rank, State
 from trl_lint.domain.values import BOTTOM, Kind, Value, Wrapping
 from trl_lint.knowledge.heuristics import COMPUTES_GRADIENTS
-from trl_lint.knowledge.torch import NO_GRADIENTS, STEPS_OF_TRAINING
+from trl_lint.knowledge.torch import STEPS_OF_TRAINING, WITHOUT_GRADIENTS
 
 # A loop's facts only climb the lattice, so it settles soon; this bound is for the pathological.
 _ROUNDS = 5
@@ -68,7 +68,7 @@ def _trains(loop: cst.For) -> bool:
 def _evaluates(frame: Frame, loop: cst.For) -> bool:
     """Whether nothing is trained in a loop: gradients are off around it or in it."""
     names = names_in(loop.body)
-    return not names & STEPS_OF_TRAINING and (not frame.memory.control.grad or bool(names & NO_GRADIENTS))
+    return not names & STEPS_OF_TRAINING and (not frame.memory.control.grad or bool(names & WITHOUT_GRADIENTS))
 
 
 def _evaluated(frame: Frame, loop: cst.For, element: Value) -> Value:

@@ -195,6 +195,24 @@ def names_in(node: cst.CSTNode) -> set[str]:
     return {each.value for each in of_class(node, cst.Name)}
 
 
+def value_names(root: cst.CSTNode) -> Iterator[cst.Name]:
+    """The names that code below a node reads or binds: not those of attributes and keywords."""
+    aside = {id(node.attr) for node in of_class(root, cst.Attribute)}
+    aside |= {id(node.keyword) for node in of_class(root, cst.Arg)}
+    return (node for node in of_class(root, cst.Name) if id(node) not in aside)
+
+
+def used_names(root: cst.CSTNode) -> set[str]:
+    """The names that code below a node reads or binds, as texts."""
+    return {name.value for name in value_names(root)}
+
+
+def contexts_around(root: cst.CSTNode, node: cst.CSTNode) -> set[str]:
+    """The own names of the functions whose contexts a node is in: `with torch.no_grad():`."""
+    items = [item.item for each in ancestors(root, node) if isinstance(each, cst.With) for item in each.items]
+    return {last_name(item.func) for item in items if isinstance(item, cst.Call)}
+
+
 def identifiers(node: cst.CSTNode) -> Iterator[str]:
     """The names and attributes in a condition."""
     todo = [node]

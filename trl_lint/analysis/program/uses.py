@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from trl_lint.analysis.program.syntax import ancestors, below, names_in, of_class
+from trl_lint.analysis.program.syntax import ancestors, below, contexts_around, names_in, of_class, used_names
 
 
 def is_dropped(root: cst.CSTNode, node: cst.CSTNode) -> bool:
@@ -36,10 +36,10 @@ def meets_calls_of(root: cst.CSTNode, node: cst.CSTNode, names: frozenset[str], 
         small = statement.body[0]
         if not isinstance(small, (cst.Assign, cst.Return)) or small.value is None:
             continue
-        spelled = _read(small.value)
+        spelled = used_names(small.value)
         is_here = any(each is node for each in below(statement))
-        calls = () if _is_under(root, statement, apart) else _calls_of(statement, names)
-        if any(made & _read(call) for call in calls) or (is_here and given & spelled):
+        calls = () if apart & contexts_around(root, statement) else _calls_of(statement, names)
+        if any(made & used_names(call) for call in calls) or (is_here and given & spelled):
             return True
         targets = _targets(small)
         if is_here or made & spelled:
@@ -49,22 +49,9 @@ def meets_calls_of(root: cst.CSTNode, node: cst.CSTNode, names: frozenset[str], 
     return False
 
 
-def _read(node: cst.CSTNode) -> set[str]:
-    """The names that are read in an expression: none of attributes or keywords."""
-    others = {id(each.attr) for each in of_class(node, cst.Attribute)} | {
-        id(arg.keyword) for arg in of_class(node, cst.Arg)
-    }
-    return {each.value for each in of_class(node, cst.Name) if id(each) not in others}
-
-
 def _calls_of(statement: cst.CSTNode, names: frozenset[str]) -> list[cst.Call]:
     calls = of_class(statement, cst.Call)
     return [each for each in calls if isinstance(each.func, cst.Name) and each.func.value in names]
-
-
-def _is_under(root: cst.CSTNode, node: cst.CSTNode, contexts: frozenset[str]) -> bool:
-    blocks = (each for each in ancestors(root, node) if isinstance(each, cst.With))
-    return any(contexts & names_in(item) for each in blocks for item in each.items)
 
 
 def _targets(statement: cst.BaseSmallStatement) -> set[str]:

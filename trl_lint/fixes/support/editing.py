@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import libcst as cst
 
-from trl_lint.analysis.program.syntax import ancestors
+from trl_lint.analysis.program.syntax import ancestors, value_names
 from trl_lint.fixes.support.edits import Drop, Edit, Enclose, ExtendImport, FixPlan, Import, Insert, Move, Part, Replace
 from trl_lint.fixes.support.importing import edits_for
 from trl_lint.fixes.support.node_types import BLOCKS
-from trl_lint.fixes.support.scope import names_spelled, nodes, value_names
+from trl_lint.fixes.support.scope import names_spelled, nodes
 from trl_lint.fixes.support.sharing import edits_of
 from trl_lint.fixes.support.wrapping import fits, wrapped
 

@@ -13,8 +13,9 @@ from itertools import count
 
 import libcst as cst
 
+from trl_lint.analysis.program.syntax import used_names, value_names
 from trl_lint.domain.provenance import Step
-from trl_lint.fixes.support.scope import nodes, used_names, value_names
+from trl_lint.fixes.support.scope import nodes
 from trl_lint.fixes.support.tree import with_replaced
 
 

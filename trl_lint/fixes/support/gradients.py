@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from trl_lint.analysis.program.syntax import ancestors, last_name
+from trl_lint.analysis.program.syntax import contexts_around, last_name
 from trl_lint.domain.values import Kind
 from trl_lint.fixes.support.logged import LogSite
 from trl_lint.fixes.support.scope import dotted, nodes
@@ -27,9 +27,7 @@ def may_have_gradient(place: LogSite) -> bool:
 
 def _is_inside_no_grad(place: LogSite) -> bool:
     """Whether it is computed in a `with torch.no_grad():` or the like."""
-    around = ancestors(place.root, place.payload.expression)
-    items = [item.item for node in around if isinstance(node, cst.With) for item in node.items]
-    return any(isinstance(item, cst.Call) and last_name(item.func) in WITHOUT_GRADIENTS for item in items)
+    return bool(WITHOUT_GRADIENTS & contexts_around(place.root, place.payload.expression))
 
 
 def may_reach_a_loss(place: LogSite) -> bool:

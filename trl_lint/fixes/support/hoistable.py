@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import libcst as cst
 
-from trl_lint.analysis.program.syntax import ancestors, children, last_name
+from trl_lint.analysis.program.syntax import ancestors, children, last_name, used_names
 from trl_lint.fixes.support.blocks import certainly_bound
 from trl_lint.fixes.support.divergent_region import DivergentRegion, LeftToAuthor
 from trl_lint.fixes.support.placing import may_be_none
@@ -24,7 +24,6 @@ from trl_lint.fixes.support.scope import (
     names_spelled,
     nodes,
     root_name,
-    used_names,
     works_in_place,
 )
 from trl_lint.fixes.support.tree import has_comment

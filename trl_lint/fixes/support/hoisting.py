@@ -10,12 +10,12 @@ from collections.abc import Sequence
 
 import libcst as cst
 
-from trl_lint.analysis.program.syntax import last_name
+from trl_lint.analysis.program.syntax import last_name, used_names
 from trl_lint.fixes.support.divergent_region import DivergentRegion, LeftToAuthor
 from trl_lint.fixes.support.edits import FixPlan, Insert, Move, Replace
 from trl_lint.fixes.support.hoistable import check_alone, check_bound, check_order, inputs_of, is_private
 from trl_lint.fixes.support.placing import base_name
-from trl_lint.fixes.support.scope import binders, contains, free_name, nodes, used_names
+from trl_lint.fixes.support.scope import binders, contains, free_name, nodes
 from trl_lint.fixes.support.tree import text_of
 
 _BEFORE = "it is called before the condition, whenever the condition is asked, so that all ranks take part"

@@ -7,23 +7,14 @@ from typing import TypeAlias
 
 import libcst as cst
 
-from trl_lint.analysis.program.syntax import ancestors, last_name
+from trl_lint.analysis.program.syntax import ancestors, last_name, used_names
 from trl_lint.domain.control import Control, Uniformity
 from trl_lint.domain.ranks import Origin, State
 from trl_lint.fixes.support.blocks import certainly_bound, enclosing_statement, own_line
 from trl_lint.fixes.support.edits import Edit, FixPlan, Insert, NoFix, Reduced, Replace
 from trl_lint.fixes.support.logged import Gathered, LogSite, identifier
 from trl_lint.fixes.support.policy import DIVERGENT, NOT_KNOWN, dividing
-from trl_lint.fixes.support.scope import (
-    binders,
-    binds,
-    free_name,
-    is_before,
-    is_pure,
-    may_change_objects,
-    nodes,
-    used_names,
-)
+from trl_lint.fixes.support.scope import binders, binds, free_name, is_before, is_pure, may_change_objects, nodes
 from trl_lint.fixes.support.tree import call_of, method_call, text_of
 
 # What a value can be gathered before: all ranks get to it, and not all of them into it.

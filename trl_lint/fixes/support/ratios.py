@@ -6,13 +6,14 @@ from dataclasses import replace
 
 import libcst as cst
 
+from trl_lint.analysis.program.syntax import used_names
 from trl_lint.domain.kinds import NumberValue
 from trl_lint.domain.values import Kind, Value
 from trl_lint.fixes.support.blocks import torch_in_reach
 from trl_lint.fixes.support.collecting import on_device, summed
 from trl_lint.fixes.support.edits import NoFix
 from trl_lint.fixes.support.logged import Gathered, LogSite, core_of, identifier, is_number, only_binding
-from trl_lint.fixes.support.scope import Binding, binders, free_name, is_before, is_pure, may_change_objects, used_names
+from trl_lint.fixes.support.scope import Binding, binders, free_name, is_before, is_pure, may_change_objects
 from trl_lint.fixes.support.tree import call_of, in_parentheses, keyword_of, text_of, torch_function, with_replaced
 
 

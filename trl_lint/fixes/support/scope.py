@@ -209,18 +209,6 @@ def declared_names(root: cst.CSTNode) -> set[str]:
     return {node.name.value for node in nodes(root) if isinstance(node, cst.NameItem)}
 
 
-def value_names(root: cst.CSTNode) -> Iterator[cst.Name]:
-    """The names that code below a node reads or binds: not those of attributes and keywords."""
-    aside = {id(node.attr) for node in nodes(root) if isinstance(node, cst.Attribute)}
-    aside |= {id(node.keyword) for node in nodes(root) if isinstance(node, cst.Arg)}
-    return (node for node in nodes(root) if isinstance(node, cst.Name) and id(node) not in aside)
-
-
-def used_names(root: cst.CSTNode) -> set[str]:
-    """The names that code below a node reads or binds, as texts."""
-    return {name.value for name in value_names(root)}
-
-
 def free_name(root: cst.CSTNode, wished: str, also_taken: Iterable[str] = ()) -> str:
     """A name that nothing in a function or module uses: the wished one, or it with a number."""
     taken = {node.value for node in nodes(root) if isinstance(node, cst.Name)} | set(also_taken)

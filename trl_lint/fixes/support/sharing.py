@@ -6,9 +6,10 @@ from collections.abc import Iterable, Sequence
 
 import libcst as cst
 
+from trl_lint.analysis.program.syntax import used_names
 from trl_lint.fixes.support.blocks import own_line
 from trl_lint.fixes.support.edits import Edit, FixPlan, Insert, Reduced, Replace, with_distinct_names
-from trl_lint.fixes.support.scope import binders, free_name, is_pure, may_change_objects, nodes, used_names
+from trl_lint.fixes.support.scope import binders, free_name, is_pure, may_change_objects, nodes
 from trl_lint.fixes.support.tree import call_of, text_of
 
 
