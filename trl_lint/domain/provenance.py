@@ -61,6 +61,12 @@ class Evaluated(Step):
         return Evaluated(self.module, self.node, self.text, before, self.loop)
 
 
+class FullBatches(Step):
+    """A loader drops what does not fill a batch: all of its batches have as many rows, on all ranks."""
+
+    __slots__ = ()
+
+
 class OwnFile(Step):
     """A rank looks for a file of its own making: the others may find theirs at another moment, or not at all."""
 

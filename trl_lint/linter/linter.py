@@ -16,6 +16,7 @@ from trl_lint.analysis.program.depth import TooDeep, deeply
 from trl_lint.config import Selection, ignored_in
 from trl_lint.findings import Finding
 from trl_lint.launch.parsers.readers import is_launch_file, may_start
+from trl_lint.linter.import_order import importers_first
 from trl_lint.linter.prefilter import Prefilter
 from trl_lint.linter.results import GIVEN_UP, FixResult, SourceError
 from trl_lint.linter.versions import known_of, versions_of
@@ -176,7 +177,7 @@ class Linter:
         if matter:
             self.linted.update(matter)
         with _without_collector():
-            for path, source in sorted(matter.items()):
+            for path, source in importers_first(self._tools()[0], matter) if matter else ():
                 try:
                     self._analyse(path, source)
                 except Exception as error:  # said when the file itself is checked

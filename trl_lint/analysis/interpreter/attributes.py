@@ -5,7 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from trl_lint.analysis.events import AttributeRead, steps
-from trl_lint.analysis.interpreter import paths
+from trl_lint.analysis.interpreter import handed_models, paths
 from trl_lint.analysis.program import call_order
 from trl_lint.analysis.program.classes import ClassInfo
 from trl_lint.analysis.program.objects import ClassValue, FunctionValue, ProjectInstance, class_of
@@ -203,6 +203,8 @@ def _of_object(frame: Frame, owner: ProjectInstance, name: str, node: cst.CSTNod
     if own is not None:
         return own.value
     value = frame.read_attribute(cls, name)
+    if value is not None and value.kind is Kind.UNKNOWN:
+        value = handed_models.held(frame, cls, name) or value
     if value is not None and value.rank.state is State.SAME and heuristics.MAIN_PROCESS.fits(name):
         return UNKNOWN  # what is left to its default is for a caller to say
     if value is not None and (value.rank.state is not State.BOTTOM or cls.state != "new"):

@@ -163,11 +163,21 @@ def compare(
         if result is None and _is_field_of_rank(node.left, left, right):
             left = RANK_INDEX.but(why=frame.step(node.left, "`{}` is this rank's own"))
         part = _compare_once(frame, left, target.operator, right)
+        if right.const is None and _is_given(frame, node.left, left):
+            part = part.but(const=isinstance(target.operator, (cst.IsNot, cst.NotEqual)))
         result = part if result is None else _both(result, part)
         left = right
     assert result is not None
     bare = for_bare_runs(frame, node)
     return result if bare is None else result.but(const=bare)
+
+
+def _is_given(frame: Frame, stands: cst.BaseExpression, value: Value) -> bool:
+    """Whether this is a parameter that is None unless a caller gives it, and this one has given a dict or a list."""
+    if value.kind is not Kind.CONTAINER or not isinstance(stands, cst.Name) or frame.function is None:
+        return False
+    defaults = (each.default for each in frame.function.parameters if each.name == stands.value)
+    return any(isinstance(default, cst.Name) and default.value == "None" for default in defaults)
 
 
 def _is_field_of_rank(stands: cst.BaseExpression, left: Value, right: Value) -> bool:

@@ -11,6 +11,7 @@ from trl_lint.analysis.interpreter import (
     collectives,
     container_methods,
     data_calls,
+    handed_models,
     instantiation,
     library_calls,
     metric_calls,
@@ -131,6 +132,7 @@ def _call_on_unknown(frame: Frame, owner: Value, name: str, args: Arguments, nod
     """A method of something whose class is not known: the same everywhere only if all that goes in is."""
     if owner.kind in (Kind.UNKNOWN, Kind.NONE) and heuristics.tells_rank(name) and not args.all():
         return attributes.named_rank(frame, name)
+    handed_models.note(frame, name, args, node)
     if name == "requires_grad_":
         wrapped_models.freeze(frame, owner, args, callee_of(node))
     is_same = owner.rank.state is State.SAME and owner.kind is not Kind.NONE

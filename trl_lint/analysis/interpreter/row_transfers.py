@@ -38,6 +38,7 @@ from trl_lint.domain.kinds import (
     role_of,
 )
 from trl_lint.domain.model_roles import is_data_parallel, is_replicated
+from trl_lint.domain.provenance import FullBatches
 from trl_lint.domain.values import UNKNOWN, WRAPPED_ON_SOME_WAY, Kind, Value, Wrapping
 from trl_lint.knowledge.schema import (
     BARE_MODEL,
@@ -117,7 +118,9 @@ def prepared(frame: Frame, value: Value, node: cst.CSTNode) -> Value:
         why = frame.step(node, "`prepare` wraps it here")
         return value.with_facts_of(Value(ranks.SAME, wrapping=wrapping, why=why, grad=value.grad, device=value.device))
     if isinstance(value, LoaderValue):
-        return LOADER.having(explain(frame, PREPARED_BATCH, node, "each rank gets its own batches from this loader"))
+        batch = explain(frame, PREPARED_BATCH, node, _OWN_BATCHES)
+        is_full = value.batch is not None and isinstance(value.batch.why, FullBatches)
+        return LOADER.having(_full(batch) if is_full else batch)
     if trained_apart.holds_models(frame, value):
         return value.but(wrapping=Wrapping.BARE)
     if value.kind in (Kind.TUPLE, Kind.CONTAINER, Kind.NONE):
@@ -248,6 +251,18 @@ def constructed(frame: Frame, row: Class, args: Arguments, node: cst.CSTNode) ->
 def _loader(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     """A DataLoader gives each rank its own batches only with a sampler that shards; `prepare` adds one."""
     sampler = args.keywords.get("sampler") or args.keywords.get("batch_sampler")
-    if library_name_of(sampler) == "torch.utils.data.DistributedSampler":
-        return LOADER.having(explain(frame, LOADED_BATCH, node, "each rank gets its own batches from this loader"))
-    return LOADER.having(BatchValue(ranks.UNKNOWN))
+    is_sharded = library_name_of(sampler) == "torch.utils.data.DistributedSampler"
+    batch = explain(frame, LOADED_BATCH if is_sharded else BatchValue(ranks.UNKNOWN), node, _OWN_BATCHES)
+    dropped = args.keywords.get("drop_last")
+    if dropped is not None and dropped.const is True:
+        return LOADER.having(_full(batch))
+    return LOADER.having(batch if is_sharded else batch.but(why=None))
+
+
+_OWN_BATCHES = "each rank gets its own batches from this loader"
+
+
+def _full(batch: Value) -> Value:
+    """Batches of a loader that drops what does not fill one."""
+    why = batch.why
+    return batch if why is None else batch.but(why=FullBatches(why.module, why.node, why.text, why.before))

@@ -23,11 +23,12 @@ from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import Observers, asked_of
 from trl_lint.analysis.state.refining import Domains
 from trl_lint.analysis.transfer.domains import all_domains
+from trl_lint.analysis.transfer.wrapped_models import is_wrapped
 from trl_lint.domain import ranks
 from trl_lint.domain.control import UNIFORM
 from trl_lint.domain.heap import Cell
 from trl_lint.domain.joins import join
-from trl_lint.domain.kinds import LoaderValue, NumberValue, PreparedObject, TupleValue
+from trl_lint.domain.kinds import LoaderValue, NumberValue, TupleValue
 from trl_lint.domain.ranks import State
 from trl_lint.domain.values import SAME, UNKNOWN, Kind, Value, Wrapping
 from trl_lint.knowledge import library, lightning
@@ -376,7 +377,7 @@ class Engine(Runs):
 
 def _inherited_with_wrapped(cls: ClassInfo) -> Iterator[FunctionInfo]:
     """The methods of bases in sight that work on what the `__init__` of a class has wrapped: there it may be bare."""
-    wrapped = {name for name in cls.always_made() if _is_wrapped(cls.attributes.get(name, UNKNOWN))}
+    wrapped = {name for name in cls.always_made() if is_wrapped(cls.attributes.get(name, UNKNOWN))}
     if not wrapped:
         return
     for base in cls.in_sight()[1:]:
@@ -385,10 +386,6 @@ def _inherited_with_wrapped(cls: ClassInfo) -> Iterator[FunctionInfo]:
                 continue
             if not wrapped.isdisjoint(names_in(method.node)):
                 yield method
-
-
-def _is_wrapped(value: Value) -> bool:
-    return isinstance(value, PreparedObject) or (value.kind is Kind.MODEL and value.wrapping is Wrapping.WRAPPED)
 
 
 def _makers(module: Module, classes: Sequence[ClassInfo]) -> list[FunctionInfo]:

@@ -11,18 +11,20 @@ wrapper hears of.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import libcst as cst
 
 from trl_lint.analysis.events import Event, ModelCalled, ParameterRead
-from trl_lint.analysis.program.classes import ClassInfo
+from trl_lint.analysis.program.classes import ClassInfo, FunctionInfo
 from trl_lint.analysis.program.hand_reduction import reduces_gradients
 from trl_lint.analysis.program.objects import class_of
-from trl_lint.analysis.program.syntax import below
+from trl_lint.analysis.program.syntax import below, of_class, own_attribute
 from trl_lint.analysis.state.callees import function_of
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import Observer, Reached
+from trl_lint.analysis.transfer import wrapped_models
 from trl_lint.domain.kinds import TensorValue
 from trl_lint.domain.values import Kind, Value, Wrapping
 from trl_lint.knowledge import models
@@ -52,7 +54,7 @@ class GradientSync(Observer["Frame"]):
 
 
 def _tell(frame: Frame, model: Value, node: cst.CSTNode, path: str = "") -> None:
-    if model.wrapping is Wrapping.UNWRAPPED and _is_reduced_by_hand(frame):
+    if model.wrapping is Wrapping.UNWRAPPED and (_is_reduced_by_hand(frame) or _has_one_for_the_wrapper(frame, node)):
         return
     if model.wrapping in (Wrapping.UNWRAPPED, Wrapping.WRAPPED):
         names = tuple(
@@ -71,6 +73,27 @@ def _is_reduced_by_hand(frame: Frame) -> bool:
         return None if called is None else called.node
 
     return reduces_gradients(frame.root, code_of)
+
+
+def _has_one_for_the_wrapper(frame: Frame, node: cst.CSTNode) -> bool:
+    """Whether the method just hands on what this call gives, and another one of the class what the wrapper gives.
+
+    A step that asks both for a part of its loss has the wrapper prepare the backward pass of the sum.
+    """
+    method, cls = frame.function, frame.cls
+    if method is None or cls is None or not any(each is node for each in _handed_on(method)):
+        return False
+    others = (each for each in cls.methods.values() if each is not method)
+    attributes = {own_attribute(call.func) for each in others for call in _handed_on(each)} - {""}
+    held = (cls.attribute(name) for name in sorted(attributes))
+    return any(value is not None and wrapped_models.is_wrapped(value) for value in held)
+
+
+def _handed_on(method: FunctionInfo) -> Iterator[cst.Call]:
+    """The calls of which a method returns what they give, as it is."""
+    for statement in of_class(method.node, cst.Return):
+        if isinstance(statement.value, cst.Call):
+            yield statement.value
 
 
 def _is_forward(model: Value, method: str) -> bool:

@@ -17,9 +17,8 @@ from libcst.metadata import CodeRange
 
 from trl_lint import files
 from trl_lint.analysis.program.classes import ClassInfo, FunctionInfo
-from trl_lint.analysis.program.depth import TooDeep
+from trl_lint.analysis.program.depth import TooDeep, measure
 from trl_lint.analysis.program.notes import Notes
-from trl_lint.analysis.program.partial_trees import is_whole, parsed, partly_parsed
 from trl_lint.domain.engines import UNKNOWN_ENGINES, EnginesInUse, no_engines
 from trl_lint.domain.kinds import Identity
 
@@ -138,6 +137,7 @@ class Project:
         self.roots = tuple(root if os.path.isdir(root) else root.parent for root in roots)
         self.overlay: dict[Path, bytes] = {}
         self.linted: set[Path] = set()
+        self.notes = Notes()  # what the analysis of one file keeps for that of another
         # By file: the content that was analysed, and what came of it.
         self.analysed: dict[Path, Any] = {}
         # Trees by file, with the content each was parsed from: projects may share them, as nothing changes a tree.
@@ -157,20 +157,21 @@ class Project:
     def loaded(self, path: Path, source: bytes) -> Module | None:
         """The parsed file, if it was parsed from this very content."""
         module = self._modules.get(path)
-        return module if module is not None and module.source == source and is_whole(module.tree) else None
+        return module if module is not None and module.source == source else None
 
-    def add(self, path: Path, text: str, source: bytes | None = None, *, whole: bool = True) -> Module:
-        """Parse a text as the content of a file. whole: whether all of it has to be valid.
+    def add(self, path: Path, text: str, source: bytes | None = None) -> Module:
+        """Parse a text as the content of a file.
 
         Raises:
             libcst.ParserSyntaxError: it is not valid Python.
             TooDeep: it is nested more deeply than can be parsed.
         """
         known = self.trees.get(path)
-        if known is not None and known[0] == source and not (whole and not is_whole(known[1])):
+        if known is not None and known[0] == source:
             tree = known[1]
         else:
-            tree = parsed(text) if whole else partly_parsed(text)
+            measure(text)
+            tree = cst.parse_module(text)
             if source is not None:
                 self.trees[path] = (source, tree)
         top, name = self._place(path)
@@ -185,7 +186,7 @@ class Project:
             self._modules[path] = None
             try:
                 source = self._read(path)
-                self.add(path, decode(source)[0], source, whole=path in self.linted)
+                self.add(path, decode(source)[0], source)
             except (OSError, DecodeError, TooDeep, cst.ParserSyntaxError, cst.CSTValidationError):
                 return None
         return self._modules[path]
@@ -194,9 +195,14 @@ class Project:
         """Whether a name stands in the text of a file: else the file can't define it, and need not be parsed."""
         module = self._modules.get(path)
         text = module.source if module is not None else None
-        return name.encode() in (self._text(path) if text is None else text)
+        return name.encode() in (self.text(path) if text is None else text)
 
-    def _text(self, path: Path) -> bytes:
+    def count(self, path: Path, text: str) -> int:
+        """How often a text stands in a file."""
+        return self.text(path).count(text.encode())
+
+    def text(self, path: Path) -> bytes:
+        """The content of a file; nothing where it can't be read."""
         try:
             return self._read(path)
         except OSError:
@@ -228,9 +234,13 @@ class Project:
 
         Of what is installed only the importer's own package is in the project, and packages that are being linted.
         """
-        key = (dotted, importer.path.parent)
+        return self.find_from(dotted, importer.path, importer.top)
+
+    def find_from(self, dotted: str, path: Path, top: Path | None = None) -> Path | None:
+        """The same, of a file that need not be parsed. top: the directory that holds its top-level package."""
+        key = (dotted, path.parent)
         if key not in self._found:
-            self._found[key] = self._search(dotted, importer)
+            self._found[key] = self._search(dotted, path, self._place(path)[0] if top is None else top)
         return self._found[key]
 
     def name_of(self, path: Path) -> str:
@@ -259,16 +269,16 @@ class Project:
                 return candidate
         return None
 
-    def _search(self, dotted: str, importer: Module) -> Path | None:
+    def _search(self, dotted: str, path: Path, top: Path) -> Path | None:
         if not dotted:
             return None
         relative = Path(*dotted.split("."))
-        around = self._around(importer.path, relative.parts[0])
-        for base in dict.fromkeys((importer.top, importer.path.parent, *self.roots, *around)):
-            if base.name in INSTALLED and not self._is_in_project(base / relative.parts[0], importer):
+        around = self._around(path, relative.parts[0])
+        for base in dict.fromkeys((top, path.parent, *self.roots, *around)):
+            if base.name in INSTALLED and not self._is_in_project(base / relative.parts[0], path):
                 continue
             for candidate in (base / relative / "__init__.py", (base / relative).with_suffix(".py")):
-                if candidate != importer.path and self._is_file(candidate):
+                if candidate != path and self._is_file(candidate):
                     return candidate
         return None
 
@@ -283,9 +293,9 @@ class Project:
             if folder.name == package:
                 yield folder.parent
 
-    def _is_in_project(self, package: Path, importer: Module) -> bool:
+    def _is_in_project(self, package: Path, importer: Path) -> bool:
         """Whether an installed package, or a module that is one file, has the importer or a linted file in it."""
-        ours = (importer.path, *self.linted)
+        ours = (importer, *self.linted)
         return any(path.is_relative_to(package) or path == package.with_suffix(".py") for path in ours)
 
     def _is_file(self, path: Path) -> bool:

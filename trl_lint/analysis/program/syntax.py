@@ -242,3 +242,11 @@ _OPERANDS: dict[type, Callable[..., list[cst.CSTNode]]] = {
     cst.Tuple: lambda node: [element.value for element in node.elements],
     cst.UnaryOperation: lambda node: [node.expression],
 }
+
+
+def own_attribute(node: cst.CSTNode) -> str:
+    """The name in `self.name`; "" for all else."""
+    match node:
+        case cst.Attribute(value=cst.Name(value="self"), attr=cst.Name(value=name)):
+            return name
+    return ""

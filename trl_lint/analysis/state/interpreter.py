@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from trl_lint.analysis.events import Event
     from trl_lint.analysis.program.classes import ClassInfo, FunctionInfo
-    from trl_lint.analysis.program.project import Module
+    from trl_lint.analysis.program.project import Module, Project
     from trl_lint.analysis.program.settings_of_job import JobFlags
     from trl_lint.analysis.state.arguments import Arguments
     from trl_lint.analysis.state.frame import Frame
@@ -40,6 +40,7 @@ class Interpreter(Protocol):
     domains: Domains[Frame]
     job_flags: JobFlags
     observers: Observers[Frame]
+    project: Project
     reducers: tuple[tuple[str, str], ...]
     versions: Mapping[str, str]
     wraps_on_one_way: bool

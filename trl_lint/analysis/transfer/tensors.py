@@ -28,11 +28,13 @@ from trl_lint.domain import ranks
 from trl_lint.domain.kinds import (
     BatchRole,
     LibraryName,
+    NumberValue,
     SizesValue,
     TensorValue,
     read_out_of,
     role_of,
 )
+from trl_lint.domain.provenance import FullBatches
 from trl_lint.domain.ranks import Rank, State
 from trl_lint.domain.values import Kind, Value
 from trl_lint.knowledge import torch as table
@@ -94,7 +96,13 @@ def attribute(value: Value, name: str) -> Value | None:
 
 
 def _told_attribute(row: Operation, value: Value) -> Value:
+    if row.name in _TOLD_OF_CPU and value.device.startswith("cpu"):
+        return NumberValue(ranks.SAME, const=_TOLD_OF_CPU[row.name], scalar=True, dtype="bool")
     return Value(ranks.SAME, device=value.device if row.name == "device" else "")
+
+
+# Not in torch_ops: what these say of a tensor that is on the CPU.
+_TOLD_OF_CPU = {"is_cpu": True, "is_cuda": False}
 
 
 def _counted_attribute(row: Operation, value: Value) -> Value:
@@ -135,6 +143,8 @@ def dimension(shape: Value, index: Value) -> Value:
     if index.kind is Kind.TUPLE:
         return derived(rank, Kind.UNKNOWN, shape, index, dtype="int").as_a(SizesValue)
     if index.const == 0 and type(index.const) is int and rank.differs:
+        if isinstance(shape.why, FullBatches) and rank == shape.rank:
+            return NumberValue(ranks.SAME, scalar=True, dtype="int")
         rank = Rank(State.PARTIAL, rank.origins, "count")
     return derived(rank, Kind.NUMBER, shape, index, scalar=True, dtype="int")
 

@@ -21,7 +21,7 @@ from trl_lint.analysis.program.syntax import ancestors, identifiers, names_in, o
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain.devices import Device
-from trl_lint.domain.kinds import ModelRole, ModelValue, ParameterSource, TensorValue, library_name_of
+from trl_lint.domain.kinds import ModelRole, ModelValue, ParameterSource, PreparedObject, TensorValue, library_name_of
 from trl_lint.domain.model_roles import in_model_role, is_replicated
 from trl_lint.domain.provenance import WrappedWhere
 from trl_lint.domain.ranks import SAME
@@ -44,6 +44,11 @@ def inside(frame: Frame, model: Value, node: cst.CSTNode) -> Value:
     bare = model if isinstance(model, ModelValue) else ModelValue()
     facts = Value(SAME, wrapping=Wrapping.UNWRAPPED, grad=model.grad, device=model.device, why=why)
     return bare.with_facts_of(facts)
+
+
+def is_wrapped(value: Value) -> bool:
+    """Whether a value is a wrapped model, or what `prepare` has made of something."""
+    return isinstance(value, PreparedObject) or (value.kind is Kind.MODEL and value.wrapping is Wrapping.WRAPPED)
 
 
 def narrowed_to_model(value: Value) -> Value:

@@ -1,0 +1,143 @@
+"""What one file says of another: those that import others are analysed before these."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from trl_lint import api
+from trl_lint.analysis.program.project import Project
+from trl_lint.linter.import_order import importers_first
+from trl_lint.settings import Settings
+
+
+def written(folder: Path, files: dict[str, str]) -> Path:
+    (folder / "pyproject.toml").touch()
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return folder
+
+
+def found(folder: Path) -> list[tuple[str, int, str]]:
+    findings = api.check(folder, Settings(root=folder, preview=True))
+    return [(Path(each.path).relative_to(folder).as_posix(), each.start.line, each.code) for each in findings]
+
+
+FILES = {
+    "a.py": "import b\n",
+    "b.py": "from c import (\n    one,\n    two,\n)\n",
+    "c.py": "import a\n",
+    "package/__init__.py": "from . import part\n",
+    "package/part.py": "from .other import x\n",
+    "package/other.py": "x = 1\n",
+    "z.py": 'from package import part\nimport os\nr"""\nimport ...\nfrom . import .\n"""\n',
+}
+
+
+def test_who_imports_comes_before_what_it_imports(tmp_path: Path) -> None:
+    folder = written(tmp_path, FILES)
+    sources = {folder / name: (folder / name).read_bytes() for name in FILES}
+    ordered = [path.relative_to(folder).as_posix() for path, _ in importers_first(Project([folder]), sources)]
+    assert sorted(ordered) == sorted(FILES)
+    place = {name: ordered.index(name) for name in ordered}
+    assert place["z.py"] < place["package/__init__.py"] < place["package/part.py"] < place["package/other.py"]
+    assert len({"a.py", "b.py", "c.py"} & set(ordered)) == 3  # a circle
+
+
+def test_files_that_need_no_analysis_say_who_imports_whom(tmp_path: Path) -> None:
+    folder = written(tmp_path, FILES)
+    sources = {folder / name: (folder / name).read_bytes() for name in ("package/other.py", "z.py")}
+    assert [path.name for path, _ in importers_first(Project([folder]), sources)] == ["z.py", "other.py"]
+
+
+def test_tests_come_last(tmp_path: Path) -> None:
+    files = {"a_test.py": "import pytest\nimport b\n", "b.py": "x = 1\n", "c.py": "import b\n# import pytest\n"}
+    folder = written(tmp_path, files)
+    sources = {folder / name: text.encode() for name, text in files.items()}
+    assert [path.name for path, _ in importers_first(Project([folder]), sources)] == ["c.py", "b.py", "a_test.py"]
+
+
+MAKER = """\
+from accelerate import Accelerator
+from {kept} import Saver
+
+def main(args):
+    accelerator = Accelerator()
+    saver = Saver(accelerator)
+    if accelerator.is_main_process:
+        saver.save()
+
+main(0)
+"""
+KEPT = """\
+import accelerate
+
+class Saver:
+    def __init__(self, accelerator):
+        self.accelerator = accelerator
+
+    def save(self):
+        self.accelerator.wait_for_everyone()
+"""
+
+
+@pytest.mark.parametrize("kept", ["a_saver", "z_saver"])
+def test_what_an_object_is_made_of_is_said_by_those_who_make_one(kept: str, tmp_path: Path) -> None:
+    folder = written(tmp_path, {"main.py": MAKER.format(kept=kept), f"{kept}.py": KEPT})
+    assert found(folder) == [("main.py", 8, "TRL006")]
+
+
+TRAINS = """\
+from accelerate import Accelerator
+from families import FAMILIES
+
+class Trains:
+    def __init__(self, args):
+        self.accelerator = Accelerator()
+        self.network = FAMILIES[args.family](args)
+
+    def prepare(self, optimizer):
+        results = self.accelerator.prepare(self.network.part(), optimizer)
+        self.network.set_prepared({given})
+"""
+FAMILY = """\
+import accelerate
+
+class Base:
+    def __init__(self, args):
+        self.model = None
+
+    def set_prepared(self, model):
+        self.model = model
+
+    def setup(self):
+        return self.model.config
+
+class Net(Base):
+    def predict(self, x):
+        return self.model(x, self.model.config.scale)
+
+    def bare(self, x):
+        return self.model.module(x, self.model.module.config.scale)
+"""
+OTHER = "import accelerate\n\nclass Other:\n    def set_prepared(self, model):\n        pass\n"
+
+
+@pytest.mark.parametrize(
+    ("given", "more", "wanted"),
+    [
+        ("results[0]", {}, [("base.py", 15, "TRL002")]),
+        ("args", {}, []),
+        ("results[0]", {"other.py": OTHER}, []),
+    ],
+)
+def test_a_wrapped_model_that_is_handed_to_an_object_of_no_known_class(given, more, wanted, tmp_path: Path) -> None:
+    files = {
+        "base.py": FAMILY,
+        "families.py": 'from base import Net\n\nFAMILIES = load({"net": Net})\n',
+        "train.py": TRAINS.format(given=given),
+    }
+    assert found(written(tmp_path, files | more)) == wanted

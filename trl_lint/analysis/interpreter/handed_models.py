@@ -1,0 +1,95 @@
+"""Wrapped models that an object of a class in sight is handed by code that does not know its class.
+
+# train.py
+self.network = FAMILIES[args.family](args)                 of no known class
+self.network.set_prepared(accelerator.prepare(model))      noted: `set_prepared` is handed a wrapped model
+# networks.py, in the only class that has a `set_prepared`, or in one below it
+def set_prepared(self, model): self.model = model
+def predict(self, x):
+    return self.model(x, self.model.config.scale)          WRAPPED: what is run here is what was handed over
+
+Before that, the attribute may hold the bare model, and code that sets it up may read from that: what counts is code
+that runs the model itself, which a training step does with the wrapped one.
+"""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from trl_lint.analysis.program.classes import ClassInfo, FunctionInfo
+from trl_lint.analysis.program.syntax import of_class, own_attribute
+from trl_lint.analysis.state.arguments import Arguments
+from trl_lint.analysis.state.frame import Frame
+from trl_lint.analysis.transfer import wrapped_models
+from trl_lint.domain.kinds import ModelValue
+from trl_lint.domain.provenance import Step
+from trl_lint.domain.ranks import SAME
+from trl_lint.domain.values import Value, Wrapping
+
+
+class Handed:
+    """By the name of a method, at which of its positions it is handed a wrapped model, and where.
+
+    definitions: by its name, how many functions of the project are called so.
+    """
+
+    def __init__(self) -> None:
+        self.by_method: dict[str, dict[int, Step]] = {}
+        self.definitions: dict[str, int] = {}
+
+
+class Kept:
+    """What a file's methods keep of their parameters: the attributes, each with the position."""
+
+    def __init__(self) -> None:
+        self.by_method: dict[FunctionInfo, dict[str, int]] = {}
+
+
+def note(frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> None:
+    """A method of an object of no known class is called."""
+    for index, value in enumerate(args.positional):
+        if wrapped_models.is_wrapped(value):
+            known = frame.engine.project.notes.of(Handed).by_method.setdefault(name, {})
+            known[index] = frame.step(node, "the wrapped model is handed over here", value.why)
+
+
+def held(frame: Frame, cls: ClassInfo, name: str) -> Value | None:
+    """The wrapped model that `self.name` is where a method runs it, if it was handed over by such a call."""
+    handed = frame.engine.project.notes.of(Handed)
+    if not handed.by_method or frame.function is None or not frame.memory.control.grad:
+        return None
+    for method, positions in handed.by_method.items():
+        setter = cls.find(method)
+        at = None if setter is None else _kept(setter).get(name)
+        if setter is None or at not in positions or setter is frame.function:
+            continue
+        if _runs(frame.function, name) and _is_the_only_one(frame, handed, method):
+            return ModelValue(SAME, wrapping=Wrapping.WRAPPED, why=positions[at])
+    return None
+
+
+def _kept(method: FunctionInfo) -> dict[str, int]:
+    known = method.module.notes.of(Kept).by_method
+    if method not in known:
+        given = {parameter.name: index for index, parameter in enumerate(method.parameters[1:])}
+        known[method] = {
+            name: given[assign.value.value]
+            for assign in of_class(method.node, cst.Assign)
+            for target in assign.targets
+            if isinstance(assign.value, cst.Name)
+            and assign.value.value in given
+            and (name := own_attribute(target.target))
+        }
+    return known[method]
+
+
+def _runs(function: FunctionInfo, name: str) -> bool:
+    return any(own_attribute(call.func) == name for call in of_class(function.node, cst.Call))
+
+
+def _is_the_only_one(frame: Frame, handed: Handed, method: str) -> bool:
+    """Whether no other class of the project has a method of this name."""
+    if method not in handed.definitions:
+        project = frame.engine.project
+        handed.definitions[method] = sum(project.count(path, f"def {method}(") for path in project.linted)
+    return handed.definitions[method] == 1
