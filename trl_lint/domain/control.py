@@ -119,6 +119,16 @@ class Control:
         conditions = self.conditions + added
         return Control(worst.uniformity, worst.why, worst.rank, engine, conditions, first_rank, self.grad, self.whole)
 
+    def less(self, settled: frozenset[int]) -> Control:
+        """This point, without the conditions (the ids of their steps) of which it is known that all ranks meet them."""
+        open_ones = [each for each in self.conditions if id(each.why) not in settled]
+        found = Control(
+            Uniformity.UNIFORM, engine=self.engine, first_rank=self.first_rank, grad=self.grad, whole=self.whole
+        )
+        for each in open_ones:
+            found = found.under(each)
+        return found
+
     def with_first_rank(self, first_rank: FirstRank | None) -> Control:
         """This point, where another rank is first, or none."""
         return self if first_rank is self.first_rank else self.where(self.engine, self.grad, self.whole, first_rank)

@@ -11,9 +11,10 @@ What each of these calls is:
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from trl_lint.domain.control import Control
+from trl_lint.domain.control import Control, Uniformity
 from trl_lint.domain.engines import TrainingEngine
 from trl_lint.domain.provenance import Step
 
@@ -77,3 +78,26 @@ class SyncPoint:
 def place_of(condition: Control) -> CSTNode | None:
     """Where a condition stands."""
     return condition.why.node if condition.why is not None else None
+
+
+def agreed(control: Control, points: Iterable[SyncPoint]) -> Control:
+    """A point behind some others, without conditions that are not known, and that all ranks have met behind.
+
+        if network is None: return      UNKNOWN: some ranks may leave
+        barrier()                       those that are left wait for all
+        save(network)                   uniform: all of them are here, or none
+
+    Where a rank is known to be let in and another is not, the meeting itself is what is wrong.
+    """
+    if control.uniformity is not Uniformity.UNKNOWN:
+        return control
+    here = {id(each.why) for each in control.conditions}
+    met: set[int] = set()
+    for point in points:
+        if point.certain and not point.subgroup and not point.engines and point.kind not in _SEEN_BY_SOME:
+            met |= passed if (passed := {id(each.why) for each in point.control.conditions}) <= here else set()
+    return control.less(frozenset(met)) if met else control
+
+
+# What a rank may do alone without waiting for others at once, and what may be no meeting at all.
+_SEEN_BY_SOME = frozenset({"forward", HIDDEN})

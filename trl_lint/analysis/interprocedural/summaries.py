@@ -29,7 +29,7 @@ from trl_lint.domain.heap import Cell, Memory, join_cells, reachable, reachable_
 from trl_lint.domain.joins import join
 from trl_lint.domain.kinds import NONE, Identity, IterableValue
 from trl_lint.domain.provenance import Returned
-from trl_lint.domain.sync_points import SyncPoint
+from trl_lint.domain.sync_points import SyncPoint, agreed
 from trl_lint.domain.values import BOTTOM, NO_WRITES, UNKNOWN, Kind, Value
 from trl_lint.knowledge.python import HARMLESS_DECORATORS, RANK_DECORATORS
 
@@ -109,10 +109,13 @@ class Runs(Definitions):
         self.load(function.module)
         names = bind(frame, function, args, owner)
         before = len(frame.sync_points)
+        control = frame.memory.control
+        frame.memory.control = agreed(control, frame.sync_points) if before else control
         if function.closure is not None or isinstance(function.node, cst.Lambda):
             value = self._inline(frame, function, names, node)
         else:
             value = self._summarised(frame, function, names, node, owner)
+        frame.memory.control = control
         if function.first_rank:
             first_rank.note_context(frame, node, function.first_rank)
         if self.job_flags.starters:

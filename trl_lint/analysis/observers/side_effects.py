@@ -28,7 +28,7 @@ from trl_lint.domain.control import Control, Uniformity
 from trl_lint.domain.kinds import LibraryInstance, LoadedFiles, PathValue
 from trl_lint.domain.provenance import OwnFile, SharedName
 from trl_lint.domain.ranks import Origin
-from trl_lint.domain.sync_points import place_of
+from trl_lint.domain.sync_points import agreed, place_of
 from trl_lint.domain.values import Kind, Value
 from trl_lint.knowledge.effects import (
     DESCRIBE_RUN,
@@ -205,7 +205,8 @@ def _is_shared(path: Value) -> bool:
 
 def _is_everywhere(frame: Frame, effect: Effect) -> bool:
     """Whether all ranks get here, but for what asks for a tracker only, or for files that they all may find."""
-    return all(_lets_all_in(frame, each, effect) for each in frame.memory.control.conditions)
+    control = agreed(frame.memory.control, frame.sync_points)
+    return all(_lets_all_in(frame, each, effect) for each in control.conditions)
 
 
 def _lets_all_in(frame: Frame, condition: Control, effect: Effect) -> bool:
