@@ -379,6 +379,13 @@ CASES = {
     "GATHERS_PARAMETERS": Case(
         rule("TRL013"), trainer(SHARDED.format("gather_weights")), 0, trainer(SHARDED.format("watch_weights")), 1
     ),
+    "GENERATES_TEXT": Case(
+        rule("TRL003"),
+        loop("texts = llm.generate(batch['prompt'])\nx = [len(each) for each in texts]\nwandb.log({'length': sum(x) / 4})"),
+        1,
+        loop("texts = llm.fetch(batch['prompt'])\nx = [len(each) for each in texts]\nwandb.log({'length': sum(x) / 4})"),
+        0,
+    ),
     "LEARNED_SCALE": Case(
         rule("TRL003"),
         loop("a, b, logit_scale_a = model(**batch)\nwandb.log({'scale': logit_scale_a.mean().item()})"),

@@ -308,6 +308,13 @@ LEARNED_SCALE = Guess(
     because="open-mmlab/Amphion, models/tta/picoaudio/picoaudio/audioldm/clap/training/train.py:189: "
     "`audio_features, text_features, …, logit_scale_a, logit_scale_t = model(…)`, and its `item()` is logged",
 )
+GENERATES_TEXT = Guess(
+    group=MODELS,
+    words=_one_of("chat generate"),
+    says="A method of this name, of an object of no known class, that is given this rank's own data returns such data.",
+    because="trl 0.14.0, trainer/online_dpo_trainer.py: `self.llm.generate(prompts, …)` of vLLM, from whose texts all "
+    "metrics of a step are computed",
+)
 
 # --- batches ----------------------------------------------------------------------------------------------
 

@@ -33,6 +33,8 @@ from trl_lint.domain.choices import OneOfClasses
 from trl_lint.domain.heap import WILDCARD
 from trl_lint.domain.joins import join_all
 from trl_lint.domain.kinds import (
+    BatchRole,
+    BatchValue,
     BoundMethod,
     ContainerValue,
     InstanceValue,
@@ -47,7 +49,7 @@ from trl_lint.domain.kinds import (
     StringValue,
     library_name_of,
 )
-from trl_lint.domain.ranks import State
+from trl_lint.domain.ranks import Origin, State
 from trl_lint.domain.values import BOTTOM, SAME, UNKNOWN, Kind, Value
 from trl_lint.knowledge import engines, heuristics, library, torch_ops
 from trl_lint.knowledge.schema import Collective, Sink
@@ -141,9 +143,14 @@ def _call_on_unknown(frame: Frame, owner: Value, name: str, args: Arguments, nod
     result = frame.engine.unresolved(frame, args, node)
     if owner.rank == ranks.SETTING and settings.of_settings(owner, args):
         result = settings.SETTING
+    if owner.kind in _NO_KIND and heuristics.GENERATES_TEXT.fits(name) and Origin.DATA in args.rank().origins:
+        result = BatchValue(ranks.LOCAL, BatchRole.FIELD, why=frame.step(node, "`{}` is made of this rank's own data"))
     for refine in frame.domains.unknown_method:
         result = refine(frame, owner, name, args, node, result)
     return result
+
+
+_NO_KIND = frozenset({Kind.INSTANCE, Kind.NONE, Kind.UNKNOWN})
 
 
 def _has_cells(args: Arguments) -> bool:
