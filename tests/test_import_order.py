@@ -141,3 +141,31 @@ def test_a_wrapped_model_that_is_handed_to_an_object_of_no_known_class(given, mo
         "train.py": TRAINS.format(given=given),
     }
     assert found(written(tmp_path, files | more)) == wanted
+
+
+SETS = """\
+import torch.distributed as dist
+from loop import train
+
+def main(args):
+    dist.init_process_group("nccl")
+    args.writes = args.logs and {by}
+    train(args)
+
+main(parser.parse_args())
+"""
+LOOP = """\
+import torch
+
+def train(args):
+    torch.distributed.barrier()
+    if args.writes and args.every > 0:
+        torch.save({}, "last.pt")
+"""
+
+
+@pytest.mark.parametrize(("by", "wanted"), [("is_master(args)", []), ("bool(args.every)", [("loop.py", 6, "TRL008")])])
+def test_what_another_file_puts_into_settings_by_the_rank(by: str, wanted, tmp_path: Path) -> None:
+    imports = "from argparse import ArgumentParser\nparser = ArgumentParser()\n"
+    folder = written(tmp_path, {"main.py": imports + SETS.format(by=by), "loop.py": LOOP})
+    assert found(folder) == wanted

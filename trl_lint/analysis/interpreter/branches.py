@@ -15,6 +15,7 @@ from trl_lint.analysis.program.path_conditions import alternatives
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import Branch, Exits
 from trl_lint.analysis.transfer import data_sets, first_rank
+from trl_lint.domain import ranks
 from trl_lint.domain.control import UNIFORM, Control, Uniformity
 from trl_lint.domain.heap import Memory
 from trl_lint.domain.kinds import alone_of
@@ -68,9 +69,12 @@ def run_if(frame: Frame, node: cst.If) -> bool:
             note(frame, node.test, (start, taken.end, skipped.end), (taken.through, skipped.through))
     of_some_ranks = _of_some_ranks(before, taken, skipped, division) if both else {}
     absent = _none_on_some(taken.memory, skipped.memory, division) if both else ()
+    asked_for = _agreed_where_asked(taken.memory, skipped.memory) if both and test.rank == ranks.REDUCED else ()
     after = before.control.under(division if len(frame.exits) > exits else UNIFORM)
     arms = ((taken.through, taken.memory), (skipped.through, skipped.memory))
     goes_on = joined_arms(frame, arms, inside, after, test.rank)
+    for name in asked_for:
+        frame.memory.names[name] = frame.memory.names[name].but(rank=ranks.UNKNOWN)
     frame.memory.names.update(of_some_ranks)
     frame.memory.names.update(either[0])
     _note_absent(frame, node, absent, division)
@@ -96,6 +100,21 @@ def _arm(frame: Frame, node: cst.If, before: Memory, division: Control, inside: 
     sets = data_sets.marked(frame.memory, narrowed) if by_rank else {}
     through = run_body(frame, node.body) if taken else otherwise(frame, node.orelse, node.test)
     return Arm(through, frame.memory, len(frame.exits), len(frame.sync_points), narrowed, sets)
+
+
+def _agreed_where_asked(taken: Memory, skipped: Memory) -> tuple[str, ...]:
+    """The names that ranks agree on where a flag holds that they have agreed on: whoever asks for it has the same.
+
+    stops = agreed(stops)
+    if stops: steps = agreed(steps)
+    """
+    return tuple(
+        name
+        for name, value in taken.names.items()
+        if (other := skipped.names.get(name)) is not None
+        and ranks.REDUCED in (value.rank, other.rank)
+        and (value.rank.differs or other.rank.differs)
+    )
 
 
 def _none_on_some(taken: Memory, skipped: Memory, division: Control) -> tuple[str, ...]:

@@ -17,8 +17,9 @@ from libcst.metadata import CodeRange
 
 from trl_lint import files
 from trl_lint.analysis.program.classes import ClassInfo, FunctionInfo
-from trl_lint.analysis.program.depth import TooDeep, measure
+from trl_lint.analysis.program.depth import TooDeep
 from trl_lint.analysis.program.notes import Notes
+from trl_lint.analysis.program.partial_trees import is_whole, parsed, partly_parsed
 from trl_lint.domain.engines import UNKNOWN_ENGINES, EnginesInUse, no_engines
 from trl_lint.domain.kinds import Identity
 
@@ -157,21 +158,20 @@ class Project:
     def loaded(self, path: Path, source: bytes) -> Module | None:
         """The parsed file, if it was parsed from this very content."""
         module = self._modules.get(path)
-        return module if module is not None and module.source == source else None
+        return module if module is not None and module.source == source and is_whole(module.tree) else None
 
-    def add(self, path: Path, text: str, source: bytes | None = None) -> Module:
-        """Parse a text as the content of a file.
+    def add(self, path: Path, text: str, source: bytes | None = None, *, whole: bool = True) -> Module:
+        """Parse a text as the content of a file. whole: whether all of it has to be valid.
 
         Raises:
             libcst.ParserSyntaxError: it is not valid Python.
             TooDeep: it is nested more deeply than can be parsed.
         """
         known = self.trees.get(path)
-        if known is not None and known[0] == source:
+        if known is not None and known[0] == source and not (whole and not is_whole(known[1])):
             tree = known[1]
         else:
-            measure(text)
-            tree = cst.parse_module(text)
+            tree = parsed(text) if whole else partly_parsed(text)
             if source is not None:
                 self.trees[path] = (source, tree)
         top, name = self._place(path)
@@ -186,7 +186,7 @@ class Project:
             self._modules[path] = None
             try:
                 source = self._read(path)
-                self.add(path, decode(source)[0], source)
+                self.add(path, decode(source)[0], source, whole=path in self.linted)
             except (OSError, DecodeError, TooDeep, cst.ParserSyntaxError, cst.CSTValidationError):
                 return None
         return self._modules[path]

@@ -74,9 +74,11 @@ def may_be_own(frame: Frame, node: cst.Attribute) -> bool:
         f"--{name}" not in frame.module.text or frame.module.mentions(_OF_FIRST % name.encode())
     ):
         return True
-    owner = f"{last_name(node.value)}."
-    texts = (text for text in _assigned(frame, name) if text.startswith(owner))
-    return owner not in (".", "self.") and any(map(SETTING_OF_RANK.fits, texts))
+    owner = last_name(node.value)
+    if owner in ("", "self"):
+        return False
+    texts = (text for text in _assigned(frame, name) if text.startswith(f"{owner}."))
+    return any(map(SETTING_OF_RANK.fits, texts)) or (owner, name) in _set_by_rank(frame)
 
 
 def parameter_by_name(name: str, value: Value) -> Value:
@@ -140,6 +142,16 @@ def _are_settings(expression: cst.BaseExpression) -> bool:
     return any(map(SETTINGS_OBJECT.fits, names)) and not any(map(_tells_rank, names))
 
 
+class _SetByRank:
+    """What the files of a project put into settings by the rank, once somebody has asked."""
+
+    def __init__(self) -> None:
+        self.names: frozenset[tuple[str, str]] | None = None
+
+
+_OF_SETTINGS = re.compile(r"\b(\w+)\.(\w+)[ \t]*=(?!=)([^\n]*)")
+
+
 def _copies(text: str, name: str) -> bool:
     """`self.debug = cfg.debug`."""
     return re.fullmatch(rf"\w*\.{re.escape(name)}\s*=\s*[\w.]+\.{re.escape(name)}\s*(?:#.*)?", text) is not None
@@ -156,6 +168,21 @@ def _names_place(name: str) -> bool:
 
 def _tells_rank(name: str) -> bool:
     return tells_rank(name) or SETTING_OF_RANK.fits(name)
+
+
+def _set_by_rank(frame: Frame) -> frozenset[tuple[str, str]]:
+    """What any file that is linted puts into an object of settings, by the rank: the names of both."""
+    known = frame.engine.project.notes.of(_SetByRank)
+    if known.names is None:
+        project = frame.engine.project
+        texts = (project.text(path).decode("utf-8", "replace") for path in sorted(project.linted))
+        known.names = frozenset(
+            (match[1], match[2])
+            for text in texts
+            for match in _OF_SETTINGS.finditer(text)
+            if SETTINGS_OBJECT.fits(match[1]) and SETTING_OF_RANK.fits(match[3])
+        )
+    return known.names
 
 
 def _assigned(frame: Frame, name: str) -> Sequence[str]:
