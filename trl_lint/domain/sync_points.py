@@ -89,14 +89,18 @@ def agreed(control: Control, points: Iterable[SyncPoint]) -> Control:
 
     Where a rank is known to be let in and another is not, the meeting itself is what is wrong.
     """
-    if control.uniformity is not Uniformity.UNKNOWN:
+    if control.uniformity is Uniformity.UNIFORM:
         return control
     here = {id(each.why) for each in control.conditions}
     met: set[int] = set()
     for point in points:
-        if point.certain and not point.subgroup and not point.engines and point.kind not in _SEEN_BY_SOME:
+        if point.control.uniformity is Uniformity.UNKNOWN and _is_of_all(point):
             met |= passed if (passed := {id(each.why) for each in point.control.conditions}) <= here else set()
     return control.less(frozenset(met)) if met else control
+
+
+def _is_of_all(point: SyncPoint) -> bool:
+    return point.certain and not point.subgroup and not point.engines and point.kind not in _SEEN_BY_SOME
 
 
 # What a rank may do alone without waiting for others at once, and what may be no meeting at all.

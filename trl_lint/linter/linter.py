@@ -6,7 +6,7 @@ LibCST, and all that needs it, is imported only once a file turns out to matter.
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +16,6 @@ from trl_lint.analysis.program.depth import TooDeep, deeply
 from trl_lint.config import Selection, ignored_in
 from trl_lint.findings import Finding
 from trl_lint.launch.parsers.readers import is_launch_file, may_start
-from trl_lint.linter.import_order import importers_first
 from trl_lint.linter.prefilter import Prefilter
 from trl_lint.linter.results import GIVEN_UP, FixResult, SourceError
 from trl_lint.linter.versions import known_of, versions_of
@@ -177,13 +176,19 @@ class Linter:
         if matter:
             self.linted.update(matter)
         with _without_collector():
-            for path, source in importers_first(self._tools()[0], matter) if matter else ():
+            for path, source in self._in_order(matter) if matter else ():
                 try:
                     self._analyse(path, source)
                 except Exception as error:  # said when the file itself is checked
                     self._failed[path] = (source, error)
             if matter:
                 gc.freeze()  # all of it is needed until the end
+
+    def _in_order(self, sources: Mapping[Path, bytes]) -> list[tuple[Path, bytes]]:
+        """The files with their contents in the order in which they are analysed."""
+        from trl_lint.linter.import_order import importers_first
+
+        return importers_first(self._tools()[0], sources)
 
     def found_beside(self) -> dict[Path, bytes]:
         """Of the files that were passed over, those in which the analysis of others has found something."""

@@ -73,8 +73,7 @@ def run_if(frame: Frame, node: cst.If) -> bool:
     after = before.control.under(division if len(frame.exits) > exits else UNIFORM)
     arms = ((taken.through, taken.memory), (skipped.through, skipped.memory))
     goes_on = joined_arms(frame, arms, inside, after, test.rank)
-    for name in asked_for:
-        frame.memory.names[name] = frame.memory.names[name].but(rank=ranks.UNKNOWN)
+    frame.memory.names.update({name: frame.memory.names[name].but(rank=ranks.UNKNOWN) for name in asked_for})
     frame.memory.names.update(of_some_ranks)
     frame.memory.names.update(either[0])
     _note_absent(frame, node, absent, division)

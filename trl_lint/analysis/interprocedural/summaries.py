@@ -29,7 +29,7 @@ from trl_lint.domain.heap import Cell, Memory, join_cells, reachable, reachable_
 from trl_lint.domain.joins import join
 from trl_lint.domain.kinds import NONE, Identity, IterableValue
 from trl_lint.domain.provenance import Returned
-from trl_lint.domain.sync_points import SyncPoint, agreed
+from trl_lint.domain.sync_points import SyncPoint
 from trl_lint.domain.values import BOTTOM, NO_WRITES, UNKNOWN, Kind, Value
 from trl_lint.knowledge.python import HARMLESS_DECORATORS, RANK_DECORATORS
 
@@ -93,6 +93,7 @@ class Runs(Definitions):
         self.means: dict[int, Mean] = {}  # by the expression that computes it; see `averages`
         self.wraps_on_one_way = False
         self.job_flags = JobFlags()
+        self.met: tuple[SyncPoint, ...] = ()
         self._running: list[tuple[Hashable, ...]] = []
 
     def call(
@@ -109,13 +110,14 @@ class Runs(Definitions):
         self.load(function.module)
         names = bind(frame, function, args, owner)
         before = len(frame.sync_points)
-        control = frame.memory.control
-        frame.memory.control = agreed(control, frame.sync_points) if before else control
+        met = self.met
+        if before and frame.memory.control.uniformity is not Uniformity.UNIFORM:
+            self.met = (*met, *frame.sync_points)
         if function.closure is not None or isinstance(function.node, cst.Lambda):
             value = self._inline(frame, function, names, node)
         else:
             value = self._summarised(frame, function, names, node, owner)
-        frame.memory.control = control
+        self.met = met
         if function.first_rank:
             first_rank.note_context(frame, node, function.first_rank)
         if self.job_flags.starters:

@@ -160,7 +160,8 @@ def _tell(
     frame: Frame, effect: Effect, name: str, args: Arguments, node: cst.CSTNode, place: Value | None = None
 ) -> None:
     """An effect is there: tell the rules, unless it is another one on each rank. place: the path itself, if known."""
-    if not _is_everywhere(frame, effect) or any(_is_given(args, keyword) for keyword in effect.unless):
+    on_disk = place is not None or effect.path is not None
+    if not _is_everywhere(frame, effect, on_disk) or any(_is_given(args, keyword) for keyword in effect.unless):
         return
     path = place if place is not None or effect.path is None else args.get(*effect.path)
     if not _is_the_same(effect, args, path) or args.double is not None:
@@ -203,9 +204,14 @@ def _is_shared(path: Value) -> bool:
     )
 
 
-def _is_everywhere(frame: Frame, effect: Effect) -> bool:
-    """Whether all ranks get here, but for what asks for a tracker only, or for files that they all may find."""
-    control = agreed(frame.memory.control, frame.sync_points)
+def _is_everywhere(frame: Frame, effect: Effect, on_disk: bool) -> bool:
+    """Whether all ranks get here, but for what asks for a tracker only, or for files that they all may find.
+
+    on_disk: it is files that are changed. What a tracker is shown behind a gathering is what one of them has to show.
+    """
+    control = frame.memory.control
+    if on_disk:
+        control = agreed(control, (*frame.engine.met, *frame.sync_points))
     return all(_lets_all_in(frame, each, effect) for each in control.conditions)
 
 

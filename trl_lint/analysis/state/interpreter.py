@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from trl_lint.analysis.state.observing import Observers
     from trl_lint.analysis.state.refining import Domains
     from trl_lint.domain.averaging import Mean
+    from trl_lint.domain.sync_points import SyncPoint
     from trl_lint.domain.values import Value
     from trl_lint.knowledge.schema import Attribute, Class, Row
 
@@ -31,7 +32,8 @@ class Interpreter(Protocol):
     """engine_arms: by condition, which of its arms is for an engine that shards (None: neither). means: by the
     expression that computes it, each mean over a count of this rank's own. reducers: the user's own collectives.
     wraps_on_one_way: whether a model was met that is wrapped on one way and bare on another.
-    job_flags: the settings that say whether there are several ranks.
+    job_flags: the settings that say whether there are several ranks. met: the points at which all ranks have met in the
+    callers of what is run.
     """
 
     engine_arms: dict[int, bool | None]
@@ -39,6 +41,7 @@ class Interpreter(Protocol):
     custom: Mapping[str, tuple[Row, ...]]
     domains: Domains[Frame]
     job_flags: JobFlags
+    met: tuple[SyncPoint, ...]
     observers: Observers[Frame]
     project: Project
     reducers: tuple[tuple[str, str], ...]
