@@ -169,3 +169,42 @@ def test_what_another_file_puts_into_settings_by_the_rank(by: str, wanted, tmp_p
     imports = "from argparse import ArgumentParser\nparser = ArgumentParser()\n"
     folder = written(tmp_path, {"main.py": imports + SETS.format(by=by), "loop.py": LOOP})
     assert found(folder) == wanted
+
+
+OPTIONS = """\
+class Options:
+    prompts = None
+
+def parse(raw):
+    made = Options()
+    made.{name} = load(raw)
+    made.{name} = [each.strip() for each in made.{name}]
+    return made
+"""
+ASKS = """\
+from accelerate import Accelerator
+from accelerate.utils import gather_object
+from options import Options, parse
+
+class Trains:
+    def __init__(self, args: Options):
+        self.args = args
+        self.accelerator = Accelerator()
+
+    def validate(self):
+        if len(self.args.{name}) == 0:
+            return
+        gather_object([1])
+
+    def train(self):
+        if self.accelerator.is_main_process:
+            self.validate()
+
+Trains(parse(raw)).train()
+"""
+
+
+@pytest.mark.parametrize(("name", "wanted"), [("prompts", [("main.py", 17, "TRL006")]), ("local_prompts", [])])
+def test_how_long_a_list_of_settings_is_from_another_file(name: str, wanted, tmp_path: Path) -> None:
+    files = {"options.py": OPTIONS.format(name=name), "main.py": ASKS.format(name=name)}
+    assert found(written(tmp_path, files)) == wanted

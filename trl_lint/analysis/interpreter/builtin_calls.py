@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from trl_lint.analysis.interpreter import attributes, lists_of_models
 from trl_lint.analysis.program.objects import ProjectInstance, class_names
-from trl_lint.analysis.state import containers
+from trl_lint.analysis.state import containers, settings
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame, derived
 from trl_lint.analysis.transfer import tensor_functions, tensors, wrapped_models
@@ -76,7 +76,7 @@ def _len(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
             rank = ranks.join(rank, cell.length)
         if containers.gathered_on_one_way(cells):
             rank = ranks.UNKNOWN
-        return _counted(frame, rank, value, node)
+        return _counted(frame, settings.length_by_name(frame, args.expression(0), rank), value, node)
     if isinstance(value, IterableValue):
         return _counted(frame, value.length, value, node)
     if isinstance(value, (TupleValue, LoaderValue, SizesValue)):

@@ -19,7 +19,7 @@ import libcst as cst
 
 from trl_lint.analysis.program.syntax import last_name, of_class
 from trl_lint.domain import ranks
-from trl_lint.domain.ranks import State
+from trl_lint.domain.ranks import Rank, State
 from trl_lint.domain.values import UNKNOWN, Kind, Value
 from trl_lint.knowledge.heuristics import (
     COUNTER,
@@ -60,6 +60,13 @@ def known_by_name(frame: Frame, node: cst.Attribute, owner: Value, value: Value)
     if not (_is_setting(frame, node.value, owner, name) or _is_place(frame, name)):
         return value
     return SETTING if value is UNKNOWN else value.but(rank=ranks.SETTING)
+
+
+def length_by_name(frame: Frame, stands: cst.BaseExpression | None, length: Rank) -> Rank:
+    """How long a list is, if that is not known: as that of a setting, where its names say so."""
+    if length != ranks.UNKNOWN or not isinstance(stands, cst.Attribute):
+        return length
+    return ranks.SETTING if _is_setting(frame, stands.value, UNKNOWN, stands.attr.value) else length
 
 
 def may_be_own(frame: Frame, node: cst.Attribute) -> bool:
