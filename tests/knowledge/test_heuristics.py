@@ -381,9 +381,9 @@ CASES = {
     ),
     "GENERATES_TEXT": Case(
         rule("TRL003"),
-        loop("texts = llm.generate(batch['prompt'])\nx = [len(each) for each in texts]\nwandb.log({'length': sum(x) / 4})"),
+        loop("texts = llm.generate(batch['prompt'])\nx = [len(t) for t in texts]\nwandb.log({'length': sum(x) / 4})"),
         1,
-        loop("texts = llm.fetch(batch['prompt'])\nx = [len(each) for each in texts]\nwandb.log({'length': sum(x) / 4})"),
+        loop("texts = llm.fetch(batch['prompt'])\nx = [len(t) for t in texts]\nwandb.log({'length': sum(x) / 4})"),
         0,
     ),
     "LEARNED_SCALE": Case(

@@ -14,6 +14,6 @@ def train(model, dataset, args):
         accelerator.log({"train/noise": noise})
         right = (model(images).argmax(-1) == labels).sum()
         accelerator.log({"train/accuracy": right / rows})  # expect: TRL003
-    for images, labels in some:
+    for images, _ in some:
         share = 1 / images.shape[0]
         accelerator.log({"train/share": share})  # expect: TRL003

@@ -1,5 +1,6 @@
 # A class has a helper that runs the wrapper, and one that runs what is inside: the loss is made of both.
 from accelerate import Accelerator
+from transformers import AutoModel
 
 
 class Both:
