@@ -107,7 +107,7 @@ RANK_FIELD = Guess(
     group=SYNCHRONISATION,
     words=_one_of("gpu rank"),
     says="An attribute of this name that is compared with 0 is the number of the rank: `args.rank == 0`. Anywhere else "
-    "it may be, unless there is an option of this name. So is a parameter of this name that is given 0.",
+    "it may be. So is a parameter of this name that is given 0.",
     because="timm, utils/distributed.py: `init_distributed_device(args)` sets `args.rank`, and `is_primary(args)` "
     "asks for it",
 )
