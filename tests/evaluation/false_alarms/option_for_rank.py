@@ -1,4 +1,4 @@
-# What an option called `--rank` gives is replaced by what starts the processes: the first rank's file has a name of its own.
+# An option called `--rank` is replaced by what starts the processes: each rank has a file of its own.
 import argparse
 
 import torch
