@@ -281,7 +281,7 @@ CASES = {
     ),
     "TELLS_OF_THE_JOB": Case(
         revealed_beside,
-        'ONE_RANK = int(os.environ["WORLD_SIZE"]) == 1',
+        'one_rank = int(os.environ["WORLD_SIZE"]) == 1',
         "never",
         'ALONE = int(os.environ["WORLD_SIZE"]) == 1',
         "same",

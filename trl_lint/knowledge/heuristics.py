@@ -88,12 +88,13 @@ MAY_WAIT = Guess(
 MAIN_PROCESS = Guess(
     group=SYNCHRONISATION,
     words=_one_of(
-        "is_global_zero is_local_main_process is_local_process_zero is_main_process is_master_ordinal "
-        "is_rank_0 is_rank_zero is_world_process_zero"
+        "is_global_zero is_local_main_process is_local_process_zero is_main is_main_process is_main_rank is_master "
+        "is_master_ordinal is_master_process is_rank0 is_rank_0 is_rank_zero is_world_process_zero"
     ),
     says="A function or attribute of this name, wherever it is defined, is true on one rank only.",
     because="Names of transformers `Trainer` and `TrainerState`, lightning `Trainer` and `Fabric`, mmengine and "
-    "detectron2 `comm`, torch_xla; tests/analysis/reveal/names_of_ranks.py",
+    "detectron2 `comm`, torch_xla; facebookresearch/atlas, src/slurm.py: `params.is_main`; "
+    "tests/analysis/reveal/names_of_ranks.py",
 )
 RANK_NUMBER = Guess(
     group=SYNCHRONISATION,
@@ -119,8 +120,8 @@ LAUNCHER_CONSTANT = Guess(
 )
 TELLS_OF_THE_JOB = Guess(
     group=SYNCHRONISATION,
-    pattern=r"^[^a-z]*(?:DDP|DISTRIBUTED|MAIN|MASTER|RANK|WORLD_SIZE)[^a-z]*$",
-    says="A constant of another file with such a word in its name says how the job is run, and is looked up.",
+    pattern=r"(?i)^(?:[a-z0-9]*_)*(?:ddp|distributed|main|master|rank|world_size)(?:_[a-z0-9]*)*$",
+    says="What has such a word in its name in another file says how the job is run, and is looked up.",
     because='tests/analysis/reveal/world_size_guards.py: `DISTRIBUTED = int(os.environ.get("WORLD_SIZE", "1")) > 1`',
 )
 SETTINGS_OBJECT = Guess(
