@@ -310,7 +310,7 @@ CASES = {
         "unknown",
     ),
     "SEEDS_ALL": Case(rule("TRL015"), DRAW.format("make_reproducible()"), 0, DRAW.format("make_ready()"), 1),
-    "SETS_UP": Case(rule("TRL015"), DRAW.format("setup_environment()"), 0, DRAW.format("environment_setup()"), 1),
+    "SETS_UP": Case(rule("TRL015"), DRAW.format("parse_args()"), 0, DRAW.format("environment_setup()"), 1),
     "SEED_ARGUMENT": Case(rule("TRL015"), DRAW.format("begin(seed=3)"), 0, DRAW.format("begin(speed=3)"), 1),
     "ASKS_FOR_SEED": Case(
         rule("TRL015"),
