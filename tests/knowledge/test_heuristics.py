@@ -192,6 +192,15 @@ def main({0}):
         return
     os.remove("x")
 """
+COMPARED = """\
+import os
+from accelerate import Accelerator
+from options import flags
+def main():
+    accelerator = Accelerator()
+    if flags.{} == "0":
+        os.remove("x")
+"""
 PLACE = """\
 import os
 import torch.distributed as dist
@@ -262,6 +271,7 @@ CASES = {
         "from somewhere import setup\nargs = setup()\nreveal_rank(args.rank == 8)",
         "unknown",
     ),
+    "MAY_ASK_FOR_RANK": Case(rule("TRL008"), COMPARED.format("proc_id"), 0, COMPARED.format("mode"), 1),
     "SETTINGS_OBJECT": Case(
         rule("TRL008"), SETTING.format("train_args", "plain"), 1, SETTING.format("thing", "plain"), 0
     ),

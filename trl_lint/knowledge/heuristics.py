@@ -124,6 +124,13 @@ TELLS_OF_THE_JOB = Guess(
     says="What has such a word in its name in another file says how the job is run, and is looked up.",
     because='tests/analysis/reveal/world_size_guards.py: `DISTRIBUTED = int(os.environ.get("WORLD_SIZE", "1")) > 1`',
 )
+MAY_ASK_FOR_RANK = Guess(
+    group=SYNCHRONISATION,
+    pattern=r"(?i)(?:^|_)(?:rank|is_(?:chief|first|leader|main|master|primary|root)"
+    r"|(?:main|master|primary|root)_(?:device|gpu|node|proc|process|worker)|proc(?:ess)?_(?:id|index))(?:_|\d|$)",
+    says="A condition with such a name may let only some ranks in, whatever else is known of it.",
+    because="NVlabs/DoRA, CLIP-ViL/src/tasks/gqa.py: `if args.local_rank <= 0:`, with `args` from a file out of sight",
+)
 SETTINGS_OBJECT = Guess(
     group=SYNCHRONISATION,
     pattern=r"^(?:.*_)?(?:args|cfg|conf|config|configuration|hparams|opt|options)$",

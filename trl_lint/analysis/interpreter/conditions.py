@@ -45,7 +45,7 @@ from trl_lint.domain.provenance import NoneWhere
 from trl_lint.domain.ranks import Origin, State
 from trl_lint.domain.values import SAME, Kind, Value, Wrapping
 from trl_lint.knowledge import datasets, heuristics
-from trl_lint.knowledge.heuristics import RANK_FIELD
+from trl_lint.knowledge.heuristics import MAY_ASK_FOR_RANK, RANK_FIELD
 from trl_lint.knowledge.models import WRAPPER_CLASSES
 from trl_lint.knowledge.schema import RANK_INDEX
 
@@ -102,6 +102,9 @@ def divides(frame: Frame, test: cst.CSTNode, value: Value) -> Control:
         why = frame.step(test, "whether `{}` is the same on all ranks is not known")
         known = ranks.SETTING if value.rank == ranks.SETTING else ranks.UNKNOWN
         return Control(Uniformity.UNKNOWN, why, known)
+    if value.const is MISSING and any(map(MAY_ASK_FOR_RANK.fits, identifiers(test))):
+        why = frame.step(test, "whether `{}` is the same on all ranks is not known")
+        return Control(Uniformity.UNKNOWN, why, ranks.UNKNOWN)
     return UNIFORM
 
 
