@@ -39,9 +39,9 @@ model for that call alone. Without a comment, that line is taken out.
 Silent under `torch.no_grad()` and `torch.inference_mode()`, after `.eval()` or `.requires_grad_(False)`, for copies
 and reference models, with an adapter switched off, in hooks for evaluation, in functions from which no backward pass
 can be seen, in functions that all_reduce the gradients themselves, parameter by parameter, in code for DeepSpeed or
-FSDP alone, on the main process alone, where the result goes into the wrapper's forward, or is added to what
-that gives, where the function that hands it on calls the wrapper as well, and where it is thrown away. What is called inside the wrapper's forward
-is right. Whether the loss is made of that very output is not asked.
+FSDP alone, on the main process alone, where the result goes into the wrapper's forward, or is added to what that
+gives, where the function that hands it on calls the wrapper as well, and where it is thrown away. What is called
+inside the wrapper's forward is right. Whether the loss is made of that very output is not asked.
 
 ## References
 - https://github.com/huggingface/trl/pull/5934 (GKD, GOLD: the student's decoder was called directly)
