@@ -199,6 +199,8 @@ def _compare_once(frame: Frame, left: Value, operator: cst.CSTNode, right: Value
     if kind_of_test is cst.In or kind_of_test is cst.NotIn:
         return _membership(frame, left, operator, right)
     const = _decided(left.const, type(operator), right.const)
+    if const is MISSING and kind_of_test in _SAME_TEXT:
+        const = _same_text(left, right, kind_of_test)
     if left.rank == ranks.RANK_LOCAL and left.kind is Kind.NUMBER and right.const in (-1, 0):
         # A rank of -1 stands for a run without any others.
         const = _RANKS.get((type(operator), right.const), const)
@@ -244,6 +246,16 @@ def _decided(left: Any, operator: type, right: Any) -> Any:
         if len(answers) == 1:
             return WORLD_TRUE if answers.pop() else WORLD_FALSE
     return MISSING
+
+
+_SAME_TEXT = frozenset({cst.Equal, cst.NotEqual})
+
+
+def _same_text(left: Value, right: Value, operator: type) -> Any:
+    """The constant result of comparing two texts: a mode that a function is called with decides what it does."""
+    if not (isinstance(left.const, str) and isinstance(right.const, str)):
+        return MISSING
+    return (left.const == right.const) is (operator is cst.Equal)
 
 
 def _kind_of_run(left: Value, operator: cst.CSTNode, right: Value) -> Value:
