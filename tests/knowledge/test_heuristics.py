@@ -271,6 +271,13 @@ CASES = {
         "from somewhere import setup\nargs = setup()\nreveal_rank(args.rank == 8)",
         "unknown",
     ),
+    "WORLD_FIELD": Case(
+        revealed,
+        "from somewhere import setup\nargs = setup()\nif args.world_size == 1:\n    reveal_rank(1)",
+        "never",
+        "from somewhere import setup\nargs = setup()\nif args.world == 1:\n    reveal_rank(1)",
+        "same",
+    ),
     "MAY_ASK_FOR_RANK": Case(rule("TRL008"), COMPARED.format("proc_id"), 0, COMPARED.format("mode"), 1),
     "SETTINGS_OBJECT": Case(
         rule("TRL008"), SETTING.format("train_args", "plain"), 1, SETTING.format("thing", "plain"), 0

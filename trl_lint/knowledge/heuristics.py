@@ -112,6 +112,12 @@ RANK_FIELD = Guess(
     because="timm, utils/distributed.py: `init_distributed_device(args)` sets `args.rank`, and `is_primary(args)` "
     "asks for it",
 )
+WORLD_FIELD = Guess(
+    group=SYNCHRONISATION,
+    words=_one_of("num_processes world_size"),
+    says="An attribute of this name of which nothing else is known is the number of processes.",
+    because="microsoft/SimXNS, MASTER/finetune/MS: a helper that reduces where `opt.world_size > 1`",
+)
 LAUNCHER_CONSTANT = Guess(
     group=SYNCHRONISATION,
     words=RANK_VARIABLES | WORLD_VARIABLES,
