@@ -123,7 +123,7 @@ def _of_sync_point(event: Divergence) -> Violation:
 
 def _is_sure(event: Divergence) -> bool:
     """Whether the others wait whatever the data are: what is less than that has to be asked for."""
-    if event.sync_point.kind == "forward" and not event.sync_point.control.grad:
+    if event.sync_point.kind == "forward" and not event.sync_point.grad:
         return False  # it only broadcasts the buffers, if the model has some, and the next forward may pair up with it
     if event.origins == Origin.RANK:
         return True
