@@ -18,9 +18,10 @@ def sum_on_main(value, settings):
 def evaluate(settings, model, data):
     loader = DataLoader(data, sampler=DistributedSampler(data), batch_size=8)
     right, count = 0, 0
-    for x, y in loader:
-        right += (model(x).argmax(1) == y).sum()
-        count += y.size(0)
+    with torch.no_grad():
+        for x, y in loader:
+            right += (model(x).argmax(1) == y).sum()
+            count += y.size(0)
     right = sum_on_main(right, settings)
     count = sum_on_main(torch.tensor(count).cuda(), settings)
     if dist.get_rank() == 0:
@@ -30,9 +31,10 @@ def evaluate(settings, model, data):
 def evaluate_alone(settings, model, data):
     loader = DataLoader(data, sampler=DistributedSampler(data), batch_size=8)
     right, count = 0, 0
-    for x, y in loader:
-        right += (model(x).argmax(1) == y).sum()
-        count += y.size(0)
+    with torch.no_grad():
+        for x, y in loader:
+            right += (model(x).argmax(1) == y).sum()
+            count += y.size(0)
     if dist.get_rank() == 0:
         logger.info("ratio %f", float(right / count))  # expect: TRL003
 
