@@ -301,6 +301,13 @@ CASES = {
         "import torch.nn as nn  # not torch.distributed\n",
         Surroundings.ACCELERATE,
     ),
+    "TRAINER_OF_BEFORE": Case(
+        surroundings,
+        "_use_native_amp = True\n",
+        Surroundings.TORCH,
+        "_use_native_amp = True\naccelerator = None\n",
+        Surroundings.ACCELERATE,
+    ),
     "HARMLESS": Case(is_looked_at, "from .ctrl import gather\n", False, "from trl import gather\n", True),
     "PACKAGE_CHECK": Case(
         revealed,

@@ -23,7 +23,7 @@ from trl_lint.fixes.support.bound_numbers import bound_number
 from trl_lint.fixes.support.collecting import before_cpu, collected, on_device
 from trl_lint.fixes.support.edits import FixPlan, NoFix
 from trl_lint.fixes.support.gradients import may_have_gradient, may_reach_a_loss
-from trl_lint.fixes.support.logged import Gathered, LogSite, binding_of, core_of, is_number, with_accelerator
+from trl_lint.fixes.support.logged import Gathered, LogSite, binding_of, core_of, is_number, may_be_constant, with_accelerator
 from trl_lint.fixes.support.placing import placed
 from trl_lint.fixes.support.ratios import ratio_of
 from trl_lint.fixes.support.reductions import REPEATED, needs_cast, written_reduction
@@ -152,6 +152,8 @@ def _gathered(place: LogSite) -> Gathered | NoFix:
     numeric = is_number(value)
     if value.kind not in (Kind.TENSOR, Kind.BATCH, Kind.NUMBER):
         return NoFix("whether it is a tensor is not known")
+    if may_be_constant(place, core):
+        return NoFix("on some way to the log it is a number, not a tensor")
     if not place.payload.accelerator and (numeric or may_be_cpu(value)):
         return NoFix("no accelerator is in reach whose device the tensor could be made on")
     moves = may_be_cpu(value) and (numeric or before_cpu(place, core) is core)

@@ -185,6 +185,13 @@ TORCH_DISTRIBUTED = Guess(
     because="tests/rules/test_wording.py: scripts that start with DistributedDataParallel have no accelerator to "
     "be told of",
 )
+TRAINER_OF_BEFORE = Guess(
+    group=SYNCHRONISATION,
+    pattern=r"(?s)\A(?!.*accelerator).*\b(?:_?use_apex|_?use_native_amp|do_grad_scaling|sharded_ddp|use_cuda_amp)\b",
+    says="A file that has such a name, and no `accelerator`, is for a release of Transformers whose Trainer has none.",
+    because="princeton-nlp/MeZO, medium_models/src/trainer.py: a copy of the loop of Transformers 3.4.0, in which "
+    "`self.accelerator` would fail",
+)
 HARMLESS = Guess(
     group=SYNCHRONISATION,
     pattern=r"ctrl|is_accelerate_\w+|force_accelerate_hooks|_preprocess_accelerate|integrations\.accelerate"
