@@ -301,7 +301,14 @@ CASES = {
         "import torch.nn as nn  # not torch.distributed\n",
         Surroundings.ACCELERATE,
     ),
-    "TRAINER_OF_BEFORE": Case(
+    "READS_FILE": Case(
+        mended("TRL008", "    if accelerator.is_main_process"),
+        loop('torch.save(mask, "x.pt")\nload_part("x.pt")'),
+        False,
+        loop('torch.save(mask, "x.pt")\nshow("x.pt")'),
+        True,
+    ),
+    "BEFORE_ACCELERATE": Case(
         surroundings,
         "_use_native_amp = True\n",
         Surroundings.TORCH,

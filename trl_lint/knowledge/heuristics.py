@@ -164,6 +164,12 @@ SHOWS_PATH = Guess(
     says="A function of such a name shows a path, and leaves the file alone.",
     because="FlagAI-Open/FlagAI, checkpointing.py: `print_rank_0` says that there is no such file, before a `return`",
 )
+READS_FILE = Guess(
+    group=SYNCHRONISATION,
+    pattern=r"^(?:imread|load|open|read)(?:_|$)|^(?:from_(?:file|json|pretrained)|fromfile|loadtxt)$",
+    says="A function of such a name reads the file that it is given.",
+    because="PixArt-alpha/PixArt-sigma, train_scripts/train_pixart_dmd.py:460: all processes load what one would save",
+)
 NAMES_ENGINE = Guess(
     group=SYNCHRONISATION,
     pattern=r"(?i)deepspeed|fsdp|fullyshard|zero3|zero_stage|is_zero|megatron|tensor_parallel|sagemaker",
@@ -185,12 +191,14 @@ TORCH_DISTRIBUTED = Guess(
     because="tests/rules/test_wording.py: scripts that start with DistributedDataParallel have no accelerator to "
     "be told of",
 )
-TRAINER_OF_BEFORE = Guess(
+BEFORE_ACCELERATE = Guess(
     group=SYNCHRONISATION,
-    pattern=r"(?s)\A(?!.*accelerator).*\b(?:_?use_apex|_?use_native_amp|do_grad_scaling|sharded_ddp|use_cuda_amp)\b",
-    says="A file that has such a name, and no `accelerator`, is for a release of Transformers whose Trainer has none.",
+    pattern=r"(?s)\A(?!.*accelerator|.*(?:import|from) accelerate).*(?:\b(?:_?use_apex|_?use_native_amp|do_grad_scaling"
+    r"|sharded_ddp|use_cuda_amp|load_metric|as_target_(?:processor|tokenizer))\b"
+    r"|\bis_main_process\(training_args\.local_rank\)|check_min_version\(.4\.(?:1?\d|2[0-8])\.)",
+    says="A file that has such a name, and no Accelerator, is for a release of Transformers whose Trainer has none.",
     because="princeton-nlp/MeZO, medium_models/src/trainer.py: a copy of the loop of Transformers 3.4.0, in which "
-    "`self.accelerator` would fail",
+    "`self.accelerator` would fail; microsoft/LoRA, examples/NLU: scripts of Transformers 4.4",
 )
 HARMLESS = Guess(
     group=SYNCHRONISATION,

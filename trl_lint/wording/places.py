@@ -13,7 +13,7 @@ from trl_lint.analysis.events import AttributeRead, shown_source
 from trl_lint.analysis.observers.backends import uses_accelerate
 from trl_lint.domain.kinds import LibraryName
 from trl_lint.knowledge import library
-from trl_lint.knowledge.heuristics import TORCH_DISTRIBUTED, TRAINER_OF_BEFORE
+from trl_lint.knowledge.heuristics import TORCH_DISTRIBUTED, BEFORE_ACCELERATE
 
 
 class Surroundings(Enum):
@@ -119,7 +119,7 @@ def model_in(module: Any, expression: Any) -> str:
 
 def surroundings_of(module: Any, owner: Any, accelerator: str = "") -> Surroundings:
     cls = _class_around(owner)
-    if module.shows(TRAINER_OF_BEFORE):
+    if module.shows(BEFORE_ACCELERATE):
         return _TORCH
     for base, surroundings in (("Trainer", _TRAINER), ("TrainerCallback", _CALLBACK)):
         if cls is not None and any(library.is_subclass(each, f"transformers.{base}") for each in cls.library_bases()):

@@ -27,7 +27,7 @@ from trl_lint.domain.provenance import Step
 from trl_lint.domain.ranks import Rank, State
 from trl_lint.domain.sync_points import SyncPoint
 from trl_lint.domain.values import NO_WRITES, Facts, Kind, Payload, Value, Wrapping, Write
-from trl_lint.knowledge.heuristics import TRAINER_OF_BEFORE
+from trl_lint.knowledge.heuristics import BEFORE_ACCELERATE
 
 if TYPE_CHECKING:
     import libcst as cst
@@ -268,7 +268,7 @@ class Frame:
         own = value.cls.attribute("accelerator")
         if own is not None and own.rank.state is not State.BOTTOM:
             return _is_accelerator(own)
-        if value.cls.module.shows(TRAINER_OF_BEFORE):
+        if value.cls.module.shows(BEFORE_ACCELERATE):
             return False
         rows = (self.engine.library_attribute(base, "accelerator") for base in value.cls.library_bases())
         return any(row is not None and _is_accelerator(row.value) for row in rows)

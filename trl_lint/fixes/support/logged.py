@@ -141,7 +141,8 @@ def may_be_constant(place: LogSite, core: cst.BaseExpression) -> bool:
     around = set(map(id, ancestors(place.root, core)))
     made = [assignment(place.root, each) for each in binders(place.root, [core.value])]
     for index, each in enumerate(made):
-        arms = [inner for outer, inner in pairwise(ancestors(place.root, each)) if isinstance(outer, (cst.If, cst.Else))]
+        above = pairwise(ancestors(place.root, each))
+        arms = [inner for outer, inner in above if isinstance(outer, (cst.If, cst.Else))]
         is_constant = isinstance(each, cst.Assign) and isinstance(each.value, (cst.Integer, cst.Float))
         if not is_constant or all(id(arm) in around for arm in arms):
             continue
