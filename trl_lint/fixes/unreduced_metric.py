@@ -161,8 +161,6 @@ def _gathered(place: LogSite) -> Gathered | NoFix:
     reason = _no_tensor(place, core, value)
     if reason:
         return NoFix(reason)
-    if not place.payload.accelerator and (numeric or may_be_cpu(value)):
-        return NoFix("no accelerator is in reach whose device the tensor could be made on")
     moves = may_be_cpu(value) and (numeric or before_cpu(place, core) is core)
     tensor, written = on_device(place, core, value), written_reduction(core)
     reduction = written if written is not None and _spells(written, how) else REPEATED[how]
@@ -190,7 +188,11 @@ def _no_tensor(place: LogSite, core: cst.BaseExpression, value: Value) -> str:
     """Why no tensor may be there to gather; "" if there is one, or a number to make one of."""
     if value.kind not in (Kind.TENSOR, Kind.BATCH, Kind.NUMBER):
         return "whether it is a tensor is not known"
-    return "on some way to the log it is a number, not a tensor" if may_be_constant(place, core) else ""
+    if may_be_constant(place, core):
+        return "on some way to the log it is a number, not a tensor"
+    if not place.payload.accelerator and (is_number(value) or may_be_cpu(value)):
+        return "no accelerator is in reach whose device the tensor could be made on"
+    return ""
 
 
 def _spells(written: str, how: str) -> bool:

@@ -13,7 +13,7 @@ from trl_lint.analysis.events import AttributeRead, shown_source
 from trl_lint.analysis.observers.backends import uses_accelerate
 from trl_lint.domain.kinds import LibraryName
 from trl_lint.knowledge import library
-from trl_lint.knowledge.heuristics import TORCH_DISTRIBUTED, BEFORE_ACCELERATE
+from trl_lint.knowledge.heuristics import BEFORE_ACCELERATE, TORCH_DISTRIBUTED
 
 
 class Surroundings(Enum):
