@@ -331,6 +331,27 @@ def test_conditions_on_the_rank_that_leave_the_data_alone_hide_nothing():
     )
 
 
+ARMS = """\
+if args.share:
+    train = rows.shuffle().map(f)
+elif args.other:
+    train = {other}
+else:
+    train = rows.shuffle()
+"""
+
+
+@pytest.mark.parametrize(("other", "draws"), [("rows.select(part).shuffle()", 3), ("rows.shuffle(seed=1)", 2)])
+@pytest.mark.parametrize("use", [LOOP, 'Trainer(model="m", train_dataset=train)\n', "DistributedSampler(train)\n"])
+def test_the_draw_of_each_arm_is_told_and_mended(other: str, draws: int, use: str):
+    body = LOAD + ARMS.format(other=other) + use + "later(seed=3)\n"
+    text = program(body, call="main(TrainingArguments('x'))", parameters="args: TrainingArguments")
+    assert len(SNIPPETS.findings(text)) == draws
+    mended = SNIPPETS.mended(text, unsafe=True)
+    assert mended.count("shuffle(seed=") == 3
+    assert SNIPPETS.findings(mended) == []
+
+
 # --- the fix --------------------------------------------------------------------------------------------
 
 ARGUMENTS = 'arguments = SFTConfig("out")\n'
