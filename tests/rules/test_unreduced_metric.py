@@ -51,7 +51,7 @@ def test_the_help_names_the_reduction(value, reduction):
 
 def test_under_a_guard_the_help_says_where_to_gather():
     finding = SNIPPETS.finding(loop("if accelerator.is_main_process:\n    wandb.log({'x': loss.item()})"))
-    assert "where all of them get to, before the condition" in finding.help
+    assert "before the condition around this log, where all of them get to" in finding.help
 
 
 def test_metrics_of_one_statement_are_one_finding():

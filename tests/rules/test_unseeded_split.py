@@ -52,7 +52,7 @@ def test_a_finding_says_what_where_why_and_how():
     finding = SNIPPETS.finding(text)
     assert shown(text, finding) == "rows.train_test_split(test_size=0.1)"
     assert (finding.code, finding.name) == ("TRL015", "unseeded-split")
-    assert finding.message.startswith("without a seed each rank draws another `train_test_split`")
+    assert finding.message.startswith("without a seed `train_test_split` comes out differently on each rank")
     assert "on several GPUs" in finding.message
     assert [step.text for step in finding.because] == ["each rank takes its share of `train_dataset` here"]
     assert finding.help == "draw alike on all ranks: `seed=42`, or call `set_seed` before it"
@@ -449,7 +449,7 @@ RANK = "rank = PartialState().process_index\n"
 )
 def test_a_seed_of_each_rank_is_none(draw: str, is_reported: bool):
     found = SNIPPETS.findings(script(LOAD, RANK, draw + "\n", LOOP))
-    assert [each.message.startswith("with a seed of its own each rank draws another") for each in found] == (
+    assert [each.message.startswith("with a seed of each rank's own") for each in found] == (
         [True] if is_reported else []
     )
 
