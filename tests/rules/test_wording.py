@@ -264,6 +264,24 @@ class Loop:
     ]
 
 
+def test_an_accelerator_of_another_name_is_called_by_it():
+    text = """
+from accelerate import Accelerator
+from torch import nn
+
+class Loop:
+    def __init__(self, model: nn.Module):
+        self.fabric = Accelerator()
+        self.model = self.fabric.prepare(model)
+
+    def step(self):
+        return self.model.config.depth
+"""
+    finding = Snippets("TRL002").finding(text)
+    assert "`self.fabric.unwrap_model(self.model).config`" in finding.help
+    assert "self.fabric.unwrap_model(self.model).config.depth" in Snippets("TRL002").mended(text)
+
+
 def test_a_source_of_several_lines_is_shown_without_their_ends():
     body = "if torch.sum(\n    mask,\n) > 3:\n    acc.gather(loss)"
     assert "`torch.sum(mask) > 3`" in Snippets("TRL006").finding(placed("loop", body)).message

@@ -72,6 +72,8 @@ from trl_lint.rules.base import Rule, Site, Violation
 from trl_lint.wording import said
 
 if TYPE_CHECKING:
+    from libcst import CSTNode
+
     from trl_lint.analysis.program.classes import FunctionInfo
     from trl_lint.analysis.program.project import Module
     from trl_lint.domain.values import Write
@@ -179,9 +181,9 @@ def _help(event: Logged, write: Write) -> str:
 
 def _logger(event: Logged) -> str:
     """The Accelerator whose `log` it is; "" if it is none."""
-    func = getattr(event.node, "func", None)
-    is_method = event.sink.startswith("accelerate.") and hasattr(func, "attr")
-    return shown_source(event.module, getattr(func, "value", None)) if is_method else ""
+    receiver = getattr(getattr(event.node, "func", None), "value", None)
+    is_method = event.sink.startswith("accelerate.") and receiver is not None and not isinstance(receiver, str)
+    return shown_source(event.module, cast("CSTNode", receiver)) if is_method else ""
 
 
 def _gathering(place: Logged | MetricShown, rank: Rank, where: str, accelerator: str = "") -> str:

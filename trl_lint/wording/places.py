@@ -114,7 +114,7 @@ def said(about: str, event: Any, accelerator: str = "", **more: str) -> str:
 
 
 def _has_trl(module: Any) -> bool:
-    return module.name.startswith("trl.") or module.mentions(rb"\btrl\b|unwrap_model_for_generation")
+    return bool(module.name.startswith("trl.") or module.mentions(rb"\btrl\b|unwrap_model_for_generation"))
 
 
 def owner_of(event: AttributeRead) -> str:

@@ -257,6 +257,9 @@ class Frame:
                     return name
                 if self.has_accelerator(value):
                     return f"{name}.accelerator"
+                other = _other_accelerator(value)
+                if other:
+                    return f"{name}.{other}"
             scope = scope.outer
         names = self.engine.global_names(self.module).items()
         return next((name for name, value in names if _is_accelerator(value)), "")
@@ -371,6 +374,14 @@ class Loop:
 
 def _is_accelerator(value: Value) -> bool:
     return isinstance(value, LibraryInstance) and value.name == ACCELERATOR
+
+
+def _other_accelerator(value: Value) -> str:
+    """By which other name an object in sight keeps its Accelerator: `self.accelerate`."""
+    if not isinstance(value, ProjectInstance):
+        return ""
+    kept = (item for cls in value.cls.in_sight() for item in cls.attributes.items())
+    return next((name for name, attribute in kept if name != "accelerator" and _is_accelerator(attribute)), "")
 
 
 # What is computed from these alone has no gradient.
