@@ -391,6 +391,11 @@ def test_a_trainer_says_itself_which_process_this_is(before, guard):
     assert f'        if {guard}:\n            torch.save(model, "x.pt")\n' in SNIPPETS.mended(text, unsafe=True)
 
 
+def test_a_condition_that_asks_for_a_tracker_asks_for_no_file():
+    text = loop('if args.tracker == "wandb":\n    import wandb\n    wandb.init(project="x")')
+    assert "    if accelerator.is_main_process:" in SNIPPETS.mended(text, unsafe=True)
+
+
 def test_a_guard_keeps_the_comments_and_is_put_there_once():
     text = "import os\n" + loop('# For a reader.\nwandb.log({"x": 1})  # one')
     fixed = SNIPPETS.mended(text)

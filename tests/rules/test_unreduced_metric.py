@@ -661,7 +661,8 @@ def main(model, data):
     ("before", "applicability"),
     [
         ("_use_apex = False\n", DISPLAY),
-        ("sharded_ddp = None\n", DISPLAY),
+        ("from datasets import load_metric\n", DISPLAY),
+        ("sharded_ddp = None\n", SAFE),
         ("_use_apex = False\naccelerator = None\n", SAFE),
         ("apex = False\n", SAFE),
     ],

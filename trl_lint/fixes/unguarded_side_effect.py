@@ -13,6 +13,7 @@ from trl_lint.fixes.support.blocks import StatementInBlock, own_line
 from trl_lint.fixes.support.edits import Enclose, FixPlan, NoFix, Replace
 from trl_lint.fixes.support.scope import binds, is_before, nodes, scope_of
 from trl_lint.fixes.support.tree import keyword_of, text_of, with_keyword
+from trl_lint.knowledge.effects import OF_PATHS
 from trl_lint.knowledge.heuristics import READS_FILE
 from trl_lint.wording import Surroundings, surroundings_of
 
@@ -82,9 +83,13 @@ def _needed_by_others(event: SideEffect, found: StatementInBlock[cst.SimpleState
     if any(is_before(root, event.node, node) for node in reads):
         return "it is read again below: the other processes would have to wait until it is there"
     for node in found.around:
-        if isinstance(node, cst.If) and path in text_of(node.test) and any(map(binds, nodes(node.body))):
+        if isinstance(node, cst.If) and _names(node.test, path) and any(map(binds, nodes(node.body))):
             return "the condition asks for it: what else stands under it is for all processes, or for none"
     return ""
+
+
+def _names(test: cst.BaseExpression, path: str) -> bool:
+    return any(isinstance(node, cst.BaseExpression) and text_of(node) == path for node in nodes(test))
 
 
 def _path_of(event: SideEffect) -> str:
@@ -92,7 +97,7 @@ def _path_of(event: SideEffect) -> str:
     parameter = event.effect.path
     if parameter is None:
         func = event.node.func
-        return text_of(func.value) if isinstance(func, cst.Attribute) else ""
+        return text_of(func.value) if isinstance(func, cst.Attribute) and event.name in OF_PATHS else ""
     position, name = parameter
     given = [arg for index, arg in enumerate(event.node.args) if keyword_of(arg) == name or index == position]
     return text_of(given[0].value) if given else ""

@@ -193,8 +193,8 @@ TORCH_DISTRIBUTED = Guess(
 )
 BEFORE_ACCELERATE = Guess(
     group=SYNCHRONISATION,
-    pattern=r"(?s)\A(?!.*accelerator|.*(?:import|from) accelerate).*(?:\b(?:_?use_apex|_?use_native_amp|do_grad_scaling"
-    r"|sharded_ddp|use_cuda_amp|load_metric|as_target_(?:processor|tokenizer))\b"
+    pattern=r"(?s)\A(?!.*accelerator|.*(?:import|from) accelerate).*(?:\b(?:_use_apex|_use_native_amp|load_metric"
+    r"|as_target_(?:processor|tokenizer))\b"
     r"|\bis_main_process\(training_args\.local_rank\)|check_min_version\(.4\.(?:1?\d|2[0-8])\.)",
     says="A file that has such a name, and no Accelerator, is for a release of Transformers whose Trainer has none.",
     because="princeton-nlp/MeZO, medium_models/src/trainer.py: a copy of the loop of Transformers 3.4.0, in which "
