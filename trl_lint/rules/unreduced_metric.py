@@ -36,8 +36,9 @@ a division by a constant) stays as it is. `sum`, `mean`, `nanmean`, `max` and `m
   gathered before the outermost such condition, in every round, or where it is bound, if all that is done with it
   is to show it or to keep it;
 - a *hint* for deviations, medians, quantiles and what is computed from several reductions; where the value is
-  read again for more than a log; where more than the rank decides who logs; in lambdas, comprehensions,
-  compiled functions and the `forward` of a module; and where no `Accelerator` is in reach.
+  read again for more than a log; where it is a plain number on some way to the log (`else: loss = 0`); where more
+  than the rank decides who logs; in lambdas, comprehensions, compiled functions and the `forward` of a module; and
+  where no `Accelerator` is in reach, as in a script for a release of Transformers whose Trainer has none.
 
 Statements that follow each other and log the same value share one reduction. A Python number that is only
 logged is mended where it is bound.
