@@ -318,6 +318,20 @@ CASES = {
         "import torch.nn as nn  # not torch.distributed\n",
         Surroundings.ACCELERATE,
     ),
+    "READS_FILE": Case(
+        mended("TRL008", "    if accelerator.is_main_process"),
+        loop('torch.save(mask, "x.pt")\nload_part("x.pt")'),
+        False,
+        loop('torch.save(mask, "x.pt")\nshow("x.pt")'),
+        True,
+    ),
+    "BEFORE_ACCELERATE": Case(
+        surroundings,
+        "_use_native_amp = True\n",
+        Surroundings.TORCH,
+        "_use_native_amp = True\naccelerator = None\n",
+        Surroundings.ACCELERATE,
+    ),
     "HARMLESS": Case(is_looked_at, "from .ctrl import gather\n", False, "from trl import gather\n", True),
     "PACKAGE_CHECK": Case(
         revealed,

@@ -178,6 +178,12 @@ SHOWS_PATH = Guess(
     says="A function of such a name shows a path, and leaves the file alone.",
     because="FlagAI-Open/FlagAI, checkpointing.py: `print_rank_0` says that there is no such file, before a `return`",
 )
+READS_FILE = Guess(
+    group=SYNCHRONISATION,
+    pattern=r"^(?:imread|load|open|read)(?:_|$)|^(?:from_(?:file|json|pretrained)|fromfile|loadtxt)$",
+    says="A function of such a name reads the file that it is given.",
+    because="PixArt-alpha/PixArt-sigma, train_scripts/train_pixart_dmd.py:460: all processes load what one would save",
+)
 NAMES_ENGINE = Guess(
     group=SYNCHRONISATION,
     pattern=r"(?i)deepspeed|fsdp|fullyshard|zero3|zero_stage|is_zero|megatron|tensor_parallel|sagemaker",
@@ -198,6 +204,15 @@ TORCH_DISTRIBUTED = Guess(
     says="A file that has this and no Accelerator is helped in the words of torch.distributed.",
     because="tests/rules/test_wording.py: scripts that start with DistributedDataParallel have no accelerator to "
     "be told of",
+)
+BEFORE_ACCELERATE = Guess(
+    group=SYNCHRONISATION,
+    pattern=r"(?s)\A(?!.*accelerator|.*(?:import|from) accelerate).*(?:\b(?:_use_apex|_use_native_amp|load_metric"
+    r"|as_target_(?:processor|tokenizer))\b"
+    r"|\bis_main_process\(training_args\.local_rank\)|check_min_version\(.4\.(?:1?\d|2[0-8])\.)",
+    says="A file that has such a name, and no Accelerator, is for a release of Transformers whose Trainer has none.",
+    because="princeton-nlp/MeZO, medium_models/src/trainer.py: a copy of the loop of Transformers 3.4.0, in which "
+    "`self.accelerator` would fail; microsoft/LoRA, examples/NLU: scripts of Transformers 4.4",
 )
 HARMLESS = Guess(
     group=SYNCHRONISATION,

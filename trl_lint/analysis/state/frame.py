@@ -27,6 +27,7 @@ from trl_lint.domain.provenance import Step
 from trl_lint.domain.ranks import Rank, State
 from trl_lint.domain.sync_points import SyncPoint
 from trl_lint.domain.values import NO_WRITES, Facts, Kind, Payload, Value, Wrapping, Write
+from trl_lint.knowledge.heuristics import BEFORE_ACCELERATE
 
 if TYPE_CHECKING:
     import libcst as cst
@@ -256,6 +257,9 @@ class Frame:
                     return name
                 if self.has_accelerator(value):
                     return f"{name}.accelerator"
+                other = _other_accelerator(value)
+                if other:
+                    return f"{name}.{other}"
             scope = scope.outer
         names = self.engine.global_names(self.module).items()
         return next((name for name, value in names if _is_accelerator(value)), "")
@@ -267,6 +271,8 @@ class Frame:
         own = value.cls.attribute("accelerator")
         if own is not None and own.rank.state is not State.BOTTOM:
             return _is_accelerator(own)
+        if value.cls.module.shows(BEFORE_ACCELERATE):
+            return False
         rows = (self.engine.library_attribute(base, "accelerator") for base in value.cls.library_bases())
         return any(row is not None and _is_accelerator(row.value) for row in rows)
 
@@ -368,6 +374,14 @@ class Loop:
 
 def _is_accelerator(value: Value) -> bool:
     return isinstance(value, LibraryInstance) and value.name == ACCELERATOR
+
+
+def _other_accelerator(value: Value) -> str:
+    """By which other name an object in sight keeps its Accelerator: `self.accelerate`."""
+    if not isinstance(value, ProjectInstance):
+        return ""
+    kept = (item for cls in value.cls.in_sight() for item in cls.attributes.items())
+    return next((name for name, attribute in kept if name != "accelerator" and _is_accelerator(attribute)), "")
 
 
 # What is computed from these alone has no gradient.
