@@ -113,6 +113,8 @@ def freeze(value: Value, heap: Mapping[Identity, Cell], depth: int = 3, frozen: 
 
 
 def _frozen_parts(value: Value, heap: Mapping[Identity, Cell], depth: int, frozen: Frozen) -> Hashable:
+    if not value.parts:  # as of most values
+        return ()
     match value:
         case NumberValue() | NumberListValue():
             return None
