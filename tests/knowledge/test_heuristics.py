@@ -192,6 +192,15 @@ def main({0}):
         return
     os.remove("x")
 """
+COMPARED = """\
+import os
+from accelerate import Accelerator
+from options import flags
+def main():
+    accelerator = Accelerator()
+    if flags.{} == "0":
+        os.remove("x")
+"""
 PLACE = """\
 import os
 import torch.distributed as dist
@@ -262,6 +271,7 @@ CASES = {
         "from somewhere import setup\nargs = setup()\nreveal_rank(args.rank == 8)",
         "unknown",
     ),
+    "MAY_ASK_FOR_RANK": Case(rule("TRL008"), COMPARED.format("proc_id"), 0, COMPARED.format("mode"), 1),
     "SETTINGS_OBJECT": Case(
         rule("TRL008"), SETTING.format("train_args", "plain"), 1, SETTING.format("thing", "plain"), 0
     ),
@@ -281,7 +291,7 @@ CASES = {
     ),
     "TELLS_OF_THE_JOB": Case(
         revealed_beside,
-        'ONE_RANK = int(os.environ["WORLD_SIZE"]) == 1',
+        'one_rank = int(os.environ["WORLD_SIZE"]) == 1',
         "never",
         'ALONE = int(os.environ["WORLD_SIZE"]) == 1',
         "same",
@@ -310,7 +320,7 @@ CASES = {
         "unknown",
     ),
     "SEEDS_ALL": Case(rule("TRL015"), DRAW.format("make_reproducible()"), 0, DRAW.format("make_ready()"), 1),
-    "SETS_UP": Case(rule("TRL015"), DRAW.format("setup_environment()"), 0, DRAW.format("environment_setup()"), 1),
+    "SETS_UP": Case(rule("TRL015"), DRAW.format("parse_args()"), 0, DRAW.format("environment_setup()"), 1),
     "SEED_ARGUMENT": Case(rule("TRL015"), DRAW.format("begin(seed=3)"), 0, DRAW.format("begin(speed=3)"), 1),
     "ASKS_FOR_SEED": Case(
         rule("TRL015"),

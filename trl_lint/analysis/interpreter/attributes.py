@@ -105,6 +105,13 @@ def named_rank(frame: Frame, name: str) -> Value:
     return number.but(why=frame.step(frame.statement, f"`{name}` is this rank's own"))
 
 
+def of_unknown_library(frame: Frame, value: LibraryName) -> Value:
+    """What is read from a file out of sight, and not called: `from options import args; args.local_rank`."""
+    name = value.name.rpartition(".")[2]
+    is_known = not heuristics.tells_rank(name) or name.startswith("get_") or library.rows(library.canonical(value.name))
+    return value if is_known else named_rank(frame, name)
+
+
 def _of_data(owner: Value, name: str) -> Value:
     if role_of(owner) is BatchRole.OUTPUT:
         return output_attribute(owner, name)

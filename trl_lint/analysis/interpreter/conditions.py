@@ -45,7 +45,7 @@ from trl_lint.domain.provenance import NoneWhere
 from trl_lint.domain.ranks import Origin, State
 from trl_lint.domain.values import SAME, Kind, Value, Wrapping
 from trl_lint.knowledge import datasets, heuristics
-from trl_lint.knowledge.heuristics import RANK_FIELD
+from trl_lint.knowledge.heuristics import MAY_ASK_FOR_RANK, RANK_FIELD
 from trl_lint.knowledge.models import WRAPPER_CLASSES
 from trl_lint.knowledge.schema import RANK_INDEX
 
@@ -102,6 +102,9 @@ def divides(frame: Frame, test: cst.CSTNode, value: Value) -> Control:
         why = frame.step(test, "whether `{}` is the same on all ranks is not known")
         known = ranks.SETTING if value.rank == ranks.SETTING else ranks.UNKNOWN
         return Control(Uniformity.UNKNOWN, why, known)
+    if value.const is MISSING and any(map(MAY_ASK_FOR_RANK.fits, identifiers(test))):
+        why = frame.step(test, "whether `{}` is the same on all ranks is not known")
+        return Control(Uniformity.UNKNOWN, why, ranks.UNKNOWN)
     return UNIFORM
 
 
@@ -160,7 +163,7 @@ def compare(
     result: Value | None = None
     for target in node.comparisons:
         right = evaluate(frame, target.comparator)
-        if result is None and _is_field_of_rank(node.left, left, right):
+        if result is None and _is_field_of_rank(frame, node.left, left, right):
             left = RANK_INDEX.but(why=frame.step(node.left, "`{}` is this rank's own"))
         part = _compare_once(frame, left, target.operator, right)
         result = part if result is None else _both(result, part)
@@ -170,12 +173,13 @@ def compare(
     return result if bare is None else result.but(const=bare)
 
 
-def _is_field_of_rank(stands: cst.BaseExpression, left: Value, right: Value) -> bool:
+def _is_field_of_rank(frame: Frame, stands: cst.BaseExpression, left: Value, right: Value) -> bool:
     """Whether `args.rank` is compared with the first rank, in the job or (`args.rank % gpus`) on a node."""
     if left.rank.differs or left.const is not MISSING:
         return False
-    consts = [item.const for item in right.items] if isinstance(right, TupleValue) else [right.const]
-    if any(type(const) is not int or const not in (-1, 0) for const in consts):
+    listed = containers.positions_of(frame, right)
+    consts = [right.const] if listed is None else [item.const for item in listed]
+    if not consts or any(type(const) is not int or const not in (-1, 0) for const in consts):
         return False
     if isinstance(stands, cst.BinaryOperation) and isinstance(stands.operator, cst.Modulo):
         stands = stands.left

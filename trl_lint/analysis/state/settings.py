@@ -62,10 +62,10 @@ def may_be_own(frame: Frame, node: cst.Attribute) -> bool:
     """Whether an attribute of what a program was started with is set by the rank: `args.save_logs = is_master(args)`.
 
     The parser gives all ranks the same. What the program puts there later is not followed: neither what this file
-    says of it, nor a number of the rank that a helper of another file leaves there and for which there is no option.
+    says of it, nor the number of the rank that a helper leaves there, whether there is an option for it or not.
     """
     name = node.attr.value
-    if RANK_FIELD.fits(name) and f"--{name}" not in frame.module.text:
+    if RANK_FIELD.fits(name):
         return True
     owner = f"{last_name(node.value)}."
     texts = (text for text in _assigned(frame, name) if text.startswith(owner))
