@@ -13,12 +13,12 @@ for batch in loader:
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 import libcst as cst
 
-from trl_lint.analysis.program.syntax import children, of_class, used_names
+from trl_lint.analysis.program.syntax import children, of_class
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain.heap import Memory
 from trl_lint.domain.kinds import BoundMethod, ContainerValue, Identity, IterableValue, TupleValue
@@ -33,36 +33,26 @@ def looks_at_none(
     frame: Frame, loop: cst.For | cst.While, memory: Memory, names: Sequence[str], containers: set[Identity]
 ) -> bool:
     """Whether a loop only binds these names and adds to these containers. memory: the state at its head."""
+    if not _read_in(loop).isdisjoint(names) or not containers.isdisjoint(frame.objects.class_cells):
+        return False
     read = _read_in(loop) | _read_in_functions(frame.root)
     if not read.isdisjoint(names):
         return False
-    if not containers:
-        return True
-    held_elsewhere = (
-        *memory.attributes.values(),
-        *(value for cell in memory.heap.values() for value in cell.values()),
-        *_names_around(frame),
-    )
-    return (
-        containers.isdisjoint(frame.objects.class_cells)
-        and not any(_holds(value, containers) for value in held_elsewhere)
-        and not any(_holds(value, containers) for value in _read_values(memory.names, read))
-    )
+    return not containers or not any(_holds(value, containers) for value in _in_reach(frame, memory, read))
 
 
-def _names_around(frame: Frame) -> list[Value]:
-    """What the names of the functions around stand for."""
-    found: list[Value] = []
+def _in_reach(frame: Frame, memory: Memory, read: frozenset[str]) -> Iterator[Value]:
+    """What code that reads some names may get to, each container on its own."""
+    for name, value in memory.names.items():
+        if name in read or type(value) is not ContainerValue:  # which may lead to one of another name
+            yield value
+    for cell in memory.heap.values():
+        yield from cell.values()
+    yield from memory.attributes.values()
     scope = frame.outer
     while scope is not None:
-        found += scope.memory.names.values()
+        yield from scope.memory.names.values()
         scope = scope.outer
-    return found
-
-
-def _read_values(names: Mapping[str, Value], read: frozenset[str]) -> list[Value]:
-    """The values that code gets to which reads some names: those of others that are no containers lead to them, too."""
-    return [value for name, value in names.items() if name in read or type(value) is not ContainerValue]
 
 
 def _holds(value: Value, containers: set[Identity]) -> bool:
@@ -145,4 +135,4 @@ def _adds(callee: cst.CSTNode) -> bool:
 def _read_in_functions(root: cst.CSTNode) -> frozenset[str]:
     """The names in the functions inside a function or a module, which may be called anywhere in it."""
     inside = (*of_class(root, cst.FunctionDef), *of_class(root, cst.Lambda))
-    return frozenset().union(*(used_names(each) for each in inside if each is not root))
+    return frozenset(_read_by([each for each in inside if each is not root]))
