@@ -126,8 +126,12 @@ def _wrapped_on_one_way(
     frame: Frame, node: cst.If, taken: Memory, skipped: Memory
 ) -> tuple[dict[str, Value], dict[tuple[Hashable, str], Value]]:
     """The names and the attributes that are a wrapped model at the end of one arm only."""
-    names = wrapping_tests.divided(frame, node.test, taken.names, skipped.names)
-    names.update(lists_of_models.divided(frame, node.test, taken, skipped))
+    others = skipped.names
+    parted = {name: value for name, value in taken.names.items() if others.get(name, value) is not value}
+    names: dict[str, Value] = {}
+    if parted:
+        names = wrapping_tests.divided(frame, node.test, parted, others)
+        names.update(lists_of_models.divided(frame, node.test, taken, skipped, parted))
     return names, wrapping_tests.divided(frame, node.test, taken.attributes, skipped.attributes)
 
 
