@@ -8,7 +8,7 @@ import libcst as cst
 import pytest
 
 from trl_lint.analysis.program import partial_trees
-from trl_lint.analysis.program.partial_trees import WaitingBlock, is_whole, parsed, partly_parsed
+from trl_lint.analysis.program.partial_trees import WaitingBlock, is_whole, partly_parsed
 from trl_lint.linter.linter import Linter
 from trl_lint.linter.results import SourceError
 from trl_lint.rules import all_rules
@@ -121,11 +121,3 @@ class Plain(cst.CSTTransformer):
             return updated_node
         parts = {name: getattr(updated_node, name) for name in ("header", "indent", "footer")}
         return cst.IndentedBlock(updated_node.body, **parts)
-
-
-def test_libcst_checks_nodes_again_once_a_text_is_parsed():
-    assert parsed("x = 1\n").deep_equals(cst.parse_module("x = 1\n"))
-    with pytest.raises(cst.ParserSyntaxError):
-        parsed("x = = 1\n")
-    with pytest.raises(cst.CSTValidationError):
-        cst.Name("")

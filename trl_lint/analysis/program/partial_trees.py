@@ -11,9 +11,7 @@ that a comment behind all its statements belongs to, the tree is that of the who
 from __future__ import annotations
 
 import re
-import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 
 import libcst as cst
 
@@ -34,36 +32,7 @@ def parsed(text: str) -> cst.Module:
         TooDeep: it is nested more deeply than can be parsed.
     """
     measure(text)
-    with _unchecked():
-        return cst.parse_module(text)
-
-
-@contextmanager
-def _unchecked() -> Iterator[None]:
-    """Nodes are made as they are: what the parser makes is valid, and to check each of its blanks takes a sixth longer.
-
-    It holds for nodes that others make meanwhile, too: they are not told what LibCST would have found wrong about them.
-    """
-    global _parsers
-    with _lock:
-        _parsers += 1
-        setattr(cst.CSTNode, "__post_init__", _nothing)  # noqa: B010
-    try:
-        yield
-    finally:
-        with _lock:
-            _parsers -= 1
-            if not _parsers:
-                setattr(cst.CSTNode, "__post_init__", _CHECK)  # noqa: B010
-
-
-def _nothing(node: cst.CSTNode) -> None:
-    """In place of the checks of a node."""
-
-
-_CHECK = cst.CSTNode.__post_init__
-_lock = threading.Lock()
-_parsers = 0
+    return cst.parse_module(text)
 
 
 def partly_parsed(text: str) -> cst.Module:
