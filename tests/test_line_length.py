@@ -58,6 +58,19 @@ class MyTrainer(Trainer):
             "logs = [\n    gather(loss).mean(),\n    gather(rate),\n    1,\n]",
         ),
         ("logs = {'a_key': one_name_that_is_longer_than_a_line_is}",) * 2,
+        # Where one step is not enough, brackets are opened until all lines fit.
+        (
+            "loss = self.gather(torch.tensor(total - last, device=self.device)).mean() / steps",
+            "loss = self.gather(\n    torch.tensor(\n        total - last, device=self.device\n    )\n).mean() / steps",
+        ),
+        (
+            "self.log({'loss': self.gather(loss).mean(), 'rate': rate})",
+            "self.log(\n    {\n        'loss': self.gather(loss).mean(),\n        'rate': rate,\n    }\n)",
+        ),
+        (
+            "logs = {'loss': accelerator.gather(detached_loss).mean(), 'rate': rate}",
+            "logs = {\n    'loss': accelerator.gather(\n        detached_loss\n    ).mean(),\n    'rate': rate,\n}",
+        ),
     ],
 )  # fmt: skip
 def test_a_line_is_broken_as_formatters_break_it(line: str, expected: str):
@@ -65,6 +78,18 @@ def test_a_line_is_broken_as_formatters_break_it(line: str, expected: str):
     new = cst.Module([wrapped(statement, 44, "", "    ")]).code
     assert new == expected + "\n"
     compile(f"def f():\n    {line}" if "return" in line else new, "new.py", "exec")
+
+
+def test_a_line_of_several_is_broken_and_the_others_stay():
+    text = (
+        "log(\n    {  # every step\n        'a': accelerator.gather(some_loss).mean(),\n"
+        "        'text': 'a line that was longer than a line may be before',\n    }\n)\n"
+    )
+    statement = cst.ensure_type(cst.parse_statement(text), cst.SimpleStatementLine)
+    known = [line for line in text.splitlines() if "gather" not in line]
+    new = cst.Module([wrapped(statement, 44, "", "    ", known)]).code
+    opened = "accelerator.gather(\n            some_loss\n        ).mean(),"
+    assert new == text.replace("accelerator.gather(some_loss).mean(),", opened)
 
 
 @pytest.mark.parametrize(

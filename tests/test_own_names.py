@@ -264,10 +264,10 @@ def test_a_name_of_a_library_can_be_given_another_meaning(tmp_path):
 # --- guards ---------------------------------------------------------------------------------------------
 
 GUARDED = {
-    "function": ("if is_rank0():", "mylib.is_rank0"),
-    "variable": ("if is_rank0:", "mylib.is_rank0"),
-    "negated": ("if not is_rank0():", "mylib.is_rank0"),
-    "through a local": ("first = is_rank0()\nif first:", "mylib.is_rank0"),
+    "function": ("if is_captain():", "mylib.is_captain"),
+    "variable": ("if is_captain:", "mylib.is_captain"),
+    "negated": ("if not is_captain():", "mylib.is_captain"),
+    "through a local": ("first = is_captain()\nif first:", "mylib.is_captain"),
     "method": ("if self.is_first():", "mylib.Base.is_first"),
     "property": ("if self.is_first:", "mylib.Base.is_first"),
 }
@@ -277,7 +277,7 @@ GUARD_PLACES = {
         "mylib/__init__.py": """
             from transformers import Trainer
 
-            is_rank0 = out_of_sight()
+            is_captain = out_of_sight()
 
             class Base(Trainer):
                 is_first = out_of_sight()
@@ -287,7 +287,7 @@ GUARD_PLACES = {
         "mylib.py": """
             from transformers import Trainer
 
-            def is_rank0():
+            def is_captain():
                 return environment.leads
 
             class Base(Trainer):
@@ -303,7 +303,7 @@ GUARD_PLACES = {
 @pytest.mark.parametrize("way", GUARDED)
 def test_a_guard_divides_the_ranks(tmp_path, place, way):
     condition, name = GUARDED[way]
-    imports = "from mylib import is_rank0"
+    imports = "from mylib import is_captain"
     text = trainer(f"{condition}\n    self.accelerator.gather(loss.item())", imports=imports, base="mylib.Base")
     bases = (("mylib.Base", "transformers.Trainer"),)
     (without,) = lint(tmp_path, text, GUARD_PLACES[place], trainer_bases=bases)
@@ -526,11 +526,11 @@ def test_the_command_line_reads_them(tmp_path, monkeypatch, arguments, count, st
 
 def test_a_fix_is_judged_with_them(tmp_path):
     # Under a guard of the user's own a number is not to be gathered in any way; that it be is what TRL006 mends.
-    text = trainer("if mylib.is_rank0():\n    self.accelerator.gather(loss.item())", imports="import mylib").encode()
+    text = trainer("if mylib.is_captain():\n    self.accelerator.gather(loss.item())", imports="import mylib").encode()
     path = tmp_path / "train.py"
     rules = [rule for rule in all_rules() if rule.code != "TRL006"]
     plain = Linter(Settings(**RELEASES), (tmp_path,), rules)
-    known = Linter(Settings(**RELEASES, guards=("mylib.is_rank0",)), (tmp_path,), rules)
+    known = Linter(Settings(**RELEASES, guards=("mylib.is_captain",)), (tmp_path,), rules)
     assert plain.fix(path, text, unsafe=True).source != text
     assert known.fix(path, text, unsafe=True).source == text
 

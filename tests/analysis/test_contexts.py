@@ -90,3 +90,16 @@ def test_each_caller_is_told_its_own_story(tmp_path, call):
     )
     begins = [steps(event.value.why)[0].text for event in logged(tmp_path, text)]
     assert sorted(begins) == [f"`{name}` is this rank's own data" for name in ("batch", "inputs", "samples")]
+
+
+def test_loaders_of_alike_batches_share_a_run_and_each_is_told_its_own_story(tmp_path, runs):
+    text = """\
+from accelerate import Accelerator
+from torch.utils.data import DataLoader
+accelerator = Accelerator()
+one = accelerator.prepare(DataLoader(unknown()))
+two = accelerator.prepare(DataLoader(unknown()))
+accelerator.log({"one": mean(first(one, 1, 1)), "two": mean(first(two, 1, 1))})
+"""
+    begins = {id(steps(event.value.why)[0].node) for event in logged(tmp_path, text)}
+    assert (len(begins), runs.count("first")) == (2, 1)

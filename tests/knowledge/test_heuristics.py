@@ -192,6 +192,15 @@ def main({0}):
         return
     os.remove("x")
 """
+COMPARED = """\
+import os
+from accelerate import Accelerator
+from options import flags
+def main():
+    accelerator = Accelerator()
+    if flags.{} == "0":
+        os.remove("x")
+"""
 PLACE = """\
 import os
 import torch.distributed as dist
@@ -262,6 +271,14 @@ CASES = {
         "from somewhere import setup\nargs = setup()\nreveal_rank(args.rank == 8)",
         "unknown",
     ),
+    "WORLD_FIELD": Case(
+        revealed,
+        "from somewhere import setup\nargs = setup()\nif args.world_size == 1:\n    reveal_rank(1)",
+        "never",
+        "from somewhere import setup\nargs = setup()\nif args.world == 1:\n    reveal_rank(1)",
+        "same",
+    ),
+    "MAY_ASK_FOR_RANK": Case(rule("TRL008"), COMPARED.format("proc_id"), 0, COMPARED.format("mode"), 1),
     "SETTINGS_OBJECT": Case(
         rule("TRL008"), SETTING.format("train_args", "plain"), 1, SETTING.format("thing", "plain"), 0
     ),
@@ -281,7 +298,7 @@ CASES = {
     ),
     "TELLS_OF_THE_JOB": Case(
         revealed_beside,
-        'ONE_RANK = int(os.environ["WORLD_SIZE"]) == 1',
+        'one_rank = int(os.environ["WORLD_SIZE"]) == 1',
         "never",
         'ALONE = int(os.environ["WORLD_SIZE"]) == 1',
         "same",
@@ -301,6 +318,20 @@ CASES = {
         "import torch.nn as nn  # not torch.distributed\n",
         Surroundings.ACCELERATE,
     ),
+    "READS_FILE": Case(
+        mended("TRL008", "    if accelerator.is_main_process"),
+        loop('torch.save(mask, "x.pt")\nload_part("x.pt")'),
+        False,
+        loop('torch.save(mask, "x.pt")\nshow("x.pt")'),
+        True,
+    ),
+    "BEFORE_ACCELERATE": Case(
+        surroundings,
+        "_use_native_amp = True\n",
+        Surroundings.TORCH,
+        "_use_native_amp = True\naccelerator = None\n",
+        Surroundings.ACCELERATE,
+    ),
     "HARMLESS": Case(is_looked_at, "from .ctrl import gather\n", False, "from trl import gather\n", True),
     "PACKAGE_CHECK": Case(
         revealed,
@@ -310,7 +341,7 @@ CASES = {
         "unknown",
     ),
     "SEEDS_ALL": Case(rule("TRL015"), DRAW.format("make_reproducible()"), 0, DRAW.format("make_ready()"), 1),
-    "SETS_UP": Case(rule("TRL015"), DRAW.format("setup_environment()"), 0, DRAW.format("environment_setup()"), 1),
+    "SETS_UP": Case(rule("TRL015"), DRAW.format("parse_args()"), 0, DRAW.format("environment_setup()"), 1),
     "SEED_ARGUMENT": Case(rule("TRL015"), DRAW.format("begin(seed=3)"), 0, DRAW.format("begin(speed=3)"), 1),
     "ASKS_FOR_SEED": Case(
         rule("TRL015"),

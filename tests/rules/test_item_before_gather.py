@@ -26,7 +26,8 @@ def test_a_finding_says_what_where_why_and_how():
         "`gather` gets a Python number (`loss.item()`), not a tensor: it works under bare python and raises as soon "
         "as a process group exists (torchrun, accelerate launch)"
     )
-    assert [step.text for step in finding.because] == ["it comes from `prepare` here"]
+    (step,) = finding.because
+    assert step.text == "`prepare` returns it here: a wrapped model, or a loader with batches of this rank's own"
     assert finding.because[0].start.line < finding.start.line
     assert finding.help == (
         "keep the local reduction inside as a tensor, repeat it on the result, and call `.item()` last"

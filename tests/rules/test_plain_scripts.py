@@ -186,7 +186,7 @@ def test_a_figure_of_an_evaluation_is_shown(call, named):
 
 def test_shown_by_one_rank_it_is_that_of_the_main_process():
     finding = Snippets("TRL003").finding(script(STEP, EVALUATION + "if rank == 0:\n    print(total / count)"))
-    assert finding.message.endswith("the log shows the main process's share only")
+    assert finding.message.endswith("only the main process's share is shown")
 
 
 @pytest.mark.parametrize(

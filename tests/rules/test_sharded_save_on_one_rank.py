@@ -256,6 +256,29 @@ def test_what_counts_for_a_file(files, name, where, tmp_path):
     assert shown_by(project(tmp_path, files, name=name)) == (("FSDP", where) if where else ())
 
 
+PROGRAM = '\nif __name__ == "__main__":\n    main()\n'
+
+
+@pytest.mark.parametrize(
+    ("own", "other", "where"),
+    [
+        ("", "", "other.py"),
+        (PROGRAM, "", "other.py"),
+        ("", PROGRAM, "other.py"),
+        (PROGRAM, PROGRAM, None),
+    ],
+)
+def test_what_a_program_makes_counts_for_no_other_program(own, other, where, tmp_path):
+    """It is itself run under it; another one may be started in its own way."""
+    findings = project(tmp_path, {"other.py": f"fully_shard(model)\n{other}"}, loop(SAVE) + own)
+    assert shown_by(findings) == (("FSDP", where) if where else ())
+
+
+def test_a_program_speaks_for_itself(tmp_path):
+    text = loop("fully_shard(model)\n" + SAVE) + PROGRAM
+    assert shown_by(project(tmp_path, {}, text)) == ("FSDP", "train.py")
+
+
 def test_what_the_settings_exclude_shows_nothing(tmp_path):
     assert project(tmp_path, FSDP_CONFIG)
     settings = replace(SETTINGS, root=tmp_path, exclude=("*.yaml",))

@@ -316,6 +316,86 @@ def test_how_safe_a_guard_is(call, applicability):
     assert fix is not None and fix.applicability.value == applicability
 
 
+def reason(text):
+    fix = SNIPPETS.finding(text).fix
+    assert fix is not None
+    return fix.reason
+
+
+@pytest.mark.parametrize(
+    ("call", "made"),
+    [
+        ('os.makedirs("samples")', 'os.makedirs("samples", exist_ok=True)'),
+        ('os.makedirs("samples", exist_ok=False)', 'os.makedirs("samples", exist_ok=True)'),
+        ('Path("samples").mkdir(parents=True)', 'Path("samples").mkdir(parents=True, exist_ok=True)'),
+        ('Path("samples").mkdir()', 'Path("samples").mkdir(exist_ok=True)'),
+        ('if step == 3: os.makedirs("samples")', 'if step == 3: os.makedirs("samples", exist_ok=True)'),
+    ],
+)
+def test_a_folder_is_made_by_all_ranks(call, made):
+    """The others may need it at once."""
+    text = "import os\nfrom pathlib import Path\n" + loop(call)
+    fix = SNIPPETS.finding(text).fix
+    assert (fix.applicability.value, fix.title) == ("unsafe", "Let all ranks make it")
+    assert SNIPPETS.mended(text, unsafe=True) == text.replace(call, made)
+
+
+def test_a_folder_whose_arguments_are_not_plain_is_left_alone():
+    assert "`exist_ok` may be given by its position" in reason("import os\n" + loop('os.makedirs("x", 0o777, False)'))
+
+
+@pytest.mark.parametrize(
+    ("after", "is_read"),
+    [
+        ("mask = torch.load(path)", True),
+        ('mask = torch.load(path, map_location="cpu")', True),
+        ("model = model.from_pretrained(path)", True),
+        ("print(path)", False),
+        ('mask.save(path + "2")', False),
+        ("mask = torch.load(other_path())", False),
+    ],
+)
+def test_what_is_read_again_is_not_written_by_one_rank(after, is_read):
+    text = loop(f'path = "x.pt"\ntorch.save(mask, path)\n{after}')
+    assert ("it is read again below" in reason(text)) is is_read
+
+
+def test_what_was_read_before_may_be_written_by_one_rank():
+    text = loop('mask = torch.load("x.pt")\ntorch.save(mask, "x.pt")')
+    assert "it is read again below" not in reason(text)
+
+
+@pytest.mark.parametrize(
+    ("body", "is_left"),
+    [
+        ("    due = True\n    switch.unlink()", True),
+        ("    switch.unlink()", False),
+        ("    switch.unlink()\n    print(1)", False),
+    ],
+)
+def test_what_else_is_done_where_a_file_is_there_is_not_for_one_rank(body, is_left):
+    text = "from pathlib import Path\n" + loop(f'switch = Path("switch")\nif switch.exists():\n{body}')
+    assert ("the condition asks for it" in reason(text)) is is_left
+
+
+@pytest.mark.parametrize(
+    ("before", "guard"),
+    [
+        ("", "self.is_world_process_zero()"),
+        ("print(self.accelerator.device)\n    ", "self.accelerator.is_main_process"),
+    ],
+)
+def test_a_trainer_says_itself_which_process_this_is(before, guard):
+    """It did before it had an accelerator; where a file knows of one, the guard is as its others are."""
+    text = trainer(f'def training_step(self, model, inputs):\n    {before}torch.save(model, "x.pt")')
+    assert f'        if {guard}:\n            torch.save(model, "x.pt")\n' in SNIPPETS.mended(text, unsafe=True)
+
+
+def test_a_condition_that_asks_for_a_tracker_asks_for_no_file():
+    text = loop('if args.tracker == "wandb":\n    import wandb\n    wandb.init(project="x")')
+    assert "    if accelerator.is_main_process:" in SNIPPETS.mended(text, unsafe=True)
+
+
 def test_a_guard_keeps_the_comments_and_is_put_there_once():
     text = "import os\n" + loop('# For a reader.\nwandb.log({"x": 1})  # one')
     fixed = SNIPPETS.mended(text)

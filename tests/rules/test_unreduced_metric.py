@@ -51,7 +51,7 @@ def test_the_help_names_the_reduction(value, reduction):
 
 def test_under_a_guard_the_help_says_where_to_gather():
     finding = SNIPPETS.finding(loop("if accelerator.is_main_process:\n    wandb.log({'x': loss.item()})"))
-    assert "where all of them get to, before the condition" in finding.help
+    assert "before the condition around this log, where all of them get to" in finding.help
 
 
 def test_metrics_of_one_statement_are_one_finding():
@@ -451,6 +451,34 @@ def test_a_number_that_is_shown_and_kept_is_gathered_once_where_it_is_bound(afte
     assert applicability(text) is UNSAFE  # in every round
 
 
+def test_a_tensor_that_becomes_a_number_of_its_own_name_is_gathered_there():
+    logged = ON_MAIN.replace("value", "loss")
+    text = loop(f"loss = loss.item()\nif accelerator.is_main_process:\n    print(loss)\n{logged}")
+    assert added(text) == ["loss = accelerator.gather(loss).mean().item()"]
+
+
+LATE = "if step > 5:\n    extra = loss.mean()\nelse:\n    extra = 0\n"
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        (LATE, "on some way to the log it is a number, not a tensor"),
+        (f"{LATE}extra += loss.mean()\n", "it is gathered before the condition"),
+        ("extra = 0\nif step > 5:\n    extra = 1\nextra = loss.mean()\n", "it is gathered before the condition"),
+    ],
+)
+def test_a_number_that_stands_in_for_a_tensor_is_not_gathered(body, reason):
+    text = loop(f"{body}if accelerator.is_main_process:\n    wandb.log({{'x': extra}})")
+    assert reason in SNIPPETS.finding(text).fix.reason
+
+
+def test_a_number_would_fail_as_it_is_where_a_tensor_is_asked_for():
+    assert added(loop(f"{LATE}accelerator.log({{'x': extra.item()}})")) == [
+        "accelerator.log({'x': accelerator.gather(extra.float()).mean().item()})"
+    ]
+
+
 @pytest.mark.parametrize(
     "after",
     [
@@ -627,6 +655,22 @@ def main(model, data):
     assert "`torch.distributed.all_reduce(value)`, divided by `torch.distributed.get_world_size()`" in finding.help
     with_accelerate = SNIPPETS.finding(f"from accelerate.utils import set_seed\n{text}")
     assert "write `accelerator.gather(loss).mean().item()`" in with_accelerate.help
+
+
+@pytest.mark.parametrize(
+    ("before", "applicability"),
+    [
+        ("_use_apex = False\n", DISPLAY),
+        ("from datasets import load_metric\n", DISPLAY),
+        ("sharded_ddp = None\n", SAFE),
+        ("_use_apex = False\naccelerator = None\n", SAFE),
+        ("apex = False\n", SAFE),
+    ],
+)
+def test_a_trainer_of_before_accelerate_has_no_accelerator(before, applicability):
+    finding = SNIPPETS.finding(before + hook("self.log({'aux': loss.mean().item()})\nreturn loss"))
+    assert finding.fix.applicability is applicability
+    assert ("torch.distributed.all_reduce(value)" in finding.help) is (applicability is DISPLAY)
 
 
 # --- what a gathered value can't take the place of --------------------------------------------------------

@@ -52,7 +52,7 @@ def test_a_finding_says_what_where_why_and_how():
     finding = SNIPPETS.finding(text)
     assert shown(text, finding) == "rows.train_test_split(test_size=0.1)"
     assert (finding.code, finding.name) == ("TRL015", "unseeded-split")
-    assert finding.message.startswith("without a seed each rank draws another `train_test_split`")
+    assert finding.message.startswith("without a seed `train_test_split` comes out differently on each rank")
     assert "on several GPUs" in finding.message
     assert [step.text for step in finding.because] == ["each rank takes its share of `train_dataset` here"]
     assert finding.help == "draw alike on all ranks: `seed=42`, or call `set_seed` before it"
@@ -331,6 +331,27 @@ def test_conditions_on_the_rank_that_leave_the_data_alone_hide_nothing():
     )
 
 
+ARMS = """\
+if args.share:
+    train = rows.shuffle().map(f)
+elif args.other:
+    train = {other}
+else:
+    train = rows.shuffle()
+"""
+
+
+@pytest.mark.parametrize(("other", "draws"), [("rows.select(part).shuffle()", 3), ("rows.shuffle(seed=1)", 2)])
+@pytest.mark.parametrize("use", [LOOP, 'Trainer(model="m", train_dataset=train)\n', "DistributedSampler(train)\n"])
+def test_the_draw_of_each_arm_is_told_and_mended(other: str, draws: int, use: str):
+    body = LOAD + ARMS.format(other=other) + use + "later(seed=3)\n"
+    text = program(body, call="main(TrainingArguments('x'))", parameters="args: TrainingArguments")
+    assert len(SNIPPETS.findings(text)) == draws
+    mended = SNIPPETS.mended(text, unsafe=True)
+    assert mended.count("shuffle(seed=") == 3
+    assert SNIPPETS.findings(mended) == []
+
+
 # --- the fix --------------------------------------------------------------------------------------------
 
 ARGUMENTS = 'arguments = SFTConfig("out")\n'
@@ -428,7 +449,7 @@ RANK = "rank = PartialState().process_index\n"
 )
 def test_a_seed_of_each_rank_is_none(draw: str, is_reported: bool):
     found = SNIPPETS.findings(script(LOAD, RANK, draw + "\n", LOOP))
-    assert [each.message.startswith("with a seed of its own each rank draws another") for each in found] == (
+    assert [each.message.startswith("with a seed of each rank's own") for each in found] == (
         [True] if is_reported else []
     )
 

@@ -120,6 +120,11 @@ CASES = [
         "torch": "`model.module.my_setting`",
     }),
     ("TRL010", "model.generate(mask)", {
+        "trainer": "`self.accelerator.unwrap_model(model).generate(…)`",
+        "loop": "`acc.unwrap_model(model).generate(…)`",
+        "torch": "`model.module.generate(…)`",
+    }),
+    ("TRL010", "import trl\nmodel.generate(mask)", {
         "trainer": "`with unwrap_model_for_generation(model, self.accelerator)",
         "loop": "`with unwrap_model_for_generation(model, acc)",
         "torch": "`model.module.generate(…)`",
@@ -205,7 +210,7 @@ DIVERGING = [
     ("x = mask.any() or acc.gather(loss)", "acc.gather(loss)",
      "only ranks where `mask.any()` is false reach `gather`", "call it on every rank and use its result under"),
     ("while mask.sum() > 3:\n    acc.gather(loss)", "acc.gather(loss)",
-     "ranks run the loop with `mask.sum() > 3` a different number of times, and `gather` in it",
+     "ranks run the loop with `mask.sum() > 3` a different number of times, `gather` included",
      "let the ranks agree on the number of rounds first"),
     ("with acc.main_process_first():\n    acc.gather(loss)", "acc.gather(loss)",
      "`gather` is called by one rank after the other, but waits for all of them", "call it behind the `with` block"),
@@ -222,13 +227,73 @@ def test_who_is_missing_is_said_where_it_is_decided(body: str, place: str, says:
     assert finding.branches or place not in ("break", "continue", "return")
 
 
+HELPS = [
+    ("TRL006", "if mask.any():\n    acc.backward(loss)", "call it on every rank, outside the condition, or let"),
+    ("TRL006", "if acc.is_main_process:\n    with torch.no_grad():\n        model(**batch)",
+     "run it on every rank, or have one run the bare model"),
+    ("TRL006", "if acc.is_main_process:\n    model(**batch)", "run it on every rank"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("code", "body", "helps"), HELPS)
+def test_what_is_called_has_a_help_of_its_own(code: str, body: str, helps: str):
+    found = [each for each in Snippets(code).findings(placed("loop", body))]
+    assert [each.help for each in found if each.help.startswith(helps)]
+    assert helps != "run it on every rank" or found[0].help == helps
+
+
+def test_the_accelerator_of_a_log_is_named_where_the_metric_is_built_elsewhere():
+    text = """
+from accelerate import Accelerator
+
+class Loop:
+    def __init__(self, model, loader):
+        self.acc = Accelerator()
+        self.model, self.loader = self.acc.prepare(model, loader)
+
+    def log(self, **values):
+        self.acc.log(values)
+
+    def run(self):
+        for batch in self.loader:
+            self.log(loss=self.model(**batch).loss.item())
+"""
+    found = Snippets("TRL003").findings(text)
+    assert [each.help for each in found] == [
+        "gather it over the ranks first: `self.acc.gather(value).mean()`, then `.item()`"
+    ]
+
+
+def test_an_accelerator_of_another_name_is_called_by_it():
+    text = """
+from accelerate import Accelerator
+from torch import nn
+
+class Loop:
+    def __init__(self, model: nn.Module):
+        self.fabric = Accelerator()
+        self.model = self.fabric.prepare(model)
+
+    def step(self):
+        return self.model.config.depth
+"""
+    finding = Snippets("TRL002").finding(text)
+    assert "`self.fabric.unwrap_model(self.model).config`" in finding.help
+    assert "self.fabric.unwrap_model(self.model).config.depth" in Snippets("TRL002").mended(text)
+
+
+def test_a_source_of_several_lines_is_shown_without_their_ends():
+    body = "if torch.sum(\n    mask,\n) > 3:\n    acc.gather(loss)"
+    assert "`torch.sum(mask) > 3`" in Snippets("TRL006").finding(placed("loop", body)).message
+
+
 # --- the name of what a finding is about ---------------------------------------------------------------------
 
 NAMED = [
     ("TRL001", "x = acc.gather(loss.item())", "a Python number (`loss.item()`)", ""),
     ("TRL002", "student = model\nx = student.config.use_cache", "is read from `student`", "unwrap_model(student)."),
     ("TRL009", "bare = acc.unwrap_model(model)\nacc.backward(bare(**batch).loss)", "`bare` is the module inside", ""),
-    ("TRL010", "student = model\nstudent.generate(mask)", "is called on `student`", "for_generation(student, acc)"),
+    ("TRL010", "student = model\nstudent.generate(mask)", "is called on `student`", "unwrap_model(student).generate("),
 ]  # fmt: skip
 
 

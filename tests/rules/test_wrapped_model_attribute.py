@@ -46,7 +46,14 @@ def test_a_call_has_a_help_of_its_own():
     assert finding.message == (
         "`.merge_adapter` is called on `model`, a wrapped model: AttributeError under DDP and DataParallel"
     )
-    assert "never for a forward whose gradients are needed" in finding.help
+    assert finding.help == "call it on the bare model (`self.accelerator.unwrap_model(model).merge_adapter(...)`)"
+    with_result = SNIPPETS.finding(hook("loss = model.merge_adapter()"))
+    assert with_result.help == f"{finding.help}, but never for a forward whose gradients are needed"
+
+
+def test_outside_of_a_class_there_is_no_init_to_read_it_in():
+    help_ = SNIPPETS.finding(typed("x = model.depth")).help
+    assert help_ == "unwrap it first (`accelerator.unwrap_model(model).depth`), or read it before the model is wrapped"
 
 
 def test_generate_is_another_rules():
@@ -56,7 +63,7 @@ def test_generate_is_another_rules():
 def test_a_chain_leads_from_prepare():
     text = loop("print(model.config)")
     (step,) = SNIPPETS.finding(text).because
-    assert step.text == "it comes from `prepare` here"
+    assert step.text == "`prepare` returns it here: a wrapped model, or a loader with batches of this rank's own"
     assert "accelerator.prepare(" in text.splitlines()[step.start.line - 1]
 
 
@@ -776,7 +783,7 @@ def test_without_an_accelerator_the_help_says_what_to_write():
     text = "import torch\ndef f(net: torch.nn.Module):\n    m = torch.nn.DataParallel(net)\n    print(m.config.depth)\n"
     assert reason(text) == "no accelerator is in reach that could unwrap the model"
     assert SNIPPETS.finding(text).help == (
-        "keep it before the model is wrapped (`config = model.config`), and read it from there"
+        "read it before the model is wrapped (`config = model.config`), and use that here"
     )
 
 

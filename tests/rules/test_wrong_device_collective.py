@@ -157,7 +157,7 @@ def test_what_a_step_returns_is_found_where_it_is_made():
     finding = SNIPPETS.finding(text)
     assert shown(text, finding) == 'torch.zeros(len(inputs["input_ids"]))'
     assert finding.message.startswith(
-        "`prediction_step` returns labels on the CPU, and the evaluation loop gathers them: nccl takes"
+        "`prediction_step` returns the labels on the CPU, and the evaluation loop gathers them: nccl takes"
     )
     mended = text.replace('["input_ids"]))', '["input_ids"]), device=self.accelerator.device)')
     assert SNIPPETS.mended(text) == mended

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
@@ -363,6 +364,8 @@ class EventTrace:
 
 # How much of a node's source is shown in a line.
 _SHOWN = 60
+# What is left of line ends inside of brackets.
+_JOINED = re.compile(r"(?<=[(\[{]) |,? (?=[)\]}])")
 
 
 def source_of(step: Step) -> str:
@@ -372,7 +375,10 @@ def source_of(step: Step) -> str:
 
 def shown_source(module: SourceModule, node: CSTNode) -> str:
     """The source of a node, on one line."""
-    source = " ".join(module.tree.code_for_node(node).split())
+    code = module.tree.code_for_node(node)
+    source = " ".join(code.split())
+    if "\n" in code:
+        source = _JOINED.sub("", source)
     return source if len(source) <= _SHOWN else f"{source[: _SHOWN - 3]}..."
 
 

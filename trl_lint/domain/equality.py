@@ -113,6 +113,8 @@ def freeze(value: Value, heap: Mapping[Identity, Cell], depth: int = 3, frozen: 
 
 
 def _frozen_parts(value: Value, heap: Mapping[Identity, Cell], depth: int, frozen: Frozen) -> Hashable:
+    if not value.parts:  # as of most values
+        return ()
     match value:
         case NumberValue() | NumberListValue():
             return None
@@ -133,7 +135,7 @@ def _frozen_parts(value: Value, heap: Mapping[Identity, Cell], depth: int, froze
         case ModelValue():
             return (*(getattr(value, part) for part in value.parts), value.grad)
         case LoaderValue():
-            return None if value.batch is None else id(value.batch)
+            return None if value.batch is None or depth <= 0 else freeze(value.batch, heap, depth - 1, frozen)
     return tuple(getattr(value, part) for part in value.parts)
 
 
@@ -150,19 +152,26 @@ def _freeze_cell(identity: Identity, heap: Mapping[Identity, Cell], depth: int, 
     cell = heap.get(identity)
     if cell is None or depth < 0:
         return None
-    key = cell.key if cell.key is not None else frozen.get((identity, depth))
+    key = cell.keys.get(depth) if cell.keys else frozen.get((identity, depth))
     if key is None:
         named = [(str(name), freeze(value, heap, depth, frozen)) for name, value in cell.entries.items()]
         rest = None if cell.rest is None else freeze(cell.rest, heap, depth, frozen)
         key = (cell.shape, tuple(sorted(named, key=_text)), rest, cell.length, cell.factory is not None)
         frozen[identity, depth] = key
-        if not any(isinstance(value, _LEADS_ON) for value in cell.values()):
-            cell.key = key
+        if all(map(_stands_alone, cell.values())):
+            cell.keys = {**cell.keys, depth: key}
     return key
 
 
+def _stands_alone(value: Value) -> bool:
+    """Whether the key of a value has nothing to do with any container."""
+    if type(value) is TupleValue:
+        return all(map(_stands_alone, value.items))
+    return not isinstance(value, _LEADS_ON)
+
+
 # What is frozen with the values that it leads to, as far as the depth allows.
-_LEADS_ON = (ContainerValue, IterableValue, OneOfOwnClasses, PartialCall, TupleValue)
+_LEADS_ON = (ContainerValue, IterableValue, LoaderValue, OneOfOwnClasses, PartialCall, TupleValue)
 
 
 def _text(item: tuple[str, Hashable]) -> str:

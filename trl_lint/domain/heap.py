@@ -42,6 +42,9 @@ REST: Any = _Rest()
 _Key = TypeVar("_Key")
 
 
+_NO_KEYS: Mapping[int, Hashable] = {}
+
+
 class Cell:
     """The contents of one container. Never changed: a mutation puts a new Cell on the heap.
 
@@ -50,7 +53,7 @@ class Cell:
     the function that makes a missing entry. length: whether the number of entries is the same on all ranks.
     """
 
-    __slots__ = ("_element", "entries", "factory", "key", "length", "rest", "shape")
+    __slots__ = ("_element", "entries", "factory", "keys", "length", "rest", "shape")
 
     def __init__(
         self,
@@ -66,7 +69,7 @@ class Cell:
         self.factory = factory
         self.length = length
         self._element: Value | None = None
-        self.key: Hashable = None  # where no other cell has to do with it: see `equality`
+        self.keys: Mapping[int, Hashable] = _NO_KEYS  # by depth, where no other cell has to do with it: see `equality`
 
     def values(self) -> Iterator[Value]:
         yield from self.entries.values()

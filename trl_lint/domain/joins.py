@@ -36,7 +36,7 @@ from trl_lint.domain.kinds import (
 )
 from trl_lint.domain.model_roles import in_model_role
 from trl_lint.domain.partial_calls import PartialCall
-from trl_lint.domain.provenance import WrappedWhere
+from trl_lint.domain.provenance import WrappedWhere, either
 from trl_lint.domain.ranks import Rank, State
 from trl_lint.domain.shapes import Shape
 from trl_lint.domain.values import BOTTOM, NO_WRITES, Kind, Value, Wrapping
@@ -61,6 +61,8 @@ def join(a: Value, b: Value, divided: Rank = ranks.SAME) -> Value:
     if a.rank.state is State.BOTTOM:
         return b
     if a.rank is b.rank and (divided is ranks.SAME or not divided.differs) and _is_same_but_for_its_story(a, b):
+        if a.rank is ranks.DRAWN and a.why is not b.why:
+            return _with_either(a, b)
         return a if a.why is not None or b.why is None else b
     joined = _joined_kinds(a, b)
     rank = ranks.SAME if joined.kind is Kind.CONTAINER else ranks.join(a.rank, b.rank)
@@ -85,6 +87,12 @@ def join(a: Value, b: Value, divided: Rank = ranks.SAME) -> Value:
         shape=None if a.shape is b.shape is None else shapes.join(*_shapes(a, b)),
         averaging=averaged if rank.state is not State.UNKNOWN else averaging.only_terms(averaged),
     )
+
+
+def _with_either(a: Value, b: Value) -> Value:
+    """What was drawn in one arm or in the other: each of the draws needs a seed."""
+    why = either(a.why, b.why)
+    return a if why is a.why else a.but(why=why)
 
 
 def _union(a: frozenset[_Item], b: frozenset[_Item]) -> frozenset[_Item]:

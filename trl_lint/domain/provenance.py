@@ -133,3 +133,31 @@ class OneByOne(Step):
     """All ranks get there, one after the other."""
 
     __slots__ = ()
+
+
+class EitherWay(Step):
+    """A value comes from one of several places (`ways`), by the way that was taken; told as the first of them."""
+
+    __slots__ = ("ways",)
+
+    def __init__(self, ways: tuple[Step, ...]) -> None:
+        first = ways[0]
+        super().__init__(first.module, first.node, first.text, first.before)
+        self.ways = ways
+
+    def behind(self, before: Step | None) -> Step:
+        return Step(self.module, self.node, self.text, before)
+
+
+def either(a: Step | None, b: Step | None) -> Step | None:
+    """The explanation of a value that `a` explains on one way and `b` on another."""
+    if a is None or b is None or a is b:
+        return a or b
+    known, more = ways_of(a), ways_of(b)
+    nodes = {id(each.node) for each in known}
+    new = tuple(each for each in more if id(each.node) not in nodes)
+    return EitherWay((*known, *new)) if new else a
+
+
+def ways_of(step: Step) -> tuple[Step, ...]:
+    return step.ways if isinstance(step, EitherWay) else (step,)

@@ -33,7 +33,8 @@ class SyncPoint:
     whether it does so under conditions on settings alone, which come out alike. via: where it happens, if a helper does
     it.
     subgroup: whether it is told which ranks take part. symmetric: whether every rank may make the call wherever one
-    does. control: how all ranks get there. unroll_index: in which rounds of the loops that are run once per item.
+    does. control: how all ranks get there. grad: whether gradients are on where it happens. unroll_index: in which
+    rounds of the loops that are run once per item.
     """
 
     __slots__ = (
@@ -41,6 +42,7 @@ class SyncPoint:
         "certain",
         "control",
         "engines",
+        "grad",
         "kind",
         "name",
         "node",
@@ -66,6 +68,7 @@ class SyncPoint:
         self.name = name
         self.kind = kind
         self.control = control
+        self.grad = control.grad
         self.unroll_index = unroll_index
         self.engines = engines
         self.subgroup = subgroup

@@ -1,4 +1,4 @@
-"""The plan for a side effect of every rank: a guard that lets the main process through."""
+"""The plan for a side effect of every rank: a guard that lets the main process through, or what all of them may do."""
 
 from __future__ import annotations
 
@@ -6,24 +6,34 @@ import libcst as cst
 
 from trl_lint.analysis.events import SideEffect
 from trl_lint.analysis.program.project import Module
+from trl_lint.analysis.program.syntax import last_name
 from trl_lint.domain.kinds import library_name_of
 from trl_lint.fixes.base import RuleFix
-from trl_lint.fixes.support.blocks import own_line
-from trl_lint.fixes.support.edits import Enclose, FixPlan, NoFix
-from trl_lint.fixes.support.scope import nodes, scope_of
+from trl_lint.fixes.support.blocks import StatementInBlock, own_line
+from trl_lint.fixes.support.edits import Enclose, FixPlan, NoFix, Replace
+from trl_lint.fixes.support.scope import binds, is_before, nodes, scope_of
+from trl_lint.fixes.support.tree import keyword_of, text_of, with_keyword
+from trl_lint.knowledge.effects import OF_PATHS
+from trl_lint.knowledge.heuristics import READS_FILE
+from trl_lint.wording import Surroundings, surroundings_of
 
 # Modules whose objects are handed to a tracker: what they make meets nobody.
 _TABLES = frozenset({"pandas", "trackio", "wandb"})
 _WAITED_FOR = "whether other processes need it, and have to wait for it, is not known"
 _MAY_MEET = "what is called in it may have to be called by all processes"
+_THERE = "a folder that is there already is no error any more, on one process as well"
+_EXIST_OK = "exist_ok"
+# How many arguments are given by their position where that one is, too.
+_BY_POSITION = 3
 
 
 class UnguardedSideEffectFix(RuleFix[SideEffect]):
-    title = "Do it on the main process only"
     is_collective = False
 
     def plan(self, event: SideEffect) -> FixPlan | NoFix:
         """How to put a call whose result nobody uses under `is_main_process`."""
+        if _is_for_all(event):
+            return _for_all(event)
         found = own_line(scope_of(event.owner, event.module), event.node)
         if found is None:
             return NoFix("it is part of a larger statement")
@@ -32,11 +42,65 @@ class UnguardedSideEffectFix(RuleFix[SideEffect]):
             return NoFix("what it gives is used by all processes")
         if not event.accelerator:
             return NoFix("no Accelerator is in reach")
+        reason = "" if event.effect.shown else _needed_by_others(event, found)
+        if reason:
+            return NoFix(reason)
         caution = "" if event.effect.shown else _WAITED_FOR
-        return FixPlan(
-            (Enclose(line, f"if {event.accelerator}.is_main_process"),),
-            caution=caution or _caution_for_arguments(event),
-        )
+        return FixPlan((Enclose(line, f"if {_main(event)}"),), caution=caution or _caution_for_arguments(event))
+
+    def title_for(self, event: SideEffect) -> str:
+        return "Let all ranks make it" if _is_for_all(event) else "Do it on the main process only"
+
+
+def _is_for_all(event: SideEffect) -> bool:
+    """Whether an argument makes it right on all ranks, which need what it makes."""
+    return _EXIST_OK in event.effect.unless
+
+
+def _for_all(event: SideEffect) -> FixPlan | NoFix:
+    if sum(not keyword_of(arg) for arg in event.node.args) >= _BY_POSITION:
+        return NoFix("`exist_ok` may be given by its position")
+    return FixPlan((Replace(event.node, with_keyword(event.node, _EXIST_OK, cst.Name("True"))),), caution=_THERE)
+
+
+def _main(event: SideEffect) -> str:
+    """What is true on the main process; a Trainer has said so before it had an accelerator."""
+    owner, _, own = event.accelerator.rpartition(".")
+    of_trainer = surroundings_of(event.module, event.owner) is Surroundings.TRAINER and own == "accelerator"
+    if of_trainer and not event.module.mentions(rb"\.accelerator\b"):
+        return f"{owner}.is_world_process_zero()"
+    return f"{event.accelerator}.is_main_process"
+
+
+def _needed_by_others(event: SideEffect, found: StatementInBlock[cst.SimpleStatementLine]) -> str:
+    """Why the other ranks may not be without it, as far as the function shows; "" if it does not."""
+    root = scope_of(event.owner, event.module)
+    path = _path_of(event)
+    if not path:
+        return ""
+    given = (node for node in nodes(root) if isinstance(node, cst.Call) and READS_FILE.fits(last_name(node.func)))
+    reads = (node for node in given if any(text_of(arg.value) == path for arg in node.args))
+    if any(is_before(root, event.node, node) for node in reads):
+        return "it is read again below: the other processes would have to wait until it is there"
+    for node in found.around:
+        if isinstance(node, cst.If) and _names(node.test, path) and any(map(binds, nodes(node.body))):
+            return "the condition asks for it: what else stands under it is for all processes, or for none"
+    return ""
+
+
+def _names(test: cst.BaseExpression, path: str) -> bool:
+    return any(isinstance(node, cst.BaseExpression) and text_of(node) == path for node in nodes(test))
+
+
+def _path_of(event: SideEffect) -> str:
+    """The text of the path that a call is given, or is a method of; "" without one."""
+    parameter = event.effect.path
+    if parameter is None:
+        func = event.node.func
+        return text_of(func.value) if isinstance(func, cst.Attribute) and event.name in OF_PATHS else ""
+    position, name = parameter
+    given = [arg for index, arg in enumerate(event.node.args) if keyword_of(arg) == name or index == position]
+    return text_of(given[0].value) if given else ""
 
 
 def _caution_for_arguments(event: SideEffect) -> str:

@@ -17,6 +17,7 @@ from trl_lint.fixes.support.blocks import NO_PLACE, own_line
 from trl_lint.fixes.support.edits import Edit, Enclose, FixPlan, Import, NoFix, Replace
 from trl_lint.fixes.support.importing import bound_at_top, has_place
 from trl_lint.fixes.support.scope import binders, nodes, scope_of
+from trl_lint.knowledge.heuristics import BEFORE_ACCELERATE
 
 if TYPE_CHECKING:
     from trl_lint.analysis.program.project import Module
@@ -75,7 +76,7 @@ def _state_in_reach(module: Module, statement: cst.CSTNode) -> tuple[str, tuple[
     package = bound_at_top(module, Import("accelerate"), statement)
     if package and _is_only_imported(module.tree, package):
         return f"{package}.{_STATE}", ()
-    if not uses_accelerate(module):
+    if not uses_accelerate(module) or module.shows(BEFORE_ACCELERATE):
         return NoFix("the file uses no Accelerate")
     if _STATE in used_names(module.tree):
         return NoFix(f"`{_STATE}` may mean something else here")

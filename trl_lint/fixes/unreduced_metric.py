@@ -16,14 +16,22 @@ from trl_lint.analysis.program.project import Module
 from trl_lint.analysis.program.syntax import ancestors
 from trl_lint.analysis.transfer.tensor_devices import may_be_cpu
 from trl_lint.domain.ranks import METRIC, Origin, State
-from trl_lint.domain.values import Kind
+from trl_lint.domain.values import Kind, Value
 from trl_lint.fixes.base import RuleFix
 from trl_lint.fixes.support.blocks import torch_in_reach
 from trl_lint.fixes.support.bound_numbers import bound_number
 from trl_lint.fixes.support.collecting import before_cpu, collected, on_device
 from trl_lint.fixes.support.edits import FixPlan, NoFix
 from trl_lint.fixes.support.gradients import may_have_gradient, may_reach_a_loss
-from trl_lint.fixes.support.logged import Gathered, LogSite, binding_of, core_of, is_number, with_accelerator
+from trl_lint.fixes.support.logged import (
+    Gathered,
+    LogSite,
+    binding_of,
+    core_of,
+    is_number,
+    may_be_constant,
+    with_accelerator,
+)
 from trl_lint.fixes.support.placing import placed
 from trl_lint.fixes.support.ratios import ratio_of
 from trl_lint.fixes.support.reductions import REPEATED, needs_cast, written_reduction
@@ -150,10 +158,9 @@ def _gathered(place: LogSite) -> Gathered | NoFix:
     if not (value.scalar or proven or value.kind is Kind.NUMBER):
         return NoFix("it may have more than one element")
     numeric = is_number(value)
-    if value.kind not in (Kind.TENSOR, Kind.BATCH, Kind.NUMBER):
-        return NoFix("whether it is a tensor is not known")
-    if not place.payload.accelerator and (numeric or may_be_cpu(value)):
-        return NoFix("no accelerator is in reach whose device the tensor could be made on")
+    reason = _no_tensor(place, core, value)
+    if reason:
+        return NoFix(reason)
     moves = may_be_cpu(value) and (numeric or before_cpu(place, core) is core)
     tensor, written = on_device(place, core, value), written_reduction(core)
     reduction = written if written is not None and _spells(written, how) else REPEATED[how]
@@ -175,6 +182,17 @@ def _gathered(place: LogSite) -> Gathered | NoFix:
             return torch
         imports += torch
     return Gathered(((core, gathered),), numeric, ends_here, moves, imports, (), reduction)
+
+
+def _no_tensor(place: LogSite, core: cst.BaseExpression, value: Value) -> str:
+    """Why no tensor may be there to gather; "" if there is one, or a number to make one of."""
+    if value.kind not in (Kind.TENSOR, Kind.BATCH, Kind.NUMBER):
+        return "whether it is a tensor is not known"
+    if may_be_constant(place, core):
+        return "on some way to the log it is a number, not a tensor"
+    if not place.payload.accelerator and (is_number(value) or may_be_cpu(value)):
+        return "no accelerator is in reach whose device the tensor could be made on"
+    return ""
 
 
 def _spells(written: str, how: str) -> bool:

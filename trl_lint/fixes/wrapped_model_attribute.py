@@ -165,7 +165,7 @@ def _is_written_near(read: _Read) -> bool:
 
 def _kept_before(read: _Read) -> str:
     name = read.event.attribute
-    return f"keep it before the model is wrapped (`{name} = model.{name}`), and read it from there"
+    return f"read it before the model is wrapped (`{name} = model.{name}`), and use that here"
 
 
 def _too_early(read: _Read) -> bool:

@@ -88,12 +88,13 @@ MAY_WAIT = Guess(
 MAIN_PROCESS = Guess(
     group=SYNCHRONISATION,
     words=_one_of(
-        "is_global_zero is_local_main_process is_local_process_zero is_main_process is_master_ordinal "
-        "is_rank_0 is_rank_zero is_world_process_zero"
+        "is_global_zero is_local_main_process is_local_process_zero is_main is_main_process is_main_rank is_master "
+        "is_master_ordinal is_master_process is_rank0 is_rank_0 is_rank_zero is_world_process_zero"
     ),
     says="A function or attribute of this name, wherever it is defined, is true on one rank only.",
     because="Names of transformers `Trainer` and `TrainerState`, lightning `Trainer` and `Fabric`, mmengine and "
-    "detectron2 `comm`, torch_xla; tests/analysis/reveal/names_of_ranks.py",
+    "detectron2 `comm`, torch_xla; facebookresearch/atlas, src/slurm.py: `params.is_main`; "
+    "tests/analysis/reveal/names_of_ranks.py",
 )
 RANK_NUMBER = Guess(
     group=SYNCHRONISATION,
@@ -107,10 +108,15 @@ RANK_FIELD = Guess(
     group=SYNCHRONISATION,
     words=_one_of("gpu rank"),
     says="An attribute of this name that is compared with 0 is the number of the rank: `args.rank == 0`. Anywhere else "
-    "it may be, unless there is an option of this name with another default. So is a parameter of this name that is "
-    "given 0.",
+    "it may be. So is a parameter of this name that is given 0.",
     because="timm, utils/distributed.py: `init_distributed_device(args)` sets `args.rank`, and `is_primary(args)` "
     "asks for it",
+)
+WORLD_FIELD = Guess(
+    group=SYNCHRONISATION,
+    words=_one_of("num_processes world_size"),
+    says="An attribute of this name of which nothing else is known is the number of processes.",
+    because="microsoft/SimXNS, MASTER/finetune/MS: a helper that reduces where `opt.world_size > 1`",
 )
 LAUNCHER_CONSTANT = Guess(
     group=SYNCHRONISATION,
@@ -120,9 +126,16 @@ LAUNCHER_CONSTANT = Guess(
 )
 TELLS_OF_THE_JOB = Guess(
     group=SYNCHRONISATION,
-    pattern=r"^[^a-z]*(?:DDP|DISTRIBUTED|MAIN|MASTER|RANK|WORLD_SIZE)[^a-z]*$",
-    says="A constant of another file with such a word in its name says how the job is run, and is looked up.",
+    pattern=r"(?i)^(?:[a-z0-9]*_)*(?:ddp|distributed|main|master|rank|world_size)(?:_[a-z0-9]*)*$",
+    says="What has such a word in its name in another file says how the job is run, and is looked up.",
     because='tests/analysis/reveal/world_size_guards.py: `DISTRIBUTED = int(os.environ.get("WORLD_SIZE", "1")) > 1`',
+)
+MAY_ASK_FOR_RANK = Guess(
+    group=SYNCHRONISATION,
+    pattern=r"(?i)(?:^|_)(?:rank|is_(?:chief|first|leader|main|master|primary|root)"
+    r"|(?:main|master|primary|root)_(?:device|gpu|node|proc|process|worker)|proc(?:ess)?_(?:id|index))(?:_|\d|$)",
+    says="A condition with such a name may let only some ranks in, whatever else is known of it.",
+    because="NVlabs/DoRA, CLIP-ViL/src/tasks/gqa.py: `if args.local_rank <= 0:`, with `args` from a file out of sight",
 )
 SETTINGS_OBJECT = Guess(
     group=SYNCHRONISATION,
@@ -165,6 +178,12 @@ SHOWS_PATH = Guess(
     says="A function of such a name shows a path, and leaves the file alone.",
     because="FlagAI-Open/FlagAI, checkpointing.py: `print_rank_0` says that there is no such file, before a `return`",
 )
+READS_FILE = Guess(
+    group=SYNCHRONISATION,
+    pattern=r"^(?:imread|load|open|read)(?:_|$)|^(?:from_(?:file|json|pretrained)|fromfile|loadtxt)$",
+    says="A function of such a name reads the file that it is given.",
+    because="PixArt-alpha/PixArt-sigma, train_scripts/train_pixart_dmd.py:460: all processes load what one would save",
+)
 NAMES_ENGINE = Guess(
     group=SYNCHRONISATION,
     pattern=r"(?i)deepspeed|fsdp|fullyshard|zero3|zero_stage|is_zero|megatron|tensor_parallel|sagemaker",
@@ -185,6 +204,15 @@ TORCH_DISTRIBUTED = Guess(
     says="A file that has this and no Accelerator is helped in the words of torch.distributed.",
     because="tests/rules/test_wording.py: scripts that start with DistributedDataParallel have no accelerator to "
     "be told of",
+)
+BEFORE_ACCELERATE = Guess(
+    group=SYNCHRONISATION,
+    pattern=r"(?s)\A(?!.*accelerator|.*(?:import|from) accelerate).*(?:\b(?:_use_apex|_use_native_amp|load_metric"
+    r"|as_target_(?:processor|tokenizer))\b"
+    r"|\bis_main_process\(training_args\.local_rank\)|check_min_version\(.4\.(?:1?\d|2[0-8])\.)",
+    says="A file that has such a name, and no Accelerator, is for a release of Transformers whose Trainer has none.",
+    because="princeton-nlp/MeZO, medium_models/src/trainer.py: a copy of the loop of Transformers 3.4.0, in which "
+    "`self.accelerator` would fail; microsoft/LoRA, examples/NLU: scripts of Transformers 4.4",
 )
 HARMLESS = Guess(
     group=SYNCHRONISATION,
@@ -214,9 +242,10 @@ SEEDS_ALL = Guess(
 )
 SETS_UP = Guess(
     group=SEEDS,
-    pattern=r"(?i)^_?(init|initialize|setup|set_?up)(_|$)",
+    pattern=r"(?i)^_?(init|initialize|setup|set_?up|(get|load|parse|read)_(args|arguments|cfg|config|opt|options))(_|$)",
     says="A function that is not in sight, of no library that is known, and is called like this may seed in passing.",
-    because="tests/rules/test_unseeded_split.py: `setup_environment()` before a draw",
+    because="tests/rules/test_unseeded_split.py: `setup_environment()` before a draw; NVlabs/DoRA, VL-T5/src/param.py: "
+    "`parse_args` seeds",
 )
 SEED_ARGUMENT = Guess(
     group=SEEDS,

@@ -118,7 +118,7 @@ _FUNCTIONS: tuple[Row, ...] = (
     ),
     *(
         Function(name=f"torch.distributed.{name}", source=f"{_C10D}::{name}", returns=SAME)
-        for name in ("get_backend", "is_gloo_available", "is_mpi_available", "is_nccl_available")
+        for name in ("get_backend", "is_gloo_available", "is_mpi_available")
     ),
     Function(name="torch.distributed.new_group", source=f"{_C10D}::new_group", returns=SAME,
              synchronises=Synchronisation("group", symmetric=True)),
@@ -142,7 +142,7 @@ _FUNCTIONS: tuple[Row, ...] = (
              returns=DISTRIBUTED),
     *(
         Function(name=f"torch.distributed.{name}", source=f"{_C10D}::{name}", returns=DISTRIBUTED)
-        for name in ("is_initialized", "is_torchelastic_launched")
+        for name in ("is_initialized", "is_nccl_available", "is_torchelastic_launched")
     ),
     # Asked for in order to wrap the model when there is more than one.
     Function(name="torch.cuda.device_count", source="torch/cuda/__init__.py::device_count", returns=WORLD),

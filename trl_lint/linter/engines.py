@@ -17,7 +17,15 @@ from typing import NamedTuple
 from trl_lint import files
 from trl_lint.domain.engines import HAND_ON_ATTRIBUTES, EnginesInUse, ShownEngine, TrainingEngine
 from trl_lint.knowledge.heuristics import TEST_FOLDER
-from trl_lint.launch.judge.engines import LARGEST, FileEngines, LaunchEngines, is_document, is_wanted, of_file
+from trl_lint.launch.judge.engines import (
+    LARGEST,
+    FileEngines,
+    LaunchEngines,
+    is_document,
+    is_program,
+    is_wanted,
+    of_file,
+)
 from trl_lint.linter.discovery import PathProblem, find_files, names_project
 from trl_lint.settings import Settings
 
@@ -80,7 +88,7 @@ class ProjectEngines:
     top: Path
     asked: dict[Path, ProjectShown] = field(default_factory=dict)
     _projects: dict[Path, Path] = field(default_factory=dict)
-    _for_folder: dict[Path, EnginesInUse] = field(default_factory=dict)
+    _in_use: dict[Path, EnginesInUse] = field(default_factory=dict)  # by program, or folder of all that are none
 
     @classmethod
     def of(cls, settings: Settings, roots: Sequence[Path]) -> ProjectEngines:
@@ -92,12 +100,13 @@ class ProjectEngines:
         if self.settings.engines:
             shown = tuple(ShownEngine(TrainingEngine(word)) for word in self.settings.engines)
             return EnginesInUse(shown, only=True)
-        folder = Path(os.path.abspath(path)).parent
-        if folder not in self._for_folder:
-            project = self._project_of(folder)
-            inside = PurePosixPath(folder.relative_to(project).as_posix())
-            self._for_folder[folder] = _summed_up(self._known(project), inside)
-        return self._for_folder[folder]
+        path = Path(os.path.abspath(path))
+        asks = path if _is_program(path) else path.parent
+        if asks not in self._in_use:
+            project = self._project_of(path.parent)
+            inside = PurePosixPath(asks.relative_to(project).as_posix())
+            self._in_use[asks] = _summed_up(self._known(project), inside, is_program=asks is path)
+        return self._in_use[asks]
 
     def answers(self) -> dict[str, str]:
         """What was found out so far, by the folders of projects, as something that can be kept and compared."""
@@ -150,12 +159,23 @@ def _shown_in(path: Path) -> FileEngines:
         return FileEngines()
 
 
-def _summed_up(project: ProjectShown, folder: PurePosixPath) -> EnginesInUse:
-    """What all files together say of those in a folder: of each engine, the nearest file that shows it.
+def _is_program(path: Path) -> bool:
+    try:
+        return path.suffix == ".py" and is_program(files.read(path, LARGEST))
+    except OSError:
+        return False
 
-    A document speaks of what lies below it: that of a library tells its users how they may train.
+
+def _summed_up(project: ProjectShown, asks: PurePosixPath, *, is_program: bool) -> EnginesInUse:
+    """What all files together say of a program, or of what else is in a folder: of each engine, the nearest file.
+
+    A document speaks of what lies below it: that of a library tells its users how they may train. A program speaks of
+    itself and of what may be a part of it, which other programs are not.
     """
+    folder = asks.parent if is_program else asks
     found = [each for each in project.files if not is_document(each.name) or _is_around(each.folder, folder)]
+    if is_program:
+        found = [each for each in found if not each.shown.program or each.name == str(asks)]
     where: dict[TrainingEngine, str] = {}
     for each in sorted(found, key=lambda each: _distance(each, folder)):
         for engine in each.shown.engines:

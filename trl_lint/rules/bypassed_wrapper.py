@@ -39,9 +39,9 @@ model for that call alone. Without a comment, that line is taken out.
 Silent under `torch.no_grad()` and `torch.inference_mode()`, after `.eval()` or `.requires_grad_(False)`, for copies
 and reference models, with an adapter switched off, in hooks for evaluation, in functions from which no backward pass
 can be seen, in functions that all_reduce the gradients themselves, parameter by parameter, in code for DeepSpeed or
-FSDP alone, on the main process alone, where the result goes into the wrapper's forward, or is added to what
-that gives, and where it is thrown away. What is called inside the wrapper's forward
-is right. Whether the loss is made of that very output is not asked.
+FSDP alone, on the main process alone, where the result goes into the wrapper's forward, or is added to what that
+gives, where the function that hands it on calls the wrapper as well, and where it is thrown away. What is called
+inside the wrapper's forward is right. Whether the loss is made of that very output is not asked.
 
 ## References
 - https://github.com/huggingface/trl/pull/5934 (GKD, GOLD: the student's decoder was called directly)
@@ -101,11 +101,19 @@ def _is_of_one_rank(control: Control) -> bool:
 
 
 def _goes_through_the_wrapper(event: ModelCalled) -> bool:
-    """Whether what it gives meets a forward of the wrapper before the backward pass: DDP reduces the sum of both."""
-    from trl_lint.analysis.program.uses import meets_calls_of
+    """Whether what it gives meets a forward of the wrapper before the backward pass: DDP reduces the sum of both.
+
+    Where another function takes the wrapper off and calls it as well, they may meet there.
+    """
+    from trl_lint.analysis.program.uses import meets_calls_of, names_what_is_called
 
     root = event.owner.node if event.owner is not None else event.module.tree
-    return meets_calls_of(root, event.node, frozenset(name for name, _ in event.names), WITHOUT_GRADIENTS)
+    if meets_calls_of(root, event.node, frozenset(name for name, _ in event.names), WITHOUT_GRADIENTS):
+        return True
+    taken_off = event.model.why
+    return taken_off is not None and names_what_is_called(
+        taken_off.module.tree, taken_off.node, root, WITHOUT_GRADIENTS
+    )
 
 
 def _is_dropped(event: ModelCalled) -> bool:

@@ -93,7 +93,7 @@ _HELPS = {
     DividedBy.TURNS: "call it behind the `with` block",
 }
 # What gives nothing back.
-_WITHOUT_RESULT = frozenset({"barrier", "wait_for_everyone", "save_checkpoint"})
+_WITHOUT_RESULT = frozenset({"backward", "barrier", "wait_for_everyone", "save_checkpoint"})
 _UNTIL = "until the time-out"
 _NAMES = {"forward": "the forward pass of a wrapped model"}
 
@@ -123,7 +123,7 @@ def _of_sync_point(event: Divergence) -> Violation:
 
 def _is_sure(event: Divergence) -> bool:
     """Whether the others wait whatever the data are: what is less than that has to be asked for."""
-    if event.sync_point.kind == "forward" and not event.sync_point.control.grad:
+    if event.sync_point.kind == "forward" and not event.sync_point.grad:
         return False  # it only broadcasts the buffers, if the model has some, and the next forward may pair up with it
     if event.origins == Origin.RANK:
         return True
@@ -172,6 +172,8 @@ def _under_condition(event: Divergence) -> str:
     """How to mend a call under a condition: which of them is the main process is nothing to agree on."""
     if event.sync_point.kind == "forward":
         first = "run it on every rank"
+        if not event.sync_point.control.grad:
+            first += ", or have one run the bare model"
     elif event.sync_point.name in _WITHOUT_RESULT:
         first = "call it on every rank, outside the condition"
     else:

@@ -26,8 +26,11 @@ if self.accelerator.is_main_process:
 ## Fix safety
 A call that stands alone is put under `if accelerator.is_main_process:`, which on one process changes nothing. The
 fix is *safe* for what is only shown to a reader (a tracker, a table on the screen) and calls nothing else, and
-*unsafe* for files and folders: whether other ranks need them, and have to wait for them, is for the author to say. It
-is a *hint* where the call is part of a larger statement (`with open(…)`), or no `Accelerator` is in reach.
+*unsafe* for files: whether other ranks need them, and have to wait for them, is for the author to say. It is a *hint*
+where the call is part of a larger statement (`with open(…)`), where the function reads the file again, where what else
+stands under a condition that asks for it is for all ranks, and where no `Accelerator` is in reach.
+
+A folder is made by all ranks, with `exist_ok=True`, which is unsafe: one that is there already is no error any more.
 
 ## Limits
 What is a waste only, such as all ranks saving the same model at the end of a script, is not in the default set.

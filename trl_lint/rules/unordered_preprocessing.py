@@ -28,8 +28,8 @@ The statement is put into the `with` block, whose barriers every rank has to rea
 get to is reported, and on one process it does nothing. It is unsafe, as the other ranks wait in a barrier as long as
 the main process computes: where that takes longer than the collective time-out (10 minutes with nccl, 30 with gloo,
 unless `timeout=` of `init_process_group`, `InitProcessGroupKwargs` or `ddp_timeout` says otherwise), the run fails.
-Give it more time, or compute the data set once before the training is launched. In a loop, and where the call is a
-part of a larger statement, there is a hint.
+Give it more time, or compute the data set once before the training is launched. In a loop, where the call is a
+part of a larger statement, and in a script for a release of Transformers without Accelerate, there is a hint.
 To let one rank of the job go first instead of one of each node is unsafe, too: nodes that share no file system then
 compute on all of their ranks. Where the comment above says that each node is meant to, there is a hint.
 

@@ -36,8 +36,9 @@ a division by a constant) stays as it is. `sum`, `mean`, `nanmean`, `max` and `m
   gathered before the outermost such condition, in every round, or where it is bound, if all that is done with it
   is to show it or to keep it;
 - a *hint* for deviations, medians, quantiles and what is computed from several reductions; where the value is
-  read again for more than a log; where more than the rank decides who logs; in lambdas, comprehensions,
-  compiled functions and the `forward` of a module; and where no `Accelerator` is in reach.
+  read again for more than a log; where it is a plain number on some way to the log (`else: loss = 0`); where more
+  than the rank decides who logs; in lambdas, comprehensions, compiled functions and the `forward` of a module; and
+  where no `Accelerator` is in reach, as in a script for a release of Transformers whose Trainer has none.
 
 Statements that follow each other and log the same value share one reduction. A Python number that is only
 logged is mended where it is bound.
@@ -64,7 +65,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
-from trl_lint.analysis.events import Logged, MetricShown
+from trl_lint.analysis.events import Logged, MetricShown, shown_source
 from trl_lint.domain.control import Uniformity
 from trl_lint.domain.ranks import METRIC, Origin, Rank, State
 from trl_lint.findings import Consequence
@@ -72,6 +73,8 @@ from trl_lint.rules.base import Rule, Site, Violation
 from trl_lint.wording import said
 
 if TYPE_CHECKING:
+    from libcst import CSTNode
+
     from trl_lint.analysis.program.classes import FunctionInfo
     from trl_lint.analysis.program.project import Module
     from trl_lint.domain.values import Write
@@ -140,8 +143,8 @@ def _message(metrics: Sequence[str], event: Logged | MetricShown) -> str:
 
 def _outcome(event: Logged | MetricShown) -> str:
     divergent = event.control.uniformity is Uniformity.DIVERGENT or event.sink.startswith("accelerate.")
-    if isinstance(event, MetricShown) and not divergent:
-        return "each process shows its own share"
+    if isinstance(event, MetricShown):
+        return "only the main process's share is shown" if divergent else "each process shows its own share"
     return "the log shows the main process's share only"
 
 
@@ -173,8 +176,15 @@ def _help(event: Logged, write: Write) -> str:
     # What is looked at are files of the project.
     place = replace(event, module=cast("Module", write.module), owner=_function(event, write))
     divergent = event.control.uniformity is Uniformity.DIVERGENT
-    where = "where all of them get to, before the condition around this log" if divergent else "first"
-    return _gathering(place, write.rank, where, "" if payload is None else payload.accelerator)
+    where = "before the condition around this log, where all of them get to" if divergent else "first"
+    return _gathering(place, write.rank, where, _logger(event) if payload is None else payload.accelerator)
+
+
+def _logger(event: Logged) -> str:
+    """The Accelerator whose `log` it is; "" if it is none."""
+    receiver = getattr(getattr(event.node, "func", None), "value", None)
+    is_method = event.sink.startswith("accelerate.") and receiver is not None and not isinstance(receiver, str)
+    return shown_source(event.module, cast("CSTNode", receiver)) if is_method else ""
 
 
 def _gathering(place: Logged | MetricShown, rank: Rank, where: str, accelerator: str = "") -> str:
@@ -185,4 +195,5 @@ def _gathering(place: Logged | MetricShown, rank: Rank, where: str, accelerator:
         return f"add up what it is computed from over the ranks first: {said('add up', place, accelerator)}"
     how = rank.how if rank.state is State.PARTIAL else ""
     reduction = {"sum": "sum", "count": "sum", "max": "max", "min": "min"}.get(how, "mean")
-    return f"gather it over the ranks {where}: {said(f'gather {reduction}', place, accelerator)}"
+    how = said(f"gather {reduction}", place, accelerator)
+    return f"{'reduce' if 'all_reduce' in how else 'gather'} it over the ranks {where}: {how}"

@@ -78,9 +78,9 @@ class UnseededSplit(Rule[DatasetDrawn]):
 
 
 def _message(event: DatasetDrawn) -> str:
-    what = event.name if event.name == ORDER else f"`{event.name}`"
-    seeded = "with a seed of its own" if event.is_apart else "without a seed"
-    own = f"{seeded} each rank draws another {what}, and takes its share of that"
+    seeded = "with a seed of each rank's own" if event.is_apart else "without a seed"
+    what = "the order" if event.name == ORDER else f"`{event.name}`"
+    own = f"{seeded} {what} comes out differently on each rank, which takes its share of that"
     is_split = event.name in ("random_split", "train_test_split")
     lost = "rows are trained on twice, never, or evaluated on as well" if is_split else "rows are seen twice or never"
     return f"{own}: on several GPUs {lost}"

@@ -82,11 +82,9 @@ from trl_lint.knowledge.models import GENERATES
 from trl_lint.rules.base import Rule, Site, Violation
 from trl_lint.wording import model_in, owner_of, said
 
-# By whether the attribute is called.
-_HELP = {
-    False: ("unwrap it first ({}), or cache what you need in `__init__` from the bare model"),
-    True: ("call it on the bare model ({}), but never for a forward whose gradients are needed"),
-}
+_CACHED = "or cache what you need in `__init__` from the bare model"
+_KEPT = "or read it before the model is wrapped"
+_FORWARD = ", but never for a forward whose gradients are needed"
 _HANDED = "the pipeline keeps the model: whether it is to be the very one that is trained is the author's to say"
 # What a DeepSpeed engine has of its own; all other attributes it takes from the model.
 _ENGINE = {"config": ", another object under DeepSpeed (`engine.config`)"}
@@ -123,8 +121,28 @@ class WrappedModelAttribute(Rule[AttributeRead | HandedToPipeline]):
                 f"AttributeError under DDP and DataParallel{_ENGINE.get(name, '')}"
             ),
             provenance=event.model.why,
-            help=_HELP[event.called].format(bare),
+            help=_help(event, bare),
         )
+
+
+def _help(event: AttributeRead, bare: str) -> str:
+    """How to get at it. bare: how it is read from the bare model."""
+    if event.called:
+        return f"call it on the bare model ({bare}){_FORWARD if _has_result(event) else ''}"
+    in_class = event.owner is not None and event.owner.cls is not None
+    return f"unwrap it first ({bare}), {_CACHED if in_class else _KEPT}"
+
+
+def _has_result(event: AttributeRead) -> bool:
+    """Whether something is done with what a call returns, so that it may be a loss."""
+    from libcst import Call, Expr
+
+    from trl_lint.analysis.program.syntax import ancestors
+
+    match ancestors(event.module.tree, event.node)[-2:]:
+        case (Expr(), Call()):
+            return False
+    return True
 
 
 def _handed(event: HandedToPipeline) -> Violation:

@@ -132,12 +132,13 @@ def _returned(event: StepReturned) -> Iterator[Violation]:
     why = getattr(event.value.device, "why", None)
     if why is None or not _is_wrong(event.value) or not takes_gpu_only(why.module):
         return
+    it = "it" if event.what == "loss" else "them"
     yield Violation(
         event=event,
         site=Site(why.module, why.node, event.owner),
         message=(
-            f"`prediction_step` returns {event.what} on {_where(event.value)}, and the evaluation loop gathers them: "
-            f"{_FAILS[event.value.device == 'cpu']}"
+            f"`prediction_step` returns the {event.what} on {_where(event.value)}, and the evaluation loop gathers "
+            f"{it}: {_FAILS[event.value.device == 'cpu']}"
         ),
         provenance=Step(event.module, event.node.name, "what this returns is gathered by the evaluation loop"),
         help=f"make it {said('device', event)}, or move it there, before it is returned",

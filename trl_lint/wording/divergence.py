@@ -20,7 +20,7 @@ _ON_SOME = {
 def missed(event: Divergence, call: str) -> str:
     """Which ranks do not reach a call that the others wait at."""
     if event.by is DividedBy.LOOP:
-        return f"ranks run the loop with `{source_of(event.condition)}` a different number of times, and {call} in it"
+        return f"ranks run the loop with `{source_of(event.condition)}` a different number of times, {call} included"
     if not event.after:
         return f"only {_ranks(event)} reach {call}"
     if event.way_out:

@@ -13,7 +13,7 @@ from trl_lint.analysis.events import AttributeRead, shown_source
 from trl_lint.analysis.observers.backends import uses_accelerate
 from trl_lint.domain.kinds import LibraryName
 from trl_lint.knowledge import library
-from trl_lint.knowledge.heuristics import TORCH_DISTRIBUTED
+from trl_lint.knowledge.heuristics import BEFORE_ACCELERATE, TORCH_DISTRIBUTED
 
 
 class Surroundings(Enum):
@@ -39,11 +39,12 @@ _ALIKE: dict[str, str] = {
     "first": "`with PartialState().main_process_first():`",
     "unwrap": "`{accelerator}.unwrap_model({model}).{what}`",
     "bare": "`{accelerator}.unwrap_model({model})`",
-    "generate": (
+    "generate": "generate with the bare model: `{accelerator}.unwrap_model({model}).generate(…)`",
+    "generate with trl": (
         "`with unwrap_model_for_generation({model}, {accelerator}) as unwrapped_model:`, and generate with that one"
     ),
     "device": "on the accelerator's device",
-    "local rank": "`{accelerator}.local_process_index`, `$LOCAL_RANK`",
+    "local rank": "`{accelerator}.local_process_index` or `$LOCAL_RANK`",
 }
 _WORDS: dict[Surroundings, dict[str, str]] = {
     _ACCELERATE: _ALIKE,
@@ -67,7 +68,7 @@ _WORDS: dict[Surroundings, dict[str, str]] = {
         "bare": "`accelerate.utils.extract_model_from_parallel({model})`",
         "generate": "generate with the bare model: `accelerate.utils.extract_model_from_parallel({model}).generate(…)`",
         "device": "on this process's device (`args.device`)",
-        "local rank": "`args.local_process_index`, `$LOCAL_RANK`",
+        "local rank": "`args.local_process_index` or `$LOCAL_RANK`",
     },
     _TORCH: {
         "main": "`if {dist}.get_rank() == 0:`",
@@ -92,18 +93,28 @@ _WORDS: dict[Surroundings, dict[str, str]] = {
 }
 
 
+# Where the context managers of TRL may be used.
+_HAVE_TRL = frozenset({_TRAINER, _ACCELERATE})
+
+
 def said(about: str, event: Any, accelerator: str = "", **more: str) -> str:
     """How to do something at the place of an event. accelerator: the text by which it is reached there, if known."""
     surroundings = surroundings_of(event.module, event.owner, accelerator or getattr(event, "accelerator", ""))
     own = "self.accelerator" if surroundings is _TRAINER else "accelerator"
     if about == "main" and surroundings is _ACCELERATE:  # which is there without an Accelerator, too
         own = "PartialState()"
+    if about == "generate" and surroundings in _HAVE_TRL and _has_trl(event.module):
+        about = "generate with trl"
     names = {
         "accelerator": accelerator or getattr(event, "accelerator", "") or own,
         "state": _state(event.owner),
         "dist": _dist(event.module),
     }
     return _WORDS[surroundings][about].format(**names, **more)
+
+
+def _has_trl(module: Any) -> bool:
+    return bool(module.name.startswith("trl.") or module.mentions(rb"\btrl\b|unwrap_model_for_generation"))
 
 
 def owner_of(event: AttributeRead) -> str:
@@ -119,6 +130,8 @@ def model_in(module: Any, expression: Any) -> str:
 
 def surroundings_of(module: Any, owner: Any, accelerator: str = "") -> Surroundings:
     cls = _class_around(owner)
+    if module.shows(BEFORE_ACCELERATE):
+        return _TORCH
     for base, surroundings in (("Trainer", _TRAINER), ("TrainerCallback", _CALLBACK)):
         if cls is not None and any(library.is_subclass(each, f"transformers.{base}") for each in cls.library_bases()):
             return surroundings

@@ -67,6 +67,15 @@ class Methods(Trainer):
         rows, columns = x.shape
         reveal_rank(rows)  # revealed: partial(count)
         reveal_rank(columns)  # revealed: local(data)
+        _, tokens, features = x.shape
+        reveal_rank(tokens)  # revealed: local(data)
+        reveal_rank(features)  # revealed: unknown
+        samples, channels, *sizes = x.shape
+        reveal_rank(channels)  # revealed: local(data)
+        samples, channels, height, width = x.shape
+        reveal_rank(samples)  # revealed: partial(count)
+        reveal_rank(channels)  # revealed: unknown
+        reveal_rank(width)  # revealed: unknown
         reveal_rank(x.requires_grad)  # revealed: same
         reveal_rank(x.is_floating_point())  # revealed: same
 

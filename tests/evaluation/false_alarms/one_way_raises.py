@@ -28,3 +28,29 @@ def either_way_out(accelerator: Accelerator, loss, mask):
         return accelerator.gather(mask)  # expect: TRL006
     else:
         return mask
+
+
+def wait_wherever_it_ends(accelerator: Accelerator, missing, has_tool, load):
+    if not accelerator.is_main_process:
+        accelerator.wait_for_everyone()
+        return
+    if not missing:
+        accelerator.wait_for_everyone()
+        return
+    if not has_tool:
+        raise RuntimeError("nothing to load with")
+    load(missing)
+    accelerator.wait_for_everyone()
+
+
+def do_not_wait_without_a_tool(accelerator: Accelerator, missing, has_tool, load):
+    if not accelerator.is_main_process:
+        accelerator.wait_for_everyone()
+        return  # expect: TRL006
+    if not missing:
+        accelerator.wait_for_everyone()
+        return
+    if not has_tool:
+        return
+    load(missing)
+    accelerator.wait_for_everyone()

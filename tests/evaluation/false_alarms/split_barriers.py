@@ -41,6 +41,20 @@ def first(rank):
         dist.barrier()
 
 
+def prepare(args):
+    if args.rank not in [-1, 0]:
+        dist.barrier()
+    tokenizer = AutoTokenizer.from_pretrained("tiny")
+    if args.rank == 0:
+        dist.barrier()
+    return tokenizer
+
+
+def prepare_alone(args):
+    if args.rank not in [-1, 0]:
+        return dist.barrier()  # expect: TRL006
+
+
 class NobodyFollows:
     def __enter__(self):
         if dist.get_rank() == 0:

@@ -58,13 +58,22 @@ def _unpack(frame: Frame, target: cst.Tuple | cst.List, value: Value) -> None:
         elif known is not None and stars and index > stars[0] and len(elements) - index <= len(known):
             bind_target(frame, element.value, known[index - len(elements)])
         elif isinstance(value, SizesValue) and (not stars or index < stars[0]):
-            at = NumberValue(ranks.SAME, const=index, scalar=True, dtype="int")
-            bind_target(frame, element.value, tensors.dimension(value, at))
+            bind_target(frame, element.value, _size_at(value, index, len(elements)))
         else:
             name = element.value
             is_learned = isinstance(name, cst.Name) and attributes.is_learned_scale(value, name.value)
             item = attributes.LEARNED if is_learned else containers.iterate(frame, value)[0]
             bind_target(frame, name, item)
+
+
+def _size_at(shape: SizesValue, index: int, dimensions: int) -> Value:
+    """One of the sizes of a tensor of so many dimensions: `batch, channels, height, width = images.shape`.
+
+    The tokens of a text follow its rows. Of what is behind these, and in images, it is not known to differ.
+    """
+    size = tensors.dimension(shape, NumberValue(ranks.SAME, const=index, scalar=True, dtype="int"))
+    may_be_alike = index > 0 and (dimensions > 3 or index > 1)
+    return size.but(rank=ranks.UNKNOWN) if may_be_alike and size.rank.differs else size
 
 
 def _assign_subscript(frame: Frame, target: cst.Subscript, value: Value) -> None:

@@ -42,7 +42,7 @@ from trl_lint.domain.values import BOTTOM, SAME, UNKNOWN, WRAPPED_ON_SOME_WAY, K
 from trl_lint.knowledge import datasets, heuristics, library, models
 from trl_lint.knowledge.datasets import DATASET
 from trl_lint.knowledge.python import DICTS_OF_ATTRIBUTES
-from trl_lint.knowledge.schema import RANK_GUARD, RANK_INDEX
+from trl_lint.knowledge.schema import RANK_GUARD, RANK_INDEX, WORLD
 from trl_lint.knowledge.torch_distributed import GLOBAL_RANK_VARIABLES, RANK_VARIABLES, WORLD_VARIABLES
 
 ENVIRON = "os.environ"
@@ -90,6 +90,8 @@ def _of_something(frame: Frame, owner: Value, name: str) -> Value:
             return found
     if kind in (Kind.UNKNOWN, Kind.NONE) and heuristics.tells_rank(name):
         return named_rank(frame, name)
+    if kind is Kind.UNKNOWN and heuristics.WORLD_FIELD.fits(name):
+        return WORLD
     if kind is Kind.UNKNOWN and name == "shape" and owner.rank.state is State.UNKNOWN:
         return SizesValue(ranks.UNKNOWN, dtype="int")
     if kind is Kind.UNKNOWN and name == "module" and owner.rank.state is State.UNKNOWN:
@@ -103,6 +105,13 @@ def named_rank(frame: Frame, name: str) -> Value:
     """What only its name says something about: the place of this process among all of them."""
     number = RANK_GUARD if heuristics.MAIN_PROCESS.fits(name) else RANK_INDEX
     return number.but(why=frame.step(frame.statement, f"`{name}` is this rank's own"))
+
+
+def of_unknown_library(frame: Frame, value: LibraryName) -> Value:
+    """What is read from a file out of sight, and not called: `from options import args; args.local_rank`."""
+    name = value.name.rpartition(".")[2]
+    is_known = not heuristics.tells_rank(name) or name.startswith("get_") or library.rows(library.canonical(value.name))
+    return value if is_known else named_rank(frame, name)
 
 
 def _of_data(owner: Value, name: str) -> Value:

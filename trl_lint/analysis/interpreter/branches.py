@@ -33,7 +33,8 @@ class Arm:
     """One way through an `if`: its state at the end, and whether that is reached.
 
     exits: how many ways out there were by then. end: how many synchronisation points. narrowed: the names of which its
-    condition says more. data_sets: those at its start, where the condition is on the rank.
+    condition says more. data_sets: those at its start, where the condition is on the rank. only_raises: whether it ends
+    the job, and synchronises nowhere before.
     """
 
     through: bool
@@ -42,6 +43,7 @@ class Arm:
     end: int
     narrowed: dict[str, Value]
     data_sets: dict[str, Value]
+    only_raises: bool
 
 
 def run_if(frame: Frame, node: cst.If) -> bool:
@@ -64,7 +66,7 @@ def run_if(frame: Frame, node: cst.If) -> bool:
     if division.rank.differs:
         ways_out = (tuple(frame.exits[exits : taken.exits]), tuple(frame.exits[taken.exits :]))
         _tell(frame, node, division, (start, taken.end, skipped.end), (taken.through, skipped.through), ways_out)
-    elif not frame.loops:
+    elif not (frame.loops or taken.only_raises or skipped.only_raises):
         for note in frame.observers.fork:
             note(frame, node.test, (start, taken.end, skipped.end), (taken.through, skipped.through))
     of_some_ranks = _of_some_ranks(before, taken, skipped, division) if both else {}
@@ -97,8 +99,10 @@ def _arm(frame: Frame, node: cst.If, before: Memory, division: Control, inside: 
         narrowed = wrapping_tests.changed(before, frame.memory) if frame.engine.wraps_on_one_way else {}
     by_rank = division.rank.differs and division.rank.origins == Origin.RANK
     sets = data_sets.marked(frame.memory, narrowed) if by_rank else {}
+    start = (len(frame.exits), len(frame.sync_points))
     through = run_body(frame, node.body) if taken else otherwise(frame, node.orelse, node.test)
-    return Arm(through, frame.memory, len(frame.exits), len(frame.sync_points), narrowed, sets)
+    end = (len(frame.exits), len(frame.sync_points))
+    return Arm(through, frame.memory, *end, narrowed, sets, only_raises=not through and start == end)
 
 
 def _agreed_where_asked(taken: Memory, skipped: Memory) -> tuple[str, ...]:
@@ -140,8 +144,12 @@ def _wrapped_on_one_way(
     frame: Frame, node: cst.If, taken: Memory, skipped: Memory
 ) -> tuple[dict[str, Value], dict[tuple[Hashable, str], Value]]:
     """The names and the attributes that are a wrapped model at the end of one arm only."""
-    names = wrapping_tests.divided(frame, node.test, taken.names, skipped.names)
-    names.update(lists_of_models.divided(frame, node.test, taken, skipped))
+    others = skipped.names
+    parted = {name: value for name, value in taken.names.items() if others.get(name, value) is not value}
+    names: dict[str, Value] = {}
+    if parted:
+        names = wrapping_tests.divided(frame, node.test, parted, others)
+        names.update(lists_of_models.divided(frame, node.test, taken, skipped, parted))
     return names, wrapping_tests.divided(frame, node.test, taken.attributes, skipped.attributes)
 
 

@@ -10,6 +10,7 @@ import libcst as cst
 from trl_lint.analysis.interpreter import wrapping_tests
 from trl_lint.analysis.interpreter.tpu_tests import for_bare_runs
 from trl_lint.analysis.program.objects import class_names
+from trl_lint.analysis.program.parameter_uses import is_none_unless_given
 from trl_lint.analysis.program.syntax import identifiers
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.frame import Frame, derived
@@ -45,11 +46,9 @@ from trl_lint.domain.provenance import NoneWhere
 from trl_lint.domain.ranks import Origin, State
 from trl_lint.domain.values import SAME, Kind, Value, Wrapping
 from trl_lint.knowledge import datasets, heuristics
-from trl_lint.knowledge.heuristics import RANK_FIELD
+from trl_lint.knowledge.heuristics import MAY_ASK_FOR_RANK, RANK_FIELD
 from trl_lint.knowledge.models import WRAPPER_CLASSES
 from trl_lint.knowledge.schema import RANK_INDEX
-
-# By which a comparison with one thing, or with several, says that it is that or one of them, and that it is not.
 
 
 def truth(frame: Frame, value: Value) -> bool | None:
@@ -102,6 +101,9 @@ def divides(frame: Frame, test: cst.CSTNode, value: Value) -> Control:
         why = frame.step(test, "whether `{}` is the same on all ranks is not known")
         known = ranks.SETTING if value.rank == ranks.SETTING else ranks.UNKNOWN
         return Control(Uniformity.UNKNOWN, why, known)
+    if value.const is MISSING and any(map(MAY_ASK_FOR_RANK.fits, identifiers(test))):
+        why = frame.step(test, "whether `{}` is the same on all ranks is not known")
+        return Control(Uniformity.UNKNOWN, why, ranks.UNKNOWN)
     return UNIFORM
 
 
@@ -160,10 +162,10 @@ def compare(
     result: Value | None = None
     for target in node.comparisons:
         right = evaluate(frame, target.comparator)
-        if result is None and _is_field_of_rank(node.left, left, right):
+        if result is None and _is_field_of_rank(frame, node.left, left, right):
             left = RANK_INDEX.but(why=frame.step(node.left, "`{}` is this rank's own"))
         part = _compare_once(frame, left, target.operator, right)
-        if right.const is None and _is_given(frame, node.left, left):
+        if right.const is None and left.kind is Kind.CONTAINER and is_none_unless_given(frame.function, node.left):
             part = part.but(const=isinstance(target.operator, (cst.IsNot, cst.NotEqual)))
         result = part if result is None else _both(result, part)
         left = right
@@ -172,20 +174,13 @@ def compare(
     return result if bare is None else result.but(const=bare)
 
 
-def _is_given(frame: Frame, stands: cst.BaseExpression, value: Value) -> bool:
-    """Whether this is a parameter that is None unless a caller gives it, and this one has given a dict or a list."""
-    if value.kind is not Kind.CONTAINER or not isinstance(stands, cst.Name) or frame.function is None:
-        return False
-    defaults = (each.default for each in frame.function.parameters if each.name == stands.value)
-    return any(isinstance(default, cst.Name) and default.value == "None" for default in defaults)
-
-
-def _is_field_of_rank(stands: cst.BaseExpression, left: Value, right: Value) -> bool:
+def _is_field_of_rank(frame: Frame, stands: cst.BaseExpression, left: Value, right: Value) -> bool:
     """Whether `args.rank` is compared with the first rank, in the job or (`args.rank % gpus`) on a node."""
     if left.rank.differs or left.const is not MISSING:
         return False
-    consts = [item.const for item in right.items] if isinstance(right, TupleValue) else [right.const]
-    if any(type(const) is not int or const not in (-1, 0) for const in consts):
+    listed = containers.positions_of(frame, right)
+    consts = [right.const] if listed is None else [item.const for item in listed]
+    if not consts or any(type(const) is not int or const not in (-1, 0) for const in consts):
         return False
     if isinstance(stands, cst.BinaryOperation) and isinstance(stands.operator, cst.Modulo):
         stands = stands.left
@@ -205,6 +200,8 @@ def _compare_once(frame: Frame, left: Value, operator: cst.CSTNode, right: Value
     if kind_of_test is cst.In or kind_of_test is cst.NotIn:
         return _membership(frame, left, operator, right)
     const = _decided(left.const, type(operator), right.const)
+    if const is MISSING and kind_of_test in _SAME_TEXT:
+        const = _same_text(left, right, kind_of_test)
     if left.rank == ranks.RANK_LOCAL and left.kind is Kind.NUMBER and right.const in (-1, 0):
         # A rank of -1 stands for a run without any others.
         const = _RANKS.get((type(operator), right.const), const)
@@ -250,6 +247,16 @@ def _decided(left: Any, operator: type, right: Any) -> Any:
         if len(answers) == 1:
             return WORLD_TRUE if answers.pop() else WORLD_FALSE
     return MISSING
+
+
+_SAME_TEXT = frozenset({cst.Equal, cst.NotEqual})
+
+
+def _same_text(left: Value, right: Value, operator: type) -> Any:
+    """The constant result of comparing two texts: a mode that a function is called with decides what it does."""
+    if not (isinstance(left.const, str) and isinstance(right.const, str)):
+        return MISSING
+    return (left.const == right.const) is (operator is cst.Equal)
 
 
 def _kind_of_run(left: Value, operator: cst.CSTNode, right: Value) -> Value:

@@ -36,7 +36,7 @@ from trl_lint.domain import ranks
 from trl_lint.domain.constants import MISSING, World
 from trl_lint.domain.heap import WILDCARD
 from trl_lint.domain.joins import join
-from trl_lint.domain.kinds import BLANKS, NONE, NumberValue, StringValue, on_one_process
+from trl_lint.domain.kinds import BLANKS, NONE, LibraryName, NumberValue, StringValue, on_one_process
 from trl_lint.domain.ranks import Origin, State
 from trl_lint.domain.values import SAME, UNKNOWN, Kind, Value
 from trl_lint.knowledge.heuristics import TELLS_OF_THE_JOB
@@ -157,6 +157,8 @@ def _attribute(frame: Frame, node: cst.Attribute) -> Value:
         value = settings.known_by_name(frame, node, owner, value)
     elif value is SAME and settings.may_be_own(frame, node):
         value = UNKNOWN
+    elif isinstance(value, LibraryName):
+        value = attributes.of_unknown_library(frame, value)
     return job_flags.told(frame, node, value) if frame.engine.job_flags.attributes else value
 
 

@@ -62,9 +62,7 @@ def call_factory(frame: Frame, factory: Value | None, key: Hashable) -> Value:
     if factory is None:
         return UNKNOWN
     name = factory.name if isinstance(factory, LibraryName) else ""
-    identity = frame.allocations.get(key)
-    if identity is None:
-        identity = frame.allocations[key] = frame.engine.fresh()
+    identity = frame.made_at(key)
     made = ContainerValue(ranks.SAME, frozenset((identity,)))
     if isinstance(factory, StoreFactory):
         frame.memory.heap[identity] = Cell("dict", factory=factory)

@@ -11,7 +11,7 @@ for tokenizer, encoder in zip(tokenizers, encoders):            run once per ite
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -29,18 +29,15 @@ if TYPE_CHECKING:
     from trl_lint.domain.heap import Memory
 
 
-def divided(frame: Frame, test: cst.BaseExpression, taken: Memory, skipped: Memory) -> dict[str, Value]:
-    """The names of lists that hold what is prepared at the end of one way out of a test, and who knows what else."""
+def divided(
+    frame: Frame, test: cst.BaseExpression, taken: Memory, skipped: Memory, names: Iterable[str]
+) -> dict[str, Value]:
+    """Those of some names that are lists of what is prepared at the end of one way, and who knows what at the other."""
     found: dict[str, Value] = {}
     for memory, other in ((taken, skipped), (skipped, taken)):
-        for name, value in memory.names.items():
-            beside = other.names.get(name)
-            if (
-                beside is None
-                or beside is value
-                or beside.kind is not Kind.UNKNOWN
-                or beside.rank.state is not State.UNKNOWN
-            ):
+        for name in names:
+            value, beside = memory.names[name], other.names[name]
+            if beside.kind is not Kind.UNKNOWN or beside.rank.state is not State.UNKNOWN:
                 continue
             items = _prepared_items(memory, value)
             if items:

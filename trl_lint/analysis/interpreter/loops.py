@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import libcst as cst
 
 from trl_lint.analysis.events import DividedBy
+from trl_lint.analysis.interpreter import growing
 from trl_lint.analysis.interpreter.assignment import bind_target
 from trl_lint.analysis.interpreter.branches import otherwise, run_body
 from trl_lint.analysis.interpreter.conditions import divides, narrow, truth
@@ -22,7 +23,7 @@ from trl_lint.domain.constants import MISSING
 from trl_lint.domain.control import Control
 from trl_lint.domain.equality import alike, alike_cells
 from trl_lint.domain.heap import Memory
-from trl_lint.domain.kinds import TupleValue
+from trl_lint.domain.kinds import Identity, TupleValue
 from trl_lint.domain.provenance import Evaluated
 from trl_lint.domain.ranks import Origin, Rank, State
 from trl_lint.domain.values import BOTTOM, Kind, Value, Wrapping
@@ -179,7 +180,7 @@ def _settle(
         left = _left_behind(head.control, loop, frame.returned[returns:])
         end.control = head.control
         grown = head.fork().merge(end)
-        settled = _is_settled(before, head, grown) and left is head.control
+        settled = left is head.control and _is_settled(frame, node, head, grown)
         head = grown
         head.control = left
         if settled:
@@ -255,22 +256,26 @@ def _divide_counters(before: Memory, after: Memory, divided: Rank) -> None:
             after.names[name] = value.but(rank=divided, const=MISSING)
 
 
-def _is_settled(before: Memory, head: Memory, grown: Memory) -> bool:
-    """Whether another round could find other facts: only names that were there before count."""
-    for name, value in grown.names.items():
-        old = head.names.get(name)
-        if old is value:
-            continue
-        if old is None:
-            continue
-        if not alike(old, value):
-            return False
+def _is_settled(frame: Frame, loop: cst.For | cst.While, head: Memory, grown: Memory) -> bool:
+    """Whether another round could find no other facts: only names that were there before count."""
     for key, value in grown.attributes.items():
         old = head.attributes.get(key)
         if old is not None and old is not value and not alike(old, value):
             return False
+    names, containers = _changed(head, grown)
+    return not (names or containers) or growing.looks_at_none(frame, loop, grown, names, containers)
+
+
+def _changed(head: Memory, grown: Memory) -> tuple[list[str], set[Identity]]:
+    """The names and the containers of which something else is known than before."""
+    names = []
+    for name, value in grown.names.items():
+        old = head.names.get(name)
+        if old is not None and old is not value and not alike(old, value):
+            names.append(name)
+    containers = set()
     for identity, cell in grown.heap.items():
         known = head.heap.get(identity)
         if known is not None and known is not cell and not alike_cells(known, cell):
-            return False
-    return True
+            containers.add(identity)
+    return names, containers

@@ -51,6 +51,8 @@ from trl_lint.knowledge.schema import (
     Transfer,
 )
 
+_PREPARED = "`prepare` returns it here: a wrapped model, or a loader with batches of this rank's own"
+
 
 def transferred(frame: Frame, returns: Value | str, args: Arguments, node: cst.CSTNode, name: str) -> Value:
     """The value of a row's `returns` for these arguments."""
@@ -110,7 +112,7 @@ def _prepared(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
 def prepared(frame: Frame, value: Value, node: cst.CSTNode) -> Value:
     """What `accelerator.prepare` makes of one of its arguments."""
     if isinstance(value, ProjectModel) and not has_forward(value.cls):
-        return PreparedObject(ranks.SAME, why=frame.step(node, "it comes from `prepare` here"))
+        return PreparedObject(ranks.SAME, why=frame.step(node, _PREPARED))
     if isinstance(value, ModelValue):
         # Accelerate wraps no model in DDP of which nothing has a gradient.
         is_frozen = not value.grad and value.device != wrapped_models.EVALUATED
@@ -130,7 +132,7 @@ def prepared(frame: Frame, value: Value, node: cst.CSTNode) -> Value:
         return ModelValue(ranks.SAME, wrapping=Wrapping.WRAPPED, why=why)
     if isinstance(value, InstanceValue) and not isinstance(value, PreparedObject):
         return value
-    return PreparedObject(ranks.SAME, why=frame.step(node, "it comes from `prepare` here"), grad=value.grad)
+    return PreparedObject(ranks.SAME, why=frame.step(node, _PREPARED), grad=value.grad)
 
 
 def _unwrapped(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:

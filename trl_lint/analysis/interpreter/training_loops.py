@@ -12,7 +12,7 @@ import libcst as cst
 from trl_lint.analysis.program.syntax import of_class
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain import ranks
-from trl_lint.domain.kinds import BatchValue, PreparedObject, TupleValue
+from trl_lint.domain.kinds import BatchValue, ModelRole, ModelValue, PreparedObject, TupleValue
 from trl_lint.domain.ranks import State
 from trl_lint.domain.values import UNKNOWN, WRAPPED_ON_SOME_WAY, Kind, Value
 from trl_lint.knowledge.heuristics import COMPUTES_GRADIENTS
@@ -70,4 +70,7 @@ def _has_wrapped_model(frame: Frame) -> bool:
 
 
 def _is_wrapped(value: Value) -> bool:
+    """Whether several ranks train it: what a DataParallel wraps, one process trains."""
+    if isinstance(value, ModelValue) and value.role is ModelRole.DATA_PARALLEL:
+        return False
     return isinstance(value, PreparedObject) or value.wrapping in WRAPPED_ON_SOME_WAY

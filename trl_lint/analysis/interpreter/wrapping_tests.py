@@ -75,7 +75,7 @@ def either_way(frame: Frame, test: cst.BaseExpression, yes: Value, no: Value) ->
     why = WrappedWhere(
         frame.module,
         test,
-        "on one way from `{}` on it is wrapped",
+        "whether it is wrapped depends on `{}`",
         wrapped.why,
         names=asked.union(*(each.names for each in known)),
         function=frame.function,

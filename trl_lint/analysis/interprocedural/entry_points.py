@@ -29,7 +29,7 @@ from trl_lint.domain.control import UNIFORM
 from trl_lint.domain.heap import Cell
 from trl_lint.domain.joins import join
 from trl_lint.domain.kinds import LoaderValue, NumberValue, TupleValue
-from trl_lint.domain.ranks import State
+from trl_lint.domain.ranks import Origin, State
 from trl_lint.domain.values import SAME, UNKNOWN, Kind, Value, Wrapping
 from trl_lint.knowledge import library, lightning
 from trl_lint.knowledge.schema import Hook
@@ -184,7 +184,8 @@ class Engine(Runs):
     def _sourced(self, frame: Frame, parameter: Parameter, value: Value, name: str) -> Value:
         value = row_transfers.opened(frame, value, (parameter.node, name))
         if value.rank.differs or (value.kind is Kind.MODEL and value.wrapping is Wrapping.WRAPPED):
-            text = f"`{name}` is this rank's own data" if value.rank.differs else f"`{name}` is the wrapped model"
+            what = "number" if value.rank.origins == Origin.RANK else "data"
+            text = f"`{name}` is this rank's own {what}" if value.rank.differs else f"`{name}` is the wrapped model"
             grad = value.grad and value.kind is not Kind.BATCH  # what libraries hand over is data
             return value.but(why=frame.step(parameter.node, text), grad=grad)
         if isinstance(value, LoaderValue) and value.batch is not None and value.batch.why is None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from trl_lint.domain.heap import Cell, reachable
-from trl_lint.domain.kinds import ContainerValue, Identity, IterableValue, TupleValue
+from trl_lint.domain.kinds import ContainerValue, Identity, IterableValue, LoaderValue, TupleValue
 from trl_lint.domain.provenance import Step
 from trl_lint.domain.values import Kind, Value
 
@@ -32,6 +32,9 @@ def _whys(value: Value, heap: Mapping[Identity, Cell]) -> Iterable[Step]:
     if isinstance(value, TupleValue):
         for item in value.items:
             yield from _whys(item, heap)
+    elif isinstance(value, LoaderValue):
+        if value.batch is not None:
+            yield from _whys(value.batch, heap)
     elif value.kind in (Kind.CONTAINER, Kind.ITERABLE):
         for identity in reachable(value, heap):
             if identity in heap:

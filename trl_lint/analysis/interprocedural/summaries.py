@@ -42,12 +42,15 @@ MAX_PLAIN = 4
 MAX_RUNS = 2
 # How often a function may be inside itself, with different facts each time.
 MAX_RECURSION = 2
+# Methods that are run once for each object: what they leave in it, they cannot have found in it.
+_RUN_ONCE = frozenset({"__init__", "__post_init__"})
 
 
 class Summary:
     """One run of one function: what it returns and does, for given facts of its arguments."""
 
     __slots__ = (
+        "allocations",
         "argument_sources",
         "attribute_writes",
         "cell_writes",
@@ -65,6 +68,7 @@ class Summary:
 
     def __init__(self) -> None:
         self.result: Value = BOTTOM
+        self.allocations: dict[Hashable, Identity] = {}  # the containers that it has made, by their places
         self.inputs: list[Identity] = []
         self.names: dict[str, Value] = {}
         self.argument_sources: dict[int, str] = {}  # see `rebasing.origins`
@@ -262,22 +266,19 @@ class Runs(Definitions):
         cls: ClassInfo | None,
         caller: Memory,
     ) -> Summary:
-        level = caller.control.uniformity
-        control = caller.control if level or caller.control.engine or caller.control.first_rank else UNIFORM
-        grad, whole = how_models_run(names, caller.control)
-        if (grad, whole) != (control.grad, control.whole):
-            control = control.where(control.engine, grad, whole, control.first_rank)
-        frame = Frame(self, function.module, function, cls, None, control)
-        frame.key = key
-        frame.memory = Memory(dict(names), {i: caller.heap[i] for i in inputs if i in caller.heap}, {}, control)
-        self._claim(frame, cls, inputs)
-        summary = Summary()
+        frame = self._frame(function, key, names, inputs, cls, caller)
+        control = frame.memory.control
+        summary, previous = Summary(), function.summaries.get(key)
+        if previous is not None:
+            frame.allocations = previous.allocations  # so that others do not take what it makes again for news
         self._running.append(key)
         self.depth += 1
         summary.result = self._run_body(frame, function)
         self.depth -= 1
         self._running.pop()
         frame.flush(frame.memory)
+        if function.name in _RUN_ONCE:
+            frame.objects.read_anew()
         summary.inputs = inputs
         summary.names = names
         summary.argument_sources = origins(names, caller.heap)
@@ -289,10 +290,31 @@ class Runs(Definitions):
         summary.pending_used = frame.pending_used
         function.pending_used |= frame.pending_used
         summary.round = self.round
-        previous = function.summaries.get(key)
+        summary.allocations = frame.allocations
         summary.runs = 1 if previous is None else previous.runs + 1
         function.summaries[key] = summary
         return summary
+
+    def _frame(
+        self,
+        function: FunctionInfo,
+        key: tuple[Hashable, ...],
+        names: dict[str, Value],
+        inputs: list[Identity],
+        cls: ClassInfo | None,
+        caller: Memory,
+    ) -> Frame:
+        """Where a function is run: it sees its arguments, and what these reach."""
+        level = caller.control.uniformity
+        control = caller.control if level or caller.control.engine or caller.control.first_rank else UNIFORM
+        grad, whole = how_models_run(names, caller.control)
+        if (grad, whole) != (control.grad, control.whole):
+            control = control.where(control.engine, grad, whole, control.first_rank)
+        frame = Frame(self, function.module, function, cls, None, control)
+        frame.key = key
+        frame.memory = Memory(dict(names), {i: caller.heap[i] for i in inputs if i in caller.heap}, {}, control)
+        self._claim(frame, cls, inputs)
+        return frame
 
     def _claim(self, frame: Frame, cls: ClassInfo | None, inputs: Iterable[Identity]) -> None:
         """Containers handed over may live on an object: writes to them are writes to that object."""
@@ -317,9 +339,7 @@ class Runs(Definitions):
         self, frame: Frame, summary: Summary, context: Context, node: cst.CSTNode, function: FunctionInfo
     ) -> Value:
         """The caller's state and value after a call with this summary."""
-        frame.objects.dependencies.update(
-            {key: version for key, version in summary.dependencies.items() if key not in frame.objects.dependencies}
-        )
+        frame.objects.dependencies = {**summary.dependencies, **frame.objects.dependencies}
         frame.objects.attribute_writes |= summary.attribute_writes
         frame.trace.shows |= summary.trace.shows
         self._tell_of_call(frame, function, CalleeRun(*summary.sync_points, summary.trace), node)
@@ -356,10 +376,7 @@ class Runs(Definitions):
         """The caller's own name for a container that a callee made; those on objects keep theirs."""
         if identity in frame.objects.class_cells or self._lives_on_object(frame, identity):
             return identity
-        key = (id(node), identity)
-        if key not in frame.allocations:
-            frame.allocations[key] = self.fresh()
-        return frame.allocations[key]
+        return frame.made_at((id(node), identity))
 
     def _lives_on_object(self, frame: Frame, identity: Identity) -> bool:
         cls = frame.cls

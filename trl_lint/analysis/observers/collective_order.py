@@ -97,6 +97,7 @@ class CollectiveOrder(Observer["Frame"]):
                 symmetric=point.symmetric,
             )
             asked = _own(point.control, run.entry)
+            copy.grad = point.grad
             copy.certain = point.certain and not asked and not point.control.engine
             known = (point.certain or point.by_settings) and (run.entry.engine or not point.control.engine)
             copy.by_settings = not copy.certain and known and all(_is_apart(frame, each, node) for each in asked)

@@ -4,6 +4,7 @@ What is noted of a program:
 
     accelerator = Accelerator()           module.starts: every rank runs this script
     AutoModel.from_pretrained(name, device_map="auto")   module.one_process: one process for all GPUs
+    init_process_group("nccl", world_size=1, rank=0)     the same
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ class ProgramStarts(Observer["Frame"]):
 
 
 def _note(frame: Frame, name: str, args: Arguments) -> None:
-    frame.module.one_process |= _spreads(args)
+    frame.module.one_process |= _spreads(args) or (name in _STARTS and _is_alone(args))
     if name in _STARTS or library.is_subclass(name, "transformers.Trainer"):
         frame.module.starts = True
 
@@ -46,6 +47,12 @@ def _spreads(args: Arguments) -> bool:
     """Whether a model is loaded onto all GPUs at once: Accelerate refuses to train such a one on several ranks."""
     where = args.keywords.get("device_map")
     return where is not None and isinstance(where.const, str) and where.const in SPREADING
+
+
+def _is_alone(args: Arguments) -> bool:
+    """Whether a process group of one is made: `init_process_group("nccl", world_size=1, rank=0)`."""
+    size = args.keywords.get("world_size")
+    return size is not None and type(size.const) is int and size.const == 1
 
 
 OBSERVER = ProgramStarts()

@@ -19,7 +19,7 @@ from trl_lint.analysis.events import DatasetDrawn, Event
 from trl_lint.analysis.program.objects import FunctionValue
 from trl_lint.analysis.program.syntax import ancestors
 from trl_lint.analysis.state.observing import Observer
-from trl_lint.analysis.transfer.draws import Draw, Seeding, draws_of, first_of, is_apart
+from trl_lint.analysis.transfer.draws import Draw, Seeding, all_of, draws_of, is_apart
 from trl_lint.domain.constants import WORLD_SIZE
 from trl_lint.domain.control import Uniformity
 from trl_lint.domain.kinds import LibraryName, library_name_of
@@ -116,9 +116,14 @@ def _tell(
     frame: Frame, value: Value | None, node: cst.CSTNode, text: str, arguments: cst.BaseExpression | None = None
 ) -> None:
     why = None if value is None else next(draws_of(frame, [value]), None)
-    draw = first_of(why)
-    if draw is None or frame.memory.control.uniformity is Uniformity.DIVERGENT:
-        return
+    if frame.memory.control.uniformity is not Uniformity.DIVERGENT:
+        for draw in all_of(why):
+            _tell_draw(frame, draw, node, text, arguments)
+
+
+def _tell_draw(
+    frame: Frame, draw: Draw, node: cst.CSTNode, text: str, arguments: cst.BaseExpression | None = None
+) -> None:
     is_here = draw.module is frame.module
     place = draw.node if is_here else node
     if _asks_for_seed(frame, place):

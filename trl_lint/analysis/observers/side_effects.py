@@ -124,8 +124,14 @@ def _on_path(frame: Frame, owner: Value, name: str, args: Arguments, node: cst.C
 
 def _opened(frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
     effect = _of_mode(args.get(1, "mode"))
-    if effect is not None:
+    if effect is not None and not (effect is WRITES["a"] and _is_kept_nowhere(frame, node)):
         _tell(frame, effect, "open", args, node)
+
+
+def _is_kept_nowhere(frame: Frame, node: cst.CSTNode) -> bool:
+    """Whether nothing is written to what is opened: `with open(path, "a"): os.utime(path)` makes a file exist."""
+    around = ancestors(frame.root, node)
+    return bool(around) and isinstance(around[-1], cst.WithItem) and around[-1].asname is None
 
 
 def _of_mode(mode: Value | None) -> Effect | None:

@@ -34,3 +34,11 @@ def by_use(function: FunctionInfo) -> dict[str, Value]:
         elif name in called and attributes & SWITCH_MODES:
             found[name] = ModelValue(ranks.SAME, wrapping=Wrapping.UNKNOWN)
     return found
+
+
+def is_none_unless_given(function: FunctionInfo | None, stands: cst.BaseExpression) -> bool:
+    """Whether an expression is a parameter that is None unless a caller gives it: what is there, a caller has given."""
+    if function is None or not isinstance(stands, cst.Name):
+        return False
+    defaults = (each.default for each in function.parameters if each.name == stands.value)
+    return any(isinstance(default, cst.Name) and default.value == "None" for default in defaults)

@@ -49,6 +49,18 @@ def meets_calls_of(root: cst.CSTNode, node: cst.CSTNode, names: frozenset[str], 
     return False
 
 
+def names_what_is_called(tree: cst.CSTNode, node: cst.CSTNode, but: cst.CSTNode, apart: frozenset[str]) -> bool:
+    """Whether the function that a node is in, another one than `but`, calls one of the names in the node.
+
+    tree: the module that the node is in. apart: contexts in which such a call does not count.
+    """
+    around = [each for each in ancestors(tree, node) if isinstance(each, cst.FunctionDef)]
+    if not around or around[-1] is but:
+        return False
+    calls = _calls_of(around[-1], frozenset(used_names(node)))
+    return any(not apart & contexts_around(around[-1], each) for each in calls)
+
+
 def _calls_of(statement: cst.CSTNode, names: frozenset[str]) -> list[cst.Call]:
     calls = of_class(statement, cst.Call)
     return [each for each in calls if isinstance(each.func, cst.Name) and each.func.value in names]

@@ -27,6 +27,7 @@ from trl_lint.domain.provenance import Step
 from trl_lint.domain.ranks import Rank, State
 from trl_lint.domain.sync_points import SyncPoint
 from trl_lint.domain.values import NO_WRITES, Facts, Kind, Payload, Value, Wrapping, Write
+from trl_lint.knowledge.heuristics import BEFORE_ACCELERATE
 
 if TYPE_CHECKING:
     import libcst as cst
@@ -61,6 +62,11 @@ class ObjectAccess:
         self.class_cells: dict[Identity, ClassInfo] = {}
         self.dirty: set[tuple[ClassInfo, str]] = set()
         self.dirty_cells: set[Identity] = set()
+
+    def read_anew(self) -> None:
+        """Take what has changed by now in what this run has both read and written for read as it is."""
+        for key in self.attribute_writes & self.dependencies.keys():
+            self.dependencies[key] = key[0].version(key[1])
 
 
 class Frame:
@@ -108,7 +114,8 @@ class Frame:
         self.attribute_error_depth = 0  # inside how many `try` blocks that catch AttributeError
         self.objects = ObjectAccess()
         self.key: Hashable = function
-        self.allocations: dict[Hashable, Identity] = {}
+        self.allocations: dict[Hashable, Identity] = {}  # the containers made here, now and in runs before, by place
+        self.made: set[Identity] = set()  # those that this run has made
         self.pending_used = False
         self._accelerator = ""
 
@@ -129,12 +136,17 @@ class Frame:
 
     def allocate(self, node: Place, cell: Cell) -> ContainerValue:
         """A new container made at `node`; a loop that comes here again makes the same one anew."""
-        key = (node if isinstance(node, tuple) else id(node), self.unroll_index)
+        identity = self.made_at((node if isinstance(node, tuple) else id(node), self.unroll_index))
+        self.memory.heap[identity] = cell
+        return ContainerValue(ranks.SAME, frozenset((identity,)))
+
+    def made_at(self, key: Hashable) -> Identity:
+        """The container that is made at a place, the same one each time."""
         identity = self.allocations.get(key)
         if identity is None:
             identity = self.allocations[key] = self.engine.fresh()
-        self.memory.heap[identity] = cell
-        return ContainerValue(ranks.SAME, frozenset((identity,)))
+        self.made.add(identity)
+        return identity
 
     def may_unroll(self, rounds: int) -> bool:
         """Whether a loop may be run once per item: loops in loops are only as long as that does not get out of hand."""
@@ -184,10 +196,13 @@ class Frame:
         return value
 
     def consume(self, value: ContainerValue) -> None:
-        """Note that the contents of a container were read, so that a change of them asks for another run."""
+        """Note that the contents of a container were read, so that a change of them asks for another run.
+
+        What this run has made itself is empty at the start of each run: what others do to it later is no news to it.
+        """
         for identity in value.identities:
             owner = self.objects.class_cells.get(identity)
-            if owner is not None:
+            if owner is not None and identity not in self.made:
                 self.objects.dependencies[(owner, identity)] = owner.version(identity)
 
     def write_attribute(self, cls: ClassInfo, name: str, value: Value) -> None:
@@ -256,6 +271,9 @@ class Frame:
                     return name
                 if self.has_accelerator(value):
                     return f"{name}.accelerator"
+                other = _other_accelerator(value)
+                if other:
+                    return f"{name}.{other}"
             scope = scope.outer
         names = self.engine.global_names(self.module).items()
         return next((name for name, value in names if _is_accelerator(value)), "")
@@ -267,6 +285,8 @@ class Frame:
         own = value.cls.attribute("accelerator")
         if own is not None and own.rank.state is not State.BOTTOM:
             return _is_accelerator(own)
+        if value.cls.module.shows(BEFORE_ACCELERATE):
+            return False
         rows = (self.engine.library_attribute(base, "accelerator") for base in value.cls.library_bases())
         return any(row is not None and _is_accelerator(row.value) for row in rows)
 
@@ -368,6 +388,14 @@ class Loop:
 
 def _is_accelerator(value: Value) -> bool:
     return isinstance(value, LibraryInstance) and value.name == ACCELERATOR
+
+
+def _other_accelerator(value: Value) -> str:
+    """By which other name an object in sight keeps its Accelerator: `self.accelerate`."""
+    if not isinstance(value, ProjectInstance):
+        return ""
+    kept = (item for cls in value.cls.in_sight() for item in cls.attributes.items())
+    return next((name for name, attribute in kept if name != "accelerator" and _is_accelerator(attribute)), "")
 
 
 # What is computed from these alone has no gradient.

@@ -41,10 +41,6 @@ SETTING = Value(ranks.SETTING)
 _KINDS = frozenset({Kind.UNKNOWN, Kind.NUMBER, Kind.STRING})
 
 
-# An option that stands for the first rank, or for a run without any others, until something is put there.
-_OF_FIRST = rb"""["']--%s["'][^)]*\bdefault\s*=\s*(?:0|-1)\b"""
-
-
 class _Assigned:
     """What a file assigns to attributes, by their names, once somebody has asked: see `_assigned`."""
 
@@ -73,13 +69,10 @@ def may_be_own(frame: Frame, node: cst.Attribute) -> bool:
     """Whether an attribute of what a program was started with is set by the rank: `args.save_logs = is_master(args)`.
 
     The parser gives all ranks the same. What the program puts there later is not followed: neither what this file
-    says of it, nor a number of the rank that a helper of another file leaves there and for which there is no option, or
-    one that is the first rank's unless it is given.
+    says of it, nor the number of the rank that a helper leaves there, whether there is an option for it or not.
     """
     name = node.attr.value
-    if RANK_FIELD.fits(name) and (
-        f"--{name}" not in frame.module.text or frame.module.mentions(_OF_FIRST % name.encode())
-    ):
+    if RANK_FIELD.fits(name):
         return True
     owner = last_name(node.value)
     if owner in ("", "self"):

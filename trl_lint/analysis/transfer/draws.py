@@ -26,7 +26,7 @@ from trl_lint.domain import ranks
 from trl_lint.domain.control import Control, Uniformity
 from trl_lint.domain.heap import Cell
 from trl_lint.domain.kinds import ContainerValue, LibraryInstance, LibraryName, TupleValue, is_none
-from trl_lint.domain.provenance import OneByOne, Step
+from trl_lint.domain.provenance import EitherWay, OneByOne, Step, ways_of
 from trl_lint.domain.ranks import Origin, Rank, State
 from trl_lint.domain.values import SAME, UNKNOWN, Kind, Value
 from trl_lint.knowledge import heuristics, library
@@ -286,4 +286,16 @@ def _is_marked(value: Value) -> bool:
 def first_of(step: Step | None) -> Draw | None:
     while step is not None and step.before is not None:
         step = step.before
+    if isinstance(step, EitherWay):
+        return first_of(step.ways[0])
     return step if isinstance(step, Draw) else None
+
+
+def all_of(step: Step | None) -> Iterator[Draw]:
+    """The draws that a value may come from, by the way that was taken."""
+    while step is not None and step.before is not None and not isinstance(step, EitherWay):
+        step = step.before
+    for way in () if step is None else ways_of(step):
+        draw = first_of(way)
+        if draw is not None:
+            yield draw

@@ -20,7 +20,7 @@ from trl_lint.analysis.program.syntax import ancestors, last_name
 from trl_lint.domain.control import UNIFORM, Control, Uniformity
 from trl_lint.domain.values import Kind
 from trl_lint.fixes.support.blocks import StatementInBlock, enclosing_statement
-from trl_lint.fixes.support.logged import LogSite, core_of, with_expression
+from trl_lint.fixes.support.logged import LogSite, assignment, core_of, with_expression
 from trl_lint.fixes.support.placing import guard_of
 from trl_lint.fixes.support.scope import Binding, as_binding, binders, bound_targets, is_before, names_spelled, nodes
 from trl_lint.fixes.support.tree import keyword_of
@@ -108,7 +108,7 @@ class _Numbers:
 
         `total = 0`, then `total += value`: where `value` is gathered, its sum needs no more.
         """
-        makers = [_maker(self.root, each) for each in binders(self.root, [use.value])]
+        makers = [assignment(self.root, each) for each in binders(self.root, [use.value])]
         added = [each.value for each in makers if isinstance(each, cst.AugAssign)]
         started = [each.value for each in makers if isinstance(each, cst.Assign)]
         if len(added) != 1 or len(makers) != len(added) + len(started) or not all(map(_is_constant, started)):
@@ -166,18 +166,21 @@ class _Numbers:
         found: list[tuple[cst.Name, Binding]] = []
         bound = set(map(id, bound_targets(self.root)))
         last: Binding | None = None
+        before: Binding | None = None  # that which is there until the last one has been made: `x = x.item()`
         for each in names_spelled(self.root, name):
             around = ancestors(self.root, each)
             if _is_label(around[-1], each):
                 continue
             if id(each) in bound:
+                before = last
                 last = as_binding(around[-2]) if isinstance(around[-1], cst.AssignTarget) else None
                 if last is None:
                     return
-            elif last is None or not self._always_has(each, last):
+                continue
+            now = before if last is not None and any(node is last.assign for node in around) else last
+            if now is None or not self._always_has(each, now):
                 return
-            else:
-                found.append((each, last))
+            found.append((each, now))
         yield from found
 
     def _always_has(self, use: cst.Name, last: Binding) -> bool:
@@ -193,11 +196,6 @@ def _is_label(parent: cst.CSTNode, name: cst.Name) -> bool:
     return (isinstance(parent, cst.Attribute) and parent.attr is name) or (
         isinstance(parent, cst.Arg) and parent.keyword is name
     )
-
-
-def _maker(root: cst.CSTNode, binder: cst.CSTNode) -> cst.CSTNode:
-    """The statement by which a name is bound."""
-    return ancestors(root, binder)[-1] if isinstance(binder, cst.AssignTarget) else binder
 
 
 def _is_constant(node: cst.BaseExpression) -> bool:

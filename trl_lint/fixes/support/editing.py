@@ -13,7 +13,7 @@ from trl_lint.fixes.support.importing import edits_for
 from trl_lint.fixes.support.node_types import BLOCKS
 from trl_lint.fixes.support.scope import names_spelled, nodes
 from trl_lint.fixes.support.sharing import edits_of
-from trl_lint.fixes.support.wrapping import fits, wrapped
+from trl_lint.fixes.support.wrapping import fits, lines_of, wrapped
 
 if TYPE_CHECKING:
     from trl_lint.analysis.program.project import Module
@@ -131,8 +131,10 @@ class Editing(cst.CSTTransformer):
         self, before: cst.SimpleStatementLine, line: cst.SimpleStatementLine, indent: str
     ) -> cst.SimpleStatementLine:
         """A changed line, in several if it was short enough before and is no more."""
-        was_short = fits(before, self.limit, self.indents[-1])
-        return wrapped(line, self.limit, indent, self.unit) if was_short else line
+        old = lines_of(before)
+        if len(old) == 1 and not fits(before, self.limit, self.indents[-1]):
+            return line
+        return wrapped(line, self.limit, indent, self.unit, () if len(old) == 1 else frozenset(old))
 
     def _neighbours_joined(self, statements: Sequence[cst.BaseStatement]) -> list[cst.BaseStatement]:
         """The statements, with one block for neighbours that were put into blocks with the same head."""

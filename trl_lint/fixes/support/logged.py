@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import libcst as cst
 
 from trl_lint.analysis.program.project import Module
+from trl_lint.analysis.program.syntax import ancestors
 from trl_lint.domain.ranks import SCALABLE, State
 from trl_lint.domain.values import Kind, Payload, Value
 from trl_lint.fixes.support.blocks import enclosing_statement
 from trl_lint.fixes.support.edits import Import
 from trl_lint.fixes.support.node_types import Path, Replacement, Scope
 from trl_lint.fixes.support.reductions import goes_to_host
-from trl_lint.fixes.support.scope import Binding, sole_binding
+from trl_lint.fixes.support.scope import Binding, binders, sole_binding
 from trl_lint.fixes.support.tree import goes_to_cpu, method_call
 from trl_lint.fixes.support.uses import only_shown
 
@@ -130,6 +132,29 @@ def _one_side(place: LogSite, node: cst.BinaryOperation, value: Value) -> cst.Ba
 def is_number(value: Value) -> bool:
     """Not a tensor of torch, so that it has to be made one."""
     return value.kind is Kind.NUMBER or value.device == "host"
+
+
+def may_be_constant(place: LogSite, core: cst.BaseExpression) -> bool:
+    """Whether a name has a number of Python's on some way to a log: `if warm: loss = f(x)`, `else: loss = 0`."""
+    if not isinstance(core, cst.Name) or isinstance(ancestors(place.statement, core)[-1], cst.Attribute):
+        return False  # what a number has no method for would fail as it is
+    around = set(map(id, ancestors(place.root, core)))
+    made = [assignment(place.root, each) for each in binders(place.root, [core.value])]
+    for index, each in enumerate(made):
+        above = pairwise(ancestors(place.root, each))
+        arms = [inner for outer, inner in above if isinstance(outer, (cst.If, cst.Else))]
+        is_constant = isinstance(each, cst.Assign) and isinstance(each.value, (cst.Integer, cst.Float))
+        if not is_constant or all(id(arm) in around for arm in arms):
+            continue
+        behind = (enclosing_statement(place.root, later) for later in made[index + 1 :])
+        if not any(line is not None and id(line.block) in around for line in behind):
+            return True
+    return False
+
+
+def assignment(root: cst.CSTNode, binder: cst.CSTNode) -> cst.CSTNode:
+    """The statement by which a name is bound."""
+    return ancestors(root, binder)[-1] if isinstance(binder, cst.AssignTarget) else binder
 
 
 def identifier(what: str) -> str:

@@ -46,10 +46,14 @@ class LaunchEngines:
 
 @dataclass(frozen=True, slots=True)
 class FileEngines:
-    """What a file shows: engines, in the order of their words, and the launches in it."""
+    """What a file shows: engines, in the order of their words, and the launches in it.
+
+    program: whether it is a program, which says how it is run itself.
+    """
 
     engines: tuple[TrainingEngine, ...] = ()
     launches: tuple[LaunchEngines, ...] = ()
+    program: bool = False
 
 
 _NOTHING = FileEngines()
@@ -67,12 +71,17 @@ def is_document(name: str) -> bool:
     return readers.front_end(PurePath(name)) in (readers.MARKDOWN, readers.RESTRUCTURED)
 
 
+def is_program(data: bytes) -> bool:
+    """Whether Python code is a program: `if __name__ == "__main__":`."""
+    return b"__main__" in data
+
+
 def of_file(path: PurePath, data: bytes) -> FileEngines:
     """What a file shows; nothing where it can't be read."""
     if len(data) > LARGEST:
         return _NOTHING
     if path.suffix == ".py":
-        return FileEngines(_in_order(_of_code(data)))
+        return FileEngines(_in_order(_of_code(data)), program=is_program(data))
     if not MENTIONS.search(data):
         return _NOTHING
     if path.suffix == JSON:

@@ -20,8 +20,9 @@ _OWN_LAUNCHERS = frozenset({
     "notebook_launcher", "debug_launcher", "init_process_group", "elastic_launch", "TorchTrainer", "mp.spawn",
     "xmp.spawn", "multiprocessing.spawn", "start_processes",
 })  # fmt: skip
-# What spreads a model over the GPUs, by the end of its dotted name (accelerate/big_modeling.py, utils/modeling.py).
-_SPREADERS = frozenset({"infer_auto_device_map", "dispatch_model", "load_checkpoint_and_dispatch"})
+# What spreads a model over the GPUs, by the end of its dotted name (accelerate/big_modeling.py, utils/modeling.py;
+# tensor_parallel/factory.py).
+_SPREADERS = frozenset({"infer_auto_device_map", "dispatch_model", "load_checkpoint_and_dispatch", "tensor_parallel"})
 # A device map of the process's own GPU and no other (trl/trainer/utils.py).
 _OWN_DEVICE = frozenset({"get_kbit_device_map"})
 _CPU = frozenset({"use_cpu", "no_cuda", "cpu"})
