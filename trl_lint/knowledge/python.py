@@ -78,6 +78,6 @@ COMPILED_DECORATORS = frozenset({"checkpoint", "compile", "jit", "script"})
 HARMLESS_DECORATORS = COMPILED_DECORATORS | frozenset({
     "abstractmethod", "add_start_docstrings", "autocast", "cache", "cached_property", "classmethod",
     "contextmanager", "custom_bwd", "custom_fwd", "deprecate_kwarg", "deprecated", "disable", "enable_grad",
-    "final", "inference_mode", "lru_cache", "no_grad", "overload", "override", "profiling_decorator", "property",
-    "record", "set_grad_enabled", "setter", "singledispatch", "staticmethod", "wraps",
+    "final", "inference_mode", "lru_cache", "main", "no_grad", "overload", "override", "profiling_decorator",
+    "property", "record", "set_grad_enabled", "setter", "singledispatch", "staticmethod", "wraps",
 })  # fmt: skip
