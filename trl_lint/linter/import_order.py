@@ -29,7 +29,7 @@ _NAME = re.compile(rb"\w+(?:\.\w+)*")
 def importers_first(project: Project, sources: Mapping[Path, bytes]) -> list[tuple[Path, bytes]]:
     """The files with their contents in the order in which they are to be analysed.
 
-    They may import each other through files of the project that need no analysis of their own.
+    They may import each other through one more file that needs no analysis of its own, such as a package's.
     """
     tests = [path for path in sorted(sources) if _TESTS.search(sources[path])]
     seen = set(tests)
@@ -48,7 +48,9 @@ def _imported_last(project: Project, start: Path, sources: Mapping[Path, bytes],
     todo = [(start, _imported(project, start, sources[start]))]
     while todo:
         path, imported = todo[-1]
-        other = next((each for each in imported if each not in seen), None)
+        # What lies behind a file that is not analysed is not looked through: that would be all of a large library.
+        others = imported if path in sources else filter(sources.__contains__, imported)
+        other = next((each for each in others if each not in seen), None)
         if other is None:
             todo.pop()
             yield path
