@@ -553,6 +553,9 @@ CASES = {
         "",
     ),
     "ONE_GPU_NOTE": Case(told_gpus, "# on a single GPU\npython x.py", "ONE", "# on 4 GPUs\npython x.py", "UNKNOWN"),
+    "NAMES_LAUNCHER": Case(
+        told_gpus, "# with more: torchrun x.py\npython x.py", "ONE", "# with more: run x.py\npython x.py", "UNKNOWN"
+    ),
     "SEVERAL_GPUS_NOTE": Case(
         told_gpus, "# on one GPU or multiple\npython x.py", "UNKNOWN", "# on one GPU or so\npython x.py", "ONE"
     ),

@@ -62,6 +62,9 @@ APPENDED = Effect("appends to the same file", (0, "file"))
 WRITES = {"w": OPENED, "x": OPENED, "a": APPENDED}
 # What a tracker's library calls its run, which may be None where there is none (`wandb.run`).
 RUNS = frozenset({"wandb.Run"})
+# What starts such a run, and what logs to the one that this process has started.
+STARTS_RUN = "wandb.init"
+LOGS_TO_RUN = frozenset({"wandb.log"})
 # The run of a tracker that `Accelerator.get_tracker` gives, which is blank on all ranks but the main one.
 RUN_OF_TRACKER = "accelerate.WandBTracker.run"
 OF_TRACKER = Effect("asks for a run that the main process alone has", consequence=Consequence.CRASH)

@@ -585,10 +585,18 @@ ONE_GPU_NOTE = Guess(
     pattern=r"(?i)\b(?:single|one|1)[ -]?(?:x[ -]?)?(?:\w+ )?gpus?\b(?!s)|\b(?:single|one)[ -]?device"
     r"|\bnon[- ]distributed"
     r"|\b(?:single|one) (?:\w+ ){0,2}(?:rtx|gtx|titan|[ahvptkl]\d{1,3}|[2345]0[6789]0)\b|\bcolab\b"
-    r"|\b(?:on|with|using) (?:a|the) (?:\w+ )?cpu\b|\bsingle cpu\b|\bcpu[- ]only\b|\bwithout (?:a )?gpu",
-    says="A command beside such words is meant for one GPU, or none.",
+    r"|\b(?:on|with|using) (?:a|the) (?:\w+ )?cpu\b|\bsingle cpu\b|\bcpu[- ]only\b|\bwithout (?:a )?gpu"
+    r"|\u5355\u5361|\u5355\u5f20|\u5355(?:\u4e2a)?\s?gpu",
+    says="A command beside such words is meant for one GPU, or none: in Chinese, too.",
     because="fixtures/bare_python_launch: `On a single GPU:`, `from a server without GPU`; "
-    "tests/launch/test_gpus.py: Colab, `one RTX 3060`",
+    "tests/launch/test_gpus.py: Colab, `one RTX 3060`; charent/ChatLM-mini-Chinese, README.md: one card above, several "
+    "below",
+)
+NAMES_LAUNCHER = Guess(
+    group=LAUNCH,
+    pattern=r"(?i)\baccelerate launch\b|\btorchrun\b|\btorch\.distributed\.(?:run|launch)\b",
+    says="A command beside a note that names a launcher is the one for a single GPU.",
+    because="charent/ChatLM-mini-Chinese, README.md: a comment says how to launch on several GPUs, above bare python",
 )
 SEVERAL_GPUS_NOTE = Guess(
     group=LAUNCH,

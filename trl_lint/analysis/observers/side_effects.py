@@ -12,11 +12,12 @@ What is told of a program:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from trl_lint.analysis.events import Event, SideEffect, steps
+from trl_lint.analysis.events import Event, EventTrace, SideEffect, steps
 from trl_lint.analysis.program.classes import FunctionInfo
 from trl_lint.analysis.program.path_conditions import alternatives, branch_of, ways_out
 from trl_lint.analysis.program.syntax import ancestors
@@ -32,6 +33,7 @@ from trl_lint.domain.sync_points import agreed, place_of
 from trl_lint.domain.values import Kind, Value
 from trl_lint.knowledge.effects import (
     DESCRIBE_RUN,
+    LOGS_TO_RUN,
     METHODS,
     OF_LOADED,
     OF_MODELS,
@@ -41,10 +43,14 @@ from trl_lint.knowledge.effects import (
     PROGRAMS,
     RUN_OF_TRACKER,
     RUNS,
+    STARTS_RUN,
     WRITES,
 )
 from trl_lint.knowledge.heuristics import NAMES_ENGINE
 from trl_lint.knowledge.schema import Class, Collective, Effect, Row
+
+if TYPE_CHECKING:
+    from trl_lint.analysis.program.project import Module
 
 _LOOPS = (cst.For, cst.While)
 
@@ -94,6 +100,12 @@ class SideEffects(Observer["Frame"]):
     def on_reached(self, event: Event, reached: Reached) -> Event | None:
         """It counts where each process is known to come: in what is launched, and in what that calls."""
         return event if reached.launched else None
+
+    def settled(self, events: list[Event], program: EventTrace, imported: Iterable[Module]) -> list[Event]:
+        """Where each process starts a run of its own, it logs to that: what is to be mended is the start."""
+        if not any(isinstance(each, SideEffect) and each.name == STARTS_RUN for each in events):
+            return events
+        return [each for each in events if not (isinstance(each, SideEffect) and each.name in LOGS_TO_RUN)]
 
 
 def _note_synchronisation(frame: Frame) -> None:

@@ -13,6 +13,7 @@ from trl_lint.knowledge.heuristics import (
     CPU_ARGUMENT,
     HOSTED_RUNNER,
     LAUNCHER_ARGUMENT,
+    NAMES_LAUNCHER,
     ONE_GPU_NOTE,
     PLACEMENT_ARGUMENT,
     SEVERAL_GPUS_NOTE,
@@ -254,7 +255,8 @@ def _hosted(hint: Hint) -> GpuVerdict | None:
 
 @lru_cache(_REMEMBERED)
 def _noted(hint: Hint) -> GpuVerdict | None:
-    if ONE_GPU_NOTE.fits(hint.value) and not SEVERAL_GPUS_NOTE.fits(hint.value):
+    is_of_one = ONE_GPU_NOTE.fits(hint.value) and not SEVERAL_GPUS_NOTE.fits(hint.value)
+    if is_of_one or NAMES_LAUNCHER.fits(hint.value):
         return GpuVerdict(Gpus.ONE, hint.text)
     return None
 

@@ -1,0 +1,14 @@
+# Where each process starts a run of its own, what it logs goes to that: the start is what has to be mended.
+import wandb
+from accelerate import Accelerator
+
+
+def main(losses):
+    accelerator = Accelerator()
+    wandb.init(project="ranks")  # expect: TRL008
+    for loss in losses:
+        accelerator.wait_for_everyone()
+        wandb.log({"loss": loss})
+
+
+main([1.0, 2.0])

@@ -1,0 +1,26 @@
+# What DDP broadcasts in a forward without gradients, it leaves out of this rank's next one: the ranks meet again.
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+
+
+def validate(model, batches):
+    with torch.no_grad():
+        return sum(model(batch).sum().item() for batch in batches)
+
+
+def train(batches, validation, optimizer):
+    model = DistributedDataParallel(torch.nn.BatchNorm1d(4))
+    for batch in batches:
+        model(batch).sum().backward()
+        optimizer.step()
+        if dist.get_rank() == 0:
+            validate(model, validation)
+
+
+def train_on_one_rank(batches, extra, optimizer):
+    model = DistributedDataParallel(torch.nn.BatchNorm1d(4))
+    for batch in batches:
+        if dist.get_rank() == 0:
+            model(extra).sum().backward()  # expect: TRL006
+        optimizer.step()
