@@ -20,7 +20,7 @@ def train(batches, validation, optimizer):
 
 def train_on_one_rank(batches, extra, optimizer):
     model = DistributedDataParallel(torch.nn.BatchNorm1d(4))
-    for batch in batches:
+    for _ in batches:
         if dist.get_rank() == 0:
             model(extra).sum().backward()  # expect: TRL006
         optimizer.step()
