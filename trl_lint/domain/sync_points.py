@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 # The kind of a call of code out of sight that may be one.
 HIDDEN = "?"
+# A message from one rank to another: who gets which is agreed by hand, and so is what they call besides.
+SENT = "sent"
+UNSEEN = frozenset({HIDDEN, SENT})
 
 
 class SyncPoint:

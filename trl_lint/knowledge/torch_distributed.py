@@ -186,6 +186,12 @@ _SCALERS: tuple[Row, ...] = tuple(
 
 ROWS: tuple[Row, ...] = (*_COLLECTIVES, *_CLASSES, *_FUNCTIONS, *_ATTRIBUTES, *_CALLS, *_SCALERS)
 
+# Messages from one rank to another (torch/distributed/distributed_c10d.py).
+POINT_TO_POINT = frozenset(
+    f"torch.distributed.{name}" for name in ("batch_isend_irecv", "irecv", "isend", "recv", "recv_object_list", "send",
+                                             "send_object_list")
+)
+
 # Environment variables that torchrun sets: `os.environ[name]`, `os.environ.get(name)`, `os.getenv(name)`.
 # Strings: RANK differs between ranks, WORLD_SIZE is the number of them.
 RANK_VARIABLES = frozenset({

@@ -26,12 +26,13 @@ from trl_lint.domain.engines import TrainingEngine
 from trl_lint.domain.kinds import BoundMethod, LibraryInstance, ModelValue, PreparedObject, library_name_of
 from trl_lint.domain.model_roles import is_replicated
 from trl_lint.domain.provenance import Step
-from trl_lint.domain.sync_points import HIDDEN, SyncPoint, place_of
+from trl_lint.domain.sync_points import HIDDEN, SENT, SyncPoint, place_of
 from trl_lint.domain.values import Kind, Value, Wrapping
 from trl_lint.knowledge import library
 from trl_lint.knowledge.heuristics import MAY_SYNCHRONISE
 from trl_lint.knowledge.models import RUN_A_MODEL
 from trl_lint.knowledge.schema import BACKWARD, WRAP, Collective, Function, Row, Transfer
+from trl_lint.knowledge.torch_distributed import POINT_TO_POINT
 
 _LOSSES = frozenset({Kind.BATCH, Kind.TENSOR})
 # How many synchronisation points of one call are kept.
@@ -74,6 +75,8 @@ class CollectiveOrder(Observer["Frame"]):
         model = next(iter(args.positional), None)
         if name in RUN_A_MODEL and model is not None and (isinstance(model, PreparedObject) or _is_wrapped(model)):
             _note(frame, node, "forward", "forward")
+        if name in POINT_TO_POINT:
+            _note(frame, node, name, SENT)
 
     def on_call_out_of_sight(self, frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
         func = node.func if isinstance(node, cst.Call) else None

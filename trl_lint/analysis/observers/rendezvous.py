@@ -41,7 +41,7 @@ from trl_lint.domain.engines import TrainingEngine
 from trl_lint.domain.kinds import alone_of
 from trl_lint.domain.provenance import OwnFile
 from trl_lint.domain.ranks import Origin
-from trl_lint.domain.sync_points import HIDDEN, SyncPoint, place_of
+from trl_lint.domain.sync_points import HIDDEN, SENT, UNSEEN, SyncPoint, place_of
 
 if TYPE_CHECKING:
     from trl_lint.analysis.program.classes import FunctionInfo
@@ -391,7 +391,7 @@ def _missing(frame: Frame, parting: Parting) -> tuple[SyncPoint, ...]:
 
 def _first_unmatched(one: Sequence[SyncPoint], other: Sequence[SyncPoint], branch: Branch) -> SyncPoint | None:
     """The first point that one of two ways has and the other has not, if it is certain that it lacks it."""
-    if any(point.kind == HIDDEN for point in (*one, *other)):
+    if any(point.kind in UNSEEN for point in (*one, *other)):
         seen, opposite = _without_hidden(one, other), _without_hidden(other, one)
         if seen is None or opposite is None:
             return None
@@ -427,17 +427,17 @@ def _unmatched(way: Sequence[SyncPoint], against: Sequence[SyncPoint]) -> Iterat
 
 def _without_hidden(way: Sequence[SyncPoint], against: Sequence[SyncPoint]) -> list[SyncPoint] | None:
     """A way less the calls that are not in sight; None if the other way's may happen in these."""
-    known = [point for point in way if point.kind != HIDDEN]
+    known = [point for point in way if point.kind not in UNSEEN]
     hidden_here = len(known) < len(way)
-    more = sum(point.kind != HIDDEN for point in against) > len(known)
-    return None if hidden_here and more else known
+    more = sum(point.kind not in UNSEEN for point in against) > len(known)
+    return None if (hidden_here and more) or any(point.kind == SENT for point in (*way, *against)) else known
 
 
 def _counts(point: SyncPoint, origins: Origin) -> bool:
     """Whether it is known that all ranks meet there: a rank may be asked whether it belongs to a group."""
     if point.subgroup and Origin.RANK in origins:
         return False
-    return point.certain and point.kind != HIDDEN
+    return point.certain and point.kind not in UNSEEN
 
 
 def _comes_after(point: SyncPoint, ways: Ways) -> bool:
