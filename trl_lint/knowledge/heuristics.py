@@ -242,7 +242,7 @@ SEEDS_ALL = Guess(
 )
 SETS_UP = Guess(
     group=SEEDS,
-    pattern=r"(?i)^_?(init|initialize|setup|set_?up|(get|load|parse|read)_(args|arguments|cfg|config|opt|options))(_|$)",
+    pattern=r"(?i)^_?(init|initialize|setup|set_?up|(get|load|parse|read)_(args|arguments|cfg|config|opt|options)$)(_|$)",
     says="A function that is not in sight, of no library that is known, and is called like this may seed in passing.",
     because="tests/rules/test_unseeded_split.py: `setup_environment()` before a draw; NVlabs/DoRA, VL-T5/src/param.py: "
     "`parse_args` seeds",

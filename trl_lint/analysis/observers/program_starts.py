@@ -32,6 +32,10 @@ class ProgramStarts(Observer["Frame"]):
     def on_library_call(self, frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> None:
         _note(frame, name, args)
 
+    def on_call_out_of_sight(self, frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
+        """Whatever loads the model: `BUILDERS[name](path, device_map="auto")`."""
+        frame.module.one_process |= _spreads(args)
+
     def on_instantiate(self, frame: Frame, base: str, args: Arguments, node: cst.CSTNode) -> None:
         if base:
             _note(frame, base, args)
