@@ -28,8 +28,10 @@ from trl_lint.knowledge.heuristics import (
     SETTING_OF_RANK,
     SETTINGS_OBJECT,
     SHARED_PLACE,
+    WORLD_FIELD,
     tells_rank,
 )
+from trl_lint.knowledge.schema import WORLD
 
 if TYPE_CHECKING:
     from trl_lint.analysis.program.classes import FunctionInfo
@@ -85,6 +87,8 @@ def parameter_by_name(name: str, value: Value) -> Value:
     """A parameter of an entry point of which nothing is known, or what its name says of it."""
     if value.rank != ranks.UNKNOWN or value.kind not in _KINDS:
         return value
+    if value.kind is not Kind.STRING and WORLD_FIELD.fits(name):
+        return WORLD
     is_setting = _names_place(name) or COUNTER.fits(name) or (SETTINGS_OBJECT.fits(name) and value is UNKNOWN)
     return value.but(rank=ranks.SETTING) if is_setting else value
 
