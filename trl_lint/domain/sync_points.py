@@ -110,4 +110,4 @@ def _is_of_all(point: SyncPoint) -> bool:
 
 
 # What a rank may do alone without waiting for others at once, and what may be no meeting at all.
-_SEEN_BY_SOME = frozenset({"forward", HIDDEN})
+_SEEN_BY_SOME = UNSEEN | {"forward"}

@@ -67,7 +67,7 @@ def _main(event: SideEffect) -> str:
     """What is true on the main process; a Trainer has said so before it had an accelerator."""
     owner, _, own = event.accelerator.rpartition(".")
     of_trainer = surroundings_of(event.module, event.owner) is Surroundings.TRAINER and own == "accelerator"
-    if of_trainer and not event.module.mentions(rb"\.accelerator\b"):
+    if of_trainer and owner and not event.module.mentions(rb"\.accelerator\b"):
         return f"{owner}.is_world_process_zero()"
     return f"{event.accelerator}.is_main_process"
 

@@ -88,13 +88,12 @@ MAY_WAIT = Guess(
 MAIN_PROCESS = Guess(
     group=SYNCHRONISATION,
     words=_one_of(
-        "is_global_zero is_local_main_process is_local_process_zero is_main is_main_process is_main_rank is_master "
+        "is_global_zero is_local_main_process is_local_process_zero is_main_process is_main_rank "
         "is_master_ordinal is_master_process is_rank0 is_rank_0 is_rank_zero is_world_process_zero"
     ),
     says="A function or attribute of this name, wherever it is defined, is true on one rank only.",
     because="Names of transformers `Trainer` and `TrainerState`, lightning `Trainer` and `Fabric`, mmengine and "
-    "detectron2 `comm`, torch_xla; facebookresearch/atlas, src/slurm.py: `params.is_main`; "
-    "tests/analysis/reveal/names_of_ranks.py",
+    "detectron2 `comm`, torch_xla; tests/analysis/reveal/names_of_ranks.py",
 )
 RANK_NUMBER = Guess(
     group=SYNCHRONISATION,
@@ -114,7 +113,7 @@ RANK_FIELD = Guess(
 )
 WORLD_FIELD = Guess(
     group=SYNCHRONISATION,
-    words=_one_of("ngpu ngpus num_gpus num_processes world_size"),
+    words=_one_of("ngpu ngpus num_gpus world_size"),
     says="An attribute or parameter of this name of which nothing else is known is the number of processes.",
     because="microsoft/SimXNS, MASTER/finetune/MS: a helper that reduces where `opt.world_size > 1`; "
     "autonomousvision/stylegan-xl, training/training_loop.py: a flag is broadcast where `num_gpus > 1`",
@@ -133,10 +132,12 @@ TELLS_OF_THE_JOB = Guess(
 )
 MAY_ASK_FOR_RANK = Guess(
     group=SYNCHRONISATION,
-    pattern=r"(?i)(?:^|_)(?:rank|is_(?:chief|first|leader|main|master|primary|root)"
+    pattern=r"(?i)(?:^|(?<!lora)_)(?:rank(?!_loss|_weight)"
+    r"|is_(?:chief|first|leader|main|master|primary|root)(?!_(?:batch|epoch|iter|step))"
     r"|(?:main|master|primary|root)_(?:device|gpu|node|proc|process|worker)|proc(?:ess)?_(?:id|index))(?:_|\d|$)",
     says="A condition with such a name may let only some ranks in, whatever else is known of it.",
-    because="NVlabs/DoRA, CLIP-ViL/src/tasks/gqa.py: `if args.local_rank <= 0:`, with `args` from a file out of sight",
+    because="NVlabs/DoRA, CLIP-ViL/src/tasks/gqa.py: `if args.local_rank <= 0:`, with `args` from a file out of sight; "
+    "facebookresearch/atlas, src/util.py: `if opt.is_main:`",
 )
 SETTINGS_OBJECT = Guess(
     group=SYNCHRONISATION,
@@ -243,7 +244,7 @@ SEEDS_ALL = Guess(
 )
 SETS_UP = Guess(
     group=SEEDS,
-    pattern=r"(?i)^_?(init|initialize|setup|set_?up|(get|load|parse|read)_(args|arguments|cfg|config|opt|options)$)(_|$)",
+    pattern=r"(?i)^_?(init|initialize|setup|set_?up|(get|parse)_(args|arguments|opt|options)$)(_|$)",
     says="A function that is not in sight, of no library that is known, and is called like this may seed in passing.",
     because="tests/rules/test_unseeded_split.py: `setup_environment()` before a draw; NVlabs/DoRA, VL-T5/src/param.py: "
     "`parse_args` seeds",
@@ -595,7 +596,7 @@ ONE_GPU_NOTE = Guess(
 )
 NAMES_LAUNCHER = Guess(
     group=LAUNCH,
-    pattern=r"(?i)\baccelerate launch\b|\btorchrun\b|\btorch\.distributed\.(?:run|launch)\b",
+    pattern=r"(?i)(?<![a-z-])(?:accelerate launch|torchrun|torch\.distributed\.(?:run|launch))(?![a-z-])",
     says="A command beside a note that names a launcher is the one for a single GPU.",
     because="charent/ChatLM-mini-Chinese, README.md: a comment says how to launch on several GPUs, above bare python",
 )

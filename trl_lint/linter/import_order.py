@@ -24,6 +24,7 @@ _IMPORTS = re.compile(
 )
 _TESTS = re.compile(rb"^(?:from|import)[ \t]+(?:pytest|unittest)\b", re.MULTILINE)
 _NAME = re.compile(rb"\w+(?:\.\w+)*")
+_RENAMED = re.compile(rb"\s+as\s+\w+")
 
 
 def importers_first(project: Project, sources: Mapping[Path, bytes]) -> list[tuple[Path, bytes]]:
@@ -66,7 +67,7 @@ def _imported(project: Project, path: Path, source: bytes) -> Iterator[Path]:
     package = own if path.name == "__init__.py" else own[:-1]
     for match in _IMPORTS.finditer(source):
         if match["whole"] is not None:
-            names = [name.decode() for name in _NAME.findall(match["whole"])]
+            names = [name.decode() for name in _NAME.findall(_RENAMED.sub(b"", match["whole"]))]
             yield from filter(None, (project.find_from(name, path) for name in names))
             continue
         base = _absolute(match["base"].decode(), package)
@@ -75,7 +76,7 @@ def _imported(project: Project, path: Path, source: bytes) -> Iterator[Path]:
             continue
         if file != path:
             yield file
-        for name in _NAME.findall(match["names"]):
+        for name in _NAME.findall(_RENAMED.sub(b"", match["names"])):
             below = project.below(file, name.decode())
             if below is not None:
                 yield below

@@ -186,7 +186,7 @@ def _under_condition(event: Divergence) -> str:
     """How to mend a call under a condition: which of them is the main process is nothing to agree on."""
     if event.sync_point.kind == "forward":
         first = "run it on every rank"
-        if not event.sync_point.control.grad:
+        if not event.sync_point.grad:
             first += ", or have one run the bare model"
     elif event.sync_point.name in _WITHOUT_RESULT:
         first = "call it on every rank, outside the condition"

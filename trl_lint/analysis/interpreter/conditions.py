@@ -30,6 +30,7 @@ from trl_lint.domain.constants import (
     World,
 )
 from trl_lint.domain.control import UNIFORM, Control, Uniformity
+from trl_lint.domain.heap import WILDCARD
 from trl_lint.domain.joins import join_all
 from trl_lint.domain.kinds import (
     BatchRole,
@@ -101,7 +102,8 @@ def divides(frame: Frame, test: cst.CSTNode, value: Value) -> Control:
         why = frame.step(test, "whether `{}` is the same on all ranks is not known")
         known = ranks.SETTING if value.rank == ranks.SETTING else ranks.UNKNOWN
         return Control(Uniformity.UNKNOWN, why, known)
-    if value.const is MISSING and any(map(MAY_ASK_FOR_RANK.fits, identifiers(test))):
+    is_told = value.const is not MISSING or value.rank == ranks.REDUCED
+    if not is_told and any(map(MAY_ASK_FOR_RANK.fits, identifiers(test))):
         why = frame.step(test, "whether `{}` is the same on all ranks is not known")
         return Control(Uniformity.UNKNOWN, why, ranks.UNKNOWN)
     return UNIFORM
@@ -200,7 +202,7 @@ def _compare_once(frame: Frame, left: Value, operator: cst.CSTNode, right: Value
     if kind_of_test is cst.In or kind_of_test is cst.NotIn:
         return _membership(frame, left, operator, right)
     const = _decided(left.const, type(operator), right.const)
-    if const is MISSING and kind_of_test in _SAME_TEXT:
+    if const is MISSING and kind_of_test in (cst.Equal, cst.NotEqual):
         const = _same_text(left, right, kind_of_test)
     if left.rank == ranks.RANK_LOCAL and left.kind is Kind.NUMBER and right.const in (-1, 0):
         # A rank of -1 stands for a run without any others.
@@ -249,13 +251,11 @@ def _decided(left: Any, operator: type, right: Any) -> Any:
     return MISSING
 
 
-_SAME_TEXT = frozenset({cst.Equal, cst.NotEqual})
-
-
 def _same_text(left: Value, right: Value, operator: type) -> Any:
     """The constant result of comparing two texts: a mode that a function is called with decides what it does."""
-    if not (isinstance(left.const, str) and isinstance(right.const, str)):
-        return MISSING
+    texts = (left.const, right.const)
+    if not all(isinstance(text, str) and WILDCARD not in text for text in texts):
+        return MISSING  # of a text that is put together only a part is known
     return (left.const == right.const) is (operator is cst.Equal)
 
 

@@ -30,7 +30,7 @@ from trl_lint.domain.values import Value, Wrapping
 class Handed:
     """By the name of a method, at which of its positions it is handed a wrapped model, and where.
 
-    definitions: by its name, how many functions of the project are called so.
+    definitions: by its name, how many functions of the project are called so, or how often one is called.
     """
 
     def __init__(self) -> None:
@@ -88,8 +88,9 @@ def _runs(function: FunctionInfo, name: str) -> bool:
 
 
 def _is_the_only_one(frame: Frame, handed: Handed, method: str) -> bool:
-    """Whether no other class of the project has a method of this name."""
+    """Whether no other class of the project has a method of this name, and nobody else calls one."""
     if method not in handed.definitions:
         project = frame.engine.project
-        handed.definitions[method] = sum(project.count(path, f"def {method}(") for path in project.linted)
+        texts = (f"def {method}(", f".{method}(")
+        handed.definitions[method] = max(sum(project.count(path, text) for path in project.linted) for text in texts)
     return handed.definitions[method] == 1

@@ -180,7 +180,7 @@ def _settle(
         left = _left_behind(head.control, loop, frame.returned[returns:])
         end.control = head.control
         grown = head.fork().merge(end)
-        settled = left is head.control and _is_settled(frame, node, head, grown)
+        settled = left is head.control and _is_settled(frame, node, loop, head, grown)
         head = grown
         head.control = left
         if settled:
@@ -256,14 +256,19 @@ def _divide_counters(before: Memory, after: Memory, divided: Rank) -> None:
             after.names[name] = value.but(rank=divided, const=MISSING)
 
 
-def _is_settled(frame: Frame, loop: cst.For | cst.While, head: Memory, grown: Memory) -> bool:
-    """Whether another round could find no other facts: only names that were there before count."""
+def _is_settled(frame: Frame, node: cst.For | cst.While, loop: Loop, head: Memory, grown: Memory) -> bool:
+    """Whether another round could find no other facts: only names that were there before count.
+
+    Who leaves in the middle of a round takes along what the rounds before have made.
+    """
     for key, value in grown.attributes.items():
         old = head.attributes.get(key)
         if old is not None and old is not value and not alike(old, value):
             return False
     names, containers = _changed(head, grown)
-    return not (names or containers) or growing.looks_at_none(frame, loop, grown, names, containers)
+    if not (names or containers):
+        return True
+    return not loop.breaks and growing.looks_at_none(frame, node, grown, names, containers)
 
 
 def _changed(head: Memory, grown: Memory) -> tuple[list[str], set[Identity]]:

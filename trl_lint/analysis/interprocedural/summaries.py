@@ -117,11 +117,13 @@ class Runs(Definitions):
         met = self.met
         if before and frame.memory.control.uniformity is not Uniformity.UNIFORM:
             self.met = (*met, *frame.sync_points)
-        if function.closure is not None or isinstance(function.node, cst.Lambda):
-            value = self._inline(frame, function, names, node)
-        else:
-            value = self._summarised(frame, function, names, node, owner)
-        self.met = met
+        try:
+            if function.closure is not None or isinstance(function.node, cst.Lambda):
+                value = self._inline(frame, function, names, node)
+            else:
+                value = self._summarised(frame, function, names, node, owner)
+        finally:
+            self.met = met
         if function.first_rank:
             first_rank.note_context(frame, node, function.first_rank)
         if self.job_flags.starters:

@@ -42,7 +42,7 @@ class ProgramStarts(Observer["Frame"]):
 
 
 def _note(frame: Frame, name: str, args: Arguments) -> None:
-    frame.module.one_process |= _spreads(args) or (name in _STARTS and _is_alone(args))
+    frame.module.one_process |= _spreads(args) or (name in _STARTS and _is_alone(frame, args))
     if name in _STARTS or library.is_subclass(name, "transformers.Trainer"):
         frame.module.starts = True
 
@@ -53,10 +53,11 @@ def _spreads(args: Arguments) -> bool:
     return where is not None and isinstance(where.const, str) and where.const in SPREADING
 
 
-def _is_alone(args: Arguments) -> bool:
-    """Whether a process group of one is made: `init_process_group("nccl", world_size=1, rank=0)`."""
+def _is_alone(frame: Frame, args: Arguments) -> bool:
+    """Whether a process group of one is made, whatever holds: `init_process_group("nccl", world_size=1, rank=0)`."""
     size = args.keywords.get("world_size")
-    return size is not None and type(size.const) is int and size.const == 1
+    is_one = size is not None and type(size.const) is int and size.const == 1
+    return is_one and not frame.memory.control.conditions
 
 
 OBSERVER = ProgramStarts()

@@ -19,7 +19,12 @@ import libcst as cst
 
 from trl_lint.analysis.events import Event, EventTrace, SideEffect, steps
 from trl_lint.analysis.program.classes import FunctionInfo
-from trl_lint.analysis.program.path_conditions import alternatives, branch_of, ways_out
+from trl_lint.analysis.program.path_conditions import (
+    alternatives,
+    are_in_two_arms,
+    branch_of,
+    ways_out,
+)
 from trl_lint.analysis.program.syntax import ancestors
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
@@ -103,9 +108,12 @@ class SideEffects(Observer["Frame"]):
 
     def settled(self, events: list[Event], program: EventTrace, imported: Iterable[Module]) -> list[Event]:
         """Where each process starts a run of its own, it logs to that: what is to be mended is the start."""
-        if not any(isinstance(each, SideEffect) and each.name == STARTS_RUN for each in events):
-            return events
-        return [each for each in events if not (isinstance(each, SideEffect) and each.name in LOGS_TO_RUN)]
+        starters = [each.owner for each in events if isinstance(each, SideEffect) and each.name == STARTS_RUN]
+
+        def logs_to_its_own(event: Event) -> bool:
+            return isinstance(event, SideEffect) and event.name in LOGS_TO_RUN and event.owner in starters
+
+        return [each for each in events if not logs_to_its_own(each)] if starters else events
 
 
 def _note_synchronisation(frame: Frame) -> None:
@@ -179,7 +187,7 @@ def _tell(
 ) -> None:
     """An effect is there: tell the rules, unless it is another one on each rank. place: the path itself, if known."""
     on_disk = place is not None or effect.path is not None
-    if not _is_everywhere(frame, effect, on_disk) or any(_is_given(args, keyword) for keyword in effect.unless):
+    if not _is_everywhere(frame, effect, on_disk, node) or any(_is_given(args, keyword) for keyword in effect.unless):
         return
     path = place if place is not None or effect.path is None else args.get(*effect.path)
     if not _is_the_same(effect, args, path) or args.double is not None:
@@ -222,14 +230,15 @@ def _is_shared(path: Value) -> bool:
     )
 
 
-def _is_everywhere(frame: Frame, effect: Effect, on_disk: bool) -> bool:
+def _is_everywhere(frame: Frame, effect: Effect, on_disk: bool, node: cst.CSTNode) -> bool:
     """Whether all ranks get here, but for what asks for a tracker only, or for files that they all may find.
 
     on_disk: it is files that are changed. What a tracker is shown behind a gathering is what one of them has to show.
     """
     control = frame.memory.control
-    if on_disk:
-        control = agreed(control, (*frame.engine.met, *frame.sync_points))
+    if on_disk and control.uniformity is Uniformity.UNKNOWN:
+        here = (each for each in frame.sync_points if not are_in_two_arms(frame.root, each.node, node))
+        control = agreed(control, (*frame.engine.met, *here))
     return all(_lets_all_in(frame, each, effect) for each in control.conditions)
 
 

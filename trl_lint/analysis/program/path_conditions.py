@@ -41,6 +41,15 @@ def conditions_around(root: cst.CSTNode, node: cst.CSTNode) -> list[Condition]:
     return found
 
 
+def are_in_two_arms(root: cst.CSTNode, one: cst.CSTNode, other: cst.CSTNode) -> bool:
+    """Whether two places of a function (or module) are never come to both, as they stand in two arms of an `if`."""
+    paths = ((*ancestors(root, each), each) for each in (one, other))
+    for (outer, inner), (same, theirs) in zip(*map(pairwise, paths), strict=False):
+        if inner is not theirs:
+            return outer is same and isinstance(outer, cst.If) and outer.test not in (inner, theirs)
+    return False
+
+
 def set_before(root: cst.CSTNode, node: cst.CSTNode) -> list[Condition]:
     """The names that are set to True, False or None on the way to a place, in the blocks around it, and never again."""
     path = (*ancestors(root, node), node)

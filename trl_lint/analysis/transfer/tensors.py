@@ -34,7 +34,7 @@ from trl_lint.domain.kinds import (
     read_out_of,
     role_of,
 )
-from trl_lint.domain.provenance import FullBatches
+from trl_lint.domain.provenance import FullBatches, Step
 from trl_lint.domain.ranks import Rank, State
 from trl_lint.domain.values import Kind, Value
 from trl_lint.knowledge import torch as table
@@ -134,7 +134,11 @@ def _count(value: Value) -> Rank:
 def _shape(value: Value) -> Value:
     """The sizes of all dimensions: the data decide on them."""
     rank = ranks.SAME if value.scalar else collapsed(value.rank)
-    return derived(rank, Kind.UNKNOWN, value, dtype="int").as_a(SizesValue)
+    sizes = derived(rank, Kind.UNKNOWN, value, dtype="int").as_a(SizesValue)
+    if isinstance(sizes.why, FullBatches) and role_of(value) is None:
+        # What was computed of a batch need not have its rows any more.
+        sizes = sizes.but(why=Step(sizes.why.module, sizes.why.node, sizes.why.text, sizes.why.before))
+    return sizes
 
 
 def dimension(shape: Value, index: Value) -> Value:

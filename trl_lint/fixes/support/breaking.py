@@ -19,6 +19,8 @@ from typing import NamedTuple, TypeAlias
 import libcst as cst
 from libcst._nodes.internal import CodegenState
 
+from trl_lint.analysis.program.syntax import of_class
+
 _Line: TypeAlias = cst.SimpleStatementLine
 # What lists its elements.
 Display: TypeAlias = cst.Dict | cst.List | cst.Set | cst.Tuple
@@ -91,8 +93,10 @@ def _rendered(line: _Line) -> tuple[str, list[_Content]]:
 
 
 def _brackets(node: cst.CSTNode) -> Iterator[tuple[_Bracket, cst.CSTNode, cst.CSTNode]]:
-    """The brackets below a node that hold something, each with the first and the last of that."""
+    """The brackets below a node that hold something, each with the first and the last of that; none in a text."""
     match node:
+        case cst.FormattedString():
+            return
         case cst.Call(args=[first, *rest]):
             yield node, first, rest[-1] if rest else first
         case cst.Tuple(lpar=[]):
@@ -116,8 +120,9 @@ def _first_too_long(text: str, limit: int, indent: str, known: Collection[str]) 
 
 
 def _is_alike(before: _Line, after: _Line) -> bool:
-    texts = (cst.Module([each]).code for each in (before, after))
-    return len({ast.dump(ast.parse(text)) for text in texts}) == 1
+    texts = [cst.Module([each]).code for each in (before, after)]
+    comments = {"".join(each.value for each in of_class(line, cst.Comment)) for line in (before, after)}
+    return len(comments) == 1 and len({ast.dump(ast.parse(text)) for text in texts}) == 1
 
 
 def _opened(bracket: _Bracket, margin: str, unit: str, *, in_one: bool) -> cst.BaseExpression:

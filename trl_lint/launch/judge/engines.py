@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
@@ -26,6 +27,7 @@ from trl_lint.launch.judge.python_invocation import own_launcher
 from trl_lint.launch.parsers import readers
 
 JSON = ".json"
+_MAIN = re.compile(rb"^if\s+__name__\s*==", re.MULTILINE)
 # A file that says how a training is run is no larger.
 LARGEST = 200_000
 # What hands a command on that stands behind it: `submit.py --gpus 8 -- accelerate launch train.py`.
@@ -73,7 +75,7 @@ def is_document(name: str) -> bool:
 
 def is_program(data: bytes) -> bool:
     """Whether Python code is a program: `if __name__ == "__main__":`."""
-    return b"__main__" in data
+    return _MAIN.search(data) is not None
 
 
 def of_file(path: PurePath, data: bytes) -> FileEngines:
