@@ -9,6 +9,7 @@ from pathlib import Path
 import libcst as cst
 import pytest
 
+from trl_lint.fixes.support.breaking import broken
 from trl_lint.fixes.support.wrapping import wrapped
 from trl_lint.linter.line_length import USUAL, limit_for
 
@@ -78,6 +79,22 @@ def test_a_line_is_broken_as_formatters_break_it(line: str, expected: str):
     new = cst.Module([wrapped(statement, 44, "", "    ")]).code
     assert new == expected + "\n"
     compile(f"def f():\n    {line}" if "return" in line else new, "new.py", "exec")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'logger.info(f"loss of this step is {accelerator.gather(loss).mean().item()} and more text")',
+        "total = add_up(  # of all ranks\n    accelerator.gather(first_loss), accelerator.gather(second_loss_of_all))",
+    ],
+)
+def test_texts_are_not_broken_and_comments_stay(line: str):
+    statement = cst.ensure_type(cst.parse_statement(line), cst.SimpleStatementLine)
+    new = broken(statement, 60, "", "    ")
+    if new is not None:
+        code = cst.Module([new]).code
+        assert ("# of all ranks" in code) is ("# of all ranks" in line)
+        assert "{accelerator.gather(loss).mean().item()}" in code or 'f"' not in code
 
 
 def test_a_line_of_several_is_broken_and_the_others_stay():

@@ -58,7 +58,8 @@ Not in the default set, as they depend on the data, on chance, the disk or the m
 data, files that some ranks may find, numbers that are drawn at random (one seed draws the same on all ranks), what only
 fails on some of them, and forwards without gradients in projects that are shown to run under FSDP or ZeRO-3, where they
 gather parameters. `--extend-select TRL006` reports them. Under DDP such a forward broadcasts the buffers of a model
-that has some, and the next forward with gradients makes up for it: nothing is reported.
+that has some, and the next forward with gradients makes up for it: nothing is reported, not even where a barrier comes
+first, which would meet that broadcast.
 
 ## References
 - https://github.com/huggingface/trl/pull/4041, https://github.com/huggingface/trl/pull/6403,

@@ -12,14 +12,14 @@ The brackets that hold most of a line are opened first, until every line fits.
 from __future__ import annotations
 
 import ast
+import io
+import tokenize
 from collections.abc import Collection, Iterator
 from itertools import accumulate
 from typing import NamedTuple, TypeAlias
 
 import libcst as cst
 from libcst._nodes.internal import CodegenState
-
-from trl_lint.analysis.program.syntax import of_class
 
 _Line: TypeAlias = cst.SimpleStatementLine
 # What lists its elements.
@@ -121,8 +121,13 @@ def _first_too_long(text: str, limit: int, indent: str, known: Collection[str]) 
 
 def _is_alike(before: _Line, after: _Line) -> bool:
     texts = [cst.Module([each]).code for each in (before, after)]
-    comments = {"".join(each.value for each in of_class(line, cst.Comment)) for line in (before, after)}
-    return len(comments) == 1 and len({ast.dump(ast.parse(text)) for text in texts}) == 1
+    return len({(*_comments(text), ast.dump(ast.parse(text))) for text in texts}) == 1
+
+
+def _comments(text: str) -> Iterator[str]:
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type == tokenize.COMMENT:
+            yield token.string
 
 
 def _opened(bracket: _Bracket, margin: str, unit: str, *, in_one: bool) -> cst.BaseExpression:
