@@ -56,10 +56,9 @@ is taken for one among the ranks of that group. An arm that raises ends the job 
 
 Not in the default set, as they depend on the data, on chance, the disk or the model: loops that go over each rank's own
 data, files that some ranks may find, numbers that are drawn at random (one seed draws the same on all ranks), what only
-fails on some of them, and forwards without gradients in projects that are shown to run under FSDP or ZeRO-3, where they
-gather parameters. `--extend-select TRL006` reports them. Under DDP such a forward broadcasts the buffers of a model
-that has some, and the next forward with gradients makes up for it: nothing is reported, not even where a barrier comes
-first, which would meet that broadcast.
+fails on some of them, and forwards without gradients, which synchronise the buffers of a model that has some: under DDP
+the next forward with gradients makes up for that, unless another collective comes first, or none follows.
+`--extend-select TRL006` reports them.
 
 ## References
 - https://github.com/huggingface/trl/pull/4041, https://github.com/huggingface/trl/pull/6403,
@@ -72,7 +71,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from trl_lint.analysis.events import DatasetParted, Divergence, DividedBy
-from trl_lint.domain.engines import SHARDS_PARAMETERS
 from trl_lint.domain.provenance import Step
 from trl_lint.domain.ranks import Origin
 from trl_lint.findings import Consequence
@@ -109,7 +107,7 @@ class DivergentCollective(Rule[Divergence | DatasetParted]):
     def check(self, event: Divergence | DatasetParted) -> Iterator[Violation]:
         if isinstance(event, DatasetParted):
             yield _of_dataset(event)
-        elif not event.sync_point.engines and not _pairs_up(event):
+        elif not event.sync_point.engines:
             yield _of_sync_point(event)
 
 
@@ -124,22 +122,10 @@ def _of_sync_point(event: Divergence) -> Violation:
     )
 
 
-def _pairs_up(event: Divergence) -> bool:
-    """Whether it is a forward without gradients that no sharded parameters are gathered for.
-
-    DDP broadcasts buffers in it, if the model has some, and leaves that out of this rank's next forward with
-    gradients, with which the other ranks' forward pairs up (torch/nn/parallel/distributed.py,
-    `require_forward_param_sync`).
-    """
-    if event.sync_point.kind != "forward" or event.sync_point.grad:
-        return False
-    return event.module.engines().one_of(SHARDS_PARAMETERS) is None
-
-
 def _is_sure(event: Divergence) -> bool:
     """Whether the others wait whatever the data are: what is less than that has to be asked for."""
     if event.sync_point.kind == "forward" and not event.sync_point.grad:
-        return False  # the engine that is shown may be that of another model
+        return False  # it only broadcasts the buffers, if the model has some, and the next forward may pair up with it
     if event.origins == Origin.RANK:
         return True
     if event.by is DividedBy.EXCEPTION:

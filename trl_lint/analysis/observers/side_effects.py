@@ -236,7 +236,7 @@ def _is_everywhere(frame: Frame, effect: Effect, on_disk: bool, node: cst.CSTNod
     on_disk: it is files that are changed. What a tracker is shown behind a gathering is what one of them has to show.
     """
     control = frame.memory.control
-    if on_disk and control.uniformity is Uniformity.UNKNOWN:
+    if on_disk and control.uniformity is not Uniformity.UNIFORM:
         here = (each for each in frame.sync_points if not are_in_two_arms(frame.root, each.node, node))
         control = agreed(control, (*frame.engine.met, *here))
     return all(_lets_all_in(frame, each, effect) for each in control.conditions)
