@@ -88,9 +88,7 @@ def divides(frame: Frame, test: cst.CSTNode, value: Value) -> Control:
     """
     value = asked(value)
     if value.rank.differs and value.kind is Kind.UNKNOWN and value.rank.origins == Origin.DATA:
-        return Control(
-            Uniformity.UNKNOWN, frame.step(test, "whether `{}` is the same on all ranks is not known"), ranks.UNKNOWN
-        )
+        return _not_known(frame, test)
     if value.rank.differs:
         why = frame.step(test, "`{}` differs between ranks", value.why)
         return Control(Uniformity.DIVERGENT, why, value.rank)
@@ -99,14 +97,16 @@ def divides(frame: Frame, test: cst.CSTNode, value: Value) -> Control:
             return Control(
                 Uniformity.DIVERGENT, frame.step(test, "`{}` asks for the rank, and for more", value.why), ranks.GUARDED
             )
-        why = frame.step(test, "whether `{}` is the same on all ranks is not known")
-        known = ranks.SETTING if value.rank == ranks.SETTING else ranks.UNKNOWN
-        return Control(Uniformity.UNKNOWN, why, known)
+        return _not_known(frame, test, ranks.SETTING if value.rank == ranks.SETTING else ranks.UNKNOWN)
     is_told = value.const is not MISSING or value.rank == ranks.REDUCED
     if not is_told and any(map(MAY_ASK_FOR_RANK.fits, identifiers(test))):
-        why = frame.step(test, "whether `{}` is the same on all ranks is not known")
-        return Control(Uniformity.UNKNOWN, why, ranks.UNKNOWN)
+        return _not_known(frame, test)
     return UNIFORM
+
+
+def _not_known(frame: Frame, test: cst.CSTNode, rank: ranks.Rank = ranks.UNKNOWN) -> Control:
+    why = frame.step(test, "whether `{}` is the same on all ranks is not known")
+    return Control(Uniformity.UNKNOWN, why, rank)
 
 
 _ORDER: dict[type, Callable[[int, int], bool]] = {

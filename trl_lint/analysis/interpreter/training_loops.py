@@ -12,7 +12,8 @@ import libcst as cst
 from trl_lint.analysis.program.syntax import of_class
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain import ranks
-from trl_lint.domain.kinds import BatchValue, ModelRole, ModelValue, PreparedObject, TupleValue
+from trl_lint.domain.kinds import BatchValue, PreparedObject, TupleValue
+from trl_lint.domain.model_roles import is_data_parallel
 from trl_lint.domain.ranks import State
 from trl_lint.domain.values import UNKNOWN, WRAPPED_ON_SOME_WAY, Kind, Value
 from trl_lint.knowledge.heuristics import COMPUTES_GRADIENTS
@@ -71,6 +72,5 @@ def _has_wrapped_model(frame: Frame) -> bool:
 
 def _is_wrapped(value: Value) -> bool:
     """Whether several ranks train it: what a DataParallel wraps, one process trains."""
-    if isinstance(value, ModelValue) and value.role is ModelRole.DATA_PARALLEL:
-        return False
-    return isinstance(value, PreparedObject) or value.wrapping in WRAPPED_ON_SOME_WAY
+    is_shared = isinstance(value, PreparedObject) or value.wrapping in WRAPPED_ON_SOME_WAY
+    return is_shared and not is_data_parallel(value)

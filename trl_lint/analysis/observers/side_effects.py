@@ -19,12 +19,7 @@ import libcst as cst
 
 from trl_lint.analysis.events import Event, EventTrace, SideEffect, steps
 from trl_lint.analysis.program.classes import FunctionInfo
-from trl_lint.analysis.program.path_conditions import (
-    alternatives,
-    are_in_two_arms,
-    branch_of,
-    ways_out,
-)
+from trl_lint.analysis.program.path_conditions import alternatives, are_in_two_arms, branch_of, ways_out
 from trl_lint.analysis.program.syntax import ancestors
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
