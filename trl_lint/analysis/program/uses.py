@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
 import libcst as cst
 
 from trl_lint.analysis.program.syntax import ancestors, below, contexts_around, names_in, of_class, used_names
@@ -20,9 +22,41 @@ def is_dropped(root: cst.CSTNode, node: cst.CSTNode) -> bool:
             mentions = _mentions(root, name, statement)
             if any(isinstance(each, (cst.For, cst.While)) for each in path):
                 return not mentions
-            later = next((each for each, is_later in mentions.items() if is_later), None)
-            return later is None or isinstance(ancestors(root, later)[-1], cst.AssignTarget)
+            return _is_bound_anew(root, path, [each for each, is_later in mentions.items() if is_later])
     return False
+
+
+def _is_bound_anew(root: cst.CSTNode, path: Sequence[cst.CSTNode], later: Iterable[cst.Name]) -> bool:
+    """Whether a name that a statement binds is not asked for behind it, before each way has bound it again.
+
+    path: from the root to the statement. What stands in another arm of a condition around it is not behind it, and
+    what is bound in an arm of its own need not be.
+    """
+    for name in later:
+        above = ancestors(root, name)
+        if _are_arms_of_one(path, above):
+            continue
+        if not isinstance(above[-1], cst.AssignTarget):
+            return False
+        own = above[-2]
+        if isinstance(own, cst.Assign) and name.value in used_names(own.value):
+            return False
+        if not any(isinstance(each, _MAY_NOT_RUN) and each not in path for each in above):
+            return True
+    return True
+
+
+_MAY_NOT_RUN = (cst.If, cst.Else, cst.For, cst.While, cst.Try, cst.TryStar, cst.ExceptHandler, cst.Match)
+
+
+def _are_arms_of_one(path: Sequence[cst.CSTNode], other: Sequence[cst.CSTNode]) -> bool:
+    """Whether two nodes, by what is around them, stand in two arms of one `if`, of which one is run."""
+    shared = [each for each, too in zip(path, other, strict=False) if each is too]
+    meeting = shared[-1]
+    if not isinstance(meeting, cst.If):
+        return False
+    arms = {id(meeting.body), id(meeting.orelse)}
+    return {id(path[len(shared)]), id(other[len(shared)])} == arms
 
 
 def meets_calls_of(root: cst.CSTNode, node: cst.CSTNode, names: frozenset[str], apart: frozenset[str]) -> bool:
