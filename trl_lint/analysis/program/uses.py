@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 
 import libcst as cst
 
@@ -93,6 +94,38 @@ def names_what_is_called(tree: cst.CSTNode, node: cst.CSTNode, but: cst.CSTNode,
         return False
     calls = _calls_of(around[-1], frozenset(used_names(node)))
     return any(not apart & contexts_around(around[-1], each) for each in calls)
+
+
+def is_asked_first(root: cst.CSTNode, node: cst.CSTNode) -> bool:
+    """Whether code asks what a value has before it takes that: `hasattr(x.config, "a") and x.config.a`.
+
+    root: the function (or module) that the node is in. node: one of those that read the value (`x.config`).
+    """
+    path = [*ancestors(root, node), node]
+    return any(_is_asked_in(outer, inner, node) for outer, inner in pairwise(path))
+
+
+def _is_asked_in(outer: cst.CSTNode, inner: cst.CSTNode, node: cst.CSTNode) -> bool:
+    match outer:
+        case cst.Call(func=cst.Name("hasattr"), args=[cst.Arg(value=asked), *_]):
+            return asked is node
+        case cst.Call(func=cst.Name("getattr"), args=[cst.Arg(value=asked), _, _]):
+            return asked is node
+        case cst.BooleanOperation(left=test, operator=cst.And(), right=behind):
+            return inner is behind and _asks(test, node)
+        case cst.If(test=test, body=behind) | cst.IfExp(test=test, body=behind):
+            return inner is behind and _asks(test, node)
+    return False
+
+
+def _asks(test: cst.BaseExpression, node: cst.CSTNode) -> bool:
+    """Whether a condition is true only where `hasattr` has said so of the same value."""
+    match test:
+        case cst.BooleanOperation(left=left, operator=cst.And(), right=right):
+            return _asks(left, node) or _asks(right, node)
+        case cst.Call(func=cst.Name("hasattr"), args=[cst.Arg(value=asked), *_]):
+            return asked.deep_equals(node)
+    return False
 
 
 def _calls_of(statement: cst.CSTNode, names: frozenset[str]) -> list[cst.Call]:
