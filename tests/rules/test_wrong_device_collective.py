@@ -208,6 +208,26 @@ def test_a_tensor_that_is_made_of_another_one_stays_beside_it(made: str, speaks:
     assert bool(SNIPPETS.findings(plain(f"dist.all_reduce({made})"))) is speaks
 
 
+@pytest.mark.parametrize(
+    ("launches", "speaks"),
+    [
+        ("torchrun --nnodes=1 --nproc_per_node 8 job.py", False),
+        ("torchrun --standalone --nproc_per_node 8 job.py\naccelerate launch --num_machines 1 job.py", False),
+        ("torchrun --nproc_per_node 8 job.py", True),
+        ("torchrun --nnodes=2 job.py\ntorchrun --nnodes=1 job.py", True),
+        ("torchrun --nnodes=${NODES:-1} job.py", True),
+        ("torchrun --nnodes=1 other.py", True),
+        ("torchrun --master_addr 127.0.0.1 job.py", False),
+    ],
+)
+def test_a_program_whose_launches_say_so_is_on_one_node(launches: str, speaks: bool, tmp_path: Path):
+    main = '\n\nif __name__ == "__main__":\n    reduced(1, None, None)'
+    (tmp_path / "job.py").write_text(plain("torch.cuda.set_device(dist.get_rank())" + main))
+    (tmp_path / "run.sh").write_text(launches + "\n")
+    found = api.check(tmp_path, Settings(root=tmp_path, select=("TRL011",)))
+    assert bool(found) is speaks
+
+
 def test_pytest_runs_its_tests_on_one_node(tmp_path: Path):
     for name in ("test_job.py", "job.py"):
         (tmp_path / name).write_text(plain("torch.cuda.set_device(dist.get_rank())"))
