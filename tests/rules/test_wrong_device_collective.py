@@ -257,6 +257,19 @@ def test_other_ranks_and_other_uses_are_silent(code: str):
     assert not SNIPPETS.findings(plain(code))
 
 
+def test_a_rank_is_one_finding_wherever_it_is_asked_for():
+    text = (
+        "import torch\nimport torch.distributed as dist\n\n\n"
+        "def decode(x):\n    return x.to(device)\n\n\n"
+        "dist.init_process_group('nccl')\nrank = dist.get_rank()\ntorch.cuda.set_device(rank)\n"
+        "device = f'cuda:{rank}'\nx = torch.ones(1).to(device)\n"
+        "y = load(x, device_map={'': device})\ndecode(x)\n"
+    )
+    assert [len(each.also) for each in SNIPPETS.findings(text)] == [3]
+    other = text.replace("f'cuda:{rank}'", "f'cuda:{dist.get_rank()}'")
+    assert [len(each.also) for each in SNIPPETS.findings(other)] == [0, 2]
+
+
 def test_a_device_that_another_function_says_is_found_there():
     text = (
         "from accelerate import Accelerator\n\n\ndef device():\n    index = Accelerator().process_index\n"
