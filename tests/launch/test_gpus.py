@@ -60,6 +60,8 @@ SAID = {
     "#SBATCH --mem=4G\npython x.py": "unknown ",
     "# on a single GPU\npython x.py": "one # on a single GPU",
     "# single GPU or multi-GPU\npython x.py": "unknown ",
+    "# Single-HPU training\npython x.py": "one # Single-HPU training",
+    "# one model card\npython x.py": "unknown ",
     "# on a single CPU\npython x.py": "one # on a single CPU",
     "# in Google Colab\npython x.py": "one # in Google Colab",
     "# a day on one RTX 3060\npython x.py": "one # a day on one RTX 3060",

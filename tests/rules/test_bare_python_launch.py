@@ -187,6 +187,7 @@ def test_a_line_that_is_right_elsewhere_is_a_hint(tmp_path) -> None:
         f"model = load(device_map={{'': 0}})\n{TRAINER}",
         f"model = load(device_map=get_kbit_device_map() if quantized else None)\n{TRAINER}",
         f"device_map = None\nmodel = load(device_map=device_map)\n{TRAINER}",
+        f"from optimum.onnxruntime import ORTModel\n{TRAINER}",
     ],
 )
 def test_trains(tmp_path, program) -> None:
@@ -220,6 +221,7 @@ def test_trains(tmp_path, program) -> None:
         f"from accelerate import notebook_launcher\nnotebook_launcher(main)\n{TRAINER}",
         f"args = TrainingArguments(use_cpu=True)\n{TRAINER}",
         f"from unsloth import FastLanguageModel\n{TRAINER}",
+        "from optimum.habana import GaudiConfig\nfrom optimum.habana.trl import GaudiSFTTrainer\n" + TRAINER,
         f"def load(device_map='auto'):\n    return read(device_map=device_map)\nload()\n{TRAINER}",
         f"def load(device_map):\n    return read(device_map=device_map)\nload('auto')\n{TRAINER}",
         f"options = {{'device_map': 'auto'}}\nmodel = load(**options)\n{TRAINER}",

@@ -585,15 +585,15 @@ ASKS_FOR_GPUS = Guess(
 )
 ONE_GPU_NOTE = Guess(
     group=LAUNCH,
-    pattern=r"(?i)\b(?:single|one|1)[ -]?(?:x[ -]?)?(?:\w+ )?gpus?\b(?!s)|\b(?:single|one)[ -]?device"
-    r"|\bnon[- ]distributed"
+    pattern=r"(?i)\b(?:single|one|1)[ -]?(?:x[ -]?)?(?:\w+ )?(?:[ghnx]pu|accelerator)s?\b(?!s)"
+    r"|\b(?:single|one)[ -]?(?:device|card)\b|\bnon[- ]distributed"
     r"|\b(?:single|one) (?:\w+ ){0,2}(?:rtx|gtx|titan|[ahvptkl]\d{1,3}|[2345]0[6789]0)\b|\bcolab\b"
     r"|\b(?:on|with|using) (?:a|the) (?:\w+ )?cpu\b|\bsingle cpu\b|\bcpu[- ]only\b|\bwithout (?:a )?gpu"
     r"|\u5355\u5361|\u5355\u5f20|\u5355(?:\u4e2a)?\s?gpu",
     says="A command beside such words is meant for one GPU, or none: in Chinese, too.",
     because="fixtures/bare_python_launch: `On a single GPU:`, `from a server without GPU`; "
     "tests/launch/test_gpus.py: Colab, `one RTX 3060`; charent/ChatLM-mini-Chinese, README.md: one card above, several "
-    "below",
+    "below; huggingface/optimum-habana, examples: `Single-HPU`, `single-card`",
 )
 NAMES_LAUNCHER = Guess(
     group=LAUNCH,

@@ -6,6 +6,7 @@ It is read with `ast`, as whole trainings are looked through for the sake of one
 from __future__ import annotations
 
 import ast
+import re
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -15,8 +16,11 @@ from trl_lint.launch.training.placement import ProcessPlacement, dotted
 
 LARGEST = 1_000_000
 BODY = ""
-# It patches trainers so that they see one GPU.
-_PATCHING = frozenset({"unsloth"})
+# Libraries with which no trainer wraps its model in DataParallel: unsloth patches them so that they see one GPU, and
+# the others train on devices of another kind, of which a process has one.
+_WITHOUT_DATA_PARALLEL = re.compile(
+    r"(?:unsloth|habana_frameworks|optimum\.(?:habana|neuron|tpu|graphcore)|torch_neuronx|poptorch)\b"
+)
 
 
 @dataclass(slots=True)
@@ -83,7 +87,8 @@ def _file(tree: ast.Module) -> File:
     file.units[BODY] = _unit(body)
     for each in ast.walk(tree):
         _add_imports(file, each)
-    file.units[BODY].places_itself |= any(one.module.split(".")[0] in _PATCHING for one in file.imports.values())
+    named = (f"{one.module}." for one in file.imports.values())
+    file.units[BODY].places_itself |= any(map(_WITHOUT_DATA_PARALLEL.match, named))
     return file
 
 
