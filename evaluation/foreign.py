@@ -173,10 +173,11 @@ def reported_of(finding: Finding, code_base: str, lines: Lines) -> Iterator[Repo
     _, *branches = finding.lines
     said = (finding.code, finding.message, text, because, finding.by_default)
     yield Reported(code_base, name, start, end, *said, branches=tuple(branches))
+    told_with = (f"{name}:{start}: told with the finding here, as one",)
     for each in finding.also:
         name, line = _within(each.path, lines.tree), each.start.line
-        text = lines.text(name, line)
-        yield Reported(code_base, name, line, line, each.code, each.message, text, by_default=finding.by_default)
+        said = (each.code, each.message, lines.text(name, line), told_with, finding.by_default)
+        yield Reported(code_base, name, line, line, *said)
 
 
 def _within(path: str, tree: Path) -> str:

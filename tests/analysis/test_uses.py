@@ -22,6 +22,14 @@ from trl_lint.analysis.program.uses import is_dropped
         ("x, y = call()", False),
         ("self.x = call()", False),
         ("use(call())", False),
+        # Behind a condition, what the other way has bound is no binding anew.
+        ("if a:\n        x = call()\n    else:\n        x = 1\n    return x", False),
+        ("if a:\n        x = 1\n    elif self:\n        x = call()\n    else:\n        x = 2\n    return x", False),
+        ("if a:\n        x = call()\n    else:\n        x = 1\n        use(x)", True),
+        ("if a:\n        x = call()\n    else:\n        x = 1\n    x = 2\n    return x", True),
+        ("x = call()\n    if a:\n        x = 1\n    return x", False),
+        ("x = call()\n    if a:\n        x = 1", True),
+        ("x = call()\n    x = x + 1\n    return x", False),
         ("for i in a:\n        x = call()", True),
         # What stands before it in a loop comes behind it in the next round.
         ("for i in a:\n        use(x)\n        x = call()", False),

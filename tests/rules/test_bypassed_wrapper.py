@@ -114,6 +114,28 @@ def test_forwards_that_no_wrapper_sees(text, where):
         assert shown(text, finding) == where
 
 
+@pytest.mark.parametrize(
+    ("arms", "calls"),
+    [
+        ("out = self.model(**inputs)", ["self.model(**inputs)"]),
+        (
+            "if self.args.whole:\n    out = self.model(**inputs)\nelse:\n    out = self.model.base_model(**inputs)",
+            ["self.model(**inputs)", "self.model.base_model(**inputs)"],
+        ),
+        (
+            "if self.args.whole:\n    out = self.model(**inputs)\nelse:\n    out = model(**inputs)",
+            ["self.model(**inputs)"],
+        ),
+        # What it gave is thrown away.
+        ("out = self.model(**inputs)\nout = model(**inputs)", []),
+        ("if self.args.twice:\n    out = self.model(**inputs)\nout = model(**inputs)", []),
+    ],
+)
+def test_each_arm_of_a_condition_may_be_the_one_that_is_trained_with(arms, calls):
+    text = hook(f"{arms}\nreturn out.loss")
+    assert [shown(text, each) for each in SNIPPETS.findings(text)] == calls
+
+
 def test_a_model_that_is_wrapped_under_another_name():
     text = (
         f"{GENERIC}from transformers import AutoModel\n"

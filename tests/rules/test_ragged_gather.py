@@ -5,9 +5,11 @@ from __future__ import annotations
 import pytest
 from snippets import SETTINGS, Snippets, shown, trainer
 
+from trl_lint import api
 from trl_lint.findings import Applicability
 from trl_lint.linter.linter import Linter
 from trl_lint.rules import find_rule
+from trl_lint.settings import Settings
 
 SNIPPETS = Snippets("TRL005")
 SAFE, UNSAFE, DISPLAY = Applicability.SAFE, Applicability.UNSAFE, Applicability.DISPLAY
@@ -87,6 +89,106 @@ def test_a_file_that_pads_to_one_length_has_no_ragged_batches():
     assert SNIPPETS.findings(text)
     assert not SNIPPETS.findings(text + '\ndef encode(tokenizer, rows):\n    tokenizer(rows, padding="max_length")\n')
     assert SNIPPETS.findings(text + '\n# not with padding="max_length"\n')
+
+
+_DATA = """
+from torch.nn.utils.rnn import pad_sequence
+
+
+class Collator:
+    def __init__(self, tokenizer):
+        self.tokenizer = tokenizer
+
+    def __call__(self, rows):
+        return {"input_ids": self.tokenizer(rows, padding=PADDING)}
+
+
+class Other(Collator):
+    pass
+
+
+def collate(rows):
+    return {"input_ids": pad_sequence(rows)}
+
+
+def encode(row, tokenizer):
+    return tokenizer(row["text"], padding=PADDING)
+
+
+def make_data(kind):
+    if kind:
+        collator = Collator(kind)
+    else:
+        collator = Other(kind)
+    return {"data": [1, 2], "collator": collator}
+"""
+_LOOP = """
+from functools import partial
+
+from accelerate import Accelerator
+from datasets import load_dataset
+from torch.utils.data import DataLoader
+
+from data import Collator, collate, encode, make_data
+
+
+def main(tokenizer, rows, model):
+    accelerator = Accelerator()
+    {loader}
+    loader = accelerator.prepare(loader)
+    for step, batch in enumerate(loader):
+        accelerator.gather(batch["input_ids"])
+"""
+
+
+@pytest.mark.parametrize(
+    "loader",
+    [
+        "loader = DataLoader(rows, collate_fn=Collator(tokenizer))",
+        "loader = DataLoader(rows, collate_fn=collate)",
+        "loader = DataLoader(rows, collate_fn=partial(collate, 1))",
+        "loader = DataLoader(load_dataset('x').map(encode))",
+        "loader = DataLoader(load_dataset('x').map(encode).filter(len))",
+        "made = make_data(tokenizer)\n    loader = DataLoader(rows, collate_fn=made['collator'])",
+        "made = make_data(tokenizer)\n    kept = made['data']\n    loader = DataLoader(kept)",
+    ],
+)
+def test_batches_are_as_long_as_the_file_makes_them_that_pads_them(tmp_path, loader):
+    def findings(loop: str, padding: str) -> list:
+        (tmp_path / "data.py").write_text(_DATA.replace("PADDING", padding))
+        path = tmp_path / "train.py"
+        path.write_text(loop)
+        return Linter(SETTINGS, (tmp_path,), (find_rule("TRL005"),)).check(path, loop.encode())
+
+    loop = _LOOP.replace("{loader}", loader)
+    assert findings(loop, "True")
+    assert not findings(loop, '"max_length"')
+    assert findings(_LOOP.replace("{loader}", "loader = DataLoader(rows, collate_fn=str)"), '"max_length"')
+
+
+@pytest.mark.parametrize(
+    ("made", "speaks"),
+    [
+        ("Mine(model, data_collator=Collator(tokenizer), train_dataset=rows)", False),
+        ("Mine(model, **make_data(tokenizer))", False),
+        ("Mine(model, data_collator=rows.collate, train_dataset=rows)", True),
+    ],
+)
+def test_the_hooks_of_a_trainer_get_the_batches_of_what_it_is_given(tmp_path, made, speaks):
+    (tmp_path / "data.py").write_text(_DATA.replace("PADDING", '"max_length"'))
+    (tmp_path / "train.py").write_text(
+        "from data import Collator, make_data\nfrom transformers import set_seed\nfrom mine import Mine\n\n\n"
+        f"def main(tokenizer, rows, model):\n    trainer = {made}\n    trainer.train()\n"
+        "    trainer.accelerator.gather(rows)\n"  # which is why this file is read, too
+    )
+    text = trainer(
+        "def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):\n"
+        '    self.accelerator.gather(inputs["input_ids"])\n    return model(**inputs).loss\n'
+    )
+    text = text.replace("MyTrainer", "Mine")
+    (tmp_path / "mine.py").write_text(text)
+    findings = api.check(tmp_path, Settings(root=tmp_path, select=("TRL005",), preview=True))
+    assert bool(findings) is speaks
 
 
 def test_logits_of_samples_and_of_an_unknown_model_are_left_alone():

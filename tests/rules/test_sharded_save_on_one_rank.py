@@ -279,6 +279,42 @@ def test_a_program_speaks_for_itself(tmp_path):
     assert shown_by(project(tmp_path, {}, text)) == ("FSDP", "train.py")
 
 
+TORCHRUN = "torchrun --nproc_per_node 8 {}\n"
+
+
+@pytest.mark.parametrize(
+    ("files", "where"),
+    [
+        # Settings that only the launch of another program names are that one's.
+        ({"run.sh": TORCHRUN.format("train.py") + "accelerate launch --config_file fsdp.yaml other.py\n"}, None),
+        ({"run.sh": "accelerate launch --config_file fsdp.yaml train.py\n"}, "fsdp.yaml"),
+        ({"run.sh": TORCHRUN.format("train.py fsdp.yaml")}, "fsdp.yaml"),
+        ({"run.sh": TORCHRUN.format("train.py"), "README.md": "`accelerate launch --use_fsdp other.py`\n"}, None),
+        # What is not known may name them.
+        ({"run.sh": "accelerate launch train.py\n"}, "fsdp.yaml"),
+        ({"run.sh": "accelerate launch --config_file $1 train.py\n"}, "fsdp.yaml"),
+        ({"run.sh": TORCHRUN.format("train.py $SETTINGS")}, "fsdp.yaml"),
+        ({"run.sh": TORCHRUN.format("train.py --output $FOLDER")}, None),
+        # Nobody shows how this program is started.
+        ({"run.sh": TORCHRUN.format("other.py")}, "fsdp.yaml"),
+        ({"other/run.sh": TORCHRUN.format("other/train.py")}, "fsdp.yaml"),
+    ],
+)
+def test_how_a_program_is_launched_says_more_than_what_lies_around(files, where, tmp_path):
+    assert shown_by(project(tmp_path, {**FSDP_CONFIG, **files}, loop(SAVE) + PROGRAM)) == (
+        ("FSDP", where) if where else ()
+    )
+
+
+def test_settings_of_deepspeed_are_named_by_settings(tmp_path):
+    files = {
+        "run.sh": "accelerate launch --config_file zero.yaml train.py\n",
+        "zero.yaml": ACCELERATE.format("DEEPSPEED", "deepspeed_config:\n  deepspeed_config_file: ds.json\n"),
+        "ds.json": '{"zero_optimization": {"stage": 3}}',
+    }
+    assert shown_by(project(tmp_path, files, loop(STATE_DICT) + PROGRAM)) == ("DeepSpeed ZeRO-3", "ds.json")
+
+
 def test_what_the_settings_exclude_shows_nothing(tmp_path):
     assert project(tmp_path, FSDP_CONFIG)
     settings = replace(SETTINGS, root=tmp_path, exclude=("*.yaml",))

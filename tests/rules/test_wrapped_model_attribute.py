@@ -853,6 +853,14 @@ def test_what_only_an_engine_of_deepspeed_has_is_read_under_deepspeed(attribute:
         ({"run.sh": "deepspeed train.py --deepspeed ds.json\n"}, "base_model", False),
         # DeepSpeed's engine has a `config` of its own.
         ({"run.sh": "deepspeed train.py --deepspeed ds.json\n"}, "config", True),
+        ({"run.sh": "deepspeed train.py --deepspeed ds.json\n"}, "config.name if args.named else ''", True),
+        # Which has no such attribute, and nothing fails.
+        ({"run.sh": "deepspeed train.py --deepspeed ds.json\n"},
+         "config.name if hasattr(model.config, 'name') and model.config.name else ''", False),
+        ({"run.sh": "deepspeed train.py --deepspeed ds.json\n"},
+         "config.name if hasattr(model.config, 'name') or args.named else ''", True),
+        ({"run.sh": "torchrun train.py\n"},
+         "config.name if hasattr(model.config, 'name') and model.config.name else ''", True),
         ({"run.sh": "accelerate launch --use_fsdp train.py\n"}, "config", False),
         # The training may be started otherwise, too.
         ({"run.sh": "accelerate launch --use_fsdp train.py\naccelerate launch train.py\n"}, "base_model", True),

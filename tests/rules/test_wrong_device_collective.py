@@ -208,6 +208,26 @@ def test_a_tensor_that_is_made_of_another_one_stays_beside_it(made: str, speaks:
     assert bool(SNIPPETS.findings(plain(f"dist.all_reduce({made})"))) is speaks
 
 
+@pytest.mark.parametrize(
+    ("launches", "speaks"),
+    [
+        ("torchrun --nnodes=1 --nproc_per_node 8 job.py", False),
+        ("torchrun --standalone --nproc_per_node 8 job.py\naccelerate launch --num_machines 1 job.py", False),
+        ("torchrun --nproc_per_node 8 job.py", True),
+        ("torchrun --nnodes=2 job.py\ntorchrun --nnodes=1 job.py", True),
+        ("torchrun --nnodes=${NODES:-1} job.py", True),
+        ("torchrun --nnodes=1 other.py", True),
+        ("torchrun --master_addr 127.0.0.1 job.py", False),
+    ],
+)
+def test_a_program_whose_launches_say_so_is_on_one_node(launches: str, speaks: bool, tmp_path: Path):
+    main = '\n\nif __name__ == "__main__":\n    reduced(1, None, None)'
+    (tmp_path / "job.py").write_text(plain("torch.cuda.set_device(dist.get_rank())" + main))
+    (tmp_path / "run.sh").write_text(launches + "\n")
+    found = api.check(tmp_path, Settings(root=tmp_path, select=("TRL011",)))
+    assert bool(found) is speaks
+
+
 def test_pytest_runs_its_tests_on_one_node(tmp_path: Path):
     for name in ("test_job.py", "job.py"):
         (tmp_path / name).write_text(plain("torch.cuda.set_device(dist.get_rank())"))
@@ -235,6 +255,19 @@ def test_pytest_runs_its_tests_on_one_node(tmp_path: Path):
 )
 def test_other_ranks_and_other_uses_are_silent(code: str):
     assert not SNIPPETS.findings(plain(code))
+
+
+def test_a_rank_is_one_finding_wherever_it_is_asked_for():
+    text = (
+        "import torch\nimport torch.distributed as dist\n\n\n"
+        "def decode(x):\n    return x.to(device)\n\n\n"
+        "dist.init_process_group('nccl')\nrank = dist.get_rank()\ntorch.cuda.set_device(rank)\n"
+        "device = f'cuda:{rank}'\nx = torch.ones(1).to(device)\n"
+        "y = load(x, device_map={'': device})\ndecode(x)\n"
+    )
+    assert [len(each.also) for each in SNIPPETS.findings(text)] == [3]
+    other = text.replace("f'cuda:{rank}'", "f'cuda:{dist.get_rank()}'")
+    assert [len(each.also) for each in SNIPPETS.findings(other)] == [0, 2]
 
 
 def test_a_device_that_another_function_says_is_found_there():

@@ -43,10 +43,14 @@ class ShownEngine(NamedTuple):
 
 
 class EnginesInUse(NamedTuple):
-    """shown: what a project is shown to run under; nothing where that is unknown. only: nothing else is possible."""
+    """shown: what a project is shown to run under; nothing where that is unknown. only: nothing else is possible.
+
+    one_node: each launch of a program says that it is on one machine.
+    """
 
     shown: tuple[ShownEngine, ...] = ()
     only: bool = False
+    one_node: bool = False
 
     def one_of(self, engines: Collection[TrainingEngine]) -> ShownEngine | None:
         """The first that is one of these, as far as any is shown."""

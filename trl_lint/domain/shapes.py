@@ -83,6 +83,8 @@ class Shape:
 SCALAR = Shape(())
 # Of a field of a batch whose name is not known yet, as in `{k: v.to(device) for k, v in batch.items()}`.
 FIELD = Shape((), open=True)
+# Of a batch, and of what a data set makes one of: its samples may all be as long as each other, on all ranks.
+ONE_LENGTH = Shape((SAME, UNKNOWN))
 
 
 def join(a: Shape | None, b: Shape | None) -> Shape | None:

@@ -98,17 +98,34 @@ IN_CODE = (
 )
 
 
+class _LaunchOption:
+    """An option of a launch command, of the launcher or of what it starts, with a value like that."""
+
+    __slots__ = ()
+    name: str
+    value: str
+
+    def fits(self, name: str, value: str) -> bool:
+        return name == self.name and _compiled(self.value).search(value) is not None
+
+
 @dataclass(frozen=True, slots=True)
-class Option:
-    """An option of a launch command, of the launcher or of what it starts, and what it shows with a value like that."""
+class Option(_LaunchOption):
+    """One that shows an engine."""
 
     engine: TrainingEngine
     name: str
     source: str
     value: str = ""
 
-    def fits(self, name: str, value: str) -> bool:
-        return name == self.name and _compiled(self.value).search(value) is not None
+
+@dataclass(frozen=True, slots=True)
+class NodeOption(_LaunchOption):
+    """One that says that all processes are on one machine."""
+
+    name: str
+    source: str
+    value: str = ""
 
 
 OPTIONS = (
@@ -124,8 +141,22 @@ OPTIONS = (
     Option(TrainingEngine.DEEPSPEED, "--deepspeed", f"{_ARGUMENTS}; deepspeed: __init__.py::add_config_arguments"),
     Option(TrainingEngine.DEEPSPEED, "--deepspeed_config", "deepspeed: __init__.py::add_config_arguments"),
 )
+_ELASTIC = "torch: distributed/run.py"
+_LOCAL = r"^(?:localhost|127\.0\.0\.1)\b"
+ONE_NODE = (
+    NodeOption("--nnodes", _ELASTIC, r"^1(?::1)?$"),
+    NodeOption("--standalone", _ELASTIC),
+    NodeOption("--master_addr", _ELASTIC, _LOCAL),
+    NodeOption("--master-addr", _ELASTIC, _LOCAL),
+    NodeOption("--rdzv_endpoint", _ELASTIC, _LOCAL),
+    NodeOption("--rdzv-endpoint", _ELASTIC, _LOCAL),
+    NodeOption("--num_machines", _LAUNCH, r"^1$"),
+    NodeOption("--num-machines", _LAUNCH, r"^1$"),
+)
 # What hands the whole configuration to `accelerate launch`.
 CONFIGURATION_OPTIONS = frozenset({"--config_file", "--config-file"})
+# Files of settings that a launch may name among its words.
+SETTINGS_FILES = (".json", ".yaml", ".yml", ".toml", ".cfg", ".ini")
 # Launchers whose processes are DeepSpeed's, in the words of `launchers.py`.
 DEEPSPEED_LAUNCHERS = frozenset(
     {"deepspeed", "ds", "python -m deepspeed.launcher.runner", "python -m deepspeed.launcher.launch"}

@@ -369,7 +369,8 @@ FIXED_LENGTHS = Guess(
     group=BATCHES,
     pattern=r"""padding["']?\s*[=:]\s*["']max_length["']|PaddingStrategy\.MAX_LENGTH|pad_to_max_length"""
     r"""|\bgroup_texts\b|\bblock_size\b|default_data_collator|DefaultDataCollator|ConstantLengthDataset\(""",
-    says="A file that has one of these may pad all batches to one length, or cut all samples to one.",
+    says="A file that has one of these may pad all batches to one length, or cut all samples to one: those that it "
+    "reads, and those of a loader or a trainer that is made in it, or of what its functions and classes make.",
     because='tests/rules/test_ragged_gather.py: `tokenizer(rows, padding="max_length")`; accelerate 1.15.0, '
     "examples: `block_size`, `group_texts`",
 )

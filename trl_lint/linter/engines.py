@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import takewhile
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
@@ -18,6 +18,7 @@ from trl_lint import files
 from trl_lint.domain.engines import HAND_ON_ATTRIBUTES, EnginesInUse, ShownEngine, TrainingEngine
 from trl_lint.knowledge.heuristics import TEST_FOLDER
 from trl_lint.launch.judge.engines import (
+    JSON,
     LARGEST,
     FileEngines,
     LaunchEngines,
@@ -170,18 +171,57 @@ def _summed_up(project: ProjectShown, asks: PurePosixPath, *, is_program: bool) 
     """What all files together say of a program, or of what else is in a folder: of each engine, the nearest file.
 
     A document speaks of what lies below it: that of a library tells its users how they may train. A program speaks of
-    itself and of what may be a part of it, which other programs are not.
+    itself and of what may be a part of it, which other programs are not; nor are their launches its own.
     """
     folder = asks.parent if is_program else asks
     found = [each for each in project.files if not is_document(each.name) or _is_around(each.folder, folder)]
+    one_node = False
     if is_program:
         found = [each for each in found if not each.shown.program or each.name == str(asks)]
+        own = [launch for each in project.files for launch in each.shown.launches if _starts(each, launch, asks)]
+        one_node = bool(own) and all(launch.one_node for launch in own)
+        found = _as_started(found, own) if own else found
     where: dict[TrainingEngine, str] = {}
     for each in sorted(found, key=lambda each: _distance(each, folder)):
         for engine in each.shown.engines:
             where.setdefault(engine, each.name)
     shown = tuple(ShownEngine(engine, where[engine]) for engine in TrainingEngine if engine in where)
-    return EnginesInUse(shown, only=project.whole and _are_all_known(found, where))
+    return EnginesInUse(shown, project.whole and _are_all_known(found, where), one_node)
+
+
+def _starts(file: FileShown, launch: LaunchEngines, program: PurePosixPath) -> bool:
+    """Whether a launch in a file starts a program: by the end of its path, or from around by its name."""
+    parts = _parts(launch.program)
+    if not parts or program.parts[-len(parts) :] != parts:
+        return False
+    return len(parts) > 1 or parts == program.parts or _is_around(file.folder, program.parent)
+
+
+def _parts(path: str) -> tuple[str, ...]:
+    return tuple(each for each in path.split("/") if each not in ("", ".", ".."))
+
+
+def _as_started(found: Sequence[FileShown], own: Sequence[LaunchEngines]) -> list[FileShown]:
+    """What files say of a program that these launches start: neither other launches count, nor settings that no launch
+    of it names, as far as all that it is launched with is known.
+    """
+    told = all(launch.whole for launch in own)
+    named = {_parts(name) for launch in own for name in (*launch.names, launch.configuration)} - {()}
+    # Settings name those of DeepSpeed in turn.
+    by_settings = any(launch.configuration or TrainingEngine.DEEPSPEED in launch.engines for launch in own)
+    kept = []
+    for each in found:
+        launches = tuple(launch for launch in each.shown.launches if launch in own)
+        counts = not told or launches or each.name.endswith(".py") or (by_settings and each.name.endswith(JSON))
+        beside = each.shown.beside if counts or _is_named(each.name, named) else ()
+        kept.append(FileShown(each.name, replace(each.shown, beside=beside, launches=launches)))
+    return kept
+
+
+def _is_named(path: str, names: Collection[tuple[str, ...]]) -> bool:
+    """Whether a path ends like one of these."""
+    parts = tuple(path.split("/"))
+    return any(parts[-len(name) :] == name for name in names)
 
 
 def _is_around(outer: PurePosixPath, inner: PurePosixPath) -> bool:
@@ -206,6 +246,6 @@ def _are_all_known(found: Sequence[FileShown], shown: Collection[TrainingEngine]
 def _is_known(launch: LaunchEngines, found: Sequence[FileShown]) -> bool:
     if launch.certain or not launch.configuration:
         return launch.certain
-    parts = [each for each in launch.configuration.split("/") if each not in ("", ".", "..")]
-    meant = [each.shown.engines for each in found if parts and each.name.split("/")[-len(parts) :] == parts]
+    parts = _parts(launch.configuration)
+    meant = [each.shown.engines for each in found if parts and _is_named(each.name, (parts,))]
     return bool(meant) and all(engines and HAND_ON_ATTRIBUTES.issuperset(engines) for engines in meant)

@@ -54,15 +54,14 @@ gradients.
 ## Limits
 `self.model` of a `transformers.Trainer` is the bare model and right; in a trainer that assigns it from
 `prepare` it is the wrapper. Reads guarded by `hasattr`, `getattr` with a default or `except
-AttributeError` are right, and so are the attributes of `nn.Module` and of the wrapper itself. `generate` on a
-wrapped model is TRL010's. A model that is wrapped where a setting says so (`if args.distributed: model = DDP(model)`)
-is asked about, too, but not where code has tested anything that may be about that setting, in another function or
-method where it has tested anything at all. FSDP and
-DeepSpeed hand attributes on (but for `config`, of which DeepSpeed has its own): code under a test for them is silent,
-so is what only an engine of DeepSpeed has (`model.optimizer`), a file that is called after an engine
-(`train_zero3.py`), and a project whose launch commands all start one of them, or whose setting `engines` names no
-other. With `model_init`, what is cached is that of the first model that was
-made. Subclasses in other files that never call `super().__init__` are not seen.
+AttributeError` are right, and so are the attributes of `nn.Module` and of the wrapper itself. `generate` on a wrapped
+model is TRL010's. A model that is wrapped where a setting says so (`if args.distributed: model = DDP(model)`) is asked
+about, too, but not where code has tested anything that may be about that setting, in another function or method where
+it has tested anything at all. FSDP and DeepSpeed hand attributes on (but for `config`, of which DeepSpeed has its own,
+where nothing asks with `hasattr` what it has): code under a test for them is silent, so is what only an engine of
+DeepSpeed has (`model.optimizer`), a file that is called after an engine (`train_zero3.py`), and a project whose launch
+commands all start one of them, or whose setting `engines` names no other. With `model_init`, what is cached is that of
+the first model that was made. Subclasses in other files that never call `super().__init__` are not seen.
 
 ## References
 - https://github.com/huggingface/trl/pull/3225 (OnlineDPO read `model.config` in its training step)
@@ -92,10 +91,19 @@ _ENGINE = {"config": ", another object under DeepSpeed (`engine.config`)"}
 
 def _is_handed_on(event: AttributeRead) -> bool:
     """Whether the model is wrapped in engines only that have the attribute, or take it from the model."""
-    hand_on = {TrainingEngine.FSDP} if event.attribute in _ENGINE else HAND_ON_ATTRIBUTES
     if event.attribute not in _ENGINE and NAMES_ENGINE.fits(event.module.path.stem):
         return True  # `train_zero3.py`
-    return event.module.engines().are_only(hand_on)
+    engines = event.module.engines()
+    if not engines.are_only(HAND_ON_ATTRIBUTES):
+        return False
+    return event.attribute not in _ENGINE or engines.are_only({TrainingEngine.FSDP}) or _is_asked_first(event)
+
+
+def _is_asked_first(event: AttributeRead) -> bool:
+    """Whether code asks what the attribute's value has: another object is none that it fails on."""
+    from trl_lint.analysis.program.uses import is_asked_first
+
+    return is_asked_first(event.owner.node if event.owner is not None else event.module.tree, event.node)
 
 
 class WrappedModelAttribute(Rule[AttributeRead | HandedToPipeline]):

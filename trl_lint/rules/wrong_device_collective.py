@@ -38,7 +38,8 @@ is used as an array right after, is left to the author. `process_index` and `$RA
 `$LOCAL_RANK` by hand.
 
 ## Limits
-A test of pytest, and a file that names this machine as the address of the first process, is run on one node.
+A test of pytest, a file that names this machine as the address of the first process, and a program all of whose
+launches in the project say so (`--nnodes=1`, `--standalone`), are run on one node.
 The rank in the whole job as the index of a device is not in the default set outside of classes, as it goes wrong on a
 second node only; `--extend-select TRL011` reports it, all places of one rank in one finding.
 
@@ -82,7 +83,7 @@ class WrongDeviceCollective(Rule[CollectiveCalled | StepReturned | DeviceChosen]
             yield from _communicated(event)
         elif isinstance(event, StepReturned):
             yield from _returned(event)
-        elif not is_on_one_node(event.module):
+        elif not is_on_one_node(event.module) and not event.module.engines().one_node:
             yield _chosen(event)
 
 

@@ -121,8 +121,9 @@ def prepared(frame: Frame, value: Value, node: cst.CSTNode) -> Value:
         return value.with_facts_of(Value(ranks.SAME, wrapping=wrapping, why=why, grad=value.grad, device=value.device))
     if isinstance(value, LoaderValue):
         batch = explain(frame, PREPARED_BATCH, node, _OWN_BATCHES)
-        is_full = value.batch is not None and isinstance(value.batch.why, FullBatches)
-        return LOADER.having(_full(batch) if is_full else batch)
+        if value.batch is not None:
+            batch = (_full(batch) if isinstance(value.batch.why, FullBatches) else batch).but(shape=value.batch.shape)
+        return LOADER.having(batch)
     if trained_apart.holds_models(frame, value):
         return value.but(wrapping=Wrapping.BARE)
     if value.kind in (Kind.TUPLE, Kind.CONTAINER, Kind.NONE):

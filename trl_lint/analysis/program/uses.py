@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+
 import libcst as cst
 
 from trl_lint.analysis.program.syntax import ancestors, below, contexts_around, names_in, of_class, used_names
@@ -20,9 +23,41 @@ def is_dropped(root: cst.CSTNode, node: cst.CSTNode) -> bool:
             mentions = _mentions(root, name, statement)
             if any(isinstance(each, (cst.For, cst.While)) for each in path):
                 return not mentions
-            later = next((each for each, is_later in mentions.items() if is_later), None)
-            return later is None or isinstance(ancestors(root, later)[-1], cst.AssignTarget)
+            return _is_bound_anew(root, path, [each for each, is_later in mentions.items() if is_later])
     return False
+
+
+def _is_bound_anew(root: cst.CSTNode, path: Sequence[cst.CSTNode], later: Iterable[cst.Name]) -> bool:
+    """Whether a name that a statement binds is not asked for behind it, before each way has bound it again.
+
+    path: from the root to the statement. What stands in another arm of a condition around it is not behind it, and
+    what is bound in an arm of its own need not be.
+    """
+    for name in later:
+        above = ancestors(root, name)
+        if _are_arms_of_one(path, above):
+            continue
+        if not isinstance(above[-1], cst.AssignTarget):
+            return False
+        own = above[-2]
+        if isinstance(own, cst.Assign) and name.value in used_names(own.value):
+            return False
+        if not any(isinstance(each, _MAY_NOT_RUN) and each not in path for each in above):
+            return True
+    return True
+
+
+_MAY_NOT_RUN = (cst.If, cst.Else, cst.For, cst.While, cst.Try, cst.TryStar, cst.ExceptHandler, cst.Match)
+
+
+def _are_arms_of_one(path: Sequence[cst.CSTNode], other: Sequence[cst.CSTNode]) -> bool:
+    """Whether two nodes, by what is around them, stand in two arms of one `if`, of which one is run."""
+    shared = [each for each, too in zip(path, other, strict=False) if each is too]
+    meeting = shared[-1]
+    if not isinstance(meeting, cst.If):
+        return False
+    arms = {id(meeting.body), id(meeting.orelse)}
+    return {id(path[len(shared)]), id(other[len(shared)])} == arms
 
 
 def meets_calls_of(root: cst.CSTNode, node: cst.CSTNode, names: frozenset[str], apart: frozenset[str]) -> bool:
@@ -59,6 +94,38 @@ def names_what_is_called(tree: cst.CSTNode, node: cst.CSTNode, but: cst.CSTNode,
         return False
     calls = _calls_of(around[-1], frozenset(used_names(node)))
     return any(not apart & contexts_around(around[-1], each) for each in calls)
+
+
+def is_asked_first(root: cst.CSTNode, node: cst.CSTNode) -> bool:
+    """Whether code asks what a value has before it takes that: `hasattr(x.config, "a") and x.config.a`.
+
+    root: the function (or module) that the node is in. node: one of those that read the value (`x.config`).
+    """
+    path = [*ancestors(root, node), node]
+    return any(_is_asked_in(outer, inner, node) for outer, inner in pairwise(path))
+
+
+def _is_asked_in(outer: cst.CSTNode, inner: cst.CSTNode, node: cst.CSTNode) -> bool:
+    match outer:
+        case cst.Call(func=cst.Name("hasattr"), args=[cst.Arg(value=asked), *_]):
+            return asked is node
+        case cst.Call(func=cst.Name("getattr"), args=[cst.Arg(value=asked), _, _]):
+            return asked is node
+        case cst.BooleanOperation(left=test, operator=cst.And(), right=behind):
+            return inner is behind and _asks(test, node)
+        case cst.If(test=test, body=behind) | cst.IfExp(test=test, body=behind):
+            return inner is behind and _asks(test, node)
+    return False
+
+
+def _asks(test: cst.BaseExpression, node: cst.CSTNode) -> bool:
+    """Whether a condition is true only where `hasattr` has said so of the same value."""
+    match test:
+        case cst.BooleanOperation(left=left, operator=cst.And(), right=right):
+            return _asks(left, node) or _asks(right, node)
+        case cst.Call(func=cst.Name("hasattr"), args=[cst.Arg(value=asked), *_]):
+            return asked.deep_equals(node)
+    return False
 
 
 def _calls_of(statement: cst.CSTNode, names: frozenset[str]) -> list[cst.Call]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from trl_lint.analysis.program.classes import FunctionInfo
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
+from trl_lint.analysis.transfer.batch_lengths import has_one_length
 from trl_lint.analysis.transfer.tensor_shapes import of_attribute, padded_list
 from trl_lint.analysis.transfer.tensor_sizes import shaped, varies
 from trl_lint.domain.kinds import BatchRole, BatchValue, role_of, shape_of
@@ -28,17 +29,13 @@ _GENERATED_REASON = "completions are as long as this rank's longest"
 
 def of_field(frame: Frame, batch: Value, name: object) -> Shape | None:
     """The shape of a field of a batch, by its name and by what the file says of lengths."""
-    if not isinstance(name, str) or not varies(batch) or _has_fixed_lengths(frame):
+    if not isinstance(name, str) or not varies(batch) or has_one_length(frame, batch):
         return None
     if heuristics.PADDED_LABELS.fits(name) or heuristics.PADDED_FIELD.fits(name):
         return Shape((SAME, RAGGED), _BATCH_REASON)
     if name == "labels":
         return Shape((SAME,), _BATCH_REASON, open=True, tokens=True)
     return None
-
-
-def _has_fixed_lengths(frame: Frame) -> bool:
-    return frame.module.shows(heuristics.FIXED_LENGTHS)
 
 
 def attribute_of(frame: Frame, owner: Value, value: Value, name: str) -> Value:
@@ -75,7 +72,7 @@ def of_logits(frame: Frame, model: Value, args: Arguments) -> Shape | None:
     """The shape of the logits of a model: one row per token, where it is known to be a model of tokens."""
     given = [value for value in args.all() if varies(value)]
     known = [shape for shape in map(shape_of, given) if shape is not None and not shape.open]
-    if not given or _has_fixed_lengths(frame):
+    if not given or any(has_one_length(frame, value) for value in given):
         return None
     if known and not any(shape.is_ragged for shape in known):
         return None

@@ -17,7 +17,9 @@ from trl_lint.knowledge.engines import (
     IN_CONFIGURATION,
     LAUNCHES,
     MENTIONS,
+    ONE_NODE,
     OPTIONS,
+    SETTINGS_FILES,
     Sign,
 )
 from trl_lint.launch.commands.command_wrappers import unwrap
@@ -39,23 +41,34 @@ class LaunchEngines:
     """What one launch of several processes runs under.
 
     certain: whether nothing else is possible. configuration: the file that decides, "" where the command itself does.
+    program: the script or module that it starts, as a path, as far as that is known. names: the files of settings among
+    its words. whole: whether all that could name an engine is known. one_node: it says that it is on one machine.
     """
 
     engines: frozenset[TrainingEngine] = frozenset()
     certain: bool = False
     configuration: str = ""
+    program: str = ""
+    names: frozenset[str] = frozenset()
+    whole: bool = False
+    one_node: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class FileEngines:
-    """What a file shows: engines, in the order of their words, and the launches in it.
+    """What a file shows: engines beside its launches, in the order of their words, and its launches.
 
     program: whether it is a program, which says how it is run itself.
     """
 
-    engines: tuple[TrainingEngine, ...] = ()
+    beside: tuple[TrainingEngine, ...] = ()
     launches: tuple[LaunchEngines, ...] = ()
     program: bool = False
+
+    @property
+    def engines(self) -> tuple[TrainingEngine, ...]:
+        """All that it shows."""
+        return _in_order({*self.beside, *(engine for launch in self.launches for engine in launch.engines)})
 
 
 _NOTHING = FileEngines()
@@ -90,8 +103,7 @@ def of_file(path: PurePath, data: bytes) -> FileEngines:
         return FileEngines(_in_order(_of_deepspeed_configuration(data)))
     commands = readers.all_commands(path, data) if LAUNCHES.search(data) else ()
     launches = tuple(_launches(commands))
-    found = {engine for launch in launches for engine in launch.engines}
-    return FileEngines(_in_order(found | _signs(IN_CONFIGURATION, data)), launches)
+    return FileEngines(_in_order(_signs(IN_CONFIGURATION, data)), launches)
 
 
 def _of_code(data: bytes) -> set[TrainingEngine]:
@@ -151,6 +163,47 @@ def _launch(launcher: str, words: Sequence[Word]) -> LaunchEngines:
     given = [(name, value) for name, value, _ in options(words)]
     found = {option.engine for name, value in given for option in OPTIONS if option.fits(name, value)}
     configuration = next((value for name, value in given if name in CONFIGURATION_OPTIONS), "")
-    if launcher in DEEPSPEED_LAUNCHERS:
-        return LaunchEngines(frozenset(found | {TrainingEngine.DEEPSPEED}), bool(found), configuration)
-    return LaunchEngines(frozenset(found), bool(found), configuration)
+    is_deepspeed = launcher in DEEPSPEED_LAUNCHERS
+    return LaunchEngines(
+        frozenset(found | {TrainingEngine.DEEPSPEED} if is_deepspeed else found),
+        bool(found),
+        configuration,
+        _started(words),
+        frozenset(each.value for each in words if each.value and each.value.endswith(SETTINGS_FILES)),
+        _is_told(launcher, bool(found) or is_deepspeed or bool(configuration)) and not _leaves_open(words),
+        any(option.fits(name, value) and not _may_vary(name, words) for name, value in given for option in ONE_NODE),
+    )
+
+
+def _started(words: Sequence[Word]) -> str:
+    """The path of the program that a launcher is told to start, or what is known of its end."""
+    for place, word in enumerate(words):
+        if word.tail.endswith(".py"):
+            return word.tail
+        if word.value in ("-m", "--module") and place + 1 < len(words):
+            return f"{words[place + 1].tail.replace('.', '/')}.py"
+    return ""
+
+
+def _is_told(launcher: str, is_named: bool) -> bool:
+    """Whether an engine that a launch runs under is named by itself: Accelerate's default stands in the home folder."""
+    return is_named or not launcher.startswith(("accelerate", "python -m accelerate"))
+
+
+def _leaves_open(words: Sequence[Word]) -> bool:
+    """Whether words that nobody knows may be options: `torchrun train.py $ARGUMENTS`."""
+    before = ("", *(each.value or each.raw for each in words))
+    return any(
+        word.value is None and not word.tail and not word.raw.startswith("-") and not last.startswith("-")
+        for last, word in zip(before, words, strict=False)
+    )
+
+
+def _may_vary(name: str, words: Sequence[Word]) -> bool:
+    """Whether the value of an option comes from a variable, which has a default: `--nnodes=${NODES:-1}`."""
+    behind = (*words[1:], None)
+    return any(
+        "$" in word.raw or (after is not None and "=" not in word.raw and "$" in after.raw)
+        for word, after in zip(words, behind, strict=True)
+        if word.raw.startswith(name)
+    )

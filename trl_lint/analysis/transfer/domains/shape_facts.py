@@ -10,10 +10,11 @@ in `transfer/batch_shapes.py`.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from trl_lint.analysis.state.refining import Domain
-from trl_lint.analysis.transfer import batch_shapes, subscript_shapes, tensor_shapes
+from trl_lint.analysis.transfer import batch_lengths, batch_shapes, subscript_shapes, tensor_shapes
 from trl_lint.analysis.transfer.tensor_sizes import shaped, sized
 from trl_lint.knowledge.torch_ops import ShapeTransfer
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from trl_lint.analysis.state.arguments import Arguments
     from trl_lint.analysis.state.frame import Frame
     from trl_lint.domain.values import Value
+    from trl_lint.knowledge.schema import Function as FunctionRow
     from trl_lint.knowledge.torch_ops import Operation
 
 
@@ -63,6 +65,15 @@ class ShapeDomain(Domain["Frame"]):
 
     def generated(self, frame: Frame, args: Arguments, value: Value) -> Value:
         return batch_shapes.generated(value, args)
+
+    def library_function(
+        self, frame: Frame, row: FunctionRow, args: Arguments, node: cst.CSTNode, owner: Value | None, value: Value
+    ) -> Value:
+        return batch_lengths.mapped(frame, owner, args, value)
+
+    def made(self, frame: Frame, bases: Iterable[str], args: Arguments, value: Value) -> Value:
+        batch_lengths.given(frame, args, value)
+        return batch_lengths.loaded(frame, args, value)
 
     def operator(
         self, frame: Frame, operator: cst.CSTNode, left: Value, right: Value, node: cst.CSTNode, value: Value
