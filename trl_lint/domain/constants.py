@@ -57,6 +57,18 @@ class Alone:
 ALONE_FIRST, ALONE_TRUE, ALONE_FALSE = Alone(0), Alone(True), Alone(False)
 
 
+class NoneOnSome:
+    """What is known of a value that is None on the ranks that went one way through the code, and not on the others."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "None on some ranks"
+
+
+NONE_ON_SOME = NoneOnSome()
+
+
 class _Missing:
     def __repr__(self) -> str:
         return "MISSING"

@@ -18,7 +18,7 @@ from typing import TypeVar
 
 from trl_lint.domain import averaging, devices, ranks, shapes
 from trl_lint.domain.choices import OneOfClasses, classes_of, one_of_own
-from trl_lint.domain.constants import MISSING
+from trl_lint.domain.constants import MISSING, NONE_ON_SOME
 from trl_lint.domain.kinds import (
     BLANKS,
     BasePrefix,
@@ -66,8 +66,8 @@ def join(a: Value, b: Value, divided: Rank = ranks.SAME) -> Value:
         return a if a.why is not None or b.why is None else b
     joined = _joined_kinds(a, b)
     rank = ranks.SAME if joined.kind is Kind.CONTAINER else ranks.join(a.rank, b.rank)
-    const = a.const if _same_constant(a.const, b.const) else MISSING
-    if divided.differs and rank.state is State.SAME and const is MISSING and not _same_object(a, b):
+    const = a.const if _same_constant(a.const, b.const) else _none_on_some(a, b, divided)
+    if divided.differs and rank.state is State.SAME and const in (MISSING, NONE_ON_SOME) and not _same_object(a, b):
         rank = Rank(State.LOCAL, divided.origins)
     main, other = (a, b) if a.rank.differs or a.why is not None else (b, a)
     averaged = averaging.joined(a.averaging, b.averaging)
@@ -142,6 +142,21 @@ def join_elements(a: Value, b: Value, divided: Rank = ranks.SAME) -> Value:
 
 def _same_constant(a: object, b: object) -> bool:
     return a is b or (type(a) is type(b) and a is not MISSING and a == b)
+
+
+def _none_on_some(a: Value, b: Value, divided: Rank) -> object:
+    """What to know of a number or a tensor of which ranks may have None: only some of them, or all or none (MISSING).
+
+    That its own values differ says nothing of it: the number of a rank is one on all of them.
+    """
+    if NONE_ON_SOME in (a.const, b.const):
+        return NONE_ON_SOME
+    is_divided = divided.differs and ranks.Origin.RANK in divided.origins
+    is_none_on_one = is_divided and (a.kind is Kind.NONE) is not (b.kind is Kind.NONE)
+    return NONE_ON_SOME if is_none_on_one and {a.kind, b.kind} & _DIFFERS_BY_ITSELF else MISSING
+
+
+_DIFFERS_BY_ITSELF = frozenset({Kind.NUMBER, Kind.TENSOR})
 
 
 def _same_object(a: Value, b: Value) -> bool:

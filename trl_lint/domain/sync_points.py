@@ -105,6 +105,12 @@ def agreed(control: Control, points: Iterable[SyncPoint]) -> Control:
     return control.less(frozenset(met)) if met else control
 
 
+def all_meet(control: Control, points: Iterable[SyncPoint]) -> bool:
+    """Whether all ranks meet in one of these points, whichever of them get to the place before them."""
+    here = {id(each.why) for each in control.conditions}
+    return any(_is_of_all(point) and {id(each.why) for each in point.control.conditions} <= here for point in points)
+
+
 def _is_of_all(point: SyncPoint) -> bool:
     return point.certain and not point.subgroup and not point.engines and point.kind not in _SEEN_BY_SOME
 

@@ -101,6 +101,8 @@ class MyTrainer(Trainer):
         reveal_shape(ids.index_select(0, mask.nonzero().squeeze(-1)))  # revealed: (ragged, ragged)
 
     def put_together(self, inputs):
+        for row in torch.cat([inputs["input_ids"], inputs["input_ids"]]):
+            reveal_shape(row)  # revealed: (ragged)
         mask = inputs["attention_mask"]
         reveal_shape(torch.stack([mask.sum(), mask.max()]))  # revealed: (same)
         reveal_shape(torch.stack((mask.sum(1), mask.sum(1)), dim=1))  # revealed: (same, same)

@@ -7,7 +7,7 @@ from typing import Any
 
 import libcst as cst
 
-from trl_lint.analysis.interpreter import wrapping_tests
+from trl_lint.analysis.interpreter import none_tests, wrapping_tests
 from trl_lint.analysis.interpreter.tpu_tests import for_bare_runs
 from trl_lint.analysis.program.objects import class_names
 from trl_lint.analysis.program.parameter_uses import is_none_unless_given
@@ -43,7 +43,6 @@ from trl_lint.domain.kinds import (
     on_one_process,
     role_of,
 )
-from trl_lint.domain.provenance import NoneWhere
 from trl_lint.domain.ranks import Origin, State
 from trl_lint.domain.values import SAME, Kind, Value, Wrapping
 from trl_lint.knowledge import datasets, heuristics
@@ -273,25 +272,8 @@ def _kind_of_run(left: Value, operator: cst.CSTNode, right: Value) -> Value:
 
 
 def _identity(left: Value, operator: cst.CSTNode, right: Value) -> Value:
-    """`x is None`: whether a hook was given something is the same on all ranks."""
-    negated = isinstance(operator, cst.IsNot)
     if right.kind is Kind.NONE and right.const is None:
-        if left.const is None:
-            return NumberValue(ranks.SAME, const=not negated, scalar=True, dtype="bool")
-        if left.rank.differs and left.rank.origins == Origin.RANK and left.kind is Kind.STRING:
-            return NumberValue(ranks.SAME, scalar=True, dtype="bool")  # a variable that the launcher sets
-        if left.rank.differs and left.rank.origins == Origin.RANK and left.const is MISSING:
-            # What only some ranks have made: a tracker, a writer.
-            return derived(ranks.nonlinear(left.rank), Kind.NUMBER, left, scalar=True, dtype="bool")
-        if isinstance(left.why, NoneWhere):
-            return derived(ranks.nonlinear(left.why.rank), Kind.NUMBER, left, scalar=True, dtype="bool")
-        certain = left.kind not in (Kind.UNKNOWN, Kind.NONE) and left.const is MISSING
-        certain = certain and not (left.kind is Kind.INSTANCE and left.rank.state is State.UNKNOWN)
-        if certain and left.kind in (Kind.MODEL, Kind.TENSOR, Kind.NUMBER, Kind.INSTANCE):
-            return NumberValue(ranks.SAME, scalar=True, dtype="bool")
-        by_rank = left.kind is Kind.NONE and left.rank.origins == Origin.RANK
-        rank = left.rank if left.rank.state is State.UNKNOWN or by_rank else ranks.SAME
-        return derived(rank, Kind.NUMBER, left, scalar=True, dtype="bool")
+        return none_tests.answer(left, isinstance(operator, cst.IsNot))
     rank = ranks.nonlinear(ranks.combine(left.rank, right.rank))
     return derived(rank, Kind.NUMBER, left, right, scalar=True, dtype="bool")
 

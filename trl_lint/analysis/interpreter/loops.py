@@ -26,6 +26,7 @@ from trl_lint.domain.heap import Memory
 from trl_lint.domain.kinds import Identity, TupleValue
 from trl_lint.domain.provenance import Evaluated
 from trl_lint.domain.ranks import Origin, Rank, State
+from trl_lint.domain.sync_points import all_meet
 from trl_lint.domain.values import BOTTOM, Kind, Value, Wrapping
 from trl_lint.knowledge.heuristics import COMPUTES_GRADIENTS
 from trl_lint.knowledge.torch import STEPS_OF_TRAINING, WITHOUT_GRADIENTS
@@ -152,7 +153,8 @@ def _loop(
         )
         for observe in frame.observers.branch:
             observe(frame, branch)
-    after = _behind(before, settled, _temporal(trips.rank), forever)
+    is_agreed = _as_many(trips.rank) and all_meet(settled.head.control, frame.sync_points[start:])
+    after = _behind(before, settled, ranks.SAME if is_agreed else _temporal(trips.rank), forever)
     if after is None:
         return False
     # A `break` leaves the loop, where all ranks meet again; a `return` does not.

@@ -11,7 +11,7 @@ import libcst as cst
 from trl_lint.analysis.program.notes import Notes
 from trl_lint.analysis.program.syntax import is_blank, names_in
 from trl_lint.domain import ranks
-from trl_lint.domain.constants import MISSING, World
+from trl_lint.domain.constants import MISSING, NONE_ON_SOME, World
 from trl_lint.domain.equality import alike, alike_cells, contents_of
 from trl_lint.domain.heap import Cell, Memory, join_cells, reachable
 from trl_lint.domain.joins import join
@@ -366,7 +366,7 @@ def _blocks(statement: cst.CSTNode) -> Iterator[cst.BaseSuite]:
 
 def _without_plain_constant(value: Value) -> Value:
     """A constant in an attribute may be changed by code out of sight; only what follows from the world holds."""
-    if value.const is MISSING or isinstance(value.const, World):
+    if value.const in (MISSING, NONE_ON_SOME) or isinstance(value.const, World):
         return value
     return value.but(const=MISSING)
 

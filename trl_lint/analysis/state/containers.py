@@ -8,7 +8,7 @@ import libcst as cst
 
 from trl_lint.analysis.program.mappings import read_by_key
 from trl_lint.analysis.state.frame import Frame, Place, derived
-from trl_lint.domain import ranks
+from trl_lint.domain import ranks, shapes
 from trl_lint.domain.constants import MISSING
 from trl_lint.domain.heap import REST, WILDCARD, Cell, with_key
 from trl_lint.domain.joins import join, join_all, join_elements
@@ -26,8 +26,10 @@ from trl_lint.domain.kinds import (
     TupleValue,
     is_small,
     role_of,
+    shape_of,
 )
 from trl_lint.domain.ranks import Origin, Rank, State
+from trl_lint.domain.shapes import RAGGED
 from trl_lint.domain.values import BOTTOM, UNKNOWN, Kind, Value, Wrapping
 from trl_lint.knowledge import datasets
 from trl_lint.knowledge.schema import PREPARED_BATCH
@@ -121,6 +123,8 @@ def iterate(frame: Frame, value: Value) -> tuple[Value, ranks.Rank]:
             return value, ranks.SAME
     if value.rank.differs:
         element = derived(value.rank, _KIND_OF_ELEMENTS.get(value.kind, Kind.UNKNOWN), value)
+        if value.kind is Kind.TENSOR:
+            return element.but(shape=shapes.without(shape_of(value), [0])), _number_of_rows(value)
         if role_of(value) is BatchRole.OUTPUT or (value.kind is Kind.BATCH and value.wrapping is Wrapping.WRAPPED):
             # What a model returns, or a prepared loader, has as many parts everywhere, or a row per sample.
             return element, Rank(State.LOCAL, value.rank.origins, "count")
@@ -129,6 +133,15 @@ def iterate(frame: Frame, value: Value) -> tuple[Value, ranks.Rank]:
     if value.rank.state is State.SAME and (not isinstance(value, InstanceValue) or datasets.is_dataset(value)):
         return Value(value.rank), ranks.SAME
     return UNKNOWN, ranks.UNKNOWN
+
+
+def _number_of_rows(tensor: Value) -> Rank:
+    """Whether a tensor that differs has as many rows on all ranks: one per sample, unless a mask has picked them."""
+    if tensor.rank.origins == Origin.RNG:
+        return ranks.SAME  # each rank draws as much
+    shape = shape_of(tensor)
+    is_ragged = shape is not None and RAGGED in shape.dims[:1]
+    return Rank(State.LOCAL, tensor.rank.origins, "" if is_ragged else "count")
 
 
 def _iterate_container(frame: Frame, value: ContainerValue) -> tuple[Value, ranks.Rank]:

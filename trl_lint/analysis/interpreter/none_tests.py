@@ -1,0 +1,40 @@
+"""`x is None`: whether ranks may answer it differently, which is another question than whether `x` differs.
+
+rank = get_rank() if args.several else None       a number on all ranks, or None on all
+writer = make_writer() if rank == 0 else None     None on some ranks
+"""
+
+from __future__ import annotations
+
+from trl_lint.analysis.state.frame import derived
+from trl_lint.domain import ranks
+from trl_lint.domain.constants import MISSING, NONE_ON_SOME
+from trl_lint.domain.kinds import NumberValue
+from trl_lint.domain.provenance import NoneWhere
+from trl_lint.domain.ranks import Origin, State
+from trl_lint.domain.values import Kind, Value
+
+# What differs by the rank of these is there on all ranks or on none, unless it is known to be None on some: a variable
+# that the launcher sets, the number of the rank.
+_ON_ALL_OR_NONE = frozenset({Kind.NUMBER, Kind.STRING, Kind.TENSOR})
+_NEVER_NONE = frozenset({Kind.INSTANCE, Kind.MODEL, Kind.NUMBER, Kind.TENSOR})
+
+
+def answer(value: Value, negated: bool) -> Value:
+    """What `value is None` gives, or (negated) `value is not None`."""
+    if value.const is None:
+        return NumberValue(ranks.SAME, const=not negated, scalar=True, dtype="bool")
+    by_rank = value.rank.differs and value.rank.origins == Origin.RANK
+    if by_rank and value.const is MISSING and value.kind in _ON_ALL_OR_NONE:
+        return NumberValue(ranks.SAME, scalar=True, dtype="bool")
+    if by_rank and value.const in (MISSING, NONE_ON_SOME):
+        # What only some ranks have made: a tracker, a writer.
+        return derived(ranks.nonlinear(value.rank), Kind.NUMBER, value, scalar=True, dtype="bool")
+    if isinstance(value.why, NoneWhere):
+        return derived(ranks.nonlinear(value.why.rank), Kind.NUMBER, value, scalar=True, dtype="bool")
+    certain = value.const is MISSING and not (value.kind is Kind.INSTANCE and value.rank.state is State.UNKNOWN)
+    if certain and value.kind in _NEVER_NONE:
+        return NumberValue(ranks.SAME, scalar=True, dtype="bool")
+    is_none = value.kind is Kind.NONE and value.rank.origins == Origin.RANK
+    rank = value.rank if value.rank.state is State.UNKNOWN or is_none else ranks.SAME
+    return derived(rank, Kind.NUMBER, value, scalar=True, dtype="bool")
