@@ -339,6 +339,47 @@ def test_the_options_say_that_it_trains(tmp_path, options) -> None:
     assert found(tmp_path, f"{TWO}python train.py {options}\n")
 
 
+ON_REQUEST = "from trl import SFTTrainer\ntrainer = SFTTrainer('x')\nif args.do_train:\n    trainer.train()\n"
+
+
+@pytest.mark.parametrize(
+    ("program", "options", "count"),
+    [
+        (ON_REQUEST, "", 0),
+        (ON_REQUEST, "--output x --save_onnx", 0),
+        (ON_REQUEST, "--output $FOLDER", 0),
+        (ON_REQUEST, "--do_train", 1),
+        (ON_REQUEST, "settings.json", 1),
+        (ON_REQUEST, "$OPTIONS", 1),
+        ("args.do_train = True\n" + ON_REQUEST, "", 1),
+        ("args = TrainingArguments('x', do_train=True)\n" + ON_REQUEST, "", 1),
+        ("class Arguments:\n    do_train: bool = True\n" + ON_REQUEST, "", 1),
+        ("parser.add_argument('--do_train', type=bool, default=True)\n" + ON_REQUEST, "", 1),
+        ("parser.add_argument('--do_train', action='store_true')\n" + ON_REQUEST, "", 0),
+        (TRAINER, "", 1),
+        (TRAINER, "--model x ...", 0),
+    ],
+)
+def test_a_script_that_waits_for_a_flag_trains_where_that_is_given(tmp_path, program, options, count) -> None:
+    assert len(found(tmp_path, f"{TWO}python train.py {options}\n", program=program)) == count
+
+
+@pytest.mark.parametrize(
+    ("below", "count"),
+    [
+        ("This took two hours on a single V100.", 0),
+        ("It also runs on several GPUs with `accelerate launch`.", 0),
+        ("On several GPUs, start it with torchrun:\n\n```bash\ntorchrun train.py\n```", 0),
+        ("On a single GPU:\n\n```bash\nCUDA_VISIBLE_DEVICES=0 python train.py\n```", 1),
+        ("The losses are in `logs`.", 1),
+        ("## Single GPU", 1),
+    ],
+)
+def test_what_stands_below_a_block_may_say_that_it_is_for_one_gpu(tmp_path, below, count) -> None:
+    text = f"# Training\n\n```bash\npython train.py\n```\n\n{below}\n"
+    assert len(found(tmp_path, text, "README.md")) == count
+
+
 @pytest.mark.parametrize(("label", "count"), [("With LoRA:", 1), ("On a single GPU:", 0)])
 def test_a_label_above_the_usage_in_a_docstring(tmp_path, label, count) -> None:
     assert len(found(tmp_path, f'"""\n{label}\npython train.py \\\n    --lora\n"""\n', "usage.py")) == count

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from trl_lint.findings import Applicability, Consequence, Finding, Fix, Note, Position
 from trl_lint.findings import Edit as PlacedEdit
 from trl_lint.knowledge.heuristics import LOOP_SCRIPT, ONE_GPU_NOTE, SEVERAL_GPUS_NOTE
-from trl_lint.launch.judge.arguments import may_train
+from trl_lint.launch.judge.arguments import may_ask_to_train, may_train
 from trl_lint.launch.judge.gpus import Gpus, GpuVerdict, gpus
 from trl_lint.launch.judge.launchers import training_script
 from trl_lint.launch.judge.python_invocation import Start, bare_start, own_launcher
@@ -122,7 +122,9 @@ def _fault(start: Start, path: Path, project: LaunchProject, untold: bool) -> _F
         path_known = posixpath.join(changed_folder(start), start.path)
         return _Fault(start, verdict, None, None) if training_script(path_known) else None
     training = project.trainers.training(script)
-    return _Fault(start, verdict, script, training) if training else None
+    if training is None or (training.on_request and not may_ask_to_train(start)):
+        return None
+    return _Fault(start, verdict, script, training)
 
 
 # --- findings -------------------------------------------------------------------------------------------

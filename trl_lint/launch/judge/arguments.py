@@ -1,21 +1,45 @@
-"""Whether the arguments of a started script leave it to train."""
+"""What the arguments of a started script say of training."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from trl_lint.knowledge.engines import SETTINGS_FILES
 from trl_lint.knowledge.heuristics import NO_TRAIN_ARGUMENT, TRAIN_ARGUMENT, Guess
+from trl_lint.launch.commands.commands import Word
 from trl_lint.launch.judge.python_invocation import Start
 
 # With these a script says something and ends.
 _TALK = frozenset({"--help", "-h", "--version"})
+# Where arguments stand that the reader is to put in.
+_LEFT_OUT = frozenset({"...", "[...]", "\u2026"})
 _FALSE = frozenset({"false", "0", "no"})
 
 
 def may_train(start: Start) -> bool:
-    """Whether the arguments leave it to train: some only ask for help, or for an evaluation."""
-    if any(each.value in _TALK for each in start.arguments):
+    """Whether the arguments leave it to train: some only ask for help, or for an evaluation, or are left out."""
+    if any(each.value in _TALK or each.value in _LEFT_OUT for each in start.arguments):
         return False
     train = _asked(start, TRAIN_ARGUMENT)
     return train is not False if train is not None else not _asked(start, NO_TRAIN_ARGUMENT)
+
+
+def may_ask_to_train(start: Start) -> bool:
+    """Whether the arguments, or settings or variables among them, may ask a script to train that waits for that."""
+    return leaves_open(start.arguments) or _names_settings(start) or _asked(start, TRAIN_ARGUMENT) is not None
+
+
+def _names_settings(start: Start) -> bool:
+    return any(each.tail.endswith(SETTINGS_FILES) and not each.raw.startswith("-") for each in start.arguments)
+
+
+def leaves_open(words: Sequence[Word]) -> bool:
+    """Whether words that nobody knows may be options: `train.py $ARGUMENTS`, but not `train.py --output $FOLDER`."""
+    before = ("", *(each.value or each.raw for each in words))
+    return any(
+        word.value is None and not word.tail and not word.raw.startswith("-") and not last.startswith("-")
+        for last, word in zip(before, words, strict=False)
+    )
 
 
 def _asked(start: Start, option: Guess) -> bool | None:

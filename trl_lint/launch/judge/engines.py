@@ -24,6 +24,7 @@ from trl_lint.knowledge.engines import (
 )
 from trl_lint.launch.commands.command_wrappers import unwrap
 from trl_lint.launch.commands.commands import Command, Word
+from trl_lint.launch.judge.arguments import leaves_open
 from trl_lint.launch.judge.gpus import options
 from trl_lint.launch.judge.python_invocation import own_launcher
 from trl_lint.launch.parsers import readers
@@ -170,7 +171,7 @@ def _launch(launcher: str, words: Sequence[Word]) -> LaunchEngines:
         configuration,
         _started(words),
         frozenset(each.value for each in words if each.value and each.value.endswith(SETTINGS_FILES)),
-        _is_told(launcher, bool(found) or is_deepspeed or bool(configuration)) and not _leaves_open(words),
+        _is_told(launcher, bool(found) or is_deepspeed or bool(configuration)) and not leaves_open(words),
         any(option.fits(name, value) and not _may_vary(name, words) for name, value in given for option in ONE_NODE),
     )
 
@@ -188,15 +189,6 @@ def _started(words: Sequence[Word]) -> str:
 def _is_told(launcher: str, is_named: bool) -> bool:
     """Whether an engine that a launch runs under is named by itself: Accelerate's default stands in the home folder."""
     return is_named or not launcher.startswith(("accelerate", "python -m accelerate"))
-
-
-def _leaves_open(words: Sequence[Word]) -> bool:
-    """Whether words that nobody knows may be options: `torchrun train.py $ARGUMENTS`."""
-    before = ("", *(each.value or each.raw for each in words))
-    return any(
-        word.value is None and not word.tail and not word.raw.startswith("-") and not last.startswith("-")
-        for last, word in zip(before, words, strict=False)
-    )
 
 
 def _may_vary(name: str, words: Sequence[Word]) -> bool:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
 
+from trl_lint.knowledge.heuristics import NAMES_LAUNCHER
 from trl_lint.launch.commands.commands import CommandContext, Commands, Hint, TooMuch, Unreadable
 from trl_lint.launch.commands.source_map import Passage, joined
 from trl_lint.launch.parsers import console_sessions, dockerfile, makefile
@@ -63,12 +64,23 @@ def read(passage: Passage, surroundings: CommandContext) -> Commands:
             if block is None:
                 continue
             texts = [*(text for _, text in headings), *(text for _, text in sorted(paragraphs.items()))]
+            texts += _below(tokens, place)
             notes = tuple(Hint("note", text, text) for text in texts)
             here = replace(surroundings, environment=environment, hints=surroundings.hints + notes)
             language = _language(token.info)
             yield from read_block(block, language, here)
             if language in console_sessions.SHELLS | console_sessions.SESSIONS:
                 environment = console_sessions.exported(block, here)
+
+
+def _below(tokens: Sequence[Token], place: int) -> list[str]:
+    """The paragraph right behind a block, unless it leads to the next: there it counts if it names a launcher."""
+    opening = tokens[place + 1 : place + 3]
+    if len(opening) < 2 or opening[0].type != "paragraph_open":
+        return []
+    text = opening[1].content
+    leads_on = text.rstrip().endswith(":") and not NAMES_LAUNCHER.fits(text)
+    return [] if leads_on else [text]
 
 
 def read_block(block: Passage, language: str, surroundings: CommandContext) -> Commands:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import TypeGuard
 
 from trl_lint.launch.training.placement import ProcessPlacement, dotted
+from trl_lint.launch.training.train_flag import TrainFlag
 
 LARGEST = 1_000_000
 BODY = ""
@@ -53,11 +54,15 @@ class ImportedName:
 
 @dataclass(slots=True)
 class File:
-    """The units of a file by name, and what its imports bind. stars: modules all of whose names are imported."""
+    """The units of a file by name, and what its imports bind. stars: modules all of whose names are imported.
+
+    on_request: it asks whether it is to train (`training_args.do_train`), and says so nowhere itself.
+    """
 
     units: dict[str, Unit] = field(default_factory=dict)
     imports: dict[str, ImportedName] = field(default_factory=dict)
     stars: list[ImportedName] = field(default_factory=list)
+    on_request: bool = False
 
 
 def parsed(source: bytes) -> File | None:
@@ -85,8 +90,11 @@ def _file(tree: ast.Module) -> File:
         else:
             body.append(node)
     file.units[BODY] = _unit(body)
+    flag = TrainFlag()
     for each in ast.walk(tree):
         _add_imports(file, each)
+        flag.see(each)
+    file.on_request = flag.is_asked_only
     named = (f"{one.module}." for one in file.imports.values())
     file.units[BODY].places_itself |= any(map(_WITHOUT_DATA_PARALLEL.match, named))
     return file

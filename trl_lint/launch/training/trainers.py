@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from trl_lint import files
@@ -30,12 +30,16 @@ _DEEPEST = 6
 
 @dataclass(frozen=True, slots=True)
 class Training:
-    """What a program trains with: the name of the class, and where it is used."""
+    """What a program trains with: the name of the class, and where it is used.
+
+    on_request: it trains only if its arguments ask for that (`--do_train`).
+    """
 
     trainer: str
     path: Path
     line: int
     column: int
+    on_request: bool = False
 
     @property
     def wraps(self) -> bool:
@@ -151,7 +155,8 @@ class _Program:
             self._look(place, unit)
         found = next((each for name, each in self._used.items() if name != ACCELERATOR), None)
         if found and self._trains:
-            return found
+            file = self.trainers.file(self.script)
+            return replace(found, on_request=file is not None and file.on_request)
         return self._used.get(ACCELERATOR) if self._goes_back else None
 
     def _units(self) -> Iterator[tuple[_Place, Unit]]:
