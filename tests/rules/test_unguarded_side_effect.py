@@ -456,6 +456,8 @@ def test_files_that_all_ranks_find(body, is_reported):
         ('time.strftime("%H-%M-%S")', True),
         ('f"out-{datetime.now().strftime(form)}"', True),
         ('f"out-{datetime.now().strftime(form)}-{accelerator.process_index}"', False),
+        ('f"out-{args.name}-{datetime.now().strftime(form)}"', True),
+        ('f"out-{unknown()}-{datetime.now().strftime(form)}"', False),
         ('datetime.now().strftime("%H-%M-%S-%f")', False),
         ("f'{time.time_ns()}'", False),
     ],

@@ -158,6 +158,12 @@ def test_some_ranks_go_first_in_other_ways(inside: str):
     assert not Snippets("TRL006").findings(text)
 
 
+@pytest.mark.parametrize(("gpus", "is_reported"), [("0", False), ("3", False), ("0,1", True)])
+def test_a_script_that_chooses_one_gpu_is_one_process(gpus: str, is_reported: bool):
+    text = f'import os\nos.environ["CUDA_VISIBLE_DEVICES"] = "{gpus}"\n' + script("dataset.map(tokenize)")
+    assert bool(SNIPPETS.findings(text)) is is_reported
+
+
 @pytest.mark.parametrize("where", ['"auto"', '"balanced"'])
 def test_a_model_that_is_spread_over_all_gpus_is_trained_by_one_process(where: str):
     text = script("""

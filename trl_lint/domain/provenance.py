@@ -122,6 +122,10 @@ class SharedName(Step):
 
     __slots__ = ()
 
+    def of_one_rank(self) -> Step:
+        """The same step, where what is made of the name may be each rank's own."""
+        return Step(self.module, self.node, self.text, self.before)
+
 
 class Returned(Step):
     """A function hands a value on to its caller."""

@@ -213,8 +213,11 @@ def _compare_once(frame: Frame, left: Value, operator: cst.CSTNode, right: Value
         rank = rank if rank == ranks.SETTING else ranks.UNKNOWN
     if rank.differs and all(_is_as_large(value) for value in (left, right)):
         rank = ranks.UNKNOWN
-    tensor = {left.kind, right.kind} & {Kind.TENSOR, Kind.BATCH}
-    kind = Kind.TENSOR if tensor else Kind.NUMBER
+    kinds = {left.kind, right.kind}
+    tensor = kinds & {Kind.TENSOR, Kind.BATCH}
+    # Of two values of which nothing is known it may be a tensor.
+    # Two unknown values may be tensors, too.
+    kind = Kind.TENSOR if tensor else Kind.NUMBER if kinds != {Kind.UNKNOWN} else Kind.UNKNOWN
     scalar = not tensor or (left.scalar and right.scalar)
     value = derived(rank, kind, left, right, scalar=scalar, dtype="bool")
     if rank.differs:

@@ -89,10 +89,19 @@ def _item_of_cells(frame: Frame, container: ContainerValue, index: Value, node: 
     if key is not MISSING and result.writes and not frame.is_stored(container):
         # Taken out of a local dict by name: it is this program point's value, not a logged entry any more.
         result = result.but(writes=NO_WRITES)
+    if key is MISSING and index.rank == ranks.SETTING and _differ_in_part(frame, container):
+        return result.but(rank=ranks.UNKNOWN)  # which of them is read, settings say
     if index.rank.differs and not result.rank.differs and result.kind is not Kind.CONTAINER:
         rank = ranks.combine(result.rank, ranks.nonlinear(index.rank))
         result = result.with_facts_of(derived(rank, result.kind, index))
     return result
+
+
+def _differ_in_part(frame: Frame, container: ContainerValue) -> bool:
+    """Whether some entries of a dictionary differ between ranks, and others are not known to."""
+    cells = frame.memory.cells(container)
+    found = {value.rank.differs for cell in cells if cell.shape == "dict" for value in cell.entries.values()}
+    return len(found) > 1
 
 
 def _make_missing(

@@ -53,7 +53,7 @@ class Module:
         self.positions: Mapping[cst.CSTNode, CodeRange] | None = None
         self.written: Any = None
         self.starts = False  # whether it makes a trainer, an Accelerator or a process group
-        self.one_process = False  # whether it trains a model that is spread over all GPUs
+        self.one_process = False  # whether no launch of it makes several; see `observers.program_starts`
         self.notes = Notes()
         self.functions: list[FunctionInfo] = []
         self.classes: list[ClassInfo] = []

@@ -23,7 +23,7 @@ from trl_lint.domain.kinds import (
     ProjectName,
     TupleValue,
 )
-from trl_lint.domain.provenance import Step
+from trl_lint.domain.provenance import SharedName, Step
 from trl_lint.domain.ranks import Rank, State
 from trl_lint.domain.sync_points import SyncPoint
 from trl_lint.domain.values import NO_WRITES, Facts, Kind, Payload, Value, Wrapping, Write
@@ -427,6 +427,8 @@ def derived(rank: Rank, kind: Kind, *sources: Value, **fields: Unpack[Facts]) ->
                 writes |= source.writes
     fields.setdefault("averaging", own)
     fields.setdefault("grad", grad and fields.get("dtype") not in _DTYPES_WITHOUT_GRADIENT)
+    if isinstance(why, SharedName) and any(each.rank.state is State.UNKNOWN and not each.rank.how for each in sources):
+        why = why.of_one_rank()  # what is added to the name may tell ranks apart
     fields["why"], fields["writes"] = why, writes
     return cls(rank, **fields)
 
