@@ -297,6 +297,8 @@ TORCHRUN = "torchrun --nproc_per_node 8 {}\n"
         ({"run.sh": TORCHRUN.format("train.py --output $FOLDER")}, None),
         # Nobody shows how this program is started.
         ({"run.sh": TORCHRUN.format("other.py")}, "fsdp.yaml"),
+        ({"run.sh": "accelerate launch --config_file fsdp.yaml other.py\n", "other.py": PROGRAM}, None),
+        ({"run.sh": "accelerate launch --config_file fsdp.yaml gone.py\n"}, "fsdp.yaml"),
         ({"other/run.sh": TORCHRUN.format("other/train.py")}, "fsdp.yaml"),
     ],
 )
@@ -312,8 +314,8 @@ def test_how_a_program_is_launched_says_more_than_what_lies_around(files, where,
         ("from lib.saver import save", "", None),
         ("from lib.saver import save", "from lib import saver", "fsdp.yaml"),
         ("", "from lib import saver", "fsdp.yaml"),
-        # No launch of a program that imports it is shown.
-        ("", "", "fsdp.yaml"),
+        # It is a part of none of the programs whose launches are shown.
+        ("", "", None),
     ],
 )
 def test_a_part_of_programs_is_run_as_those_are(own, other, where, tmp_path):

@@ -183,11 +183,14 @@ def _summed_up(project: ProjectShown, asks: PurePosixPath, *, is_program: bool) 
     programs, those speak whose launches are shown.
     """
     programs = frozenset({str(asks)}) if is_program else programs_of(str(asks), project.importers)
-    own = [launch for each in project.files for launch in each.shown.launches if _starts(each, launch, programs)]
+    own = _launches_of(project, programs)
     found = [each for each in project.files if not is_document(each.name) or _is_around(each.folder, asks.parent)]
     if is_program or own:
         found = [each for each in found if not each.shown.program or each.name in programs]
-    found = _as_started(found, own) if own else found
+    if own:
+        found = _as_started(found, own)
+    elif others := _launches_of(project, {each.path for each in project.importers if each.program} - programs):
+        found = _without(found, others)
     where: dict[TrainingEngine, str] = {}
     for each in sorted(found, key=lambda each: _distance(each, asks.parent)):
         for engine in each.shown.engines:
@@ -195,6 +198,10 @@ def _summed_up(project: ProjectShown, asks: PurePosixPath, *, is_program: bool) 
     shown = tuple(ShownEngine(engine, where[engine]) for engine in TrainingEngine if engine in where)
     one_node = bool(own) and all(launch.one_node for launch in own)
     return EnginesInUse(shown, project.whole and _are_all_known(found, where), one_node)
+
+
+def _launches_of(project: ProjectShown, programs: Collection[str]) -> list[LaunchEngines]:
+    return [launch for each in project.files for launch in each.shown.launches if _starts(each, launch, programs)]
 
 
 def _starts(file: FileShown, launch: LaunchEngines, programs: Collection[str]) -> bool:
@@ -216,7 +223,7 @@ def _as_started(found: Sequence[FileShown], own: Sequence[LaunchEngines]) -> lis
     of it names, as far as all that it is launched with is known.
     """
     told = all(launch.whole for launch in own)
-    named = {_parts(name) for launch in own for name in (*launch.names, launch.configuration)} - {()}
+    named = _named_by(own)
     # Settings name those of DeepSpeed in turn.
     by_settings = any(launch.configuration or TrainingEngine.DEEPSPEED in launch.engines for launch in own)
     kept = []
@@ -226,6 +233,22 @@ def _as_started(found: Sequence[FileShown], own: Sequence[LaunchEngines]) -> lis
         beside = each.shown.beside if counts or _is_named(each.name, named) else ()
         kept.append(FileShown(each.name, replace(each.shown, beside=beside, launches=launches)))
     return kept
+
+
+def _without(found: Sequence[FileShown], others: Sequence[LaunchEngines]) -> list[FileShown]:
+    """What files say less what launches of other programs do, and settings that those name."""
+    named = _named_by(others)
+    kept = []
+    for each in found:
+        launches = tuple(launch for launch in each.shown.launches if launch not in others)
+        beside = () if _is_named(each.name, named) else each.shown.beside
+        kept.append(FileShown(each.name, replace(each.shown, beside=beside, launches=launches)))
+    return kept
+
+
+def _named_by(launches: Sequence[LaunchEngines]) -> set[tuple[str, ...]]:
+    """The settings that launches name, as the parts of their paths."""
+    return {_parts(name) for launch in launches for name in (*launch.names, launch.configuration)} - {()}
 
 
 def _is_named(path: str, names: Collection[tuple[str, ...]]) -> bool:
