@@ -59,6 +59,9 @@ def run_for(frame: Frame, node: cst.For) -> bool:
         frame.stepping = _trains(node)
     through = _loop(frame, node, trips, lambda: bind_target(frame, node.target, element))
     frame.stepping = outside
+    if through and isinstance(node.target, cst.Name):
+        agreed = other_names.exchanged(node.body, {node.target.value: element}, frame.memory.names)
+        other_names.hand_back_all(frame, node.iter, iterable, agreed)
     return through
 
 

@@ -3,6 +3,7 @@
 def sync(x): dist.all_reduce(x)                    sync(total) has reduced `total`
 for x in (total, count): dist.all_reduce(x)        and so has this loop
 for x in sums.values(): dist.all_reduce(x)         here it is what the dict holds
+[dist.all_reduce(x) for x in (total, count)]       a comprehension does what a loop does
 """
 
 from __future__ import annotations
@@ -74,6 +75,36 @@ def hand_back(frame: Frame, node: cst.For, iterable: Value, entry: Value, index:
         stands = _expression(node.iter, index)
         if stands is not None:
             assignment.rebind(frame, stands, value)
+
+
+def bound(frame: Frame, target: cst.CSTNode) -> dict[str, Value]:
+    """The variables of a loop or comprehension, by what they stand for at the start of a round."""
+    return {name: frame.memory.names[name] for name in names_in(target) if name in frame.memory.names}
+
+
+def hand_back_all(frame: Frame, listed: cst.BaseExpression, iterable: Value, agreed: Mapping[str, Value]) -> None:
+    """What one round for all items has exchanged (by variable), in all that the loop goes through.
+
+    listed: the expression of what it goes through.
+    """
+    for value in agreed.values():
+        for old in list(_differing(frame, iterable)):
+            for other, known in frame.memory.names.items():
+                if known is old:
+                    frame.memory.names[other] = value
+            _replace(frame, iterable, old, value)
+        elements: Sequence[cst.BaseElement] = listed.elements if isinstance(listed, (cst.List, cst.Tuple)) else ()
+        for element in elements:
+            assignment.rebind(frame, element.value, value)
+
+
+def _differing(frame: Frame, iterable: Value) -> Iterator[Value]:
+    if isinstance(iterable, IterableValue) and iterable.view is not None:
+        iterable = iterable.view[0]
+    items: Sequence[Value] = iterable.items if isinstance(iterable, TupleValue) else ()
+    if isinstance(iterable, ContainerValue):
+        items = [item for cell in frame.memory.cells(iterable) for item in cell.values()]
+    yield from (item for item in items if item.kind is Kind.TENSOR and item.rank.differs)
 
 
 def _variables(target: cst.CSTNode, entry: Value) -> Iterator[tuple[str, Value]]:
