@@ -306,6 +306,26 @@ def test_how_a_program_is_launched_says_more_than_what_lies_around(files, where,
     )
 
 
+@pytest.mark.parametrize(
+    ("own", "other", "where"),
+    [
+        ("from lib.saver import save", "", None),
+        ("from lib.saver import save", "from lib import saver", "fsdp.yaml"),
+        ("", "from lib import saver", "fsdp.yaml"),
+        # No launch of a program that imports it is shown.
+        ("", "", "fsdp.yaml"),
+    ],
+)
+def test_a_part_of_programs_is_run_as_those_are(own, other, where, tmp_path):
+    files = {
+        "run.sh": TORCHRUN.format("train.py") + "accelerate launch --config_file fsdp.yaml other.py\n",
+        "train.py": own + PROGRAM,
+        "other.py": other + PROGRAM,
+    }
+    findings = project(tmp_path, {**FSDP_CONFIG, **files}, name="lib/saver.py")
+    assert shown_by(findings) == (("FSDP", where) if where else ())
+
+
 def test_settings_of_deepspeed_are_named_by_settings(tmp_path):
     files = {
         "run.sh": "accelerate launch --config_file zero.yaml train.py\n",
@@ -336,7 +356,7 @@ def test_nobody_looks_where_no_finding_depends_on_it(tmp_path, monkeypatch):
     from trl_lint.linter import engines
 
     looked: list[Path] = []
-    monkeypatch.setattr(engines, "_shown_in", lambda path: looked.append(path) or engines.FileEngines())
+    monkeypatch.setattr(engines, "of_file", lambda path, data: looked.append(path) or engines.FileEngines())
     project(tmp_path, FSDP_CONFIG, loop("accelerator.gather(loss)"))
     assert not looked
     project(tmp_path, FSDP_CONFIG, loop(SAVE + "\n" + SAVE))

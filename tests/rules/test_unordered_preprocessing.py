@@ -158,10 +158,17 @@ def test_some_ranks_go_first_in_other_ways(inside: str):
     assert not Snippets("TRL006").findings(text)
 
 
-@pytest.mark.parametrize(("gpus", "is_reported"), [("0", False), ("3", False), ("0,1", True)])
-def test_a_script_that_chooses_one_gpu_is_one_process(gpus: str, is_reported: bool):
-    text = f'import os\nos.environ["CUDA_VISIBLE_DEVICES"] = "{gpus}"\n' + script("dataset.map(tokenize)")
-    assert bool(SNIPPETS.findings(text)) is is_reported
+@pytest.mark.parametrize(
+    ("line", "is_reported"),
+    [
+        ('os.environ["CUDA_VISIBLE_DEVICES"] = "3"', False),
+        ('os.environ["CUDA_VISIBLE_DEVICES"] = "0,1"', True),
+        ("import gradio as gr", False),
+        ("import numpy as gradio", True),
+    ],
+)
+def test_a_script_that_chooses_one_gpu_or_serves_a_page_is_one_process(line: str, is_reported: bool):
+    assert bool(SNIPPETS.findings(f"import os\n{line}\n" + script("dataset.map(tokenize)"))) is is_reported
 
 
 @pytest.mark.parametrize("where", ['"auto"', '"balanced"'])

@@ -859,6 +859,9 @@ def test_what_only_an_engine_of_deepspeed_has_is_read_under_deepspeed(attribute:
          "config.name if hasattr(model.config, 'name') and model.config.name else ''", False),
         ({"run.sh": "deepspeed train.py --deepspeed ds.json\n"},
          "config.name if hasattr(model.config, 'name') or args.named else ''", True),
+        # A default in place of what the model says is a wrong number.
+        ({"run.sh": "deepspeed train.py --deepspeed ds.json\n"},
+         "training if getattr(model.config, 'name', '') else ''", True),
         ({"run.sh": "torchrun train.py\n"},
          "config.name if hasattr(model.config, 'name') and model.config.name else ''", True),
         ({"run.sh": "accelerate launch --use_fsdp train.py\n"}, "config", False),

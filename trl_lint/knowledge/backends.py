@@ -38,8 +38,11 @@ TEST_CLASS = "Test"
 TEST_FUNCTION = "test_"
 # The address of the first process, which no other machine can reach.
 OWN_ADDRESS = rb"""MASTER_ADDR['"]?[\]\s:=,(]+['"](?:localhost|127\.0\.0\.1)|tcp://(?:localhost|127\.0\.0\.1)"""
-# A program that is shown one GPU, whoever starts it, is one process.
-ONE_GPU = rb"""(?m)^os\.environ\[['"]CUDA_VISIBLE_DEVICES['"]\]\s*=\s*['"]\d+['"]"""
+# A program that is shown one GPU, whoever starts it, is one process, and so is one that serves a page.
+ALONE = (
+    rb"""(?m)^os\.environ\[['"]CUDA_VISIBLE_DEVICES['"]\]\s*=\s*['"]\d+['"]"""
+    rb"""|^(?:import|from) (?:gradio|streamlit)\b"""
+)
 # The members of Accelerate's `DistributedType` under which its `prepare_model` wraps no model in DDP (TPU was renamed
 # to XLA in 0.27).
 BARE_KINDS = frozenset({"TPU", "XLA"})

@@ -27,7 +27,9 @@ from trl_lint.launch.judge.engines import (
     is_wanted,
     of_file,
 )
+from trl_lint.linter.cache import digest
 from trl_lint.linter.discovery import PathProblem, find_files, names_project
+from trl_lint.linter.importers import Importer, imported, programs_of
 from trl_lint.settings import Settings
 
 # So many files of a project are looked at, out of so many names.
@@ -72,10 +74,14 @@ class FileShown(NamedTuple):
 
 
 class ProjectShown(NamedTuple):
-    """All that the files of a project show. whole: whether all of them have been looked at."""
+    """All that the files of a project show. whole: whether all of them have been looked at.
+
+    importers: its Python files, and what they import.
+    """
 
     files: tuple[FileShown, ...]
     whole: bool
+    importers: tuple[Importer, ...] = ()
 
 
 @dataclass(slots=True)
@@ -89,7 +95,7 @@ class ProjectEngines:
     top: Path
     asked: dict[Path, ProjectShown] = field(default_factory=dict)
     _projects: dict[Path, Path] = field(default_factory=dict)
-    _in_use: dict[Path, EnginesInUse] = field(default_factory=dict)  # by program, or folder of all that are none
+    _in_use: dict[Path, EnginesInUse] = field(default_factory=dict)  # by file
 
     @classmethod
     def of(cls, settings: Settings, roots: Sequence[Path]) -> ProjectEngines:
@@ -102,20 +108,19 @@ class ProjectEngines:
             shown = tuple(ShownEngine(TrainingEngine(word)) for word in self.settings.engines)
             return EnginesInUse(shown, only=True)
         path = Path(os.path.abspath(path))
-        asks = path if _is_program(path) else path.parent
-        if asks not in self._in_use:
+        if path not in self._in_use:
             project = self._project_of(path.parent)
-            inside = PurePosixPath(asks.relative_to(project).as_posix())
-            self._in_use[asks] = _summed_up(self._known(project), inside, is_program=asks is path)
-        return self._in_use[asks]
+            inside = PurePosixPath(path.relative_to(project).as_posix())
+            self._in_use[path] = _summed_up(self._known(project), inside, is_program=_is_program(path))
+        return self._in_use[path]
 
     def answers(self) -> dict[str, str]:
         """What was found out so far, by the folders of projects, as something that can be kept and compared."""
-        return {str(folder): repr(found) for folder, found in self.asked.items()}
+        return {str(folder): self.answer(str(folder)) for folder in self.asked}
 
     def answer(self, folder: str) -> str:
-        """What there is to say of one project."""
-        return repr(self._known(Path(folder)))
+        """What stands for all that there is to say of one project."""
+        return digest(repr(self._known(Path(folder))).encode())
 
     def _known(self, project: Path) -> ProjectShown:
         if project not in self.asked:
@@ -125,14 +130,19 @@ class ProjectEngines:
     def _look(self, project: Path) -> ProjectShown:
         """What the files of a project show, those that settings and git leave out left out."""
         found: list[FileShown] = []
-        budget = _Budget()
+        importers: list[Importer] = []
+        budget, whole = _Budget(), True
         try:
             for path in self._files(project, budget):
-                if (shown := _shown_in(path)).engines or shown.launches:
-                    found.append(FileShown(path.relative_to(project).as_posix(), shown))
+                data = _content(path)
+                name = path.relative_to(project).as_posix()
+                if (shown := of_file(path, data)).engines or shown.launches:
+                    found.append(FileShown(name, shown))
+                if path.suffix == ".py":
+                    importers.append(Importer(name, imported(data), shown.program))
         except _Enough:
-            return ProjectShown(tuple(found), whole=False)
-        return ProjectShown(tuple(found), whole=budget.files > 0)
+            whole = False
+        return ProjectShown(tuple(found), whole and budget.files > 0, tuple(importers))
 
     def _files(self, project: Path, budget: _Budget) -> Iterator[Path]:
         exclude = self.settings.exclude
@@ -153,48 +163,48 @@ class ProjectEngines:
         return self._projects[folder]
 
 
-def _shown_in(path: Path) -> FileEngines:
+def _content(path: Path) -> bytes:
+    """What is in a file, as far as that is read; nothing where it can't be."""
     try:
-        return of_file(path, files.read(path, LARGEST))
+        return files.read(path, LARGEST)
     except OSError:
-        return FileEngines()
+        return b""
 
 
 def _is_program(path: Path) -> bool:
-    try:
-        return path.suffix == ".py" and is_program(files.read(path, LARGEST))
-    except OSError:
-        return False
+    return path.suffix == ".py" and is_program(_content(path))
 
 
 def _summed_up(project: ProjectShown, asks: PurePosixPath, *, is_program: bool) -> EnginesInUse:
-    """What all files together say of a program, or of what else is in a folder: of each engine, the nearest file.
+    """What all files together say of a file: of each engine, the nearest of them.
 
     A document speaks of what lies below it: that of a library tells its users how they may train. A program speaks of
-    itself and of what may be a part of it, which other programs are not; nor are their launches its own.
+    itself and of what may be a part of it, which other programs are not; nor are their launches its own. Of a part of
+    programs, those speak whose launches are shown.
     """
-    folder = asks.parent if is_program else asks
-    found = [each for each in project.files if not is_document(each.name) or _is_around(each.folder, folder)]
-    one_node = False
-    if is_program:
-        found = [each for each in found if not each.shown.program or each.name == str(asks)]
-        own = [launch for each in project.files for launch in each.shown.launches if _starts(each, launch, asks)]
-        one_node = bool(own) and all(launch.one_node for launch in own)
-        found = _as_started(found, own) if own else found
+    programs = frozenset({str(asks)}) if is_program else programs_of(str(asks), project.importers)
+    own = [launch for each in project.files for launch in each.shown.launches if _starts(each, launch, programs)]
+    found = [each for each in project.files if not is_document(each.name) or _is_around(each.folder, asks.parent)]
+    if is_program or own:
+        found = [each for each in found if not each.shown.program or each.name in programs]
+    found = _as_started(found, own) if own else found
     where: dict[TrainingEngine, str] = {}
-    for each in sorted(found, key=lambda each: _distance(each, folder)):
+    for each in sorted(found, key=lambda each: _distance(each, asks.parent)):
         for engine in each.shown.engines:
             where.setdefault(engine, each.name)
     shown = tuple(ShownEngine(engine, where[engine]) for engine in TrainingEngine if engine in where)
+    one_node = bool(own) and all(launch.one_node for launch in own)
     return EnginesInUse(shown, project.whole and _are_all_known(found, where), one_node)
 
 
-def _starts(file: FileShown, launch: LaunchEngines, program: PurePosixPath) -> bool:
-    """Whether a launch in a file starts a program: by the end of its path, or from around by its name."""
+def _starts(file: FileShown, launch: LaunchEngines, programs: Collection[str]) -> bool:
+    """Whether a launch in a file starts one of these programs: by the end of its path, or from around by its name."""
     parts = _parts(launch.program)
-    if not parts or program.parts[-len(parts) :] != parts:
-        return False
-    return len(parts) > 1 or parts == program.parts or _is_around(file.folder, program.parent)
+    for program in map(PurePosixPath, programs if parts else ()):
+        is_meant = len(parts) > 1 or parts == program.parts or _is_around(file.folder, program.parent)
+        if is_meant and program.parts[-len(parts) :] == parts:
+            return True
+    return False
 
 
 def _parts(path: str) -> tuple[str, ...]:

@@ -40,7 +40,8 @@ on the rank alone, or what stands before the call may not be fit for all ranks, 
 Silent where no engine is shown for the project, where DDP alone is, and in functions that ask for the engine
 (`distributed_type`, `is_fsdp_enabled`, `deepspeed_plugin`). What is shown counts for the files of one project: the
 nearest folder with a `pyproject.toml`, `setup.py`, `setup.cfg` or `requirements.txt`. Where launch commands there start
-a program and say all that it is run with, they count, with the settings that they name, and no others do.
+a program and say all that it is run with, they count for it, and for what it imports, with the settings that they
+name, and no others do.
 `get_state_dict` and `save_model` are collectives under FSDP and ZeRO-3, `save_state` under every stage of DeepSpeed; a
 stage that no file tells is taken for none that shards parameters. The setting `engines` says it where no file does.
 

@@ -5,7 +5,8 @@ What is noted of a program:
     accelerator = Accelerator()           module.starts: every rank runs this script
     AutoModel.from_pretrained(name, device_map="auto")   module.one_process: one process for all GPUs
     init_process_group("nccl", world_size=1, rank=0)     the same
-    os.environ["CUDA_VISIBLE_DEVICES"] = "0"             the same, in a script that starts a training
+    os.environ["CUDA_VISIBLE_DEVICES"] = "0"             the same, in a script that makes an Accelerator or a Trainer
+    import gradio                                        the same there
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING
 from trl_lint.analysis.events import DatasetDrawn, DatasetPrepared, SideEffect
 from trl_lint.analysis.state.observing import Observer
 from trl_lint.knowledge import library
-from trl_lint.knowledge.backends import ONE_GPU, SPREADING
+from trl_lint.knowledge.backends import ALONE, SPREADING
 
 if TYPE_CHECKING:
     import libcst as cst
@@ -46,7 +47,7 @@ def _note(frame: Frame, name: str, args: Arguments) -> None:
     frame.module.one_process |= _spreads(args) or (name in _STARTS and _is_alone(frame, args))
     if name in _STARTS or library.is_subclass(name, "transformers.Trainer"):
         frame.module.starts = True
-        frame.module.one_process |= frame.module.mentions(ONE_GPU)
+        frame.module.one_process |= frame.module.mentions(ALONE)
 
 
 def _spreads(args: Arguments) -> bool:

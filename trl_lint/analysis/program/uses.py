@@ -109,8 +109,6 @@ def _is_asked_in(outer: cst.CSTNode, inner: cst.CSTNode, node: cst.CSTNode) -> b
     match outer:
         case cst.Call(func=cst.Name("hasattr"), args=[cst.Arg(value=asked), *_]):
             return asked is node
-        case cst.Call(func=cst.Name("getattr"), args=[cst.Arg(value=asked), _, _]):
-            return asked is node
         case cst.BooleanOperation(left=test, operator=cst.And(), right=behind):
             return inner is behind and _asks(test, node)
         case cst.If(test=test, body=behind) | cst.IfExp(test=test, body=behind):
