@@ -71,7 +71,7 @@ def run_if(frame: Frame, node: cst.If) -> bool:
             note(frame, node.test, (start, taken.end, skipped.end), (taken.through, skipped.through))
     of_some_ranks = _of_some_ranks(before, taken, skipped, division) if both else {}
     absent = _none_on_some(taken.memory, skipped.memory, division) if both else ()
-    asked_for = _agreed_where_asked(taken.memory, skipped.memory) if both and test.rank == ranks.REDUCED else ()
+    asked_for = _agreed_where_asked(taken.memory, skipped.memory, test, division) if both else ()
     after = before.control.under(division if len(frame.exits) > exits else UNIFORM)
     arms = ((taken.through, taken.memory), (skipped.through, skipped.memory))
     goes_on = joined_arms(frame, arms, inside, after, test.rank)
@@ -97,20 +97,30 @@ def _arm(frame: Frame, node: cst.If, before: Memory, division: Control, inside: 
         narrowed = _narrowed(before, frame.memory)
     else:
         narrowed = wrapping_tests.changed(before, frame.memory) if frame.engine.wraps_on_one_way else {}
-    by_rank = division.rank.differs and division.rank.origins == Origin.RANK
-    sets = data_sets.marked(frame.memory, narrowed) if by_rank else {}
+    sets = data_sets.marked(frame.memory, narrowed) if _is_by_rank(division) else {}
     start = (len(frame.exits), len(frame.sync_points))
     through = run_body(frame, node.body) if taken else otherwise(frame, node.orelse, node.test)
     end = (len(frame.exits), len(frame.sync_points))
     return Arm(through, frame.memory, *end, narrowed, sets, only_raises=not through and start == end)
 
 
-def _agreed_where_asked(taken: Memory, skipped: Memory) -> tuple[str, ...]:
+def _is_by_rank(division: Control) -> bool:
+    return division.rank.differs and division.rank.origins == Origin.RANK
+
+
+def _agreed_where_asked(taken: Memory, skipped: Memory, test: Value, division: Control) -> tuple[str, ...]:
     """The names that ranks agree on where a flag holds that they have agreed on: whoever asks for it has the same.
 
     stops = agreed(stops)
     if stops: steps = agreed(steps)
+
+    Or on some of the ranks, where those that have told the others keep their own.
+
+    told = agreed(stops)
+    if rank != 0: stops = told
     """
+    if test.rank != ranks.REDUCED and not _is_by_rank(division):
+        return ()
     return tuple(
         name
         for name, value in taken.names.items()

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import libcst as cst
 
 from trl_lint.analysis.events import DividedBy
-from trl_lint.analysis.interpreter import growing
+from trl_lint.analysis.interpreter import growing, other_names
 from trl_lint.analysis.interpreter.assignment import bind_target
 from trl_lint.analysis.interpreter.branches import otherwise, run_body
 from trl_lint.analysis.interpreter.conditions import divides, narrow, truth
@@ -38,10 +38,11 @@ _ROUNDS = 5
 def run_for(frame: Frame, node: cst.For) -> bool:
     iterable = containers.as_view(frame, evaluate(frame, node.iter), node.iter)
     entries = containers.items_of(frame, iterable) or containers.told_apart(frame, iterable)
+    entries = entries or other_names.each_by_itself(frame, node, iterable)
     if entries is not None and frame.may_unroll(len(entries)):
         unrolled = frame.unrolled
         frame.unrolled *= len(entries)
-        through = _each_entry(frame, node, entries)
+        through = _each_entry(frame, node, iterable, entries)
         frame.unrolled = unrolled
         return through
     element, length = containers.iterate(frame, iterable)
@@ -58,6 +59,9 @@ def run_for(frame: Frame, node: cst.For) -> bool:
         frame.stepping = _trains(node)
     through = _loop(frame, node, trips, lambda: bind_target(frame, node.target, element))
     frame.stepping = outside
+    if through and isinstance(node.target, cst.Name):
+        agreed = other_names.exchanged(node.body, {node.target.value: element}, frame.memory.names)
+        other_names.hand_back_all(frame, node.iter, iterable, agreed)
     return through
 
 
@@ -90,7 +94,7 @@ def _is_handed_out(element: Value) -> bool:
     return element.kind is Kind.BATCH and element.wrapping is Wrapping.WRAPPED
 
 
-def _each_entry(frame: Frame, node: cst.For, entries: list[Value]) -> bool:
+def _each_entry(frame: Frame, node: cst.For, iterable: Value, entries: list[Value]) -> bool:
     """A loop over a dict in sight runs once per key, so that each key keeps its own fact."""
     before, exits = frame.memory.control, len(frame.exits)
     for index, entry in enumerate(entries):
@@ -108,6 +112,7 @@ def _each_entry(frame: Frame, node: cst.For, entries: list[Value]) -> bool:
             return False
         memory.control = before
         frame.memory = memory
+        other_names.hand_back(frame, node, iterable, entry, index)
     _forget_ways_behind(frame, exits)
     return otherwise(frame, node.orelse)
 

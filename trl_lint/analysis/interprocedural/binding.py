@@ -55,6 +55,20 @@ def bind(frame: Frame, function: FunctionInfo, args: Arguments, owner: Value | N
     return names
 
 
+def expression_of(function: FunctionInfo, name: str, args: Arguments, owner: Value | None) -> cst.BaseExpression | None:
+    """What stands for a parameter in a call; None where nothing does, or it comes with a star."""
+    if name in args.keywords:
+        return args.expression(name)
+    given = 0 if owner is None else -1
+    for parameter in function.parameters:
+        if not parameter.positional or parameter.star:
+            return None
+        if parameter.name == name:
+            return args.expression(given) if 0 <= given < len(args.positional) else None
+        given += 1
+    return None
+
+
 def _handed(
     frame: Frame,
     value: Value,

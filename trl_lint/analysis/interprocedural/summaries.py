@@ -8,8 +8,8 @@ from typing import Any
 import libcst as cst
 
 from trl_lint.analysis.events import EventTrace
-from trl_lint.analysis.interpreter import expressions, library_calls, statements
-from trl_lint.analysis.interprocedural.binding import bind
+from trl_lint.analysis.interpreter import assignment, expressions, library_calls, other_names, statements
+from trl_lint.analysis.interprocedural.binding import bind, expression_of
 from trl_lint.analysis.interprocedural.contexts import Context, how_models_run, joined_for, key_of, without_constants
 from trl_lint.analysis.interprocedural.definitions import Definitions
 from trl_lint.analysis.interprocedural.rebasing import Rebasing, origins, renamed_cell, renamed_value
@@ -55,6 +55,7 @@ class Summary:
         "attribute_writes",
         "cell_writes",
         "dependencies",
+        "exchanged",
         "final",
         "inputs",
         "names",
@@ -73,6 +74,7 @@ class Summary:
         self.names: dict[str, Value] = {}
         self.argument_sources: dict[int, str] = {}  # see `rebasing.origins`
         self.final: dict[Identity, Cell] = {}
+        self.exchanged: dict[str, Value] = {}  # arguments that are the same on all ranks from now on
         self.trace = EventTrace()
         self.sync_points: tuple[list[SyncPoint], Control] = ([], UNIFORM)
         self.dependencies: dict[tuple[ClassInfo, str | Identity], int] = {}
@@ -119,24 +121,30 @@ class Runs(Definitions):
             self.met = (*met, *frame.sync_points)
         try:
             if function.closure is not None or isinstance(function.node, cst.Lambda):
-                value = self._inline(frame, function, names, node)
+                value, exchanged = self._inline(frame, function, names, node)
             else:
-                value = self._summarised(frame, function, names, node, owner)
+                value, exchanged = self._summarised(frame, function, names, node, owner)
         finally:
             self.met = met
+        for name, argument in exchanged.items():
+            stands = expression_of(function, name, args, owner)
+            if stands is not None:
+                assignment.rebind(frame, stands, argument)
         if function.first_rank:
             first_rank.note_context(frame, node, function.first_rank)
         if self.job_flags.starters:
             job_flags.note_call(frame, function, node, before)
         return value
 
-    def _inline(self, frame: Frame, function: FunctionInfo, names: dict[str, Value], node: cst.CSTNode) -> Value:
+    def _inline(
+        self, frame: Frame, function: FunctionInfo, names: dict[str, Value], node: cst.CSTNode
+    ) -> tuple[Value, dict[str, Value]]:
         """A nested function sees, and may change, what its maker sees: it runs anew at each call."""
         key = ("inline", id(function.node))
         if self._running.count(key) > 1:
-            return BOTTOM
+            return BOTTOM, {}
         inner = Frame(self, function.module, function, None, function.closure, frame.memory.control)
-        inner.memory = Memory(names, frame.memory.heap, frame.memory.attributes, frame.memory.control)
+        inner.memory = Memory(dict(names), frame.memory.heap, frame.memory.attributes, frame.memory.control)
         inner.objects = frame.objects
         inner.trace, inner.stepping = frame.trace, frame.stepping
         self._running.append(key)
@@ -146,7 +154,8 @@ class Runs(Definitions):
         self._running.pop()
         frame.pending_used |= inner.pending_used
         self._tell_of_call(frame, function, CalleeRun(inner.sync_points, frame.memory.control, inner.trace), node)
-        return self._explained(frame, value, function, node)
+        changed = other_names.exchanged(function.node, names, inner.memory.names)
+        return self._explained(frame, value, function, node), changed
 
     def _run_body(self, frame: Frame, function: FunctionInfo) -> Value:
         """Run a function's body in a prepared frame; the value it returns."""
@@ -204,12 +213,12 @@ class Runs(Definitions):
 
     def _summarised(
         self, frame: Frame, function: FunctionInfo, names: dict[str, Value], node: cst.CSTNode, owner: Value | None
-    ) -> Value:
+    ) -> tuple[Value, dict[str, Value]]:
         cls = class_of(owner) or function.cls
         context = self._context(function, names, frame.memory, cls)
         key = context.key
         if key in self._running or sum(other[0] == key[0] for other in self._running) >= MAX_RECURSION:
-            return BOTTOM
+            return BOTTOM, {}
         self._flush(frame)
         summary = function.summaries.get(key)
         if summary is None or not self._usable(summary):
@@ -218,7 +227,7 @@ class Runs(Definitions):
         frame.trace.calls[edge] = summary
         if frame.stepping is not None:
             frame.trace.stepping[edge] = frame.stepping
-        return self._instantiate(frame, summary, context, node, function)
+        return self._instantiate(frame, summary, context, node, function), summary.exchanged
 
     def _context(
         self, function: FunctionInfo, names: dict[str, Value], memory: Memory, cls: ClassInfo | None
@@ -285,6 +294,7 @@ class Runs(Definitions):
         summary.names = names
         summary.argument_sources = origins(names, caller.heap)
         summary.final = self._final(frame, summary.result, inputs)
+        summary.exchanged = other_names.exchanged(function.node, names, frame.memory.names)
         summary.trace = frame.trace
         summary.sync_points = (frame.sync_points, control)
         summary.dependencies = frame.objects.dependencies

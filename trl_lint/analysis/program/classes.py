@@ -18,7 +18,7 @@ from trl_lint.domain.joins import join
 from trl_lint.domain.kinds import (
     Identity,
 )
-from trl_lint.domain.values import BOTTOM, Value
+from trl_lint.domain.values import BOTTOM, Kind, Value
 from trl_lint.knowledge import library, models
 
 if TYPE_CHECKING:
@@ -261,7 +261,7 @@ class ClassInfo:
 
     def flush_cell(self, identity: Identity, cell: Cell) -> None:
         known = self.heap.get(identity)
-        merged = cell if known is None else join_cells(known, cell)
+        merged = cell if known is None else _exchanged_once(known, cell, join_cells(known, cell))
         if known is None or not alike_cells(known, merged):
             self.heap[identity] = merged
             self.count(identity)
@@ -316,6 +316,23 @@ class ClassInfo:
                     _collect_assigned(method.node.body, found)
             self._assigned = frozenset(found)
         return self._assigned
+
+
+def _exchanged_once(known: Cell, left: Cell, merged: Cell) -> Cell:
+    """Two contents of a container on an object, joined: of a tensor that ranks agree on in one, nothing is known.
+
+    `add` fills it with this rank's own, `sync` reduces it: at which calls it is one or the other is not known.
+    """
+    unsure = {
+        key: value.but(rank=ranks.UNKNOWN)
+        for key, value in merged.entries.items()
+        if value.kind is Kind.TENSOR
+        and value.rank.differs
+        and any(key in each.entries and each.entries[key].rank == ranks.REDUCED for each in (known, left))
+    }
+    if not unsure:
+        return merged
+    return Cell(merged.shape, {**merged.entries, **unsure}, merged.rest, merged.factory, merged.length)
 
 
 def _collect_assigned(body: cst.BaseSuite, found: set[str]) -> None:
