@@ -5,13 +5,15 @@ from __future__ import annotations
 import libcst as cst
 
 from trl_lint.analysis.interpreter import attributes
+from trl_lint.analysis.program.learned_outputs import learned_parts
+from trl_lint.analysis.program.objects import ProjectModel
 from trl_lint.analysis.program.syntax import callee_of
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame, derived
 from trl_lint.analysis.transfer import gradients, wrapped_models
 from trl_lint.domain import ranks
-from trl_lint.domain.kinds import BatchRole, in_role
+from trl_lint.domain.kinds import BatchRole, TupleValue, in_role
 from trl_lint.domain.values import NO_WRITES, SAME, UNKNOWN, Kind, Value
 from trl_lint.knowledge import models
 from trl_lint.knowledge.heuristics import PART_OF_MODEL
@@ -51,7 +53,16 @@ def forward(frame: Frame, model: Value, args: Arguments) -> Value:
     value = _output(frame, args)
     for refine in frame.domains.forward:
         value = refine(frame, model, args, value)
-    return value
+    return _with_learned_parts(frame, model, value)
+
+
+def _with_learned_parts(frame: Frame, model: Value, output: Value) -> Value:
+    """The output of a model in sight, whose forward may return parameters beside what it makes of its inputs."""
+    parts = learned_parts(model.cls) if isinstance(model, ProjectModel) and output.rank.differs else ()
+    if not any(parts):
+        return output
+    computed = containers.iterate(frame, output)[0]
+    return TupleValue(output.rank, [attributes.LEARNED if each else computed for each in parts], why=output.why)
 
 
 def _generated(frame: Frame, args: Arguments) -> Value:
