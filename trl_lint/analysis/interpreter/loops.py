@@ -18,6 +18,7 @@ from trl_lint.analysis.program.syntax import names_in, of_class
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.frame import Frame, Loop, derived
 from trl_lint.analysis.state.observing import Branch
+from trl_lint.analysis.transfer.wrapped_models import frozen_by
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import MISSING
 from trl_lint.domain.control import Control
@@ -59,6 +60,7 @@ def run_for(frame: Frame, node: cst.For) -> bool:
         frame.stepping = _trains(node)
     through = _loop(frame, node, trips, lambda: bind_target(frame, node.target, element))
     frame.stepping = outside
+    frozen_by(frame, node)
     if through and isinstance(node.target, cst.Name):
         agreed = other_names.exchanged(node.body, {node.target.value: element}, frame.memory.names)
         other_names.hand_back_all(frame, node.iter, iterable, agreed)

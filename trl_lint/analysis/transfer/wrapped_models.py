@@ -130,6 +130,12 @@ def switched(frame: Frame, model: Value, name: str, args: Arguments, target: cst
 
     while isinstance(target, cst.Call) and isinstance(target.func, cst.Attribute):
         target = target.func.value  # `model.train().requires_grad_()`
+    _change(frame, model, changed, target)
+    return changed
+
+
+def _change(frame: Frame, model: Value, changed: Value, target: cst.BaseExpression | None) -> None:
+    """What a name, or an attribute of an object of the project, is from here on."""
     if isinstance(target, cst.Name):
         if frame.memory.names.get(target.value) is model:
             frame.memory.names[target.value] = changed
@@ -138,7 +144,34 @@ def switched(frame: Frame, model: Value, name: str, args: Arguments, target: cst
         owner = frame.engine.evaluate(frame, target.value)
         if isinstance(owner, ProjectInstance) and (owner.cls, target.attr.value) in frame.memory.attributes:
             frame.memory.attributes[owner.cls, target.attr.value] = changed
-    return changed
+
+
+def frozen_by(frame: Frame, loop: cst.For) -> None:
+    """`for p in net.parameters(): p.requires_grad = False`: from here on the whole of `net` is frozen."""
+    match loop.iter:
+        case cst.Call(func=cst.Attribute(value=target, attr=cst.Name("parameters" | "named_parameters")), args=[]):
+            pass
+        case _:
+            return
+    names = frozenset(identifiers(loop.target))
+    lines = (line for row in loop.body.body for line in (row.body if isinstance(row, cst.SimpleStatementLine) else ()))
+    if not any(_freezes(line, names) for line in (*lines, *loop.body.body)):
+        return
+    model = frame.engine.evaluate(frame, target)
+    if model.kind in _FROZEN and model.grad:
+        _change(frame, model, model.but(grad=False), target)
+
+
+def _freezes(line: cst.CSTNode, names: frozenset[str]) -> bool:
+    """`p.requires_grad = False` or `p.requires_grad_(False)`."""
+    match line:
+        case cst.Assign(targets=[cst.AssignTarget(cst.Attribute(cst.Name(name), cst.Name("requires_grad")))]):
+            return name in names and isinstance(line.value, cst.Name) and line.value.value == "False"
+        case cst.Expr(
+            cst.Call(cst.Attribute(cst.Name(name), cst.Name("requires_grad_")), [cst.Arg(cst.Name("False"))])
+        ):
+            return name in names
+    return False
 
 
 def freeze(frame: Frame, value: Value, args: Arguments, callee: cst.CSTNode) -> None:
