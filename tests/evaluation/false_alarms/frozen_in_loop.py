@@ -22,7 +22,8 @@ def main(name, loader):
     for _, parameter in reference.named_parameters():
         parameter.requires_grad_(False)
     critic = AutoModel.from_pretrained(name)
-    for parameter in critic.parameters(): parameter.requires_grad = False  # noqa: E701
+    for parameter in critic.parameters():
+        parameter.requires_grad = False
     reference, critic, loader = accelerator.prepare(reference, critic, loader)
     print(reference.config, critic.config)
     student = AutoModel.from_pretrained(name)
