@@ -291,6 +291,7 @@ def test_the_started_file(tmp_path, command, place) -> None:
         "python train.py --do_predict True --x",
         "python train.py --eval_only",
         "python train.py --do_dataprocessing_only --x",
+        "python train.py --eval --x",
     ],
 )
 def test_nothing_is_known_to_be_started(tmp_path, command) -> None:

@@ -566,11 +566,11 @@ TRAIN_ARGUMENT = Guess(
 )
 NO_TRAIN_ARGUMENT = Guess(
     group=LAUNCH,
-    pattern=r"(?s)^--?(?:do[_-](?:eval|predict|test)|(?:eval(?:uate)?|test|predict|inference)[_-]only"
+    pattern=r"(?s)^--?(?:do[_-](?:eval|predict|test)|eval(?:uate)?|(?:eval(?:uate)?|test|predict|inference)[_-]only"
     r"|(?:do[_-])?(?:data[_-]?)?(?:pre)?process(?:ing)?[_-]only)(?:=(.*))?\Z",
     says="With such an argument, and none that asks for a training, a script trains nothing.",
-    because="transformers, training_args.py: `do_eval`, `do_predict`; scripts of their own take `--eval_only`; "
-    "foundation-model-stack/fms-hf-tuning: `--do_dataprocessing_only`",
+    because="transformers, training_args.py: `do_eval`, `do_predict`; scripts of their own take `--eval_only` or "
+    "`--eval`; foundation-model-stack/fms-hf-tuning: `--do_dataprocessing_only`",
 )
 HOSTED_RUNNER = Guess(
     group=LAUNCH,

@@ -9,6 +9,7 @@ from trl_lint.analysis.interpreter import handed_models, paths
 from trl_lint.analysis.program import call_order
 from trl_lint.analysis.program.classes import ClassInfo
 from trl_lint.analysis.program.objects import ClassValue, FunctionValue, ProjectInstance, class_of
+from trl_lint.analysis.program.uses import has_no_module, is_set_before
 from trl_lint.analysis.state.frame import Frame, derived
 from trl_lint.analysis.transfer import tensors, wrapped_models
 from trl_lint.domain import ranks
@@ -156,7 +157,8 @@ def of_model(frame: Frame, model: Value, name: str, node: cst.CSTNode, called: b
         return model if model.wrapping is Wrapping.UNWRAPPED else model.but(wrapping=Wrapping.BARE, why=None)
     if name in ("training",):
         return NumberValue(ranks.SAME, scalar=True, dtype="bool")
-    if model.wrapping in WRAPPED_ON_SOME_WAY and not (_is_there(frame, name) or _is_wrapped_later(frame, model)):
+    is_there = model.wrapping not in WRAPPED_ON_SOME_WAY or _is_there(frame, name, node)
+    if not is_there and not _is_wrapped_later(frame, model):
         frame.emit(
             AttributeRead,
             node,
@@ -177,9 +179,13 @@ def of_model(frame: Frame, model: Value, name: str, node: cst.CSTNode, called: b
     return wrapped_models.part(model)
 
 
-def _is_there(frame: Frame, name: str) -> bool:
+def _is_there(frame: Frame, name: str, node: cst.CSTNode) -> bool:
     """Whether the wrapper has the attribute, or the code is prepared for its absence or for another engine."""
-    return name in library.WRAPPER_ATTRIBUTES or frame.attribute_error_depth > 0 or frame.memory.control.engine
+    if name in library.WRAPPER_ATTRIBUTES or frame.attribute_error_depth > 0 or frame.memory.control.engine:
+        return True
+    if not isinstance(node, cst.Attribute):
+        return False
+    return is_set_before(frame.root, node) or has_no_module(frame.root, node)
 
 
 def _is_wrapped_later(frame: Frame, model: Value) -> bool:

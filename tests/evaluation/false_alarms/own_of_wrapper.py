@@ -1,0 +1,26 @@
+# What code sets on a wrapper is there, and where a wrapper's `module` is missing there is no wrapper.
+from accelerate import Accelerator
+from transformers import AutoModel
+
+
+def main(name, loader):
+    accelerator = Accelerator()
+    model, loader = accelerator.prepare(AutoModel.from_pretrained(name), loader)
+    model.rows = 0
+    for batch in loader:
+        model.rows += len(batch)
+    print(model.rows)
+    print(model.seen)  # expect: TRL002
+    model.seen = 0
+    try:
+        model.module.save_pretrained("out")
+    except AttributeError:
+        model.save_pretrained("out")
+    try:
+        print(name.lower())
+    except AttributeError:
+        print(model.config)  # expect: TRL002
+
+
+if __name__ == "__main__":
+    main("tiny", [])
