@@ -884,6 +884,15 @@ def test_a_project_that_is_only_run_under_engines_that_hand_it_on(files, attribu
     assert bool(linter.check(tmp_path / "train.py", (tmp_path / "train.py").read_bytes())) is speaks
 
 
+@pytest.mark.parametrize(("code", "rule"), [("config", "TRL002"), ("generate(1)", "TRL010")])
+def test_what_code_wraps_in_data_parallel_itself_is_no_engine(code, rule, tmp_path):
+    model = "from transformers import AutoModel\nmodel = torch.nn.DataParallel(AutoModel.from_pretrained('x'))\n"
+    (tmp_path / "run.sh").write_text("accelerate launch --use_fsdp train.py\n", encoding="utf-8")
+    (tmp_path / "train.py").write_text(f"import torch\n{model}print(model.{code})\n", encoding="utf-8")
+    linter = Linter(Settings(), (tmp_path,), (find_rule(rule),))
+    assert len(linter.check(tmp_path / "train.py", (tmp_path / "train.py").read_bytes())) == 1
+
+
 @pytest.mark.parametrize(
     ("name", "attribute", "speaks"),
     [

@@ -48,7 +48,7 @@ from collections.abc import Iterator
 
 from trl_lint.analysis.events import AttributeRead, UnwrappedForGeneration
 from trl_lint.domain.engines import HAND_ON_ATTRIBUTES
-from trl_lint.domain.model_roles import is_trained
+from trl_lint.domain.model_roles import is_data_parallel, is_trained
 from trl_lint.domain.values import Wrapping
 from trl_lint.findings import Consequence
 from trl_lint.knowledge.mentions import either, named
@@ -59,6 +59,11 @@ from trl_lint.wording import owner_of, said
 _CALLED = "what is generated is needed outside the `with` statement, too: where that ends is the author's to say"
 
 
+def _is_handed_on(event: AttributeRead) -> bool:
+    """Whether the model is wrapped in engines only that have the method; the code's own DataParallel is none."""
+    return not is_data_parallel(event.model) and event.module.engines().are_only(HAND_ON_ATTRIBUTES)
+
+
 class WrappedGenerate(Rule[AttributeRead | UnwrappedForGeneration]):
     code = "TRL010"
     name = "wrapped-generate"
@@ -67,7 +72,7 @@ class WrappedGenerate(Rule[AttributeRead | UnwrappedForGeneration]):
 
     def check(self, event: AttributeRead | UnwrappedForGeneration) -> Iterator[Violation]:
         if isinstance(event, AttributeRead):
-            if event.attribute in GENERATES and not event.module.engines().are_only(HAND_ON_ATTRIBUTES):
+            if event.attribute in GENERATES and not _is_handed_on(event):
                 yield _generates(event)
         elif _is_trained(event):
             yield _unwraps(event)

@@ -74,6 +74,7 @@ from collections.abc import Iterator
 
 from trl_lint.analysis.events import AttributeRead, HandedToPipeline
 from trl_lint.domain.engines import HAND_ON_ATTRIBUTES, TrainingEngine
+from trl_lint.domain.model_roles import is_data_parallel
 from trl_lint.findings import Consequence
 from trl_lint.knowledge.engines import OF_ENGINE, UNIQUE
 from trl_lint.knowledge.heuristics import NAMES_ENGINE
@@ -91,6 +92,8 @@ _ENGINE = {"config": ", another object under DeepSpeed (`engine.config`)"}
 
 def _is_handed_on(event: AttributeRead) -> bool:
     """Whether the model is wrapped in engines only that have the attribute, or take it from the model."""
+    if is_data_parallel(event.model):
+        return False  # by the code itself, under whatever engine others are run
     if event.attribute not in _ENGINE and NAMES_ENGINE.fits(event.module.path.stem):
         return True  # `train_zero3.py`
     engines = event.module.engines()
