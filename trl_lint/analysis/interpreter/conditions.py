@@ -215,7 +215,6 @@ def _compare_once(frame: Frame, left: Value, operator: cst.CSTNode, right: Value
         rank = ranks.UNKNOWN
     kinds = {left.kind, right.kind}
     tensor = kinds & {Kind.TENSOR, Kind.BATCH}
-    # Of two values of which nothing is known it may be a tensor.
     # Two unknown values may be tensors, too.
     kind = Kind.TENSOR if tensor else Kind.NUMBER if kinds != {Kind.UNKNOWN} else Kind.UNKNOWN
     scalar = not tensor or (left.scalar and right.scalar)
