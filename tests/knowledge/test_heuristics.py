@@ -218,7 +218,8 @@ def save({0}):
     open(f"checkpoint-{{{0}}}", "w")
 """
 OF_ONE_KIND = "if mask.any():\n    x = accelerator.gather(loss)\nelse:\n    x = {}()"
-LOGITS = "from transformers import {}\n" + loop("x = accelerator.gather(model(**batch).logits)")
+PADDED = "from torch.nn.utils.rnn import pad_sequence\n"
+LOGITS = PADDED + "from transformers import {}\n" + loop("x = accelerator.gather(model(**batch).logits)")
 IN_HOOK = "def compute_loss(self, model, inputs, *args):\n    bare = self.accelerator.unwrap_model(model)\n"
 SHARDED = IN_HOOK + "    with {}(bare):\n        return self.fused(inputs['x'], bare.lm_head.weight)"
 SHOWN = "value = loss.item()\n{}\nwandb.log({{'loss': value}})"
@@ -426,24 +427,31 @@ CASES = {
     ),
     "PADDED_FIELD": Case(
         rule("TRL005"),
-        loop("x = accelerator.gather(batch['query_input_ids'])"),
+        loop("x = accelerator.gather(batch['query_input_ids'])") + PADDED,
         1,
-        loop("x = accelerator.gather(batch['query_scores'])"),
+        loop("x = accelerator.gather(batch['query_scores'])") + PADDED,
         0,
     ),
     "PADDED_LABELS": Case(
         rule("TRL005"),
-        loop("x = accelerator.gather(batch['chosen_labels'])"),
+        loop("x = accelerator.gather(batch['chosen_labels'])") + PADDED,
         1,
-        loop("x = accelerator.gather(batch['class_labels'])"),
+        loop("x = accelerator.gather(batch['class_labels'])") + PADDED,
         0,
     ),
     "FIXED_LENGTHS": Case(
         rule("TRL005"),
-        loop("x = accelerator.gather(batch['input_ids'])") + "block_size = 128\n",
+        loop("x = accelerator.gather(batch['input_ids'])") + PADDED + "block_size = 128\n",
         0,
-        loop("x = accelerator.gather(batch['input_ids'])") + "size = 128  # no block_size\n",
+        loop("x = accelerator.gather(batch['input_ids'])") + PADDED + "size = 128  # no block_size\n",
         1,
+    ),
+    "OWN_LENGTHS": Case(
+        rule("TRL005"),
+        loop("x = accelerator.gather(batch['input_ids'])") + PADDED,
+        1,
+        loop("x = accelerator.gather(batch['input_ids'])") + PADDED.replace("pad_sequence", "pack_sequence"),
+        0,
     ),
     "TOKEN_MODELS": Case(
         rule("TRL005"), LOGITS.format("GPT2LMHeadModel"), 1, LOGITS.format("GPT2ForSequenceClassification"), 0

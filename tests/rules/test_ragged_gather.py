@@ -163,7 +163,13 @@ def test_batches_are_as_long_as_the_file_makes_them_that_pads_them(tmp_path, loa
     loop = _LOOP.replace("{loader}", loader)
     assert findings(loop, "True")
     assert not findings(loop, '"max_length"')
-    assert findings(_LOOP.replace("{loader}", "loader = DataLoader(rows, collate_fn=str)"), '"max_length"')
+    assert not findings(_LOOP.replace("{loader}", "loader = DataLoader(rows, collate_fn=str)"), "True")
+    moved = loop.replace(
+        "batch in enumerate(loader):",
+        "rows in enumerate(loader):\n        batch = {key: field.to(model.device) for key, field in rows.items()}",
+    )
+    assert findings(moved, "True")
+    assert not findings(moved, '"max_length"')
 
 
 @pytest.mark.parametrize(

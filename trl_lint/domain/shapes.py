@@ -85,6 +85,13 @@ SCALAR = Shape(())
 FIELD = Shape((), open=True)
 # Of a batch, and of what a data set makes one of: its samples may all be as long as each other, on all ranks.
 ONE_LENGTH = Shape((SAME, UNKNOWN))
+# Of a batch whose samples are padded to the longest of them, and of its fields, like `FIELD`.
+OWN_LENGTH = Shape((SAME,), open=True)
+
+
+def of_fields(batch: Shape | None) -> Shape:
+    """The shape of the fields of a batch before their names are known."""
+    return batch if batch is ONE_LENGTH or batch is OWN_LENGTH else FIELD
 
 
 def join(a: Shape | None, b: Shape | None) -> Shape | None:

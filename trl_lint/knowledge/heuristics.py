@@ -374,6 +374,18 @@ FIXED_LENGTHS = Guess(
     because='tests/rules/test_ragged_gather.py: `tokenizer(rows, padding="max_length")`; accelerate 1.15.0, '
     "examples: `block_size`, `group_texts`",
 )
+OWN_LENGTHS = Guess(
+    group=BATCHES,
+    pattern=r"""padding["']?\s*[=:]\s*(?:True\b|["'](?:longest|True)["'])|PaddingStrategy\.LONGEST|\bpad_sequence\b"""
+    r"""|tokenizer\.pad\(|DataCollatorWithPadding|pad_to_multiple_of"""
+    r"""|DataCollatorFor(?:LanguageModeling|Seq2Seq|TokenClassification|WholeWordMask|MultipleChoice)\b"""
+    r"""|DataCollatorFor(?:CompletionOnlyLM|Preference|ChatML|UnpairedPreference|VisionLanguageModeling)\b""",
+    says="A file that has one of these pads batches to their longest sample: those that it reads, and those of a "
+    "loader that is made in it, or of what its functions and classes make. Without one a loop's batches are not known "
+    "to be ragged.",
+    because="tests/rules/test_ragged_gather.py: `pad_sequence(rows)`; not in "
+    "justinlovelace/latent-diffusion-for-language, where another file pads to `max_length`",
+)
 TOKEN_MODELS = Guess(
     group=BATCHES,
     pattern=r"For(?:CausalLM|Seq2SeqLM|ConditionalGeneration|TokenClassification|MaskedLM|Vision2Seq|ImageTextToText)\b"

@@ -36,9 +36,11 @@ dimensions are ragged, in containers, and where no `Accelerator` does the gather
 
 ## Limits
 Only dimensions that are known to be ragged are reported. The batch itself, dimension 0, is taken to be the same on
-all ranks, as Accelerate's loaders make it. A file that pads to a `max_length` or cuts texts into blocks makes no
-ragged batches, nor does a loader or a trainer that is given a collator or a data set of such a file. Neither
-a shape that comes from code out of sight nor one that differs on one way only is known.
+all ranks, as Accelerate's loaders make it. What a loop reads from its loader is ragged only where a file shows that
+batches are padded to their longest sample: that of the loop, that which makes the loader, or that of its collator or
+data set. A file that pads to a `max_length` or cuts texts into blocks makes no ragged batches, nor does a loader or a
+trainer that is given a collator or a data set of such a file. Neither a shape that comes from code out of sight nor
+one that differs on one way only is known.
 
 ## References
 - https://github.com/huggingface/trl/pull/3056 (SFT), https://github.com/huggingface/trl/pull/3069 (CPO and ORPO)

@@ -123,7 +123,7 @@ def _assigned(frame: Frame, target: cst.CSTNode) -> cst.BaseExpression | None:
 
 def as_dict(frame: Frame, batch: Value, target: cst.CSTNode, node: cst.CSTNode) -> ContainerValue:
     """A batch, or a dict of metrics, is about to get more entries: from here on it is a dict in sight."""
-    shape = batch.shape if batch.shape is shapes.ONE_LENGTH else shapes.FIELD
+    shape = shapes.of_fields(batch.shape)
     element = in_role(derived(batch.rank, Kind.BATCH, batch, shape=shape), BatchRole.FIELD)
     promoted = frame.allocate(node, Cell("dict", rest=element))
     rebind(frame, target, promoted)

@@ -52,7 +52,12 @@ def call(frame: Frame, owner: Value, name: str, args: Arguments, node: cst.CSTNo
 
 
 def _call_on_batch(owner: Value, name: str, args: Arguments) -> Value:
-    element = derived(owner.rank, Kind.BATCH, owner, shape=shapes.FIELD if role_of(owner) is BatchRole.WHOLE else None)
+    element = derived(
+        owner.rank,
+        Kind.BATCH,
+        owner,
+        shape=shapes.of_fields(owner.shape) if role_of(owner) is BatchRole.WHOLE else None,
+    )
     if name == "items":
         return IterableValue(ranks.SAME, TupleValue(ranks.SAME, (SAME, element)), ranks.SAME)
     if name == "values":

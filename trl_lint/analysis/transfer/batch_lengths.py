@@ -1,10 +1,11 @@
-"""Batches whose samples are all made as long as each other, by code in another file than the one that reads them.
+"""How long the samples of a batch are made, by code in another file than the one that reads them.
 
     DataLoader(data, collate_fn=collate)         `collate` is of a file that pads to a fixed length: so is the batch
     OwnTrainer(model, data_collator=collate)     what the hooks of the class are given
     data.map(tokenize)                           a data set of such samples
 
-The guess is one on files (`heuristics.FIXED_LENGTHS`): this is about which files make a batch.
+The guesses are on files (`heuristics.FIXED_LENGTHS`, `OWN_LENGTHS`): this is about which files make a batch. Where
+none of them shows that it is padded to its own longest sample, nothing is said of its length.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from trl_lint.analysis.program.objects import FunctionValue, class_of
 from trl_lint.analysis.program.syntax import of_class, used_names
 from trl_lint.domain.kinds import LoaderValue
 from trl_lint.domain.partial_calls import PartialCall
-from trl_lint.domain.shapes import ONE_LENGTH
+from trl_lint.domain.shapes import ONE_LENGTH, OWN_LENGTH
 from trl_lint.knowledge import heuristics
 from trl_lint.knowledge.datasets import is_dataset
 
@@ -26,10 +27,13 @@ if TYPE_CHECKING:
     from trl_lint.analysis.state.arguments import Arguments
     from trl_lint.analysis.state.frame import Frame
     from trl_lint.domain.values import Value
+    from trl_lint.knowledge.heuristics import Guess
 
 # What a loader and a trainer are given that makes their batches: by its name, and of a loader by the first position.
 _OF_LOADERS = frozenset({"", "collate_fn", "dataset"})
 _OF_TRAINERS = frozenset({"data_collator", "eval_dataset", "train_dataset"})
+# What files show, and the shape of the batches that they make. One that shows both may do the former.
+_PADDINGS = ((heuristics.FIXED_LENGTHS, ONE_LENGTH), (heuristics.OWN_LENGTHS, OWN_LENGTH))
 
 
 class _GivenOneLength:
@@ -39,25 +43,34 @@ class _GivenOneLength:
         self.classes: set[str] = set()
 
 
-def has_one_length(frame: Frame, batch: Value) -> bool:
-    """Whether a batch may be as long on all ranks: by the file that reads it, or by those that make it."""
+def may_have_one_length(frame: Frame, batch: Value) -> bool:
+    """Whether a batch may be as long on all ranks: by the file that reads it, or by those that make it.
+
+    What a trainer hands to its hooks is padded to its longest, as its collators do, where nothing else is said.
+    """
     if batch.shape is ONE_LENGTH or frame.module.shows(heuristics.FIXED_LENGTHS):
         return True
     cls = frame.cls
-    return cls is not None and cls.name in cls.module.notes.of(_GivenOneLength).classes
+    if cls is not None and cls.name in cls.module.notes.of(_GivenOneLength).classes:
+        return True
+    is_padded = batch.shape is OWN_LENGTH or frame.module.shows(heuristics.OWN_LENGTHS)
+    return not is_padded and (cls is None or not frame.engine.is_entry_class(cls))
 
 
 def loaded(frame: Frame, args: Arguments, loader: Value) -> Value:
     """A loader that has just been made."""
-    if not isinstance(loader, LoaderValue) or loader.batch is None or not _makes_one_length(frame, args, _OF_LOADERS):
+    if not isinstance(loader, LoaderValue) or loader.batch is None:
         return loader
-    return loader.having(loader.batch.but(shape=ONE_LENGTH))
+    for guess, shape in _PADDINGS:
+        if _is_made_so(frame, args, _OF_LOADERS, guess):
+            return loader.having(loader.batch.but(shape=shape))
+    return loader
 
 
 def given(frame: Frame, args: Arguments, made: Value) -> None:
     """A trainer has just been made: its hooks get the batches of what it is given."""
     cls = class_of(made)
-    if cls is None or not frame.engine.is_entry_class(cls) or not _makes_one_length(frame, args, _OF_TRAINERS):
+    if cls is None or not frame.engine.is_entry_class(cls) or not _is_made_so(frame, args, _OF_TRAINERS):
         return
     for each in cls.in_sight():
         each.module.notes.of(_GivenOneLength).classes.add(each.name)
@@ -67,32 +80,34 @@ def mapped(frame: Frame, owner: Value | None, args: Arguments, value: Value) -> 
     """What a method of a data set has made of it."""
     if not is_dataset(value):
         return value
-    kept = owner is not None and owner.shape is ONE_LENGTH
-    return value.but(shape=ONE_LENGTH) if kept or _has_some(frame, args.all()) else value
+    for guess, shape in _PADDINGS:
+        if (owner is not None and owner.shape is shape) or _has_some(frame, args.all(), guess):
+            return value.but(shape=shape)
+    return value
 
 
-def _makes_one_length(frame: Frame, args: Arguments, names: frozenset[str]) -> bool:
-    """Whether the call that is run now makes something that gives batches of one length, by what it is given."""
-    if frame.module.shows(heuristics.FIXED_LENGTHS):
+def _is_made_so(frame: Frame, args: Arguments, names: frozenset[str], guess: Guess = heuristics.FIXED_LENGTHS) -> bool:
+    """Whether the call that is run now makes something that gives batches of such lengths, by what it is given."""
+    if frame.module.shows(guess):
         return True
     named = {**dict(zip(("",), args.positional, strict=False)), **args.keywords}
     values = (value for name, value in named.items() if name in names)
-    return _has_some(frame, values) or _has_some(frame, _makers(frame, names))
+    return _has_some(frame, values, guess) or _has_some(frame, _makers(frame, names), guess)
 
 
-def _has_some(frame: Frame, values: Iterable[Value]) -> bool:
-    return any(_is_of_one_length(frame, each) for each in values)
+def _has_some(frame: Frame, values: Iterable[Value], guess: Guess) -> bool:
+    return any(_comes_from(frame, each, guess) for each in values)
 
 
-def _is_of_one_length(frame: Frame, value: Value) -> bool:
-    """Whether a collator, a data set, or what makes one, comes from a file that pads to one length."""
-    if value.shape is ONE_LENGTH:
-        return True
+def _comes_from(frame: Frame, value: Value, guess: Guess) -> bool:
+    """Whether a collator, a data set, or what makes one, comes from a file that pads like that."""
+    if value.shape is ONE_LENGTH or value.shape is OWN_LENGTH:
+        return (value.shape is ONE_LENGTH) is (guess is heuristics.FIXED_LENGTHS)
     value = frame.engine.settle(value)
     if isinstance(value, PartialCall):
-        return _is_of_one_length(frame, value.callee)
+        return _comes_from(frame, value.callee, guess)
     source = value.function if isinstance(value, FunctionValue) else class_of(value)
-    return source is not None and source.module.shows(heuristics.FIXED_LENGTHS)
+    return source is not None and source.module.shows(guess)
 
 
 def _makers(frame: Frame, handed: frozenset[str]) -> Iterator[Value]:

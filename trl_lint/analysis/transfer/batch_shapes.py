@@ -10,12 +10,12 @@ from __future__ import annotations
 from trl_lint.analysis.program.classes import FunctionInfo
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
-from trl_lint.analysis.transfer.batch_lengths import has_one_length
+from trl_lint.analysis.transfer.batch_lengths import may_have_one_length
 from trl_lint.analysis.transfer.tensor_shapes import of_attribute, padded_list
 from trl_lint.analysis.transfer.tensor_sizes import shaped, varies
 from trl_lint.domain.kinds import BatchRole, BatchValue, role_of, shape_of
 from trl_lint.domain.model_roles import is_trained
-from trl_lint.domain.shapes import RAGGED, SAME, Shape
+from trl_lint.domain.shapes import OWN_LENGTH, RAGGED, SAME, Shape
 from trl_lint.domain.values import Value, Wrapping
 from trl_lint.knowledge import heuristics, library
 from trl_lint.knowledge import shapes as table
@@ -29,7 +29,7 @@ _GENERATED_REASON = "completions are as long as this rank's longest"
 
 def of_field(frame: Frame, batch: Value, name: object) -> Shape | None:
     """The shape of a field of a batch, by its name and by what the file says of lengths."""
-    if not isinstance(name, str) or not varies(batch) or has_one_length(frame, batch):
+    if not isinstance(name, str) or not varies(batch) or may_have_one_length(frame, batch):
         return None
     if heuristics.PADDED_LABELS.fits(name) or heuristics.PADDED_FIELD.fits(name):
         return Shape((SAME, RAGGED), _BATCH_REASON)
@@ -42,7 +42,7 @@ def attribute_of(frame: Frame, owner: Value, value: Value, name: str) -> Value:
     """The value of `owner.name`, with its shape."""
     if role_of(owner) is BatchRole.OUTPUT:
         return shaped(value, owner.shape if name == "logits" else None)
-    if role_of(owner) is BatchRole.WHOLE and owner.shape is None:
+    if role_of(owner) is BatchRole.WHOLE and (owner.shape is None or owner.shape is OWN_LENGTH):
         return shaped(value, of_field(frame, owner, name))
     return shaped(value, of_attribute(owner, name))
 
@@ -72,7 +72,7 @@ def of_logits(frame: Frame, model: Value, args: Arguments) -> Shape | None:
     """The shape of the logits of a model: one row per token, where it is known to be a model of tokens."""
     given = [value for value in args.all() if varies(value)]
     known = [shape for shape in map(shape_of, given) if shape is not None and not shape.open]
-    if not given or any(has_one_length(frame, value) for value in given):
+    if not given or any(may_have_one_length(frame, value) for value in given):
         return None
     if known and not any(shape.is_ragged for shape in known):
         return None

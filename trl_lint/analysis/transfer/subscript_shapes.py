@@ -37,7 +37,9 @@ from trl_lint.domain.values import Kind, Value
 def subscripted(frame: Frame, container: Value, value: Value, node: cst.Subscript) -> Value:
     """The value of `container[…]`, with its shape."""
     # A batch that was given another entry is a dict in sight, of fields as before.
-    is_field = value.shape == shapes.FIELD or (role_of(value) is BatchRole.FIELD and value.shape is None)
+    is_field = value.shape in (shapes.FIELD, shapes.OWN_LENGTH) or (
+        role_of(value) is BatchRole.FIELD and value.shape is None
+    )
     if not is_field and container.kind is Kind.UNKNOWN and container.rank.state is State.UNKNOWN:
         return _picked_of_unknown(frame, container, value, node)
     if not is_field and (container.kind not in TENSORS or not container.rank.differs):
