@@ -39,6 +39,17 @@ HOST = "host"
 MAYBE_CPU = "cpu?"
 
 
+# Of a model, which is in no one place: it was put into evaluation mode; on some ways all of it was frozen, and on
+# others not; all but a part was frozen.
+EVALUATED = Device("eval")
+
+
+MAYBE_FROZEN = Device("frozen?")
+
+
+PARTLY_FROZEN = Device("partly frozen")
+
+
 GLOBAL_RANK = "global rank"
 
 

@@ -82,7 +82,7 @@ def join(a: Value, b: Value, divided: Rank = ranks.SAME) -> Value:
         why=condition or (main.why or other.why if differs or rank is ranks.DRAWN or _explains(a, b, joined) else None),
         writes=_union(a.writes, b.writes) if differs else NO_WRITES,
         pending=_union(a.pending, b.pending) if differs else NO_WRITES,
-        device=a.device if a.device == b.device else devices.joined(a, b),
+        device=_join_device(a, b),
         grad=a.grad or b.grad,
         shape=None if a.shape is b.shape is None else shapes.join(*_shapes(a, b)),
         averaging=averaged if rank.state is not State.UNKNOWN else averaging.only_terms(averaged),
@@ -265,11 +265,24 @@ def _condition_of_both(a: Value, b: Value) -> WrappedWhere | None:
     return other if not other.outcomes or set(other.outcomes) >= set(one.outcomes) else None
 
 
+def _join_device(a: Value, b: Value) -> str:
+    """Where a value is that is one of these; of models, whether one is frozen as a whole and the other is not."""
+    if Kind.MODEL not in (a.kind, b.kind) or not _MODELS.issuperset((a.kind, b.kind)):
+        return devices.joined(a, b)
+    either = (a.device, b.device)
+    if devices.PARTLY_FROZEN in either:
+        return devices.PARTLY_FROZEN
+    is_frozen_on_one = a.grad is not b.grad and devices.EVALUATED not in either
+    return devices.MAYBE_FROZEN if is_frozen_on_one or devices.MAYBE_FROZEN in either else devices.joined(a, b)
+
+
 def _explains(a: Value, b: Value, joined: Value) -> bool:
     """Whether two models share a fact about their wrapper, which one chain explains as well as the other."""
     alike = a.wrapping is b.wrapping or PreparedObject in (type(a), type(b))
     return joined.kind is Kind.MODEL and alike and joined.wrapping in _EXPLAINED
 
 
+# What `prepare` may find to be a model.
+_MODELS = frozenset({Kind.MODEL, Kind.UNKNOWN})
 _TOLD_APART = frozenset({Wrapping.BARE, Wrapping.MAYBE, Wrapping.WRAPPED})
 _EXPLAINED = frozenset({Wrapping.MAYBE, Wrapping.UNWRAPPED, Wrapping.WRAPPED})

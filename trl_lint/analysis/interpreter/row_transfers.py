@@ -20,7 +20,7 @@ from trl_lint.analysis.state.frame import Frame, explain
 from trl_lint.analysis.transfer import trained_apart, wrapped_models
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import WORLD_SIZE
-from trl_lint.domain.devices import Device
+from trl_lint.domain.devices import MAYBE_FROZEN, Device
 from trl_lint.domain.heap import Cell
 from trl_lint.domain.kinds import (
     BatchRole,
@@ -114,9 +114,8 @@ def prepared(frame: Frame, value: Value, node: cst.CSTNode) -> Value:
     if isinstance(value, ProjectModel) and not has_forward(value.cls):
         return PreparedObject(ranks.SAME, why=frame.step(node, _PREPARED))
     if isinstance(value, ModelValue):
-        # Accelerate wraps no model in DDP of which nothing has a gradient.
-        is_frozen = not value.grad and value.device != wrapped_models.EVALUATED
-        wrapping = None if value.wrapping is None else Wrapping.UNKNOWN if is_frozen else Wrapping.WRAPPED
+        is_left = wrapped_models.may_be_left(value)
+        wrapping = None if value.wrapping is None else Wrapping.UNKNOWN if is_left else Wrapping.WRAPPED
         why = frame.step(node, "`prepare` wraps it here")
         return value.with_facts_of(Value(ranks.SAME, wrapping=wrapping, why=why, grad=value.grad, device=value.device))
     if isinstance(value, LoaderValue):
@@ -133,7 +132,7 @@ def prepared(frame: Frame, value: Value, node: cst.CSTNode) -> Value:
         return ModelValue(ranks.SAME, wrapping=Wrapping.WRAPPED, why=why)
     if isinstance(value, InstanceValue) and not isinstance(value, PreparedObject):
         return value
-    return PreparedObject(ranks.SAME, why=frame.step(node, _PREPARED), grad=value.grad)
+    return PreparedObject(ranks.SAME, why=frame.step(node, _PREPARED), grad=value.grad and value.device != MAYBE_FROZEN)
 
 
 def _unwrapped(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:

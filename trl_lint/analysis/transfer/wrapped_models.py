@@ -20,7 +20,7 @@ from trl_lint.analysis.program.path_conditions import ways_out
 from trl_lint.analysis.program.syntax import ancestors, identifiers, names_in, of_class
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
-from trl_lint.domain.devices import Device
+from trl_lint.domain.devices import EVALUATED, MAYBE_FROZEN, PARTLY_FROZEN
 from trl_lint.domain.kinds import ModelRole, ModelValue, ParameterSource, PreparedObject, TensorValue, library_name_of
 from trl_lint.domain.model_roles import in_model_role, is_replicated
 from trl_lint.domain.provenance import WrappedWhere
@@ -32,10 +32,10 @@ from trl_lint.knowledge import models
 _FROZEN = frozenset({Kind.MODEL, Kind.UNKNOWN})
 # What every test may name, whatever it asks for.
 _BUILTINS = frozenset(vars(builtins))
+# What `device` says of a model, which `.requires_grad_()` ends.
+_MODES = frozenset({EVALUATED, MAYBE_FROZEN, PARTLY_FROZEN})
 # A redirection's own parameters: the wrapper, the module and the method.
 REDIRECTED = 3
-# In a model's `device`: it was put into evaluation mode.
-EVALUATED = Device("eval")
 
 
 def inside(frame: Frame, model: Value, node: cst.CSTNode) -> Value:
@@ -49,6 +49,11 @@ def inside(frame: Frame, model: Value, node: cst.CSTNode) -> Value:
 def is_wrapped(value: Value) -> bool:
     """Whether a value is a wrapped model, or what `prepare` has made of something."""
     return isinstance(value, PreparedObject) or (value.kind is Kind.MODEL and value.wrapping is Wrapping.WRAPPED)
+
+
+def may_be_left(value: Value) -> bool:
+    """Whether `prepare` leaves a model as it is, on one way at least: it wraps none of which nothing has a gradient."""
+    return value.device == MAYBE_FROZEN or (not value.grad and value.device != EVALUATED)
 
 
 def narrowed_to_model(value: Value) -> Value:
@@ -118,13 +123,14 @@ def switched(frame: Frame, model: Value, name: str, args: Arguments, target: cst
         changed = model.but(grad=True)
     elif name == "requires_grad_":
         # Frozen for good, whereas evaluation mode ends with the next `.train()`.
-        changed = model.but(grad=on, device="" if model.device == EVALUATED else model.device)
+        changed = model.but(grad=on, device="" if model.device in _MODES else model.device)
         if on and target is not None:
             partly_trained(frame, target)
     elif name == "eval" or (name == "train" and not on):
-        changed = model.but(grad=False, device=EVALUATED) if model.grad else model
-    elif name == "train" and model.device == EVALUATED:
-        changed = model.but(grad=True, device="")
+        mode = MAYBE_FROZEN if model.device == MAYBE_FROZEN else EVALUATED
+        changed = model.but(grad=False, device=mode) if model.grad else model
+    elif name == "train" and model.device in (EVALUATED, MAYBE_FROZEN):
+        changed = model.but(grad=True, device="" if model.device == EVALUATED else model.device)
     else:
         return model
 
@@ -188,7 +194,7 @@ def partly_trained(frame: Frame, part: cst.BaseExpression) -> None:
         part = part.func if isinstance(part, cst.Call) else part.value
     value = frame.memory.names.get(part.value) if isinstance(part, cst.Name) else None
     if isinstance(part, cst.Name) and value is not None and value.kind in _FROZEN and not value.grad:
-        frame.memory.names[part.value] = value.but(grad=True)
+        frame.memory.names[part.value] = value.but(grad=True, device=PARTLY_FROZEN)
 
 
 def parameter_trained(frame: Frame, owner: cst.BaseExpression) -> None:
