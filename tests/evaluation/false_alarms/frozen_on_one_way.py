@@ -38,6 +38,14 @@ def main(args, rows):
     unet, text = accelerator.prepare(unet, text)
     print(unet.config)
     print(text.config)  # expect: TRL002
+    if args.frozen and not args.tuned:
+        unet.requires_grad_(False)
+    other = AutoModel.from_pretrained("other")
+    if args.tuned is None:
+        other.requires_grad_(False)
+    if args.tuned:
+        other = accelerator.prepare(other)
+        print(other.config)  # expect: TRL002
 
 
 if __name__ == "__main__":

@@ -114,7 +114,7 @@ def prepared(frame: Frame, value: Value, node: cst.CSTNode) -> Value:
     if isinstance(value, ProjectModel) and not has_forward(value.cls):
         return PreparedObject(ranks.SAME, why=frame.step(node, _PREPARED))
     if isinstance(value, ModelValue):
-        is_left = wrapped_models.may_be_left(value)
+        is_left = wrapped_models.may_be_left(frame, value, node)
         wrapping = None if value.wrapping is None else Wrapping.UNKNOWN if is_left else Wrapping.WRAPPED
         why = frame.step(node, "`prepare` wraps it here")
         return value.with_facts_of(Value(ranks.SAME, wrapping=wrapping, why=why, grad=value.grad, device=value.device))
@@ -132,7 +132,8 @@ def prepared(frame: Frame, value: Value, node: cst.CSTNode) -> Value:
         return ModelValue(ranks.SAME, wrapping=Wrapping.WRAPPED, why=why)
     if isinstance(value, InstanceValue) and not isinstance(value, PreparedObject):
         return value
-    return PreparedObject(ranks.SAME, why=frame.step(node, _PREPARED), grad=value.grad and value.device != MAYBE_FROZEN)
+    is_left = value.device == MAYBE_FROZEN and wrapped_models.may_be_left(frame, value, node)
+    return PreparedObject(ranks.SAME, why=frame.step(node, _PREPARED), grad=value.grad and not is_left)
 
 
 def _unwrapped(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:

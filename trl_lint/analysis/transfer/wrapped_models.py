@@ -30,6 +30,7 @@ from trl_lint.knowledge import models
 
 # What is frozen as a whole may be trained in part.
 _FROZEN = frozenset({Kind.MODEL, Kind.UNKNOWN})
+_FREEZING = frozenset({"requires_grad", "requires_grad_"})
 # What every test may name, whatever it asks for.
 _BUILTINS = frozenset(vars(builtins))
 # What `device` says of a model, which `.requires_grad_()` ends.
@@ -51,9 +52,29 @@ def is_wrapped(value: Value) -> bool:
     return isinstance(value, PreparedObject) or (value.kind is Kind.MODEL and value.wrapping is Wrapping.WRAPPED)
 
 
-def may_be_left(value: Value) -> bool:
-    """Whether `prepare` leaves a model as it is, on one way at least: it wraps none of which nothing has a gradient."""
-    return value.device == MAYBE_FROZEN or (not value.grad and value.device != EVALUATED)
+def may_be_left(frame: Frame, value: Value, node: cst.CSTNode) -> bool:
+    """Whether `prepare` leaves a model as it is, on one way at least: it wraps none of which nothing has a gradient.
+
+    One that was frozen on one way is trained where a test around `prepare` asks for the same.
+    """
+    if value.device == MAYBE_FROZEN:
+        return not _asks_whether_frozen(frame, node)
+    return not value.grad and value.device != EVALUATED
+
+
+def _asks_whether_frozen(frame: Frame, node: cst.CSTNode) -> bool:
+    """Whether a test around a place asks for something that another one asks for, in whose arms something is frozen."""
+    branches = of_class(frame.root, cst.If)
+    around = set(map(id, ancestors(frame.root, node)))
+    asked = set().union(*(_asked_for(each.test) for each in branches if id(each) in around))
+    others = (each for each in branches if id(each) not in around and not _FREEZING.isdisjoint(names_in(each)))
+    return any(not asked.isdisjoint(_asked_for(each.test)) for each in others)
+
+
+def _asked_for(test: cst.BaseExpression) -> set[str]:
+    """The names in a test, of `args.flag` the last one."""
+    owners = {id(each.value) for each in of_class(test, cst.Attribute)}
+    return {each.value for each in of_class(test, cst.Name) if id(each) not in owners} - _BUILTINS
 
 
 def narrowed_to_model(value: Value) -> Value:
