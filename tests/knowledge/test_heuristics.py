@@ -425,6 +425,17 @@ CASES = {
         loop("a, b, logits_a = model(**batch)\nwandb.log({'logits': logits_a.mean().item()})"),
         1,
     ),
+    "MAKES_INPUTS": Case(
+        rule("TRL009"),
+        trainer(
+            "def compute_loss(self, model, inputs):\n    part = self.model.head_tokenizer\n    return part(inputs).loss"
+        ),
+        0,
+        trainer(
+            "def compute_loss(self, model, inputs):\n    part = self.model.head_tokens\n    return part(inputs).loss"
+        ),
+        1,
+    ),
     "PADDED_FIELD": Case(
         rule("TRL005"),
         loop("x = accelerator.gather(batch['query_input_ids'])") + PADDED,

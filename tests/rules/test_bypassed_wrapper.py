@@ -8,6 +8,8 @@ import pytest
 from snippets import Snippets, loop, shown, trainer
 
 from trl_lint.findings import Applicability
+from trl_lint.linter.linter import Linter
+from trl_lint.rules import find_rule
 from trl_lint.settings import Settings
 
 SNIPPETS = Snippets("TRL009")
@@ -325,3 +327,23 @@ def step(net, batch, total):
         {each}
 """
     assert len(SNIPPETS.findings(text)) == speaks
+
+
+@pytest.mark.parametrize(
+    ("files", "by_default"),
+    [
+        ({}, True),
+        ({"run.sh": "accelerate launch --use_deepspeed train.py\n"}, False),
+        ({"ds.json": '{"zero_optimization": {"stage": 2}}'}, False),
+        # It may be started without it.
+        ({"ds.json": '{"zero_optimization": {"stage": 2}}', "run.sh": "torchrun train.py\n"}, True),
+        ({"run.sh": "accelerate launch --use_fsdp train.py\n"}, True),
+    ],
+)
+def test_deepspeed_reduces_gradients_of_what_goes_past_it(files, by_default, tmp_path):
+    text = loop("accelerator.backward(accelerator.unwrap_model(model)(**batch).loss)")
+    for name, content in {"train.py": text, **files}.items():
+        (tmp_path / name).write_text(content, encoding="utf-8")
+    linter = Linter(Settings(), (tmp_path,), (find_rule("TRL009"),))
+    (finding,) = linter.check(tmp_path / "train.py", text.encode())
+    assert finding.by_default is by_default

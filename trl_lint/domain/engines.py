@@ -45,16 +45,23 @@ class ShownEngine(NamedTuple):
 class EnginesInUse(NamedTuple):
     """shown: what a project is shown to run under; nothing where that is unknown. only: nothing else is possible.
 
-    one_node: each launch of a program says that it is on one machine.
+    one_node: each launch of a program says that it is on one machine. launched: whether there is a launch in sight.
     """
 
     shown: tuple[ShownEngine, ...] = ()
     only: bool = False
     one_node: bool = False
+    launched: bool = False
 
     def one_of(self, engines: Collection[TrainingEngine]) -> ShownEngine | None:
         """The first that is one of these, as far as any is shown."""
         return next((each for each in self.shown if each.engine in engines), None)
+
+    def are_likely_only(self, engines: Collection[TrainingEngine]) -> bool:
+        """Whether it is certain, or settings name none but these and no launch is in sight that could have others."""
+        if self.launched or not self.shown:
+            return self.are_only(engines)
+        return all(each.engine in engines for each in self.shown)
 
     def are_only(self, engines: Collection[TrainingEngine]) -> bool:
         """Whether it is certain that no others than these are used."""

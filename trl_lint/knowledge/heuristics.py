@@ -308,6 +308,12 @@ LOADED_ALIKE = Guess(
     because="trl 1.16.0, experimental/sdft/sdft_trainer.py:842: what follows from a `GenerationConfig` is the "
     "same on all ranks",
 )
+MAKES_INPUTS = Guess(
+    group=MODELS,
+    pattern=r"(?:^|_)(?:tokenizer|processor|feature_extractor)$",
+    says="An attribute of a model that is called like this makes its inputs, and has no parameters.",
+    because="jxmorris12/vec2text, vec2text/trainers/corrector.py:61: `self.model.embedder_tokenizer`, called in a step",
+)
 PART_OF_MODEL = Guess(
     group=MODELS,
     pattern=r"^get_",

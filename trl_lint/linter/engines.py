@@ -197,7 +197,8 @@ def _summed_up(project: ProjectShown, asks: PurePosixPath, *, is_program: bool) 
             where.setdefault(engine, each.name)
     shown = tuple(ShownEngine(engine, where[engine]) for engine in TrainingEngine if engine in where)
     one_node = bool(own) and all(launch.one_node for launch in own)
-    return EnginesInUse(shown, project.whole and _are_all_known(found, where), one_node)
+    launched = any(each.shown.launches for each in found)
+    return EnginesInUse(shown, project.whole and _are_all_known(found, where), one_node, launched)
 
 
 def _launches_of(project: ProjectShown, programs: Collection[str]) -> list[LaunchEngines]:

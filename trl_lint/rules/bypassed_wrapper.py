@@ -41,7 +41,9 @@ and reference models, with an adapter switched off, in hooks for evaluation, in 
 can be seen, in functions that all_reduce the gradients themselves, parameter by parameter, in code for DeepSpeed or
 FSDP alone, on the main process alone, where the result goes into the wrapper's forward, or is added to what that
 gives, where the function that hands it on calls the wrapper as well, and where it is thrown away. What is called
-inside the wrapper's forward is right. Whether the loss is made of that very output is not asked.
+inside the wrapper's forward is right. Whether the loss is made of that very output is not asked. Where a project shows
+DeepSpeed and no other engine, findings are not in the default set: its hooks reduce the gradients of each parameter,
+whoever calls the forward.
 
 ## References
 - https://github.com/huggingface/trl/pull/5934 (GKD, GOLD: the student's decoder was called directly)
@@ -55,6 +57,7 @@ from collections.abc import Iterator
 
 from trl_lint.analysis.events import ModelCalled, shown_source
 from trl_lint.domain.control import Control, Uniformity
+from trl_lint.domain.engines import DEEPSPEED
 from trl_lint.domain.provenance import Step
 from trl_lint.domain.ranks import Origin
 from trl_lint.domain.values import Wrapping
@@ -83,6 +86,7 @@ class BypassedWrapper(Rule[ModelCalled]):
             ),
             provenance=event.model.why or Step(event.module, event.node, "it is the module inside the wrapper"),
             help=_HELP,
+            by_default=False if event.module.engines().are_likely_only(DEEPSPEED) else None,
         )
 
 

@@ -174,6 +174,8 @@ def of_model(frame: Frame, model: Value, name: str, node: cst.CSTNode, called: b
         return BoundMethod(model, name)
     if name == models.BASE_PREFIX:
         return BasePrefix(ranks.SAME)
+    if heuristics.MAKES_INPUTS.fits(name):
+        return UNKNOWN
     if name in models.PARAMETERS and model.wrapping is Wrapping.UNWRAPPED:
         return wrapped_models.parameter(frame, model, name, node)
     return wrapped_models.part(model)
