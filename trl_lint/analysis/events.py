@@ -114,7 +114,8 @@ class ModelCalled(Event):
     """A forward of a model that a wrapper has to do with. `path` is the part of `model` that is called, "" for all.
 
     trains: whether code gets there that computes gradients for the optimizer. names: the wrapped models in reach, by
-    the text of their expression.
+    the text of their expression; attributes: those that are attributes of `self`. given: the parameters of the function
+    that the caller may have computed with gradients.
     """
 
     mentions = (LIBRARIES, mentions.WRAPPED)
@@ -123,6 +124,8 @@ class ModelCalled(Event):
     path: str = ""
     trains: bool = False
     names: tuple[tuple[str, Value], ...] = ()
+    attributes: frozenset[str] = frozenset()
+    given: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -107,12 +107,13 @@ def _is_of_one_rank(control: Control) -> bool:
 def _goes_through_the_wrapper(event: ModelCalled) -> bool:
     """Whether what it gives meets a forward of the wrapper before the backward pass: DDP reduces the sum of both.
 
-    Where another function takes the wrapper off and calls it as well, they may meet there.
+    Where another function takes the wrapper off and calls it as well, or hands over a loss, they may meet there.
     """
-    from trl_lint.analysis.program.uses import meets_calls_of, names_what_is_called
+    from trl_lint.analysis.program.uses import is_added_to, meets_calls_of, names_what_is_called
 
     root = event.owner.node if event.owner is not None else event.module.tree
-    if meets_calls_of(root, event.node, frozenset(name for name, _ in event.names), WITHOUT_GRADIENTS):
+    wrapped = event.attributes.union(name for name, _ in event.names)
+    if meets_calls_of(root, event.node, wrapped, WITHOUT_GRADIENTS) or is_added_to(root, event.node, event.given):
         return True
     taken_off = event.model.why
     return taken_off is not None and names_what_is_called(

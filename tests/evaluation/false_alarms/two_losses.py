@@ -25,3 +25,25 @@ class Compared(Trainer):
         with torch.no_grad():
             before = model(**inputs).logits
         return (model.module(**inputs).logits - before).mean()  # expect: TRL009
+
+
+class Helped(Trainer):
+    def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):
+        return with_another(self, model(**inputs).loss)
+
+
+def with_another(trainer: Trainer, loss):
+    other = trainer.model(**next(trainer.more))
+    other_loss = other.logits.mean()
+    total = 0.5 * loss + 0.5 * other_loss
+    return total
+
+
+class Replaced(Trainer):
+    def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):
+        return instead(self, inputs["weights"])
+
+
+def instead(trainer: Trainer, weights):
+    outputs = trainer.model(**next(trainer.more))  # expect: TRL009
+    return (outputs.logits * weights).mean()

@@ -62,7 +62,24 @@ def _tell(frame: Frame, model: Value, node: cst.CSTNode, path: str = "") -> None
             for name, value in frame.memory.names.items()
             if value.kind is Kind.MODEL and value.wrapping is Wrapping.WRAPPED
         )
-        frame.emit(ModelCalled, node, model=model, path=path, names=names)
+        attributes = frozenset(
+            name
+            for (owner, name), value in frame.memory.attributes.items()
+            if owner is frame.cls and wrapped_models.is_wrapped(value)
+        )
+        given = _given_with_gradients(frame)
+        frame.emit(ModelCalled, node, model=model, path=path, names=names, attributes=attributes, given=given)
+
+
+def _given_with_gradients(frame: Frame) -> frozenset[str]:
+    """The parameters, but for `self`, that may be tensors which the caller has computed with gradients."""
+    function = frame.function
+    own = () if function is None else function.parameters[frame.cls is not None :]
+    values = ((each.name, frame.memory.names.get(each.name)) for each in own)
+    return frozenset(name for name, value in values if value is not None and value.kind in _MAY_BE_LOSS and value.grad)
+
+
+_MAY_BE_LOSS = frozenset({Kind.TENSOR, Kind.UNKNOWN})
 
 
 def _is_reduced_by_hand(frame: Frame) -> bool:

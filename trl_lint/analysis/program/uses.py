@@ -7,7 +7,15 @@ from itertools import pairwise
 
 import libcst as cst
 
-from trl_lint.analysis.program.syntax import ancestors, below, contexts_around, names_in, of_class, used_names
+from trl_lint.analysis.program.syntax import (
+    ancestors,
+    below,
+    contexts_around,
+    names_in,
+    of_class,
+    own_attribute,
+    used_names,
+)
 
 
 def is_dropped(root: cst.CSTNode, node: cst.CSTNode) -> bool:
@@ -63,7 +71,8 @@ def _are_arms_of_one(path: Sequence[cst.CSTNode], other: Sequence[cst.CSTNode]) 
 def meets_calls_of(root: cst.CSTNode, node: cst.CSTNode, names: frozenset[str], apart: frozenset[str]) -> bool:
     """Whether a result is handed to a call of one of these names later on, or is put together with what one has given.
 
-    root: the function (or module) that the node is in. apart: contexts in which such a call does not count.
+    root: the function (or module) that the node is in. names: those of attributes of `self`, too. apart: contexts in
+    which such a call does not count.
     """
     made: set[str] = set()  # of the result
     given: set[str] = set()  # by calls of these names
@@ -82,6 +91,30 @@ def meets_calls_of(root: cst.CSTNode, node: cst.CSTNode, names: frozenset[str], 
         if calls or given & spelled:
             given |= targets
     return False
+
+
+def is_added_to(root: cst.CSTNode, node: cst.CSTNode, names: frozenset[str]) -> bool:
+    """Whether a result, or what is made of it, is added to what has one of these names.
+
+    root: the function (or module) that the node is in.
+    """
+    made: set[str] = set()
+    for statement in of_class(root, cst.SimpleStatementLine) if names else ():
+        small = statement.body[0]
+        if not isinstance(small, (cst.Assign, cst.AugAssign, cst.Return)) or small.value is None:
+            continue
+        if any(_adds(each, made, names) for each in of_class(small.value, cst.BinaryOperation)):
+            return True
+        if any(each is node for each in below(statement)) or made & used_names(small.value):
+            made |= _targets(small)
+    return False
+
+
+def _adds(sum_: cst.BinaryOperation, made: set[str], names: frozenset[str]) -> bool:
+    sides = used_names(sum_.left), used_names(sum_.right)
+    return isinstance(sum_.operator, cst.Add) and any(
+        made & one and names & other for one, other in (sides, sides[::-1])
+    )
 
 
 def names_what_is_called(tree: cst.CSTNode, node: cst.CSTNode, but: cst.CSTNode, apart: frozenset[str]) -> bool:
@@ -153,7 +186,11 @@ def _is_assigned(root: cst.CSTNode, node: cst.Attribute) -> bool:
 
 def _calls_of(statement: cst.CSTNode, names: frozenset[str]) -> list[cst.Call]:
     calls = of_class(statement, cst.Call)
-    return [each for each in calls if isinstance(each.func, cst.Name) and each.func.value in names]
+    return [each for each in calls if (_name_of(each.func) or own_attribute(each.func)) in names]
+
+
+def _name_of(callee: cst.BaseExpression) -> str:
+    return callee.value if isinstance(callee, cst.Name) else ""
 
 
 def _targets(statement: cst.BaseSmallStatement) -> set[str]:
