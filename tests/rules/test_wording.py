@@ -43,6 +43,7 @@ import os
 import torch
 import wandb
 from accelerate import Accelerator
+from torch.nn.utils.rnn import pad_sequence
 
 
 def train(model, optimizer, loader):
@@ -59,6 +60,7 @@ import torch
 import torch.distributed as dist
 import wandb
 from torch.nn.parallel import DistributedDataParallel
+from torch.nn.utils.rnn import pad_sequence
 from torch.utils.data import DataLoader, DistributedSampler
 
 

@@ -22,7 +22,7 @@ from trl_lint.domain.kinds import (
     IterableValue,
     TupleValue,
 )
-from trl_lint.domain.ranks import Rank
+from trl_lint.domain.ranks import Origin, Rank, State
 from trl_lint.domain.values import BOTTOM, UNKNOWN, Kind, Value
 
 # In a key: stands for the unknown parts of an f-string.
@@ -97,6 +97,8 @@ def join_cells(a: Cell, b: Cell, divided: Rank = ranks.SAME) -> Cell:
     if a.shape == "list" and len(a.entries) != len(b.entries):
         # The positions no longer mean the same thing.
         return Cell("list", rest=join_elements(a.element(), b.element(), divided), length=length)
+    if divided.differs and _has_other_keys(a, b):
+        length = ranks.join_lengths(length, _divided_length(divided))
     for key in (*a.entries, *(key for key in b.entries if key not in a.entries)):  # no set: the order has to be fixed
         left, right = a.entries.get(key), b.entries.get(key)
         if left is None or right is None:
@@ -104,6 +106,16 @@ def join_cells(a: Cell, b: Cell, divided: Rank = ranks.SAME) -> Cell:
         else:
             entries[key] = join(left, right, divided)
     return Cell(a.shape, entries, rest, a.factory or b.factory, length)
+
+
+def _divided_length(divided: Rank) -> Rank:
+    """What a condition on which ranks divide makes of the length of what gets another entry under it."""
+    return Rank(State.LOCAL, divided.origins) if Origin.RANK in divided.origins else ranks.UNKNOWN
+
+
+def _has_other_keys(a: Cell, b: Cell) -> bool:
+    """Whether there is an entry in one of two cells, as far as is known, that is not in the other."""
+    return (a.rest is None) is not (b.rest is None) or a.entries.keys() != b.entries.keys()
 
 
 def _join_optional(

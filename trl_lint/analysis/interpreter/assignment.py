@@ -14,7 +14,7 @@ from trl_lint.domain import ranks, shapes
 from trl_lint.domain.constants import MISSING
 from trl_lint.domain.heap import Cell, read_key, with_key
 from trl_lint.domain.joins import join
-from trl_lint.domain.kinds import BatchRole, ContainerValue, NumberValue, SizesValue, in_role
+from trl_lint.domain.kinds import BatchRole, ContainerValue, NumberValue, SizesValue, in_role, role_of
 from trl_lint.domain.values import UNKNOWN, Kind, Value
 
 
@@ -26,13 +26,27 @@ def bind_target(frame: Frame, target: cst.CSTNode, value: Value) -> None:
         else:
             frame.memory.names[target.value] = value
     elif type(target) is cst.Attribute:
-        attributes.assign_attribute(frame, frame.engine.evaluate(frame, target.value), target, value)
+        owner = frame.engine.evaluate(frame, target.value)
+        if isinstance(owner, ContainerValue) or role_of(owner) is BatchRole.OUTPUT:
+            _assign_part(frame, owner, target, value)
+        else:
+            attributes.assign_attribute(frame, owner, target, value)
     elif type(target) is cst.Subscript:
         _assign_subscript(frame, target, value)
     elif type(target) is cst.Tuple or type(target) is cst.List:
         _unpack(frame, target, value)
     elif isinstance(target, cst.StarredElement):
         bind_target(frame, target.value, value)
+
+
+def _assign_part(frame: Frame, output: Value, target: cst.Attribute, value: Value) -> None:
+    """`outputs.loss = x`, of what a model returns, which is a dict in sight from then on."""
+    if not isinstance(output, ContainerValue):
+        if not isinstance(target.value, cst.Name):
+            return
+        output = as_dict(frame, output, target.value, target)
+    weak = len(output.identities) > 1
+    frame.update(output, lambda cell: _put(cell, target.attr.value, value, weak))
 
 
 def _assign_outside(frame: Frame, name: str, value: Value) -> None:
@@ -121,11 +135,17 @@ def _assigned(frame: Frame, target: cst.CSTNode) -> cst.BaseExpression | None:
     return None
 
 
+# What is known of the parts of a model's output by their names.
+_OF_OUTPUTS = ("loss", "logits")
+
+
 def as_dict(frame: Frame, batch: Value, target: cst.CSTNode, node: cst.CSTNode) -> ContainerValue:
     """A batch, or a dict of metrics, is about to get more entries: from here on it is a dict in sight."""
     shape = shapes.of_fields(batch.shape)
     element = in_role(derived(batch.rank, Kind.BATCH, batch, shape=shape), BatchRole.FIELD)
-    promoted = frame.allocate(node, Cell("dict", rest=element))
+    told = _OF_OUTPUTS if role_of(batch) is BatchRole.OUTPUT else ()
+    entries: dict[Hashable, Value] = {name: attributes.read(frame, batch, name, node) for name in told}
+    promoted = frame.allocate(node, Cell("dict", entries, rest=element))
     rebind(frame, target, promoted)
     return promoted
 

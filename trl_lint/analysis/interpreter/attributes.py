@@ -15,7 +15,8 @@ from trl_lint.analysis.transfer import tensors, wrapped_models
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import WORLD_SIZE
 from trl_lint.domain.devices import GLOBAL_RANK, Device
-from trl_lint.domain.heap import Cell
+from trl_lint.domain.heap import Cell, read_key
+from trl_lint.domain.joins import join_all
 from trl_lint.domain.kinds import (
     BasePrefix,
     BatchRole,
@@ -72,8 +73,17 @@ def read(frame: Frame, owner: Value, name: str, node: cst.CSTNode, called: bool 
         case ClassValue():
             return _of_class(frame, owner, name)
         case ContainerValue():
-            return BoundMethod(owner, name)
+            part = None if called else _part_of_dict(frame, owner, name)
+            return BoundMethod(owner, name) if part is None else part
     return _of_something(frame, owner, name)
+
+
+def _part_of_dict(frame: Frame, owner: ContainerValue, name: str) -> Value | None:
+    """`outputs.loss`, of what a model returns, where something was put into it; a plain dict has no such attributes."""
+    cells = frame.memory.cells(owner)
+    found = [read_key(cell, name) for cell in cells if cell.shape == "dict" and not hasattr(dict, name)]
+    known = [value for value in found if value is not None]
+    return join_all(known) if known and len(known) == len(cells) else None
 
 
 _DATA = frozenset({Kind.TENSOR, Kind.BATCH, Kind.NUMBER_LIST})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING
 
 from trl_lint.analysis.interpreter import attributes, lists_of_models
@@ -74,7 +74,7 @@ def _len(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
         cells = frame.memory.cells(value)
         for cell in cells:
             rank = ranks.join(rank, cell.length)
-        if containers.gathered_on_one_way(cells):
+        if containers.gathered_on_one_way(cells) or (rank.state is State.SAME and _may_be_others(cells)):
             rank = ranks.UNKNOWN
         return _counted(frame, settings.length_by_name(frame, args.expression(0), rank), value, node)
     if isinstance(value, IterableValue):
@@ -82,6 +82,11 @@ def _len(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     if isinstance(value, (TupleValue, LoaderValue, SizesValue)):
         return NumberValue(ranks.SAME, scalar=True, dtype="int")
     return _counted(frame, value.rank, value, node)
+
+
+def _may_be_others(cells: Sequence[Cell]) -> bool:
+    """Whether a container is one of several, of which not all have as many entries: some ranks may have one of them."""
+    return len(cells) > 1 and len({len(cell.entries) if cell.rest is None else -1 for cell in cells}) > 1
 
 
 def _counted(frame: Frame, rank: Rank, value: Value, node: cst.CSTNode) -> Value:

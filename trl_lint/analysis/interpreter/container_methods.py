@@ -7,6 +7,7 @@ from functools import partial
 
 import libcst as cst
 
+from trl_lint.analysis.interpreter import subscripts
 from trl_lint.analysis.program import syntax
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.arguments import Arguments
@@ -129,6 +130,8 @@ def _get(frame: Frame, owner: ContainerValue, args: Arguments, node: cst.CSTNode
     default = args.positional[1] if len(args.positional) > 1 else NONE
     if result is BOTTOM:
         return default if len(args.positional) > 1 else UNKNOWN
+    if key is MISSING and args.positional and subscripts.is_of_some_entry(frame, owner, args.positional[0]):
+        result = result.but(rank=ranks.UNKNOWN)
     return join(result, default)
 
 

@@ -27,6 +27,7 @@ from trl_lint.domain.kinds import (
     TupleValue,
     in_role,
 )
+from trl_lint.domain.ranks import State
 from trl_lint.domain.values import BOTTOM, NO_WRITES, UNKNOWN, Kind, Value
 
 
@@ -89,18 +90,20 @@ def _item_of_cells(frame: Frame, container: ContainerValue, index: Value, node: 
     if key is not MISSING and result.writes and not frame.is_stored(container):
         # Taken out of a local dict by name: it is this program point's value, not a logged entry any more.
         result = result.but(writes=NO_WRITES)
-    if key is MISSING and index.rank == ranks.SETTING and _differ_in_part(frame, container):
-        return result.but(rank=ranks.UNKNOWN)  # which of them is read, settings say
+    if key is MISSING and is_of_some_entry(frame, container, index):
+        return result.but(rank=ranks.UNKNOWN)
     if index.rank.differs and not result.rank.differs and result.kind is not Kind.CONTAINER:
         rank = ranks.combine(result.rank, ranks.nonlinear(index.rank))
         result = result.with_facts_of(derived(rank, result.kind, index))
     return result
 
 
-def _differ_in_part(frame: Frame, container: ContainerValue) -> bool:
-    """Whether some entries of a dictionary differ between ranks, and others are not known to."""
+def is_of_some_entry(frame: Frame, container: ContainerValue, key: Value) -> bool:
+    """Whether nobody can tell which entry of a dictionary a key reads, and some differ between ranks, others do not."""
+    if key.rank != ranks.SETTING and key.rank.state is not State.UNKNOWN:
+        return False
     cells = frame.memory.cells(container)
-    found = {value.rank.differs for cell in cells if cell.shape == "dict" for value in cell.entries.values()}
+    found = {value.rank.differs for cell in cells if cell.shape == "dict" for value in cell.values()}
     return len(found) > 1
 
 
