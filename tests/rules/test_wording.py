@@ -310,4 +310,4 @@ def test_a_fix_says_by_which_conditions_it_is_not_safe():
     text = placed("loop", "if mask.any():\n    if unknown():\n        continue\nx = acc.gather(loss.item())")
     fix = Snippets("TRL001").finding(text).fix
     assert fix is not None and fix.reason == "not all ranks may get here together"
-    assert [(each.text, each.start.line) for each in fix.conditions] == [("`mask.any()` differs between ranks", 13)]
+    assert [(each.text, each.start.line) for each in fix.conditions] == [("`mask.any()` differs between ranks", 14)]
