@@ -28,6 +28,7 @@ from trl_lint.domain.kinds import (
     role_of,
     shape_of,
 )
+from trl_lint.domain.provenance import FullBatches
 from trl_lint.domain.ranks import Origin, Rank, State
 from trl_lint.domain.shapes import RAGGED
 from trl_lint.domain.values import BOTTOM, UNKNOWN, Kind, Value, Wrapping
@@ -141,7 +142,16 @@ def _number_of_rows(tensor: Value) -> Rank:
         return ranks.SAME  # each rank draws as much
     shape = shape_of(tensor)
     is_ragged = shape is not None and RAGGED in shape.dims[:1]
+    if not is_ragged and _is_of_full_batches(tensor):
+        return ranks.UNKNOWN  # as many on all ranks, unless something was picked
     return Rank(State.LOCAL, tensor.rank.origins, "" if is_ragged else "count")
+
+
+def _is_of_full_batches(value: Value) -> bool:
+    step = value.why
+    while step is not None and not isinstance(step, FullBatches):
+        step = step.before
+    return step is not None
 
 
 def _iterate_container(frame: Frame, value: ContainerValue) -> tuple[Value, ranks.Rank]:
