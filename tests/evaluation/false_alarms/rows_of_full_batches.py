@@ -6,40 +6,33 @@ from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader, DistributedSampler
 
 
-def step(model, samples):
+def step(model, samples, times):
     total = 0.0
     for sample in samples:
-        loss = model(sample["x"]).mean()
-        loss.backward()
-        mean = loss.detach().clone()
-        dist.all_reduce(mean, op=dist.ReduceOp.AVG)
-        total += mean.item()
+        for time in range(times):
+            loss = model(sample["x"][:, time]).mean()  # expect: TRL006
+            loss.backward()
+            mean = loss.detach().clone()
+            dist.all_reduce(mean, op=dist.ReduceOp.AVG)
+            total += mean.item()
     return total
 
 
-def step_of_own(model, samples):
-    total = 0.0
-    for sample in samples:
-        loss = model(sample["x"]).mean()
-        loss.backward()
-        total += loss.item()
-    return total
-
-
-def main(args, data, net):
-    dist.init_process_group("nccl")
+def train(args, data, net):
     model = DistributedDataParallel(net)
-    loader = DataLoader(data, sampler=DistributedSampler(data), batch_size=args.rows, drop_last=True)
-    for batch in loader:
+    for batch in DataLoader(data, sampler=DistributedSampler(data), batch_size=args.rows, drop_last=True):
         rows = torch.repeat_interleave(batch["x"], args.generations, dim=0)
-        columns = {"x": rows, "y": rows * 2}
-        samples = [dict(zip(columns, row)) for row in zip(*columns.values())]
-        total = step(model, samples)
-        own = step_of_own(model, samples)
+        columns = {"x": rows, "y": rows}
+        samples = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+        total = step(model, samples, args.times)
         if dist.get_rank() == 0:
             wandb.log({"train/all": total})
-            wandb.log({"train/own": own})  # expect: TRL003
 
 
-if __name__ == "__main__":
-    main(*load())
+def train_with_some(args, data, net):
+    model = DistributedDataParallel(net)
+    for batch in DataLoader(data, sampler=DistributedSampler(data), batch_size=args.rows, drop_last=True):
+        rows = batch["x"][batch["kept"] > 0]
+        total = step(model, [{"x": row} for row in rows], args.times)
+        if dist.get_rank() == 0:
+            wandb.log({"train/some": total})  # expect: TRL003
