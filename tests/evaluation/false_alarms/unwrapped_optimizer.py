@@ -1,6 +1,5 @@
 # An optimizer can be unwrapped, too: what is asked for `param_groups` is no model.
 from accelerate import Accelerator
-
 from elsewhere import load_model, logs_of, make_optimizer
 
 
