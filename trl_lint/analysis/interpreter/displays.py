@@ -67,15 +67,18 @@ def dict_display(frame: Frame, node: cst.Dict) -> Value:
 
 
 def comprehension(frame: Frame, node: cst.ListComp | cst.SetComp | cst.GeneratorExp) -> Value:
-    """A list, set or generator comprehension: one element that stands for all, but for models, which are told apart."""
+    """A list, set or generator comprehension: one element that stands for all.
+
+    Those of models and of names (`int(os.environ[name]) for name in ("RANK", "WORLD_SIZE")`) are told apart.
+    """
     saved = dict(frame.memory.names)
     iterable = frame.engine.evaluate(frame, node.for_in.iter)
-    models = _of_models(frame, node, iterable)
-    if models is not None:
+    elements = _told_apart(frame, node, iterable)
+    if elements is not None:
         frame.memory.names = saved
         if isinstance(node, cst.GeneratorExp):
-            return TupleValue(ranks.SAME, tuple(models))
-        return frame.allocate(node, Cell("list", dict(enumerate(models))))
+            return TupleValue(ranks.SAME, tuple(elements))
+        return frame.allocate(node, Cell("list", dict(enumerate(elements))))
     length, taken = _bind_comprehension(frame, node.for_in, iterable)
     given = other_names.bound(frame, node.for_in.target)
     element = frame.engine.evaluate(frame, node.elt)
@@ -92,10 +95,10 @@ def comprehension(frame: Frame, node: cst.ListComp | cst.SetComp | cst.Generator
     return made
 
 
-def _of_models(
+def _told_apart(
     frame: Frame, node: cst.ListComp | cst.SetComp | cst.GeneratorExp, iterable: Value
 ) -> list[Value] | None:
-    """The elements of a comprehension over a few models, each from its own; None of all else.
+    """The elements of a comprehension over a few models or names, each from its own; None of all else.
 
     One of which a test for its presence says nothing counts as there.
     """
@@ -103,7 +106,7 @@ def _of_models(
     if isinstance(node, cst.SetComp) or loop.inner_for_in is not None:
         return None
     items = containers.positions_of(frame, iterable)
-    if items is None or len(items) > _MAX_MODELS or not any(map(_is_model, items)):
+    if items is None or len(items) > _MOST or not (any(map(_is_model, items)) or all(map(_is_name, items))):
         return None
     made: list[Value] = []
     outside = frame.unroll_index
@@ -121,7 +124,11 @@ def _of_models(
     return made
 
 
-_MAX_MODELS = 8
+_MOST = 8
+
+
+def _is_name(value: Value) -> bool:
+    return isinstance(value.const, str)
 
 
 def _is_model(value: Value) -> bool:
