@@ -197,7 +197,7 @@ def _dict(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
             cell = _of_pairs(frame, source)
         else:
             cell = containers.merged_into(frame, cell, source)
-    return frame.allocate(node, Cell("dict", {**cell.entries, **_entries(frame, args)}, cell.rest))
+    return frame.allocate(node, cell.holding({**cell.entries, **_entries(frame, args)}, cell.rest))
 
 
 def _entries(frame: Frame, args: Arguments) -> dict[Hashable, Value]:
@@ -212,12 +212,11 @@ def _of_pairs(frame: Frame, source: Value) -> Cell:
         cell = Cell("dict")
         for pair in cells[0].entries.values():
             key, value = _pair(pair) or (UNKNOWN, UNKNOWN)
-            cell = with_key(cell, containers.constant_key(key), value)
+            cell = with_key(cell, containers.constant_key(key), value, key.rank)
         return cell
     element, length = containers.iterate(frame, source)
-    paired = _pair(element)
-    value = containers.iterate(frame, element)[0] if paired is None else paired[1]
-    return Cell("dict", rest=value, length=length)
+    key, value = _pair(element) or (containers.iterate(frame, element)[0],) * 2
+    return Cell("dict", rest=value, length=length, naming=key.rank)
 
 
 def _pair(value: Value) -> tuple[Value, Value] | None:
@@ -235,10 +234,11 @@ def _from_keys(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     if len(cells) == 1 and cells[0].rest is None and cells[0].shape == "list":
         keys = tuple(cells[0].entries.values())
     if not keys:
-        return frame.allocate(node, Cell("dict", rest=value, length=containers.iterate(frame, source)[1]))
+        name, length = containers.iterate(frame, source)
+        return frame.allocate(node, Cell("dict", rest=value, length=length, naming=name.rank))
     cell = Cell("dict")
     for key in keys:
-        cell = with_key(cell, containers.constant_key(key), value)
+        cell = with_key(cell, containers.constant_key(key), value, key.rank)
     return frame.allocate(node, cell)
 
 

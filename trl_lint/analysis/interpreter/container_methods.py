@@ -148,7 +148,7 @@ def _pop(frame: Frame, owner: ContainerValue, args: Arguments, node: cst.CSTNode
 
 def _without(cell: Cell, key: Hashable) -> Cell:
     entries = {name: value for name, value in cell.entries.items() if name != key}
-    return Cell(cell.shape, entries, cell.rest, cell.factory, cell.length)
+    return cell.holding(entries, cell.rest)
 
 
 def _clear(frame: Frame, owner: ContainerValue, args: Arguments, node: cst.CSTNode) -> Value:
@@ -168,7 +168,7 @@ def _setdefault(frame: Frame, owner: ContainerValue, args: Arguments, node: cst.
         found = read_key(cell, key)
         if found is None:
             found = default
-            frame.memory.heap[identity] = with_key(cell, key, default)
+            frame.memory.heap[identity] = with_key(cell, key, default, args.positional[0].rank)
             if identity in frame.objects.class_cells:
                 frame.touch(identity)
                 for inner in default.identities if isinstance(default, ContainerValue) else ():
@@ -188,7 +188,7 @@ def _view(form: str) -> Callable[[Frame, ContainerValue, Arguments, cst.CSTNode]
         for cell in frame.memory.cells(owner):
             element = join(element, cell.element())
             length = ranks.join(length, cell.length)
-        key = StringValue(ranks.SAME)
+        key = StringValue(containers.naming(frame, owner))
         shapes = {"items": TupleValue(ranks.SAME, (key, element)), "values": element, "keys": key}
         return IterableValue(ranks.SAME, shapes[form], length, (owner, form))
 

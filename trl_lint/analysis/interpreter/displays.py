@@ -14,7 +14,7 @@ from trl_lint.analysis.interpreter.wrapping_tests import asks_for_presence
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain import ranks
-from trl_lint.domain.heap import WILDCARD, Cell, with_key
+from trl_lint.domain.heap import Cell, with_key
 from trl_lint.domain.joins import join
 from trl_lint.domain.kinds import IterableValue, PreparedObject, TupleValue
 from trl_lint.domain.values import Kind, Value
@@ -58,12 +58,21 @@ def dict_display(frame: Frame, node: cst.Dict) -> Value:
     for element in node.elements:
         value = frame.engine.evaluate(frame, element.value)
         if type(element) is cst.DictElement:
-            key = containers.constant_key(frame.engine.evaluate(frame, element.key))
-            what = key.replace(WILDCARD, "…") if isinstance(key, str) else ""
-            cell = with_key(cell, key, frame.written(value, what, element.value))
+            cell = _with_entry(frame, cell, element.key, element.value, value)
         else:
             cell = containers.merged_into(frame, cell, value)
     return frame.allocate(node, cell)
+
+
+def _with_entry(
+    frame: Frame, cell: Cell, key: cst.BaseExpression, expression: cst.BaseExpression, value: Value | None = None
+) -> Cell:
+    """The cell with the entry that a display or a comprehension writes. value: what was found of the expression."""
+    name = frame.engine.evaluate(frame, key)
+    if value is None:
+        value = frame.engine.evaluate(frame, expression)
+    constant = containers.constant_key(name)
+    return with_key(cell, constant, frame.written(value, containers.key_text(constant), expression), name.rank)
 
 
 def comprehension(frame: Frame, node: cst.ListComp | cst.SetComp | cst.GeneratorExp) -> Value:
@@ -153,16 +162,10 @@ def dict_comprehension(frame: Frame, node: cst.DictComp) -> Value:
             assignment.bind_target(frame, loop.target, item)
             if any(truth(frame, frame.engine.evaluate(frame, test.test)) is False for test in loop.ifs):
                 continue
-            key = containers.constant_key(frame.engine.evaluate(frame, node.key))
-            cell = with_key(
-                cell, key, frame.written(frame.engine.evaluate(frame, node.value), containers.key_text(key), node.value)
-            )
+            cell = _with_entry(frame, cell, node.key, node.value)
     else:
         _bind_comprehension(frame, loop, frame.engine.evaluate(frame, loop.iter))
-        key = containers.constant_key(frame.engine.evaluate(frame, node.key))
-        cell = with_key(
-            cell, key, frame.written(frame.engine.evaluate(frame, node.value), containers.key_text(key), node.value)
-        )
+        cell = _with_entry(frame, cell, node.key, node.value)
     frame.memory.names = saved
     frame.unroll_index, frame.unrolled = outside, unrolled
     return frame.allocate(node, cell)

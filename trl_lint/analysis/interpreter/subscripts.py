@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-
 import libcst as cst
 
 from trl_lint.analysis.interpreter import attributes
@@ -77,7 +75,7 @@ def _item_of_cells(frame: Frame, container: ContainerValue, index: Value, node: 
             return UNKNOWN
         found = read_key(cell, key)
         if found is None and cell.factory is not None:
-            found = _make_missing(frame, identity, key, cell, cell.factory, node)
+            found = _make_missing(frame, identity, index, cell, cell.factory, node)
         if found is not None:
             result = join(result, found)
         elif identity not in frame.objects.class_cells:
@@ -105,11 +103,12 @@ def _differ_in_part(frame: Frame, container: ContainerValue) -> bool:
 
 
 def _make_missing(
-    frame: Frame, identity: Identity, key: Hashable, cell: Cell, factory: Value, node: cst.CSTNode
+    frame: Frame, identity: Identity, index: Value, cell: Cell, factory: Value, node: cst.CSTNode
 ) -> Value:
     """`d[key]` of a defaultdict makes the entry."""
+    key = constant_key(index)
     made = frame.engine.call_factory(frame, factory, (id(node), identity, key if key is not MISSING else None))
-    frame.memory.heap[identity] = with_key(cell, key, made)
+    frame.memory.heap[identity] = with_key(cell, key, made, index.rank)
     if identity in frame.objects.class_cells:
         owner = frame.objects.class_cells[identity]
         frame.touch(identity)
