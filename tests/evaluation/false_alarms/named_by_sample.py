@@ -21,8 +21,8 @@ def main(model, rows):
     found = {}
     for batch in DataLoader(rows, 2, sampler=DistributedSampler(rows)):
         outputs = model(batch["pixels"])
-        results.update({sample.item(): scores for sample, scores in zip(batch["id"], outputs)})
-        for sample, scores in zip(batch["id"], outputs):
+        results.update({sample.item(): scores for sample, scores in zip(batch["id"], outputs, strict=False)})
+        for sample, scores in zip(batch["id"], outputs, strict=False):
             found[sample.item()] = scores
     for sample, scores in found.items():
         torch.save(scores, f"{sample}.pt")
