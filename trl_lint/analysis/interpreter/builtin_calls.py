@@ -6,6 +6,7 @@ from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING
 
 from trl_lint.analysis.interpreter import attributes, lists_of_models
+from trl_lint.analysis.interpreter.pure_calls import made_of
 from trl_lint.analysis.program.objects import ProjectInstance, class_names
 from trl_lint.analysis.state import containers, settings
 from trl_lint.analysis.state.arguments import Arguments
@@ -51,7 +52,9 @@ def call(frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> Value:
     if handler is not None and args.star is not None:
         return derived(_spread_rank(frame, args), Kind.UNKNOWN, *args.all())
     if name in table.PURE_BUILTINS and name not in ("dict", "list", "set"):
-        return tensor_functions.builtin(name, args.all())
+        return tensor_functions.builtin(
+            name, [made_of(value) for value in args.all()] if name in _TEXTS else args.all()
+        )
     if name in _SILENT:
         return NONE if name == "print" else SAME
     if name == "open":
@@ -61,6 +64,7 @@ def call(frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> Value:
     return frame.engine.unresolved(frame, args, node)
 
 
+_TEXTS = frozenset({"format", "repr", "str"})
 # What the observers are told of.
 _OBSERVED = frozenset({"open", "print"})
 _SILENT = frozenset({"print", "isinstance", "issubclass", "callable", "type", "id", "hasattr", "setattr", "delattr"})

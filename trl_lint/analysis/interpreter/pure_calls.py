@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from trl_lint.analysis.program.objects import ProjectInstance
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame, derived
@@ -56,7 +57,12 @@ def _element_of(frame: Frame, value: Value, depth: int) -> Value:
         elif rank.state is State.PARTIAL:
             rank = Rank(State.LOCAL, rank.origins)
         return element.but(rank=rank, scalar=False, const=MISSING)
-    return value
+    return made_of(value)
+
+
+def made_of(value: Value) -> Value:
+    """What counts of a value where a text or a copy is made of it: of an object in sight, nothing is known."""
+    return UNKNOWN if isinstance(value, ProjectInstance) else value
 
 
 def functional_loss(name: str, value: Value, args: Arguments) -> Value:

@@ -6,6 +6,7 @@ import libcst as cst
 
 from trl_lint.analysis.interpreter import attributes
 from trl_lint.analysis.program.objects import ProjectInstance
+from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.containers import constant_key, iterate
 from trl_lint.analysis.state.frame import Frame, derived
 from trl_lint.analysis.transfer import tensors
@@ -44,6 +45,8 @@ def item_of(frame: Frame, container: Value, index: Value, node: cst.CSTNode) -> 
             return derived(ranks.nonlinear(ranks.combine(container.rank, index.rank)), Kind.NUMBER, container, index)
         case BatchValue():
             return _item_of_batch(container, index)
+        case ProjectInstance(cls=cls) if (method := cls.find("__getitem__")) is not None:
+            return frame.engine.call(frame, method, Arguments([index]), node, container)
         case InstanceValue() if not isinstance(container, ProjectInstance):
             return attributes.library_item(frame, container, index)
     return tensors.indexed(container, index)
