@@ -7,6 +7,7 @@ from functools import partial
 
 import libcst as cst
 
+from trl_lint.analysis.interpreter import subscripts
 from trl_lint.analysis.program import syntax
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.arguments import Arguments
@@ -122,14 +123,15 @@ def _get(frame: Frame, owner: ContainerValue, args: Arguments, node: cst.CSTNode
     key = containers.constant_key(args.positional[0]) if args.positional else MISSING
     result: Value = BOTTOM
     for cell in frame.memory.cells(owner):
-        found = read_key(cell, key)
-        if found is not None:
-            result = join(result, found)
+        entry = read_key(cell, key)
+        if entry is not None:
+            result = join(result, entry)
     frame.consume(owner)
     default = args.positional[1] if len(args.positional) > 1 else NONE
     if result is BOTTOM:
         return default if len(args.positional) > 1 else UNKNOWN
-    return join(result, default)
+    found = join(result, default)
+    return subscripts.chosen_by(args.positional[0], found) if args.positional else found
 
 
 def _pop(frame: Frame, owner: ContainerValue, args: Arguments, node: cst.CSTNode) -> Value:

@@ -8,9 +8,7 @@ from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame, derived
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import MISSING
-from trl_lint.domain.kinds import (
-    TensorValue,
-)
+from trl_lint.domain.kinds import TensorValue
 from trl_lint.domain.ranks import Rank, State
 from trl_lint.domain.values import NO_WRITES, SAME, UNKNOWN, Kind, Value
 from trl_lint.knowledge import heuristics

@@ -92,10 +92,15 @@ def _item_of_cells(frame: Frame, container: ContainerValue, index: Value, node: 
         result = result.but(writes=NO_WRITES)
     if key is MISSING and index.rank == ranks.SETTING and _differ_in_part(frame, container):
         return result.but(rank=ranks.UNKNOWN)  # which of them is read, settings say
-    if index.rank.differs and not result.rank.differs and result.kind is not Kind.CONTAINER:
-        rank = ranks.combine(result.rank, ranks.nonlinear(index.rank))
-        result = result.with_facts_of(derived(rank, result.kind, index))
-    return result
+    return chosen_by(index, result)
+
+
+def chosen_by(index: Value, result: Value) -> Value:
+    """An item that an index has chosen: another one on each rank if that is this rank's own."""
+    if not index.rank.differs or result.rank.differs or result.kind is Kind.CONTAINER:
+        return result
+    rank = ranks.combine(result.rank, ranks.nonlinear(index.rank))
+    return result.with_facts_of(derived(rank, result.kind, index))
 
 
 def _differ_in_part(frame: Frame, container: ContainerValue) -> bool:
@@ -147,7 +152,7 @@ def _item_of_tuple(frame: Frame, container: TupleValue, index: Value, node: cst.
         return _tuple_slice(frame, items, node)
     if isinstance(index.const, int) and -len(items) <= index.const < len(items):
         return items[index.const]
-    return iterate(frame, container)[0]
+    return chosen_by(index, iterate(frame, container)[0])
 
 
 def _tuple_slice(frame: Frame, items: tuple[Value, ...], node: cst.Subscript) -> Value:
