@@ -251,9 +251,10 @@ def _range(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     # Rows that a mask has picked are not as many on all ranks.
     if all(size_of(value) is not RAGGED for value in args.all()):
         rank = ranks.of_counts(rank, (value.rank for value in args.all()))
-    # Where it ends, and how far apart they are where all start at one, says nothing of a number by itself.
-    start = args.positional[0].rank if len(args.positional) > 1 else ranks.SAME
-    return IterableValue(ranks.SAME, NumberValue(ranks.nonlinear(start), scalar=True, dtype="int"), rank)
+    # `range(rank, total, world)`; epochs that start where a checkpoint says are counted alike.
+    starts_apart = len(args.positional) > 1 and args.positional[0].rank.differs
+    number = ranks.nonlinear(args.positional[0].rank) if starts_apart else ranks.SAME
+    return IterableValue(ranks.SAME, NumberValue(number, scalar=True, dtype="int"), rank)
 
 
 def _enumerate(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
