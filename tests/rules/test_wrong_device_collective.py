@@ -195,7 +195,9 @@ def test_the_rank_in_the_job_is_no_index_of_a_device(code: str):
         ('os.environ["MASTER_ADDR"] = "localhost"', True),
         ('os.environ.setdefault("MASTER_ADDR", "127.0.0.1")', True),
         ('dist.init_process_group("nccl", init_method="tcp://127.0.0.1:29500")', True),
+        ('os.environ["MASTER_ADDR"], os.environ["MASTER_PORT"] = "localhost", "29500"', True),
         ('os.environ["MASTER_ADDR"] = "10.0.0.1"', False),
+        ('os.environ["MASTER_ADDR"], os.environ["NAME"] = "10.0.0.1", "localhost"', False),
     ],
 )
 def test_processes_that_only_their_own_machine_can_reach_are_on_one_node(place: str, is_one_node: bool):

@@ -82,7 +82,7 @@ def _alike_items(a: tuple[Value, ...], b: tuple[Value, ...]) -> bool:
 def alike_cells(a: Cell, b: Cell) -> bool:
     if a is b:
         return True
-    if a.shape != b.shape or a.length != b.length or a.entries.keys() != b.entries.keys():
+    if a.shape != b.shape or a.length != b.length or a.naming != b.naming or a.entries.keys() != b.entries.keys():
         return False
     if (a.rest is None) != (b.rest is None) or (a.rest is not None and not alike(a.rest, b.rest)):  # type: ignore[arg-type]
         return False
@@ -156,7 +156,7 @@ def _freeze_cell(identity: Identity, heap: Mapping[Identity, Cell], depth: int, 
     if key is None:
         named = [(str(name), freeze(value, heap, depth, frozen)) for name, value in cell.entries.items()]
         rest = None if cell.rest is None else freeze(cell.rest, heap, depth, frozen)
-        key = (cell.shape, tuple(sorted(named, key=_text)), rest, cell.length, cell.factory is not None)
+        key = (cell.shape, tuple(sorted(named, key=_text)), rest, cell.length, cell.naming, cell.factory is not None)
         frozen[identity, depth] = key
         if all(map(_stands_alone, cell.values())):
             cell.keys = {**cell.keys, depth: key}

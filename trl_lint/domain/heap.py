@@ -51,9 +51,10 @@ class Cell:
     shape: "dict", "list" or "set". entries: values by constant key, or by position for a list whose items
     are all known. rest: the join of all other values, None when there are none. factory: for a defaultdict,
     the function that makes a missing entry. length: whether the number of entries is the same on all ranks.
+    naming: whether the keys of a dict are the same on all ranks.
     """
 
-    __slots__ = ("_element", "entries", "factory", "keys", "length", "rest", "shape")
+    __slots__ = ("_element", "entries", "factory", "keys", "length", "naming", "rest", "shape")
 
     def __init__(
         self,
@@ -62,14 +63,20 @@ class Cell:
         rest: Value | None = None,
         factory: Value | None = None,
         length: Rank = ranks.SAME,
+        naming: Rank = ranks.SAME,
     ) -> None:
         self.shape = shape
         self.entries = entries or {}
         self.rest = rest
         self.factory = factory
         self.length = length
+        self.naming = naming
         self._element: Value | None = None
         self.keys: Mapping[int, Hashable] = _NO_KEYS  # by depth, where no other cell has to do with it: see `equality`
+
+    def holding(self, entries: dict[Hashable, Value], rest: Value | None) -> Cell:
+        """This container with other values in it."""
+        return Cell(self.shape, entries, rest, self.factory, self.length, self.naming)
 
     def values(self) -> Iterator[Value]:
         yield from self.entries.values()
@@ -105,7 +112,7 @@ def join_cells(a: Cell, b: Cell, divided: Rank = ranks.SAME) -> Cell:
             entries[key] = left or right  # type: ignore[assignment]
         else:
             entries[key] = join(left, right, divided)
-    return Cell(a.shape, entries, rest, a.factory or b.factory, length)
+    return Cell(a.shape, entries, rest, a.factory or b.factory, length, ranks.join(a.naming, b.naming))
 
 
 def _divided_length(divided: Rank) -> Rank:
@@ -252,19 +259,20 @@ def _may_match(pattern: Hashable, key: Hashable) -> bool:
     return bool(unknown) and WILDCARD not in key and key.startswith(head) and key.endswith(tail)
 
 
-def with_key(cell: Cell, key: Hashable, value: Value) -> Cell:
-    """The cell after `cell[key] = value`."""
+def with_key(cell: Cell, key: Hashable, value: Value, naming: Rank = ranks.SAME) -> Cell:
+    """The cell after `cell[key] = value`. naming: whether the key is the same on all ranks."""
+    if naming is not ranks.SAME and naming != cell.naming:
+        cell = Cell(cell.shape, cell.entries, cell.rest, cell.factory, cell.length, ranks.join(cell.naming, naming))
     if key is REST:
-        return Cell(cell.shape, cell.entries, value, cell.factory, cell.length)
+        return cell.holding(cell.entries, value)
     if key is MISSING:
-        rest = value if cell.rest is None else join(cell.rest, value)
         if cell.shape == "list" and cell.entries:
             return Cell("list", rest=join(cell.element(), value), length=cell.length)
-        return Cell(cell.shape, cell.entries, rest, cell.factory, cell.length)
-    return Cell(cell.shape, {**cell.entries, key: value}, cell.rest, cell.factory, cell.length)
+        return cell.holding(cell.entries, value if cell.rest is None else join(cell.rest, value))
+    return cell.holding({**cell.entries, key: value}, cell.rest)
 
 
 def unknown_cell(cell: Cell) -> Cell:
     """The cell after code that is not in sight had its hands on it."""
     entries = {key: UNKNOWN for key in cell.entries}
-    return Cell(cell.shape, entries, UNKNOWN, cell.factory, ranks.UNKNOWN)
+    return Cell(cell.shape, entries, UNKNOWN, cell.factory, ranks.UNKNOWN, cell.naming)

@@ -37,7 +37,10 @@ TEST_FILES = ("test_*.py", "*_test.py")
 TEST_CLASS = "Test"
 TEST_FUNCTION = "test_"
 # The address of the first process, which no other machine can reach.
-OWN_ADDRESS = rb"""MASTER_ADDR['"]?[\]\s:=,(]+['"](?:localhost|127\.0\.0\.1)|tcp://(?:localhost|127\.0\.0\.1)"""
+OWN_ADDRESS = (
+    rb"""MASTER_ADDR['"]?(?:[\]\s:=,(]+|\],[^=\n]+=\s*\(?)['"](?:localhost|127\.0\.0\.1)"""
+    rb"""|tcp://(?:localhost|127\.0\.0\.1)"""
+)
 # A program that is shown one GPU, whoever starts it, is one process, and so is one that serves a page.
 ALONE = (
     rb"""(?m)^os\.environ\[['"]CUDA_VISIBLE_DEVICES['"]\]\s*=\s*['"]\d+['"]"""

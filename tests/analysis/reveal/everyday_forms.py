@@ -139,7 +139,7 @@ class Everyday(Trainer):
         reveal_rank(x[idx])  # revealed: local(data, rng)
         reveal_rank(same[loss > 1])  # revealed: local(data)
         s = str(loss)
-        reveal_rank({s: 1}.get(s))  # revealed: same
+        reveal_rank({s: 1}.get(s))  # revealed: local(data)
         reveal_rank(loss.item() if torch.is_tensor(loss) else loss)  # revealed: local(data)
         reveal_rank(round(same.item(), 2))  # revealed: same
         reveal_rank(torch.distributed.get_rank() == 0)  # revealed: local(rank)

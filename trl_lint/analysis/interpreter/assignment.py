@@ -105,12 +105,12 @@ def _assign_subscript(frame: Frame, target: cst.Subscript, value: Value) -> None
             key = MISSING
         is_view = isinstance(key, containers.ViewKey) and key.cells == container.identities
         weak = len(container.identities) > 1 and not is_view
-        frame.update(container, lambda cell: _put(cell, key, value, weak))
+        frame.update(container, lambda cell: _put(cell, key, value, weak, index.rank))
     elif container.kind is Kind.BATCH and isinstance(index.const, str) and isinstance(target.value, cst.Name):
         key = containers.constant_key(index)
         promoted = as_dict(frame, container, target.value, target)
         value = frame.written(value, containers.key_text(key), _assigned(frame, target))
-        frame.update(promoted, lambda cell: with_key(cell, key, value))
+        frame.update(promoted, lambda cell: with_key(cell, key, value, index.rank))
     elif container.kind in (Kind.TENSOR, Kind.BATCH, Kind.UNKNOWN, Kind.NUMBER_LIST):
         # A buffer holds what was put into any part of it.
         merged = join(container, value) if container.kind is not Kind.UNKNOWN else UNKNOWN
@@ -156,7 +156,7 @@ def _write_elements(frame: Frame, value: ContainerValue, what: str) -> None:
     def mark(cell: Cell) -> Cell:
         entries = {key: frame.written(item, what, _listed(frame, key)) for key, item in cell.entries.items()}
         rest = None if cell.rest is None else frame.written(cell.rest, what)
-        return Cell(cell.shape, entries, rest, cell.factory, cell.length)
+        return cell.holding(entries, rest)
 
     frame.update(value, mark)
 
@@ -169,11 +169,11 @@ def _listed(frame: Frame, index: Hashable) -> cst.BaseExpression | None:
     return None
 
 
-def _put(cell: Cell, key: Hashable, value: Value, weak: bool) -> Cell:
+def _put(cell: Cell, key: Hashable, value: Value, weak: bool, naming: ranks.Rank = ranks.SAME) -> Cell:
     if weak:
         old = read_key(cell, key)
         value = value if old is None else join(old, value)
-    return with_key(cell, key, value)
+    return with_key(cell, key, value, naming)
 
 
 def rebind(frame: Frame, target: cst.CSTNode, value: Value) -> None:

@@ -13,7 +13,7 @@ from trl_lint.analysis.program.uses import has_no_module, is_set_before
 from trl_lint.analysis.state.frame import Frame, derived
 from trl_lint.analysis.transfer import tensors, wrapped_models
 from trl_lint.domain import ranks
-from trl_lint.domain.constants import WORLD_SIZE
+from trl_lint.domain.constants import MISSING, WORLD_SIZE
 from trl_lint.domain.devices import GLOBAL_RANK, Device
 from trl_lint.domain.heap import Cell, read_key
 from trl_lint.domain.joins import join_all
@@ -312,7 +312,9 @@ def library_item(frame: Frame, container: Value, index: Value) -> Value:
 
 
 def environment(frame: Frame, name: Value) -> Value:
-    """The value of an environment variable."""
+    """The value of an environment variable; of one whose name is not known it may be this rank's number."""
+    if name.const is MISSING:
+        return UNKNOWN
     if name.const in RANK_VARIABLES:
         why = frame.step(frame.statement, f"`{name.const}` is this rank's own number")
         place = Device(GLOBAL_RANK, why) if name.const in GLOBAL_RANK_VARIABLES else ""

@@ -6,6 +6,7 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING
 
 from trl_lint.analysis.interpreter import attributes, lists_of_models
+from trl_lint.analysis.interpreter.pure_calls import made_of
 from trl_lint.analysis.program.objects import ProjectInstance, class_names
 from trl_lint.analysis.state import containers, settings
 from trl_lint.analysis.state.arguments import Arguments
@@ -51,7 +52,9 @@ def call(frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> Value:
     if handler is not None and args.star is not None:
         return derived(_spread_rank(frame, args), Kind.UNKNOWN, *args.all())
     if name in table.PURE_BUILTINS and name not in ("dict", "list", "set"):
-        return tensor_functions.builtin(name, args.all())
+        return tensor_functions.builtin(
+            name, [made_of(value) for value in args.all()] if name in _TEXTS else args.all()
+        )
     if name in _SILENT:
         return NONE if name == "print" else SAME
     if name == "open":
@@ -61,6 +64,7 @@ def call(frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> Value:
     return frame.engine.unresolved(frame, args, node)
 
 
+_TEXTS = frozenset({"format", "repr", "str"})
 # What the observers are told of.
 _OBSERVED = frozenset({"open", "print"})
 _SILENT = frozenset({"print", "isinstance", "issubclass", "callable", "type", "id", "hasattr", "setattr", "delattr"})
@@ -202,7 +206,7 @@ def _dict(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
             cell = _of_pairs(frame, source)
         else:
             cell = containers.merged_into(frame, cell, source)
-    return frame.allocate(node, Cell("dict", {**cell.entries, **_entries(frame, args)}, cell.rest))
+    return frame.allocate(node, cell.holding({**cell.entries, **_entries(frame, args)}, cell.rest))
 
 
 def _entries(frame: Frame, args: Arguments) -> dict[Hashable, Value]:
@@ -217,12 +221,11 @@ def _of_pairs(frame: Frame, source: Value) -> Cell:
         cell = Cell("dict")
         for pair in cells[0].entries.values():
             key, value = _pair(pair) or (UNKNOWN, UNKNOWN)
-            cell = with_key(cell, containers.constant_key(key), value)
+            cell = with_key(cell, containers.constant_key(key), value, key.rank)
         return cell
     element, length = containers.iterate(frame, source)
-    paired = _pair(element)
-    value = containers.iterate(frame, element)[0] if paired is None else paired[1]
-    return Cell("dict", rest=value, length=length)
+    key, value = _pair(element) or (containers.iterate(frame, element)[0],) * 2
+    return Cell("dict", rest=value, length=length, naming=key.rank)
 
 
 def _pair(value: Value) -> tuple[Value, Value] | None:
@@ -240,10 +243,11 @@ def _from_keys(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     if len(cells) == 1 and cells[0].rest is None and cells[0].shape == "list":
         keys = tuple(cells[0].entries.values())
     if not keys:
-        return frame.allocate(node, Cell("dict", rest=value, length=containers.iterate(frame, source)[1]))
+        name, length = containers.iterate(frame, source)
+        return frame.allocate(node, Cell("dict", rest=value, length=length, naming=name.rank))
     cell = Cell("dict")
     for key in keys:
-        cell = with_key(cell, containers.constant_key(key), value)
+        cell = with_key(cell, containers.constant_key(key), value, key.rank)
     return frame.allocate(node, cell)
 
 
@@ -252,7 +256,10 @@ def _range(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     # Rows that a mask has picked are not as many on all ranks.
     if all(size_of(value) is not RAGGED for value in args.all()):
         rank = ranks.of_counts(rank, (value.rank for value in args.all()))
-    return IterableValue(ranks.SAME, NumberValue(ranks.SAME, scalar=True, dtype="int"), rank)
+    # `range(rank, total, world)`; epochs that start where a checkpoint says are counted alike.
+    starts_apart = len(args.positional) > 1 and args.positional[0].rank.differs
+    number = ranks.nonlinear(args.positional[0].rank) if starts_apart else ranks.SAME
+    return IterableValue(ranks.SAME, NumberValue(number, scalar=True, dtype="int"), rank)
 
 
 def _enumerate(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:

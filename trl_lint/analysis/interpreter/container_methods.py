@@ -123,16 +123,17 @@ def _get(frame: Frame, owner: ContainerValue, args: Arguments, node: cst.CSTNode
     key = containers.constant_key(args.positional[0]) if args.positional else MISSING
     result: Value = BOTTOM
     for cell in frame.memory.cells(owner):
-        found = read_key(cell, key)
-        if found is not None:
-            result = join(result, found)
+        entry = read_key(cell, key)
+        if entry is not None:
+            result = join(result, entry)
     frame.consume(owner)
     default = args.positional[1] if len(args.positional) > 1 else NONE
     if result is BOTTOM:
         return default if len(args.positional) > 1 else UNKNOWN
     if key is MISSING and args.positional and subscripts.is_of_some_entry(frame, owner, args.positional[0]):
         result = result.but(rank=ranks.UNKNOWN)
-    return join(result, default)
+    found = join(result, default)
+    return subscripts.chosen_by(args.positional[0], found) if args.positional else found
 
 
 def _pop(frame: Frame, owner: ContainerValue, args: Arguments, node: cst.CSTNode) -> Value:
@@ -151,7 +152,7 @@ def _pop(frame: Frame, owner: ContainerValue, args: Arguments, node: cst.CSTNode
 
 def _without(cell: Cell, key: Hashable) -> Cell:
     entries = {name: value for name, value in cell.entries.items() if name != key}
-    return Cell(cell.shape, entries, cell.rest, cell.factory, cell.length)
+    return cell.holding(entries, cell.rest)
 
 
 def _clear(frame: Frame, owner: ContainerValue, args: Arguments, node: cst.CSTNode) -> Value:
@@ -171,7 +172,7 @@ def _setdefault(frame: Frame, owner: ContainerValue, args: Arguments, node: cst.
         found = read_key(cell, key)
         if found is None:
             found = default
-            frame.memory.heap[identity] = with_key(cell, key, default)
+            frame.memory.heap[identity] = with_key(cell, key, default, args.positional[0].rank)
             if identity in frame.objects.class_cells:
                 frame.touch(identity)
                 for inner in default.identities if isinstance(default, ContainerValue) else ():
@@ -191,7 +192,7 @@ def _view(form: str) -> Callable[[Frame, ContainerValue, Arguments, cst.CSTNode]
         for cell in frame.memory.cells(owner):
             element = join(element, cell.element())
             length = ranks.join(length, cell.length)
-        key = StringValue(ranks.SAME)
+        key = StringValue(containers.naming(frame, owner))
         shapes = {"items": TupleValue(ranks.SAME, (key, element)), "values": element, "keys": key}
         return IterableValue(ranks.SAME, shapes[form], length, (owner, form))
 

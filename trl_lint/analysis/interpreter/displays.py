@@ -14,7 +14,7 @@ from trl_lint.analysis.interpreter.wrapping_tests import asks_for_presence
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain import ranks
-from trl_lint.domain.heap import WILDCARD, Cell, with_key
+from trl_lint.domain.heap import Cell, with_key
 from trl_lint.domain.joins import join
 from trl_lint.domain.kinds import IterableValue, PreparedObject, TupleValue
 from trl_lint.domain.values import Kind, Value
@@ -58,24 +58,36 @@ def dict_display(frame: Frame, node: cst.Dict) -> Value:
     for element in node.elements:
         value = frame.engine.evaluate(frame, element.value)
         if type(element) is cst.DictElement:
-            key = containers.constant_key(frame.engine.evaluate(frame, element.key))
-            what = key.replace(WILDCARD, "…") if isinstance(key, str) else ""
-            cell = with_key(cell, key, frame.written(value, what, element.value))
+            cell = _with_entry(frame, cell, element.key, element.value, value)
         else:
             cell = containers.merged_into(frame, cell, value)
     return frame.allocate(node, cell)
 
 
+def _with_entry(
+    frame: Frame, cell: Cell, key: cst.BaseExpression, expression: cst.BaseExpression, value: Value | None = None
+) -> Cell:
+    """The cell with the entry that a display or a comprehension writes. value: what was found of the expression."""
+    name = frame.engine.evaluate(frame, key)
+    if value is None:
+        value = frame.engine.evaluate(frame, expression)
+    constant = containers.constant_key(name)
+    return with_key(cell, constant, frame.written(value, containers.key_text(constant), expression), name.rank)
+
+
 def comprehension(frame: Frame, node: cst.ListComp | cst.SetComp | cst.GeneratorExp) -> Value:
-    """A list, set or generator comprehension: one element that stands for all, but for models, which are told apart."""
+    """A list, set or generator comprehension: one element that stands for all.
+
+    Those of models and of names (`int(os.environ[name]) for name in ("RANK", "WORLD_SIZE")`) are told apart.
+    """
     saved = dict(frame.memory.names)
     iterable = frame.engine.evaluate(frame, node.for_in.iter)
-    models = _of_models(frame, node, iterable)
-    if models is not None:
+    elements = _told_apart(frame, node, iterable)
+    if elements is not None:
         frame.memory.names = saved
         if isinstance(node, cst.GeneratorExp):
-            return TupleValue(ranks.SAME, tuple(models))
-        return frame.allocate(node, Cell("list", dict(enumerate(models))))
+            return TupleValue(ranks.SAME, tuple(elements))
+        return frame.allocate(node, Cell("list", dict(enumerate(elements))))
     length, taken = _bind_comprehension(frame, node.for_in, iterable)
     given = other_names.bound(frame, node.for_in.target)
     element = frame.engine.evaluate(frame, node.elt)
@@ -92,10 +104,10 @@ def comprehension(frame: Frame, node: cst.ListComp | cst.SetComp | cst.Generator
     return made
 
 
-def _of_models(
+def _told_apart(
     frame: Frame, node: cst.ListComp | cst.SetComp | cst.GeneratorExp, iterable: Value
 ) -> list[Value] | None:
-    """The elements of a comprehension over a few models, each from its own; None of all else.
+    """The elements of a comprehension over a few models or names, each from its own; None of all else.
 
     One of which a test for its presence says nothing counts as there.
     """
@@ -103,7 +115,7 @@ def _of_models(
     if isinstance(node, cst.SetComp) or loop.inner_for_in is not None:
         return None
     items = containers.positions_of(frame, iterable)
-    if items is None or len(items) > _MAX_MODELS or not any(map(_is_model, items)):
+    if items is None or len(items) > _MOST or not (any(map(_is_model, items)) or all(map(_is_name, items))):
         return None
     made: list[Value] = []
     outside = frame.unroll_index
@@ -121,7 +133,11 @@ def _of_models(
     return made
 
 
-_MAX_MODELS = 8
+_MOST = 8
+
+
+def _is_name(value: Value) -> bool:
+    return isinstance(value.const, str)
 
 
 def _is_model(value: Value) -> bool:
@@ -146,16 +162,10 @@ def dict_comprehension(frame: Frame, node: cst.DictComp) -> Value:
             assignment.bind_target(frame, loop.target, item)
             if any(truth(frame, frame.engine.evaluate(frame, test.test)) is False for test in loop.ifs):
                 continue
-            key = containers.constant_key(frame.engine.evaluate(frame, node.key))
-            cell = with_key(
-                cell, key, frame.written(frame.engine.evaluate(frame, node.value), containers.key_text(key), node.value)
-            )
+            cell = _with_entry(frame, cell, node.key, node.value)
     else:
         _bind_comprehension(frame, loop, frame.engine.evaluate(frame, loop.iter))
-        key = containers.constant_key(frame.engine.evaluate(frame, node.key))
-        cell = with_key(
-            cell, key, frame.written(frame.engine.evaluate(frame, node.value), containers.key_text(key), node.value)
-        )
+        cell = _with_entry(frame, cell, node.key, node.value)
     frame.memory.names = saved
     frame.unroll_index, frame.unrolled = outside, unrolled
     return frame.allocate(node, cell)

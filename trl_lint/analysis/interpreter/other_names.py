@@ -132,6 +132,6 @@ def _replace(frame: Frame, iterable: Value, old: Value, new: Value) -> None:
     def replaced(cell: Cell) -> Cell:
         entries = {key: new if value is old else value for key, value in cell.entries.items()}
         rest = new if cell.rest is old else cell.rest
-        return Cell(cell.shape, entries, rest, cell.factory, cell.length)
+        return cell.holding(entries, rest)
 
     frame.update(iterable, replaced)

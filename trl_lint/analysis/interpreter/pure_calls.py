@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from trl_lint.analysis.program.objects import ProjectInstance
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame, derived
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import MISSING
-from trl_lint.domain.kinds import (
-    TensorValue,
-)
+from trl_lint.domain.kinds import TensorValue
 from trl_lint.domain.ranks import Rank, State
 from trl_lint.domain.values import NO_WRITES, SAME, UNKNOWN, Kind, Value
 from trl_lint.knowledge import heuristics
@@ -56,7 +55,12 @@ def _element_of(frame: Frame, value: Value, depth: int) -> Value:
         elif rank.state is State.PARTIAL:
             rank = Rank(State.LOCAL, rank.origins)
         return element.but(rank=rank, scalar=False, const=MISSING)
-    return value
+    return made_of(value)
+
+
+def made_of(value: Value) -> Value:
+    """What counts of a value where a text or a copy is made of it: of an object in sight, nothing is known."""
+    return UNKNOWN if isinstance(value, ProjectInstance) else value
 
 
 def functional_loss(name: str, value: Value, args: Arguments) -> Value:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import libcst as cst
 
-from trl_lint.analysis.interpreter import assignment, attributes, paths, row_transfers
-from trl_lint.analysis.program.objects import FunctionValue
+from trl_lint.analysis.interpreter import assignment, attributes, paths, pure_calls, row_transfers
+from trl_lint.analysis.program.objects import FunctionValue, ProjectInstance
 from trl_lint.analysis.state import containers, settings
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
@@ -16,6 +16,7 @@ from trl_lint.analysis.transfer import (
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import MISSING, WORLD_FALSE
 from trl_lint.domain.heap import Cell
+from trl_lint.domain.joins import join
 from trl_lint.domain.kinds import (
     NONE,
     ContainerValue,
@@ -51,6 +52,17 @@ def _import_module(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
 
 def _getenv(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
     return attributes.environment(frame, args.positional[0]) if args.positional else SAME
+
+
+def _replaced(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
+    """`dataclasses.replace(settings, rank=rank)`: another object of the class, with what is given written over."""
+    made = args.positional[0] if args.positional else UNKNOWN
+    if not isinstance(made, ProjectInstance):
+        return pure_calls.pure_result(pure_calls.spread(frame, args))
+    for name, value in args.keywords.items():
+        before = attributes.read(frame, made, name, node)
+        frame.write_attribute(made.cls, name, join(before, value))
+    return made
 
 
 def _default_dict(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
@@ -134,6 +146,7 @@ SPECIAL = {
     "collections.OrderedDict": _ordered_dict,
     "collections.defaultdict": _default_dict,
     "collections.deque": _deque,
+    "dataclasses.replace": _replaced,
     "functools.partial": _partial,
     "os.environ.get": _getenv,
     "torch.distributed.init_process_group": _started,

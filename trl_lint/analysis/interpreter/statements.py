@@ -164,13 +164,7 @@ def _delete_item(frame: Frame, target: cst.Subscript) -> None:
         key = containers.constant_key(subscripts.subscript_value(frame, target))
         frame.update(
             container,
-            lambda cell: Cell(
-                cell.shape,
-                {name: value for name, value in cell.entries.items() if name != key},
-                cell.rest,
-                cell.factory,
-                cell.length,
-            ),
+            lambda cell: cell.holding({name: value for name, value in cell.entries.items() if name != key}, cell.rest),
         )
 
 

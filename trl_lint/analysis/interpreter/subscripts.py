@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-
 import libcst as cst
 
 from trl_lint.analysis.interpreter import attributes
 from trl_lint.analysis.program.objects import ProjectInstance
+from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.containers import constant_key, iterate
 from trl_lint.analysis.state.frame import Frame, derived
 from trl_lint.analysis.transfer import tensors
@@ -47,6 +46,8 @@ def item_of(frame: Frame, container: Value, index: Value, node: cst.CSTNode) -> 
             return derived(ranks.nonlinear(ranks.combine(container.rank, index.rank)), Kind.NUMBER, container, index)
         case BatchValue():
             return _item_of_batch(container, index)
+        case ProjectInstance(cls=cls) if (method := cls.find("__getitem__")) is not None:
+            return frame.engine.call(frame, method, Arguments([index]), node, container)
         case InstanceValue() if not isinstance(container, ProjectInstance):
             return attributes.library_item(frame, container, index)
     return tensors.indexed(container, index)
@@ -78,7 +79,7 @@ def _item_of_cells(frame: Frame, container: ContainerValue, index: Value, node: 
             return UNKNOWN
         found = read_key(cell, key)
         if found is None and cell.factory is not None:
-            found = _make_missing(frame, identity, key, cell, cell.factory, node)
+            found = _make_missing(frame, identity, index, cell, cell.factory, node)
         if found is not None:
             result = join(result, found)
         elif identity not in frame.objects.class_cells:
@@ -92,10 +93,15 @@ def _item_of_cells(frame: Frame, container: ContainerValue, index: Value, node: 
         result = result.but(writes=NO_WRITES)
     if key is MISSING and is_of_some_entry(frame, container, index):
         return result.but(rank=ranks.UNKNOWN)
-    if index.rank.differs and not result.rank.differs and result.kind is not Kind.CONTAINER:
-        rank = ranks.combine(result.rank, ranks.nonlinear(index.rank))
-        result = result.with_facts_of(derived(rank, result.kind, index))
-    return result
+    return chosen_by(index, result)
+
+
+def chosen_by(index: Value, result: Value) -> Value:
+    """An item that an index has chosen: another one on each rank if that is this rank's own."""
+    if not index.rank.differs or result.rank.differs or result.kind is Kind.CONTAINER:
+        return result
+    rank = ranks.combine(result.rank, ranks.nonlinear(index.rank))
+    return result.with_facts_of(derived(rank, result.kind, index))
 
 
 def is_of_some_entry(frame: Frame, container: ContainerValue, key: Value) -> bool:
@@ -108,11 +114,12 @@ def is_of_some_entry(frame: Frame, container: ContainerValue, key: Value) -> boo
 
 
 def _make_missing(
-    frame: Frame, identity: Identity, key: Hashable, cell: Cell, factory: Value, node: cst.CSTNode
+    frame: Frame, identity: Identity, index: Value, cell: Cell, factory: Value, node: cst.CSTNode
 ) -> Value:
     """`d[key]` of a defaultdict makes the entry."""
+    key = constant_key(index)
     made = frame.engine.call_factory(frame, factory, (id(node), identity, key if key is not MISSING else None))
-    frame.memory.heap[identity] = with_key(cell, key, made)
+    frame.memory.heap[identity] = with_key(cell, key, made, index.rank)
     if identity in frame.objects.class_cells:
         owner = frame.objects.class_cells[identity]
         frame.touch(identity)
@@ -148,7 +155,7 @@ def _item_of_tuple(frame: Frame, container: TupleValue, index: Value, node: cst.
         return _tuple_slice(frame, items, node)
     if isinstance(index.const, int) and -len(items) <= index.const < len(items):
         return items[index.const]
-    return iterate(frame, container)[0]
+    return chosen_by(index, iterate(frame, container)[0])
 
 
 def _tuple_slice(frame: Frame, items: tuple[Value, ...], node: cst.Subscript) -> Value:

@@ -88,7 +88,7 @@ def without_constants(
         if cell is not None:
             entries = {key: _without_details(value) for key, value in cell.entries.items()}
             rest = None if cell.rest is None else _without_details(cell.rest)
-            heap[identity] = Cell(cell.shape, entries, rest, cell.factory, cell.length)
+            heap[identity] = cell.holding(entries, rest)
     plain = {name: _without_details(value) for name, value in names.items()}
     return plain, Memory(memory.names, heap, memory.attributes, memory.control)
 
@@ -226,7 +226,7 @@ class Joined:
                 continue
             entries = {key: self._moved(item, (*path, key), heap, stands_for) for key, item in cell.entries.items()}
             rest = None if cell.rest is None else self._moved(cell.rest, (*path, REST), heap, stands_for)
-            moved = Cell(cell.shape, entries, rest, cell.factory, cell.length)
+            moved = cell.holding(entries, rest)
             known = self.heap.get(identity)
             self.heap[identity] = moved if known is None else _either(known, moved)
         return value.having(frozenset((identity,)))
@@ -242,7 +242,7 @@ def _either(a: Cell, b: Cell) -> Cell:
         rest: Value | None = join(a.element(), b.element())
     else:
         rest = joined.rest if a.rest is None or b.rest is None else join(a.rest, b.rest)
-    return Cell(joined.shape, joined.entries, rest, joined.factory, joined.length)
+    return joined.holding(joined.entries, rest)
 
 
 def _says(control: Control) -> tuple[Hashable, ...]:

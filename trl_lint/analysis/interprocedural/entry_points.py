@@ -91,7 +91,8 @@ class Engine(Runs):
         for cls in entries:
             self.analyse_class(cls)
             roots.extend(cls.traces)
-        # What an object of a plain class is made of, those say that make one.
+        # What an object of a plain class is made of, those say that make one, with what is known to be given first.
+        roots.extend(self._handed_over())
         for function in _makers(module, others):
             roots.append(self._run_unreached(function).trace)
         for cls in others:

@@ -99,4 +99,4 @@ def renamed_value(value: Value, renamed: Mapping[Identity, tuple[Identity, ...]]
 def renamed_cell(cell: Cell, renamed: Mapping[Identity, tuple[Identity, ...]], rebase: Rebasing | None) -> Cell:
     entries = {key: renamed_value(value, renamed, rebase) for key, value in cell.entries.items()}
     rest = None if cell.rest is None else renamed_value(cell.rest, renamed, rebase)
-    return Cell(cell.shape, entries, rest, cell.factory, cell.length)
+    return cell.holding(entries, rest)

@@ -332,7 +332,7 @@ def _exchanged_once(known: Cell, left: Cell, merged: Cell) -> Cell:
     }
     if not unsure:
         return merged
-    return Cell(merged.shape, {**merged.entries, **unsure}, merged.rest, merged.factory, merged.length)
+    return merged.holding({**merged.entries, **unsure}, merged.rest)
 
 
 def _collect_assigned(body: cst.BaseSuite, found: set[str]) -> None:

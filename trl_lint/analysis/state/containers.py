@@ -41,9 +41,9 @@ def merged_into(frame: Frame, cell: Cell, other: Value) -> Cell:
     if isinstance(other, ContainerValue):
         for theirs in frame.memory.cells(other):
             for key, value in theirs.entries.items():
-                cell = with_key(cell, key, value)
+                cell = with_key(cell, key, value, theirs.naming)
             if theirs.rest is not None:
-                cell = with_key(cell, MISSING, theirs.rest)
+                cell = with_key(cell, MISSING, theirs.rest, theirs.naming)
         return cell
     if other.kind is Kind.NONE:
         return cell
@@ -162,7 +162,7 @@ def _iterate_container(frame: Frame, value: ContainerValue) -> tuple[Value, rank
     result, length = BOTTOM, ranks.SAME
     for cell in cells:
         if cell.shape == "dict":
-            result = join(result, StringValue(ranks.SAME))
+            result = join(result, StringValue(cell.naming))
         else:
             result = join_elements(result, cell.element())
         length = ranks.join_lengths(length, cell.length)
@@ -209,7 +209,7 @@ def as_view(frame: Frame, iterable: Value, node: cst.CSTNode | None) -> Value:
     """`for key in d` walks the keys as `for key in d.keys()` does. node: the expression."""
     iterable = as_columns(frame, iterable, node)
     if isinstance(iterable, ContainerValue) and all(cell.shape == "dict" for cell in frame.memory.cells(iterable)):
-        return IterableValue(ranks.SAME, StringValue(ranks.SAME), ranks.SAME, (iterable, "keys"))
+        return IterableValue(ranks.SAME, StringValue(naming(frame, iterable)), ranks.SAME, (iterable, "keys"))
     return iterable
 
 
@@ -228,10 +228,19 @@ def items_of(frame: Frame, iterable: Value) -> list[Value] | None:
     if len(entries) > _MAX_ENTRIES:
         return None
     frame.consume(source)
-    pairs = [_pair(_key_value(key, source), value, form) for key, value in entries.items()]
+    keys = naming(frame, source)
+    pairs = [_pair(_key_value(key, source, keys), value, form) for key, value in entries.items()]
     if rest is not None:
-        pairs.append(_pair(StringValue(ranks.SAME, const=REST), rest, form))
+        pairs.append(_pair(StringValue(keys, const=REST), rest, form))
     return pairs
+
+
+def naming(frame: Frame, source: ContainerValue) -> ranks.Rank:
+    """Whether the keys of a dict that are not known are the same on all ranks."""
+    found = ranks.SAME
+    for cell in frame.memory.cells(source):
+        found = ranks.join(found, cell.naming)
+    return found
 
 
 # Loops over so many items at most are run once per item, where that tells facts apart.
@@ -257,10 +266,12 @@ def has_model(item: Value) -> bool:
     return item.kind is Kind.MODEL or isinstance(item, PreparedObject)
 
 
-def _key_value(key: Hashable, source: ContainerValue) -> Value:
+def _key_value(key: Hashable, source: ContainerValue, names: ranks.Rank) -> Value:
     if isinstance(key, str):
+        names = names if WILDCARD in key else ranks.SAME
         key = ViewKey(key)
         key.cells = source.identities
+        return StringValue(names, const=key)
     return StringValue(ranks.SAME, const=key)
 
 

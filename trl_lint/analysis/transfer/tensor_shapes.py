@@ -400,7 +400,7 @@ def padded(frame: Frame, operand: Value, args: Arguments, node: cst.CSTNode) -> 
     dim = 0 if over is None else over.const
 
     def renewed(cell: Cell, entries: dict[Hashable, Value], rest: Value | None) -> Cell:
-        return Cell(cell.shape, entries, rest, cell.factory, cell.length)
+        return cell.holding(entries, rest)
 
     def changed(value: Value, _: object) -> Value:
         return shaped(value, shapes.padded(shape_of(value), dim))
