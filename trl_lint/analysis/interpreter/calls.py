@@ -16,7 +16,7 @@ from trl_lint.analysis.interpreter import (
 )
 from trl_lint.analysis.interpreter.call_arguments import evaluated
 from trl_lint.analysis.interpreter.model_calls import forward
-from trl_lint.analysis.interpreter.pure_calls import pure_result
+from trl_lint.analysis.interpreter.pure_calls import loaded_result, pure_result
 from trl_lint.analysis.program.classes import FunctionInfo
 from trl_lint.analysis.program.objects import ClassValue, FunctionValue, ProjectInstance
 from trl_lint.analysis.state.arguments import Arguments
@@ -31,6 +31,7 @@ from trl_lint.domain.kinds import (
     InstanceValue,
     LibraryInstance,
     LibraryName,
+    LoadedFiles,
     ModelValue,
     PreparedObject,
     PureObject,
@@ -118,6 +119,8 @@ def call_value(frame: Frame, callee: Value, args: Arguments, node: cst.CSTNode) 
             return _call_model(frame, callee, args, node)
         case InstanceValue():
             return _call_instance(frame, callee, args, node)
+        case LoadedFiles():
+            return loaded_result(frame, args) or unresolved(frame, args, node)
     return BOTTOM if callee.rank.state is State.BOTTOM else unresolved(frame, args, node)
 
 

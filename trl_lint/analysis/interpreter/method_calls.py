@@ -20,7 +20,7 @@ from trl_lint.analysis.interpreter import (
     sinks,
 )
 from trl_lint.analysis.interpreter.model_calls import call_on_model
-from trl_lint.analysis.interpreter.pure_calls import pure_result
+from trl_lint.analysis.interpreter.pure_calls import loaded_result, pure_result
 from trl_lint.analysis.program.classes import ClassInfo, FunctionInfo
 from trl_lint.analysis.program.objects import ClassValue, FunctionValue, ProjectInstance
 from trl_lint.analysis.program.syntax import callee_of
@@ -39,6 +39,7 @@ from trl_lint.domain.kinds import (
     ContainerValue,
     InstanceValue,
     LibraryName,
+    LoadedFiles,
     MetricObject,
     ModelValue,
     NumberValue,
@@ -91,6 +92,8 @@ def _member_called(frame: Frame, owner: Value, name: str, args: Arguments, node:
             return _call_on_class(frame, owner, name, args, node)
         case PathValue():
             return paths.call(frame, owner, name, args, node)
+        case LoadedFiles():
+            return loaded_result(frame, args) or _call_on_something(frame, owner, name, args, node)
     if owner.kind in _DATA or owner.rank.differs:
         return data_calls.call(frame, owner, name, args, node)
     if isinstance(owner, StringValue):
