@@ -39,7 +39,8 @@ from trl_lint.domain.kinds import (
 from trl_lint.domain.partial_calls import PartialCall
 from trl_lint.domain.ranks import State
 from trl_lint.domain.values import BOTTOM, UNKNOWN, Kind, Value
-from trl_lint.knowledge import models
+from trl_lint.knowledge import engines, models
+from trl_lint.knowledge.schema import SOME_MODEL
 
 
 def call(frame: Frame, node: cst.Call) -> Value:
@@ -149,6 +150,8 @@ def _call_instance(frame: Frame, callee: InstanceValue, args: Arguments, node: c
                 return method_calls.call_method(frame, callee, cls, method, args, node)
         case PreparedObject():
             return _call_model(frame, callee, args, node)
+        case LibraryInstance(name=engines.ENGINE):
+            return _call_model(frame, SOME_MODEL, args, node)
         case LibraryInstance(name=name) if name.startswith("torch.nn."):
             return pure_calls.module_output(name, args)
         case PureObject():

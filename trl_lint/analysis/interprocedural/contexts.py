@@ -124,7 +124,7 @@ def joined_for(
     heap = memory.heap
     switches = tuple((name, value.const) for name, value in names.items() if isinstance(value.const, bool))
     kinds = tuple((name, value.kind, _states(value, heap, 2)) for name, value in names.items())
-    alike_ones = (id(cls), kinds, switches)
+    alike_ones: tuple[Hashable, ...] = (id(cls), kinds, switches)
     if alike_ones not in function.joined and len(function.joined) >= MAX_JOINED:
         alike_ones = (id(cls), _knowledge(states for _, _, states in kinds), switches)
     shared: Joined = function.joined.setdefault(alike_ones, Joined((id(function.node), *alike_ones), fresh))
