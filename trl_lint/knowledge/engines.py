@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass
 from functools import cache
 
+from trl_lint.domain import ranks
 from trl_lint.domain.engines import TrainingEngine
 from trl_lint.knowledge.schema import (
     GLOBAL_RANK_INDEX,
@@ -183,12 +184,13 @@ _ZERO3 = frozenset({TrainingEngine.DEEPSPEED_ZERO3})
 _SAVES = ("save_16bit_model", "save_fp16_model")
 ROWS: tuple[Row, ...] = (
     Class(name=ENGINE, source=_SOURCE),
-    # Beside it the optimizer, the loader and the scheduler, as far as they are given or configured.
+    # Beside it the optimizer, the loader and the scheduler, as far as they are given or configured. What is an engine
+    # on one way only, and a model on another, is something of which nothing is known.
     Function(name="deepspeed.initialize", source="deepspeed/__init__.py::initialize",
-             returns=items(instance(ENGINE), UNKNOWN, UNKNOWN, UNKNOWN)),
-    Attribute(name=f"{ENGINE}.global_rank", source=f"{_SOURCE}.__init__", value=GLOBAL_RANK_INDEX),
-    Attribute(name=f"{ENGINE}.local_rank", source=f"{_SOURCE}._configure_distributed_model", value=RANK_INDEX),
-    Attribute(name=f"{ENGINE}.world_size", source=f"{_SOURCE}._configure_distributed_model", value=WORLD),
+             returns=items(instance(ENGINE, ranks.UNKNOWN), UNKNOWN, UNKNOWN, UNKNOWN)),
+    Attribute(name=f"{ENGINE}.global_rank", source=f"{_SOURCE}._set_distributed_vars", value=GLOBAL_RANK_INDEX),
+    Attribute(name=f"{ENGINE}.local_rank", source=f"{_SOURCE}._configure_with_arguments", value=RANK_INDEX),
+    Attribute(name=f"{ENGINE}.world_size", source=f"{_SOURCE}._set_distributed_vars", value=WORLD),
     Function(name=f"{ENGINE}.save_checkpoint", source=f"{_SOURCE}.save_checkpoint", returns=NOTHING,
              synchronises=Synchronisation("save", symmetric=True)),
     Function(name=f"{ENGINE}._zero3_consolidated_16bit_state_dict",

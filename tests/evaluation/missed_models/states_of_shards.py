@@ -20,6 +20,12 @@ def by_hand(net, optimizer, folder):
         torch.save({"model": weights, "optimizer": moments}, f"{folder}/all.pt")
 
 
+def load(model, file):
+    if dist.get_rank() == 0:
+        with FSDP.state_dict_type(model, StateDictType.FULL_STATE_DICT):
+            model.load_state_dict(torch.load(file), strict=len(model.state_dict()) > 0)
+
+
 def with_options(model, folder):
     options = StateDictOptions(full_state_dict=True, cpu_offload=True)
     if dist.get_rank() == 0:
