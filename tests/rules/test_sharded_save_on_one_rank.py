@@ -301,6 +301,8 @@ TORCHRUN = "torchrun --nproc_per_node 8 {}\n"
         ({"run.sh": TORCHRUN.format("other.py")}, "fsdp.yaml"),
         ({"run.sh": "accelerate launch --config_file fsdp.yaml other.py\n", "other.py": PROGRAM}, None),
         ({"run.sh": "accelerate launch --config_file fsdp.yaml gone.py\n"}, "fsdp.yaml"),
+        ({"run.sh": "accelerate launch --use_fsdp below/other.py\n", "fsdp.yaml": ""}, None),
+        ({"run.sh": "accelerate launch --use_fsdp train.py\n", "fsdp.yaml": ""}, "run.sh"),
         ({"other/run.sh": TORCHRUN.format("other/train.py")}, "fsdp.yaml"),
     ],
 )

@@ -78,7 +78,7 @@ def join(a: Value, b: Value, divided: Rank = ranks.SAME) -> Value:
         const,
         wrapping=_join_wrapping(a, b, joined.kind) if condition is None else Wrapping.MAYBE,
         scalar=(a.scalar or a.kind is Kind.NONE) and (b.scalar or b.kind is Kind.NONE),
-        dtype=a.dtype if a.dtype == b.dtype else "",
+        dtype=a.dtype if a.dtype == b.dtype else _joined_dtype(a, b),
         why=condition or (main.why or other.why if differs or rank is ranks.DRAWN or _explains(a, b, joined) else None),
         writes=_union(a.writes, b.writes) if differs else NO_WRITES,
         pending=_union(a.pending, b.pending) if differs else NO_WRITES,
@@ -87,6 +87,14 @@ def join(a: Value, b: Value, divided: Rank = ranks.SAME) -> Value:
         shape=None if a.shape is b.shape is None else shapes.join(*_shapes(a, b)),
         averaging=averaged if rank.state is not State.UNKNOWN else averaging.only_terms(averaged),
     )
+
+
+def _joined_dtype(a: Value, b: Value) -> str:
+    """That of the one where the other is None, and int where the other is a whole number in the text."""
+    for one, other in ((a, b), (b, a)):
+        if other.kind is Kind.NONE or (one.dtype == "int" and type(other.const) is int):
+            return one.dtype
+    return ""
 
 
 def _with_either(a: Value, b: Value) -> Value:

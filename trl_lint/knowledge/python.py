@@ -18,22 +18,23 @@ DICTS_OF_ATTRIBUTES = ("addict.Dict", "easydict.EasyDict", "munch.DefaultMunch",
 # The layout of a table is by hand: one or two lines per row.
 # fmt: off
 _FILES: tuple[Row, ...] = (
-    OpaqueCall(name="os.makedirs", source="library/os",
-               effect=Effect("makes the same folder", (0, "name"), fails=True, unless=("exist_ok",), makes=True,
-                             instead="let all ranks make it: `exist_ok=True`")),
-    OpaqueCall(name="os.mkdir", source="library/os",
-               effect=Effect("makes the same folder", (0, "path"), fails=True, makes=True,
-                             instead="let all ranks make it: `os.makedirs(…, exist_ok=True)`")),
-    OpaqueCall(name="os.remove", source="library/os", effect=Effect("removes the same file", (0, "path"), fails=True)),
+    Function(name="os.makedirs", source="library/os", returns=NOTHING,
+             effect=Effect("makes the same folder", (0, "name"), fails=True, unless=("exist_ok",), makes=True,
+                           instead="let all ranks make it: `exist_ok=True`")),
+    Function(name="os.mkdir", source="library/os", returns=NOTHING,
+             effect=Effect("makes the same folder", (0, "path"), fails=True, makes=True,
+                           instead="let all ranks make it: `os.makedirs(…, exist_ok=True)`")),
+    Function(name="os.remove", source="library/os", returns=NOTHING,
+             effect=Effect("removes the same file", (0, "path"), fails=True)),
     *(
-        OpaqueCall(name=f"os.{name}", source="library/os",
-                   effect=Effect("renames the same file", (0, "src"), fails=True))
+        Function(name=f"os.{name}", source="library/os", returns=NOTHING,
+                 effect=Effect("renames the same file", (0, "src"), fails=True))
         for name in ("rename", "replace")
     ),
     OpaqueCall(name="shutil.move", source="library/shutil",
                effect=Effect("moves the same file", (0, "src"), fails=True)),
-    OpaqueCall(name="shutil.rmtree", source="library/shutil",
-               effect=Effect("removes the same folder", (0, "path"), fails=True, unless=("ignore_errors", "onerror"))),
+    Function(name="shutil.rmtree", source="library/shutil", returns=NOTHING,
+             effect=Effect("removes the same folder", (0, "path"), fails=True, unless=("ignore_errors", "onerror"))),
 )
 # fmt: on
 

@@ -189,8 +189,11 @@ def _summed_up(project: ProjectShown, asks: PurePosixPath, *, is_program: bool) 
         found = [each for each in found if not each.shown.program or each.name in programs]
     if own:
         found = _as_started(found, own)
-    elif others := _launches_of(project, {each.path for each in project.importers if each.program} - programs):
-        found = _without(found, others)
+    else:
+        others = _launches_of(project, {each.path for each in project.importers if each.program} - programs)
+        # The program that a launch starts may be that of another project below, or gone.
+        not_own = [each for each in _launches(project) if each.program] if is_program else others
+        found = _without(found, not_own, _named_by(others))
     where: dict[TrainingEngine, str] = {}
     for each in sorted(found, key=lambda each: _distance(each, asks.parent)):
         for engine in each.shown.engines:
@@ -198,6 +201,10 @@ def _summed_up(project: ProjectShown, asks: PurePosixPath, *, is_program: bool) 
     shown = tuple(ShownEngine(engine, where[engine]) for engine in TrainingEngine if engine in where)
     one_node = bool(own) and all(launch.one_node for launch in own)
     return EnginesInUse(shown, project.whole and _are_all_known(found, where), one_node)
+
+
+def _launches(project: ProjectShown) -> list[LaunchEngines]:
+    return [launch for each in project.files for launch in each.shown.launches]
 
 
 def _launches_of(project: ProjectShown, programs: Collection[str]) -> list[LaunchEngines]:
@@ -235,9 +242,10 @@ def _as_started(found: Sequence[FileShown], own: Sequence[LaunchEngines]) -> lis
     return kept
 
 
-def _without(found: Sequence[FileShown], others: Sequence[LaunchEngines]) -> list[FileShown]:
+def _without(
+    found: Sequence[FileShown], others: Sequence[LaunchEngines], named: Collection[tuple[str, ...]]
+) -> list[FileShown]:
     """What files say less what launches of other programs do, and settings that those name."""
-    named = _named_by(others)
     kept = []
     for each in found:
         launches = tuple(launch for launch in each.shown.launches if launch not in others)

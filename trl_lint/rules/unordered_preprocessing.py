@@ -34,7 +34,8 @@ To let one rank of the job go first instead of one of each node is unsafe, too: 
 compute on all of their ranks. Where the comment above says that each node is meant to, there is a hint.
 
 ## Limits
-Only what a trainer's own class prepares is in the default set; `--extend-select TRL012` reports scripts as well.
+Only what a trainer's own class prepares on all ranks at once is in the default set; `--extend-select TRL012` reports
+scripts as well, and one rank of each node that goes first, which only several nodes notice.
 
 Right, and silent: streaming data sets, those made in memory (`Dataset.from_dict`), which have no file to share,
 `keep_in_memory=True` and `load_from_cache_file=False`, shards of a rank's own, work that only some ranks get to, and
@@ -102,5 +103,5 @@ def _each_node(event: DatasetPrepared, first_rank: FirstRank) -> Violation:
         provenance=Step(event.module, event.node, "the data set is computed and cached here"),
         help="let one rank of the whole job go first: `main_process_first()`",
         metric="first rank",
-        by_default=event.in_trainer,
+        by_default=False,  # most train on one node
     )

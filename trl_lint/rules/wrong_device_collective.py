@@ -40,8 +40,8 @@ is used as an array right after, is left to the author. `process_index` and `$RA
 ## Limits
 A test of pytest, a file that names this machine as the address of the first process, and a program all of whose
 launches in the project say so (`--nnodes=1`, `--standalone`), are run on one node.
-The rank in the whole job as the index of a device is not in the default set outside of classes, as it goes wrong on a
-second node only; `--extend-select TRL011` reports it, all places of one rank in one finding.
+The rank in the whole job as the index of a device is not in the default set, as it goes wrong on a second node only;
+`--extend-select TRL011` reports it, all places of one rank in one finding.
 
 A tensor of which it is not known where it is, is not reported. Right, and silent: object collectives
 (`gather_object`, `broadcast_object_list`), `*_like` and `new_*` of a tensor on the device, process groups that were
@@ -162,8 +162,7 @@ def _chosen(event: DeviceChosen) -> Violation:
         ),
         provenance=Step(event.module, event.node, "the device is chosen here") if site.node is not event.node else why,
         help=f"use the index on this node: {said('local rank', event)}",
-        # A class is run by others, on as many nodes as they have.
-        by_default=event.owner is not None and event.owner.cls is not None,
+        by_default=False,  # most train on one node
         cause=id(event.node if why is None else why.node),
     )
 

@@ -40,6 +40,7 @@ from trl_lint.domain.kinds import (
 from trl_lint.domain.model_roles import is_data_parallel, is_replicated
 from trl_lint.domain.provenance import FullBatches
 from trl_lint.domain.values import UNKNOWN, WRAPPED_ON_SOME_WAY, Kind, Value, Wrapping
+from trl_lint.knowledge import library
 from trl_lint.knowledge.schema import (
     BARE_MODEL,
     BATCH,
@@ -51,6 +52,7 @@ from trl_lint.knowledge.schema import (
     Transfer,
 )
 
+_NOT_OF_MODELS = library.OPTIMIZER_LOADER_ATTRIBUTES - library.WRAPPER_ATTRIBUTES
 _PREPARED = "`prepare` returns it here: a wrapped model, or a loader with batches of this rank's own"
 
 
@@ -142,13 +144,23 @@ def _unwrapped(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
         wrapped = wrapped_models.narrowed_at(frame, model, node)
         name = args.expression(0)
         if isinstance(name, cst.Name) and frame.memory.names.get(name.value) is model:
-            frame.memory.names[name.value] = wrapped  # one unwraps nothing else
+            if _is_no_model(frame, name.value):
+                return model
+            frame.memory.names[name.value] = wrapped  # few unwrap anything else
         return wrapped_models.inside(frame, wrapped, node)
     if model.kind is not Kind.MODEL:
         return BARE_MODEL
     if model.wrapping in WRAPPED_ON_SOME_WAY and not is_data_parallel(model):
         return wrapped_models.inside(frame, model, node)
     return model if model.wrapping is Wrapping.UNWRAPPED else model.but(wrapping=Wrapping.BARE, why=None)
+
+
+def _is_no_model(frame: Frame, name: str) -> bool:
+    """Whether a function asks something for what optimizers and loaders have, and wrapped models don't."""
+    return any(
+        isinstance(read.value, cst.Name) and read.value.value == name and read.attr.value in _NOT_OF_MODELS
+        for read in of_class(frame.root, cst.Attribute)
+    )
 
 
 def _for_generation(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:

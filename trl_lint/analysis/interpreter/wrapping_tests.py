@@ -336,11 +336,17 @@ def _beside_none(test: cst.BaseExpression) -> cst.BaseExpression | None:
 
 
 def changed(before: Memory, memory: Memory) -> dict[str, Value]:
-    """The names of models that are wrapped on one way, of which a test says more: with what it says."""
-    return {
-        name: memory.names[name]
+    """The names of models that are wrapped on one way, of which a test says more: with what it says.
+
+    What is None there has not become wrapped at the end.
+    """
+    models = {
+        name: memory.names.get(name, value)
         for name, value in before.names.items()
-        if value.kind is Kind.MODEL and value.wrapping is Wrapping.MAYBE and memory.names.get(name, value) is not value
+        if value.kind is Kind.MODEL and value.wrapping is Wrapping.MAYBE
+    }
+    return {
+        name: value for name, value in models.items() if value is not before.names[name] and value.kind is not Kind.NONE
     }
 
 

@@ -4,6 +4,7 @@ What is noted of a program:
 
     accelerator = Accelerator()           module.starts: every rank runs this script
     AutoModel.from_pretrained(name, device_map="auto")   module.one_process: one process for all GPUs
+    def main(device_map: str = "auto"): …                the same, where a model is loaded with it
     init_process_group("nccl", world_size=1, rank=0)     the same
     os.environ["CUDA_VISIBLE_DEVICES"] = "0"             the same, in a script that makes an Accelerator or a Trainer
     import gradio                                        the same there
@@ -14,6 +15,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from trl_lint.analysis.events import DatasetDrawn, DatasetPrepared, SideEffect
+from trl_lint.analysis.program.parameter_uses import text_unless_given
 from trl_lint.analysis.state.observing import Observer
 from trl_lint.knowledge import library
 from trl_lint.knowledge.backends import ALONE, SPREADING
@@ -36,7 +38,7 @@ class ProgramStarts(Observer["Frame"]):
 
     def on_call_out_of_sight(self, frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
         """Whatever loads the model: `BUILDERS[name](path, device_map="auto")`."""
-        frame.module.one_process |= _spreads(args)
+        frame.module.one_process |= _spreads(frame, args)
 
     def on_instantiate(self, frame: Frame, base: str, args: Arguments, node: cst.CSTNode) -> None:
         if base:
@@ -44,16 +46,26 @@ class ProgramStarts(Observer["Frame"]):
 
 
 def _note(frame: Frame, name: str, args: Arguments) -> None:
-    frame.module.one_process |= _spreads(args) or (name in _STARTS and _is_alone(frame, args))
+    frame.module.one_process |= _spreads(frame, args) or (name in _STARTS and _is_alone(frame, args))
     if name in _STARTS or library.is_subclass(name, "transformers.Trainer"):
         frame.module.starts = True
         frame.module.one_process |= frame.module.mentions(ALONE)
 
 
-def _spreads(args: Arguments) -> bool:
-    """Whether a model is loaded onto all GPUs at once: Accelerate refuses to train such a one on several ranks."""
+def _spreads(frame: Frame, args: Arguments) -> bool:
+    """Whether a model is loaded onto all GPUs at once: Accelerate refuses to train such a one on several ranks.
+
+    What a parameter is by default is what the program is run with, as far as is known.
+    """
     where = args.keywords.get("device_map")
-    return where is not None and isinstance(where.const, str) and where.const in SPREADING
+    if where is None:
+        return False
+    text = (
+        where.const
+        if isinstance(where.const, str)
+        else text_unless_given(frame.function, args.expression("device_map"))
+    )
+    return text in SPREADING
 
 
 def _is_alone(frame: Frame, args: Arguments) -> bool:

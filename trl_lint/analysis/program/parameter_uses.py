@@ -42,3 +42,15 @@ def is_none_unless_given(function: FunctionInfo | None, stands: cst.BaseExpressi
         return False
     defaults = (each.default for each in function.parameters if each.name == stands.value)
     return any(isinstance(default, cst.Name) and default.value == "None" for default in defaults)
+
+
+def text_unless_given(function: FunctionInfo | None, stands: cst.BaseExpression | None) -> str | None:
+    """The text that an expression is if no caller says otherwise: that of a parameter which is bound once."""
+    if function is None or not isinstance(stands, cst.Name):
+        return None
+    bound = (target.target for target in of_class(function.node, cst.AssignTarget))
+    if any(isinstance(target, cst.Name) and target.value == stands.value for target in bound):
+        return None
+    default = next((each.default for each in function.parameters if each.name == stands.value), None)
+    text = default.evaluated_value if isinstance(default, cst.SimpleString) else None
+    return text if isinstance(text, str) else None
