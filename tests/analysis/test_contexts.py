@@ -82,6 +82,16 @@ def test_what_is_not_known_of_one_call_is_not_known_by_another(tmp_path):
     assert told == {("One", "a"), ("One", "b")}
 
 
+def test_nor_is_it_where_more_kinds_of_calls_are_joined_than_are_told_apart(tmp_path):
+    kinds = ("1", "'a'", "(1,)", "[1]", "model", "range(3)", "print", "1.5", "{1: 2}")
+    lines = [f"v = first([unknown()], {kind}, {{'{kind.strip(chr(39))}': 1}})" for kind in kinds]
+    filling = f"{calls(20, 'unknown()')}\n" + "\n".join(lines)
+    own = 'self.log({"mine": first([inputs["x"].mean()], len, {"mine": 1})})'
+    text = trainer("One", "inputs", filling) + trainer("Two", "inputs", f"{own}\n{filling}")
+    told = {event.what for event in logged(tmp_path, text) if event.value.rank.differs}
+    assert told == {"mine"}
+
+
 @pytest.mark.parametrize("call", ["mean({}['x'])", "mean_of([{}['x']])", "mean(first([{}['x']], 1, {{}}))"])
 def test_each_caller_is_told_its_own_story(tmp_path, call):
     text = "".join(

@@ -51,6 +51,8 @@ def test_a_finding_names_the_call_and_the_engine():
         (trainer(SAVE_MODEL.replace("save_model()", "deepspeed._zero3_consolidated_16bit_state_dict()")),
          {"deepspeed-zero3"}),
         (trainer(SAVE_MODEL.replace("save_model()", "model_wrapped.save_16bit_model('x')")), {"deepspeed-zero3"}),
+        (loop(f"from torch.distributed.checkpoint import state_dict\n{MAIN}    state_dict.get_state_dict(model)"),
+         {"fsdp"}),
         # Without an engine it is a collective as well, and that is TRL006.
         (loop(MAIN + "    accelerator.wait_for_everyone()"), set()),
     ],

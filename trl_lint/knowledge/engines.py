@@ -10,8 +10,23 @@ import re
 from dataclasses import dataclass
 from functools import cache
 
+from trl_lint.domain import ranks
 from trl_lint.domain.engines import TrainingEngine
-from trl_lint.knowledge.schema import NOTHING, SAME, Function, Row, Synchronisation
+from trl_lint.knowledge.schema import (
+    GLOBAL_RANK_INDEX,
+    NOTHING,
+    RANK_INDEX,
+    SAME,
+    UNKNOWN,
+    WORLD,
+    Attribute,
+    Class,
+    Function,
+    Row,
+    Synchronisation,
+    instance,
+    items,
+)
 
 _compiled = cache(re.compile)
 
@@ -166,17 +181,30 @@ DEEPSPEED_LAUNCHERS = frozenset(
 ENGINE = "deepspeed.DeepSpeedEngine"
 _SOURCE = "deepspeed/runtime/engine.py::DeepSpeedEngine"
 _ZERO3 = frozenset({TrainingEngine.DEEPSPEED_ZERO3})
+_SAVES = ("save_16bit_model", "save_fp16_model")
 ROWS: tuple[Row, ...] = (
+    Class(name=ENGINE, source=_SOURCE),
+    # Beside it the optimizer, the loader and the scheduler, as far as they are given or configured. What is an engine
+    # on one way only, and a model on another, is something of which nothing is known.
+    Function(name="deepspeed.initialize", source="deepspeed/__init__.py::initialize",
+             returns=items(instance(ENGINE, ranks.UNKNOWN), UNKNOWN, UNKNOWN, UNKNOWN)),
+    Attribute(name=f"{ENGINE}.global_rank", source=f"{_SOURCE}._set_distributed_vars", value=GLOBAL_RANK_INDEX),
+    Attribute(name=f"{ENGINE}.local_rank", source=f"{_SOURCE}._configure_with_arguments", value=RANK_INDEX),
+    Attribute(name=f"{ENGINE}.world_size", source=f"{_SOURCE}._set_distributed_vars", value=WORLD),
+    Function(name=f"{ENGINE}.save_checkpoint", source=f"{_SOURCE}.save_checkpoint", returns=NOTHING,
+             synchronises=Synchronisation("save", symmetric=True)),
     Function(name=f"{ENGINE}._zero3_consolidated_16bit_state_dict",
              source=f"{_SOURCE}._zero3_consolidated_16bit_state_dict", returns=SAME,
              synchronises=Synchronisation("state dict", _ZERO3, symmetric=True)),
     *(
         Function(name=f"{ENGINE}.{name}", source=f"{_SOURCE}.{name}", returns=NOTHING,
                  synchronises=Synchronisation("save", _ZERO3, symmetric=True))
-        for name in ("save_16bit_model", "save_fp16_model")
+        for name in _SAVES
     ),
 )
 # Attributes of the engine: code that reads one of a model has DeepSpeed in mind, or an engine like it.
 OF_ENGINE = frozenset({"backward", "basic_optimizer", "lr_scheduler", "optimizer", "step", "training_dataloader"})
-UNIQUE: dict[str, str] = {row.name.rpartition(".")[2]: ENGINE for row in ROWS}
+UNIQUE: dict[str, str] = {name: ENGINE for name in ("_zero3_consolidated_16bit_state_dict", *_SAVES)}
+# What others have as well (trainers, users' own classes), but no model that is no engine.
+OF_MODELS = frozenset({"save_checkpoint"})
 # fmt: on

@@ -1,11 +1,21 @@
-"""Metrics that are fed batch by batch. Read from evaluate 0.4.3 and datasets 2.14.0.
+"""Metrics that are fed batch by batch. Read from evaluate 0.4.3, datasets 2.14.0 and torchmetrics 1.9.0.
 
-A metric of `evaluate` counts what its own process has fed it, unless it is told of the others as it is loaded.
+A metric of `evaluate` counts what its own process has fed it, unless it is told of the others as it is loaded. One of
+torchmetrics gathers what all ranks have fed it when it is asked for its result.
 """
 
 from __future__ import annotations
 
-from trl_lint.knowledge.schema import UNKNOWN, Function, Row
+from collections.abc import Collection
+
+from trl_lint.domain.values import Value
+from trl_lint.knowledge.schema import NOTHING, REDUCED, UNKNOWN, Class, Function, Row, Synchronisation, instance
+
+# Stands for all classes of torchmetrics: what is made by them is a metric, or a collection of some.
+_METRIC = "torchmetrics.Metric"
+_SOURCE = "torchmetrics/metric.py::Metric"
+# What a metric is told as it is made by which it asks no other ranks, or some of them.
+_KEEP_APART = frozenset({"dist_sync_fn", "distributed_available_fn", "process_group", "sync_on_compute"})
 
 # The layout of a table is by hand: one or two lines per row.
 # fmt: off
@@ -16,8 +26,26 @@ ROWS: tuple[Row, ...] = (
     Function(name="evaluate.combine", source="module.py::combine", returns="metric"),
     Function(name="datasets.load_metric", source="load.py::load_metric", returns="metric", until="3.0",
              switch=(3, "num_process"), switched=UNKNOWN),
+    Class(name=_METRIC, source=_SOURCE),
+    Function(name=f"{_METRIC}.compute", source=f"{_SOURCE}._wrap_compute", returns=REDUCED,
+             synchronises=Synchronisation("metric")),
+    *(
+        Function(name=f"{_METRIC}.{name}", source=f"{_SOURCE}.{name}", returns=NOTHING)
+        for name in ("reset", "update")
+    ),
+    *(
+        Function(name=f"{_METRIC}.{name}", source=f"{_SOURCE}.{name}", returns=instance(_METRIC))
+        for name in ("clone", "cpu", "cuda", "eval", "to", "train")
+    ),
 )
 # What feeds such a metric, and what asks it for its result.
 FEEDS = frozenset({"add", "add_batch"})
 COMPUTES = frozenset({"compute"})
 # fmt: on
+
+
+def synchronised_metric(name: str, keywords: Collection[str]) -> Value | None:
+    """What a class of torchmetrics makes; nothing is known of it where it is told with whom it synchronises."""
+    if not name.startswith("torchmetrics.") or not name.rpartition(".")[2][:1].isupper():
+        return None
+    return instance(_METRIC) if _KEEP_APART.isdisjoint(keywords) else UNKNOWN

@@ -20,6 +20,7 @@ from trl_lint.knowledge import (
     engines,
     evaluation,
     heuristics,
+    lightning,
     loggers,
     model_libraries,
     peft,
@@ -78,8 +79,9 @@ __all__ = [
 ]
 
 ROWS: tuple[Row, ...] = (
-    *accelerate.ROWS, *datasets.ROWS, *engines.ROWS, *evaluation.ROWS, *loggers.ROWS, *model_libraries.ROWS,
-    *peft.ROWS, *python.ROWS, *torch.ROWS, *torch_distributed.ROWS, *transformers.ROWS, *trl.ROWS,
+    *accelerate.ROWS, *datasets.ROWS, *engines.ROWS, *evaluation.ROWS, *lightning.ROWS, *loggers.ROWS,
+    *model_libraries.ROWS, *peft.ROWS, *python.ROWS, *torch.ROWS, *torch_distributed.ROWS, *transformers.ROWS,
+    *trl.ROWS,
 )  # fmt: skip
 # Methods of trainers that compute what a training step trains with, by their own name.
 TRAINING_HOOKS = frozenset(row.name.rpartition(".")[2] for row in ROWS if isinstance(row, Hook) and row.trains)
@@ -168,6 +170,10 @@ def _rows_by_name(versions: Mapping[str, str]) -> _ByName:
 _ALIASES: dict[str, str] = {
     "comet_ml.experiment.CometExperiment": "comet_ml.CometExperiment",
     "deepspeed.comm": "torch.distributed",
+    "lightning.Fabric": "lightning.fabric.Fabric",
+    "lightning.fabric.fabric": "lightning.fabric",
+    "lightning_fabric.Fabric": "lightning.fabric.Fabric",
+    "lightning_fabric.fabric": "lightning.fabric",
     "mlflow.client": "mlflow",
     "mlflow.tracking": "mlflow",
     "mlflow.tracking.client": "mlflow",

@@ -1,12 +1,52 @@
-"""What Lightning runs on every process of a distributed run. Read from its documentation.
+"""What Lightning runs on every process of a distributed run, and what Fabric does there. Read from its documentation.
 
 Its `Trainer` starts one process per device, each with the script's module and callbacks. `prepare_data` runs on one of
 them, and so does what `rank_zero_only` decorates. Testing and predicting are documented for one device.
+A `Fabric` leaves the loop to its user. Its rows were read from lightning-fabric 2.6.6.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+
+from trl_lint.knowledge.schema import (
+    GLOBAL_RANK_INDEX,
+    NOTHING,
+    RANK_GUARD,
+    RANK_INDEX,
+    UNKNOWN,
+    WORLD,
+    Attribute,
+    Class,
+    Collective,
+    Function,
+    Row,
+    Synchronisation,
+)
+
+_FABRIC = "lightning.fabric.Fabric"
+_SOURCE = "lightning/fabric/fabric.py::Fabric"
+# fmt: off
+ROWS: tuple[Row, ...] = (
+    Class(name=_FABRIC, source=_SOURCE),
+    Attribute(name=f"{_FABRIC}.global_rank", source=f"{_SOURCE}.global_rank", value=GLOBAL_RANK_INDEX),
+    Attribute(name=f"{_FABRIC}.is_global_zero", source=f"{_SOURCE}.is_global_zero", value=RANK_GUARD),
+    Attribute(name=f"{_FABRIC}.local_rank", source=f"{_SOURCE}.local_rank", value=RANK_INDEX),
+    Attribute(name=f"{_FABRIC}.node_rank", source=f"{_SOURCE}.node_rank", value=RANK_INDEX),
+    Attribute(name=f"{_FABRIC}.world_size", source=f"{_SOURCE}.world_size", value=WORLD),
+    Collective(name=f"{_FABRIC}.all_gather", source=f"{_SOURCE}.all_gather", operand=(0, "data"), lists=True, fails="",
+               groups=((1, "group"),)),
+    Collective(name=f"{_FABRIC}.all_reduce", source=f"{_SOURCE}.all_reduce", operand=(0, "data"), result="reduced",
+               lists=True, fails="", reduction=(2, "reduce_op", "mean"), groups=((1, "group"),)),
+    Collective(name=f"{_FABRIC}.barrier", source=f"{_SOURCE}.barrier", operand=(-1, ""), result="barrier", fails=""),
+    Collective(name=f"{_FABRIC}.broadcast", source=f"{_SOURCE}.broadcast", operand=(0, "obj"), result="broadcast",
+               lists=True, fails=""),
+    Function(name=f"{_FABRIC}.load", source=f"{_SOURCE}.load", returns=UNKNOWN,
+             synchronises=Synchronisation("load", symmetric=True)),
+    Function(name=f"{_FABRIC}.save", source=f"{_SOURCE}.save", returns=NOTHING,
+             synchronises=Synchronisation("save", symmetric=True)),
+)
+# fmt: on
 
 _PACKAGES = ("lightning", "lightning.pytorch", "pytorch_lightning")
 _STEPS = ("training_step", "validation_step")

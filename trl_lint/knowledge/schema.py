@@ -321,5 +321,7 @@ WRAP = Synchronisation("wrap")
 # A model is saved from its gathered parameters, and with its optimizer by all ranks together.
 SAVE = Synchronisation("save", SHARDS_PARAMETERS, symmetric=True)
 SAVE_CHECKPOINT = Synchronisation("save", SHARDS_CHECKPOINTS, symmetric=True)
+# In the `with` statement of such a call the ranks put a state dict together, if they ask for one.
+STATE_OF_BLOCK = Synchronisation("state dict", symmetric=True)
 # A callable object that only computes: a data collator, a tokenizer, a label smoother.
 PURE = PureObject(ranks.SAME)

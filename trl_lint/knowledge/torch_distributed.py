@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from trl_lint.domain.engines import TrainingEngine
 from trl_lint.domain.kinds import LibraryInstance
 from trl_lint.knowledge.schema import (
     DISTRIBUTED,
@@ -12,6 +13,7 @@ from trl_lint.knowledge.schema import (
     REPLICATED_MODEL,
     SAME,
     SOME_MODEL,
+    STATE_OF_BLOCK,
     WORLD,
     WRAP,
     WRAPPED_MODEL,
@@ -157,6 +159,12 @@ _ATTRIBUTES: tuple[Row, ...] = (
               value=RANK_INDEX),
 )
 
+# A state dict that is put together of what each rank has; under DDP each rank has all of it.
+_STATE = Synchronisation("state dict", symmetric=True)
+_STATE_OF_SHARDS = Synchronisation("state dict", frozenset({TrainingEngine.FSDP}), symmetric=True)
+# What is called in such a block where a state dict is wanted, and where one is loaded: each rank does so for itself.
+ASKS_FOR_STATE = frozenset({"state_dict"})
+LOADS_STATE = frozenset({"load", "load_sharded_optimizer_state_dict", "load_state_dict"})
 # What gathers the parameters, and what writes and reads them in parts.
 _CALLS: tuple[Row, ...] = (
     OpaqueCall(name="deepspeed.zero.GatheredParameters",
@@ -168,6 +176,21 @@ _CALLS: tuple[Row, ...] = (
     OpaqueCall(name="torch.distributed.checkpoint.save",
                source="torch/distributed/checkpoint/state_dict_saver.py::save",
                synchronises=Synchronisation("save", symmetric=True)),
+    # By these the ranks put the pieces of a model together, or take those of an optimizer apart.
+    *(
+        OpaqueCall(name=f"torch.distributed.checkpoint.state_dict.{name}",
+                   source=f"torch/distributed/checkpoint/state_dict.py::{name}", synchronises=_STATE_OF_SHARDS)
+        for name in ("get_model_state_dict", "get_optimizer_state_dict", "get_state_dict", "set_model_state_dict",
+                     "set_optimizer_state_dict", "set_state_dict")
+    ),
+    *(
+        OpaqueCall(name=f"torch.distributed.fsdp.FullyShardedDataParallel.{name}", source=f"{_FSDP}.{name}",
+                   synchronises=_STATE)
+        for name in ("full_optim_state_dict", "optim_state_dict", "scatter_full_optim_state_dict",
+                     "sharded_optim_state_dict")
+    ),
+    OpaqueCall(name="torch.distributed.fsdp.FullyShardedDataParallel.state_dict_type",
+               source=f"{_FSDP}.state_dict_type", synchronises=STATE_OF_BLOCK),
     OpaqueCall(name="torch.distributed.fsdp.FullyShardedDataParallel.summon_full_params",
                source=f"{_FSDP}.summon_full_params", synchronises=Synchronisation("parameters")),
 )

@@ -16,7 +16,7 @@ from trl_lint.analysis.interpreter import (
 )
 from trl_lint.analysis.interpreter.call_arguments import evaluated
 from trl_lint.analysis.interpreter.model_calls import forward
-from trl_lint.analysis.interpreter.pure_calls import pure_result
+from trl_lint.analysis.interpreter.pure_calls import loaded_result, pure_result
 from trl_lint.analysis.program.classes import FunctionInfo
 from trl_lint.analysis.program.objects import ClassValue, FunctionValue, ProjectInstance
 from trl_lint.analysis.state.arguments import Arguments
@@ -31,6 +31,7 @@ from trl_lint.domain.kinds import (
     InstanceValue,
     LibraryInstance,
     LibraryName,
+    LoadedFiles,
     ModelValue,
     PreparedObject,
     PureObject,
@@ -38,7 +39,8 @@ from trl_lint.domain.kinds import (
 from trl_lint.domain.partial_calls import PartialCall
 from trl_lint.domain.ranks import State
 from trl_lint.domain.values import BOTTOM, UNKNOWN, Kind, Value
-from trl_lint.knowledge import models
+from trl_lint.knowledge import engines, models
+from trl_lint.knowledge.schema import SOME_MODEL
 
 
 def call(frame: Frame, node: cst.Call) -> Value:
@@ -118,6 +120,8 @@ def call_value(frame: Frame, callee: Value, args: Arguments, node: cst.CSTNode) 
             return _call_model(frame, callee, args, node)
         case InstanceValue():
             return _call_instance(frame, callee, args, node)
+        case LoadedFiles():
+            return loaded_result(frame, args) or unresolved(frame, args, node)
     return BOTTOM if callee.rank.state is State.BOTTOM else unresolved(frame, args, node)
 
 
@@ -146,6 +150,8 @@ def _call_instance(frame: Frame, callee: InstanceValue, args: Arguments, node: c
                 return method_calls.call_method(frame, callee, cls, method, args, node)
         case PreparedObject():
             return _call_model(frame, callee, args, node)
+        case LibraryInstance(name=engines.ENGINE):
+            return _call_model(frame, SOME_MODEL, args, node)
         case LibraryInstance(name=name) if name.startswith("torch.nn."):
             return pure_calls.module_output(name, args)
         case PureObject():

@@ -28,6 +28,7 @@ from trl_lint.domain.kinds import (
 from trl_lint.domain.values import UNKNOWN, Kind, Value
 from trl_lint.knowledge import heuristics, library, torch_ops
 from trl_lint.knowledge.backends import STARTS_AT_ONCE
+from trl_lint.knowledge.evaluation import synchronised_metric
 from trl_lint.knowledge.schema import (
     Class,
     Collective,
@@ -58,7 +59,7 @@ def call_function(frame: Frame, dotted: str, args: Arguments, node: cst.CSTNode)
         return apply(frame, (row,), args, node, None)
     for observe_row in frame.observers.row:
         observe_row(frame, name, row, args, node, None)
-    made: Value | str | None = library.maker(name)
+    made: Value | str | None = library.maker(name) or synchronised_metric(name, args.keywords)
     if made is None:
         made = library.constructor(name, frame.engine.versions)
     if isinstance(made, Value):

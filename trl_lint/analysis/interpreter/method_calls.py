@@ -20,9 +20,9 @@ from trl_lint.analysis.interpreter import (
     sinks,
 )
 from trl_lint.analysis.interpreter.model_calls import call_on_model
-from trl_lint.analysis.interpreter.pure_calls import pure_result
+from trl_lint.analysis.interpreter.pure_calls import loaded_result, pure_result
 from trl_lint.analysis.program.classes import ClassInfo, FunctionInfo
-from trl_lint.analysis.program.objects import ClassValue, FunctionValue, ProjectInstance
+from trl_lint.analysis.program.objects import ClassValue, FunctionValue, ProjectInstance, ProjectModel
 from trl_lint.analysis.program.syntax import callee_of
 from trl_lint.analysis.state import settings
 from trl_lint.analysis.state.arguments import Arguments
@@ -39,6 +39,7 @@ from trl_lint.domain.kinds import (
     ContainerValue,
     InstanceValue,
     LibraryName,
+    LoadedFiles,
     MetricObject,
     ModelValue,
     NumberValue,
@@ -76,7 +77,7 @@ def _member_called(frame: Frame, owner: Value, name: str, args: Arguments, node:
         return frame.engine.call_value(frame, frame.engine.member(owner, name), args, node)
     for observe in frame.observers.method_call:
         observe(frame, owner, name, args, node)
-    if name in engines.UNIQUE and not isinstance(owner, ProjectInstance):
+    if _is_of_engine(owner, name):
         return library_calls.call_method(frame, owner, engines.ENGINE, name, args, node)
     match owner:
         case InstanceValue():
@@ -91,6 +92,8 @@ def _member_called(frame: Frame, owner: Value, name: str, args: Arguments, node:
             return _call_on_class(frame, owner, name, args, node)
         case PathValue():
             return paths.call(frame, owner, name, args, node)
+        case LoadedFiles():
+            return loaded_result(frame, args) or _call_on_something(frame, owner, name, args, node)
     if owner.kind in _DATA or owner.rank.differs:
         return data_calls.call(frame, owner, name, args, node)
     if isinstance(owner, StringValue):
@@ -98,6 +101,13 @@ def _member_called(frame: Frame, owner: Value, name: str, args: Arguments, node:
         made = derived(ranks.nonlinear(ranks.combine(owner.rank, told.rank())), Kind.STRING, owner, *told.all())
         return made.but(const=_FIELD.sub(WILDCARD, owner.const)) if name == "format" and _is_text(owner) else made
     return _call_on_something(frame, owner, name, args, node)
+
+
+def _is_of_engine(owner: Value, name: str) -> bool:
+    """Whether a method is that of an engine of DeepSpeed: what no model and nothing else has."""
+    if name in engines.OF_MODELS:
+        return isinstance(owner, ModelValue) and not isinstance(owner, ProjectModel)
+    return name in engines.UNIQUE and not isinstance(owner, ProjectInstance)
 
 
 def _loaded_by_one_of(classes: OneOfClasses, name: str) -> Value | None:

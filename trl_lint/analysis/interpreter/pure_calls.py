@@ -20,6 +20,12 @@ def pure_result(args: Arguments) -> Value:
     return derived(rank, Kind.BATCH, *args.all(), grad=True).but(writes=NO_WRITES)
 
 
+def loaded_result(frame: Frame, args: Arguments) -> Value | None:
+    """What a tokenizer or a processor makes of texts, tokens or images that differ between ranks; None of others."""
+    flat = spread(frame, args)
+    return pure_result(flat).but(grad=False) if flat.rank().differs else None
+
+
 def spread(frame: Frame, args: Arguments) -> Arguments:
     """Containers among the arguments of a pure function count as their elements."""
     flat = Arguments(element_of(frame, value) for value in args.positional)

@@ -29,6 +29,7 @@ from trl_lint.domain.provenance import NeededOutcome, Step, WrappedWhere
 from trl_lint.domain.ranks import Origin, State
 from trl_lint.domain.values import UNKNOWN, Kind, Value, Wrapping
 from trl_lint.knowledge import library, models
+from trl_lint.knowledge.engines import ENGINE
 from trl_lint.knowledge.schema import BARE_MODEL
 
 _Key = TypeVar("_Key", str, tuple[Hashable, str])
@@ -88,14 +89,15 @@ def either_way(frame: Frame, test: cst.BaseExpression, yes: Value, no: Value) ->
 def _beside(value: Value, other: Value) -> Value:
     """What a value is, beside a model of the same name on the other way.
 
-    What is prepared is then a model, too, and what is not known beside a wrapped one is bare.
+    What is prepared is then a model, too, and what is not known, or an engine, beside a wrapped one is bare.
     """
     if other.kind is not Kind.MODEL:
         return value
     if isinstance(value, PreparedObject):
         return narrowed_to_model(value)
     is_wrapped = other.wrapping is Wrapping.MAYBE or other.wrapping is Wrapping.WRAPPED
-    return BARE_MODEL if is_wrapped and value.kind is Kind.UNKNOWN and value.rank.state in _NOTHING_KNOWN else value
+    is_unknown = value.kind is Kind.UNKNOWN and value.rank.state in _NOTHING_KNOWN
+    return BARE_MODEL if is_wrapped and (is_unknown or library_name_of(value) == ENGINE) else value
 
 
 def _taken_out(value: Value) -> Value:

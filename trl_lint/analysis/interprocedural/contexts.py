@@ -117,14 +117,16 @@ def joined_for(
 ) -> Joined:
     """The context that a call beyond the limit shares with those whose arguments are of the same kinds and ranks.
 
-    Switches keep contexts apart: what one of them turns off must not be seen where another call turns it on.
+    Switches keep contexts apart: what one of them turns off must not be seen where another call turns it on. Once there
+    are as many as may be, only what is known of the ranks of all arguments together does, so that a call of which
+    nothing is known takes nothing away from one whose arguments are the same on all ranks, or are known to differ.
     """
     heap = memory.heap
     switches = tuple((name, value.const) for name, value in names.items() if isinstance(value.const, bool))
     kinds = tuple((name, value.kind, _states(value, heap, 2)) for name, value in names.items())
-    alike_ones = (id(cls), kinds, switches)
+    alike_ones: tuple[Hashable, ...] = (id(cls), kinds, switches)
     if alike_ones not in function.joined and len(function.joined) >= MAX_JOINED:
-        alike_ones = (id(cls), (), switches)
+        alike_ones = (id(cls), _knowledge(states for _, _, states in kinds), switches)
     shared: Joined = function.joined.setdefault(alike_ones, Joined((id(function.node), *alike_ones), fresh))
     return shared
 
@@ -138,6 +140,14 @@ def _states(value: Value, heap: Mapping[Identity, Cell], depth: int) -> frozense
     else:
         return frozenset((value.rank.state,))
     return frozenset().union(*(_states(item, heap, depth - 1) for item in inside)) if depth else frozenset()
+
+
+def _knowledge(states: Iterable[frozenset[State]]) -> State:
+    """What is known of arguments together: they are the same, some of them differ, or something is not known."""
+    found = frozenset().union(*states)
+    if State.UNKNOWN in found:
+        return State.UNKNOWN
+    return State.LOCAL if any(state > State.UNKNOWN for state in found) else State.SAME
 
 
 class Joined:

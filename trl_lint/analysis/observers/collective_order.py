@@ -31,8 +31,8 @@ from trl_lint.domain.values import Kind, Value, Wrapping
 from trl_lint.knowledge import library
 from trl_lint.knowledge.heuristics import MAY_SYNCHRONISE
 from trl_lint.knowledge.models import RUN_A_MODEL
-from trl_lint.knowledge.schema import BACKWARD, WRAP, Collective, Function, Row, Transfer
-from trl_lint.knowledge.torch_distributed import POINT_TO_POINT
+from trl_lint.knowledge.schema import BACKWARD, STATE_OF_BLOCK, WRAP, Collective, Function, Row, Transfer
+from trl_lint.knowledge.torch_distributed import ASKS_FOR_STATE, LOADS_STATE, POINT_TO_POINT
 
 _LOSSES = frozenset({Kind.BATCH, Kind.TENSOR})
 # How many synchronisation points of one call are kept.
@@ -48,7 +48,7 @@ class CollectiveOrder(Observer["Frame"]):
         self, frame: Frame, name: str, row: Row | None, args: Arguments, node: cst.CSTNode, owner: Value | None
     ) -> None:
         own = name.rpartition(".")[2]
-        if row is not None and row.synchronises is not None and not _is_local(frame, row):
+        if row is not None and row.synchronises is not None and not _is_local(frame, row, node):
             kind, engines, symmetric = row.synchronises
             _note(frame, node, own, kind, engines=engines, symmetric=symmetric)
         if isinstance(row, Function) and row.returns == Transfer.PREPARED and _wraps(row, args):
@@ -113,8 +113,12 @@ def _is_wrapped(model: Value) -> bool:
     return model.wrapping is Wrapping.WRAPPED or (model.wrapping is Wrapping.MAYBE and is_replicated(model))
 
 
-def _is_local(frame: Frame, row: Row) -> bool:
-    """Whether a call is a backward pass in which no wrapper reduces anything."""
+def _is_local(frame: Frame, row: Row, node: cst.CSTNode) -> bool:
+    """Whether a call is a backward pass in which no wrapper reduces anything, or a block in which no state is taken."""
+    if row.synchronises is STATE_OF_BLOCK:
+        block = next((each for each in ancestors(frame.root, node) if isinstance(each, cst.With)), None)
+        called = set() if block is None else {last_name(call.func) for call in of_class(block.body, cst.Call)}
+        return ASKS_FOR_STATE.isdisjoint(called) or not LOADS_STATE.isdisjoint(called)
     return isinstance(row, Function) and row.synchronises is BACKWARD and are_trained_apart(frame)
 
 

@@ -1,0 +1,15 @@
+# What `deepspeed.initialize` gives: an engine, which runs the model that it holds and knows this rank.
+import deepspeed
+from torch.utils.data import DataLoader, DistributedSampler
+
+engine, optimizer, loader, scheduler = deepspeed.initialize(model=build(), config="ds.json")
+reveal_rank(engine.local_rank)  # revealed: local(rank)
+reveal_rank(engine.global_rank)  # revealed: local(rank)
+reveal_rank(engine.world_size)  # revealed: same
+reveal_rank(engine.module)  # revealed: unknown
+reveal_rank(loader)  # revealed: unknown
+for batch in DataLoader(rows(), sampler=DistributedSampler(rows())):
+    loss = engine(batch).loss
+    reveal_rank(loss)  # revealed: local(data)
+    engine.backward(loss)
+    engine.step()

@@ -1,0 +1,46 @@
+# A metric of torchmetrics gathers what all ranks have fed it when it is asked for its result.
+import os
+
+import torch
+import torch.distributed as dist
+import torchmetrics
+from torch.nn.parallel import DistributedDataParallel
+from torchmetrics.classification import MulticlassAccuracy
+
+
+def judge(model, loader, accuracy):
+    for x, y in loader:
+        accuracy.update(model(x), y)
+    if dist.get_rank() == 0:
+        print(accuracy.compute())  # expect: TRL006
+    accuracy.reset()
+
+
+def judge_together(model, loader, accuracy):
+    for x, y in loader:
+        accuracy.update(model(x), y)
+    result = accuracy.compute()
+    if dist.get_rank() == 0:
+        print(result.item())
+    accuracy.reset()
+
+
+def judge_alone(model, loader):
+    if dist.get_rank() == 0:
+        accuracy = MulticlassAccuracy(10, sync_on_compute=False)
+        for x, y in loader:
+            accuracy.update(model(x), y)
+        print(accuracy.compute())
+
+
+def main(net, loader):
+    dist.init_process_group("nccl")
+    device = torch.device("cuda", int(os.environ["LOCAL_RANK"]))
+    model = DistributedDataParallel(net.to(device), device_ids=[device])
+    accuracy = torchmetrics.Accuracy(task="multiclass", num_classes=10).to(device)
+    judge(model, loader, accuracy)
+    judge_together(model, loader, MulticlassAccuracy(10).to(device))
+    judge_alone(model.module, loader)
+
+
+main(None, [])
