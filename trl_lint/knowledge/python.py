@@ -58,6 +58,12 @@ ROWS: tuple[Row, ...] = (
     Function(name="multiprocessing.current_process", source="library/multiprocessing", returns=RANK_INDEX),
 )
 
+# What ends the process that calls it, with the status that it is given; those that need no import.
+ENDS_PROCESS = frozenset({"os._exit", "sys.exit"})
+ENDS_PROCESS_UNBOUND = frozenset({"exit", "quit"})
+# The exception that does the same.
+END_OF_PROCESS = "SystemExit"
+
 # Exceptions that all ranks meet alike, or that a person sends to all of them.
 MET_BY_ALL_RANKS = frozenset({
     "AttributeError", "ImportError", "KeyboardInterrupt", "ModuleNotFoundError", "NameError", "NotImplementedError",

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import libcst as cst
 
-from trl_lint.analysis.interpreter import lists_of_models, wrapping_tests
+from trl_lint.analysis.interpreter import lists_of_models, process_ends, wrapping_tests
 from trl_lint.analysis.interpreter.conditions import divides, engine_arm, narrow, other_ranks, truth
 from trl_lint.analysis.interpreter.expressions import evaluate
 from trl_lint.analysis.interpreter.tpu_tests import is_on_tpu
@@ -64,7 +64,7 @@ def run_if(frame: Frame, node: cst.If) -> bool:
         _widen(before, skipped.memory, skipped.narrowed)
     either = _wrapped_on_one_way(frame, node, taken.memory, skipped.memory) if both else ({}, {})
     if division.rank.differs:
-        ways_out = (tuple(frame.exits[exits : taken.exits]), tuple(frame.exits[taken.exits :]))
+        ways_out = (process_ends.ways_out(frame, exits, taken.exits), process_ends.ways_out(frame, taken.exits))
         _tell(frame, node, division, (start, taken.end, skipped.end), (taken.through, skipped.through), ways_out)
     elif not (frame.loops or taken.only_raises or skipped.only_raises):
         for note in frame.observers.fork:

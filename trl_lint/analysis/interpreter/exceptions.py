@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from trl_lint.analysis.events import DividedBy
+from trl_lint.analysis.interpreter import process_ends
 from trl_lint.analysis.interpreter.assignment import bind_target
 from trl_lint.analysis.interpreter.branches import run_body
 from trl_lint.analysis.program.objects import ClassValue
@@ -73,7 +74,9 @@ def _run_handler(
     if handler.name is not None:
         bind_target(frame, handler.name.name, UNKNOWN)
     through = run_body(frame, handler.body)
-    own = tuple(frame.exits[exits:])
+    # A process that an exception ends is one that failed, whatever its status says.
+    own = process_ends.ways_out(frame, exits)
+    frame.exits[exits:] = own
     if (own or not _raises_again(handler)) and _is_of_some_ranks(handler):
         marks = (start, len(frame.sync_points), len(frame.sync_points))
         why = frame.step(handler, _CAUGHT)

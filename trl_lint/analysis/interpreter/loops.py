@@ -164,8 +164,8 @@ def _loop(
     after = _behind(before, settled, ranks.SAME if is_agreed else _temporal(trips.rank), forever)
     if after is None:
         return False
-    # A `break` leaves the loop, where all ranks meet again; a `return` does not.
-    after.control = before.control.under(division) if len(frame.returned) > returns else before.control
+    # A `break` leaves the loop, where all ranks meet again; a `return` does not, nor does the end of a process.
+    after.control = before.control.under(division) if len(frame.exits) > exits else before.control
     frame.memory = after
     return otherwise(frame, node.orelse) if node.orelse is not None else True
 
@@ -232,8 +232,8 @@ def _left_behind(control: Control, loop: Loop, returned: list[tuple[Value, Memor
 
 
 def _forget_ways_behind(frame: Frame, exits: int) -> None:
-    """Of the ways out of a loop only a `return` leaves what is around it, too. exits: how many there were before."""
-    frame.exits[exits:] = [each for each in frame.exits[exits:] if isinstance(each, cst.Return)]
+    """A `break` or `continue` does not leave what is around a loop. exits: how many ways out there were before."""
+    frame.exits[exits:] = [each for each in frame.exits[exits:] if not isinstance(each, (cst.Break, cst.Continue))]
 
 
 def _temporal(trips: Rank) -> Rank:

@@ -7,7 +7,15 @@ from typing import Any
 
 import libcst as cst
 
-from trl_lint.analysis.interpreter import branches, exceptions, loops, operators, subscripts, with_blocks
+from trl_lint.analysis.interpreter import (
+    branches,
+    exceptions,
+    loops,
+    operators,
+    process_ends,
+    subscripts,
+    with_blocks,
+)
 from trl_lint.analysis.interpreter.assignment import bind_target
 from trl_lint.analysis.interpreter.conditions import narrow, truth
 from trl_lint.analysis.interpreter.expressions import evaluate
@@ -53,6 +61,9 @@ def _expression(frame: Frame, node: cst.Expr) -> bool:
     frame.discarded = node.value
     evaluate(frame, node.value)
     frame.discarded = None
+    if type(node.value) is cst.Call and process_ends.ends(frame, node.value):
+        process_ends.leave(frame, node, node.value)
+        return False
     return True
 
 
@@ -115,6 +126,8 @@ def _nonlocal(frame: Frame, node: cst.Global | cst.Nonlocal) -> bool:
 
 
 def _raise(frame: Frame, node: cst.Raise) -> bool:
+    if process_ends.raises_end(node):
+        process_ends.leave(frame, node, node.exc)
     return False
 
 

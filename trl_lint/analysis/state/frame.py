@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from trl_lint.analysis.program.project import Module
     from trl_lint.analysis.state.interpreter import Interpreter
-    from trl_lint.analysis.state.observing import Exit
+    from trl_lint.analysis.state.observing import End, Exit
 
 # Where a container is made: a node, or what tells several that are made at one apart.
 Place: TypeAlias = "cst.CSTNode | tuple[Hashable, ...]"
@@ -73,7 +73,7 @@ class Frame:
     """The walk's state inside one function (or module body).
 
     memory is the state at the current program point; forks swap it. exits counts the non-raising ways out
-    (return, break, continue) seen so far, by which an `if` knows that one of its arms left.
+    (return, break, continue, the end of this process) seen so far, by which an `if` knows that one of its arms left.
     """
 
     def __init__(
@@ -96,7 +96,7 @@ class Frame:
         self.trace = EventTrace()
         self.returned: list[tuple[Value, Memory]] = []
         self.yielded: Value | None = None
-        self.exits: list[Exit] = []  # the statements that have left, in the order of the walk
+        self.exits: list[Exit | End] = []  # the statements that have left, in the order of the walk
         self.unroll_index: tuple[int, ...] = ()  # in which rounds of the loops that are run once per item
         self.unrolled = 1  # how often what stands here is run because of these loops
         self.nonlocals: set[str] = set()  # names that `nonlocal` and `global` say live outside

@@ -29,8 +29,9 @@ if TYPE_CHECKING:
 FrameT = TypeVar("FrameT")
 ArgsT = ParamSpec("ArgsT")
 ResultT = TypeVar("ResultT")
-# A statement by which ranks leave a branch, so that they do not come to what follows it.
+# A statement by which ranks leave a branch, so that they do not come to what follows it; one by which they end as well.
 Exit: TypeAlias = "cst.Break | cst.Continue | cst.Return"
+End: TypeAlias = "cst.Expr | cst.Raise"
 Exits: TypeAlias = tuple[Exit, ...]
 
 

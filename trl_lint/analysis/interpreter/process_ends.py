@@ -1,0 +1,55 @@
+"""Ends of this rank's process: `sys.exit()` and its like leave as a `return` does, with an error as a `raise` does.
+
+if rank != 0:
+    sys.exit()     only the main process goes on
+if not found:
+    sys.exit(2)    the launcher ends all ranks
+"""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from trl_lint.analysis.interpreter.expressions import evaluate
+from trl_lint.analysis.program.syntax import last_name
+from trl_lint.analysis.state.frame import Frame
+from trl_lint.analysis.state.observing import Exits
+from trl_lint.domain.kinds import LibraryName
+from trl_lint.domain.values import Kind
+from trl_lint.knowledge.python import END_OF_PROCESS, ENDS_PROCESS, ENDS_PROCESS_UNBOUND
+
+_NAMES = frozenset(name.rpartition(".")[2] for name in ENDS_PROCESS) | ENDS_PROCESS_UNBOUND
+
+
+def ends(frame: Frame, call: cst.Call) -> bool:
+    """Whether a call ends this rank's process."""
+    func = call.func
+    if last_name(func) not in _NAMES:
+        return False
+    if isinstance(func, cst.Name) and frame.engine.lookup(frame, func.value) is None:
+        return func.value in ENDS_PROCESS_UNBOUND
+    callee = evaluate(frame, func)
+    return isinstance(callee, LibraryName) and callee.name in ENDS_PROCESS
+
+
+def leave(frame: Frame, statement: cst.Expr | cst.Raise, raised: cst.BaseExpression | None) -> None:
+    """Note that ranks leave here, the others going on: an error would end them, too."""
+    given = raised.args if isinstance(raised, cst.Call) else ()
+    if not given or _is_success(frame, given[0].value):
+        frame.exits.append(statement)
+
+
+def _is_success(frame: Frame, status: cst.BaseExpression) -> bool:
+    value = evaluate(frame, status)
+    return value.kind is Kind.NONE or (type(value.const) is int and value.const == 0)
+
+
+def raises_end(statement: cst.Raise) -> bool:
+    """Whether what is raised ends this rank's process: `raise SystemExit(0)`."""
+    raised = statement.exc.func if isinstance(statement.exc, cst.Call) else statement.exc
+    return isinstance(raised, cst.Name) and raised.value == END_OF_PROCESS
+
+
+def ways_out(frame: Frame, start: int, end: int | None = None) -> Exits:
+    """The ways out from one to another that lead on to the code around: not those that end the process."""
+    return tuple(each for each in frame.exits[start:end] if not isinstance(each, (cst.Expr, cst.Raise)))
