@@ -12,6 +12,7 @@ from trl_lint.knowledge.schema import (
     GLOBAL_RANK_INDEX,
     GRADIENT_NORM,
     NOTHING,
+    OWN_DEVICE,
     RANK_GUARD,
     RANK_INDEX,
     REDUCED,
@@ -85,7 +86,7 @@ _COLLECTIVES: tuple[Row, ...] = (
 
 # Both states and the accelerator (whose properties hand on the state's).
 _RANK_ATTRIBUTES = {
-    "device": SAME,
+    "device": OWN_DEVICE,
     "distributed_type": DISTRIBUTED_TYPE,
     "is_last_process": RANK_GUARD,
     "is_local_main_process": RANK_GUARD,

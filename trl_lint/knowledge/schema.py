@@ -263,6 +263,10 @@ def instance(name: str, rank: ranks.Rank = ranks.SAME) -> LibraryInstance:
     return LibraryInstance(name, rank)
 
 
+# The device of this process: of one kind on all ranks, but its text and its index are this rank's own.
+OWN_DEVICE = instance("torch.device")
+
+
 def on_one_rank(name: str) -> LibraryInstance:
     """An instance of a library's class on one rank, for which something else stands in on the others."""
     return instance(name, ranks.RANK_LOCAL).but(const=WORLD_TRUE)

@@ -27,6 +27,8 @@ ROWS: tuple[Row, ...] = (
     OpaqueCall(name="torch.save", source="torch/serialization.py::save",
                effect=Effect("writes the same file", (1, "f"))),
 )
+# What the devices of all ranks have alike.
+ALIKE_OF_DEVICES = frozenset({"type"})
 # Methods that take a device, and functions whose first argument (of `torch.device` the second, too) is one.
 TAKE_A_DEVICE = frozenset({"device", "set_device", "set_device_index"}) | {
     row.name for row in OPERATIONS if row.device in _ASKS_FOR_DEVICE

@@ -44,7 +44,8 @@ from trl_lint.domain.values import BOTTOM, SAME, UNKNOWN, WRAPPED_ON_SOME_WAY, K
 from trl_lint.knowledge import datasets, heuristics, library, models
 from trl_lint.knowledge.datasets import DATASET
 from trl_lint.knowledge.python import DICTS_OF_ATTRIBUTES
-from trl_lint.knowledge.schema import RANK_GUARD, RANK_INDEX, WORLD
+from trl_lint.knowledge.schema import OWN_DEVICE, RANK_GUARD, RANK_INDEX, WORLD
+from trl_lint.knowledge.torch import ALIKE_OF_DEVICES
 from trl_lint.knowledge.torch_distributed import GLOBAL_RANK_VARIABLES, RANK_VARIABLES, WORLD_VARIABLES
 
 ENVIRON = "os.environ"
@@ -220,6 +221,8 @@ def _of_instance(frame: Frame, owner: Value, name: str, node: cst.CSTNode, calle
         case LibraryInstance():
             if owner.name in DICTS_OF_ATTRIBUTES:
                 return named_rank(frame, name) if heuristics.tells_rank(name) else UNKNOWN
+            if owner.name == OWN_DEVICE.name:
+                return SAME if name in ALIKE_OF_DEVICES else UNKNOWN
             return _library_attribute(frame, owner.name, name, owner) or UNKNOWN
     return SAME if isinstance(owner, PureObject) else UNKNOWN
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING
 
 from trl_lint.analysis.interpreter import attributes, lists_of_models
-from trl_lint.analysis.interpreter.pure_calls import made_of
+from trl_lint.analysis.interpreter.pure_calls import text_of
 from trl_lint.analysis.program.objects import ProjectInstance, class_names
 from trl_lint.analysis.state import containers, settings
 from trl_lint.analysis.state.arguments import Arguments
@@ -53,7 +53,7 @@ def call(frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> Value:
         return derived(_spread_rank(frame, args), Kind.UNKNOWN, *args.all())
     if name in table.PURE_BUILTINS and name not in ("dict", "list", "set"):
         return tensor_functions.builtin(
-            name, [made_of(value) for value in args.all()] if name in _TEXTS else args.all()
+            name, [text_of(value) for value in args.all()] if name in _TEXTS else args.all()
         )
     if name in _SILENT:
         return NONE if name == "print" else SAME

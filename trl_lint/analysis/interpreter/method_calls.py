@@ -97,8 +97,8 @@ def _member_called(frame: Frame, owner: Value, name: str, args: Arguments, node:
     if owner.kind in _DATA or owner.rank.differs:
         return data_calls.call(frame, owner, name, args, node)
     if isinstance(owner, StringValue):
-        told = pure_calls.spread(frame, args)  # `"-".join([name, str(rank)])`
-        made = derived(ranks.nonlinear(ranks.combine(owner.rank, told.rank())), Kind.STRING, owner, *told.all())
+        told = [owner, *map(pure_calls.text_of, pure_calls.spread(frame, args).all())]  # `"-".join([name, str(rank)])`
+        made = derived(ranks.nonlinear(ranks.combine_all(each.rank for each in told)), Kind.STRING, *told)
         return made.but(const=_FIELD.sub(WILDCARD, owner.const)) if name == "format" and _is_text(owner) else made
     return _call_on_something(frame, owner, name, args, node)
 

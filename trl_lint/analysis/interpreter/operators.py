@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import libcst as cst
 
-from trl_lint.analysis.interpreter import paths
+from trl_lint.analysis.interpreter import paths, pure_calls
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.frame import Frame, derived
 from trl_lint.analysis.transfer import tensors
@@ -105,6 +105,7 @@ def _formatted(frame: Frame, form: Value, given: Value) -> Value:
     if isinstance(given, ContainerValue):
         heap = frame.memory.heap
         values = (form, *(heap[identity].element() for identity in given.identities if identity in heap))
+    values = tuple(map(pure_calls.text_of, values))
     rank = ranks.combine_all(each.rank for each in values)
     text = derived(ranks.nonlinear(rank), Kind.STRING, *values, const=MISSING, device="")
     for refine in frame.domains.text:

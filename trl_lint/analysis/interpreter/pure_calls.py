@@ -8,10 +8,11 @@ from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame, derived
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import MISSING
-from trl_lint.domain.kinds import TensorValue
+from trl_lint.domain.kinds import TensorValue, library_name_of
 from trl_lint.domain.ranks import Rank, State
 from trl_lint.domain.values import NO_WRITES, SAME, UNKNOWN, Kind, Value
 from trl_lint.knowledge import heuristics
+from trl_lint.knowledge.schema import OWN_DEVICE
 
 
 def pure_result(args: Arguments) -> Value:
@@ -67,6 +68,11 @@ def _element_of(frame: Frame, value: Value, depth: int) -> Value:
 def made_of(value: Value) -> Value:
     """What counts of a value where a text or a copy is made of it: of an object in sight, nothing is known."""
     return UNKNOWN if isinstance(value, ProjectInstance) else value
+
+
+def text_of(value: Value) -> Value:
+    """What counts of a value where a text is made of it: that of this process's device tells ranks apart, on GPUs."""
+    return UNKNOWN if library_name_of(value) == OWN_DEVICE.name else made_of(value)
 
 
 def functional_loss(name: str, value: Value, args: Arguments) -> Value:

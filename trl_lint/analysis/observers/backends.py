@@ -34,6 +34,7 @@ from trl_lint.knowledge.backends import (
     TEST_FILES,
     TEST_FUNCTION,
 )
+from trl_lint.knowledge.schema import OWN_DEVICE
 
 if TYPE_CHECKING:
     import libcst as cst
@@ -66,7 +67,7 @@ class BackendChoice(Observer["Frame"]):
 
     def on_enter(self, frame: Frame, item: cst.BaseExpression, value: Value) -> None:
         """Inside `with torch.device(…)` tensors are made there."""
-        if isinstance(value, DeviceValue):
+        if isinstance(value, DeviceValue) or library_name_of(value) == OWN_DEVICE.name:
             frame.module.notes.of(Backends).takes_cpu = True
 
 

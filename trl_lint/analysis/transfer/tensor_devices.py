@@ -21,7 +21,9 @@ from trl_lint.domain import ranks
 from trl_lint.domain.constants import MISSING
 from trl_lint.domain.devices import GLOBAL_RANK, MAYBE_CPU
 from trl_lint.domain.kinds import DeviceValue
+from trl_lint.domain.ranks import State
 from trl_lint.domain.values import Kind, Value
+from trl_lint.knowledge.schema import OWN_DEVICE
 from trl_lint.knowledge.torch_ops import DeviceTransfer, Operation
 
 if TYPE_CHECKING:
@@ -47,6 +49,8 @@ def device(args: Sequence[Value], keywords: Mapping[str, Value]) -> Value:
     """`torch.device(…)`."""
     kind = keywords.get("type", args[0] if args else None)
     index = given(keywords.get("index", args[1] if len(args) > 1 else None))
+    if any(each is not None and each.rank.state is not State.SAME for each in (kind, index)):
+        return OWN_DEVICE
     if kind is None or (index is not None and not isinstance(kind.const, str)):
         return DeviceValue(ranks.SAME)
     if index is None:
