@@ -14,7 +14,7 @@ from trl_lint.domain import ranks, shapes
 from trl_lint.domain.constants import MISSING
 from trl_lint.domain.heap import Cell, read_key, with_key
 from trl_lint.domain.joins import join
-from trl_lint.domain.kinds import BatchRole, ContainerValue, NumberValue, SizesValue, in_role, role_of
+from trl_lint.domain.kinds import BatchRole, ContainerValue, NumberValue, SizesValue, in_role, library_name_of, role_of
 from trl_lint.domain.values import UNKNOWN, Kind, Value
 
 
@@ -106,6 +106,8 @@ def _assign_subscript(frame: Frame, target: cst.Subscript, value: Value) -> None
         is_view = isinstance(key, containers.ViewKey) and key.cells == container.identities
         weak = len(container.identities) > 1 and not is_view
         frame.update(container, lambda cell: _put(cell, key, value, weak, index.rank))
+    elif library_name_of(container) == attributes.ENVIRON:
+        attributes.set_variable(frame, index, value)
     elif container.kind is Kind.BATCH and isinstance(index.const, str) and isinstance(target.value, cst.Name):
         key = containers.constant_key(index)
         promoted = as_dict(frame, container, target.value, target)

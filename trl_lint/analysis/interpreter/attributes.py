@@ -314,6 +314,19 @@ def library_item(frame: Frame, container: Value, index: Value) -> Value:
     return SAME if container.rank.state is State.SAME else UNKNOWN
 
 
+class OwnVariables:
+    """The environment variables into which a file puts something of this rank's own."""
+
+    def __init__(self) -> None:
+        self.names: set[str] = set()
+
+
+def set_variable(frame: Frame, name: Value, value: Value) -> None:
+    """`os.environ[name] = value`."""
+    if value.rank.differs and isinstance(name.const, str):
+        frame.module.notes.of(OwnVariables).names.add(name.const)
+
+
 def environment(frame: Frame, name: Value) -> Value:
     """The value of an environment variable; of one whose name is not known it may be this rank's number."""
     if name.const is MISSING:
@@ -324,7 +337,7 @@ def environment(frame: Frame, name: Value) -> Value:
         return StringValue(ranks.RANK_LOCAL, why=why, device=place)
     if name.const in WORLD_VARIABLES:
         return StringValue(ranks.SAME, const=WORLD_SIZE)
-    return SAME
+    return UNKNOWN if name.const in frame.module.notes.of(OwnVariables).names else SAME
 
 
 # --- assignment -----------------------------------------------------------------------------------------

@@ -197,10 +197,11 @@ def _assigned(frame: Frame, name: str) -> Sequence[str]:
     return assigned.by_name.get(name, ())
 
 
-# `.name =`, `.name |=`, and a line of several targets. Both begin with what is rare, or at a line: a file is gone
-# through once.
+# `.name =`, `.name |=`, `setattr(x, "name",`, and a line of several targets. All begin with what is rare, or at a line:
+# a file is gone through once.
 _TARGET = re.compile(r"\.(\w+)\s*[|&]?=(?!=)")
 _TARGETS = re.compile(r"^[ \t]*((?:[\w.]+[ \t]*,[ \t]*)+)[\w.]+[ \t]*=(?!=)", re.MULTILINE)
+_SET_BY_NAME = re.compile(r"""\bsetattr\(\s*(\w+),\s*["'](\w+)["'],([^\n]*)""")
 _OWNED = re.compile(r"\.(\w+)[ \t]*,")
 # How much of a line is read for a word that tells of the rank.
 _MOST_READ = 400
@@ -210,6 +211,8 @@ def _all_assigned(text: str) -> dict[str, list[str]]:
     found: dict[str, list[str]] = defaultdict(list)
     for match in _TARGET.finditer(text):
         found[match[1]].append(_from_owner(text, match.start()))
+    for match in _SET_BY_NAME.finditer(text):
+        found[match[2]].append(f"{match[1]}.{match[2]} ={match[3]}")
     for match in _TARGETS.finditer(text):
         for target in _OWNED.finditer(text, match.start(1), match.end(1)):
             found[target[1]].append(_from_owner(text, target.start()))
