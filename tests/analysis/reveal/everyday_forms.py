@@ -147,6 +147,8 @@ class Everyday(Trainer):
         reveal_rank("part_%d.json" % rank)  # revealed: local(rank)
         reveal_rank("%s_%d.json" % ("part", rank))  # revealed: local(rank)
         reveal_rank("%(name)s.json" % {"name": rank})  # revealed: local(rank)
+        reveal_rank("{name}.json".format_map({"name": rank}))  # revealed: local(rank)
+        reveal_rank("{name}.json".format_map({"name": world}))  # revealed: same
         reveal_rank("%s_%d.json" % ("part", world))  # revealed: same
         lr = self.lr_scheduler.get_last_lr()[0] if self.lr_scheduler is not None else 0.0
         reveal_rank(lr)  # revealed: same

@@ -15,6 +15,7 @@ from trl_lint.analysis.interpreter import (
     instantiation,
     library_calls,
     metric_calls,
+    operators,
     paths,
     pure_calls,
     sinks,
@@ -97,6 +98,8 @@ def _member_called(frame: Frame, owner: Value, name: str, args: Arguments, node:
     if owner.kind in _DATA or owner.rank.differs:
         return data_calls.call(frame, owner, name, args, node)
     if isinstance(owner, StringValue):
+        if name == "format_map":  # the values of what it is given count, not the keys
+            return operators.filled(frame, owner, args.positional[0] if args.positional else UNKNOWN)
         told = [owner, *map(pure_calls.text_of, pure_calls.spread(frame, args).all())]  # `"-".join([name, str(rank)])`
         made = derived(ranks.nonlinear(ranks.combine_all(each.rank for each in told)), Kind.STRING, *told)
         return made.but(const=_FIELD.sub(WILDCARD, owner.const)) if name == "format" and _is_text(owner) else made

@@ -88,7 +88,7 @@ def _of_no_number(frame: Frame, kind: type[cst.CSTNode], left: Value, right: Val
     if kind in _DIVIDE:
         return paths.joined(left, right)
     if kind in _REMAINDER and left.kind is Kind.STRING:
-        return _formatted(frame, left, right)
+        return filled(frame, left, right)
     if kind in _OR and left.kind is Kind.CONTAINER:
         merged = containers.merged_into(frame, containers.merged_into(frame, Cell("dict"), left), right)
         return frame.allocate(node, merged)
@@ -99,8 +99,8 @@ def _of_no_number(frame: Frame, kind: type[cst.CSTNode], left: Value, right: Val
     return None
 
 
-def _formatted(frame: Frame, form: Value, given: Value) -> Value:
-    """`"%s_%d" % (name, rank)`: a text, with what is put into it."""
+def filled(frame: Frame, form: Value, given: Value) -> Value:
+    """`"%s_%d" % (name, rank)`, `"{r}".format_map(row)`: a text, with what is put into it."""
     values = (form, *(given.items if isinstance(given, TupleValue) else (given,)))
     if isinstance(given, ContainerValue):
         heap = frame.memory.heap
