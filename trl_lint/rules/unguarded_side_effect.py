@@ -70,7 +70,7 @@ from trl_lint.wording import said
 class UnguardedSideEffect(Rule[SideEffect]):
     code = "TRL008"
     name = "unguarded-side-effect"
-    consequences = (Consequence.RACE, Consequence.CRASH, Consequence.WASTE)
+    consequences = (Consequence.RACE, Consequence.CRASH, Consequence.WRONG_NUMBER, Consequence.WASTE)
 
     def check(self, event: SideEffect) -> Iterator[Violation]:
         if event.module.one_process:
