@@ -11,6 +11,7 @@ writes its table of rules anew, and a test says when that has to be done.
 from __future__ import annotations
 
 import ast
+import html
 import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -208,6 +209,8 @@ def guesses_table() -> str:
 
 
 def _in_names(words: Iterable[str], pattern: str) -> str:
+    if "<!" in pattern:  # a parser of pages takes it for markup
+        return f"<code>{html.escape(pattern).replace('|', '&#124;')}</code>"
     shown = sorted(words) or [pattern.replace("|", "\\|")]
     return ", ".join(f"`{each}`" for each in shown)
 

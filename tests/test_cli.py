@@ -349,7 +349,9 @@ def test_a_file_that_can_not_be_written_is_left_whole(folder, monkeypatch):
 
     (folder / "x.py").write_text("BUG\n")
     monkeypatch.setattr(runner.os, "replace", refuse)
-    assert lint("--fix") == (2, "", "x.py: not fixed: cannot write: Permission denied\n")
+    status, found, said = lint("--fix")
+    assert (status, said) == (2, "x.py: not fixed: cannot write: Permission denied\n")
+    assert found.startswith("x.py:1:1: TRL001")
     assert [(entry.name, entry.read_text()) for entry in folder.iterdir()] == [("x.py", "BUG\n")]
 
 

@@ -7,6 +7,7 @@ import json
 import posixpath
 import re
 from collections.abc import Iterator
+from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
 
@@ -107,6 +108,12 @@ def test_links_from_the_repository_lead_somewhere(name):
     path = ROOT / name
     targets = [link.partition("#")[0] for link in links(path.read_text(encoding="utf-8"))]
     assert [target for target in targets if not (path.parent / target).exists()] == []
+
+
+def test_pages_can_be_parsed(pages):
+    # What makes the site reads them so, and ends where it takes `<![` in a regular expression for markup.
+    for text in pages.values():
+        HTMLParser().feed(text)
 
 
 def test_no_marker_is_left(pages):

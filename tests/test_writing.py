@@ -25,10 +25,10 @@ def folder(tmp_path, monkeypatch) -> Path:
 
 
 def fix(*args: str) -> tuple[int, str]:
-    """The exit code and all that is said."""
+    """The exit code and what is said beside the findings."""
     done = CliRunner().invoke(main, ["--fix", "--output-format=concise", *args])
     assert not ending.unfinished
-    return done.exit_code, done.output
+    return done.exit_code, done.stderr
 
 
 def file(path: Path, mode: int = 0o644) -> Path:
@@ -77,6 +77,13 @@ def test_what_is_named_outside_of_the_project_is_no_link(folder):
     other = file(folder.parent / "other" / "y.py")
     assert fix("x.py", str(other))[0] == 0
     assert other.read_text() == "good\n"
+
+
+def test_what_could_not_be_mended_is_reported(folder):
+    file(folder / "x.py", 0o444)
+    done = CliRunner().invoke(main, ["--fix", "--output-format=concise"])
+    assert "x.py:1:1: TRL001" in done.stdout
+    assert "not fixed: the file is read-only" in done.stderr
 
 
 @pytest.mark.parametrize("mode", [0o444, 0o555, 0o400])

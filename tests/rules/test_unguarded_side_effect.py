@@ -7,6 +7,9 @@ from dataclasses import replace
 import pytest
 from snippets import SETTINGS, Snippets, loop, shown, trainer
 
+from trl_lint.linter.linter import Linter
+from trl_lint.rules import find_rule
+
 SNIPPETS = Snippets("TRL008")
 
 
@@ -512,3 +515,37 @@ def test_what_the_programs_own_parser_gives_is_the_same_everywhere():
     text = text.replace("    if", "    parser = HfArgumentParser(Own)\n    parsed = parser.parse_args()\n    if")
     assert SNIPPETS.findings(text)
     assert not SNIPPETS.findings(text.replace("parser.parse_args()", "parser.parse_args_into_dataclasses()[0]"))
+
+
+MAIN = '\n\nif __name__ == "__main__":\n    main()\n'
+
+
+@pytest.mark.parametrize(
+    ("files", "by_default"),
+    [
+        ({}, True),
+        ({"run.sh": "python train.py --epochs 3\n"}, False),
+        ({"README.md": "```bash\nCUDA_VISIBLE_DEVICES=0 python3 ./train.py\n```\n"}, False),
+        ({"run.sh": "python train.py\ntorchrun --nproc_per_node 8 train.py\n"}, True),
+        ({"run.sh": "python train.py\ntorchrun --nproc_per_node 8 $SCRIPT\n"}, True),
+        ({"run.sh": "python train.py\ntorchrun --nproc_per_node 8 other.py\n"}, False),
+        ({"run.sh": "python -m torch.distributed.run train.py\n"}, True),
+        ({"run.sh": "python other.py\n"}, True),
+        ({"run.sh": "python launch.py -- accelerate launch train.py\n"}, True),
+    ],
+)
+def test_a_program_that_bare_python_starts_is_asked_for(files, by_default, tmp_path):
+    text = loop('open("losses.txt", "w")') + MAIN
+    for name, content in {"train.py": text, **files}.items():
+        (tmp_path / name).write_text(content, encoding="utf-8")
+    linter = Linter(replace(SETTINGS, root=tmp_path), (tmp_path,), (find_rule("TRL008"),))
+    (finding,) = linter.check(tmp_path / "train.py", text.encode())
+    assert finding.by_default is by_default
+
+
+def test_a_program_that_makes_processes_itself_is_not_bare(tmp_path):
+    text = loop('open("losses.txt", "w")') + MAIN.replace("main()", "torch.multiprocessing.spawn(main, nprocs=8)")
+    (tmp_path / "train.py").write_text(text, encoding="utf-8")
+    (tmp_path / "run.sh").write_text("python train.py\n", encoding="utf-8")
+    linter = Linter(replace(SETTINGS, root=tmp_path), (tmp_path,), (find_rule("TRL008"),))
+    assert all(finding.by_default for finding in linter.check(tmp_path / "train.py", text.encode()))

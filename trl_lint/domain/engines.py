@@ -46,12 +46,14 @@ class EnginesInUse(NamedTuple):
     """shown: what a project is shown to run under; nothing where that is unknown. only: nothing else is possible.
 
     one_node: each launch of a program says that it is on one machine. launched: whether there is a launch in sight.
+    bare: bare python starts it, and nothing in sight starts it on several processes.
     """
 
     shown: tuple[ShownEngine, ...] = ()
     only: bool = False
     one_node: bool = False
     launched: bool = False
+    bare: bool = False
 
     def one_of(self, engines: Collection[TrainingEngine]) -> ShownEngine | None:
         """The first that is one of these, as far as any is shown."""

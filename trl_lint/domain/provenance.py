@@ -82,6 +82,9 @@ class NoneWhere(Step):
         super().__init__(module, node, text, before)
         self.rank = rank
 
+    def behind(self, before: Step | None) -> Step:
+        return NoneWhere(self.module, self.node, self.text, before, self.rank)
+
 
 class NeededOutcome(NamedTuple):
     """What has to come of a condition (the node) for a model to be wrapped. names: what it asks for."""
@@ -115,6 +118,17 @@ class WrappedWhere(Step):
         self.names = names
         self.function = function
         self.outcomes = outcomes
+
+    def behind(self, before: Step | None) -> Step:
+        return WrappedWhere(
+            self.module,
+            self.node,
+            self.text,
+            before,
+            names=self.names,
+            function=self.function,
+            outcomes=self.outcomes,
+        )
 
 
 class SharedName(Step):

@@ -185,7 +185,7 @@ def main() -> None:
 
 
 @main.command(short_help="Lint files and folders; this is what runs when no command is named.")
-@click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
+@click.argument("paths", nargs=-1, type=click.Path(path_type=Path, readable=False))
 @click.option("--fix", is_flag=True, help="Apply the safe fixes. With `-` the fixed code goes to stdout.")
 @click.option("--diff", is_flag=True, help="Show what --fix would change, and change nothing.")
 @click.option("--unsafe-fixes/--no-unsafe-fixes", default=None, help="Let --fix and --diff take unsafe fixes, too.")

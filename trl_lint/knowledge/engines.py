@@ -68,6 +68,15 @@ LAUNCHES = re.compile(
     rb"accelerate[\s\"',-]+launch|torchrun|accelerate\.commands|distributed\.(?:run|launch)"
     rb"|(?<![\w./-])(?:deepspeed|ds)[\"',]*\s+[^\s:=]|deepspeed\.launcher"
 )
+# Nor does one without this hold a program that bare python starts.
+STARTS = re.compile(rb"python[\d.]*\s[^\n]*\.py\b|python[\d.]*\s+-m\s")
+# Code that makes processes itself, or has a library do so: bare python starts it on all GPUs.
+SPAWNS = re.compile(
+    rb"\bspawn\(|\bProcess\(|\bstart_processes\(|\b(?:notebook|debug)_launcher\(|\belastic_launch\("
+    rb"|^\s*(?:import|from)\s+(?:lightning|pytorch_lightning|ray|composer|submitit)\b|\btorchrun\b|accelerate[\s\"',]+launch"
+    rb"|distributed\.(?:run|launch)\b",
+    re.MULTILINE,
+)
 
 _LAUNCH = "accelerate: commands/launch.py"
 _PLUGINS = "accelerate: utils/dataclasses.py"

@@ -16,7 +16,7 @@ _LOGS = Effect("logs to the same run, or fails where there is none", shown=True,
 # Runs of a group are meant to be one per rank; with `mode` or `settings` most of them are turned off, or share one.
 _STARTS = Effect("starts a run of its own", unless=("group", "mode", "settings"), apart=True,
                  consequence=Consequence.WRONG_NUMBER)
-_OPENS = Effect("adds its own curves to the same folder", (0, "log_dir"), optional=True, apart=True)
+_OPENS = Effect("starts a file of its own for curves in the same folder", (0, "log_dir"), optional=True, apart=True)
 _OPENS_BY_NAME = _OPENS._replace(path=(0, "logdir"))
 # Other methods and attributes of a tracker do not concern metrics.
 _COMET = ("CometExperiment", "Experiment", "ExistingExperiment", "OfflineExperiment", "APIExperiment")

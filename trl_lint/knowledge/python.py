@@ -3,7 +3,18 @@
 from __future__ import annotations
 
 from trl_lint.domain import ranks
-from trl_lint.knowledge.schema import NOTHING, RANK_INDEX, SAME, Class, Effect, Function, OpaqueCall, Row, instance
+from trl_lint.knowledge.schema import (
+    NOTHING,
+    RANK_INDEX,
+    SAME,
+    Class,
+    Effect,
+    Function,
+    OpaqueCall,
+    Row,
+    instance,
+    items,
+)
 
 # They hand on (an iterator over) what they are given.
 _HANDS_ON = (
@@ -46,6 +57,7 @@ ROWS: tuple[Row, ...] = (
     *(Function(name=name, source="documentation", returns=NOTHING) for name in _SHOWS),
     Class(name="argparse.ArgumentParser", source="library/argparse"),
     Function(name="argparse.ArgumentParser.parse_args", source="library/argparse", returns=SAME),
+    Function(name="argparse.ArgumentParser.parse_known_args", source="library/argparse", returns=items(SAME, SAME)),
     Class(name="logging.Logger", source="library/logging", others=SAME),
     *(
         Function(name=name, source="documentation", returns=instance("logging.Logger"))

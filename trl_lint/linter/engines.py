@@ -136,7 +136,7 @@ class ProjectEngines:
             for path in self._files(project, budget):
                 data = _content(path)
                 name = path.relative_to(project).as_posix()
-                if (shown := of_file(path, data)).engines or shown.launches:
+                if (shown := of_file(path, data)).engines or shown.launches or shown.bare or shown.spawns:
                     found.append(FileShown(name, shown))
                 if path.suffix == ".py":
                     importers.append(Importer(name, imported(data), shown.program))
@@ -201,7 +201,17 @@ def _summed_up(project: ProjectShown, asks: PurePosixPath, *, is_program: bool) 
     shown = tuple(ShownEngine(engine, where[engine]) for engine in TrainingEngine if engine in where)
     one_node = bool(own) and all(launch.one_node for launch in own)
     launched = any(each.shown.launches for each in found)
-    return EnginesInUse(shown, project.whole and _are_all_known(found, where), one_node, launched)
+    bare = not own and _is_bare(project, programs)
+    return EnginesInUse(shown, project.whole and _are_all_known(found, where), one_node, launched, bare)
+
+
+def _is_bare(project: ProjectShown, programs: Collection[str]) -> bool:
+    """Whether bare python starts one of these programs, and nothing may start them on several processes."""
+    if any(not launch.program for launch in _launches(project)):
+        return False  # it may be one of these
+    if any(each.shown.spawns for each in project.files if each.name in programs):
+        return False
+    return any(_names_one(each, path, programs) for each in project.files for path in each.shown.bare)
 
 
 def _launches(project: ProjectShown) -> list[LaunchEngines]:
@@ -213,8 +223,13 @@ def _launches_of(project: ProjectShown, programs: Collection[str]) -> list[Launc
 
 
 def _starts(file: FileShown, launch: LaunchEngines, programs: Collection[str]) -> bool:
-    """Whether a launch in a file starts one of these programs: by the end of its path, or from around by its name."""
-    parts = _parts(launch.program)
+    """Whether a launch in a file starts one of these programs."""
+    return _names_one(file, launch.program, programs)
+
+
+def _names_one(file: FileShown, path: str, programs: Collection[str]) -> bool:
+    """Whether a path in a file is that of one of these programs: by its end, or from around by its name."""
+    parts = _parts(path)
     for program in map(PurePosixPath, programs if parts else ()):
         is_meant = len(parts) > 1 or parts == program.parts or _is_around(file.folder, program.parent)
         if is_meant and program.parts[-len(parts) :] == parts:

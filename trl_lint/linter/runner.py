@@ -177,10 +177,14 @@ def mend(linter: Linter, path: Path, source: bytes, *, unsafe: bool) -> FileResu
     result = propose(linter, path, source, unsafe=unsafe)
     if result.source == source:
         return result
-    from trl_lint.linter.writing import write_back
+    from trl_lint.linter.writing import CHANGED, write_back
 
     problem = write_back(path, source, result.source, linter.roots)
-    return replace(result, problem=problem) if not problem else FileResult(path, source, problem=problem)
+    if problem is None:
+        return result
+    # What could not be mended is there as it was, unless somebody else has been at it.
+    found = FileResult(path, source) if problem.endswith(CHANGED) else check(linter, path, source)
+    return replace(found, problem=problem)
 
 
 def _note(linter: Linter, path: Path, source: bytes) -> str | None:

@@ -19,7 +19,8 @@ from trl_lint.linter import ending
 from trl_lint.linter.discovery import display_path
 
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
-_CHANGED = "the file has changed since it was read"
+# Why nothing is written: the user has saved the file in between.
+CHANGED = "the file has changed since it was read"
 
 
 class _NotTheSame(Exception):
@@ -78,7 +79,7 @@ def _replaced(target: Path, before: bytes, after: bytes) -> str:
             _take_over(target, temporary)
             os.fsync(file.fileno())
         if target.read_bytes() != before:
-            return _CHANGED
+            return CHANGED
         os.replace(temporary, target)
     finally:
         with suppress(OSError):
@@ -112,7 +113,7 @@ def _overwritten(target: Path, before: bytes, after: bytes) -> str:
     """Write a file in place, if it still has what was read; why not, or ""."""
     with open(target, "r+b", buffering=0) as file, _undisturbed():
         if file.read() != before:
-            return _CHANGED
+            return CHANGED
         try:
             _put(file.fileno(), after)
         except OSError:

@@ -28,7 +28,8 @@ threshold = torch.quantile(accelerator.gather(entropies), 0.8)
 
 ## Use instead
 ```python
-gathered = accelerator.gather(entropies)
+gathered = accelerator.gather(accelerator.pad_across_processes(entropies, pad_index=float("nan")))
+gathered = gathered[~gathered.isnan()]
 if gathered.numel() == 0:  # the same on all ranks
     return torch.zeros_like(mask)
 threshold = torch.quantile(gathered, 0.8)

@@ -33,7 +33,9 @@ stands under a condition that asks for it is for all ranks, and where no `Accele
 A folder is made by all ranks, with `exist_ok=True`, which is unsafe: one that is there already is no error any more.
 
 ## Limits
-What is a waste only, such as all ranks saving the same model at the end of a script, is not in the default set.
+What is a waste only, such as all ranks saving the same model at the end of a script, is not in the default set. Nor is
+what a program does which bare python starts in the scripts and documents of its project, and nothing on several
+processes; `--extend-select TRL008` reports both.
 
 Only code that each process is known to run is looked at: hooks of a Trainer, the functions that it is given (reward
 functions, `compute_metrics`) and what they call, hooks of Lightning for training and validation, programs that make an
@@ -68,7 +70,7 @@ from trl_lint.wording import said
 class UnguardedSideEffect(Rule[SideEffect]):
     code = "TRL008"
     name = "unguarded-side-effect"
-    consequences = (Consequence.RACE, Consequence.CRASH, Consequence.WASTE)
+    consequences = (Consequence.RACE, Consequence.CRASH, Consequence.WRONG_NUMBER, Consequence.WASTE)
 
     def check(self, event: SideEffect) -> Iterator[Violation]:
         if event.module.one_process:
@@ -81,6 +83,7 @@ class UnguardedSideEffect(Rule[SideEffect]):
             message=f"`{event.name}` runs on all processes{where}: each of them {event.effect.does}{outcome}",
             help=event.effect.instead or f"do it on the main process only: {said('main', event)}",
             consequence=_consequence(event),
+            by_default=False if event.module.engines().bare else None,
         )
 
 

@@ -49,10 +49,10 @@ rank is the custom and does little harm; `--extend-select TRL003` reports it. Wh
 the function, so that one which a helper returns is reported by default.
 
 Values are followed through locals, containers, attributes, methods and helpers in sight. A value that comes from, or
-is handed to, code that is not in sight counts as unknown, and nothing is said of it. Timings, memory figures,
-learning rates, counters that all ranks share, and what `Trainer` and torchmetrics reduce themselves are right as they
-are; so is what a training prints, and what is printed beside the number of the rank; so is a metric store whose `log`
-reduces it.
+is handed to, code that is not in sight counts as unknown, and nothing is said of it. A model that is loaded with
+`device_map="auto"` is trained by one process. Timings, memory figures, learning rates, counters that all ranks share,
+and what `Trainer` and torchmetrics reduce themselves are right as they are; so is what a training prints, and what is
+printed beside the number of the rank; so is a metric store whose `log` reduces it.
 
 ## References
 - https://github.com/huggingface/trl/pull/2474 (DPO, CPO and ORPO logged the metrics of rank 0)
@@ -92,6 +92,8 @@ class UnreducedMetric(Rule[Logged | MetricShown]):
     consequences = (Consequence.WRONG_NUMBER,)
 
     def check(self, event: Logged | MetricShown) -> Iterator[Violation]:
+        if event.module.one_process:
+            return
         if isinstance(event, MetricShown):
             yield _shown(event)
         else:

@@ -26,7 +26,7 @@ tokens = accelerator.gather_for_metrics(torch.tensor(inputs["position_ids"].size
 ## Use instead
 ```python
 length = inputs["position_ids"].size(1)
-tokens = accelerator.gather_for_metrics(torch.tensor(length, device=accelerator.device)).sum().item()
+tokens = accelerator.reduce(torch.tensor(length, device=accelerator.device), reduction="sum").item()
 ```
 and `accelerator.local_process_index` for a device's index.
 

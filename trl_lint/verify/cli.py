@@ -390,7 +390,7 @@ def _require(options: VerifyOptions, modules: tuple[str, ...]) -> None:
     missing = _said_by(options.python, program, *modules).split()
     if missing:
         raise Unusable(
-            f"verify runs trainers and needs {', '.join(missing)}: pip install 'trl-lint[verify]', or name the "
+            f"verify runs trainers and needs {', '.join(missing)}: install them, or name the "
             f"interpreter of your training environment with --python (this is {options.python})"
         )
     if options.backend == "nccl" and (gpus := _gpus(options)) < options.nproc:

@@ -32,6 +32,10 @@ class Named(Trainer):
         options = argparse.ArgumentParser().parse_args()
         reveal_rank(options.local_rank)  # revealed: local(rank)
         reveal_rank(options.rank)  # revealed: unknown
+        known, others = argparse.ArgumentParser().parse_known_args()
+        reveal_rank(known.local_rank)  # revealed: local(rank)
+        reveal_rank(known.epochs)  # revealed: same
+        reveal_rank(others)  # revealed: same
 
         metrics = {"{}/loss".format(options.split): self.accelerator.gather(loss), "what": something(loss)}
         reveal_rank(metrics["{}/loss".format(options.split)])  # revealed: same

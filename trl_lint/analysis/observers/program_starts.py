@@ -14,9 +14,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from trl_lint.analysis.events import DatasetDrawn, DatasetPrepared, SideEffect
+from trl_lint.analysis.events import DatasetDrawn, DatasetPrepared, Logged, MetricShown, SideEffect
 from trl_lint.analysis.program.parameter_uses import text_unless_given
 from trl_lint.analysis.state.observing import Observer
+from trl_lint.domain.kinds import ContainerValue
 from trl_lint.knowledge import library
 from trl_lint.knowledge.backends import ALONE, SPREADING
 
@@ -25,13 +26,16 @@ if TYPE_CHECKING:
 
     from trl_lint.analysis.state.arguments import Arguments
     from trl_lint.analysis.state.frame import Frame
+    from trl_lint.domain.values import Value
 
 # A script that makes one of these is run by every rank.
 _STARTS = frozenset({"accelerate.Accelerator", "torch.distributed.init_process_group"})
 
 
 class ProgramStarts(Observer["Frame"]):
-    needed_by = frozenset({DatasetDrawn, DatasetPrepared, SideEffect})  # on one process they do no harm
+    needed_by = frozenset(
+        {DatasetDrawn, DatasetPrepared, Logged, MetricShown, SideEffect}
+    )  # on one process they do no harm
 
     def on_library_call(self, frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> None:
         _note(frame, name, args)
@@ -66,6 +70,14 @@ def _spreads(frame: Frame, args: Arguments) -> bool:
         else text_unless_given(frame.function, args.expression("device_map"))
     )
     return text in SPREADING
+
+
+def _in_settings(frame: Frame, args: Arguments) -> Value | None:
+    """What a dictionary of settings says, in a call with `**settings`."""
+    if not isinstance(args.double, ContainerValue):
+        return None
+    said = (cell.entries.get("device_map") for cell in frame.memory.cells(args.double))
+    return next((value for value in said if value is not None), None)
 
 
 def _is_alone(frame: Frame, args: Arguments) -> bool:

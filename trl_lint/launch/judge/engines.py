@@ -20,13 +20,15 @@ from trl_lint.knowledge.engines import (
     ONE_NODE,
     OPTIONS,
     SETTINGS_FILES,
+    SPAWNS,
+    STARTS,
     Sign,
 )
 from trl_lint.launch.commands.command_wrappers import unwrap
 from trl_lint.launch.commands.commands import Command, Word
 from trl_lint.launch.judge.arguments import leaves_open
 from trl_lint.launch.judge.gpus import options
-from trl_lint.launch.judge.python_invocation import own_launcher
+from trl_lint.launch.judge.python_invocation import is_interpreter, own_launcher
 from trl_lint.launch.parsers import readers
 
 JSON = ".json"
@@ -59,12 +61,15 @@ class LaunchEngines:
 class FileEngines:
     """What a file shows: engines beside its launches, in the order of their words, and its launches.
 
-    program: whether it is a program, which says how it is run itself.
+    program: whether it is a program, which says how it is run itself. bare: the paths of the programs that it starts as
+    one process, by bare python. spawns: whether code makes processes itself, so that bare python starts several.
     """
 
     beside: tuple[TrainingEngine, ...] = ()
     launches: tuple[LaunchEngines, ...] = ()
     program: bool = False
+    bare: frozenset[str] = frozenset()
+    spawns: bool = False
 
     @property
     def engines(self) -> tuple[TrainingEngine, ...]:
@@ -97,14 +102,16 @@ def of_file(path: PurePath, data: bytes) -> FileEngines:
     if len(data) > LARGEST:
         return _NOTHING
     if path.suffix == ".py":
-        return FileEngines(_in_order(_of_code(data)), program=is_program(data))
-    if not MENTIONS.search(data):
+        spawns = SPAWNS.search(data) is not None
+        return FileEngines(_in_order(_of_code(data)), program=is_program(data), spawns=spawns)
+    starts = STARTS.search(data) is not None
+    if not starts and not MENTIONS.search(data):
         return _NOTHING
     if path.suffix == JSON:
         return FileEngines(_in_order(_of_deepspeed_configuration(data)))
-    commands = readers.all_commands(path, data) if LAUNCHES.search(data) else ()
+    commands = readers.all_commands(path, data) if starts or LAUNCHES.search(data) else ()
     launches = tuple(_launches(commands))
-    return FileEngines(_in_order(_signs(IN_CONFIGURATION, data)), launches)
+    return FileEngines(_in_order(_signs(IN_CONFIGURATION, data)), launches, bare=frozenset(_bare(commands)))
 
 
 def _of_code(data: bytes) -> set[TrainingEngine]:
@@ -145,6 +152,14 @@ def _launches(commands: Sequence[Command]) -> Iterator[LaunchEngines]:
         launcher, words = _launcher(command)
         if launcher:
             yield _launch(launcher, words)
+
+
+def _bare(commands: Sequence[Command]) -> Iterator[str]:
+    """The paths of the programs that bare python starts."""
+    for command in commands:
+        words = unwrap(command.words).rest
+        if words and is_interpreter(words[0]) and not _launcher(command)[0] and (program := _started(words[1:])):
+            yield program
 
 
 def _launcher(command: Command) -> tuple[str, Sequence[Word]]:
