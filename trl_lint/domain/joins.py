@@ -26,6 +26,7 @@ from trl_lint.domain.kinds import (
     BoundMethod,
     ContainerValue,
     IterableValue,
+    LibraryInstance,
     LoaderValue,
     ModelRole,
     ModelValue,
@@ -224,6 +225,8 @@ def _merged_parts(a: Value, b: Value) -> Value:
         return a.having(join(a.element, b.element), ranks.join_lengths(a.length, b.length), None)
     if isinstance(a, LoaderValue) and isinstance(b, LoaderValue):
         return a.having(None if a.batch is None or b.batch is None else join(a.batch, b.batch))
+    if isinstance(a, LibraryInstance) and isinstance(b, LibraryInstance) and a.name == b.name:
+        return a if type(a) is LibraryInstance else b
     chosen = one_of_own(a, b) if a.kind is Kind.CLASS else None
     if chosen is not None:
         return chosen

@@ -42,7 +42,10 @@ _STATE = "state.py::PartialState"
 _OPERATIONS = "utils/operations.py"
 _TRACKING = "tracking.py::GeneralTracker"
 
+FSDP_PLUGIN = "accelerate.FullyShardedDataParallelPlugin"
+
 _CLASSES: tuple[Row, ...] = (
+    Class(name=FSDP_PLUGIN, source="utils/dataclasses.py::FullyShardedDataParallelPlugin"),
     Class(name="accelerate.Accelerator", source=_ACCELERATOR),
     Class(name="accelerate.AcceleratorState", source="state.py::AcceleratorState",
           bases=("accelerate.PartialState",)),

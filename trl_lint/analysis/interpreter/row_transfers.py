@@ -19,6 +19,7 @@ from trl_lint.analysis.state.callees import function_of
 from trl_lint.analysis.state.frame import Frame, explain
 from trl_lint.analysis.transfer import trained_apart, wrapped_models
 from trl_lint.domain import ranks
+from trl_lint.domain.accelerators import ShardingAccelerator
 from trl_lint.domain.constants import WORLD_SIZE
 from trl_lint.domain.devices import MAYBE_FROZEN, Device
 from trl_lint.domain.heap import Cell
@@ -41,6 +42,7 @@ from trl_lint.domain.model_roles import is_data_parallel, is_replicated
 from trl_lint.domain.provenance import FullBatches
 from trl_lint.domain.values import UNKNOWN, WRAPPED_ON_SOME_WAY, Kind, Value, Wrapping
 from trl_lint.knowledge import library
+from trl_lint.knowledge.accelerate import FSDP_PLUGIN
 from trl_lint.knowledge.schema import (
     BARE_MODEL,
     BATCH,
@@ -116,8 +118,8 @@ def prepared(frame: Frame, value: Value, node: cst.CSTNode) -> Value:
     if isinstance(value, ProjectModel) and not has_forward(value.cls):
         return PreparedObject(ranks.SAME, why=frame.step(node, _PREPARED))
     if isinstance(value, ModelValue):
-        is_left = wrapped_models.may_be_left(frame, value, node)
-        wrapping = None if value.wrapping is None else Wrapping.UNKNOWN if is_left else Wrapping.WRAPPED
+        is_other = wrapped_models.may_be_left(frame, value, node) or _shards(frame, node)
+        wrapping = None if value.wrapping is None else Wrapping.UNKNOWN if is_other else Wrapping.WRAPPED
         why = frame.step(node, "`prepare` wraps it here")
         return value.with_facts_of(Value(ranks.SAME, wrapping=wrapping, why=why, grad=value.grad, device=value.device))
     if isinstance(value, LoaderValue):
@@ -136,6 +138,13 @@ def prepared(frame: Frame, value: Value, node: cst.CSTNode) -> Value:
         return value
     is_left = value.device == MAYBE_FROZEN and wrapped_models.may_be_left(frame, value, node)
     return PreparedObject(ranks.SAME, why=frame.step(node, _PREPARED), grad=value.grad and not is_left)
+
+
+def _shards(frame: Frame, node: cst.CSTNode) -> bool:
+    """Whether it is an Accelerator that wraps in FSDP whose `prepare` is called here."""
+    function = node.func if isinstance(node, cst.Call) else None
+    owner = function.value if isinstance(function, cst.Attribute) else None
+    return owner is not None and isinstance(frame.node_values.get(id(owner)), ShardingAccelerator)
 
 
 def _unwrapped(frame: Frame, args: Arguments, node: cst.CSTNode) -> Value:
@@ -243,7 +252,8 @@ def constructed(frame: Frame, row: Class, args: Arguments, node: cst.CSTNode) ->
     made = row.makes
     if isinstance(made, str):
         if not made:
-            return LibraryInstance(row.name)
+            shards = library_name_of(args.keywords.get("fsdp_plugin")) == FSDP_PLUGIN
+            return ShardingAccelerator(row.name) if shards else LibraryInstance(row.name)
         return transferred(frame, made, args, node, row.name)
     if isinstance(made, ModelValue) and made.wrapping is Wrapping.WRAPPED:
         inner = args.positional[0] if args.positional else UNKNOWN
