@@ -16,7 +16,7 @@ from trl_lint.analysis.program.syntax import of_class
 from trl_lint.analysis.program.weights_only import takes_weights_only
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.callees import function_of
-from trl_lint.analysis.state.frame import Frame, explain
+from trl_lint.analysis.state.frame import ACCELERATOR, Frame, explain
 from trl_lint.analysis.transfer import trained_apart, wrapped_models
 from trl_lint.domain import ranks
 from trl_lint.domain.accelerators import ShardingAccelerator
@@ -252,8 +252,8 @@ def constructed(frame: Frame, row: Class, args: Arguments, node: cst.CSTNode) ->
     made = row.makes
     if isinstance(made, str):
         if not made:
-            shards = library_name_of(args.keywords.get("fsdp_plugin")) == FSDP_PLUGIN
-            return ShardingAccelerator(row.name) if shards else LibraryInstance(row.name)
+            is_told = library_name_of(args.keywords.get("fsdp_plugin")) == FSDP_PLUGIN
+            return ShardingAccelerator(row.name) if row.name == ACCELERATOR and is_told else LibraryInstance(row.name)
         return transferred(frame, made, args, node, row.name)
     if isinstance(made, ModelValue) and made.wrapping is Wrapping.WRAPPED:
         inner = args.positional[0] if args.positional else UNKNOWN

@@ -33,9 +33,8 @@ _STARTS = frozenset({"accelerate.Accelerator", "torch.distributed.init_process_g
 
 
 class ProgramStarts(Observer["Frame"]):
-    needed_by = frozenset(
-        {DatasetDrawn, DatasetPrepared, Logged, MetricShown, SideEffect}
-    )  # on one process they do no harm
+    # On one process these do no harm.
+    needed_by = frozenset({DatasetDrawn, DatasetPrepared, Logged, MetricShown, SideEffect})
 
     def on_library_call(self, frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> None:
         _note(frame, name, args)
@@ -64,12 +63,9 @@ def _spreads(frame: Frame, args: Arguments) -> bool:
     where = args.keywords.get("device_map")
     if where is None:
         return False
-    text = (
-        where.const
-        if isinstance(where.const, str)
-        else text_unless_given(frame.function, args.expression("device_map"))
-    )
-    return text in SPREADING
+    if isinstance(where.const, str):
+        return where.const in SPREADING
+    return text_unless_given(frame.function, args.expression("device_map")) in SPREADING
 
 
 def _in_settings(frame: Frame, args: Arguments) -> Value | None:
