@@ -5,20 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
-
-if TYPE_CHECKING:
-    pass
-
+from typing import TypeVar
 
 EVERY_RULE = "ALL"
 # Of every rule, the findings that somebody who has not asked for more is glad to have.
 DEFAULT_SET = "DEFAULT"
 
-
 OUTPUT_FORMATS = ("text", "concise", "json")
 ENGINES = ("ddp", "fsdp", "deepspeed", "deepspeed-zero3")
-
 
 _T = TypeVar("_T")
 

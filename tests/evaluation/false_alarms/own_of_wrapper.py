@@ -22,5 +22,13 @@ def main(name, loader):
         print(model.config)  # expect: TRL002
 
 
+def named_before(name, loader):
+    accelerator = Accelerator()
+    model = AutoModel.from_pretrained(name)
+    model.rows = 0
+    model, loader = accelerator.prepare(model, loader)
+    print(model.rows)  # expect: TRL002
+
+
 if __name__ == "__main__":
     main("tiny", [])

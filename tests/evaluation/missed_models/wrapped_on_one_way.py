@@ -160,3 +160,10 @@ def tries(args, x):
         pass
     getattr(model, "module", model).config
     getattr(model, "config", None)
+
+
+def layer(distributed):
+    model = nn.Linear(1, 2)
+    if distributed:
+        model = DDP(model)
+    print(model.config)  # expect: TRL002

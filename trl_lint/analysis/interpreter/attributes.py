@@ -9,7 +9,7 @@ from trl_lint.analysis.interpreter import handed_models, paths
 from trl_lint.analysis.program import call_order
 from trl_lint.analysis.program.classes import ClassInfo
 from trl_lint.analysis.program.objects import ClassValue, FunctionValue, ProjectInstance, class_of
-from trl_lint.analysis.program.uses import has_no_module, is_set_before
+from trl_lint.analysis.program.uses import has_no_module
 from trl_lint.analysis.state.frame import Frame, derived
 from trl_lint.analysis.transfer import tensors, wrapped_models
 from trl_lint.domain import ranks
@@ -198,7 +198,7 @@ def _is_there(frame: Frame, name: str, node: cst.CSTNode) -> bool:
         return True
     if not isinstance(node, cst.Attribute):
         return False
-    return is_set_before(frame.root, node) or has_no_module(frame.root, node)
+    return any(each.deep_equals(node) for each in frame.given) or has_no_module(frame.root, node)
 
 
 def _is_wrapped_later(frame: Frame, model: Value) -> bool:
@@ -343,10 +343,15 @@ def environment(frame: Frame, name: Value) -> Value:
 # --- assignment -----------------------------------------------------------------------------------------
 
 
+_MAY_BE_WRAPPED = {*WRAPPED_ON_SOME_WAY, Wrapping.UNKNOWN}
+
+
 def assign_attribute(frame: Frame, owner: Value, target: cst.Attribute, value: Value) -> None:
     """`owner.name = value`."""
     if target.attr.value == "requires_grad" and value.const is not False:
         wrapped_models.parameter_trained(frame, target.value)
     frame.asks_for_engine |= heuristics.NAMES_ENGINE.fits(target.attr.value)  # `args.deepspeed = None` turns it off
+    if isinstance(owner, PreparedObject) or (isinstance(owner, ModelValue) and owner.wrapping in _MAY_BE_WRAPPED):
+        frame.given.append(target)
     if isinstance(owner, ProjectInstance):
         frame.write_attribute(owner.cls, target.attr.value, value.but(pending=frozenset()) if value.pending else value)

@@ -24,7 +24,7 @@ from trl_lint.analysis.transfer.wrapped_models import narrowed_to_model
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import WORLD_FALSE, WORLD_TRUE
 from trl_lint.domain.heap import Memory
-from trl_lint.domain.kinds import NumberValue, PreparedObject, library_name_of
+from trl_lint.domain.kinds import LibraryInstance, NumberValue, PreparedObject, PureObject, library_name_of
 from trl_lint.domain.provenance import NeededOutcome, Step, WrappedWhere
 from trl_lint.domain.ranks import Origin, State
 from trl_lint.domain.values import UNKNOWN, Kind, Value, Wrapping
@@ -97,7 +97,8 @@ def _beside(value: Value, other: Value) -> Value:
         return narrowed_to_model(value)
     is_wrapped = other.wrapping is Wrapping.MAYBE or other.wrapping is Wrapping.WRAPPED
     is_unknown = value.kind is Kind.UNKNOWN and value.rank.state in _NOTHING_KNOWN
-    return BARE_MODEL if is_wrapped and (is_unknown or library_name_of(value) == ENGINE) else value
+    is_module = isinstance(value, (LibraryInstance, PureObject))  # of a class that the tables don't know for a model
+    return BARE_MODEL if is_wrapped and (is_unknown or is_module or library_name_of(value) == ENGINE) else value
 
 
 def _taken_out(value: Value) -> Value:

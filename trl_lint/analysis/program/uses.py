@@ -159,13 +159,6 @@ def _asks(test: cst.BaseExpression, node: cst.CSTNode) -> bool:
     return False
 
 
-def is_set_before(root: cst.CSTNode, node: cst.Attribute) -> bool:
-    """Whether code above has given an object this very attribute: `model.step = 0`, and then `model.step`."""
-    found = [each for each in of_class(root, cst.Attribute) if each is node or each.attr.value == node.attr.value]
-    above = found[: next((place for place, each in enumerate(found) if each is node), 0)]
-    return any(_is_assigned(root, each) and each.deep_equals(node) for each in above)
-
-
 def has_no_module(root: cst.CSTNode, node: cst.Attribute) -> bool:
     """Whether it is read where taking the `module` of a wrapper has failed, so that there is none."""
     path = [*ancestors(root, node), node]
@@ -177,11 +170,6 @@ def has_no_module(root: cst.CSTNode, node: cst.Attribute) -> bool:
 
 def _takes_module(body: cst.CSTNode, model: cst.BaseExpression) -> bool:
     return any(each.attr.value == "module" and each.value.deep_equals(model) for each in of_class(body, cst.Attribute))
-
-
-def _is_assigned(root: cst.CSTNode, node: cst.Attribute) -> bool:
-    around = ancestors(root, node)
-    return bool(around) and isinstance(around[-1], cst.AssignTarget)
 
 
 def _calls_of(statement: cst.CSTNode, names: frozenset[str]) -> list[cst.Call]:

@@ -112,6 +112,7 @@ class Frame:
         self.asks_for_engine = False  # whether it asks, or says, what wraps or shards the model
         self.has_tested = False  # whether any condition was met so far
         self.attribute_error_depth = 0  # inside how many `try` blocks that catch AttributeError
+        self.given: list[cst.Attribute] = []  # the attributes that it gives to objects which may be wrapped models
         self.objects = ObjectAccess()
         self.key: Hashable = function
         self.allocations: dict[Hashable, Identity] = {}  # the containers made here, now and in runs before, by place
