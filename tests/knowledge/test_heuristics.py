@@ -245,6 +245,11 @@ TRAINED = "from transformers import Trainer\ndef run({0}):\n    {0}.train()\nrun
 PREPARES = (
     "from accelerate import Accelerator\ndef run({0}, model, {1}):\n    {0}.prepare(model, {1})\nrun(Accelerator())\n"
 )
+FROZEN = (
+    "from accelerate import Accelerator\nfrom transformers import AutoModel\naccelerator = Accelerator()\n"
+    "model = AutoModel.from_pretrained('tiny')\nif input():\n    model.requires_grad_(False)\n"
+    "model, *_ = accelerator.prepare(model, {})\nprint(model.config)\n"
+)
 
 CASES = {
     "MAY_SYNCHRONISE": Case(
@@ -368,6 +373,8 @@ CASES = {
         ),
         "unknown",
     ),
+    "TRAINS_MODEL": Case(rule("TRL002"), FROZEN.format("optimizer"), 1, FROZEN.format("scheduler"), 0),
+    "BESIDE_MODEL": Case(rule("TRL002"), FROZEN.format("optimizer"), 1, FROZEN.format("optimizer, critic"), 0),
     "PIPELINE": Case(
         rule("TRL002"),
         PIPELINE.format("StableDiffusionPipeline"),

@@ -53,6 +53,11 @@ def test_a_finding_names_the_call_and_the_engine():
         (trainer(SAVE_MODEL.replace("save_model()", "model_wrapped.save_16bit_model('x')")), {"deepspeed-zero3"}),
         (loop(f"from torch.distributed.checkpoint import state_dict\n{MAIN}    state_dict.get_state_dict(model)"),
          {"fsdp"}),
+        # What is one under each engine comes later, where the first has failed.
+        (trainer("def save_model(self, output_dir=None):\n    if self.args.should_save:\n        try:\n"
+                 "            self._save(output_dir, state_dict=self.accelerator.get_state_dict(self.model))\n"
+                 "        except ValueError:\n            self.model_wrapped.save_checkpoint(output_dir)"),
+         {"fsdp", "deepspeed-zero3"}),
         # Without an engine it is a collective as well, and that is TRL006.
         (loop(MAIN + "    accelerator.wait_for_everyone()"), set()),
     ],

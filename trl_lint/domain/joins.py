@@ -288,8 +288,11 @@ def _join_device(a: Value, b: Value) -> str:
 
 
 def _explains(a: Value, b: Value, joined: Value) -> bool:
-    """Whether two models share a fact about their wrapper, which one chain explains as well as the other."""
-    alike = a.wrapping is b.wrapping or PreparedObject in (type(a), type(b))
+    """Whether two models share a fact about their wrapper, which one chain explains as well as the other.
+
+    None has no wrapper, and takes nothing away from what explains that of the model.
+    """
+    alike = a.wrapping is b.wrapping or PreparedObject in (type(a), type(b)) or Kind.NONE in (a.kind, b.kind)
     return joined.kind is Kind.MODEL and alike and joined.wrapping in _EXPLAINED
 
 

@@ -19,6 +19,13 @@ def main(variable):
     reveal_rank(read("JOB"))  # revealed: same
     reveal_rank(os.environ[variable])  # revealed: unknown
     reveal_rank(read(variable))  # revealed: unknown
+    for given in (read("A"), read("B"), read("C"), read("D"), read("E"), read("F"), read("G"), read("H"), read("I")):
+        print(given)
+    reveal_rank(read("J"))  # revealed: same
+    reveal_rank(read("K"))  # revealed: same
+    reveal_rank(read("L"))  # revealed: same
+    reveal_rank(read("M"))  # revealed: same
+    reveal_rank(read("LOCAL_RANK"))  # revealed: local(rank)
 
 
 main(input())

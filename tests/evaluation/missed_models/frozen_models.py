@@ -26,3 +26,26 @@ def thawed():
     model.lm_head.requires_grad_(True)
     model = accelerator.prepare(model)
     return model.config  # expect: TRL002
+
+
+def one_of_two(args, optimizer, loader):
+    accelerator = Accelerator()
+    model, side = AutoModelForCausalLM.from_pretrained("tiny"), AutoModelForCausalLM.from_pretrained("side")
+    if args.on_the_side:
+        model.requires_grad_(False)
+    trained = side if args.on_the_side else model
+    results = accelerator.prepare(trained, optimizer, loader)
+    if args.on_the_side:
+        side = results[0]
+    else:
+        model = results[0]
+        print(model.config)  # expect: TRL002
+
+
+def two_of_three(args, optimizer, loader):
+    accelerator = Accelerator()
+    model, encoder = AutoModelForCausalLM.from_pretrained("tiny"), AutoModelForCausalLM.from_pretrained("encoder")
+    if args.frozen:
+        encoder.requires_grad_(False)
+    model, encoder, optimizer, loader = accelerator.prepare(model, encoder, optimizer, loader)
+    print(encoder.config)

@@ -2,6 +2,7 @@
 from accelerate import Accelerator
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel as DDP
+from transformers import AutoModel
 
 
 class Net(nn.Module):
@@ -167,3 +168,22 @@ def layer(distributed):
     if distributed:
         model = DDP(model)
     print(model.config)  # expect: TRL002
+
+
+def one_of_two(args, image, text):
+    left = right = None
+    if args.image:
+        left = AutoModel.from_pretrained(image)
+    else:
+        right = AutoModel.from_pretrained(text)
+    results = Accelerator().prepare(left if left is not None else right)
+    if left is not None:
+        left = results
+    elif right is not None:
+        right = results
+    if left is not None:
+        left.train()
+    if args.gradient_checkpointing:
+        print(args)
+    if args.image:
+        print(left.config)  # expect: TRL002

@@ -17,6 +17,7 @@ from trl_lint.analysis.program.classes import ClassInfo, FunctionInfo
 from trl_lint.analysis.program.objects import class_of
 from trl_lint.analysis.program.project import Project
 from trl_lint.analysis.program.settings_of_job import JobFlags
+from trl_lint.analysis.program.syntax import of_class
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import CalleeRun
@@ -36,6 +37,9 @@ from trl_lint.knowledge.python import HARMLESS_DECORATORS, RANK_DECORATORS
 # How deep calls are followed, and in how many different ways one function is run before they are joined.
 MAX_DEPTH = 14
 MAX_CONTEXTS = 8
+# The same of what reads variables of the environment by the names that it is given, of which some tell the rank.
+MAX_NAMED = 40
+_ENVIRONMENT = frozenset({"environ", "getenv"})
 # And in how many more that differ in more than the constants among their arguments.
 MAX_PLAIN = 4
 # How often a function is run for the same facts because attributes that it reads have changed.
@@ -236,7 +240,7 @@ class Runs(Definitions):
         inputs = self._inputs(names, memory)
         given = (names, memory.heap)
         key = key_of(memory, function, names, cls)
-        if key not in function.summaries and len(function.summaries) >= MAX_CONTEXTS and key not in self._running:
+        if key not in function.summaries and self._is_called_in_many_ways(function) and key not in self._running:
             names, memory = without_constants(names, inputs, memory)
             key = key_of(memory, function, names, cls)
             if key not in function.summaries and len(function.summaries) >= MAX_CONTEXTS + MAX_PLAIN:
@@ -250,6 +254,13 @@ class Runs(Definitions):
                 memory = Memory(joined.names, dict(joined.heap), memory.attributes, joined.control)
                 return Context(key, dict(joined.names), memory, list(joined.heap), given, stands_for, joined=True)
         return Context(key, names, memory, inputs, given)
+
+    @staticmethod
+    def _is_called_in_many_ways(function: FunctionInfo) -> bool:
+        known = len(function.summaries)
+        if not MAX_CONTEXTS <= known < MAX_NAMED:
+            return known >= MAX_NAMED
+        return _ENVIRONMENT.isdisjoint(each.value for each in of_class(function.node, cst.Name))
 
     def _usable(self, summary: Summary) -> bool:
         """A run of this round is good enough: if what it read has changed since, the next round finds out."""

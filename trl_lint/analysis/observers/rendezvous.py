@@ -15,7 +15,7 @@ branch.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import libcst as cst
@@ -36,12 +36,13 @@ from trl_lint.analysis.program.path_conditions import (
 from trl_lint.analysis.program.syntax import below, of_class
 from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import Branch, Observer
+from trl_lint.analysis.state.point_sequences import counts, first_unmatched, limited_before
 from trl_lint.domain.control import Control, Uniformity
 from trl_lint.domain.engines import TrainingEngine
 from trl_lint.domain.kinds import alone_of
 from trl_lint.domain.provenance import OwnFile
 from trl_lint.domain.ranks import Origin
-from trl_lint.domain.sync_points import HIDDEN, SENT, UNSEEN, SyncPoint, place_of
+from trl_lint.domain.sync_points import HIDDEN, SyncPoint, place_of
 
 if TYPE_CHECKING:
     from trl_lint.analysis.program.classes import FunctionInfo
@@ -174,7 +175,7 @@ def _tell(frame: Frame, parting: Parting, point: SyncPoint) -> None:
 
 
 def _tell_decorated(frame: Frame, decorated: Control, told: set[int]) -> None:
-    point = next((each for each in frame.sync_points if _counts(each, decorated.rank.origins)), None)
+    point = next((each for each in frame.sync_points if counts(each, decorated.rank.origins)), None)
     if point is not None:
         told.update(id(each.node) for each in frame.sync_points)
         frame.emit(
@@ -200,7 +201,7 @@ def _parting(frame: Frame, ways: Ways) -> Parting | None:
             for each in rest
             if not _is_elsewhere(frame, ways, each) and (branch.staying == 0 or not _is_excluded(frame, branch, each))
         ]
-    unmatched = None if branch.refused else _first_unmatched(each_way[0], each_way[1], branch)
+    unmatched = None if branch.refused else first_unmatched(each_way[0], each_way[1], branch)
     found = unmatched or _skipped_backward(frame, ways)
     if found is None or not (branch.refused or _may_fail_apart(frame, branch)):
         return None
@@ -217,13 +218,14 @@ def _besides(
     one, other = (_alternatives(frame, way) for way in each_way)
     inside = {id(point) for arm in ways.arms for point in arm}
     firsts = (
-        _first_unmatched(mine, theirs, ways.branch)
+        first_unmatched(mine, theirs, ways.branch)
         for here, there in ((one, other), (other, one))
         for mine in here
         for theirs in there
     )
     known = {found.node: found}
     known.update((point.node, point) for point in firsts if point is not None and id(point) in inside)
+    known.update((point.node, point) for arm in ways.arms for point in limited_before(found, arm))
     return tuple(known.values())[1:]
 
 
@@ -282,7 +284,7 @@ def _meet_whichever(frame: Frame, each_way: Sequence[Sequence[SyncPoint]], branc
     one, other = (_alternatives(frame, way) for way in each_way)
 
     def meets(way: Sequence[SyncPoint], among: Sequence[Sequence[SyncPoint]]) -> bool:
-        return any(_first_unmatched(way, each, branch) is None for each in among)
+        return any(first_unmatched(way, each, branch) is None for each in among)
 
     return all(meets(way, other) for way in one) and all(meets(way, one) for way in other)
 
@@ -387,57 +389,6 @@ def _missing(frame: Frame, parting: Parting) -> tuple[SyncPoint, ...]:
     if not any(ways.branch.leaves):
         return arms
     return (*arms, *(each for each in frame.sync_points if each not in arms and _comes_after(each, ways)))
-
-
-def _first_unmatched(one: Sequence[SyncPoint], other: Sequence[SyncPoint], branch: Branch) -> SyncPoint | None:
-    """The first point that one of two ways has and the other has not, if it is certain that it lacks it."""
-    if any(point.kind in UNSEEN for point in (*one, *other)):
-        seen, opposite = _without_hidden(one, other), _without_hidden(other, one)
-        if seen is None or opposite is None:
-            return None
-        one, other = seen, opposite
-    if branch.by is DividedBy.TURNS:
-        return next((each for each in one if each.kind != "barrier" and each.certain), None)
-    start = 0
-    while start < min(len(one), len(other)) and one[start].kind == other[start].kind:
-        start += 1
-    lacking = [
-        point
-        for way, against in ((one[start:], other[start:]), (other[start:], one[start:]))
-        for point in _unmatched(way, against)
-        if _counts(point, branch.origins) or (point.by_settings and branch.asks_rank and not point.subgroup)
-    ]
-    return min(lacking, key=_is_rarely_met, default=None)
-
-
-def _is_rarely_met(point: SyncPoint) -> tuple[bool, int]:
-    """What always is a collective counts first, then what is one under more engines."""
-    return bool(point.engines), -len(point.engines)
-
-
-def _unmatched(way: Sequence[SyncPoint], against: Sequence[SyncPoint]) -> Iterator[SyncPoint]:
-    """The points of a way that the other way has not; those in another order are not counted."""
-    kinds = [each.kind for each in against]
-    for point in way:
-        if point.kind in kinds:
-            kinds.remove(point.kind)
-        else:
-            yield point
-
-
-def _without_hidden(way: Sequence[SyncPoint], against: Sequence[SyncPoint]) -> list[SyncPoint] | None:
-    """A way less the calls that are not in sight; None if the other way's may happen in these."""
-    known = [point for point in way if point.kind not in UNSEEN]
-    hidden_here = len(known) < len(way)
-    more = sum(point.kind not in UNSEEN for point in against) > len(known)
-    return None if (hidden_here and more) or any(point.kind == SENT for point in (*way, *against)) else known
-
-
-def _counts(point: SyncPoint, origins: Origin) -> bool:
-    """Whether it is known that all ranks meet there: a rank may be asked whether it belongs to a group."""
-    if point.subgroup and Origin.RANK in origins:
-        return False
-    return point.certain and point.kind not in UNSEEN
 
 
 def _comes_after(point: SyncPoint, ways: Ways) -> bool:

@@ -27,6 +27,7 @@ from trl_lint.domain.provenance import WrappedWhere
 from trl_lint.domain.ranks import SAME
 from trl_lint.domain.values import Kind, Value, Wrapping
 from trl_lint.knowledge import models
+from trl_lint.knowledge.heuristics import BESIDE_MODEL, TRAINS_MODEL
 
 # What is frozen as a whole may be trained in part.
 _FROZEN = frozenset({Kind.MODEL, Kind.UNKNOWN})
@@ -55,10 +56,11 @@ def is_wrapped(value: Value) -> bool:
 def may_be_left(frame: Frame, value: Value, node: cst.CSTNode) -> bool:
     """Whether `prepare` leaves a model as it is, on one way at least: it wraps none of which nothing has a gradient.
 
-    One that was frozen on one way is trained where a test around `prepare` asks for the same.
+    One that was frozen on one way is trained where a test around `prepare` asks for the same, and where no other model
+    comes with the optimizer.
     """
     if value.device == MAYBE_FROZEN:
-        return not _asks_whether_frozen(frame, node)
+        return not (_asks_whether_frozen(frame, node) or _is_with_its_optimizer(node))
     return not value.grad and value.device != EVALUATED
 
 
@@ -69,6 +71,12 @@ def _asks_whether_frozen(frame: Frame, node: cst.CSTNode) -> bool:
     asked = set().union(*(_asked_for(each.test) for each in branches if id(each) in around))
     others = (each for each in branches if id(each) not in around and not _FREEZING.isdisjoint(names_in(each)))
     return any(not asked.isdisjoint(_asked_for(each.test)) for each in others)
+
+
+def _is_with_its_optimizer(node: cst.CSTNode) -> bool:
+    """Whether one thing is handed over with what trains it: `prepare(model, optimizer, train_loader)`."""
+    given = [" ".join(names_in(each.value)) for each in node.args] if isinstance(node, cst.Call) else []
+    return sum(not BESIDE_MODEL.fits(each) for each in given) == 1 and any(map(TRAINS_MODEL.fits, given))
 
 
 def _asked_for(test: cst.BaseExpression) -> set[str]:

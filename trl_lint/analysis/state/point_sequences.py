@@ -1,0 +1,74 @@
+"""Sequences of synchronisation points: whether two ways meet the same, one after the other.
+
+gather(loss); barrier()               of one way
+barrier()                             of the other: `gather` is what it lacks
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from trl_lint.analysis.events import DividedBy
+from trl_lint.analysis.state.observing import Branch
+from trl_lint.domain.ranks import Origin
+from trl_lint.domain.sync_points import SENT, UNSEEN, SyncPoint
+
+
+def first_unmatched(one: Sequence[SyncPoint], other: Sequence[SyncPoint], branch: Branch) -> SyncPoint | None:
+    """The first point that one of two ways has and the other has not, if it is certain that it lacks it."""
+    if any(point.kind in UNSEEN for point in (*one, *other)):
+        seen, opposite = _without_hidden(one, other), _without_hidden(other, one)
+        if seen is None or opposite is None:
+            return None
+        one, other = seen, opposite
+    if branch.by is DividedBy.TURNS:
+        return next((each for each in one if each.kind != "barrier" and each.certain), None)
+    start = 0
+    while start < min(len(one), len(other)) and one[start].kind == other[start].kind:
+        start += 1
+    lacking = [
+        point
+        for way, against in ((one[start:], other[start:]), (other[start:], one[start:]))
+        for point in _unmatched(way, against)
+        if counts(point, branch.origins) or (point.by_settings and branch.asks_rank and not point.subgroup)
+    ]
+    return min(lacking, key=_is_rarely_met, default=None)
+
+
+def _is_rarely_met(point: SyncPoint) -> tuple[bool, int]:
+    """What always is a collective counts first, then what is one under more engines."""
+    return bool(point.engines), -len(point.engines)
+
+
+def _unmatched(way: Sequence[SyncPoint], against: Sequence[SyncPoint]) -> Iterator[SyncPoint]:
+    """The points of a way that the other way has not; those in another order are not counted."""
+    kinds = [each.kind for each in against]
+    for point in way:
+        if point.kind in kinds:
+            kinds.remove(point.kind)
+        else:
+            yield point
+
+
+def _without_hidden(way: Sequence[SyncPoint], against: Sequence[SyncPoint]) -> list[SyncPoint] | None:
+    """A way less the calls that are not in sight; None if the other way's may happen in these."""
+    known = [point for point in way if point.kind not in UNSEEN]
+    hidden_here = len(known) < len(way)
+    more = sum(point.kind not in UNSEEN for point in against) > len(known)
+    return None if (hidden_here and more) or any(point.kind == SENT for point in (*way, *against)) else known
+
+
+def counts(point: SyncPoint, origins: Origin) -> bool:
+    """Whether it is known that all ranks meet there: a rank may be asked whether it belongs to a group."""
+    if point.subgroup and Origin.RANK in origins:
+        return False
+    return point.certain and point.kind not in UNSEEN
+
+
+def limited_before(found: SyncPoint, way: Sequence[SyncPoint]) -> Iterator[SyncPoint]:
+    """The first point in front of one that always is a collective which is one under some engines alone.
+
+    Where such an engine is used, it is there that the ranks wait.
+    """
+    before = way[: way.index(found)] if found in way and not found.engines else ()
+    yield from [each for each in before if each.engines and each.certain and each.kind != found.kind][:1]
