@@ -153,7 +153,8 @@ class _SetByRank:
         self.names: frozenset[tuple[str, str]] | None = None
 
 
-_OF_SETTINGS = re.compile(r"\b(\w+)\.(\w+)[ \t]*=(?!=)([^\n]*)")
+# It begins with what is rare: the owner is looked at once the rest is there.
+_PUT = re.compile(r"\.(\w+)[ \t]*=(?!=)([^\n]*)")
 
 
 def _copies(text: str, name: str) -> bool:
@@ -181,10 +182,10 @@ def _set_by_rank(frame: Frame) -> frozenset[tuple[str, str]]:
         project = frame.engine.project
         texts = (project.text(path).decode("utf-8", "replace") for path in sorted(project.linted))
         known.names = frozenset(
-            (match[1], match[2])
+            (owner, match[1])
             for text in texts
-            for match in _OF_SETTINGS.finditer(text)
-            if SETTINGS_OBJECT.fits(match[1]) and SETTING_OF_RANK.fits(match[3])
+            for match in _PUT.finditer(text)
+            if SETTINGS_OBJECT.fits(owner := _word_before(text, match.start())) and SETTING_OF_RANK.fits(match[2])
         )
     return known.names
 
@@ -219,10 +220,15 @@ def _all_assigned(text: str) -> dict[str, list[str]]:
     return found
 
 
-def _from_owner(text: str, dot: int) -> str:
-    """A line from the word before a dot on."""
+def _word_before(text: str, dot: int) -> str:
     start = dot
     while start and (text[start - 1].isalnum() or text[start - 1] == "_"):
         start -= 1
+    return text[start:dot]
+
+
+def _from_owner(text: str, dot: int) -> str:
+    """A line from the word before a dot on."""
+    start = dot - len(_word_before(text, dot))
     end = text.find("\n", dot, dot + _MOST_READ)
     return text[start : end if end >= 0 else dot + _MOST_READ]

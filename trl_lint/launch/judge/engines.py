@@ -20,6 +20,7 @@ from trl_lint.knowledge.engines import (
     ONE_NODE,
     OPTIONS,
     SETTINGS_FILES,
+    SPAWN_WORDS,
     SPAWNS,
     STARTS,
     Sign,
@@ -78,6 +79,8 @@ class FileEngines:
 
 
 _NOTHING = FileEngines()
+# How much of the text in front of a word may belong to it: `["accelerate",` on the line above.
+_BEFORE = 40
 
 
 def is_wanted(name: str) -> bool:
@@ -102,8 +105,7 @@ def of_file(path: PurePath, data: bytes) -> FileEngines:
     if len(data) > LARGEST:
         return _NOTHING
     if path.suffix == ".py":
-        spawns = SPAWNS.search(data) is not None
-        return FileEngines(_in_order(_of_code(data)), program=is_program(data), spawns=spawns)
+        return FileEngines(_in_order(_of_code(data)), program=is_program(data), spawns=_spawns(data))
     starts = STARTS.search(data) is not None
     if not starts and not MENTIONS.search(data):
         return _NOTHING
@@ -112,6 +114,20 @@ def of_file(path: PurePath, data: bytes) -> FileEngines:
     commands = readers.all_commands(path, data) if starts or LAUNCHES.search(data) else ()
     launches = tuple(_launches(commands))
     return FileEngines(_in_order(_signs(IN_CONFIGURATION, data)), launches, bare=frozenset(_bare(commands)))
+
+
+def _spawns(data: bytes) -> bool:
+    """Whether code makes processes itself: the expression is slow, and looks only at lines with a word for that."""
+    return any(SPAWNS.search(lines) is not None for word in SPAWN_WORDS for lines in _around(data, word))
+
+
+def _around(data: bytes, word: bytes) -> Iterator[bytes]:
+    """Each line of a text that has a word, with the end of what stands before it."""
+    at = data.find(word)
+    while at >= 0:
+        end = data.find(b"\n", at)
+        yield data[data.rfind(b"\n", 0, max(0, at - _BEFORE)) + 1 : end if end >= 0 else len(data)]
+        at = data.find(word, at + 1)
 
 
 def _of_code(data: bytes) -> set[TrainingEngine]:
