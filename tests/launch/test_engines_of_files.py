@@ -1,0 +1,45 @@
+"""What a Python file shows of how it is run: whether it makes processes itself."""
+
+from __future__ import annotations
+
+from pathlib import PurePath
+
+import pytest
+
+from trl_lint.launch.judge.engines import of_file
+
+
+@pytest.mark.fast
+@pytest.mark.parametrize(
+    "line",
+    [
+        "mp.spawn(main, nprocs=8)",
+        "workers = [Process(target=main, args=(rank,)) for rank in range(8)]",
+        "start_processes(main, nprocs=8)",
+        "notebook_launcher(main, num_processes=8)",
+        "debug_launcher(main)",
+        "elastic_launch(config, main)()",
+        "import ray",
+        "    from pytorch_lightning import Trainer",
+        "from lightning import Fabric",
+        "import composer",
+        "import submitit",
+        "subprocess.run(['torchrun', __file__])",
+        "os.system('accelerate launch train.py')",
+        "command = ['accelerate',\n           'launch', 'train.py']",
+        "subprocess.run([sys.executable, '-m', 'torch.distributed.run', 'train.py'])",
+        "os.system('python -m torch.distributed.launch train.py')",
+    ],
+)
+def test_code_that_makes_processes(line):
+    text = f"import os\n\n\ndef start():\n    pass\n\n\n{line}\n"
+    assert of_file(PurePath("start.py"), text.encode()).spawns
+    assert of_file(PurePath("start.py"), text.rstrip().encode()).spawns
+
+
+@pytest.mark.fast
+@pytest.mark.parametrize(
+    "line", ["respawn(main)", "SubProcess(main)", "from array import array", "import layout, ray_cast"]
+)
+def test_code_that_makes_none(line):
+    assert not of_file(PurePath("start.py"), f"{line}\n".encode()).spawns
