@@ -17,12 +17,14 @@ import libcst as cst
 
 from trl_lint.analysis.events import DatasetDrawn, Event
 from trl_lint.analysis.program.objects import FunctionValue
+from trl_lint.analysis.program.parameter_uses import is_none_unless_given
 from trl_lint.analysis.program.syntax import ancestors
 from trl_lint.analysis.state.observing import Observer
 from trl_lint.analysis.transfer.draws import Draw, Seeding, all_of, draws_of, is_apart
 from trl_lint.domain.constants import WORLD_SIZE
 from trl_lint.domain.control import Uniformity
 from trl_lint.domain.kinds import LibraryName, library_name_of
+from trl_lint.domain.ranks import Origin
 from trl_lint.domain.values import Kind, Value
 from trl_lint.knowledge import heuristics, library
 from trl_lint.knowledge import random_draws as table
@@ -49,7 +51,7 @@ class RandomDraws(Observer["Frame"]):
     emits = frozenset({DatasetDrawn})
 
     def on_library_call(self, frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> None:
-        _note_seeding(frame, name, args)
+        _note_seeding(frame, name, args, node)
         _note_run(frame, name, args)
 
     def on_call_out_of_sight(self, frame: Frame, args: Arguments, node: cst.CSTNode) -> None:
@@ -171,7 +173,7 @@ def _asks_for_seed(frame: Frame, node: cst.CSTNode) -> bool:
 # --- what seeds -----------------------------------------------------------------------------------------
 
 
-def _note_seeding(frame: Frame, name: str, args: Arguments) -> None:
+def _note_seeding(frame: Frame, name: str, args: Arguments, node: cst.CSTNode) -> None:
     own = name.rpartition(".")[2]
     generators = table.SEEDERS.get(name)
     if generators is None and heuristics.SEEDS_ALL.fits(own):
@@ -180,10 +182,21 @@ def _note_seeding(frame: Frame, name: str, args: Arguments) -> None:
     if not generators:
         return
     seeding = frame.trace.notes.of(Seeding)
-    if not args.rank().differs and (apart is None or apart.const is not True):
+    if (not args.rank().differs or _is_given(frame, args, node)) and (apart is None or apart.const is not True):
         seeding.add(generators)
     elif frame.memory.control.uniformity is Uniformity.UNIFORM and (is_apart(args.rank()) or not args.rank().differs):
         seeding.add(frozenset(), generators)
+
+
+def _is_given(frame: Frame, args: Arguments, node: cst.CSTNode) -> bool:
+    """Whether a seed is what a caller has given, or else drawn: `if seed is None: seed = random.getrandbits(32)`.
+
+    What is known of the caller's tells nothing of whether it is None, or nothing would be left of one of the two.
+    """
+    first = node.args[0].value if isinstance(node, cst.Call) and node.args else None
+    if first is None or not is_none_unless_given(frame.function, first):
+        return False
+    return args.rank().origins == Origin.RNG and all(each.kind is Kind.UNKNOWN for each in args.positional)
 
 
 def _may_seed(frame: Frame, func: cst.BaseExpression | None, args: Arguments) -> bool:
