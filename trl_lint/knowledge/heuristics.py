@@ -89,11 +89,12 @@ MAIN_PROCESS = Guess(
     group=SYNCHRONISATION,
     words=_one_of(
         "is_global_zero is_local_main_process is_local_process_zero is_main_process is_main_rank "
-        "is_master_ordinal is_master_process is_rank0 is_rank_0 is_rank_zero is_world_process_zero"
+        "is_local_master is_master is_master_ordinal is_master_process is_primary is_rank0 is_rank_0 is_rank_zero "
+        "is_world_master is_world_process_zero"
     ),
     says="A function or attribute of this name, wherever it is defined, is true on one rank only.",
-    because="Names of transformers `Trainer` and `TrainerState`, lightning `Trainer` and `Fabric`, mmengine and "
-    "detectron2 `comm`, torch_xla; tests/analysis/reveal/names_of_ranks.py",
+    because="Names of transformers `Trainer` (of old, too) and `TrainerState`, lightning `Trainer` and `Fabric`, "
+    "fairseq, open_clip, timm, mmengine and detectron2 `comm`, torch_xla; tests/analysis/reveal/names_of_ranks.py",
 )
 RANK_NUMBER = Guess(
     group=SYNCHRONISATION,
@@ -500,8 +501,9 @@ CLOCK_METRIC = Guess(
 METRIC_OF_ONE_RANK = Guess(
     group=METRICS,
     pattern=r"(?i)(rank|gpu|device|process|worker)[_\-/ ]?\d",
-    says="`trl-lint verify` leaves a metric of such a name out: it is that of one rank on purpose.",
-    because="tests/verify/test_oracles.py: `loss/rank0`, `gpu_1/accuracy`",
+    says="A metric of such a name is that of one rank on purpose, for TRL003 and for `trl-lint verify`.",
+    because="tests/verify/test_oracles.py: `loss/rank0`, `gpu_1/accuracy`; jh5117-debug/Video_inpainting_DPO, "
+    "training/dpo/train_stage1.py: `rank0/dpo_loss` beside `global/implicit_acc`",
 )
 
 # --- launch commands --------------------------------------------------------------------------------------

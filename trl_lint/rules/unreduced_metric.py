@@ -52,7 +52,8 @@ Values are followed through locals, containers, attributes, methods and helpers 
 is handed to, code that is not in sight counts as unknown, and nothing is said of it. A model that is loaded with
 `device_map="auto"` is trained by one process. Timings, memory figures, learning rates, counters that all ranks share,
 and what `Trainer` and torchmetrics reduce themselves are right as they are; so is what a training prints, and what is
-printed beside the number of the rank; so is a metric store whose `log` reduces it.
+printed beside the number of the rank, or logged by a name that has it (`rank0/loss`); so is a metric store whose `log`
+reduces it.
 
 ## References
 - https://github.com/huggingface/trl/pull/2474 (DPO, CPO and ORPO logged the metrics of rank 0)
@@ -69,6 +70,7 @@ from trl_lint.analysis.events import Logged, MetricShown, shown_source
 from trl_lint.domain.control import Uniformity
 from trl_lint.domain.ranks import METRIC, Origin, Rank, State
 from trl_lint.findings import Consequence
+from trl_lint.knowledge.heuristics import METRIC_OF_ONE_RANK
 from trl_lint.rules.base import Rule, Site, Violation
 from trl_lint.wording import said
 
@@ -81,9 +83,10 @@ if TYPE_CHECKING:
 
 # Where a value that is mixed with one of these differs for a reason that no reduction mends.
 _SILENT = Origin.CLOCK | Origin.MEMORY
-# The level of a place that only some ranks may get to.
 # How many metrics a message names.
 _LISTED = 5
+# What stands for the part of a metric's name that is not known.
+_UNKNOWN = "…"
 
 
 class UnreducedMetric(Rule[Logged | MetricShown]):
@@ -100,7 +103,7 @@ class UnreducedMetric(Rule[Logged | MetricShown]):
             yield from self._logged(event)
 
     def _logged(self, event: Logged) -> Iterator[Violation]:
-        if not _is_reported(event.value.rank):
+        if not _is_reported(event.value.rank) or _is_of_one_rank(event):
             return
         for write in event.writes:
             if _is_reported(write.rank):
@@ -152,6 +155,23 @@ def _outcome(event: Logged | MetricShown) -> str:
 
 def _is_reported(rank: Rank) -> bool:
     return Origin.DATA in rank.origins and not rank.origins & _SILENT
+
+
+def _is_of_one_rank(event: Logged) -> bool:
+    """Whether its name says that it is the metric of one rank: `rank0/loss`.
+
+    Where the front of a name is not known, others in the function tell whether it may be that.
+    """
+    if any(map(METRIC_OF_ONE_RANK.fits, (event.what, *(write.what for write in event.writes)))):
+        return True
+    if not event.what.startswith(_UNKNOWN):
+        return False
+    from libcst import SimpleString
+
+    from trl_lint.analysis.program.syntax import of_class
+
+    code = event.module.tree if event.owner is None else event.owner.node
+    return any(METRIC_OF_ONE_RANK.fits(each.value) for each in of_class(code, SimpleString))
 
 
 def _is_training_loss(event: Logged, write: Write) -> bool:

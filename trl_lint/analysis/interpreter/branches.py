@@ -202,8 +202,8 @@ def joined_arms(
     reached: Memory | None = None
     for through, memory in arms:
         if through:
-            if memory.control.uniformity > inside.uniformity:
-                after = after.under(memory.control)
+            if len(memory.control.conditions) > len(inside.conditions):
+                after = after.under(memory.control)  # some have left on the way, under conditions of the arm
             reached = memory if reached is None else reached.merge(memory, divided)
     if reached is None:
         return False
