@@ -109,13 +109,18 @@ def _goes_through_the_wrapper(event: ModelCalled) -> bool:
 
     Where another function takes the wrapper off and calls it as well, or hands over a loss, they may meet there.
     """
+    from trl_lint.analysis.program.syntax import used_names
     from trl_lint.analysis.program.uses import is_added_to, meets_calls_of, names_what_is_called
 
     root = event.owner.node if event.owner is not None else event.module.tree
-    wrapped = event.attributes.union(name for name, _ in event.names)
-    if meets_calls_of(root, event.node, wrapped, WITHOUT_GRADIENTS) or is_added_to(root, event.node, event.given):
-        return True
     taken_off = event.model.why
+    names = frozenset(name for name, _ in event.names)
+    if not names and taken_off is not None:
+        names = frozenset(used_names(taken_off.node))  # `getattr(model, "module", model)`, whatever `model` is
+    if meets_calls_of(root, event.node, names, event.attributes, WITHOUT_GRADIENTS):
+        return True
+    if is_added_to(root, event.node, event.given):
+        return True
     return taken_off is not None and names_what_is_called(
         taken_off.module.tree, taken_off.node, root, WITHOUT_GRADIENTS
     )

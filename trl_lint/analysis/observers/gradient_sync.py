@@ -26,7 +26,7 @@ from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import Observer, Reached
 from trl_lint.analysis.transfer import wrapped_models
 from trl_lint.domain.kinds import TensorValue
-from trl_lint.domain.values import Kind, Value, Wrapping
+from trl_lint.domain.values import WRAPPED_ON_SOME_WAY, Kind, Value, Wrapping
 from trl_lint.knowledge import models
 from trl_lint.knowledge.torch import WITHOUT_GRADIENTS
 
@@ -60,7 +60,7 @@ def _tell(frame: Frame, model: Value, node: cst.CSTNode, path: str = "") -> None
         names = tuple(
             (name, value)
             for name, value in frame.memory.names.items()
-            if value.kind is Kind.MODEL and value.wrapping is Wrapping.WRAPPED
+            if value.kind is Kind.MODEL and value.wrapping in WRAPPED_ON_SOME_WAY
         )
         attributes = frozenset(
             name

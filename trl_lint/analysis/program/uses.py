@@ -68,10 +68,12 @@ def _are_arms_of_one(path: Sequence[cst.CSTNode], other: Sequence[cst.CSTNode]) 
     return {id(path[len(shared)]), id(other[len(shared)])} == arms
 
 
-def meets_calls_of(root: cst.CSTNode, node: cst.CSTNode, names: frozenset[str], apart: frozenset[str]) -> bool:
+def meets_calls_of(
+    root: cst.CSTNode, node: cst.CSTNode, names: frozenset[str], attributes: frozenset[str], apart: frozenset[str]
+) -> bool:
     """Whether a result is handed to a call of one of these names later on, or is put together with what one has given.
 
-    root: the function (or module) that the node is in. names: those of attributes of `self`, too. apart: contexts in
+    root: the function (or module) that the node is in. attributes: the names of those of `self`. apart: contexts in
     which such a call does not count.
     """
     made: set[str] = set()  # of the result
@@ -82,8 +84,10 @@ def meets_calls_of(root: cst.CSTNode, node: cst.CSTNode, names: frozenset[str], 
             continue
         spelled = used_names(small.value)
         is_here = any(each is node for each in below(statement))
-        calls = () if apart & contexts_around(root, statement) else _calls_of(statement, names)
-        if any(made & used_names(call) for call in calls) or (is_here and given & spelled):
+        calls = () if apart & contexts_around(root, statement) else _calls_of(statement, names, attributes)
+        # What one name may be is one of the two; a tuple of both keeps them apart.
+        meet = isinstance(small.value, cst.Call) and (made - given) & spelled and (given - made) & spelled
+        if meet or (is_here and given & spelled) or any(made & used_names(call) for call in calls):
             return True
         targets = _targets(small)
         if is_here or made & spelled:
@@ -125,7 +129,7 @@ def names_what_is_called(tree: cst.CSTNode, node: cst.CSTNode, but: cst.CSTNode,
     around = [each for each in ancestors(tree, node) if isinstance(each, cst.FunctionDef)]
     if not around or around[-1] is but:
         return False
-    calls = _calls_of(around[-1], frozenset(used_names(node)))
+    calls = _calls_of(around[-1], names := frozenset(used_names(node)), names)
     return any(not apart & contexts_around(around[-1], each) for each in calls)
 
 
@@ -172,9 +176,9 @@ def _takes_module(body: cst.CSTNode, model: cst.BaseExpression) -> bool:
     return any(each.attr.value == "module" and each.value.deep_equals(model) for each in of_class(body, cst.Attribute))
 
 
-def _calls_of(statement: cst.CSTNode, names: frozenset[str]) -> list[cst.Call]:
+def _calls_of(statement: cst.CSTNode, names: frozenset[str], attributes: frozenset[str]) -> list[cst.Call]:
     calls = of_class(statement, cst.Call)
-    return [each for each in calls if (_name_of(each.func) or own_attribute(each.func)) in names]
+    return [each for each in calls if _name_of(each.func) in names or own_attribute(each.func) in attributes]
 
 
 def _name_of(callee: cst.BaseExpression) -> str:
