@@ -203,9 +203,9 @@ TEST_FOLDER = Guess(
 )
 TORCH_DISTRIBUTED = Guess(
     group=SYNCHRONISATION,
-    pattern=r"torch\.distributed|\bDistributedDataParallel",
-    says="A file that has this and no Accelerator is helped in the words of torch.distributed.",
-    because="tests/rules/test_wording.py: scripts that start with DistributedDataParallel have no accelerator to "
+    pattern=r"torch\.distributed|\b(?:Distributed)?DataParallel",
+    says="A file that has this and no Accelerator is helped in the words of torch.",
+    because="tests/rules/test_wording.py: scripts that wrap a model in torch's own wrappers have no accelerator to "
     "be told of",
 )
 BEFORE_ACCELERATE = Guess(

@@ -40,4 +40,4 @@ def main(loader, distance):
         apart(model, batch, distance)
 
 
-main(open("rows"), print)
+main(input(), print)
