@@ -31,6 +31,10 @@ from trl_lint.analysis.program.uses import is_dropped
         ("x = call()\n    if a:\n        x = 1", True),
         ("x = call()\n    x = x + 1\n    return x", False),
         ("for i in a:\n        x = call()", True),
+        # A block that binds it anew asks for its own.
+        ("x = call()\n    for i in a:\n        x = 1\n        use(x)", True),
+        ("x = call()\n    for i in a:\n        x = 1\n    use(x)", False),
+        ("x = call()\n    for i in a:\n        use(x)\n        x = 1", False),
         # What stands before it in a loop comes behind it in the next round.
         ("for i in a:\n        use(x)\n        x = call()", False),
         ("while a:\n        x = call()\n        x = 1", False),

@@ -39,11 +39,12 @@ def _is_bound_anew(root: cst.CSTNode, path: Sequence[cst.CSTNode], later: Iterab
     """Whether a name that a statement binds is not asked for behind it, before each way has bound it again.
 
     path: from the root to the statement. What stands in another arm of a condition around it is not behind it, and
-    what is bound in an arm of its own need not be.
+    what is bound in an arm of its own, or in a loop, need not be; in there it is.
     """
+    bound: set[int] = set()  # the blocks that have bound it so far
     for name in later:
         above = ancestors(root, name)
-        if _are_arms_of_one(path, above):
+        if _are_arms_of_one(path, above) or not bound.isdisjoint(map(id, above)):
             continue
         if not isinstance(above[-1], cst.AssignTarget):
             return False
@@ -52,6 +53,7 @@ def _is_bound_anew(root: cst.CSTNode, path: Sequence[cst.CSTNode], later: Iterab
             return False
         if not any(isinstance(each, _MAY_NOT_RUN) and each not in path for each in above):
             return True
+        bound.update(id(each) for each in [each for each in above if isinstance(each, cst.IndentedBlock)][-1:])
     return True
 
 
