@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import reduce
+from operator import or_
 
 import libcst as cst
 
@@ -250,11 +252,19 @@ def _behind(before: Memory, settled: _Settled, divided: Rank, forever: bool) -> 
             _divide_counters(before, after, divided)
     chosen = ranks.SAME
     for memory in settled.loop.breaks:
-        chosen = _temporal(memory.control.rank) if memory.control.rank.differs else chosen
+        leaving = _set_up_inside(before.control, memory.control)
+        chosen = _temporal(leaving) if leaving.differs else chosen
         after = memory if after is None else after.merge(memory, chosen)
     if after is not None and chosen.differs:
         _divide_counters(before, after, chosen)
     return after
+
+
+def _set_up_inside(outer: Control, inner: Control) -> Rank:
+    """How ranks differ in the conditions of a place inside of another: those who come to that one come to it alike."""
+    known = {id(each.why) for each in outer.conditions}
+    own = [each.rank for each in inner.conditions if id(each.why) not in known and each.rank.differs]
+    return Rank(State.LOCAL, reduce(or_, (each.origins for each in own))) if own else ranks.SAME
 
 
 def _divide_counters(before: Memory, after: Memory, divided: Rank) -> None:
