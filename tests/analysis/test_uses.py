@@ -31,6 +31,7 @@ from trl_lint.analysis.program.uses import is_dropped
         ("x = call()\n    if a:\n        x = 1", True),
         ("x = call()\n    x = x + 1\n    return x", False),
         ("for i in a:\n        x = call()", True),
+        ("x = call()\n    if a: x = 1\n    return x", False),
         # A block that binds it anew asks for its own.
         ("x = call()\n    for i in a:\n        x = 1\n        use(x)", True),
         ("x = call()\n    for i in a:\n        x = 1\n    use(x)", False),

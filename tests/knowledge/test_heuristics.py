@@ -373,7 +373,6 @@ CASES = {
         ),
         "unknown",
     ),
-    "TRAINS_MODEL": Case(rule("TRL002"), FROZEN.format("optimizer"), 1, FROZEN.format("scheduler"), 0),
     "BESIDE_MODEL": Case(rule("TRL002"), FROZEN.format("optimizer"), 1, FROZEN.format("optimizer, critic"), 0),
     "PIPELINE": Case(
         rule("TRL002"),

@@ -288,17 +288,12 @@ NOISE_SCHEDULER = Guess(
     because="diffusers, examples/text_to_image/train_text_to_image.py: `noise_scheduler.add_noise(latents, noise, "
     "timesteps)` is as much this rank's own as the latents",
 )
-TRAINS_MODEL = Guess(
-    group=MODELS,
-    pattern=r"(?i)optim",
-    says="The one model that `prepare` is handed along with an object of such a name is trained, and so it is wrapped.",
-    because="SimpleTuner 8def2afec5, train_sdxl.py:1093: the U-Net is frozen where another model is prepared",
-)
 BESIDE_MODEL = Guess(
     group=MODELS,
     pattern=r"(?i)optim|sched|load|data",
     says="What is handed to `prepare` by such a name is no model.",
-    because="the same call, `accelerator.prepare(primary_model, lr_scheduler, optimizer, train_dataloaders[0])`",
+    because="SimpleTuner 8def2afec5, train_sdxl.py:880: `prepare(primary_model, lr_scheduler, optimizer, "
+    "train_dataloaders[0])`, of a U-Net that is frozen where another model is prepared",
 )
 PIPELINE = Guess(
     group=MODELS,
@@ -532,7 +527,8 @@ OPTIMIZER_OBJECT = Guess(
     group=LAUNCH,
     pattern=r"optim",
     says="What is prepared along with an object of such a name is trained.",
-    because="tests/rules/test_bare_python_launch.py: `a.prepare(model, optimizer)`, and another loss goes back",
+    because="tests/rules/test_bare_python_launch.py: `a.prepare(model, optimizer)`, and another loss goes back; "
+    "tests/evaluation/missed_models/frozen_models.py: the one model with an optimizer is wrapped",
 )
 TRL_SCRIPT = Guess(
     group=LAUNCH,

@@ -70,6 +70,9 @@ ROWS: tuple[Row, ...] = (
     Function(name="multiprocessing.current_process", source="library/multiprocessing", returns=RANK_INDEX),
 )
 
+# What code asks for the variables of the environment: of `os.environ` and `os.getenv` the own name.
+ENVIRONMENT = frozenset({"environ", "getenv"})
+
 # What ends the process that calls it, with the status that it is given; those that need no import.
 ENDS_PROCESS = frozenset({"os._exit", "sys.exit"})
 ENDS_PROCESS_UNBOUND = frozenset({"exit", "quit"})

@@ -42,6 +42,15 @@ def one_of_two(args, optimizer, loader):
         print(model.config)  # expect: TRL002
 
 
+def without_an_optimizer(args, scheduler):
+    accelerator = Accelerator()
+    model = AutoModelForCausalLM.from_pretrained("tiny")
+    if args.frozen:
+        model.requires_grad_(False)
+    model, scheduler = accelerator.prepare(model, scheduler)
+    print(model.config)
+
+
 def two_of_three(args, optimizer, loader):
     accelerator = Accelerator()
     model, encoder = AutoModelForCausalLM.from_pretrained("tiny"), AutoModelForCausalLM.from_pretrained("encoder")

@@ -32,14 +32,13 @@ from trl_lint.domain.kinds import NONE, Identity, IterableValue
 from trl_lint.domain.provenance import Returned
 from trl_lint.domain.sync_points import SyncPoint
 from trl_lint.domain.values import BOTTOM, NO_WRITES, UNKNOWN, Kind, Value
-from trl_lint.knowledge.python import HARMLESS_DECORATORS, RANK_DECORATORS
+from trl_lint.knowledge.python import ENVIRONMENT, HARMLESS_DECORATORS, RANK_DECORATORS
 
 # How deep calls are followed, and in how many different ways one function is run before they are joined.
 MAX_DEPTH = 14
 MAX_CONTEXTS = 8
 # The same of what reads variables of the environment by the names that it is given, of which some tell the rank.
 MAX_NAMED = 40
-_ENVIRONMENT = frozenset({"environ", "getenv"})
 # And in how many more that differ in more than the constants among their arguments.
 MAX_PLAIN = 4
 # How often a function is run for the same facts because attributes that it reads have changed.
@@ -257,10 +256,11 @@ class Runs(Definitions):
 
     @staticmethod
     def _is_called_in_many_ways(function: FunctionInfo) -> bool:
+        """Whether it has been run for as many kinds of call as are told apart with all that is known of each."""
         known = len(function.summaries)
-        if not MAX_CONTEXTS <= known < MAX_NAMED:
-            return known >= MAX_NAMED
-        return _ENVIRONMENT.isdisjoint(each.value for each in of_class(function.node, cst.Name))
+        if known < MAX_CONTEXTS:
+            return False
+        return known >= MAX_NAMED or ENVIRONMENT.isdisjoint(each.value for each in of_class(function.node, cst.Name))
 
     def _usable(self, summary: Summary) -> bool:
         """A run of this round is good enough: if what it read has changed since, the next round finds out."""

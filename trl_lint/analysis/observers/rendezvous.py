@@ -224,8 +224,9 @@ def _besides(
         for theirs in there
     )
     known = {found.node: found}
-    known.update((point.node, point) for point in firsts if point is not None and id(point) in inside)
-    known.update((point.node, point) for arm in ways.arms for point in limited_before(found, arm))
+    limited = (limited_before(found, arm) for arm in ways.arms)
+    both = (*firsts, *limited)
+    known.update((point.node, point) for point in both if point is not None and id(point) in inside)
     return tuple(known.values())[1:]
 
 

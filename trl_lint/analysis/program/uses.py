@@ -53,7 +53,7 @@ def _is_bound_anew(root: cst.CSTNode, path: Sequence[cst.CSTNode], later: Iterab
             return False
         if not any(isinstance(each, _MAY_NOT_RUN) and each not in path for each in above):
             return True
-        bound.update(id(each) for each in [each for each in above if isinstance(each, cst.IndentedBlock)][-1:])
+        bound.add(next(id(each) for each in reversed(above) if isinstance(each, cst.BaseSuite)))
     return True
 
 

@@ -65,10 +65,10 @@ def counts(point: SyncPoint, origins: Origin) -> bool:
     return point.certain and point.kind not in UNSEEN
 
 
-def limited_before(found: SyncPoint, way: Sequence[SyncPoint]) -> Iterator[SyncPoint]:
-    """The first point in front of one that always is a collective which is one under some engines alone.
+def limited_before(found: SyncPoint, way: Sequence[SyncPoint]) -> SyncPoint | None:
+    """The first point of a way in front of one that always is a collective which is one under some engines alone.
 
     Where such an engine is used, it is there that the ranks wait.
     """
     before = way[: way.index(found)] if found in way and not found.engines else ()
-    yield from [each for each in before if each.engines and each.certain and each.kind != found.kind][:1]
+    return next((each for each in before if each.engines and each.certain and each.kind != found.kind), None)

@@ -229,6 +229,5 @@ def _word_before(text: str, dot: int) -> str:
 
 def _from_owner(text: str, dot: int) -> str:
     """A line from the word before a dot on."""
-    start = dot - len(_word_before(text, dot))
     end = text.find("\n", dot, dot + _MOST_READ)
-    return text[start : end if end >= 0 else dot + _MOST_READ]
+    return _word_before(text, dot) + text[dot : end if end >= 0 else dot + _MOST_READ]

@@ -27,7 +27,7 @@ from trl_lint.domain.provenance import WrappedWhere
 from trl_lint.domain.ranks import SAME
 from trl_lint.domain.values import Kind, Value, Wrapping
 from trl_lint.knowledge import models
-from trl_lint.knowledge.heuristics import BESIDE_MODEL, TRAINS_MODEL
+from trl_lint.knowledge.heuristics import BESIDE_MODEL, OPTIMIZER_OBJECT
 
 # What is frozen as a whole may be trained in part.
 _FROZEN = frozenset({Kind.MODEL, Kind.UNKNOWN})
@@ -75,8 +75,8 @@ def _asks_whether_frozen(frame: Frame, node: cst.CSTNode) -> bool:
 
 def _is_with_its_optimizer(node: cst.CSTNode) -> bool:
     """Whether one thing is handed over with what trains it: `prepare(model, optimizer, train_loader)`."""
-    given = [" ".join(names_in(each.value)) for each in node.args] if isinstance(node, cst.Call) else []
-    return sum(not BESIDE_MODEL.fits(each) for each in given) == 1 and any(map(TRAINS_MODEL.fits, given))
+    given = [" ".join(names_in(each.value)).lower() for each in node.args] if isinstance(node, cst.Call) else []
+    return sum(not BESIDE_MODEL.fits(each) for each in given) == 1 and any(map(OPTIMIZER_OBJECT.fits, given))
 
 
 def _asked_for(test: cst.BaseExpression) -> set[str]:
