@@ -115,3 +115,31 @@ def test_a_finding_at_an_except_clause_ends_before_its_block(body, ends) -> None
     check_range(found)
     line = text.splitlines()[found.finding.start.line - 1]
     assert line[found.finding.start.column - 1 : found.finding.end.column - 1] == ends
+
+
+def test_what_a_batch_holds_is_no_metric_for_being_kept_on_the_trainer() -> None:
+    text = """
+from trl import GRPOTrainer
+
+
+class Mine(GRPOTrainer):
+    def _prepare_inputs(self, inputs):
+        ids = inputs["prompt_ids"].to(self.accelerator.device)
+        self._buffered = {"prompt_ids": ids}
+        return self._buffered
+
+    def _note(self, value):
+        self._metrics["train"]["distance"].append(value)
+
+    def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):
+        logits = model(inputs["completion_ids"]).logits
+        kept = self._buffered["prompt_ids"]
+        distance = (logits - kept).abs().mean()
+        self._note(distance.item())
+        return distance
+"""
+    found = [each.finding for each in reported(FIXTURES / "snippet.py", text.encode())]
+    lines = text.splitlines()
+    assert [(each.code, lines[each.start.line - 1].strip()) for each in found] == [
+        ("TRL003", "self._note(distance.item())")
+    ]

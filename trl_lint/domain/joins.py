@@ -40,7 +40,7 @@ from trl_lint.domain.partial_calls import PartialCall
 from trl_lint.domain.provenance import WrappedWhere, either
 from trl_lint.domain.ranks import Rank, State
 from trl_lint.domain.shapes import Shape
-from trl_lint.domain.values import BOTTOM, NO_WRITES, Kind, Value, Wrapping
+from trl_lint.domain.values import BOTTOM, NO_WRITES, Kind, Value, Wrapping, Write
 
 _Item = TypeVar("_Item")
 
@@ -81,7 +81,7 @@ def join(a: Value, b: Value, divided: Rank = ranks.SAME) -> Value:
         scalar=(a.scalar or a.kind is Kind.NONE) and (b.scalar or b.kind is Kind.NONE),
         dtype=a.dtype if a.dtype == b.dtype else _joined_dtype(a, b),
         why=condition or (main.why or other.why if differs or rank is ranks.DRAWN or _explains(a, b, joined) else None),
-        writes=_union(a.writes, b.writes) if differs else NO_WRITES,
+        writes=_writes(a, b, divided) if differs else NO_WRITES,
         pending=_union(a.pending, b.pending) if differs else NO_WRITES,
         device=_join_device(a, b),
         grad=a.grad or b.grad,
@@ -102,6 +102,17 @@ def _with_either(a: Value, b: Value) -> Value:
     """What was drawn in one arm or in the other: each of the draws needs a seed."""
     why = either(a.why, b.why)
     return a if why is a.why else a.but(why=why)
+
+
+def _writes(a: Value, b: Value, divided: Rank) -> frozenset[Write]:
+    """By which statements what differs came into a metrics container.
+
+    Not by the one by which some ranks put a value there that is the same on all, where another is known to differ.
+    """
+    if a.rank.differs is not b.rank.differs and not divided.differs:
+        differing, same = (a, b) if a.rank.differs else (b, a)
+        return differing.writes or same.writes
+    return _union(a.writes, b.writes)
 
 
 def _union(a: frozenset[_Item], b: frozenset[_Item]) -> frozenset[_Item]:

@@ -8,10 +8,11 @@ import libcst as cst
 
 from trl_lint.analysis.interpreter import attributes, subscripts
 from trl_lint.analysis.state import containers
-from trl_lint.analysis.state.frame import Frame, derived
+from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer import tensors
 from trl_lint.domain import ranks, shapes
 from trl_lint.domain.constants import MISSING
+from trl_lint.domain.derived import derived
 from trl_lint.domain.heap import Cell, read_key, with_key
 from trl_lint.domain.joins import join
 from trl_lint.domain.kinds import BatchRole, ContainerValue, NumberValue, SizesValue, in_role, library_name_of, role_of

@@ -10,10 +10,11 @@ from trl_lint.analysis.program import call_order
 from trl_lint.analysis.program.classes import ClassInfo
 from trl_lint.analysis.program.objects import ClassValue, FunctionValue, ProjectInstance, class_of
 from trl_lint.analysis.program.uses import has_no_module
-from trl_lint.analysis.state.frame import Frame, derived
+from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer import tensors, wrapped_models
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import MISSING, WORLD_SIZE
+from trl_lint.domain.derived import derived
 from trl_lint.domain.devices import GLOBAL_RANK, Device
 from trl_lint.domain.heap import Cell, read_key
 from trl_lint.domain.joins import join_all

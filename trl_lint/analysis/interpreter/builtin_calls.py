@@ -10,11 +10,12 @@ from trl_lint.analysis.interpreter.pure_calls import text_of
 from trl_lint.analysis.program.objects import ProjectInstance, class_names
 from trl_lint.analysis.state import containers, settings
 from trl_lint.analysis.state.arguments import Arguments
-from trl_lint.analysis.state.frame import Frame, derived
+from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer import tensor_functions, tensors, wrapped_models
 from trl_lint.analysis.transfer.operands import size_of
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import MISSING, WORLD_FALSE, WORLD_TRUE, World
+from trl_lint.domain.derived import derived
 from trl_lint.domain.heap import Cell, with_key
 from trl_lint.domain.joins import join
 from trl_lint.domain.kinds import (

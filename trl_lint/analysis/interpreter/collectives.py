@@ -10,9 +10,10 @@ from trl_lint.analysis.events import CollectiveCalled, NumberEntry
 from trl_lint.analysis.interpreter import assignment
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.arguments import Arguments
-from trl_lint.analysis.state.frame import Frame, Place, derived, explain
+from trl_lint.analysis.state.frame import Frame, Place, explain
 from trl_lint.analysis.transfer import first_rank, groups, tensor_shapes
 from trl_lint.domain import ranks
+from trl_lint.domain.derived import derived
 from trl_lint.domain.heap import Cell
 from trl_lint.domain.kinds import BLANKS, NONE, ContainerValue, TensorValue, TupleValue, library_name_of
 from trl_lint.domain.ranks import State

@@ -13,7 +13,7 @@ from trl_lint.analysis.program.objects import class_names
 from trl_lint.analysis.program.parameter_uses import is_none_unless_given
 from trl_lint.analysis.program.syntax import identifiers
 from trl_lint.analysis.state import containers
-from trl_lint.analysis.state.frame import Frame, derived
+from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.state.observing import Branch
 from trl_lint.analysis.transfer import data_sets, tensors
 from trl_lint.analysis.transfer.operands import size_of
@@ -30,6 +30,7 @@ from trl_lint.domain.constants import (
     World,
 )
 from trl_lint.domain.control import UNIFORM, Control, Uniformity
+from trl_lint.domain.derived import derived
 from trl_lint.domain.heap import WILDCARD
 from trl_lint.domain.joins import join_all
 from trl_lint.domain.kinds import (

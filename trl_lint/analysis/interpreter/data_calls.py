@@ -11,9 +11,10 @@ from trl_lint.analysis.interpreter import (
 )
 from trl_lint.analysis.program.syntax import callee_of
 from trl_lint.analysis.state.arguments import Arguments
-from trl_lint.analysis.state.frame import Frame, derived
+from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer import tensors
 from trl_lint.domain import ranks, shapes
+from trl_lint.domain.derived import derived
 from trl_lint.domain.kinds import (
     NONE,
     BatchRole,

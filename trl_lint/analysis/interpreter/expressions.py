@@ -31,10 +31,11 @@ from trl_lint.analysis.interpreter.conditions import (
 from trl_lint.analysis.interpreter.subscripts import subscript_value
 from trl_lint.analysis.program.objects import FunctionValue
 from trl_lint.analysis.state import containers, settings
-from trl_lint.analysis.state.frame import Frame, derived
+from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer import first_rank, gradients, job_flags
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import MISSING, World
+from trl_lint.domain.derived import derived
 from trl_lint.domain.heap import WILDCARD
 from trl_lint.domain.joins import join
 from trl_lint.domain.kinds import BLANKS, NONE, LibraryName, NumberValue, StringValue, on_one_process

@@ -18,12 +18,13 @@ from trl_lint.analysis.interpreter.expressions import evaluate
 from trl_lint.analysis.interpreter.training_loops import trained_on
 from trl_lint.analysis.program.syntax import names_in, of_class
 from trl_lint.analysis.state import containers
-from trl_lint.analysis.state.frame import Frame, Loop, derived
+from trl_lint.analysis.state.frame import Frame, Loop
 from trl_lint.analysis.state.observing import Branch
 from trl_lint.analysis.transfer.wrapped_models import frozen_by
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import MISSING
 from trl_lint.domain.control import Control
+from trl_lint.domain.derived import derived
 from trl_lint.domain.equality import alike, alike_cells
 from trl_lint.domain.heap import Memory
 from trl_lint.domain.kinds import Identity, TupleValue

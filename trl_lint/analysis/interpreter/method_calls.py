@@ -27,10 +27,11 @@ from trl_lint.analysis.program.objects import ClassValue, FunctionValue, Project
 from trl_lint.analysis.program.syntax import callee_of
 from trl_lint.analysis.state import settings
 from trl_lint.analysis.state.arguments import Arguments
-from trl_lint.analysis.state.frame import Frame, derived
+from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer import tensors, wrapped_models
 from trl_lint.domain import ranks
 from trl_lint.domain.choices import OneOfClasses
+from trl_lint.domain.derived import derived
 from trl_lint.domain.heap import WILDCARD
 from trl_lint.domain.joins import join_all
 from trl_lint.domain.kinds import (

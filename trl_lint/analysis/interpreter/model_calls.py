@@ -10,9 +10,10 @@ from trl_lint.analysis.program.objects import ProjectModel
 from trl_lint.analysis.program.syntax import callee_of
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.arguments import Arguments
-from trl_lint.analysis.state.frame import Frame, derived
+from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer import gradients, wrapped_models
 from trl_lint.domain import ranks
+from trl_lint.domain.derived import derived
 from trl_lint.domain.kinds import BatchRole, TupleValue, in_role
 from trl_lint.domain.values import NO_WRITES, SAME, UNKNOWN, Kind, Value
 from trl_lint.knowledge import models

@@ -6,9 +6,9 @@ writer = make_writer() if rank == 0 else None     None on some ranks
 
 from __future__ import annotations
 
-from trl_lint.analysis.state.frame import derived
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import MISSING, NONE_ON_SOME
+from trl_lint.domain.derived import derived
 from trl_lint.domain.kinds import NumberValue
 from trl_lint.domain.provenance import NoneWhere
 from trl_lint.domain.ranks import Origin, State

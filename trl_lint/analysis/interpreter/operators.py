@@ -14,11 +14,12 @@ import libcst as cst
 
 from trl_lint.analysis.interpreter import paths, pure_calls
 from trl_lint.analysis.state import containers
-from trl_lint.analysis.state.frame import Frame, derived
+from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer import tensors
 from trl_lint.analysis.transfer.operands import size_of
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import MISSING, WORLD_FALSE, WORLD_SIZE, WORLD_TRUE, World
+from trl_lint.domain.derived import derived
 from trl_lint.domain.heap import WILDCARD, Cell
 from trl_lint.domain.joins import join
 from trl_lint.domain.kinds import ContainerValue, TupleValue

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from trl_lint.analysis.program.syntax import ancestors, below, callee_of, last_name, names_in, of_class
-from trl_lint.analysis.state.frame import Frame, derived
+from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain import ranks
+from trl_lint.domain.derived import derived
 from trl_lint.domain.kinds import IterableValue, NumberValue, PathValue
 from trl_lint.domain.provenance import OwnFile, SharedName
 from trl_lint.domain.ranks import Rank

@@ -5,9 +5,10 @@ from __future__ import annotations
 from trl_lint.analysis.program.objects import ProjectInstance
 from trl_lint.analysis.state import containers
 from trl_lint.analysis.state.arguments import Arguments
-from trl_lint.analysis.state.frame import Frame, derived
+from trl_lint.analysis.state.frame import Frame
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import MISSING
+from trl_lint.domain.derived import derived
 from trl_lint.domain.kinds import TensorValue, library_name_of
 from trl_lint.domain.ranks import Rank, State
 from trl_lint.domain.values import NO_WRITES, SAME, UNKNOWN, Kind, Value

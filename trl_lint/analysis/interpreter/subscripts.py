@@ -8,10 +8,11 @@ from trl_lint.analysis.interpreter import attributes
 from trl_lint.analysis.program.objects import ProjectInstance
 from trl_lint.analysis.state.arguments import Arguments
 from trl_lint.analysis.state.containers import constant_key, iterate
-from trl_lint.analysis.state.frame import Frame, derived
+from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer import tensors
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import MISSING
+from trl_lint.domain.derived import derived
 from trl_lint.domain.heap import Cell, read_key, with_key
 from trl_lint.domain.joins import join
 from trl_lint.domain.kinds import (

@@ -7,9 +7,10 @@ from collections.abc import Callable, Hashable, Sequence
 import libcst as cst
 
 from trl_lint.analysis.program.mappings import read_by_key
-from trl_lint.analysis.state.frame import Frame, Place, derived
+from trl_lint.analysis.state.frame import Frame, Place
 from trl_lint.domain import ranks, shapes
 from trl_lint.domain.constants import MISSING
+from trl_lint.domain.derived import derived
 from trl_lint.domain.heap import REST, WILDCARD, Cell, with_key
 from trl_lint.domain.joins import join, join_all, join_elements
 from trl_lint.domain.kinds import (

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from trl_lint.analysis.events import Event, EventTrace
 from trl_lint.analysis.program.classes import ClassInfo, FunctionInfo, load_attribute
 from trl_lint.analysis.program.notes import Notes
 from trl_lint.analysis.program.objects import FunctionValue, ProjectInstance
-from trl_lint.domain import devices, ranks
-from trl_lint.domain.averaging import joined, only_terms
+from trl_lint.domain import ranks
 from trl_lint.domain.control import UNIFORM, Control, Uniformity
 from trl_lint.domain.heap import Cell, Memory, reachable
 from trl_lint.domain.kinds import (
-    BLANKS,
     ContainerValue,
     Identity,
     LibraryInstance,
@@ -23,15 +20,14 @@ from trl_lint.domain.kinds import (
     ProjectName,
     TupleValue,
 )
-from trl_lint.domain.provenance import SharedName, Step
+from trl_lint.domain.provenance import Step
 from trl_lint.domain.ranks import Rank, State
 from trl_lint.domain.sync_points import SyncPoint
-from trl_lint.domain.values import NO_WRITES, Facts, Kind, Payload, Value, Wrapping, Write
+from trl_lint.domain.values import NO_WRITES, Kind, Payload, Value, Wrapping, Write
 from trl_lint.knowledge.heuristics import BEFORE_ACCELERATE
 
 if TYPE_CHECKING:
     import libcst as cst
-    from typing_extensions import Unpack
 
     from trl_lint.analysis.program.project import Module
     from trl_lint.analysis.state.interpreter import Interpreter
@@ -397,41 +393,6 @@ def _other_accelerator(value: Value) -> str:
         return ""
     kept = (item for cls in value.cls.in_sight() for item in cls.attributes.items())
     return next((name for name, attribute in kept if name != "accelerator" and _is_accelerator(attribute)), "")
-
-
-# What is computed from these alone has no gradient.
-_WITHOUT_GRADIENT = frozenset({Kind.NONE, Kind.NUMBER, Kind.NUMBER_LIST, Kind.STRING})
-_DTYPES_WITHOUT_GRADIENT = frozenset({"bool", "int"})
-
-
-@lru_cache(maxsize=1024)
-def _shared(kind: Kind, rank: Rank, device: str) -> Value:
-    """What says no more than this is one object, as values are compared by identity first."""
-    return BLANKS.get(kind, Value)(rank, device=device)
-
-
-def derived(rank: Rank, kind: Kind, *sources: Value, **fields: Unpack[Facts]) -> Value:
-    """A value computed from others: it differs because the first of them that does, does."""
-    cls = BLANKS.get(kind, Value)
-    if "device" not in fields:
-        fields["device"] = devices.together(sources)
-    if not rank.differs:
-        return _shared(kind, rank, fields["device"]) if len(fields) == 1 else cls(rank, **fields)
-    why, writes, grad, own = None, NO_WRITES, False, None
-    for source in sources:
-        if source.averaging is not None and source.averaging.terms:
-            own = joined(own, only_terms(source.averaging))
-        grad = grad or (source.grad and source.kind not in _WITHOUT_GRADIENT)
-        if source.rank.differs:
-            why = why or source.why
-            if source.writes:
-                writes |= source.writes
-    fields.setdefault("averaging", own)
-    fields.setdefault("grad", grad and fields.get("dtype") not in _DTYPES_WITHOUT_GRADIENT)
-    if isinstance(why, SharedName) and any(each.rank.state is State.UNKNOWN and not each.rank.how for each in sources):
-        why = why.of_one_rank()  # what is added to the name may tell ranks apart
-    fields["why"], fields["writes"] = why, writes
-    return cls(rank, **fields)
 
 
 def explain(frame: Frame, value: Value, node: cst.CSTNode, text: str) -> Value:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import libcst as cst
 
-from trl_lint.analysis.state.frame import Frame, derived
+from trl_lint.analysis.state.frame import Frame
 from trl_lint.analysis.transfer.batch_shapes import of_field
 from trl_lint.analysis.transfer.operands import is_number, size_of
 from trl_lint.analysis.transfer.slice_lengths import factors_of_length
@@ -28,6 +28,7 @@ from trl_lint.analysis.transfer.tensor_sizes import (
     varies,
 )
 from trl_lint.domain import ranks, shapes
+from trl_lint.domain.derived import derived
 from trl_lint.domain.kinds import BatchRole, SizesValue, role_of, shape_of
 from trl_lint.domain.ranks import State
 from trl_lint.domain.shapes import RAGGED, SAME, UNKNOWN, Dim, Shape

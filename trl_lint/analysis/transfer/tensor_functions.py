@@ -20,11 +20,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from trl_lint.analysis.state.frame import derived
 from trl_lint.analysis.transfer import tensors
 from trl_lint.analysis.transfer.operands import dimensions_of, is_data, spread
 from trl_lint.domain import ranks
 from trl_lint.domain.constants import MISSING, World
+from trl_lint.domain.derived import derived
 from trl_lint.domain.kinds import NumberValue, TensorValue, read_out_of
 from trl_lint.domain.ranks import Rank, State
 from trl_lint.domain.values import Kind, Value

@@ -21,10 +21,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from trl_lint.analysis.state.arguments import Arguments
-from trl_lint.analysis.state.frame import derived
 from trl_lint.analysis.transfer import tensor_devices
 from trl_lint.analysis.transfer.operands import dimensions_of, given, is_data, is_number, items_of
 from trl_lint.domain import ranks
+from trl_lint.domain.derived import derived
 from trl_lint.domain.kinds import (
     BatchRole,
     LibraryName,

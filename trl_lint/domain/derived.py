@@ -1,0 +1,63 @@
+"""A value that is computed from others: what it takes over from them.
+
+`loss / count` differs between ranks because `loss` does, is on its device, and has a gradient if it has one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Unpack
+
+from trl_lint.domain import devices
+from trl_lint.domain.averaging import joined, only_terms
+from trl_lint.domain.kinds import BLANKS
+from trl_lint.domain.provenance import SharedName
+from trl_lint.domain.ranks import Rank, State
+from trl_lint.domain.values import NO_WRITES, Facts, Kind, Value, Write
+
+# What is computed from these alone has no gradient.
+_WITHOUT_GRADIENT = frozenset({Kind.NONE, Kind.NUMBER, Kind.NUMBER_LIST, Kind.STRING})
+_DTYPES_WITHOUT_GRADIENT = frozenset({"bool", "int"})
+
+
+@lru_cache(maxsize=1024)
+def _shared(kind: Kind, rank: Rank, device: str) -> Value:
+    """What says no more than this is one object, as values are compared by identity first."""
+    return BLANKS.get(kind, Value)(rank, device=device)
+
+
+def derived(rank: Rank, kind: Kind, *sources: Value, **fields: Unpack[Facts]) -> Value:
+    """A value computed from others: it differs because the first of them that does, does."""
+    cls = BLANKS.get(kind, Value)
+    if "device" not in fields:
+        fields["device"] = devices.together(sources)
+    if not rank.differs:
+        return _shared(kind, rank, fields["device"]) if len(fields) == 1 else cls(rank, **fields)
+    why, grad, own = None, False, None
+    written: list[frozenset[Write]] = []
+    for source in sources:
+        if source.averaging is not None and source.averaging.terms:
+            own = joined(own, only_terms(source.averaging))
+        grad = grad or (source.grad and source.kind not in _WITHOUT_GRADIENT)
+        if source.rank.differs:
+            why = why or source.why
+            if source.writes or source.kind is not Kind.NUMBER:
+                written.append(source.writes)
+    fields.setdefault("averaging", own)
+    fields.setdefault("grad", grad and fields.get("dtype") not in _DTYPES_WITHOUT_GRADIENT)
+    if isinstance(why, SharedName) and any(each.rank.state is State.UNKNOWN and not each.rank.how for each in sources):
+        why = why.of_one_rank()  # what is added to the name may tell ranks apart
+    fields["why"], fields["writes"] = why, _written_before(written)
+    return cls(rank, **fields)
+
+
+def _written_before(written: Sequence[frozenset[Write]]) -> frozenset[Write]:
+    """By which statements a value came into a metrics container, of those (written) that it is computed from.
+
+    A metric is still the same one once it is divided by a number. With a tensor that was in no such container it is a
+    new one: what a batch holds is no metric for being kept on the trainer.
+    """
+    if not written or not all(written):
+        return NO_WRITES
+    return written[0] if len(written) == 1 else frozenset().union(*written)
