@@ -451,13 +451,13 @@ def test_colour(folder, monkeypatch, environment, coloured):
 
 @pytest.mark.parametrize("variables", [{"NO_COLOR": "1"}, {"TERM": "dumb"}, {}])
 def test_colour_on_a_terminal(monkeypatch, variables):
-    from trl_lint.frontends.cli import _wants_colour
+    from trl_lint.frontends.terminal import wants_colour
 
     monkeypatch.setenv("TERM", "xterm")
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
     terminal = type("Terminal", (), {"isatty": lambda self: True})()
-    assert _wants_colour(terminal) is not bool(variables)
+    assert wants_colour(terminal) is not bool(variables)
 
 
 def test_output_a_terminal_can_not_show(folder):

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 import click
 
 from trl_lint import plain
+from trl_lint.linter import ending
 from trl_lint.linter.discovery import display_path
 
 if TYPE_CHECKING:
@@ -193,6 +194,7 @@ def verify(**given: Any) -> None:
     """
     from trl_lint.verify.processes.launcher import LaunchError
 
+    ending.raise_from_here()  # it starts processes, which it has to end
     for number in (signal.SIGTERM, signal.SIGHUP):  # as Ctrl+C: nothing that was started is left running
         signal.signal(number, _stopped)
     try:
