@@ -22,6 +22,7 @@ from trl_lint.settings import OUTPUT_FORMATS, ConfigError
 
 # Commands that stand in a module of their own, imported once they are asked for.
 ELSEWHERE = {
+    "explain": "trl_lint.frontends.explain_command",
     "rule": "trl_lint.frontends.rule_commands",
     "rules": "trl_lint.frontends.rule_commands",
     "verify": "trl_lint.verify.cli",

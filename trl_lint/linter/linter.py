@@ -24,7 +24,7 @@ from trl_lint.rules.base import BaseRule, LaunchRule, Rule
 from trl_lint.settings import Settings
 
 if TYPE_CHECKING:
-    from trl_lint.analysis.events import Event
+    from trl_lint.analysis.events import Event, Known
     from trl_lint.analysis.program.project import Module, Project
     from trl_lint.launch.checker import Checked
     from trl_lint.launch.training.launch_project import LaunchProject as Launches
@@ -38,7 +38,7 @@ class Linter:
 
     mends: whether it may be asked for fixes, for which it watches what all rules ask for: a fix must not bring a
     finding of another rule. Without, only what the selected rules ask for is watched. selection: which findings of the
-    rules are asked for; None: all.
+    rules are asked for; None: all. asks: events that somebody asks for besides the rules (see `known`).
     """
 
     def __init__(
@@ -49,8 +49,10 @@ class Linter:
         *,
         mends: bool = True,
         selection: Selection | None = None,
+        asks: Iterable[type[Event]] = (),
     ) -> None:
         self.settings = settings
+        self._asks = frozenset(asks)
         self.selection = selection
         self.mends = mends
         self.roots = tuple(roots)
@@ -284,6 +286,26 @@ class Linter:
             engines=self.engines.answers(),
         )
 
+    @deeply
+    def parsed(self, path: Path, source: bytes) -> Module:
+        """The module of a content, parsed and not analysed yet, if nobody has asked for that before.
+
+        Raises:
+            SourceError: it can't be decoded or parsed.
+        """
+        return self._parse(self._tools()[0], path, source)
+
+    @deeply
+    def known(self, path: Path, source: bytes) -> list[Known]:
+        """What is known at the statements of a file that somebody asks about (`Module.asked`)."""
+        from trl_lint.analysis.events import Known
+
+        with _given_up(path):
+            module, _ = self._analyse(path, source)
+        analysed = self._tools()[0].analysed.values()
+        events = (event for _, _, _, events in analysed for event in events)
+        return [event for event in events if isinstance(event, Known) and event.module is module]
+
     # --- analysis ---
 
     def _analyse(self, path: Path, source: bytes) -> tuple[Module, list[RuleViolation]]:
@@ -319,7 +341,7 @@ class Linter:
             self._project.trees = self.trees
             self._project.linted = self.linted
             self._project.engines_for = lambda path: self.engines.engines_for(path)
-            events = None if self.mends else frozenset(by_event(self._code_rules))
+            events = None if self.mends else frozenset(by_event(self._code_rules)) | self._asks
             self._engine = Engine(self._project, known_of(self.settings, self._releases), events)
         return self._project, self._engine
 

@@ -93,6 +93,11 @@ def _is_by_default(rule: BaseRule, violation: Violation) -> bool:
     return violation.by_default
 
 
+def notes_of(chain: Iterable[Step]) -> tuple[Note, ...]:
+    """The steps that explain a fact, as far as they have a place."""
+    return _notes({}, chain)
+
+
 def _notes(places: _Places, chain: Iterable[Step]) -> tuple[Note, ...]:
     """The steps that explain a violation, or why it is not mended, as far as they have a place."""
     found: dict[Note, None] = {}
