@@ -25,6 +25,7 @@ from trl_lint.settings import Settings
 
 if TYPE_CHECKING:
     from trl_lint.analysis.events import Event, Known
+    from trl_lint.analysis.interprocedural.entry_points import Engine
     from trl_lint.analysis.program.project import Module, Project
     from trl_lint.launch.checker import Checked
     from trl_lint.launch.training.launch_project import LaunchProject as Launches
@@ -177,7 +178,7 @@ class Linter:
         matter = {path: source for path, source in files if self.analyses(path, source)}
         if matter:
             self.linted.update(matter)
-        with _without_collector():
+        with without_collector():
             for path, source in self._in_order(matter) if matter else ():
                 try:
                     self._analyse(path, source)
@@ -234,7 +235,7 @@ class Linter:
             module, _ = self._analyse(path, source)
             analysed = self._tools()[0].analysed
             events = [event for each in (path, *self.found_from.get(path, ())) for event in analysed[each][3]]
-            return self._located(module, [each for each in _answers(rules, events) if each[1].module is module])
+            return self._located(module, [each for each in answers(rules, events) if each[1].module is module])
 
     def wants(self, rule: BaseRule, finding: Finding) -> bool:
         """Whether a finding is one of those that are asked for."""
@@ -318,11 +319,11 @@ class Linter:
         if failed is not None and failed[0] == source:
             raise failed[1]  # a second attempt would skip what the first had begun
         self.linted.add(path)
-        with _without_collector():
+        with without_collector():
             module = self._parse(project, path, source)
             events = engine.analyse(module)
         here: list[RuleViolation] = []
-        for rule, violation in _answers(self._code_rules, events):
+        for rule, violation in answers(self._code_rules, events):
             if violation.module is module:
                 here.append((rule, violation))
             else:
@@ -333,7 +334,6 @@ class Linter:
 
     def _tools(self) -> tuple[Project, Any]:
         if self._project is None:
-            from trl_lint.analysis.interprocedural.entry_points import Engine
             from trl_lint.analysis.program.project import Project
 
             self._project = Project(self.roots)
@@ -342,8 +342,13 @@ class Linter:
             self._project.linted = self.linted
             self._project.engines_for = lambda path: self.engines.engines_for(path)
             events = None if self.mends else frozenset(by_event(self._code_rules)) | self._asks
-            self._engine = Engine(self._project, known_of(self.settings, self._releases), events)
+            self._engine = self._engine_class()(self._project, known_of(self.settings, self._releases), events)
         return self._project, self._engine
+
+    def _engine_class(self) -> type[Engine]:
+        from trl_lint.analysis.interprocedural.entry_points import Engine
+
+        return Engine
 
     def _parse(self, project: Project, path: Path, source: bytes) -> Module:
         import libcst as cst
@@ -366,7 +371,7 @@ class Linter:
             raise SourceError(str(path), 1, 1, f"{type(error).__name__}: {error}") from None
 
 
-def _answers(rules: Sequence[BaseRule], events: Sequence[Event]) -> Iterator[RuleViolation]:
+def answers(rules: Sequence[BaseRule], events: Sequence[Event]) -> Iterator[RuleViolation]:
     """What rules say of events: each is asked about those of its own classes."""
     asked = by_event(rules)
     return (
@@ -386,7 +391,7 @@ def _given_up(path: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _without_collector() -> Iterator[None]:
+def without_collector() -> Iterator[None]:
     """Trees are large and free of cycles: looking through them for garbage costs as much as parsing them."""
     was_on = gc.isenabled()
     gc.disable()
