@@ -342,13 +342,15 @@ class Linter:
             self._project.linted = self.linted
             self._project.engines_for = lambda path: self.engines.engines_for(path)
             events = None if self.mends else frozenset(by_event(self._code_rules)) | self._asks
-            self._engine = self._engine_class()(self._project, known_of(self.settings, self._releases), events)
+            self._engine = self._new_engine(self._project, known_of(self.settings, self._releases), events)
         return self._project, self._engine
 
-    def _engine_class(self) -> type[Engine]:
+    def _new_engine(
+        self, project: Project, releases: Mapping[str, str], events: frozenset[type[Event]] | None
+    ) -> Engine:
         from trl_lint.analysis.interprocedural.entry_points import Engine
 
-        return Engine
+        return Engine(project, releases, events)
 
     def _parse(self, project: Project, path: Path, source: bytes) -> Module:
         import libcst as cst

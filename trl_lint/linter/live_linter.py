@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,17 +10,27 @@ from trl_lint.analysis.program.depth import deeply
 from trl_lint.linter.linter import Linter, answers, without_collector
 
 if TYPE_CHECKING:
+    from trl_lint.analysis.events import Event
     from trl_lint.analysis.interprocedural.entry_points import Engine
-    from trl_lint.analysis.program.project import Module
+    from trl_lint.analysis.program.project import Module, Project
 
 
 class LiveLinter(Linter):
-    """Lints one file, over and over."""
+    """Lints one file, over and over.
 
-    def _engine_class(self) -> type[Engine]:
+    is_interrupted: is asked now and then whether nobody waits any more for what is found.
+    """
+
+    is_interrupted: Callable[[], bool] = bool
+
+    def _new_engine(
+        self, project: Project, releases: Mapping[str, str], events: frozenset[type[Event]] | None
+    ) -> Engine:
         from trl_lint.analysis.interprocedural.rerunning import RerunEngine
 
-        return RerunEngine
+        engine = RerunEngine(project, releases, events)
+        engine.is_interrupted = lambda: self.is_interrupted()
+        return engine
 
     @deeply
     def retyped(self, path: Path, source: bytes) -> bool:

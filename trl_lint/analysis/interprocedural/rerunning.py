@@ -16,8 +16,8 @@ Otherwise the analysis has to be begun afresh.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
-from typing import Any, NamedTuple
+from collections.abc import Callable, Hashable, Iterator
+from typing import Any, NamedTuple, TypeAlias
 
 import libcst as cst
 
@@ -37,6 +37,7 @@ _LEFT = ("result", "inputs", "final", "exchanged", "sync_points", "attribute_wri
 _TOLD = ("synchronises", "shows", "backward", "notes")
 # What of a trace is of the walk itself: the rest is for those to say who entered it.
 _WALKED = ("events", "calls", "stepping")
+_Key: TypeAlias = tuple[Hashable, ...]
 
 
 class Interrupted(BaseException):
@@ -44,7 +45,7 @@ class Interrupted(BaseException):
 
 
 class _Asked(NamedTuple):
-    """How a function was run, and the frame in which it was."""
+    """How a function was run."""
 
     names: dict[str, Any]
     inputs: list[Any]
@@ -52,6 +53,12 @@ class _Asked(NamedTuple):
     caller: Memory
     met: tuple[Any, ...]
     depth: int
+
+
+class _Rerun(NamedTuple):
+    """What came of running a function again."""
+
+    summary: Summary
     frame: Frame
 
 
@@ -60,8 +67,10 @@ class RerunEngine(Engine):
 
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
-        self._asked_of: dict[FunctionInfo, dict[tuple[Hashable, ...], _Asked]] = {}
-        self._frames: list[Frame] = []
+        self._asked_of: dict[FunctionInfo, dict[_Key, _Asked]] = {}
+        self._frames: list[Frame] = []  # those that functions are being run in
+        self._last: Frame
+        self._baselines: dict[FunctionInfo, dict[_Key, _Rerun]] = {}
         self._entries: dict[Module, list[EventTrace]] = {}
         self._runs = 0
         # Nodes are told apart by their ids, which must not be given to others.
@@ -72,7 +81,7 @@ class RerunEngine(Engine):
     def _run(
         self,
         function: FunctionInfo,
-        key: tuple[Hashable, ...],
+        key: _Key,
         names: dict[str, Any],
         inputs: list[Any],
         cls: ClassInfo | None,
@@ -84,8 +93,8 @@ class RerunEngine(Engine):
         given = Memory(dict(names), dict(caller.heap), caller.attributes, caller.control)
         met, depth = self.met, self.depth
         summary = super()._run(function, key, names, inputs, cls, caller)
-        asked = _Asked(dict(names), list(inputs), cls, given, met, depth, self._frames.pop())
-        self._asked_of.setdefault(function, {})[key] = asked
+        self._last = self._frames.pop()
+        self._asked_of.setdefault(function, {})[key] = _Asked(dict(names), list(inputs), cls, given, met, depth)
         return summary
 
     def _frame(self, *given: Any) -> Frame:
@@ -107,14 +116,31 @@ class RerunEngine(Engine):
         if len(changed) != 1 or module not in self._entries or change.function in self._seen_by_name(module):
             return None
         (function,) = changed
+        known = {each: each.reached for each in self._in_sight()}
+        before = self._baseline(function)
         self._exchange(function, change)
-        reached = self._count_reached()
-        for key, asked in list(self._asked_of[function].items()):
-            if not self._leaves_the_same(function, key, asked):
-                return None
-        if self._entered or self._count_reached() != reached:
+        now = self._again(function)
+        if before is None or now is None or len(before) != len(now):
             return None
+        if self._entered or any(each.reached is not was for each, was in known.items()):
+            return None
+        if not all(map(_left_alike, before.values(), now.values())):  # they come in one order
+            return None
+        for key, run in now.items():
+            summary = function.summaries[key]
+            for name in _WALKED:
+                setattr(summary.trace, name, getattr(run.summary.trace, name))
+        self._baselines[function] = now
         return super()._events(module, self._entries[module])
+
+    def _baseline(self, function: FunctionInfo) -> dict[_Key, _Rerun] | None:
+        """What comes of running a function again before it changes: more is known of objects than when it was run."""
+        if function not in self._baselines:
+            runs = self._again(function)
+            if runs is None:
+                return None
+            self._baselines[function] = runs
+        return self._baselines[function]
 
     @staticmethod
     def _seen_by_name(module: Module) -> tuple[cst.FunctionDef, ...]:
@@ -124,9 +150,10 @@ class RerunEngine(Engine):
             each.node for each in module.functions if id(each) in called and isinstance(each.node, cst.FunctionDef)
         )
 
-    def _count_reached(self) -> int:
-        methods = (method for cls in set(self._classes.values()) for method in cls.methods.values())
-        return sum(function.reached for function in (*self._functions.values(), *methods))
+    def _in_sight(self) -> Iterator[FunctionInfo]:
+        yield from self._functions.values()
+        for cls in set(self._classes.values()):
+            yield from cls.methods.values()
 
     def _exchange(self, function: FunctionInfo, change: Retyped) -> None:
         """Have what is known of the old nodes stand for the new ones."""
@@ -147,40 +174,34 @@ class RerunEngine(Engine):
         function.summaries = {(id(change.new), *key[1:]): each for key, each in function.summaries.items()}
         self._asked_of[function] = {(id(change.new), *key[1:]): each for key, each in self._asked_of[function].items()}
 
-    def _leaves_the_same(self, function: FunctionInfo, key: tuple[Hashable, ...], asked: _Asked) -> bool:
-        """Run a function again; whether all that others can see of it is as it was. If so, it counts from now on."""
-        known = function.summaries.get(key)
-        if known is None:
-            return True  # calls like it were joined with others since
-        ran, self.met, self.depth = self._runs, asked.met, asked.depth
-        versions = [dict(cls._versions) for cls in set(self._classes.values())]
-        try:
-            new = self._run(function, key, asked.names, asked.inputs, asked.cls, asked.caller)
-        finally:
+    def _again(self, function: FunctionInfo) -> dict[_Key, _Rerun] | None:
+        """Run a function as often as it has been run; None where others have to be run for it, or are to be now."""
+        known = dict(function.summaries)
+        versions = [(cls, dict(cls._versions)) for cls in set(self._classes.values())]
+        found: dict[_Key, _Rerun] = {}
+        ran = self._runs
+        for key, asked in list(self._asked_of[function].items()):
+            if key not in known:
+                continue  # calls like it were joined with others since
+            self.met, self.depth = asked.met, asked.depth
+            summary = self._run(function, key, dict(asked.names), list(asked.inputs), asked.cls, asked.caller)
+            found[key] = _Rerun(summary, self._last)
             self.met, self.depth = (), 0
-        if self._runs != ran + 1 or versions != [dict(cls._versions) for cls in set(self._classes.values())]:
-            return False  # others had to be run, or are to be now
-        if not _left_alike(known, new) or not _objects_alike(known, asked.frame, self._asked_of[function][key].frame):
-            return False
-        for name in _WALKED:
-            setattr(known.trace, name, getattr(new.trace, name))
-        known.dependencies, known.names, known.allocations = new.dependencies, new.names, new.allocations
-        known.argument_sources = new.argument_sources
-        function.summaries[key] = known
-        return True
+        function.summaries = known
+        same_as_ever = all(versions_of == cls._versions for cls, versions_of in versions)
+        return found if same_as_ever and self._runs == ran + len(found) else None
 
 
-def _left_alike(one: Summary, other: Summary) -> bool:
-    called = ({callee for _, callee in each.trace.calls} for each in (one, other))
-    if next(called) != next(called):
+def _left_alike(one: _Rerun, other: _Rerun) -> bool:
+    """Whether two runs, of which one may be in the place of the other, leave the same to others."""
+    first, second = one.summary, other.summary
+    if {callee for _, callee in first.trace.calls} != {callee for _, callee in second.trace.calls}:
         return False
-    left = all(same(getattr(one, name), getattr(other, name)) for name in _LEFT)
-    return left and all(same(getattr(one.trace, name), getattr(other.trace, name)) for name in _TOLD)
-
-
-def _objects_alike(summary: Summary, one: Frame, other: Frame) -> bool:
-    """Whether two runs that write the same attributes and containers of objects leave the same in them."""
-    attributes, heaps = (one.memory.attributes, other.memory.attributes), (one.memory.heap, other.memory.heap)
-    return all(same(attributes[0].get(key), attributes[1].get(key)) for key in summary.attribute_writes) and all(
-        same(heaps[0].get(identity), heaps[1].get(identity)) for identity in summary.cell_writes
+    if not all(same(getattr(first, name), getattr(second, name)) for name in _LEFT):
+        return False
+    if not all(same(getattr(first.trace, name), getattr(second.trace, name)) for name in _TOLD):
+        return False
+    a, b = one.frame.memory, other.frame.memory
+    return all(same(a.attributes.get(key), b.attributes.get(key)) for key in first.attribute_writes) and all(
+        same(a.heap.get(identity), b.heap.get(identity)) for identity in first.cell_writes
     )

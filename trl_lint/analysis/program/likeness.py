@@ -14,6 +14,8 @@ import libcst as cst
 from trl_lint.analysis.program.classes import ClassInfo, FunctionInfo
 from trl_lint.analysis.program.project import Module
 
+# What is worked out of the other fields when somebody asks: it says nothing of its own.
+_WORKED_OUT = frozenset({"_element"})
 _ONE_OF_A_KIND = (cst.CSTNode, Module, FunctionInfo, ClassInfo)
 
 
@@ -53,5 +55,5 @@ def _parts(a: object, b: object) -> list[tuple[object, object]] | None:
 def _fields(thing: object) -> Iterator[str]:
     for cls in type(thing).__mro__:
         slots = cls.__dict__.get("__slots__", ())
-        yield from (slots,) if isinstance(slots, str) else slots
+        yield from (name for name in ((slots,) if isinstance(slots, str) else slots) if name not in _WORKED_OUT)
     yield from getattr(thing, "__dict__", ())

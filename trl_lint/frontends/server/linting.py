@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from trl_lint import files
+from trl_lint.analysis.interprocedural.rerunning import Interrupted
 from trl_lint.analysis.program.reparsing import reparsed
 from trl_lint.frontends.server.coordinates import Coordinates
 from trl_lint.frontends.server.diagnostics import diagnostic, syntax_error
@@ -16,20 +17,31 @@ from trl_lint.linter.linter import Linter
 from trl_lint.linter.results import SourceError
 
 
-def lint(projects: Projects, version: Version) -> Linted:
-    """What a lint of a document comes to; whatever goes wrong is in the result."""
+def lint(projects: Projects, version: Version, is_stale: Callable[[], bool], *, afresh: bool = False) -> Linted:
+    """What a lint of a document comes to; whatever goes wrong is in the result.
+
+    is_stale: whether nobody waits for it any more. afresh: begin from the start, even if less would do.
+
+    Raises:
+        Interrupted: it has become stale.
+    """
     path, source = version.path, version.source
+    if is_stale():
+        raise Interrupted
     try:
         if projects.is_excluded(path):
             return Linted(version)
-        linter = projects.linter(path)
+        kept = None if afresh else projects.retyped(path, source)
+        linter = projects.live(path, is_stale) if kept is None else kept
         if not linter.matters(path, source):
             return Linted(version)
         reuse_trees(linter, path, source)
         found = linter.check(path, source)
         findings = tuple(suppressions.split(found, source, path)[0])
         elsewhere = _coordinates_in(projects, version)
-        return Linted(version, tuple(diagnostic(each, version, elsewhere) for each in findings), findings)
+        told = tuple(diagnostic(each, version, elsewhere) for each in findings)
+        projects.keep(path, linter)
+        return Linted(version, told, findings, settled=kept is None)
     except SourceError as error:
         return Linted(version, (syntax_error(error, version),), error=error)
     except Exception as error:
