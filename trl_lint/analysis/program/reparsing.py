@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TypeAlias, TypeVar
 
 import libcst as cst
@@ -155,6 +156,8 @@ def _merged(old: _Statement, new: _Statement) -> _Statement:
     return merged if _code(merged) == _code(new) else new
 
 
+# What has been written out for one key is compared with what is written out for the next one.
+@lru_cache(maxsize=1024)
 def _code(node: cst.CSTNode) -> str:
     return _NOTHING.code_for_node(node)
 

@@ -18,7 +18,7 @@ from trl_lint.analysis.interprocedural.rerunning import Interrupted
 from trl_lint.frontends.server import actions, hovering
 from trl_lint.frontends.server.coordinates import Coordinates
 from trl_lint.frontends.server.documents import Document, Linted, Version
-from trl_lint.frontends.server.linting import lint, mended
+from trl_lint.frontends.server.linting import edits_for, lint, mended
 from trl_lint.frontends.server.projects import SETTINGS_FILES, Projects
 from trl_lint.frontends.server.worker import Worker
 from trl_lint.linter.results import SourceError
@@ -194,6 +194,7 @@ class TrlLintServer(LanguageServer):
         if document.linted is linted:
             document.linted = settled
             self._show(document, settled)
+        self.worker.tidy(is_pause=True)
 
     def _show(self, document: Document, linted: Linted) -> None:
         """Tell the editor, if that is news."""
@@ -220,7 +221,7 @@ class TrlLintServer(LanguageServer):
                 version = document.now
                 document.linted = await self._in_worker(partial(self._lint, document, version))
                 self._tell(document.linted)
-                self.worker.tidy()
+                self.worker.tidy(is_pause=False)
             return document.linted if document is not None else None
 
     def _lint(self, document: Document, version: Version) -> Linted | None:
@@ -277,7 +278,7 @@ class TrlLintServer(LanguageServer):
         offered: list[types.CodeAction] = []
         if actions.is_asked_for(types.CodeActionKind.QuickFix.value, only):
             for each in await self._asked_about(params, document):
-                offered += actions.quick_fixes(each, version, self._versioned)
+                offered += await self._quick_fixes(each, version)
         if actions.is_asked_for(actions.FIX_ALL, only) and document.now is version:
             offered += await self._fix_all(version)
         return offered if document.now is version else []
@@ -291,6 +292,20 @@ class TrlLintServer(LanguageServer):
         first, last = params.range.start, params.range.end
         found = linted.diagnostics if linted is not None else ()
         return [each for each in found if each.range.start <= last and first <= each.range.end]
+
+    async def _quick_fixes(self, found: types.Diagnostic, version: Version) -> list[types.CodeAction]:
+        """How one finding can be mended, and silenced."""
+        linted = await self.linted(version.uri)
+        if linted is None or linted.version is not version:
+            return []
+        finding = actions.finding_of(found, linted)
+        if finding is None:
+            return []
+        edits, silence = await self._in_worker(partial(edits_for, finding, version))
+        offered = [actions.mending(found, edits, version, self._versioned)] if edits else []
+        if silence is not None:
+            offered.append(actions.silencing(found, silence, version, self._versioned))
+        return offered
 
     async def _fix_all(self, version: Version) -> list[types.CodeAction]:
         linted = await self.linted(version.uri)

@@ -8,9 +8,11 @@ from pathlib import Path
 from trl_lint import files
 from trl_lint.analysis.interprocedural.rerunning import Interrupted
 from trl_lint.analysis.program.reparsing import reparsed
+from trl_lint.findings import Edit, Finding
 from trl_lint.frontends.server.coordinates import Coordinates
-from trl_lint.frontends.server.diagnostics import diagnostic, syntax_error
+from trl_lint.frontends.server.diagnostics import TRUST, diagnostic, syntax_error
 from trl_lint.frontends.server.documents import Linted, Version
+from trl_lint.frontends.server.noqa import silencing
 from trl_lint.frontends.server.projects import Projects
 from trl_lint.linter import runner, suppressions
 from trl_lint.linter.linter import Linter
@@ -58,6 +60,17 @@ def mended(projects: Projects, version: Version) -> str:
     linter.trees = {each: tree for each, tree in linter.trees.items() if each != path}
     result = runner.run_one(path, source, linter, lambda *asked: runner.propose(*asked, unsafe=False))
     return version.text if result.problem else decoded(result.source)
+
+
+def edits_for(finding: Finding, version: Version) -> tuple[tuple[Edit, ...], Edit | None]:
+    """The edits that mend a finding, where it has a fix to be made, and the one that silences it."""
+    silence = silencing(version.source, version.path, finding)
+    if finding.fix is None or finding.fix.applicability not in TRUST:
+        return (), silence
+    try:
+        return finding.fix.edits(), silence
+    except Exception:  # of the tool's own: the finding can be silenced all the same
+        return (), silence
 
 
 def decoded(source: bytes) -> str:
