@@ -165,7 +165,7 @@ def _trust(rule: BaseRule) -> str:
     """How far the fixes of a rule may be trusted, in words."""
     if not rule.has_fix:
         return "no automatic fix yet"
-    fix = fix_of(rule.module)
+    fix = fix_of(rule.fix_module)
     *others, last = (
         "hint" if each is Applicability.DISPLAY else each.value for each in (fix or RuleFix).applicabilities
     )

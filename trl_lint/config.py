@@ -234,6 +234,7 @@ def schema() -> type:
         "trainer_bases": meanings,
         "engines": words,
         "launch_unknown_gpus": bool | None,
+        "plugins": words,
     }
     defaults = Settings()
     columns = [(name, kind, getattr(defaults, name)) for name, kind in kinds.items()]
@@ -251,6 +252,7 @@ class Selection:
     wanted: tuple[str, ...]
     ignored: tuple[str, ...]
     preview: bool
+    plugins: tuple[str, ...] = ()
 
     def wants(self, rule: BaseRule, consequence: Consequence, by_default: bool) -> bool:
         if rule.preview and not self.preview and not any(_names(each, rule) for each in self.wanted):
@@ -263,7 +265,7 @@ class Selection:
         """The rules that may have such findings, sorted by code."""
         from trl_lint.rules import all_rules
 
-        return tuple(rule for rule in all_rules() if any(starmap(partial(self.wants, rule), _kinds(rule))))
+        return tuple(rule for rule in all_rules(self.plugins) if any(starmap(partial(self.wants, rule), _kinds(rule))))
 
 
 def selection(settings: Settings) -> Selection:
@@ -274,13 +276,13 @@ def selection(settings: Settings) -> Selection:
     """
     from trl_lint.rules import all_rules
 
-    rules = all_rules()
+    rules = all_rules(settings.plugins)
     wanted = settings.select + settings.extend_select
     by_file = tuple(selector for _, selectors in settings.per_file_ignores for selector in selectors)
     for selector in wanted + settings.ignore + by_file:
         if not any(_fit(selector, rule, *kind) >= 0 for rule in rules for kind in _kinds(rule)):
-            raise ConfigError(f"unknown rule `{selector}`{did_you_mean(selector, selector_words())}")
-    return Selection(wanted, settings.ignore, settings.preview)
+            raise ConfigError(f"unknown rule `{selector}`{did_you_mean(selector, selector_words(settings.plugins))}")
+    return Selection(wanted, settings.ignore, settings.preview, settings.plugins)
 
 
 def selected_rules(settings: Settings) -> tuple[BaseRule, ...]:
@@ -328,16 +330,16 @@ def _speaks_of(pattern: str, path: Path, root: Path) -> bool:
     return any(fnmatchcase(name, each) for name, each in fits)
 
 
-def rule_words() -> list[str]:
+def rule_words(plugins: tuple[str, ...] = ()) -> list[str]:
     """Every code and every name."""
     from trl_lint.rules import all_rules
 
-    return [word for rule in all_rules() for word in (rule.code, rule.name)]
+    return [word for rule in all_rules(plugins) for word in (rule.code, rule.name)]
 
 
-def selector_words() -> list[str]:
+def selector_words(plugins: tuple[str, ...] = ()) -> list[str]:
     """The words that a user may mean who selects something."""
-    return [*rule_words(), *(each.value for each in Consequence), EVERY_RULE, DEFAULT_SET]
+    return [*rule_words(plugins), *(each.value for each in Consequence), EVERY_RULE, DEFAULT_SET]
 
 
 def _kinds(rule: BaseRule) -> Iterator[tuple[Consequence, bool]]:

@@ -69,6 +69,8 @@ class Settings:
     """What wraps the trained model: `ddp`, `fsdp`, `deepspeed`, `deepspeed-zero3`. Default: what the project shows."""
     launch_unknown_gpus: bool | None = None
     """Report launch commands that say nothing of GPUs (TRL004). Default: only where more than `DEFAULT` is selected."""
+    plugins: tuple[str, ...] = ()
+    """Installed packages whose rules and knowledge are used as well, by the names of their entry points."""
     root: Path | None = None
 
     def own_names(self) -> tuple[str, ...]:

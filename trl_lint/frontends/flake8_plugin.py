@@ -9,7 +9,7 @@ import ast
 import os
 import sys
 from argparse import Namespace
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -81,7 +81,8 @@ class LintSession:
         asked = (tuple(options.filenames), *chosen, options.disable_noqa)
         if asked != self._asked:
             self._asked = asked
-            self._rules = _reported_rules(options)
+            self._shows = _shown(options)
+            self._rules = [rule for rule in _all_rules() if self._shows(rule.code)]
             self._folders: dict[Path, Settings] = {}
             self._linters: dict[Path | None, Linter] = {}
             self._outcomes: dict[Path, FileOutcome] | None = None
@@ -208,7 +209,7 @@ class LintSession:
         settings = self._settings(path)
         named = [Path(name) for name in self.options.filenames or ["."] if name != STDIN]
         wanted = selection(settings)
-        rules = [rule for rule in wanted.rules if rule in self._rules]
+        rules = [rule for rule in wanted.rules if self._shows(rule.code)]
         return settings, import_roots(settings.root, named or [path]), rules, wanted
 
 
@@ -224,14 +225,18 @@ def _read_settings(folder: Path) -> Settings:
     return settings
 
 
-def _reported_rules(options: Namespace) -> tuple[BaseRule, ...]:
-    """The rules whose findings flake8 would show."""
+def _shown(options: Namespace) -> Callable[[str], bool]:
+    """Whether flake8 would show findings with a code."""
     from flake8.style_guide import Decision, DecisionEngine
 
+    decide = DecisionEngine(options).decision_for
+    return lambda code: decide(code) is Decision.Selected
+
+
+def _all_rules() -> tuple[BaseRule, ...]:
     from trl_lint.rules import all_rules
 
-    decide = DecisionEngine(options).decision_for
-    return tuple(rule for rule in all_rules() if decide(rule.code) is Decision.Selected)
+    return all_rules()
 
 
 def encoded(text: str) -> bytes:

@@ -26,7 +26,7 @@ from trl_lint.linter.planning import mendable
 from trl_lint.linter.regenerating import written
 from trl_lint.linter.results import FixResult, SourceError
 from trl_lint.linter.text_edits import transformed
-from trl_lint.rules import all_rules, find_rule
+from trl_lint.rules import all_rules
 from trl_lint.rules.base import BaseRule, LaunchRule
 
 # How often one rule's fixes are applied to a file: one that lies inside another has to wait for the next round.
@@ -49,7 +49,8 @@ class _FileText:
             asked = self.linter.rules
             if self.linter.selection is not None:
                 asked = ()  # some of their findings are not asked for
-            others = [rule for rule in all_rules() if rule not in asked and not isinstance(rule, LaunchRule)]
+            rules = all_rules(self.linter.settings.plugins)
+            others = [rule for rule in rules if rule not in asked and not isinstance(rule, LaunchRule)]
             by_others = self.linter.report_by(others, path, self.source)
             self.by_all = [*self.found, *by_others] if asked else by_others
         return self.by_all
@@ -94,7 +95,7 @@ def mended(path: Path, source: bytes, code: str) -> bytes:
     """
     path = Path(os.path.abspath(path))
     settings = load_settings(path.parent)
-    rules = [rule for rule in all_rules() if rule.code == code]
+    rules = [rule for rule in all_rules(settings.plugins) if rule.code == code]
     roots = dict.fromkeys((settings.root or path.parent, path.parent))
     return Linter(settings, tuple(roots), rules).fix(path, source).source
 
@@ -212,7 +213,7 @@ def _passed(
     if written(chosen[0].violation.module).code != text:
         return now, "the parser does not give this file back byte for byte"
     new = encode(transformed([each.fix for each in chosen]), encoding)
-    fresh = _fresh(linter, path, all_rules())
+    fresh = _fresh(linter, path, all_rules(linter.settings.plugins))
     try:
         after = fresh.report(path, new)
     except SourceError:
@@ -228,7 +229,7 @@ def _left_over(
     """What the new text has that it should not: function by function, the old findings without the mended ones."""
     allowed = Counter(place for each in before for place in _places(each))
     allowed.subtract(place for each in chosen for place in _places(each, mended=True))
-    uncovered = {code for each in chosen for code in uncovered_by(each.rule.code)}
+    uncovered = {code for each in chosen for code in uncovered_by(each.rule)}
     now = Counter(place for each in after if each.rule.code not in uncovered for place in _places(each))
     mended = {each.rule.code for each in chosen}
     for code in sorted({place[0] for place, count in now.items() if count > allowed[place]}):
@@ -243,8 +244,7 @@ def _places(located: LocatedViolation, *, mended: bool = False) -> set[tuple[str
     return {(located.rule.code, repr(each.function), each.metric) for each in violations}
 
 
-def uncovered_by(code: str) -> frozenset[str]:
+def uncovered_by(rule: BaseRule) -> frozenset[str]:
     """The codes of findings that were there before a rule's fixes, on the same value, and are only seen with them."""
-    rule = find_rule(code)
-    fix = None if rule is None else fix_of(rule.module)
+    fix = fix_of(rule.fix_module)
     return frozenset() if fix is None else fix.uncovers

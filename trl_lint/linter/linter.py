@@ -18,7 +18,7 @@ from trl_lint.findings import Finding
 from trl_lint.launch.parsers.readers import is_launch_file, may_start
 from trl_lint.linter.prefilter import Prefilter
 from trl_lint.linter.results import GIVEN_UP, FixResult, SourceError
-from trl_lint.linter.versions import known_of, versions_of
+from trl_lint.linter.versions import known_of, own_names, versions_of
 from trl_lint.rules import by_event
 from trl_lint.rules.base import BaseRule, LaunchRule, Rule
 from trl_lint.settings import Settings
@@ -60,7 +60,7 @@ class Linter:
         # Those that the analysis of Python code answers, and the others.
         self._code_rules = tuple(rule for rule in rules if isinstance(rule, Rule))
         self._launch_rules = tuple(rule for rule in rules if isinstance(rule, LaunchRule))
-        self._prefilter = Prefilter(self._code_rules, settings.own_names())
+        self._prefilter = Prefilter(self._code_rules, own_names(settings))
         self._launches: Launches | None = None
         # The file that was last looked through for launch commands, and what came of it.
         self._last: tuple[Path, bytes, Checked] | None = None

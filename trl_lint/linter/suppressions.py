@@ -34,15 +34,16 @@ def split(
     """
     if not findings or not NEEDLE.search(source):
         return list(findings), []
+    known = frozenset(finding.name for finding in findings)
     lines = source_lines(source)
     python = path is None or not is_launch_file(path, source)
     spans = joined_lines(source) if python else {}
-    whole_file = _file_level(lines)
+    whole_file = _file_level(lines, known)
     kept: list[Finding] = []
     silenced: list[Finding] = []
     for finding in findings:
         own = [spans.get(line, (line, line)) if python else (line, finding.end.line) for line in finding.lines]
-        here = (_inline("".join(lines[first - 1 : last])) for first, last in own)
+        here = (_inline("".join(lines[first - 1 : last]), known) for first, last in own)
         silent = _covers(whole_file, finding) or any(_covers(words, finding) for words in here)
         (silenced if silent else kept).append(finding)
     return kept, silenced
@@ -96,16 +97,16 @@ def _covers(words: frozenset[str] | None, finding: Finding) -> bool:
     return not words or finding.name in words or finding.code.startswith(tuple(words))
 
 
-def _file_level(lines: Iterable[str]) -> frozenset[str] | None:
-    matches = [match for line in lines if (match := _patterns()[1].match(line))]
+def _file_level(lines: Iterable[str], known: frozenset[str]) -> frozenset[str] | None:
+    matches = [match for line in lines if (match := _patterns(known)[1].match(line))]
     words = [_words(match) for match in matches]
     if not words:
         return None
     return frozenset() if frozenset() in words else frozenset().union(*words)
 
 
-def _inline(line: str) -> frozenset[str] | None:
-    match = _patterns()[0].search(line)
+def _inline(line: str, known: frozenset[str]) -> frozenset[str] | None:
+    match = _patterns(known)[0].search(line)
     return _words(match) if match else None
 
 
@@ -116,11 +117,12 @@ def _words(match: re.Match[str]) -> frozenset[str]:
 
 
 @cache
-def _patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """flake8's two patterns, with our rules' names beside the codes."""
+def _patterns(known: frozenset[str]) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """flake8's two patterns, with the names of rules beside the codes: of ours, and of those that found something."""
     from trl_lint.rules import all_rules
 
-    names = "|".join(rf"{re.escape(rule.name)}(?![\w-])" for rule in all_rules())
+    every = sorted({rule.name for rule in all_rules()} | known)
+    names = "|".join(rf"{re.escape(name)}(?![\w-])" for name in every)
     codes = rf"(?::[\s]?(?P<codes>(?:(?:{names}|[A-Z]+[0-9]+)(?:[,\s]+)?)+))?"
     inline = re.compile(rf"# noqa{codes}", re.IGNORECASE)
     return inline, re.compile(rf"\s*# flake8[:=]\s*noqa{codes}", re.IGNORECASE)

@@ -8,7 +8,9 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from trl_lint.plugins import modules_in
 from trl_lint.rules.base import BaseRule, Rule
+from trl_lint.settings import ConfigError
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -17,11 +19,36 @@ if TYPE_CHECKING:
 
 
 @cache
-def all_rules() -> tuple[BaseRule, ...]:
-    """Every rule, sorted by code. Importing them costs no LibCST: rules only ask questions about events."""
+def all_rules(plugins: tuple[str, ...] = ()) -> tuple[BaseRule, ...]:
+    """Every rule, those of plugins included, sorted by code.
+
+    Importing them costs no LibCST: rules only ask questions about events.
+
+    Raises:
+        ConfigError: a plugin that can't be used.
+    """
     names = (module.name for module in pkgutil.iter_modules(__path__) if module.name != "base")
-    rules = (_rule_of(import_module(f"{__name__}.{name}")) for name in names)
+    rules = [_rule_of(import_module(f"{__name__}.{name}")) for name in names]
+    for plugin in plugins:
+        rules += _rules_of(plugin, rules)
     return tuple(sorted(rules, key=lambda rule: rule.code))
+
+
+def _rules_of(plugin: str, others: Iterable[BaseRule]) -> list[BaseRule]:
+    """The rules of a plugin, whose codes and names must not be those of others."""
+    taken = {word for rule in others for word in (rule.code, rule.name)}
+    found = []
+    for module in modules_in(plugin, "rules"):
+        try:
+            rule = _rule_of(module)
+        except ValueError:
+            raise ConfigError(f"plugins: `{plugin}`: `{module.__name__}` does not define one rule") from None
+        for word in (rule.code, rule.name):
+            if word in taken:
+                raise ConfigError(f"plugins: `{plugin}`: there is another rule called `{word}`")
+            taken.add(word)
+        found.append(rule)
+    return found
 
 
 def _rule_of(module: ModuleType) -> BaseRule:
@@ -41,7 +68,7 @@ def by_event(rules: Iterable[BaseRule]) -> Mapping[type[Event], tuple[Rule[Any],
     return found
 
 
-def find_rule(code_or_name: str) -> BaseRule | None:
+def find_rule(code_or_name: str, plugins: tuple[str, ...] = ()) -> BaseRule | None:
     """The rule with this code or name, in any case; None when there is none."""
     wanted = code_or_name.lower()
-    return next((rule for rule in all_rules() if wanted in (rule.code.lower(), rule.name)), None)
+    return next((rule for rule in all_rules(plugins) if wanted in (rule.code.lower(), rule.name)), None)

@@ -90,6 +90,12 @@ class BaseRule:
         return type(self).__module__.rpartition(".")[2]
 
     @property
+    def fix_module(self) -> str:
+        """The full name of the module that says how it is mended, if there is one: in a package beside its own."""
+        package = type(self).__module__.rpartition(".")[0]
+        return f"{package.rpartition('.')[0]}.fixes.{self.module}"
+
+    @property
     def has_fix(self) -> bool:
         """Whether any of its findings can be mended by the tool."""
         raise NotImplementedError
@@ -139,7 +145,7 @@ class Rule(BaseRule, Generic[EventT]):
 
     @property
     def has_fix(self) -> bool:
-        return _is_there(f"trl_lint.fixes.{self.module}")
+        return _is_there(self.fix_module)
 
 
 class LaunchRule(BaseRule):
@@ -152,4 +158,7 @@ class LaunchRule(BaseRule):
 
 @cache
 def _is_there(module: str) -> bool:
-    return find_spec(module) is not None
+    try:
+        return find_spec(module) is not None
+    except ModuleNotFoundError:  # a plugin without a package of fixes
+        return False
