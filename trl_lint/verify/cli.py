@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from trl_lint.verify.processes.launcher import Launch
     from trl_lint.verify.proof.proofs import Proof
     from trl_lint.verify.proof.session import Session, Subject
+    from trl_lint.verify.reports.plot import Plot
 
 CLEAN, FINDINGS, FAILED = 0, 1, 2
 FORMATS = ("text", "json", "markdown")
@@ -223,12 +224,15 @@ def run(options: VerifyOptions) -> int:
         for proof in _fixture_proofs(options, rules) if rules is not None else _own_proofs(options):
             for report in reports:
                 report.add(proof)
-            plotted(proof)
+            if plotted is not None:
+                plotted.add(proof)
             holds = holds and proof.holds
             is_unfit = is_unfit or proof.alone is not None
             problems += proof.problems
         for report in reports:
             report.close()
+    if plotted is not None and plotted.remark:
+        click.echo(plain.line(plotted.remark), err=True)
     for problem in problems:
         click.echo(plain.line(problem), err=True)
     if problems:
@@ -238,24 +242,17 @@ def run(options: VerifyOptions) -> int:
     return CLEAN if holds or options.exit_zero else FINDINGS
 
 
-def _plot(target: Path | None) -> Callable[[Proof], None]:
-    """What draws the first proof that has metrics, if that is asked for.
+def _plot(target: Path | None) -> Plot | None:
+    """What draws the metrics, if that is asked for.
 
     Raises:
-        Unusable: it can't be drawn or written.
+        Unusable: it can't be drawn.
     """
     if target is None:
-        return lambda proof: None
-    from trl_lint.verify.reports import plot
+        return None
+    from trl_lint.verify.reports.plot import Plot
 
-    plot.check(target)
-    drawn: list[Proof] = []
-
-    def draw(proof: Proof) -> None:
-        if not drawn and plot.draw(proof, target):
-            drawn.append(proof)
-
-    return draw
+    return Plot(target)
 
 
 def _written(path: Path) -> TextIO:

@@ -41,6 +41,27 @@ class Series:
         return sum(not all_same(row, BETWEEN_RANKS) for row in self.rows)
 
 
+class Plot:
+    """Draws the first of some proofs that has metrics.
+
+    Raises:
+        Unusable: it can't be drawn.
+    """
+
+    def __init__(self, target: Path) -> None:
+        check(target)
+        self._target = target
+        self._is_drawn = False
+
+    def add(self, proof: Proof) -> None:
+        self._is_drawn = self._is_drawn or draw(proof, self._target)
+
+    @property
+    def remark(self) -> str:
+        """What there is to say in the end; "" where a picture was drawn."""
+        return "" if self._is_drawn else f"warning: {self._target} was not drawn: no metric was logged by all ranks"
+
+
 def check(target: Path) -> None:
     """See that a picture can be drawn, before anything is run for it.
 
@@ -72,14 +93,16 @@ def draw(proof: Proof, target: Path) -> bool:
     matplotlib.rcParams.update({"svg.hashsalt": "trl-lint", "font.size": 10, "svg.fonttype": "path"})
     from matplotlib import pyplot
 
-    size = (1.5 + 4.5 * len(names), 0.9 + 2.7 * len(proof.columns))
-    figure, axes = pyplot.subplots(len(proof.columns), len(names), figsize=size, layout="constrained", squeeze=False)
+    size = (2.5 + 4.5 * len(names), 1.2 + 2.7 * len(proof.columns))
+    figure, axes = pyplot.subplots(
+        len(proof.columns), len(names), figsize=size, layout="constrained", squeeze=False, sharey="col"
+    )
     for row, column in zip(axes, proof.columns, strict=True):
         found = series_of(proof, column)
         for axis, name in zip(row, names, strict=True):
             _panel(axis, found.get(name), f"{name}, {column.judged.label}")
     labelled = {label: handle for row in axes for axis in row for handle, label in _legend(axis)}
-    figure.legend(labelled.values(), labelled.keys(), loc="outside upper center", ncols=len(labelled), frameon=False)
+    figure.legend(labelled.values(), labelled.keys(), loc="outside upper center", ncols=2 * len(names), frameon=False)
     try:
         figure.savefig(target, metadata={"Date": None} if target.suffix.lower() == ".svg" else None)
     except OSError as error:
@@ -122,9 +145,12 @@ def _true(proof: Proof, column: Column) -> Mapping[tuple[str, str], Metric]:
 
 
 def _panel(axis: Axes, series: Series | None, title: str) -> None:
+    from matplotlib.ticker import MaxNLocator
+
     axis.set_title(title, loc="left", fontsize=11)
     axis.spines[["top", "right"]].set_visible(False)
     axis.set_xlabel("log")
+    axis.xaxis.set_major_locator(MaxNLocator(integer=True))
     if series is None:
         return
     steps = range(1, len(series.rows) + 1)
