@@ -42,7 +42,7 @@ def test_it_is_one_page():
 
 
 def test_the_output_is_what_the_tool_prints(train):
-    done = CliRunner().invoke(main, ["--isolated", "train.py"])
+    done = CliRunner().invoke(main, ["--isolated", "--output-format=text", "train.py"])  # as on a terminal
     assert (done.exit_code, done.stdout) == (1, block(README, "output"))
 
 

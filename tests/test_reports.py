@@ -17,7 +17,7 @@ from fake_linter import finding
 from trl_lint import reports
 from trl_lint.findings import Note, Position
 from trl_lint.linter.runner import FileResult
-from trl_lint.reports.text import frame
+from trl_lint.reports.frames import frame
 
 SOURCE = b"import os\nx = BUG + 1\ny = RISKY\nz = HINT\n"
 

@@ -22,6 +22,14 @@ class Applicability(str, Enum):
     DISPLAY = "display"
 
 
+class Severity(str, Enum):
+    """How bad a finding is, in SARIF's words."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    NOTE = "note"
+
+
 class Consequence(str, Enum):
     """What comes of a finding on several processes, from the worst to the least."""
 
@@ -38,6 +46,11 @@ class Consequence(str, Enum):
         return _MEANINGS[self]
 
     @property
+    def severity(self) -> Severity:
+        """How bad it is, for those who know no more than three grades."""
+        return _SEVERITIES[self]
+
+    @property
     def harm(self) -> int:
         """The greater, the worse."""
         return -list(Consequence).index(self)
@@ -50,6 +63,15 @@ _MEANINGS = {
     Consequence.WRONG_NUMBER: "a metric that is logged or printed is not that of all ranks",
     Consequence.RACE: "what is left in a file depends on which rank came last, or is a mixture",
     Consequence.WASTE: "the outcome is right; ranks do the same work again, or stand idle",
+}
+
+_SEVERITIES = {
+    Consequence.CRASH: Severity.ERROR,
+    Consequence.DEADLOCK: Severity.ERROR,
+    Consequence.WRONG_TRAINING: Severity.ERROR,
+    Consequence.WRONG_NUMBER: Severity.WARNING,
+    Consequence.RACE: Severity.WARNING,
+    Consequence.WASTE: Severity.NOTE,
 }
 
 
@@ -72,6 +94,20 @@ class Note:
     path: str
     start: Position
     hands_on: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """What keeps some ranks away: the text of its step in the chain, and from where to where it stands.
+
+    meaning: what it makes of the place of the finding, in a few words.
+    """
+
+    text: str
+    path: str
+    start: Position
+    end: Position
+    meaning: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +148,8 @@ class Finding:
     `message` is one line: what is wrong and on which launch it shows. `because` leads from the source of the
     fact to the place of the finding. `help` says how to mend it. `consequence` is what comes of it, and `also` are the
     other places of the same cause. `by_default`: it is in the default set of findings; others have to be asked for.
-    `branches`: where some ranks turn off to the statement by which they leave, if it stands there.
+    `branches`: where some ranks turn off to the statement by which they leave, if it stands there. `guard`: what keeps
+    ranks away from a call that all of them have to make; it is a step of `because` as well.
     """
 
     code: str
@@ -128,6 +165,16 @@ class Finding:
     by_default: bool = True
     also: tuple[Related, ...] = ()
     branches: tuple[Position, ...] = ()
+    guard: Guard | None = None
+
+    @property
+    def severity(self) -> Severity:
+        return self.consequence.severity
+
+    @property
+    def advice(self) -> str:
+        """What to write instead, or what the fix does; "" where neither is known."""
+        return self.help or (self.fix.title if self.fix else "")
 
     @property
     def lines(self) -> tuple[int, ...]:

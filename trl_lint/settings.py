@@ -11,7 +11,7 @@ EVERY_RULE = "ALL"
 # Of every rule, the findings that somebody who has not asked for more is glad to have.
 DEFAULT_SET = "DEFAULT"
 
-OUTPUT_FORMATS = ("text", "concise", "json")
+OUTPUT_FORMATS = ("text", "concise", "grouped", "json", "json-lines", "sarif", "github", "gitlab", "junit")
 ENGINES = ("ddp", "fsdp", "deepspeed", "deepspeed-zero3")
 
 _T = TypeVar("_T")
@@ -50,7 +50,7 @@ class Settings:
     unsafe_fixes: bool = False
     """Let `--fix` and `--diff` take the unsafe fixes as well."""
     output_format: str | None = None
-    """How findings are shown, as `--output-format` says it. Default: `"text"`."""
+    """How findings are shown, as `--output-format` says it. Default: `"text"` on a terminal, else `"concise"`."""
     cache_dir: str | None = None
     """Where results are kept, below the folder of `pyproject.toml`. Default: `".trl_lint_cache"`."""
     per_file_ignores: Pairs[tuple[str, ...]] = ()

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from trl_lint.frontends.options import STDIN, Options
-from trl_lint.frontends.terminal import CLEAN, FAILED, FINDINGS, fail, is_full, say, wants_colour
+from trl_lint.frontends.output import Output
+from trl_lint.frontends.terminal import CLEAN, FAILED, FINDINGS, fail, is_full, say
 from trl_lint.settings import Settings
 
 if TYPE_CHECKING:
@@ -20,16 +21,19 @@ if TYPE_CHECKING:
 
 def check(options: Options, settings: Settings) -> int:
     """Run, report, and give the exit code."""
-    report = _report(options, settings)
+    # Standard output is for the code where it is the code that was asked for.
+    output = Output(options.output_file, sys.stderr if options.fixes_stdin else sys.stdout)
+    report = _report(options, settings, output)
     linter = _linter(options, settings, edits=report.needs_edits)
     for result in _results(options, settings, linter):
         problem = _show(report, result)
         if problem:
             say(problem)
     report.close()
+    output.close()
     for stream in (sys.stdout, sys.stderr):  # here click still knows what to do about a closed pipe
         stream.flush()
-    if not report.tally.files:
+    if not report.tally.files and not options.quiet:
         say("warning: no files to lint found under the given paths")
     if report.tally.problems:
         return FAILED
@@ -69,7 +73,7 @@ def _show(report: Report, result: FileResult) -> str | None:
             raise
         report.tally.problems += 1
         return internal_error(result.path, error)
-    return result.problem or result.note
+    return result.problem or (None if report.quiet else result.note)
 
 
 def _results(options: Options, settings: Settings, linter: Linter) -> Iterator[FileResult]:
@@ -124,16 +128,15 @@ def _action(options: Options, settings: Settings) -> Action:
     return partial(runner.mend if in_place else runner.propose, unsafe=settings.unsafe_fixes)
 
 
-def _report(options: Options, settings: Settings) -> Report:
+def _report(options: Options, settings: Settings, output: Output) -> Report:
     from trl_lint import reports
 
-    # Standard output is for the code where it is the code that was asked for.
-    out = sys.stderr if options.fixes_stdin else sys.stdout
-    if hasattr(out, "reconfigure"):  # no message may fail on a terminal that can't show it
-        out.reconfigure(errors="backslashreplace")
-    return reports.load("diff" if options.diff else settings.output_format or "text")(
-        out,
+    name = settings.output_format or ("text" if output.is_terminal else "concise")
+    return reports.load("diff" if options.diff else name)(
+        output.stream,
         unsafe=settings.unsafe_fixes,
         fixing=options.fix or options.diff,
-        colour=wants_colour(out),
+        colour=output.wants_colour(options.color),
+        quiet=options.quiet,
+        root=settings.root,
     )

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from flake8.options.manager import OptionManager
 
     from trl_lint.config import Selection
+    from trl_lint.findings import Finding
     from trl_lint.linter.linter import Linter
     from trl_lint.linter.runner import FileResult
     from trl_lint.rules.base import BaseRule
@@ -258,10 +259,15 @@ def _outcome(result: FileResult) -> FileOutcome:
     from trl_lint.linter.suppressions import source_lines
 
     findings = (
-        (finding.start.line, finding.start.column - 1, plain.line(f"{finding.code} {finding.headline}"))
-        for finding in result.findings
+        (finding.start.line, finding.start.column - 1, plain.line(_text(finding))) for finding in result.findings
     )
     return FileOutcome("".join(source_lines(result.source)), tuple(findings), result.problem)
+
+
+def _text(finding: Finding) -> str:
+    """All that flake8 says of a finding, which is one line: what to write instead stands at its end."""
+    advice = f" (help: {finding.advice})" if finding.advice else ""
+    return f"{finding.code} {finding.headline}{advice}"
 
 
 def _starts_processes(options: Namespace) -> bool:

@@ -27,6 +27,9 @@ class Options:
     preview: bool | None
     per_file_ignores: tuple[tuple[str, tuple[str, ...]], ...]
     output_format: str | None
+    output_file: Path | None
+    quiet: bool
+    color: str
     stdin_filename: Path | None
     exit_zero: bool
     config: Path | None

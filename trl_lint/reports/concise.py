@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import chain
-
 from trl_lint import reports
 from trl_lint.linter.runner import FileResult
 
@@ -16,6 +14,5 @@ class Report(reports.Report):
             self.say(reports.headline(finding, self.mends(finding)))
 
     def close(self) -> None:
-        closing = reports.summary(self.tally, unsafe=self.unsafe, fixing=self.fixing)
-        for line in chain(reports.fixes(self.tally), closing):
+        for line in reports.closing(self):
             self.say(line)

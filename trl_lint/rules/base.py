@@ -39,7 +39,8 @@ class Violation:
     is about, where one statement may concern several. by_hand: why it is for the author to mend, where the fix of the
     rule is for other events. consequence: what comes of it; None for the first of the rule's own. by_default: whether a
     user who has asked for nothing is glad to know; None: unless it is waste. cause: what is the same for all violations
-    of the rule that are one finding. branch: where some ranks turn off to its place, if that is elsewhere.
+    of the rule that are one finding. branch: where some ranks turn off to its place, if that is elsewhere. guard: what
+    keeps ranks away, one of the steps of the chain, and here: what that makes of the place, in a few words.
     """
 
     event: Event
@@ -53,6 +54,8 @@ class Violation:
     by_default: bool | None = None
     cause: Hashable = None
     branch: CSTNode | None = None
+    guard: Step | None = None
+    here: str = ""
 
     @property
     def module(self) -> Module:
