@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[1]
 RULES_INDEX = "rules/index.md"
-MARKER = re.compile(r"^<!-- generated: (?P<table>\w+)(?P<words>[\w ]*) -->$", re.MULTILINE)
+MARKER = re.compile(r"^<!-- generated: (?P<table>\w+)(?P<words>[\w ./-]*) -->$", re.MULTILINE)
 _OPTION = re.compile(r"(?<![`\w-])--[a-z][a-z-]*")
 
 
@@ -186,6 +186,13 @@ def benchmarks_table() -> str:
     return "\n".join(line for line in lines if line.startswith("|"))
 
 
+def file(path: str) -> str:
+    """A file below docs/, as it is."""
+    found = ROOT / "docs" / path
+    kind = {".yml": "yaml", ".sh": "bash"}[found.suffix]
+    return f"```{kind}\n{found.read_text(encoding='utf-8').rstrip()}\n```"
+
+
 # What a collective does, in the words of its row, told to a reader.
 _RESULTS = {
     "gathered": "the values of all ranks: *same*",
@@ -225,6 +232,7 @@ TABLES: Mapping[str, Callable[..., str]] = {
     "codemods": codemods_table,
     "signature": signature,
     "readme": readme,
+    "file": file,
     "benchmarks": benchmarks_table,
 }
 
