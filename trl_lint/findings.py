@@ -22,6 +22,14 @@ class Applicability(str, Enum):
     DISPLAY = "display"
 
 
+class Severity(str, Enum):
+    """How much a finding matters, in the words that editors and services for reviews have for it."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    NOTE = "note"
+
+
 class Consequence(str, Enum):
     """What comes of a finding on several processes, from the worst to the least."""
 
@@ -31,11 +39,17 @@ class Consequence(str, Enum):
     WRONG_NUMBER = "wrong-number"
     RACE = "race"
     WASTE = "waste"
+    STALE = "stale"
 
     @property
     def meaning(self) -> str:
         """What it says, for users."""
         return _MEANINGS[self]
+
+    @property
+    def severity(self) -> Severity:
+        """How much it matters."""
+        return _SEVERITIES[self]
 
     @property
     def harm(self) -> int:
@@ -50,6 +64,16 @@ _MEANINGS = {
     Consequence.WRONG_NUMBER: "a metric that is logged or printed is not that of all ranks",
     Consequence.RACE: "what is left in a file depends on which rank came last, or is a mixture",
     Consequence.WASTE: "the outcome is right; ranks do the same work again, or stand idle",
+    Consequence.STALE: "nothing at run time: a comment does not silence what it says it silences",
+}
+_SEVERITIES = {
+    Consequence.CRASH: Severity.ERROR,
+    Consequence.DEADLOCK: Severity.ERROR,
+    Consequence.WRONG_TRAINING: Severity.ERROR,
+    Consequence.WRONG_NUMBER: Severity.ERROR,
+    Consequence.RACE: Severity.ERROR,
+    Consequence.WASTE: Severity.NOTE,
+    Consequence.STALE: Severity.WARNING,
 }
 
 

@@ -22,6 +22,7 @@ def check(options: Options, settings: Settings) -> int:
     """Run, report, and give the exit code."""
     report = _report(options, settings)
     linter = _linter(options, settings, edits=report.needs_edits)
+    linter.comments.judged_below = folders(options)
     for result in _results(options, settings, linter):
         problem = _show(report, result)
         if problem:
@@ -34,6 +35,12 @@ def check(options: Options, settings: Settings) -> int:
     if report.tally.problems:
         return FAILED
     return FINDINGS if report.anything and not options.exit_zero else CLEAN
+
+
+def folders(options: Options) -> tuple[Path, ...]:
+    """The folders that the user has named."""
+    named = () if options.reads_stdin else options.paths
+    return tuple(Path(os.path.abspath(path)) for path in named if os.path.isdir(path))
 
 
 def _linter(options: Options, settings: Settings, *, edits: bool) -> Linter:

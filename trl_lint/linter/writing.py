@@ -27,17 +27,19 @@ class _NotTheSame(Exception):
     """A file can't be replaced by one that has the same owner and attributes."""
 
 
-def write_back(path: Path, before: bytes, after: bytes, roots: Sequence[Path] = ()) -> str | None:
+def write_back(
+    path: Path, before: bytes, after: bytes, roots: Sequence[Path] = (), failure: str = "not fixed"
+) -> str | None:
     """Give a file new content if it still has what was read; else say why not.
 
-    roots: the folders of the project, out of which no link is followed.
+    roots: the folders of the project, out of which no link is followed. failure: what has not been done then.
     """
     target = Path(os.path.realpath(path))
     try:
         reason = _forbidden(path, target, roots) or _written(target, before, after)
     except OSError as error:
         reason = f"cannot write: {error.strerror}"
-    return f"{display_path(path)}: not fixed: {reason}" if reason else None
+    return f"{display_path(path)}: {failure}: {reason}" if reason else None
 
 
 def _forbidden(path: Path, target: Path, roots: Sequence[Path]) -> str:
