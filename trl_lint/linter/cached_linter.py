@@ -31,7 +31,7 @@ from trl_lint.rules.base import BaseRule
 from trl_lint.settings import Settings
 
 # Settings that say how findings are shown and where they are kept, not which there are.
-_PRESENTATION = frozenset({"unsafe_fixes", "output_format", "cache_dir"})
+_PRESENTATION = frozenset({"unsafe_fixes", "output_format", "cache_dir", "baseline", "extend", "sources"})
 # How many contents are remembered to matter or not.
 _MAX_VERDICTS = 20_000
 

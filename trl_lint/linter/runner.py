@@ -21,12 +21,13 @@ from trl_lint.linter.results import SourceError
 class FileResult:
     """What came of one file.
 
-    `findings` are what is left, at places in `source`; `silenced` is how many more of them comments silence. `before`
-    is the content that was read where it is not `source`; `applied` and `partly` are findings at places in it that are
-    gone, or mended in part, and `uncovered` is how many of those that are left could not be seen there. `problem` is
-    one line for the user when the tool could not do its work, `note` one on what was not looked at, which is no
-    failure. relevant: whether any rule has to do with it; the others are not looked into. understood: whether all of it
-    could be read and parsed. passed_over: there was nothing that was linted, only a note.
+    `findings` are what is left, at places in `source`; `silenced` and `hidden` are how many more of them comments
+    silence and a baseline hides. `before` is the content that was read where it is not `source`; `applied` and `partly`
+    are findings at places in it that are gone, or mended in part, and `uncovered` is how many of those that are left
+    could not be seen there. `problem` is one line for the user when the tool could not do its work, `note` one on what
+    was not looked at, which is no failure. relevant: whether any rule has to do with it; the others are not looked
+    into. understood: whether all of it could be read and parsed. passed_over: there was nothing that was linted, only a
+    note.
     """
 
     path: Path
@@ -43,6 +44,7 @@ class FileResult:
     understood: bool = True
     passed_over: bool = False
     silenced: int = 0
+    hidden: int = 0
 
 
 Action = Callable[[Linter, Path, bytes], FileResult]

@@ -68,7 +68,7 @@ def found_stale(linter: Linter, path: Path, source: bytes, found: Sequence[Findi
     comments = Comments(source, path)
     used = _used(comments, (*found, *linter.unasked(path)))
     below = any(path.is_relative_to(folder) for folder in linter.comments.judged_below)
-    judged = frozenset(_judged(linter, path)) if below else frozenset()
+    judged = frozenset(judged_in(linter, path)) if below else frozenset()
     findings: list[Finding] = []
     for each in _directives(comments, source):
         line = comments.lines[each.line - 1].rstrip("\r\n")
@@ -78,7 +78,7 @@ def found_stale(linter: Linter, path: Path, source: bytes, found: Sequence[Findi
     return findings
 
 
-def _judged(linter: Linter, path: Path) -> Iterator[str]:
+def judged_in(linter: Linter, path: Path) -> Iterator[str]:
     """The codes of the rules all of whose findings in a file are known."""
     ignores = ignored_in(linter.settings, path)
     for rule in linter.rules:
@@ -116,7 +116,7 @@ def _directives(comments: Comments, source: bytes) -> Iterator[Directive]:
 
 
 def python_comments(source: bytes) -> Iterator[tuple[int, int, str]]:
-    """The comments of a Python file: line, column counted from 0, and text. Nothing where it can't be read to its end."""
+    """The comments of a Python file: line, column counted from 0, and text. None where it has no end."""
     try:
         tokens = list(tokenize.tokenize(io.BytesIO(source).readline))
     except (tokenize.TokenError, SyntaxError, UnicodeError, ValueError, RecursionError):

@@ -42,6 +42,35 @@ def write_back(
     return f"{display_path(path)}: {failure}: {reason}" if reason else None
 
 
+def write_whole(path: Path, content: bytes) -> str | None:
+    """Make a file of our own, or give it new content; else say why not."""
+    try:
+        before = path.read_bytes()
+    except FileNotFoundError:
+        return _made(path, content)
+    except OSError as error:
+        return f"{display_path(path)}: not written: {error.strerror}"
+    return write_back(path, before, content, (), "not written") if before != content else None
+
+
+def _made(path: Path, content: bytes) -> str | None:
+    temporary = path.parent / f".trl-lint-{os.urandom(8).hex()}.tmp"
+    ending.unfinished.add(str(temporary))
+    try:
+        with os.fdopen(os.open(temporary, _NEW, 0o666), "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except OSError as error:
+        return f"{display_path(path)}: not written: {error.strerror}"
+    finally:
+        with suppress(OSError):
+            os.unlink(temporary)
+        ending.unfinished.discard(str(temporary))
+    return None
+
+
 def _forbidden(path: Path, target: Path, roots: Sequence[Path]) -> str:
     """Why a file is not to be written, or ""."""
     inside = any(path.is_relative_to(root) for root in roots)

@@ -17,5 +17,7 @@ class Report(reports.Report):
 
     def close(self) -> None:
         closing = reports.summary(self.tally, unsafe=self.unsafe, fixing=self.fixing)
-        for line in chain(reports.fixes(self.tally), closing):
+        # Nobody is to take what a baseline hides for mended.
+        hidden = [f"{reports.looked_at(self.tally)}"] * bool(self.tally.hidden)
+        for line in chain(reports.fixes(self.tally), closing, hidden):
             self.say(line)
