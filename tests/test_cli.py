@@ -126,8 +126,8 @@ def test_no_python_files(folder):
 
 def test_noqa(folder):
     (folder / "x.py").write_text("x = BUG  # noqa: TRL001\ny = BUG  # noqa: TRL002\n")
-    assert lint()[1].startswith("x.py:2:5: ")
-    assert lint()[1].endswith(SUMMARY)
+    assert lint("x.py")[1].startswith("x.py:2:5: ")
+    assert lint("x.py")[1].endswith(SUMMARY)
 
 
 # Selection and settings

@@ -25,7 +25,7 @@ from trl_lint.findings import Finding, Position
 from trl_lint.frontends.cli import main
 from trl_lint.knowledge.custom import REDUCERS
 from trl_lint.rules import all_rules
-from trl_lint.rules.base import LaunchRule
+from trl_lint.rules.base import Rule
 from trl_lint.settings import OUTPUT_FORMATS
 
 ROOT = Path(__file__).parents[1]
@@ -155,7 +155,7 @@ def test_the_link_of_a_finding_leads_to_the_page(rule, pages, monkeypatch):
 
 def test_every_codemod_is_named(pages):
     named = [row[1].strip("`") for row in cells(section(pages["integrations.md"], "## LibCST codemods"))]
-    fixable = [rule for rule in all_rules() if rule.has_fix and not isinstance(rule, LaunchRule)]
+    fixable = [rule for rule in all_rules() if rule.has_fix and isinstance(rule, Rule)]
     assert named == [f"trl_lint.codemods.{type(rule).__name__}Command" for rule in fixable]
     for name, rule in zip(named, fixable, strict=True):
         module, _, command = name.rpartition(".")

@@ -23,7 +23,7 @@ class Applicability(str, Enum):
 
 
 class Severity(str, Enum):
-    """How bad a finding is, in SARIF's words."""
+    """How much a finding matters, in the words that editors and services for reviews have for it."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -39,6 +39,7 @@ class Consequence(str, Enum):
     WRONG_NUMBER = "wrong-number"
     RACE = "race"
     WASTE = "waste"
+    STALE = "stale"
 
     @property
     def meaning(self) -> str:
@@ -63,8 +64,8 @@ _MEANINGS = {
     Consequence.WRONG_NUMBER: "a metric that is logged or printed is not that of all ranks",
     Consequence.RACE: "what is left in a file depends on which rank came last, or is a mixture",
     Consequence.WASTE: "the outcome is right; ranks do the same work again, or stand idle",
+    Consequence.STALE: "nothing at run time: a comment does not silence what it says it silences",
 }
-
 _SEVERITIES = {
     Consequence.CRASH: Severity.ERROR,
     Consequence.DEADLOCK: Severity.ERROR,
@@ -72,6 +73,7 @@ _SEVERITIES = {
     Consequence.WRONG_NUMBER: Severity.WARNING,
     Consequence.RACE: Severity.WARNING,
     Consequence.WASTE: Severity.NOTE,
+    Consequence.STALE: Severity.WARNING,
 }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
@@ -33,8 +33,10 @@ class Settings:
     is no project file.
     """
 
+    extend: str | None = None
+    """Another file with settings, beside this one: what it says holds where this one says nothing."""
     select: tuple[str, ...] = (DEFAULT_SET,)
-    """What to report: rules by code, prefix (`TRL0`) or name, consequences (`deadlock`), `DEFAULT`, or `ALL`."""
+    """What to report: rules by code, prefix (`TRL0`) or name, consequences (`deadlock`), severities, `DEFAULT`."""
     ignore: tuple[str, ...] = ()
     """What to leave out, in the same words. Of what is selected as well, the longer code decides; in a draw, this."""
     extend_select: tuple[str, ...] = ()
@@ -53,6 +55,8 @@ class Settings:
     """How findings are shown, as `--output-format` says it. Default: `"text"` on a terminal, else `"concise"`."""
     cache_dir: str | None = None
     """Where results are kept, below the folder of `pyproject.toml`. Default: `".trl_lint_cache"`."""
+    baseline: str | None = None
+    """The file with the findings that are known and not told again, below the folder of `pyproject.toml`."""
     per_file_ignores: Pairs[tuple[str, ...]] = ()
     """By glob pattern, the rules to leave out in the files that it fits."""
     reducers: Pairs[str] = ()
@@ -72,6 +76,8 @@ class Settings:
     plugins: tuple[str, ...] = ()
     """Installed packages whose rules and knowledge are used as well, by the names of their entry points."""
     root: Path | None = None
+    # By key, the file that it comes from.
+    sources: Pairs[str] = field(default=(), compare=False, repr=False)
 
     def own_names(self) -> tuple[str, ...]:
         """All dotted names of the user's own that the settings speak of."""

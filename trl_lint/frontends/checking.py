@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from trl_lint.frontends import adopting
 from trl_lint.frontends.options import STDIN, Options
 from trl_lint.frontends.output import Output
 from trl_lint.frontends.terminal import CLEAN, FAILED, FINDINGS, fail, is_full, say
@@ -25,8 +27,16 @@ def check(options: Options, settings: Settings) -> int:
     output = Output(options.output_file, sys.stderr if options.fixes_stdin else sys.stdout)
     report = _report(options, settings, output)
     linter = _linter(options, settings, edits=report.needs_edits)
-    for result in _results(options, settings, linter):
-        problem = _show(report, result)
+    linter.comments.judged_below = folders(options)
+    results: Iterable[FileResult] = _results(options, settings, linter)
+    if options.add_noqa:
+        return adopting.add_noqa(list(results))
+    if options.write_baseline:
+        return adopting.write_baseline(options, settings, list(results), linter)
+    if settings.baseline:
+        results = adopting.unknown(options, settings, list(results), linter)
+    for result in results:
+        problem = _show(report, replace(result, findings=()) if options.fix_only else result)
         if problem:
             say(problem)
     report.close()
@@ -35,9 +45,20 @@ def check(options: Options, settings: Settings) -> int:
         stream.flush()
     if not report.tally.files and not options.quiet:
         say("warning: no files to lint found under the given paths")
+    return _exit_code(options, report)
+
+
+def _exit_code(options: Options, report: Report) -> int:
     if report.tally.problems:
         return FAILED
-    return FINDINGS if report.anything and not options.exit_zero else CLEAN
+    tells_fixes = options.exit_non_zero_on_fix and (report.tally.applied or report.tally.partly)
+    return FINDINGS if tells_fixes or (report.anything and not options.exit_zero) else CLEAN
+
+
+def folders(options: Options) -> tuple[Path, ...]:
+    """The folders that the user has named."""
+    named = () if options.reads_stdin else options.paths
+    return tuple(Path(os.path.abspath(path)) for path in named if os.path.isdir(path))
 
 
 def _linter(options: Options, settings: Settings, *, edits: bool) -> Linter:
@@ -122,17 +143,36 @@ def _action(options: Options, settings: Settings) -> Action:
 
     from trl_lint.linter import runner
 
+    if options.add_noqa:
+        from trl_lint.linter.noting import annotate
+
+        return annotate
     if not options.fix and not options.diff:
         return runner.check
     in_place = not options.diff and not options.reads_stdin
     return partial(runner.mend if in_place else runner.propose, unsafe=settings.unsafe_fixes)
 
 
+# How counts are shown, by the format that findings would have.
+_STATISTICS = {"text": "statistics", "concise": "statistics", "json": "statistics_json"}
+
+
+def _format(options: Options, settings: Settings, output: Output) -> str:
+    """The report of this run."""
+    if options.diff:
+        return "diff"
+    chosen = settings.output_format or ("text" if output.is_terminal else "concise")
+    if not options.statistics:
+        return chosen
+    if chosen not in _STATISTICS:
+        fail(f"--statistics has no `{chosen}` format; it can be {', '.join(f'`{each}`' for each in _STATISTICS)}")
+    return _STATISTICS[chosen]
+
+
 def _report(options: Options, settings: Settings, output: Output) -> Report:
     from trl_lint import reports
 
-    name = settings.output_format or ("text" if output.is_terminal else "concise")
-    return reports.load("diff" if options.diff else name)(
+    return reports.load(_format(options, settings, output))(
         output.stream,
         unsafe=settings.unsafe_fixes,
         fixing=options.fix or options.diff,

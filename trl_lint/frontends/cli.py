@@ -15,7 +15,7 @@ from typing import Any, NoReturn, TypeVar
 import click
 
 from trl_lint import __version__, plain
-from trl_lint.frontends.options import STDIN, Options, pairs, settings_of, words
+from trl_lint.frontends.options import Options, pairs, refuse_clashes, settings_of, words
 from trl_lint.frontends.terminal import fail, is_full, say, stand_in_for_closed_streams
 from trl_lint.linter import ending
 from trl_lint.settings import OUTPUT_FORMATS, ConfigError
@@ -152,6 +152,18 @@ def main() -> None:
     type=click.Path(path_type=Path),
     help="Read standard input (as `-` does), and call it so; the settings and imports are those of that place.",
 )
+@click.option("--fix-only", is_flag=True, help="Apply the safe fixes, and say nothing of what is left.")
+@click.option("--add-noqa", is_flag=True, help="Silence what is found today: write `# noqa` comments with its codes.")
+@click.option(
+    "--baseline",
+    type=click.Path(path_type=Path),
+    help="Hide the findings that this file knows, and take out of it what is mended.",
+)
+@click.option("--write-baseline", is_flag=True, help="Put what is found today into the baseline.")
+@click.option("--statistics", is_flag=True, help="Show how many findings of each rule there are.")
+@click.option("--show-files", is_flag=True, help="Show which files would be looked at, and look at none.")
+@click.option("--show-settings", is_flag=True, help="Show the settings, and where each comes from.")
+@click.option("--exit-non-zero-on-fix", is_flag=True, help="Exit with 1 when anything was fixed.")
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 even when there are findings.")
 @click.option("--config", type=click.Path(path_type=Path), help="Read [tool.trl-lint] from this file.")
 @click.option("--isolated", is_flag=True, help="Read no settings from any file.")
@@ -171,12 +183,11 @@ def check(paths: tuple[Path, ...], **given: Any) -> NoReturn:
     its work.
     """
     options = Options(paths or (Path("."),), **given)
-    if options.stdin_filename and paths not in ((), (STDIN,)):
-        raise click.UsageError("--stdin-filename can't be combined with paths: it names the code on standard input")
-    if STDIN in options.paths and len(options.paths) > 1:
-        raise click.UsageError("`-` can't be combined with other paths")
-    if options.config and options.isolated:
-        raise click.UsageError("--config can't be combined with --isolated")
+    refuse_clashes(options)
+    if options.show_settings or options.show_files:
+        from trl_lint.frontends import showing
+
+        sys.exit(showing.show(options, settings_of(options)))
     from trl_lint.frontends import checking
 
     sys.exit(checking.check(options, settings_of(options)))

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from trl_lint import __version__, files, plain
+from trl_lint.setting_files import NAMES
 
 if TYPE_CHECKING:
     from flake8.options.manager import OptionManager
@@ -173,7 +174,7 @@ class LintSession:
     def _settings_in(self, folder: Path) -> Settings:
         """The settings of the files in a folder; without a project file of its own it has those of its parent."""
         if folder not in self._folders:
-            inherits = folder != folder.parent and not os.path.isfile(folder / "pyproject.toml")
+            inherits = folder != folder.parent and not any(os.path.isfile(folder / name) for name in NAMES)
             self._folders[folder] = self._settings_in(folder.parent) if inherits else _read_settings(folder)
         return self._folders[folder]
 

@@ -38,6 +38,18 @@ class Options:
     force_exclude: bool
     no_cache: bool
     cache_dir: Path | None
+    add_noqa: bool = False
+    baseline: Path | None = None
+    write_baseline: bool = False
+    statistics: bool = False
+    show_files: bool = False
+    show_settings: bool = False
+    fix_only: bool = False
+    exit_non_zero_on_fix: bool = False
+
+    def __post_init__(self) -> None:
+        if self.fix_only and not self.diff:
+            object.__setattr__(self, "fix", True)
 
     @property
     def reads_stdin(self) -> bool:
@@ -63,9 +75,47 @@ class Options:
         return not self.force_exclude and not os.path.isdir(path)
 
     @property
+    def selects(self) -> bool:
+        """Whether the command line says which findings there are to be."""
+        chosen = (self.select, self.ignore, self.extend_select, self.per_file_ignores, self.preview is not None)
+        return any(chosen) or self.isolated
+
+    @property
     def start(self) -> Path:
         """Where the search for settings begins."""
         return self.named[0]
+
+
+# What only looks, or writes something else than code: (how it is asked for, what it can't be combined with).
+_FIXES = ("--fix", "--fix-only", "--diff")
+_CLASHES = {
+    "--add-noqa": (*_FIXES, "--write-baseline", "--statistics", "--show-files", "--show-settings", "-"),
+    "--write-baseline": (*_FIXES, "--statistics", "--show-files", "--show-settings", "-"),
+    "--statistics": ("--diff", "--fix-only"),
+    "--show-files": (*_FIXES, "--show-settings", "--statistics", "-"),
+    "--show-settings": (*_FIXES, "--statistics"),
+    "--config": ("--isolated",),
+}
+
+
+def refuse_clashes(options: Options) -> None:
+    """Stop at options that can't be combined.
+
+    Raises:
+        click.UsageError: there are such.
+    """
+    if options.stdin_filename and options.paths not in ((Path("."),), (STDIN,)):
+        raise click.UsageError("--stdin-filename can't be combined with paths: it names the code on standard input")
+    if STDIN in options.paths and len(options.paths) > 1:
+        raise click.UsageError("`-` can't be combined with other paths")
+    for one, others in _CLASHES.items():
+        for other in others if _is_given(options, one) else ():
+            if _is_given(options, other):
+                raise click.UsageError(f"{one} can't be combined with {'`-`' if other == '-' else other}")
+
+
+def _is_given(options: Options, name: str) -> bool:
+    return options.reads_stdin if name == "-" else bool(getattr(options, name.removeprefix("--").replace("-", "_")))
 
 
 def words(ctx: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
@@ -88,9 +138,12 @@ def pairs(
 
 def settings_of(options: Options) -> Settings:
     """The settings of the project with the command line laid over them."""
-    from trl_lint.config import load_settings
+    from trl_lint.config import load_settings, selection
 
     settings = load_settings(options.start, options.config, isolated=options.isolated)
+    # Looked at by itself, so that what is wrong with the rest stands in a file.
+    chosen = options.select, options.ignore, options.extend_select
+    selection(Settings(None, *chosen, per_file_ignores=options.per_file_ignores))
     if options.select:
         settings = replace(settings, select=options.select, ignore=(), extend_select=())
     # What the command line asks for by name is not ignored because a file says so.
@@ -103,4 +156,5 @@ def settings_of(options: Options) -> Settings:
         per_file_ignores=options.per_file_ignores or settings.per_file_ignores,
         unsafe_fixes=settings.unsafe_fixes if options.unsafe_fixes is None else options.unsafe_fixes,
         output_format=options.output_format or settings.output_format,
+        baseline=os.path.abspath(options.baseline) if options.baseline else settings.baseline,
     )

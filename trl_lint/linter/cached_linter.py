@@ -33,7 +33,7 @@ from trl_lint.rules.base import BaseRule
 from trl_lint.settings import Settings
 
 # Settings that say how findings are shown and where they are kept, not which there are.
-_PRESENTATION = frozenset({"unsafe_fixes", "output_format", "cache_dir"})
+_PRESENTATION = frozenset({"unsafe_fixes", "output_format", "cache_dir", "baseline", "extend", "sources"})
 # How many contents are remembered to matter or not.
 _MAX_VERDICTS = 20_000
 
@@ -93,7 +93,7 @@ class CachedLinter(Linter):
 
     def check_code(self, path: Path, source: bytes) -> list[Finding]:
         if path in self._kept_beside:
-            return list(self._kept_beside[path].findings)
+            return self._told(path, self._kept_beside[path])
         if self._contents.get(path) != source:
             return super().check_code(path, source)
         outcome = self._outcomes.get(path)
@@ -103,6 +103,10 @@ class CachedLinter(Linter):
                 self._save()
         if outcome.error is not None:
             raise outcome.error
+        return self._told(path, outcome)
+
+    def _told(self, path: Path, outcome: CheckOutcome) -> list[Finding]:
+        self.comments.unasked[path] = list(outcome.unasked)
         return list(outcome.findings)
 
     def _check(self, path: Path, source: bytes) -> CheckOutcome:
@@ -118,8 +122,10 @@ class CachedLinter(Linter):
 
     def _outcome(self, path: Path, source: bytes) -> CheckOutcome:
         found = super().check_code(path, source)
+        unasked = tuple(self.comments.unasked.get(path, ()))
         try:
-            return CheckOutcome(tuple(with_edits_built(each) for each in found) if self._with_edits else tuple(found))
+            built = tuple(with_edits_built(each) for each in found) if self._with_edits else tuple(found)
+            return CheckOutcome(built, unasked)
         except Exception:
             raise _NoEdits(tuple(found)) from None
 

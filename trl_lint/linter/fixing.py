@@ -27,7 +27,7 @@ from trl_lint.linter.regenerating import written
 from trl_lint.linter.results import FixResult, SourceError
 from trl_lint.linter.text_edits import transformed
 from trl_lint.rules import all_rules
-from trl_lint.rules.base import BaseRule, LaunchRule
+from trl_lint.rules.base import BaseRule, Rule
 
 # How often one rule's fixes are applied to a file: one that lies inside another has to wait for the next round.
 _ROUNDS = 10
@@ -50,7 +50,7 @@ class _FileText:
             if self.linter.selection is not None:
                 asked = ()  # some of their findings are not asked for
             rules = all_rules(self.linter.settings.plugins)
-            others = [rule for rule in rules if rule not in asked and not isinstance(rule, LaunchRule)]
+            others = [rule for rule in rules if rule not in asked and isinstance(rule, Rule)]
             by_others = self.linter.report_by(others, path, self.source)
             self.by_all = [*self.found, *by_others] if asked else by_others
         return self.by_all
@@ -110,14 +110,14 @@ def fix_launches(linter: Linter, path: Path, source: bytes, *, unsafe: bool) -> 
 
     code = linter.analyses(path, source)
     first = fix(linter, path, source, unsafe=unsafe) if code else FixResult(source, (), (), ())
-    scout = linter if first.source == source else _fresh(linter, path)
+    scout = linter if first.source == source else fresh(linter, path)
     found = scout.check_launches(path, first.source).launches
     trusted = set(_trusted([each.finding for each in found], path, first.source, unsafe))
     wanted = [each for each in found if each.edits and each.finding in trusted]
     if not wanted:
         return replace(first, remaining=tuple(scout.check(path, first.source)))
     current, withheld = checker.mended(path, first.source, scout.launches, wanted)
-    last = _fresh(linter, path)
+    last = fresh(linter, path)
     before, after = (
         [Counted(each.finding, frozenset({(each.finding.message,)})) for each in checked.launches]
         for checked in (linter.check_launches(path, source), last.check_launches(path, current))
@@ -192,15 +192,16 @@ def _wanted(found: Sequence[LocatedViolation], rule: BaseRule, source: bytes, un
     return [each for each in mendable if each.finding not in silenced]
 
 
-def _fresh(linter: Linter, path: Path, rules: Sequence[BaseRule] | None = None) -> Linter:
+def fresh(linter: Linter, path: Path, rules: Sequence[BaseRule] | None = None) -> Linter:
     """A linter that knows nothing of the old text, and as much as the first of the other files."""
     selected = linter.rules, linter.selection
     asked, selection = selected if rules is None else (rules, None)
-    fresh = Linter(linter.settings, linter.roots, asked, selection=selection)
-    fresh.overlay = {key: value for key, value in linter.overlay.items() if key != path}
-    fresh.trees, fresh.linted, fresh.found_from = linter.trees, linter.linted, linter.found_from
-    fresh.engines = linter.engines
-    return fresh
+    other = Linter(linter.settings, linter.roots, asked, selection=selection)
+    other.overlay = {key: value for key, value in linter.overlay.items() if key != path}
+    other.trees, other.linted, other.found_from = linter.trees, linter.linted, linter.found_from
+    other.engines = linter.engines
+    other.comments = replace(linter.comments, unasked={}, unasked_launches={})
+    return other
 
 
 def _passed(
@@ -213,14 +214,14 @@ def _passed(
     if written(chosen[0].violation.module).code != text:
         return now, "the parser does not give this file back byte for byte"
     new = encode(transformed([each.fix for each in chosen]), encoding)
-    fresh = _fresh(linter, path, all_rules(linter.settings.plugins))
+    other = fresh(linter, path, all_rules(linter.settings.plugins))
     try:
-        after = fresh.report(path, new)
+        after = other.report(path, new)
     except SourceError:
         return now, "the result would not parse"
     asked = set(linter.rules)
     found = [each for each in after if each.rule in asked and linter.wants(each.rule, each.finding)]
-    return _FileText(new, fresh, found, after), _left_over(before, after, chosen)
+    return _FileText(new, other, found, after), _left_over(before, after, chosen)
 
 
 def _left_over(

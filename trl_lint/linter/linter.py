@@ -17,7 +17,7 @@ from trl_lint.config import Selection, ignored_in
 from trl_lint.findings import Finding
 from trl_lint.launch.parsers.readers import is_launch_file, may_start
 from trl_lint.linter.prefilter import Prefilter
-from trl_lint.linter.results import GIVEN_UP, FixResult, SourceError
+from trl_lint.linter.results import GIVEN_UP, CommentContext, FixResult, SourceError
 from trl_lint.linter.versions import known_of, own_names, versions_of
 from trl_lint.rules import by_event
 from trl_lint.rules.base import BaseRule, LaunchRule, Rule
@@ -79,6 +79,7 @@ class Linter:
         self._passed_over: frozenset[Path] = frozenset()
         # The contents that could not be analysed, and why.
         self._failed: dict[Path, tuple[bytes, Exception]] = {}
+        self.comments = CommentContext()
         # Violations that the analysis of one file found in another, by that file.
         self._elsewhere: dict[Path, list[RuleViolation]] = {}
 
@@ -109,6 +110,8 @@ class Linter:
         Raises:
             SourceError: the text can't be decoded or parsed.
         """
+        if path in self.comments.silent:
+            return []
         if not self.may_launch(path, source):
             return [] if is_launch_file(path, source) else self.check_code(path, source)
         found = self.check_code(path, source) if self.analyses(path, source) else []
@@ -131,8 +134,14 @@ class Linter:
         if self._last is None or self._last[:2] != (path, source):
             found = checked(path, source, self.launches)
             wanted = tuple(each for each in found.launches if self._is_wanted(path, each.finding))
+            others = [each.finding for each in found.launches if each not in wanted]
             self._last = (path, source, replace(found, launches=wanted))
+            self.comments.unasked_launches[path] = others
         return self._last[2]
+
+    def unasked(self, path: Path) -> list[Finding]:
+        """Of a file that was just checked, the findings of the selected rules that were not asked for."""
+        return [*self.comments.unasked.get(path, ()), *self.comments.unasked_launches.get(path, ())]
 
     def _is_wanted(self, path: Path, finding: Finding) -> bool:
         """Whether a finding about a launch command is asked for."""
@@ -213,7 +222,13 @@ class Linter:
         """What others have found in a file that was passed over, which is not analysed itself."""
         found = self._without_library(path)
         located = self._located(found[0][1].module, found) if found else []
-        return [each for each in located if self.wants(each.rule, each.finding)]
+        return self._asked_for(path, located)
+
+    def _asked_for(self, path: Path, found: Sequence[LocatedViolation]) -> list[LocatedViolation]:
+        """The findings of a file that are asked for; the others are put aside."""
+        asked = [each for each in found if self.wants(each.rule, each.finding)]
+        self.comments.unasked[path] = [each.finding for each in found if not self.wants(each.rule, each.finding)]
+        return asked
 
     @deeply
     def report(self, path: Path, source: bytes) -> list[LocatedViolation]:
@@ -225,7 +240,7 @@ class Linter:
             for other, content in list(self.found_from.get(path, {}).items()):
                 self._analyse(other, content)
             found = [*found, *(each for each in self._elsewhere.get(path, ()) if each[1].module is module)]
-            return [each for each in self._located(module, found) if self.wants(each.rule, each.finding)]
+            return self._asked_for(path, self._located(module, found))
 
     @deeply
     def report_by(self, rules: Sequence[BaseRule], path: Path, source: bytes) -> list[LocatedViolation]:
@@ -258,6 +273,8 @@ class Linter:
         """Apply the fixes that pass the gate; `unsafe` also applies the unsafe ones."""
         from trl_lint.linter.fixing import fix, fix_launches
 
+        if path in self.comments.silent:
+            return FixResult(source, (), (), ())
         if self.may_launch(path, source):
             return fix_launches(self, path, source, unsafe=unsafe)
         if is_launch_file(path, source):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
 
 from trl_lint.findings import Finding
 
@@ -19,6 +20,21 @@ class SourceError(Exception):
         self.column = column
         self.message = message
         self.verdict = verdict
+
+
+@dataclass(slots=True)
+class CommentContext:
+    """What has to be known to judge the comments that silence findings.
+
+    judged_below: the folders below which all that there is to find is known, so that comments can be said to silence
+    nothing. silent: the files that are looked at for their comments alone, as nothing else is to be found in them.
+    unasked, unasked_launches: by file, the findings of the selected rules that were not asked for.
+    """
+
+    judged_below: tuple[Path, ...] = ()
+    silent: set[Path] = field(default_factory=set)
+    unasked: dict[Path, list[Finding]] = field(default_factory=dict)
+    unasked_launches: dict[Path, list[Finding]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

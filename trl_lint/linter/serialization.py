@@ -12,9 +12,10 @@ from trl_lint.linter.results import SourceError
 
 @dataclass(frozen=True, slots=True)
 class CheckOutcome:
-    """What a check of one content comes to: findings, or why it can't be parsed."""
+    """What a check of one content comes to: findings, those that were not asked for, or why it can't be parsed."""
 
     findings: tuple[Finding, ...] = ()
+    unasked: tuple[Finding, ...] = ()
     error: SourceError | None = None
 
 
@@ -85,6 +86,7 @@ class ErrorRow(TypedDict):
 
 class OutcomeRow(TypedDict):
     findings: list[FindingRow]
+    unasked: list[FindingRow]
     error: ErrorRow | None
 
 
@@ -100,6 +102,7 @@ def row_of(outcome: CheckOutcome, with_edits: bool) -> OutcomeRow:
     error = outcome.error
     return {
         "findings": [_finding_row(finding, with_edits) for finding in outcome.findings],
+        "unasked": [_finding_row(replace(finding, fix=None), with_edits) for finding in outcome.unasked],
         "error": None if error is None else _error_row(error),
     }
 
@@ -165,7 +168,8 @@ def _position_row(position: Position) -> PositionRow:
 
 def outcome_of(path: str, row: OutcomeRow) -> CheckOutcome:
     error = SourceError(path, **row["error"]) if row["error"] else None
-    return CheckOutcome(tuple(_finding(each) for each in row["findings"]), error)
+    findings, unasked = (tuple(map(_finding, rows)) for rows in (row["findings"], row["unasked"]))
+    return CheckOutcome(findings, unasked, error)
 
 
 def _finding(row: FindingRow) -> Finding:

@@ -27,17 +27,48 @@ class _NotTheSame(Exception):
     """A file can't be replaced by one that has the same owner and attributes."""
 
 
-def write_back(path: Path, before: bytes, after: bytes, roots: Sequence[Path] = ()) -> str | None:
+def write_back(
+    path: Path, before: bytes, after: bytes, roots: Sequence[Path] = (), failure: str = "not fixed"
+) -> str | None:
     """Give a file new content if it still has what was read; else say why not.
 
-    roots: the folders of the project, out of which no link is followed.
+    roots: the folders of the project, out of which no link is followed. failure: what has not been done then.
     """
     target = Path(os.path.realpath(path))
     try:
         reason = _forbidden(path, target, roots) or _written(target, before, after)
     except OSError as error:
         reason = f"cannot write: {error.strerror}"
-    return f"{display_path(path)}: not fixed: {reason}" if reason else None
+    return f"{display_path(path)}: {failure}: {reason}" if reason else None
+
+
+def write_whole(path: Path, content: bytes) -> str | None:
+    """Make a file of our own, or give it new content; else say why not."""
+    try:
+        before = path.read_bytes()
+    except FileNotFoundError:
+        return _made(path, content)
+    except OSError as error:
+        return f"{display_path(path)}: not written: {error.strerror}"
+    return write_back(path, before, content, (), "not written") if before != content else None
+
+
+def _made(path: Path, content: bytes) -> str | None:
+    temporary = path.parent / f".trl-lint-{os.urandom(8).hex()}.tmp"
+    ending.unfinished.add(str(temporary))
+    try:
+        with os.fdopen(os.open(temporary, _NEW, 0o666), "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except OSError as error:
+        return f"{display_path(path)}: not written: {error.strerror}"
+    finally:
+        with suppress(OSError):
+            os.unlink(temporary)
+        ending.unfinished.discard(str(temporary))
+    return None
 
 
 def write(path: Path, content: bytes) -> str | None:

@@ -22,6 +22,8 @@ class Tally:
     files: int = 0
     irrelevant: int = 0
     not_understood: int = 0
+    silenced: int = 0
+    hidden: int = 0
     problems: int = 0
     findings: list[Finding] = field(default_factory=list)
     applied: list[Finding] = field(default_factory=list)
@@ -33,6 +35,8 @@ class Tally:
         self.files += not result.passed_over
         self.irrelevant += result.understood and not result.relevant and not result.passed_over
         self.not_understood += not result.understood
+        self.silenced += result.silenced
+        self.hidden += result.hidden
         self.problems += result.problem is not None
         self.findings += result.findings
         self.applied += result.applied
@@ -157,11 +161,20 @@ def closing(report: Report) -> Iterator[str]:
 
 
 def looked_at(tally: Tally) -> str:
-    """The very last line: of how many files all that is said is said."""
+    """The very last line: of how many files all that is said is said, and what is known and not said."""
     said = [f"{many(tally.analysed, 'file')} analysed"]
     said += [f"{tally.irrelevant} passed over as irrelevant"] * bool(tally.irrelevant)
     said += [f"{tally.not_understood} not understood"] * bool(tally.not_understood)
+    said[-1] += "".join(f"; {each}" for each in untold(tally))
     return f"{', '.join(said)}."
+
+
+def untold(tally: Tally) -> Iterator[str]:
+    """What was found and is not shown, and why."""
+    if tally.silenced:
+        yield f"{many(tally.silenced, 'finding')} silenced by comments"
+    if tally.hidden:
+        yield f"{many(tally.hidden, 'finding')} hidden by the baseline"
 
 
 def fixes(tally: Tally, verb: str = "Fixed") -> Iterator[str]:

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from trl_lint.analysis.events import Event
 
 
+# The rules of plugins that this process has loaded.
+_of_plugins: dict[str, tuple[BaseRule, ...]] = {}
+
+
 @cache
 def all_rules(plugins: tuple[str, ...] = ()) -> tuple[BaseRule, ...]:
     """Every rule, those of plugins included, sorted by code.
@@ -27,28 +31,44 @@ def all_rules(plugins: tuple[str, ...] = ()) -> tuple[BaseRule, ...]:
     Raises:
         ConfigError: a plugin that can't be used.
     """
-    names = (module.name for module in pkgutil.iter_modules(__path__) if module.name != "base")
-    rules = [_rule_of(import_module(f"{__name__}.{name}")) for name in names]
+    rules = list(_own_rules())
     for plugin in plugins:
-        rules += _rules_of(plugin, rules)
+        rules += _rules_of(plugin)
+        _refuse_clash(plugin, rules)
     return tuple(sorted(rules, key=lambda rule: rule.code))
 
 
-def _rules_of(plugin: str, others: Iterable[BaseRule]) -> list[BaseRule]:
-    """The rules of a plugin, whose codes and names must not be those of others."""
-    taken = {word for rule in others for word in (rule.code, rule.name)}
-    found = []
-    for module in modules_in(plugin, "rules"):
-        try:
-            rule = _rule_of(module)
-        except ValueError:
-            raise ConfigError(f"plugins: `{plugin}`: `{module.__name__}` does not define one rule") from None
+def loaded_rules() -> tuple[BaseRule, ...]:
+    """Ours, and those of plugins that some project has used so far: what a word in a comment may mean."""
+    return (*_own_rules(), *(rule for rules in _of_plugins.values() for rule in rules))
+
+
+@cache
+def _own_rules() -> tuple[BaseRule, ...]:
+    names = (module.name for module in pkgutil.iter_modules(__path__) if module.name != "base")
+    return tuple(_rule_of(import_module(f"{__name__}.{name}")) for name in names)
+
+
+def _rules_of(plugin: str) -> tuple[BaseRule, ...]:
+    if plugin not in _of_plugins:
+        found = []
+        for module in modules_in(plugin, "rules"):
+            try:
+                found.append(_rule_of(module))
+            except ValueError:
+                raise ConfigError(f"plugins: `{plugin}`: `{module.__name__}` does not define one rule") from None
+        _of_plugins[plugin] = tuple(found)
+    return _of_plugins[plugin]
+
+
+def _refuse_clash(plugin: str, rules: Iterable[BaseRule]) -> None:
+    """See that each code and each name is that of one rule."""
+    taken = set()
+    for rule in rules:
         for word in (rule.code, rule.name):
             if word in taken:
                 raise ConfigError(f"plugins: `{plugin}`: there is another rule called `{word}`")
             taken.add(word)
-        found.append(rule)
-    return found
 
 
 def _rule_of(module: ModuleType) -> BaseRule:

@@ -159,6 +159,14 @@ class LaunchRule(BaseRule):
         return True
 
 
+class CommentRule(BaseRule):
+    """A question about the comments that silence findings: `trl_lint.linter.stale` answers it, no event does."""
+
+    @property
+    def has_fix(self) -> bool:
+        return True
+
+
 @cache
 def _is_there(module: str) -> bool:
     try:

@@ -1,0 +1,141 @@
+"""`--add-noqa`: comments that silence what is found today, at the rows where they count and nowhere else."""
+
+from __future__ import annotations
+
+import ast
+import re
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from trl_lint.findings import Edit, Finding, Position
+from trl_lint.launch.parsers import readers
+from trl_lint.linter.directives import CommentForm, Directive
+from trl_lint.linter.linter import Linter
+from trl_lint.linter.mending_comments import edited
+from trl_lint.linter.runner import FileResult, check
+from trl_lint.linter.stale import python_comments
+from trl_lint.linter.suppressions import Comments, source_lines
+from trl_lint.linter.writing import write_back
+
+# Where a line of a notebook, which is a string of JSON, has its end.
+_END_IN_JSON = re.compile(r'(?<!\\)(?:\\\\)*(?P<end>(?:\\n)?",?\s*)$')
+_Span = tuple[int, int]
+
+
+def annotate(linter: Linter, path: Path, source: bytes) -> FileResult:
+    """Silence what is found in a file, in place.
+
+    Returns:
+        What was silenced as `applied`, and what could not be as `findings`, and as `withheld` with the reason.
+    """
+    result = check(linter, path, source)
+    if not result.findings:
+        return result
+    new, withheld = noted(path, source, result.findings)
+    problem = write_back(path, source, new, linter.roots, "no comments added") if new != source else None
+    if problem:
+        return replace(result, problem=problem)
+    left = tuple(finding for finding, _ in withheld)
+    done = tuple(each for each in result.findings if each not in left)
+    silenced = result.silenced + len(done)
+    return replace(
+        result, source=new, before=source, findings=left, applied=done, withheld=tuple(withheld), silenced=silenced
+    )
+
+
+def noted(path: Path, source: bytes, found: Sequence[Finding]) -> tuple[bytes, list[tuple[Finding, str]]]:
+    """A text with comments that silence these findings, and those that no comment can silence, with the reason."""
+    places = Comments(source, path)
+    groups: dict[_Span, list[Finding]] = {}
+    for each in found:
+        groups.setdefault(places.span(each.start.line, each.end.line), []).append(each)
+    new = source
+    withheld: list[tuple[Finding, str]] = []
+    for span, findings in sorted(groups.items()):
+        text, reason = _with_comment(path, new, span, findings)
+        if reason:
+            withheld += [(each, reason) for each in findings]
+        else:
+            new = text
+    if _python_tree(path, source) != _python_tree(path, new):
+        return source, [(each, "a comment would change what the code does") for each in found]
+    return new, withheld
+
+
+def _with_comment(path: Path, source: bytes, span: _Span, findings: Sequence[Finding]) -> tuple[bytes, str]:
+    """The text with a comment for these lines, and why there is none ("" where there is one)."""
+    comments = Comments(source, path)
+    codes = sorted({each.code for each in findings})
+    there = next((each for each in comments.around(span) if each.form is CommentForm.LINE), None)
+    if there is not None:
+        if not _is_comment(comments, source, there):
+            return source, "a string there looks like the comment that would silence it"
+        edit: Edit | None = _merged(there, codes)
+    else:
+        edit = _appended(path, source, span[1], f"# noqa: {', '.join(codes)}")
+    if edit is None:
+        return source, "there is no room for a comment at the end of its last line"
+    new = edited(source, [edit])
+    if not comments.is_python and not _starts_the_same(path, source, new):
+        return source, "a comment would change what is run"
+    if not all(Comments(new, path).silence(each) for each in findings):
+        return source, "no comment at the end of its line is read"
+    return new, ""
+
+
+def _is_comment(comments: Comments, source: bytes, found: Directive) -> bool:
+    """Whether what looks like a comment is one, and not a part of a string."""
+    if not comments.is_python:
+        return True
+    return any(
+        number == found.line and column <= found.start < column + len(text)
+        for number, column, text in python_comments(source)
+    )
+
+
+def _merged(there: Directive, codes: Sequence[str]) -> Edit | None:
+    """The edit that adds codes to those that a comment names, in front of its reason."""
+    if not there.words:
+        return None
+    place = Position(there.line, there.words[-1].end + 1)
+    return Edit(place, place, "".join(f", {code}" for code in codes))
+
+
+def _appended(path: Path, source: bytes, number: int, comment: str) -> Edit | None:
+    """The edit that puts a comment at the end of a line; None where the next line goes on with it."""
+    line = source_lines(source)[number - 1].rstrip("\n")
+    if readers.front_end(path, source) == readers.NOTEBOOK:
+        end = _END_IN_JSON.search(line)
+        if end is None:
+            return None
+        place = Position(number, end.start("end") + 1)
+        return Edit(place, place, f"  {comment}")
+    code = line.rstrip()
+    if code.endswith("\\"):
+        return None
+    return Edit(Position(number, len(code) + 1), Position(number, len(line) + 1), f"  {comment}")
+
+
+def _starts_the_same(path: Path, before: bytes, after: bytes) -> bool:
+    """Whether a file of launch commands has the same ones still."""
+    old, new = readers.read(path, before), readers.read(path, after)
+    return old.problem == new.problem and list(_words(old)) == list(_words(new))
+
+
+def _words(reading: readers.Reading) -> Iterator[tuple[str | None, ...]]:
+    for command in reading.commands:
+        yield tuple(word.raw if word.value is None else word.value for word in command.words)
+
+
+def _python_tree(path: Path, source: bytes) -> str:
+    """What stands for the meaning of Python code; "" for what is none, and for what can't be read by this Python."""
+    if readers.is_launch_file(path, source):
+        return ""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of the user's code, and not asked for
+            return ast.dump(ast.parse(source))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ""
