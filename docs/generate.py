@@ -23,14 +23,15 @@ import click
 import msgspec
 
 import trl_lint
-from trl_lint import codemods, config
-from trl_lint.findings import Applicability, Consequence
+from trl_lint import codemods, config, reports
+from trl_lint.findings import Applicability, Consequence, Severity
 from trl_lint.fixes import fix_of
 from trl_lint.fixes.base import RuleFix
 from trl_lint.frontends.cli import main
+from trl_lint.reports import github, gitlab
 from trl_lint.rules import all_rules
 from trl_lint.rules.base import BaseRule
-from trl_lint.settings import Settings
+from trl_lint.settings import OUTPUT_FORMATS, Settings
 
 if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig
@@ -128,6 +129,23 @@ def collectives_table() -> str:
     return _table(
         ("what the ranks have afterwards", "calls"), ((_RESULTS[key], ", ".join(found[key])) for key in found)
     )
+
+
+def formats_table() -> str:
+    """The formats of a report, each with what the first line of its module says of it."""
+    rows = ((name, inspect.getmodule(reports.load(name))) for name in OUTPUT_FORMATS)
+    return _table(
+        ("format", "what it is"), ((f"`{name}`", (module.__doc__ or "").partition("\n")[0]) for name, module in rows)
+    )
+
+
+def severities_table() -> str:
+    """How bad each consequence is, and what that is called where findings are gathered."""
+    rows = (
+        (", ".join(each.value for each in Consequence if each.severity is severity), severity.value, level, grade)
+        for severity, level, grade in ((each, github.LEVELS[each], gitlab.SEVERITIES[each]) for each in Severity)
+    )
+    return _table(("consequence", "severity", "`github`", "`gitlab`"), rows)
 
 
 def codemods_table() -> str:
@@ -228,6 +246,8 @@ TABLES: Mapping[str, Callable[..., str]] = {
     "settings": settings_table,
     "options": options_table,
     "collectives": collectives_table,
+    "formats": formats_table,
+    "severities": severities_table,
     "guesses": guesses_table,
     "codemods": codemods_table,
     "signature": signature,
