@@ -275,6 +275,7 @@ def test_severity_follows_the_consequence():
         "wrong-number": "warning",
         "race": "warning",
         "waste": "note",
+        "stale": "warning",
     }
 
 

@@ -143,7 +143,7 @@ def settings_of(options: Options) -> Settings:
     settings = load_settings(options.start, options.config, isolated=options.isolated)
     # Looked at by itself, so that what is wrong with the rest stands in a file.
     chosen = options.select, options.ignore, options.extend_select
-    selection(Settings(None, *chosen, per_file_ignores=options.per_file_ignores))
+    selection(Settings(None, *chosen, per_file_ignores=options.per_file_ignores, plugins=settings.plugins))
     if options.select:
         settings = replace(settings, select=options.select, ignore=(), extend_select=())
     # What the command line asks for by name is not ignored because a file says so.

@@ -51,9 +51,8 @@ class Linter:
         selection: Selection | None = None,
         asks: Iterable[type[Event]] = (),
     ) -> None:
-        self.settings = settings
+        self.settings, self.selection = settings, selection
         self._asks = frozenset(asks)
-        self.selection = selection
         self.mends = mends
         self.roots = tuple(roots)
         self.rules = tuple(rules)
