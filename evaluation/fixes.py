@@ -41,6 +41,7 @@ from trl_lint.linter.fixing import uncovered_by
 from trl_lint.linter.hunks import Hunk, hunks
 from trl_lint.linter.linter import Linter
 from trl_lint.linter.results import SourceError
+from trl_lint.rules import find_rule
 
 CORPORA = (
     Corpus(Release("trl", "0.13.0")),
