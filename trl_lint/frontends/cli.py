@@ -25,6 +25,7 @@ ELSEWHERE = {
     "explain": "trl_lint.frontends.explain_command",
     "rule": "trl_lint.frontends.rule_commands",
     "rules": "trl_lint.frontends.rule_commands",
+    "server": "trl_lint.frontends.server.command",
     "verify": "trl_lint.verify.cli",
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Sequence
 
 from trl_lint.findings import Edit, Position
@@ -23,7 +24,8 @@ def transformed(fixes: Sequence[PlannedFix]) -> str:
 
 def edits_between(before: str, after: str) -> tuple[Edit, ...]:
     """The smallest edits, in whole lines trimmed to what differs, that turn one text into the other."""
-    old, new = before.splitlines(keepends=True), after.splitlines(keepends=True)
+    # Not `splitlines`, which also ends lines at a form feed, say, where neither Python nor an editor does.
+    old, new = (io.StringIO(text, newline="").readlines() for text in (before, after))
     return tuple(_edit(old, each.first, each.last, "".join(new[each.start : each.end])) for each in hunks(old, new))
 
 
