@@ -31,14 +31,14 @@ class LintError(Exception):
 def check(paths: StrPath | Iterable[StrPath], settings: Settings | None = None) -> list[Finding]:
     """Lint files and folders, and give what `trl-lint PATHS` reports, in the same order.
 
-    Nothing is changed, imported or run. Comments (`# noqa`), `per-file-ignores` and a `baseline` are obeyed, and below a folder
-    what git ignores is left out. All files of a call are analysed together, as one may matter for another. No result
-    is kept on the disk, nor is one of an earlier run looked up.
+    Nothing is changed, imported or run. Comments (`# noqa`), `per-file-ignores` and a `baseline` are obeyed, and below
+    a folder what git ignores is left out. All files of a call are analysed together, as one may matter for another. No
+    result is kept on the disk, nor is one of an earlier run looked up.
 
     Args:
         paths: a file or a folder, or several.
         settings: which rules run, and how. Without any, those that hold for the first path, from the nearest
-            `pyproject.toml` with a `[tool.trl-lint]` table.
+            file that has some.
 
     Returns:
         The findings, in the order of the files and their lines. `Finding.path` is absolute. A fix makes its edits when

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import click
 
+from trl_lint.frontends.completion import complete_rules
 from trl_lint.frontends.terminal import fail
 
 
 @click.command()
-@click.argument("rule", metavar="CODE|NAME")
+@click.argument("rule", metavar="CODE|NAME", shell_complete=complete_rules)
 def rule(rule: str) -> None:
     """Print the documentation of a rule."""
     from trl_lint.config import did_you_mean, rule_words
