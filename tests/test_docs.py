@@ -12,6 +12,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import click
+import jsonschema
 import pytest
 from click.testing import CliRunner
 from generating import generate
@@ -19,14 +20,14 @@ from markdown_it import MarkdownIt
 from markdowns import FENCE, block, cells, section
 from ruamel.yaml import YAML
 
-from trl_lint import findings
-from trl_lint.config import KEYS
+from trl_lint import findings, toml
+from trl_lint.config import KEYS, load_settings, selection
 from trl_lint.findings import Finding, Position
 from trl_lint.frontends.cli import main
 from trl_lint.knowledge.custom import REDUCERS
 from trl_lint.rules import all_rules
 from trl_lint.rules.base import Rule
-from trl_lint.settings import OUTPUT_FORMATS
+from trl_lint.settings import OUTPUT_FORMATS, ConfigError
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -178,6 +179,54 @@ def test_every_option_is_explained(command, pages):
     named = [name for row in rows for name in re.findall(r"--[a-z-]+", row[0])]
     assert sorted(named) == sorted([*known, "--help"])
     assert all(len(row) == 2 and len(row[1]) > 10 for row in rows)
+
+
+def test_the_schema_of_the_settings_is_as_it_is_made():
+    """Else: `python docs/generate.py`."""
+    assert (DOCS / "settings.schema.json").read_text(encoding="utf-8") == generate.settings_schema()
+
+
+def valid(document: object) -> bool:
+    schema = json.loads(generate.settings_schema())
+    return jsonschema.validators.validator_for(schema)(schema).is_valid(document)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "extend = '../x.toml'\nselect = ['TRL0', 'unreduced-metric', 'error', 'deadlock']\npreview = true\n",
+        "reducers = { a.b.f = 'mean', 'a.g' = 'sum' }\ntrainer-bases = ['a.B']\nengines = ['ddp']\n",
+        "trainer-bases = { 'a.B' = 'trl.DPOTrainer' }\nper-file-ignores = { 'tests/**' = ['TRL003'] }\n",
+        "target-trl = '0.17.0'\noutput-format = 'json'\nbaseline = 'known.json'\nlaunch-unknown-gpus = false\n",
+    ],
+)
+def test_what_can_be_read_fits_the_schema(text, tmp_path):
+    path = tmp_path / "trl-lint.toml"
+    path.write_text(text.replace("extend = '../x.toml'\n", ""), encoding="utf-8")
+    load_settings(tmp_path)
+    assert valid(toml.parse(text))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "selct = []\n",
+        "select = 3\n",
+        "select = ['unreduced-metrics']\n",
+        "preview = 1\n",
+        "engines = ['dp']\n",
+        "reducers = { 'a.g' = 'maen' }\n",
+        "target-trl = 'newest'\n",
+        "output-format = 'xml'\n",
+        "per-file-ignores = { 'a.py' = 'TRL001' }\n",
+    ],
+)
+def test_what_can_not_be_read_does_not(text, tmp_path):
+    (tmp_path / "trl-lint.toml").write_text(text, encoding="utf-8")
+    with pytest.raises(ConfigError):
+        selection(load_settings(tmp_path))
+    assert not valid(toml.parse(text))
 
 
 def test_every_setting_is_explained(pages):

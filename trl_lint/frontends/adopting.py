@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from trl_lint.frontends.options import Options
@@ -34,19 +35,23 @@ def add_noqa(results: Sequence[FileResult]) -> int:
     return FAILED if tally.problems else FINDINGS if tally.findings else CLEAN
 
 
-def write_baseline(options: Options, settings: Settings, results: Sequence[FileResult], linter: Linter) -> int:
-    """Put what was found today into the baseline, and give the exit code.
+def write_baseline(options: Options, settings: Settings, run: Iterable[FileResult], linter: Linter) -> int:
+    """Put what is found today into the baseline, and give the exit code.
+
+    run: the results, which are not worked out before it is known that there is a place for them.
 
     Raises:
         ConfigError: what is there is no baseline, or it is not said where it is to be.
     """
     from trl_lint import plain, reports
-    from trl_lint.linter.baseline import of_today, path_of
+    from trl_lint.linter.baseline import Baseline, of_today, path_of, read
     from trl_lint.linter.discovery import display_path
 
     path = path_of(settings)
     if path is None:
         raise ConfigError("--write-baseline needs --baseline FILE, or the setting `baseline`")
+    before = read(path) if os.path.lexists(path) else Baseline(path)
+    results = list(run)
     problems = [each.problem for each in results if each.problem]
     for result in results:
         if result.problem or result.note:
@@ -54,7 +59,7 @@ def write_baseline(options: Options, settings: Settings, results: Sequence[FileR
     if problems:
         say(f"{display_path(path)}: not written, as not all files could be looked at")
         return FAILED
-    new = of_today(path, results, linter, options.paths)
+    new = of_today(before, results, linter, options.paths)
     failed = new.write()
     if failed:
         say(failed)
@@ -66,19 +71,22 @@ def write_baseline(options: Options, settings: Settings, results: Sequence[FileR
     return CLEAN
 
 
-def unknown(options: Options, settings: Settings, results: Sequence[FileResult], linter: Linter) -> list[FileResult]:
+def unknown(options: Options, settings: Settings, run: Iterable[FileResult], linter: Linter) -> list[FileResult]:
     """The results without what the baseline knows. What is mended is taken out of it, after a run on all of it.
+
+    run: see `write_baseline`.
 
     Raises:
         ConfigError: there is no such baseline.
     """
-    from trl_lint.linter.baseline import match, path_of, read
+    from trl_lint import reports
+    from trl_lint.linter.baseline import match, of
     from trl_lint.linter.discovery import display_path
 
-    path = path_of(settings)
-    if path is None:
-        return list(results)
-    baseline = read(path)
+    baseline = of(settings)
+    if baseline is None:
+        return list(run)
+    results = list(run)
     matched = match(baseline, results, linter)
     changes = matched.left != baseline.entries
     if changes and _is_whole(options) and baseline.is_covered_by(options.paths):
@@ -86,10 +94,13 @@ def unknown(options: Options, settings: Settings, results: Sequence[FileResult],
         baseline.entries = matched.left
         failed = baseline.write()
         if failed or gone:
-            say(failed or f"{display_path(path)}: {gone} of its findings gone, which are taken out of it")
+            say(
+                failed
+                or f"{display_path(baseline.path)}: {reports.many(gone, 'finding')} taken out of it, as no longer there"
+            )
     return matched.results
 
 
 def _is_whole(options: Options) -> bool:
-    """Whether a run only looks, at all that the settings ask for."""
-    return not (options.selects or options.reads_stdin or options.fix or options.diff)
+    """Whether a run does nothing but look at files."""
+    return options.only_checks_files

@@ -32,9 +32,9 @@ def check(options: Options, settings: Settings) -> int:
     if options.add_noqa:
         return adopting.add_noqa(list(results))
     if options.write_baseline:
-        return adopting.write_baseline(options, settings, list(results), linter)
+        return adopting.write_baseline(options, settings, results, linter)
     if settings.baseline:
-        results = adopting.unknown(options, settings, list(results), linter)
+        results = adopting.unknown(options, settings, results, linter)
     for result in results:
         problem = _show(report, replace(result, findings=()) if options.fix_only else result)
         if problem:

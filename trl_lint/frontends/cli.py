@@ -10,15 +10,19 @@ import sys
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
-from typing import Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
 
 from trl_lint import __version__, plain
+from trl_lint.frontends.completion import complete_selectors, file_names
 from trl_lint.frontends.options import Options, pairs, refuse_clashes, settings_of, words
 from trl_lint.frontends.terminal import fail, is_full, say, stand_in_for_closed_streams
 from trl_lint.linter import ending
 from trl_lint.settings import OUTPUT_FORMATS, ConfigError
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 # Commands that stand in a module of their own, imported once they are asked for.
 ELSEWHERE = {
@@ -34,6 +38,8 @@ class Commands(click.Group):
     """A group that runs `check` when no command is named, and never ends in a traceback."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if ctx.resilient_parsing and not args:  # a shell asks what may stand here: a command or what `check` takes
+            return super().parse_args(ctx, args)
         if not args or args[0] not in {*self.list_commands(ctx), *self.get_help_option_names(ctx)}:
             if args:
                 self._refuse_typo(ctx, args[0])
@@ -49,6 +55,12 @@ class Commands(click.Group):
         meant = did_you_mean(word, self.list_commands(ctx))
         if meant:
             raise click.UsageError(f"`{word}` is neither a command nor a path{meant}", ctx)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        check = self.commands["check"]
+        found = super().shell_complete(ctx, incomplete)
+        found += check.shell_complete(click.Context(check, info_name="check", parent=ctx), incomplete)
+        return list({each.value: each for each in found}.values()) or file_names(incomplete)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted([*self.commands, *ELSEWHERE])
@@ -92,7 +104,9 @@ _Decorated = TypeVar("_Decorated", bound=Callable[..., object])
 
 
 def _rules_option(name: str, text: str) -> Callable[[_Decorated], _Decorated]:
-    return click.option(name, metavar="RULES", multiple=True, callback=words, help=text)
+    return click.option(
+        name, metavar="RULES", multiple=True, callback=words, shell_complete=complete_selectors, help=text
+    )
 
 
 _cache_dir_option = click.option(

@@ -142,7 +142,12 @@ class LintSession:
             found = linter.check(path, source)
         except SourceError:  # flake8 says so itself
             return FileResult(path, source)
-        return FileResult(path, source, tuple(found if self.options.disable_noqa else split(found, source)[0]))
+        result = FileResult(path, source, tuple(found if self.options.disable_noqa else split(found, source)[0]))
+        if linter.settings.baseline:
+            from trl_lint.linter.baseline import without_known
+
+            (result,) = without_known([result], linter)
+        return result
 
     # --- which files, which rules, which settings ---
 
@@ -222,6 +227,10 @@ def _read_settings(folder: Path) -> Settings:
     try:
         settings = load_settings(folder)
         selection(settings)
+        if settings.baseline:
+            from trl_lint.linter import baseline
+
+            baseline.of(settings)
     except ConfigError as error:
         raise _stop(f"trl-lint: {error}") from None
     return settings

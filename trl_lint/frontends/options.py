@@ -75,12 +75,6 @@ class Options:
         return not self.force_exclude and not os.path.isdir(path)
 
     @property
-    def selects(self) -> bool:
-        """Whether the command line says which findings there are to be."""
-        chosen = (self.select, self.ignore, self.extend_select, self.per_file_ignores, self.preview is not None)
-        return any(chosen) or self.isolated
-
-    @property
     def start(self) -> Path:
         """Where the search for settings begins."""
         return self.named[0]

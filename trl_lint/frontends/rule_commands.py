@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from trl_lint import plain
+from trl_lint.frontends.completion import complete_rules
 from trl_lint.frontends.terminal import fail, wants_colour
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ _format_option = click.option(
 
 
 @click.command()
-@click.argument("rule", metavar="CODE|NAME")
+@click.argument("rule", metavar="CODE|NAME", shell_complete=complete_rules)
 @_format_option
 def rule(rule: str, output_format: str) -> None:
     """Print the documentation of a rule."""

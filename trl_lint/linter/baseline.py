@@ -34,16 +34,16 @@ class Entry:
     """A finding as a baseline knows it. path: below the folder of the baseline, with `/`."""
 
     path: str
-    print: Fingerprint
+    mark: Fingerprint
 
 
-class _Row(msgspec.Struct, forbid_unknown_fields=True):
+class _Row(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     """An entry as it is written."""
 
     code: str
-    statement: str
     name: str = ""
     scope: str = msgspec.field(name="in", default="")
+    statement: str
     count: int = 1
 
 
@@ -119,14 +119,40 @@ def _written(baseline: Baseline) -> str:
     """The text of the file: an entry for each line, so that two branches that change it can be merged."""
     by_path: dict[str, list[str]] = {}
     for entry, count in sorted(baseline.entries.items()):
-        rule = find_rule(entry.print.code)
-        name = rule.name if rule else ""
-        row = _Row(entry.print.code, entry.print.statement, name, entry.print.scope, count)
-        by_path.setdefault(entry.path, []).append(f"      {msgspec.json.encode(row).decode()}")
+        rule = find_rule(entry.mark.code)
+        row = _Row(
+            code=entry.mark.code,
+            name=rule.name if rule else "",
+            scope=entry.mark.scope,
+            statement=entry.mark.statement,
+            count=count,
+        )
+        text = msgspec.json.format(msgspec.json.encode(row), indent=0).decode()
+        by_path.setdefault(entry.path, []).append(f"      {text}")
     files_of = [f"    {json.dumps(path)}: [\n" + ",\n".join(rows) + "\n    ]" for path, rows in by_path.items()]
     body = "{\n" + ",\n".join(files_of) + "\n  }" if files_of else "{}"
     head = f'  "trl-lint-baseline": {FORMAT},\n  "paths": {json.dumps(list(baseline.paths))},\n'
     return "{\n" + head + f'  "findings": {body}\n}}\n'
+
+
+def of(settings: Settings) -> Baseline | None:
+    """The baseline that the settings name, if they name one.
+
+    Raises:
+        ConfigError: it can't be read, or is none.
+    """
+    path = path_of(settings)
+    return None if path is None else read(path)
+
+
+def without_known(results: Sequence[FileResult], linter: Linter) -> list[FileResult]:
+    """The results without what the baseline of the linter's settings knows.
+
+    Raises:
+        ConfigError: it can't be read, or is none.
+    """
+    baseline = of(linter.settings)
+    return list(results) if baseline is None else match(baseline, results, linter).results
 
 
 # --- hiding ---------------------------------------------------------------------------------------------
@@ -168,15 +194,15 @@ _Likeness = Callable[[Entry], tuple[str, ...]]
 
 
 def _same(entry: Entry) -> tuple[str, ...]:
-    return entry.path, entry.print.code, entry.print.scope, entry.print.statement
+    return entry.path, entry.mark.code, entry.mark.scope, entry.mark.statement
 
 
 def _elsewhere_in_file(entry: Entry) -> tuple[str, ...]:
-    return entry.path, entry.print.code, entry.print.statement
+    return entry.path, entry.mark.code, entry.mark.statement
 
 
 def _in_another_file(entry: Entry) -> tuple[str, ...]:
-    return entry.print.code, entry.print.scope, entry.print.statement
+    return entry.mark.code, entry.mark.scope, entry.mark.statement
 
 
 def _match(
@@ -211,7 +237,7 @@ def _may_be_gone(baseline: Baseline, entry: Entry, by_path: Mapping[Path, FileRe
     result = by_path.get(path)
     if result is None:
         return not os.path.lexists(path)
-    return result.understood and result.problem is None and entry.print.code in judged_in(linter, path)
+    return result.understood and result.problem is None and entry.mark.code in judged_in(linter, path)
 
 
 def _without(results: Sequence[FileResult], found: Sequence[_Found], hidden: set[int]) -> list[FileResult]:
@@ -228,14 +254,9 @@ def _without(results: Sequence[FileResult], found: Sequence[_Found], hidden: set
 # --- writing --------------------------------------------------------------------------------------------
 
 
-def of_today(path: Path, results: Sequence[FileResult], linter: Linter, named: Sequence[Path]) -> Baseline:
-    """What a run has found, and of the baseline that was there what the run says nothing of.
-
-    Raises:
-        ConfigError: what was there is no baseline.
-    """
-    before = read(path) if os.path.lexists(path) else Baseline(path)
-    new, by_path = Baseline(path), {each.path: each for each in results}
+def of_today(before: Baseline, results: Sequence[FileResult], linter: Linter, named: Sequence[Path]) -> Baseline:
+    """What a run has found, and of the baseline that was there what the run says nothing of."""
+    new, by_path = Baseline(before.path), {each.path: each for each in results}
     folders = [Path(os.path.abspath(each)) for each in named]
     for entry, count in before.entries.items():
         is_below = any(before.place(entry.path).is_relative_to(each) for each in folders)

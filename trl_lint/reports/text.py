@@ -40,7 +40,7 @@ class Report(reports.Report):
             return
         closing = list(reports.summary(self.tally, unsafe=self.unsafe, fixing=self.fixing))
         if not closing and self.tally.analysed and not self.tally.problems:
-            closing = ["All clear: no findings."]
+            closing = ["No new findings." if self.tally.hidden else "All clear: no findings."]
         if self.tally.files:
             closing.append(reports.looked_at(self.tally))
         for text in chain(reports.fixes(self.tally), closing):

@@ -1,4 +1,4 @@
-"""A comment that silences findings names a rule that finds nothing there, or that does not exist.
+"""A comment is to silence what is not found, or names no rule.
 
 ## What it does
 Reports, of comments that silence findings (`# noqa`, `# flake8: noqa`, `# trl-lint: ignore[…]`), the codes and names
