@@ -64,19 +64,31 @@ def noted(path: Path, source: bytes, found: Sequence[Finding]) -> tuple[bytes, l
     return new, withheld
 
 
+def silencing(path: Path, source: bytes, finding: Finding) -> Edit | None:
+    """The edit that silences a finding with a comment; None where there is no room for one."""
+    comments = Comments(source, path)
+    edit = _edit_of(path, source, comments, comments.span(finding.start.line, finding.end.line), [finding.code])
+    return edit if isinstance(edit, Edit) else None
+
+
+def _edit_of(path: Path, source: bytes, comments: Comments, span: _Span, codes: Sequence[str]) -> Edit | str:
+    """The edit that puts these codes into a comment for some lines, or why there is none."""
+    there = next((each for each in comments.around(span) if each.form is CommentForm.LINE), None)
+    if there is None:
+        edit = _appended(path, source, span[1], f"# noqa: {', '.join(codes)}")
+    elif not _is_comment(comments, source, there):
+        return "a string there looks like the comment that would silence it"
+    else:
+        edit = _merged(there, codes)
+    return edit or "there is no room for a comment at the end of its last line"
+
+
 def _with_comment(path: Path, source: bytes, span: _Span, findings: Sequence[Finding]) -> tuple[bytes, str]:
     """The text with a comment for these lines, and why there is none ("" where there is one)."""
     comments = Comments(source, path)
-    codes = sorted({each.code for each in findings})
-    there = next((each for each in comments.around(span) if each.form is CommentForm.LINE), None)
-    if there is not None:
-        if not _is_comment(comments, source, there):
-            return source, "a string there looks like the comment that would silence it"
-        edit: Edit | None = _merged(there, codes)
-    else:
-        edit = _appended(path, source, span[1], f"# noqa: {', '.join(codes)}")
-    if edit is None:
-        return source, "there is no room for a comment at the end of its last line"
+    edit = _edit_of(path, source, comments, span, sorted({each.code for each in findings}))
+    if isinstance(edit, str):
+        return source, edit
     new = edited(source, [edit])
     if not comments.is_python and not _starts_the_same(path, source, new):
         return source, "a comment would change what is run"

@@ -74,13 +74,6 @@ def noqa_row(source: bytes, line: int) -> int:
     return joined_lines(source).get(line, (line, line))[1]
 
 
-def end_of_codes(line: str) -> int | None:
-    """Where another code may be added to the `# noqa` comment of a line; None where there is none that lists codes."""
-    match = _patterns()[0].search(line)
-    codes = match["codes"] if match else None
-    return match.start("codes") + len(codes.rstrip(", \t")) if match and codes else None
-
-
 def decode(source: bytes) -> str:
     """The text of a Python file; Latin-1 stands in where its own encoding fails, so this never raises."""
     return decoded(source)[0]

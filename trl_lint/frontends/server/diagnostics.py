@@ -10,7 +10,7 @@ from lsprotocol import types
 from trl_lint.findings import Applicability, Consequence, Finding, Note, Position
 from trl_lint.frontends.server.coordinates import Coordinates
 from trl_lint.frontends.server.documents import Version
-from trl_lint.frontends.server.noqa import silencing
+from trl_lint.linter.noting import silencing
 from trl_lint.linter.results import SourceError
 
 SOURCE = "trl-lint"
@@ -74,7 +74,7 @@ def _related(finding: Finding, version: Version, elsewhere: Elsewhere) -> Iterat
 
 def _data(finding: Finding, version: Version) -> JsonData:
     """What a code action is made of, so that nothing has to be linted for it."""
-    silence = silencing(version.source, version.path, finding)
+    silence = silencing(version.path, version.source, finding)
     return {
         "version": version.number,
         "name": finding.name,

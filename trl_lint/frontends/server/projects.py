@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
+from trl_lint import setting_files
 from trl_lint.analysis.events import Event
 from trl_lint.config import Selection, load_settings, selection
 from trl_lint.linter.discovery import import_roots, is_excluded
@@ -15,7 +15,7 @@ from trl_lint.linter.linter import Linter
 from trl_lint.settings import ConfigError, Settings
 
 # The files whose change may change the settings of what lies below.
-SETTINGS_FILES = frozenset({"pyproject.toml", "trl-lint.toml"})
+SETTINGS_FILES = frozenset(setting_files.NAMES)
 
 
 @dataclass
@@ -40,7 +40,7 @@ class Projects:
     _last_good: dict[Path, _Chosen] = field(default_factory=dict)
     _excluded: dict[Path, bool] = field(default_factory=dict)
     # By the first of the places where imports are looked up: the trees of its files, and its engines.
-    _trees: dict[Path, dict[Path, Any]] = field(default_factory=dict)
+    _trees: dict[Path, dict[Path, object]] = field(default_factory=dict)
     _engines: dict[tuple[Settings, Path], ProjectEngines] = field(default_factory=dict)
 
     def forget(self, *, settings: bool) -> None:
